@@ -24,6 +24,7 @@ from images.rules.attributions import FIELDS, LABELS, with_address
 from images.rules.manifests import inside
 from images.selectors import filters
 from images.selectors.editing import Edit
+from people.forms.names import NameCharField
 from people.forms.owners import OwnerForm
 from people.models import Project, User
 from people.services.ownership import not_usable
@@ -33,7 +34,7 @@ LONGEST_NAME = Collection._meta.get_field("name").max_length
 
 
 class CollectionForm(OwnerForm):
-    name = forms.CharField(label=_("Name"), max_length=LONGEST_NAME)
+    name = NameCharField(label=_("Name"), max_length=LONGEST_NAME)
     description = forms.CharField(label=_("Description"), required=False, widget=forms.Textarea(attrs={"rows": 3}))
 
     def clean(self) -> dict[str, Any]:

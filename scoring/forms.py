@@ -19,6 +19,7 @@ from inference.models import CaptioningModel, EmbeddingSet, Encoder, Translator
 from inference.selectors.models import translators
 from inference.services.encoders import visual_encoders
 from languages.models import Language
+from people.forms.names import NameCharField
 from people.models import Project, User
 from people.templatetags.moments import date_in_words
 from scoring.models import ReferenceKind, ReferenceSet, Scoring, Tokenizer
@@ -292,7 +293,7 @@ class ReferencesForm(forms.Form):
             "name or SHA-256) and “captions” (a list) or “caption”."
         ),
     )
-    name = forms.CharField(
+    name = NameCharField(
         label=_("Name"),
         max_length=LONGEST_NAME,
         help_text=_("If references of this name exist in the language, the file replaces those of its images."),
@@ -343,7 +344,7 @@ class ReferenceTranslationForm(forms.Form):
         empty_label=_("Choose…"),
         help_text=_("The signature of each score against the new references names it."),
     )
-    name = forms.CharField(label=_("Name"), max_length=LONGEST_NAME, help_text=_("The same in all languages."))
+    name = NameCharField(label=_("Name"), max_length=LONGEST_NAME, help_text=_("The same in all languages."))
     mixed_with = forms.ModelMultipleChoiceField(
         ReferenceSet.objects.none(),
         label=_("Mix with captions of people"),

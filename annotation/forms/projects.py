@@ -26,6 +26,7 @@ from images.models import Collection
 from inference.models import CaptioningModel
 from languages.models import Language
 from people.forms.money import currency_field, rate_field
+from people.forms.names import NameCharField
 from people.models import Project, User
 
 REPLICATION = "replication-"
@@ -236,7 +237,7 @@ def _first_values(coverage: Coverage, last: SettingsUsed | None) -> dict[str, An
 
 
 class ProjectForm(LanguagesForm):
-    name = forms.CharField(
+    name = NameCharField(
         label=_("Name"), max_length=120, help_text=_("Annotators see this name. It can be in any language.")
     )
 

@@ -10,6 +10,7 @@ from django.utils.translation import gettext_lazy as _
 
 from corpora.models import CandidateList
 from corpora.services.candidates import slug_of
+from people.forms.names import NameCharField
 from people.models import Project
 
 
@@ -19,7 +20,7 @@ class CandidatesForm(forms.Form):
     file = forms.FileField(
         label=_("File"), allow_empty_file=True, help_text=_("CSV in UTF-8, also packed by gzip (.csv.gz).")
     )
-    name = forms.CharField(label=_("Name"), max_length=CandidateList._meta.get_field("name").max_length)
+    name = NameCharField(label=_("Name"), max_length=CandidateList._meta.get_field("name").max_length)
     allow_no_licence = forms.BooleanField(
         label=_("Keep candidates without a licence, too"),
         required=False,

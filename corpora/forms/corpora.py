@@ -20,6 +20,7 @@ from parallel_text.config import (
     CandidateSettings,
     DictionarySettings,
 )
+from people.forms.names import NameCharField
 
 ALIGNERS = ("eflomal", "fast_align")
 FORMAT_NAMES = {
@@ -37,7 +38,7 @@ FORMAT_NAMES = {
 class CorpusForm(forms.Form):
     """A new corpus."""
 
-    name = forms.CharField(label=_("Name"), max_length=CorpusBuild._meta.get_field("name").max_length)
+    name = NameCharField(label=_("Name"), max_length=CorpusBuild._meta.get_field("name").max_length)
 
 
 class KindForm(forms.Form):

@@ -15,6 +15,7 @@ from corpora.services.selections import LARGEST_SEED, MOST_PER_LANGUAGE, NAME_CH
 from images.models import Collection
 from images.permissions import collections_in
 from languages.models import Language
+from people.forms.names import NameCharField
 from people.models import Project
 
 PER_LANGUAGE = 100
@@ -72,7 +73,7 @@ class SelectionForm(forms.Form):
         max_value=LARGEST_SEED,
         help_text=_("The same seed and the same images give the same selection."),
     )
-    name = forms.CharField(
+    name = NameCharField(
         label=_("Name (optional)"),
         required=False,
         max_length=NAME_CHARACTERS,

@@ -16,6 +16,7 @@ from corpora.rules.image_filters import LONGEST, ImageFilter, ImageFilterError, 
 from corpora.services.subsets import LARGEST_SEED, SubsetError, Wanted, images_wanted
 from images.models import Collection
 from images.permissions import collections_in
+from people.forms.names import NameCharField
 from people.models import Project
 
 LARGEST_FILE = 5 * 2**20
@@ -29,7 +30,7 @@ SLUG_CHARACTERS = 80
 class NamesForm(forms.Form):
     """What a subset is called."""
 
-    name = forms.CharField(label=_("Name"), max_length=Subset._meta.get_field("name").max_length)
+    name = NameCharField(label=_("Name"), max_length=Subset._meta.get_field("name").max_length)
     description = forms.CharField(
         label=_("Description (optional)"),
         required=False,

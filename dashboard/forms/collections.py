@@ -11,6 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from images.forms import LONGEST_NAME
 from images.models import Collection, CollectionImage
 from images.permissions import collections_in
+from people.forms.names import NameCharField
 from people.models import User
 
 LONGEST_REASON = CollectionImage._meta.get_field("exclusion_reason").max_length
@@ -19,7 +20,7 @@ LONGEST_REASON = CollectionImage._meta.get_field("exclusion_reason").max_length
 class CollectionNameForm(forms.Form):
     """A name that no other collection has beside this one; of a copy, not that of the first either."""
 
-    name = forms.CharField(label=_("Name"), max_length=LONGEST_NAME)
+    name = NameCharField(label=_("Name"), max_length=LONGEST_NAME)
     description = forms.CharField(label=_("Description"), required=False, widget=forms.Textarea(attrs={"rows": 3}))
 
     def __init__(self, *args: Any, collection: Collection, by: User, is_copy: bool = False, **kwargs: Any) -> None:

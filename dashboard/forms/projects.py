@@ -9,6 +9,8 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from annotation.rules.campaign import UnfinishedBatches
+from crosslens_metrics.formats.names import plain
+from people.forms.names import NameCharField
 from people.models import Project
 
 
@@ -16,12 +18,13 @@ class NameForm(forms.ModelForm):  # type: ignore[type-arg]
     class Meta:
         model = Project
         fields = ("name", "description")
+        field_classes = {"name": NameCharField}  # noqa: RUF012
         labels = {"name": _("Name"), "description": _("Description")}  # noqa: RUF012 Django reads it
         widgets = {"description": forms.Textarea(attrs={"rows": 3})}  # noqa: RUF012
 
 
 class CopyForm(forms.Form):
-    name = forms.CharField(label=_("Name of the new project"), max_length=120)
+    name = NameCharField(label=_("Name of the new project"), max_length=120)
 
 
 class ArchiveForm(forms.Form):
@@ -43,7 +46,7 @@ class ArchiveForm(forms.Form):
 class DeleteForm(forms.Form):
     """The name of the project, typed, and another tick where releases would be lost."""
 
-    name = forms.CharField(
+    name = NameCharField(
         label=_("Name of the project"), widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"})
     )
     loses_releases = forms.BooleanField(label=_("Delete its releases too. Their addresses stop working."))
@@ -57,7 +60,7 @@ class DeleteForm(forms.Form):
 
     def clean_name(self) -> str:
         name: str = self.cleaned_data["name"]
-        if name != self.project.name.strip():
+        if name != plain(self.project.name):
             raise forms.ValidationError(
                 gettext("This is not the name of the project. Type “%(name)s”.") % {"name": self.project.name}
             )

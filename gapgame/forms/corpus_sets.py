@@ -14,13 +14,14 @@ from gapgame.rules.task import HELD_OUT_SPLIT, TEST, VALID
 from gapgame.rules.turns import SPLITS
 from languages.models import Language
 from parallel_text.config import LARGEST_SEED
+from people.forms.names import NameCharField
 
 MOST_ITEMS = 20_000
 LARGEST_PART = 10**6
 
 
 class CorpusSetForm(forms.Form):
-    name = forms.CharField(label=_("Name of the set"), max_length=ItemSet._meta.get_field("name").max_length)
+    name = NameCharField(label=_("Name of the set"), max_length=ItemSet._meta.get_field("name").max_length)
     least = forms.TypedChoiceField(
         label=_("Languages that share the sense, at least"), choices=Split.choices, coerce=int, initial=1
     )

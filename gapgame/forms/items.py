@@ -13,6 +13,7 @@ from images.forms import SeveralFilesField
 from images.models import Collection
 from images.permissions import collections_in
 from languages.models import Language
+from people.forms.names import NameCharField
 from people.models import Project
 
 LONGEST_SEARCH = 100
@@ -73,7 +74,7 @@ class ItemsForm(forms.Form):
 class ItemSetForm(ItemsForm):
     """A new set, with its first file."""
 
-    name = forms.CharField(
+    name = NameCharField(
         label=_("Name"),
         max_length=ItemSet._meta.get_field("name").max_length,
         help_text=_("Each season uses one set. Players cannot see its name or keys."),

@@ -24,6 +24,7 @@ from gapgame.rules.clock import (
 from gapgame.selectors.setup import Playable
 from gapgame.services.seasons import Terms, Texts
 from inference.models import WordVectorSet
+from people.forms.names import NameCharField
 
 LARGEST_BATCH = 1000
 LONGEST_TEXT = 20_000
@@ -52,7 +53,7 @@ class ItemSetForm(forms.Form):
 class TextsForm(forms.Form):
     """Settings that may be changed at any time."""
 
-    name = forms.CharField(label=_("Name"), max_length=120, help_text=_("Players can see it."))
+    name = NameCharField(label=_("Name"), max_length=120, help_text=_("Players can see it."))
     description = forms.CharField(
         label=_("Description"),
         required=False,

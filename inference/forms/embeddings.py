@@ -19,6 +19,7 @@ from inference.models import CaptioningModel, Encoder, Precision
 from inference.permissions import encoders_for, models_for
 from inference.services.encoders import subjects_of
 from languages.models import Language
+from people.forms.names import NameCharField
 from people.forms.owners import OwnerForm
 from people.models import User
 
@@ -33,7 +34,7 @@ POOL_LABELS = {
 
 
 class EncoderForm(OwnerForm):
-    name = forms.CharField(label=_("Name"), max_length=MODEL_NAME_CHARACTERS)
+    name = NameCharField(label=_("Name"), max_length=MODEL_NAME_CHARACTERS)
     backend = forms.ChoiceField(label=_("Kind"))
     source = forms.CharField(
         label=_("Source"),

@@ -20,6 +20,7 @@ from inference.forms.captions import MODEL_NAME_CHARACTERS
 from inference.forms.options import JsonObjectField, TagLinesField, languages_option
 from inference.models import CaptioningModel, Translator
 from inference.selectors.models import english_models, translators
+from people.forms.names import NameCharField
 from people.forms.owners import OwnerForm
 from people.models import User
 
@@ -27,7 +28,7 @@ from people.models import User
 class ModelEditForm(forms.Form):
     """What may be said of a model otherwise once it is registered."""
 
-    name = forms.CharField(label=_("Name"), max_length=MODEL_NAME_CHARACTERS)
+    name = NameCharField(label=_("Name"), max_length=MODEL_NAME_CHARACTERS)
     description = forms.CharField(
         label=_("Description"), required=False, widget=forms.Textarea(attrs={"rows": 3}), max_length=2000
     )
@@ -171,7 +172,7 @@ def _option_fields() -> dict[str, forms.Field]:
 class RegisterForm(OwnerForm):
     """Register a model or a translator of one backend."""
 
-    name = forms.CharField(
+    name = NameCharField(
         label=_("Name"),
         max_length=MODEL_NAME_CHARACTERS,
         help_text=_("Its name here, used wherever its captions are compared and scored."),
@@ -301,7 +302,7 @@ class TranslatedModelForm(OwnerForm):
 
     made_of = ("english_model", "translator")
 
-    name = forms.CharField(
+    name = NameCharField(
         label=_("Name"),
         max_length=MODEL_NAME_CHARACTERS,
         help_text=_("Its name here, for example “BLIP, translated by NLLB”."),

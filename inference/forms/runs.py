@@ -19,6 +19,7 @@ from inference.models import IMPORTED, CaptioningModel
 from inference.permissions import models_for
 from inference.selectors.models import counts_in
 from languages.models import Language
+from people.forms.names import NameCharField
 from people.forms.owners import OWNER_FIELDS, OwnerForm
 from people.models import User
 
@@ -108,7 +109,7 @@ class RunForm(DecodingForm, OwnerForm):
             initial=initial or ([able[0].tag] if len(able) == 1 else []),
             help_text=_("In brackets: the model's own code, then how many images already have a caption by it."),
         )
-        name = forms.CharField(
+        name = NameCharField(
             label=_("Name of the variant"),
             required=False,
             max_length=MODEL_NAME_CHARACTERS,

@@ -17,6 +17,7 @@ from inference.permissions import encoders_for, models_for
 from inference.services.encoders import subjects_of
 from inference.services.trainings import is_trainable
 from inference.training.options import TrainingError, TrainingOptions
+from people.forms.names import NameCharField
 from people.models import User
 
 LARGEST = 10_000_000
@@ -40,7 +41,7 @@ SMALL_RATE = 5e-4
 class TrainingForm(forms.Form):
     """What is trained, and how. Subclasses say on what."""
 
-    name = forms.CharField(label=_("Name"), max_length=MODEL_NAME_CHARACTERS, help_text=_("Of the model that is made."))
+    name = NameCharField(label=_("Name"), max_length=MODEL_NAME_CHARACTERS, help_text=_("Of the model that is made."))
     base = forms.ModelChoiceField(
         CaptioningModel.objects.none(),
         label=_("Base"),

@@ -9,6 +9,8 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
+from people.forms.names import NameCharField
+
 
 class EndSessionsForm(forms.Form):
     """Asks about tokens only if there are any."""
@@ -26,7 +28,7 @@ class EndSessionsForm(forms.Form):
 
 
 class TokenForm(forms.Form):
-    name = forms.CharField(
+    name = NameCharField(
         label=_("Name"), max_length=100, help_text=_("The program that uses it, for example “nightly export on lab-3”.")
     )
     may_write = forms.BooleanField(

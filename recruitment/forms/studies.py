@@ -14,6 +14,7 @@ from languages.models import Language
 from people.forms.invitations import JoinForm
 from people.forms.inviting import MOST_PLACES
 from people.forms.money import currency_field
+from people.forms.names import NameCharField
 from people.models import ConsentText, Role
 from recruitment.models import LONGEST_ADDRESS, Study, WorkRole
 from recruitment.rules.panels import USUAL_NAMES, Panel
@@ -95,7 +96,7 @@ class _Settings(forms.Form):
 
 
 class StudyForm(_Settings):
-    name = forms.CharField(label=_("Name"), max_length=100)
+    name = NameCharField(label=_("Name"), max_length=100)
     panel = forms.ChoiceField(label=_("Panel"), choices=Panel.choices, initial=Panel.PROLIFIC)
     role = forms.ChoiceField(label=_("Role"), choices=WorkRole.choices, initial=WorkRole.ANNOTATOR)
     languages = forms.ModelMultipleChoiceField(
