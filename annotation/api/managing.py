@@ -26,6 +26,7 @@ from annotation.formats.captions import Layout, export_captions, file_name
 from annotation.models import Caption, Feedback, Round, RoundKind, Verdict
 from annotation.selectors import overview
 from corpora.api.image_filters import IMAGES, asked_filter, image_filter_refusals
+from crosslens_metrics.language_tags import MalformedTagError, canonical_tag
 from images.models import CollectionImage
 from languages.models import Language
 from people.api.operations import Operations
@@ -37,7 +38,7 @@ from people.services import audit_log
 
 api = Operations("projects")
 OF_ROUNDS = [
-    OpenApiParameter("language", str, description="Only this language, by its tag."),
+    OpenApiParameter("language", str, description="Only this language, by its tag, in any spelling."),
     OpenApiParameter(
         "round",
         {"type": "integer", "minimum": 1, "maximum": 2**63 - 1},
@@ -191,8 +192,10 @@ def rounds_of(request: Request, project: Project) -> QuerySet[Round]:
     """List the rounds of a project that match the query."""
     rounds = Round.objects.filter(project=project)
     if language := request.query_params.get("language"):
-        # PostgreSQL cannot even be asked for a text with a NUL in it.
-        rounds = rounds.filter(language=language.replace("\0", ""))
+        try:
+            rounds = rounds.filter(language=canonical_tag(language))
+        except MalformedTagError as error:
+            raise serializers.ValidationError({"language": [str(error)]}) from error
     if round_id := request.query_params.get("round"):
         if not (round_id.isascii() and round_id.isdecimal() and 1 <= int(round_id[:20]) < 2**63):
             raise serializers.ValidationError({"round": [_("The id of a round: a whole number.")]})

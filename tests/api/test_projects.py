@@ -61,7 +61,7 @@ def test_rounds_are_told_with_their_states(seeded, mia):
     assert told[seeded.main.pk] == ("main", "open", "de", None)
     assert told[seeded.verification.pk] == ("verification", "open", "de", seeded.main.pk)
     assert len(told) == Round.objects.filter(project=seeded.project).count()
-    of_german = mia.all_of(address("round-list", "lions"), language="de")
+    of_german = mia.all_of(address("round-list", "lions"), language="DE")
     assert {row["id"] for row in of_german} == {seeded.main.pk, seeded.verification.pk}
     assert mia.get(address("round-show", "lions", seeded.main.pk)).json() in rounds
     assert [row["tag"] for row in mia.get(address("language-list", "lions")).json()["results"]] == ["de", "es", "fr"]
