@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 
 from corpora.rules.candidates import COLUMNS, CandidateLine, ColumnsError, Fault, columns_of, read_line
 from crosslens_metrics.formats.problems import FileRefusedError
-from crosslens_metrics.formats.records import unclosed
+from crosslens_metrics.formats.records import SEPARATOR_LINE, unclosed
 from parallel_text.problems import CorpusError
 from parallel_text.readers.packed import limited
 
@@ -51,7 +51,10 @@ def candidate_lines(file: IO[bytes], *, needs_licence: bool) -> Iterator[tuple[i
     text = io.TextIOWrapper(unpacked, encoding="utf-8-sig", newline="")
     try:
         lines = _bounded(text)
-        columns, delimiter = _columns(next(lines, ""))
+        header = next(lines, "")
+        if SEPARATOR_LINE.fullmatch(header.strip()):
+            header = next(lines, "")
+        columns, delimiter = _columns(header)
         key = columns["key"]
         for number, cells in enumerate(_rows(lines, delimiter), start=1):
             if cells is None:

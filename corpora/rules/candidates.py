@@ -12,6 +12,7 @@ from enum import StrEnum
 from pathlib import PurePosixPath
 from urllib.parse import urlsplit, urlunsplit
 
+from crosslens_metrics.formats.names import plain
 from geography.coordinates import fault_of
 from geography.places import CoordinateFault
 
@@ -113,6 +114,7 @@ def read_line(cells: Sequence[str], columns: Mapping[str, int], *, needs_licence
     values = {field: cells[position].strip() if position < len(cells) else "" for field, position in columns.items()}
     if any("\0" in value for value in values.values()) or not values["key"].isprintable():
         return Fault.UNREADABLE
+    values["key"] = plain(values["key"])
     if not values["key"]:
         return Fault.NO_KEY
     fault: CoordinateFault | None = fault_of(values["latitude"], values["longitude"])

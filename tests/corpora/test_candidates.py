@@ -62,6 +62,15 @@ def left_out(project: Project) -> dict[str, int]:
     return dict(CandidateList.objects.get(project=project).counts["left_out"])
 
 
+def test_a_key_in_another_form_of_unicode_is_the_same_and_excels_first_line_is_read_over(tmp_path, project):
+    path = tmp_path / "world.csv"
+    rows = [HEADER, line("é"), line("e\u0301", address="https://x.org/other.jpg")]
+    path.write_text("\n".join(["sep=;", *(row.replace(",", ";") for row in rows)]), encoding="utf-8")
+    run(path, project)
+    assert left_out(project) == {"key_twice": 1}
+    assert Candidate.objects.get().key == "é"
+
+
 def test_candidates_are_stored_with_their_places(file, project):
     job = run(file, project)
 
