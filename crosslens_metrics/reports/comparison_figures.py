@@ -28,7 +28,7 @@ class Missing(StrEnum):
 MESSAGES: dict[Reason | Missing, str] = {
     Reason.NO_IMAGES: _("No image has all its judgements yet."),
     Reason.NO_DECIDED: _("No image has a majority for either model, so there is nothing to test."),
-    Reason.NO_VARIATION: _("All images were judged alike, so there is no variation to estimate an interval from."),
+    Reason.NO_VARIATION: _("All resamples of the images give the same figure, so they show no uncertainty."),
     Reason.NO_PAIR_OF_RATINGS: _("No image was judged by two raters, so agreement cannot be measured."),
     Reason.ALL_RATINGS_EQUAL: _("All judgements are the same, so agreement cannot be distinguished from chance."),
     Reason.RESAMPLES_UNDEFINED: _("There are too few images: the figure is undefined in some bootstrap resamples."),

@@ -310,6 +310,14 @@ def test_models_that_never_lost_or_never_won_are_ranked_and_marked(tmp_path):
     assert "(never lost)" in text
 
 
+def test_full_agreement_on_images_that_differ_has_no_interval_and_does_not_say_that_they_are_alike(tmp_path):
+    file = tmp_path / "agreed.csv"
+    rows = [f"{image},{who},{1 if image % 2 else -1}" for image in range(20) for who in "xyz"]
+    file.write_text("\n".join(["image,rater,score", *rows]))
+    (alpha,) = [one for one in run(file).splitlines() if "Ordinal alpha" in one]
+    assert "1.000 [no interval: All resamples of the images give the same figure" in alpha
+
+
 def test_two_models_need_no_ranking_and_no_models_none_either(tmp_path):
     file = tmp_path / "two.csv"
     file.write_text("comparison,image,rater,score\nhi,a,ann,1\nzh,a,ann,-1\n")
