@@ -3,6 +3,7 @@
 
 import os
 import sys
+from pathlib import PurePath
 
 PIPE_CLOSED = 141
 """As shells report a program that SIGPIPE ended."""
@@ -19,6 +20,17 @@ def main() -> None:
         # The reader, such as `head`, has enough. What is left in the buffer is written on exit, so it goes nowhere.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(PIPE_CLOSED)
+    except (OSError, UnicodeEncodeError) as error:
+        # A file that was named to the command: its name is too long for a disk or not UTF-8, or it may not be read.
+        named, why = (error.filename, error.strerror) if isinstance(error, OSError) else (error.object, "not UTF-8")
+        if "--traceback" in sys.argv or not named or not _is_given(PurePath(str(named)), sys.argv[2:]):
+            raise
+        sys.exit(f"CommandError: {str(named)!a}: {why}. Check the name, and whether you may read it.")
+
+
+def _is_given(path: PurePath, arguments: list[str]) -> bool:
+    """Whether a path is one of the arguments, or in a folder that is one."""
+    return any(one and (path == PurePath(one) or PurePath(one) in path.parents) for one in arguments)
 
 
 if __name__ == "__main__":

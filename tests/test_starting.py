@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from django.urls import URLPattern, get_resolver
 
+import manage
 from people.rules.lazy import LazyCall, LazyModule, LazyPattern, path
 from tests.servers import ROOT, embedded_environment
 
@@ -79,3 +80,12 @@ def test_an_address_gives_middleware_the_view_itself():
     assert match is not None
     assert match.func.__module__ == "annotation.views.work"
     assert pattern.resolve("elsewhere/") is None
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("name", ["x" * 300, "made-\udcff.jsonl"])
+def test_a_name_that_no_file_has_is_told_without_a_traceback(monkeypatch, name):
+    monkeypatch.setattr(sys, "argv", ["manage.py", "caption_stats", name])
+    with pytest.raises(SystemExit) as ended:
+        manage.main()
+    assert str(ended.value).startswith(f"CommandError: {name!a}: ")
