@@ -7,7 +7,6 @@ from typing import Any
 
 from django import forms
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import ngettext
 
 from people.forms.names import NameCharField
 
@@ -15,16 +14,12 @@ from people.forms.names import NameCharField
 class EndSessionsForm(forms.Form):
     """Asks about tokens only if there are any."""
 
-    with_tokens = forms.BooleanField(required=False, initial=True)
+    with_tokens = forms.BooleanField(label=_("Also revoke my tokens for programs"), required=False, initial=True)
 
     def __init__(self, *args: Any, tokens: int, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         if not tokens:
             del self.fields["with_tokens"]
-            return
-        self.fields["with_tokens"].label = ngettext(
-            "Also revoke my token for programs", "Also revoke my %(count)s tokens for programs", tokens
-        ) % {"count": tokens}
 
 
 class TokenForm(forms.Form):

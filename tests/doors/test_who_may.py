@@ -18,9 +18,10 @@ from typing import Any
 import pytest
 from django.http import HttpRequest, HttpResponse
 from django.test import Client
-from django.urls import path
+from django.urls import path, resolve
 
 from gapgame.models import Season
+from languages.rules.page_languages import is_page_of_work
 from people.models import Membership, Project, Role, User
 from tests.doors.asking import API, Asked, a_visitor, ask, ours, signed_in, writes
 from tests.doors.world import NAME, World
@@ -303,3 +304,17 @@ def test_a_door_that_stands_open_or_is_closed_to_whom_it_is_for_is_found(
     with serving(path("projects/<slug:slug>/door/", door, name="door")):
         found = list(faults(clients, world, {"door": (may, may)}, everywhere=False))
     assert any(said in one for one in found), found
+
+
+def test_what_people_at_work_may_open_is_in_all_languages(world: World) -> None:
+    named = table(TABLE.read_text(encoding="utf-8"))
+    no_pages = {"health-show", "readiness-show", "metrics-show", "images:image-show"}
+    in_english = set()
+    for route in ours():
+        if set("abcdspq") & set("".join(named[route.name])) and not route.template.startswith("api/"):
+            call: Any = resolve(route.addresses(world.known)[0]).func
+            view = getattr(call, "view_class", call)
+            is_page = not hasattr(view, "get_redirect_url") and route.name not in no_pages
+            if is_page and not is_page_of_work(view.__module__, route.name):
+                in_english.add(route.name)
+    assert not in_english

@@ -98,7 +98,7 @@ def test_all_others_are_ended_with_tokens_where_that_is_asked_for(ann_with_passw
     about: Any = {"name": "x", "may_write": True, "expires_at": now + timedelta(days=1), "now": now}
     token = tokens.make_token(user=ann_with_password, **about).token
     token_of_another = tokens.make_token(user=make_user(), **about).token
-    assert "Also revoke my token for programs" in here.get(PAGE).content.decode()
+    assert "Also revoke my tokens for programs" in here.get(PAGE).content.decode()
     here.post(OTHERS, {"with_tokens": "on"} if with_tokens else {})
     assert [is_in(client) for client in (here, there, third)] == [True, False, False]
     assert (tokens.token_of(token, now=now) is None) is with_tokens
