@@ -13,7 +13,7 @@ from scripts.checks.sources import ROOT, TEXTS, text_of
 from tests.servers import missing
 
 CODE, PAGE, GUIDE, COMPOSE = "tabular/downloads.py", "templates/people/home.html", "README.md", "docker-compose.yml"
-ARABIC, SWAHILI = (f"locale/{language}/LC_MESSAGES/django.po" for language in ("ar", "sw"))
+ARABIC, SWAHILI, LACKING = (f"locale/{name}/LC_MESSAGES/django.po" for name in ("ar", "sw", "lacking/sw"))
 PARTS = {
     "catalogues": ("sw",),
     "documents": (GUIDE,),
@@ -44,6 +44,9 @@ CASES: list[tuple[str, str, str, str, str]] = [
     ("escaping", PAGE, "", "{{ name|safe }}\n", "“name|safe”"),
     ("escaping", "static/js/page.js", "", 'eval("1");\n', "“eval(”"),
     ("catalogues", SWAHILI, "", '\nmsgid "%(n)s"\nmsgstr "x"\n', "has other placeholders"),
+    ("catalogues", SWAHILI, "", '\nmsgid "May"\nmsgstr "x"\n', "“May” is a name in dates"),
+    ("catalogues", LACKING, "", '\nmsgid "%(n)s"\nmsgstr "x"\n', "has other placeholders"),
+    ("catalogues", LACKING, 'msgid "Sign Out"', 'msgid "Sign Off"', "compiled otherwise"),
     ("extraction", CODE, "", "from a import gettext as say\n", "import it as _"),
     ("extraction", CODE, "", 'gettext("Nobody translated this.")\n', "is not in the catalogue"),
     ("packages", "requirements-demo.txt", "", "other==1.0\n", "“other==1.0” has no hash"),

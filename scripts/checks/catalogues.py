@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import calendar
 import re
 from collections import Counter
 from collections.abc import Iterator
 from functools import cache
+from gettext import find
+from importlib.util import find_spec
 from pathlib import Path
 
 import polib
 
-from languages.rules.page_languages import COMPLETE, PAGE_LANGUAGES, UNKNOWN_TO_DJANGO, is_of_work
+from languages.rules.page_languages import COMPLETE, PAGE_LANGUAGES, is_of_work
 from scripts.checks.sources import TextFinding, at, quoted, text_of, unless
 from scripts.messages import ALL, LOCALE, catalogue_of, folder_of
 
@@ -20,7 +23,17 @@ TAG = re.compile(r"</?[a-z][^>]*>")
 FORMS_OF_ONE_NUMBER = {ALL: {0, 1, 2}}
 TERMS = {"caption", "batch", "rating", "Not enough info", "leaderboard"}
 """Of every glossary for translators."""
-OF_DJANGO = {"January", "This field is required.", "Monday"}
+OF_DATES = {*calendar.month_name, *calendar.month_abbr, *calendar.day_name, *calendar.day_abbr} - {""}
+PACKAGES = ("django.conf", "django.contrib.auth", "allauth")
+"""Whose messages pages of work show."""
+LACKING = LOCALE / "lacking"
+SWITCHED_OFF = re.compile(
+    "(login|reset|verification)_code|confirm_code|email_confirmation_|phone|passkey|webauthn|trust|sent.html|/verified_"
+    "|signup|/account/email.html|/snippets/|unknown_account|usersessions|idp/|headless|providers/"
+)
+"""Templates of allauth for what is switched off here: codes by e-mail, phones, security keys, signing up."""
+NOT_SHOWN = re.compile("[Ss]ecurity [Kk]ey|^(Add|Manage|I have saved my recovery codes)$")
+"""Stand in templates that are shown, but not as this platform is set up."""
 COLLECT = "run make messages"
 TRANSLATE = "translate it, then run make messages"
 
@@ -31,14 +44,33 @@ Key = tuple[str | None, str]
 def check(languages: tuple[str, ...] = LANGUAGES) -> Iterator[TextFinding]:
     for language in languages:
         yield from in_catalogue(language)
-    for language in UNKNOWN_TO_DJANGO:
-        path = catalogue_of(language, under=LOCALE / "lacking")
-        missing = OF_DJANGO - {entry.msgid for entry in polib.pofile(text_of(path))}
-        yield from unless(not missing, path, 1, f"Django's {quoted(missing)} is missing", "add its translation")
+        if (path := catalogue_of(language, under=LACKING)).exists():
+            yield from in_file(path, language)
+        known = keys_of(language)
+        for _context, message in sorted(of_packages() - known, key=str):
+            do = f"translate it in {path.relative_to(LOCALE.parent)}"
+            yield at(catalogue_of(language), 1, f"“{message}” is translated neither by Django nor by allauth", do)
 
 
 def in_catalogue(language: str) -> Iterator[TextFinding]:
     path = catalogue_of(language)
+    yield from in_file(path, language)
+    texts = {key_of(entry) for entry in polib.pofile(text_of(path))}
+    if language != ALL:
+        for _context, message in of_work(text_of(catalogue_of(ALL))) - texts:
+            yield at(path, 1, f"“{message}” is missing", COLLECT)
+        for _context, message in texts - of_work(text_of(catalogue_of(ALL))):
+            yield at(path, f'msgid "{message}', f"“{message}” is on no page of work", COLLECT)
+        glossary = LOCALE / folder_of(language) / "glossary.tsv"
+        missing = TERMS - {line.split("\t")[0] for line in text_of(glossary).splitlines()}
+        yield from unless(not missing, glossary, 1, f"{quoted(missing)} is missing", "add a line for it")
+    for entry in polib.pofile(text_of(path)):
+        if entry.msgid in OF_DATES and not entry.msgctxt:
+            wrong = f"“{entry.msgid}” is a name in dates, too"
+            yield at(path, entry.linenum, wrong, "use another word, or give it a context")
+
+
+def in_file(path: Path, language: str) -> Iterator[TextFinding]:
     file = polib.pofile(text_of(path))
     plurals = int(file.metadata["Plural-Forms"].partition("nplurals=")[2].partition(";")[0])
     for entry in file:
@@ -52,14 +84,6 @@ def in_catalogue(language: str) -> Iterator[TextFinding]:
         else:
             yield from in_entry(path, entry, FORMS_OF_ONE_NUMBER.get(language, {0}))
     texts = {key_of(entry): forms_of(entry) for entry in file}
-    if language != ALL:
-        for _context, message in of_work(text_of(catalogue_of(ALL))) - texts.keys():
-            yield at(path, 1, f"“{message}” is missing", COLLECT)
-        for _context, message in texts.keys() - of_work(text_of(catalogue_of(ALL))):
-            yield at(path, f'msgid "{message}', f"“{message}” is on no page of work", COLLECT)
-        glossary = LOCALE / folder_of(language) / "glossary.tsv"
-        missing = TERMS - {line.split("\t")[0] for line in text_of(glossary).splitlines()}
-        yield from unless(not missing, glossary, 1, f"{quoted(missing)} is missing", "add a line for it")
     compiled = {key_of(entry): forms_of(entry) for entry in polib.mofile(str(path.with_suffix(".mo")))}
     for key in texts.keys() | compiled.keys():
         if texts.get(key) != compiled.get(key):
@@ -74,6 +98,36 @@ def in_entry(path: Path, entry: polib.POEntry, of_one_number: set[int]) -> Itera
             yield at(path, entry.linenum, f"“{text}” has other placeholders", "use those of the English")
         if Counter(TAG.findall(english)) != Counter(TAG.findall(text)):
             yield at(path, entry.linenum, f"“{text}” has other tags", "use those of the English")
+
+
+@cache
+def of_packages() -> set[Key]:
+    """The messages of packages that pages show in all languages: what one language is given, and allauth's pages."""
+    needed = {key_of(entry) for path in LACKING.rglob("*.po") for entry in polib.pofile(text_of(path))}
+    own = {path.relative_to(LOCALE.parent) for path in LOCALE.parent.glob("templates/**/*.*")}
+    for entry in polib.pofile(str(folder_in("allauth") / "fr" / "LC_MESSAGES" / "django.po")):
+        files = [name for name, _line in entry.occurrences if name.startswith("templates/")]
+        shown = [name for name in files if Path(name) not in own and not SWITCHED_OFF.search(name)]
+        if shown and not NOT_SHOWN.search(entry.msgid):
+            needed.add(key_of(entry))
+    return needed
+
+
+def keys_of(language: str) -> set[Key]:
+    """What pages of work show in a language: of its own catalogues, and of those of packages."""
+    paths = [catalogue_of(language), catalogue_of(language, under=LACKING)]
+    known = {key_of(entry) for path in paths if path.exists() for entry in polib.pofile(text_of(path))}
+    for package in PACKAGES:
+        # As Django looks for it: pt is in pt_PT where there is no pt.
+        if path := find("django", str(folder_in(package)), [folder_of(language)]):
+            known |= {key_of(entry) for entry in polib.mofile(path)}
+    return known
+
+
+def folder_in(package: str) -> Path:
+    spec = find_spec(package)
+    assert spec is not None, package
+    return Path(spec.origin or "").parent / "locale"
 
 
 @cache
