@@ -40,6 +40,7 @@ CASES: list[tuple[str, str, str, str, str]] = [
     ("templates", PAGE, "", f"<p>{'long ' * 40}</p>\n", "over 160 characters"),
     ("templates", PAGE, "", "{{ at|date }}\n", "a time without a zone"),
     ("templates", PAGE, "", '{{ at|date:"j F Y" }}\n', "a date in the form of one language"),
+    ("templates", PAGE, "", "{% day at %}.\n", "a full stop of one language after a time"),
     ("templates", PAGE, "", '<p class="world__map">\n', "has no style on the page"),
     ("escaping", PAGE, "", "{{ name|safe }}\n", "“name|safe”"),
     ("escaping", "static/js/page.js", "", 'eval("1");\n', "“eval(”"),

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from zoneinfo import ZoneInfo
 
 from django.contrib.auth.models import AnonymousUser
 from django.db.models import QuerySet
@@ -29,12 +28,10 @@ class State(StrEnum):
 
 @dataclass(frozen=True)
 class Card:
-    """A season in a list. Times are in its own time zone."""
+    """A season in a list."""
 
     season: Season
     state: State
-    starts_at: datetime
-    ends_at: datetime
     is_player: bool
 
 
@@ -48,8 +45,6 @@ class SeasonPage:
 
     season: Season
     state: State
-    starts_at: datetime
-    ends_at: datetime
     description: str
     prizes: str
     languages: list[SeasonLanguage]
@@ -75,8 +70,6 @@ def season_cards(seasons: QuerySet[Season], viewer: User, now: datetime) -> list
         Card(
             season=season,
             state=state_of(season, now),
-            starts_at=season.starts_at.astimezone(ZoneInfo(season.time_zone)),
-            ends_at=season.ends_at.astimezone(ZoneInfo(season.time_zone)),
             is_player=season.pk in mine,
         )
         for season in seasons.order_by("ends_at", "pk")
@@ -90,13 +83,10 @@ def season_page(season: Season, viewer: User | AnonymousUser, now: datetime) -> 
     player = Player.objects.filter(season=season, user=viewer.pk).first() if viewer.pk else None
     if player:
         player.season = season
-    zone = ZoneInfo(season.time_zone)
     token = season.invitation.token if season.access == Access.OPEN and season.invitation else ""
     return SeasonPage(
         season=season,
         state=state_of(season, now),
-        starts_at=season.starts_at.astimezone(zone),
-        ends_at=season.ends_at.astimezone(zone),
         description=to_html(season.description),
         prizes=to_html(season.prizes),
         languages=list(season.languages.select_related("language")),

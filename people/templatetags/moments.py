@@ -78,7 +78,7 @@ def deadline(context: Context, at: datetime) -> SafeString:
         return _element(at, _("today, %(time)s (%(date)s)") % values)
     if days == 1:
         return _element(at, _("tomorrow, %(time)s (%(date)s)") % values)
-    return _element(at, f"{values['date']}, {values['time']}")
+    return _element(at, in_words(at, local.tzinfo))
 
 
 def _element(at: datetime, text: str) -> SafeString:

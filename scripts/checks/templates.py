@@ -21,11 +21,11 @@ OPEN_ENDED = re.compile(r"\{%|\{\{|\{#|%\}|\}\}|#\}")
 WHOLE = re.compile(r'\{% translate "[^"]*%[^"]*" %\}|^\{".*')
 RAW_TIME = re.compile(r"\|(date|time|moment_in_words|moment_without_year)\b")
 DATE_FORM = re.compile(r"""\|date:["'][^"']*[dDjmMNFEY]""")
+STOP_AFTER_TIME = re.compile(r"\{% (moment|day|deadline) [^%]*%\}\.")
 FOR_MACHINES = re.compile(r"""\|date:["'](Y-m-d|Y)["']""")
 WITH_A_ZONE_OF_THEIR_OWN = {
     "annotation/_estimate.html",  # days, without a time
-    "gapgame/_times.html",  # of the season
-    "gapgame/_turn.html",
+    "gapgame/_turn.html",  # of the season
     "gapgame/_when.html",
 }
 PLOTS = {
@@ -72,6 +72,10 @@ def dates(path: Path) -> Iterator[TextFinding]:
     for number, line in enumerate(text_of(path).splitlines(), start=1):
         if DATE_FORM.search(FOR_MACHINES.sub("", line)):
             yield at(path, number, "a date in the form of one language", "use date_in_words or moment_in_words")
+        if STOP_AFTER_TIME.search(line):
+            yield at(
+                path, number, "a full stop of one language after a time", "end the line, or use a message"
+            )
 
 
 def classes_of(sheet: str) -> frozenset[str]:

@@ -72,7 +72,7 @@ def test_a_batch_is_played_to_each_outcome_with_the_keyboard_alone(table: Table,
     for word in ("tree", "car", "sky"):
         table.guess(word)
     table.expect_state("missed")
-    expect(page.locator(".result")).to_contain_text("The word was cat.")
+    expect(page.locator(".result")).to_contain_text("The word was cat")
     expect(page.locator(".result__points")).to_contain_text("+54")
     expect(page.locator(".tally__streak")).to_have_count(0)
     table.go_on()

@@ -91,6 +91,8 @@ def test_it_is_said_in_the_language_of_the_page():
 def test_dates_are_written_as_in_the_language_of_the_page(language, text):
     with translation.override(language):
         assert f">{text}<" in shown("moment", EVENING, "Europe/Paris")
+        later = datetime(2026, 12, 23, 18, 0, tzinfo=UTC)
+        assert shown("deadline", later) == shown("moment", later)
 
 
 @pytest.mark.parametrize(
