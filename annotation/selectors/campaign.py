@@ -180,7 +180,7 @@ def _steps(
         count = done.get(round.pk, 0)
         if round.source and figures:
             # Captions from a file have no author, and so no tally.
-            count = figures.figures.get(0)
+            count = figures.figures.get("captions", 0)
         wanted = max(figures.wanted if figures else 0, count)
         is_next = not is_next_found and step.state in rules.UNDECIDED and _is_next(step, steps)
         is_next_found = is_next_found or is_next

@@ -38,6 +38,8 @@ MAX_PER_IMAGE = 1_000
 
 IMPORTED = "imported"
 """Why there is no pilot, and why the main round is accepted."""
+UNKNOWN_SOURCE = "Unknown source"
+"""A round has a source if its captions are from a file, and not from people at work."""
 
 
 @dataclass
@@ -230,7 +232,7 @@ def _round(
             kind=kind,
             state=state,
             reason=IMPORTED,
-            source=source if kind == RoundKind.MAIN else "",
+            source=(source or UNKNOWN_SOURCE) if kind == RoundKind.MAIN else "",
             by=by,
             now=now,
         )

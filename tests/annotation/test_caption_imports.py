@@ -9,12 +9,15 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
 from annotation.formats.captions import Layout, export_captions
-from annotation.models import Caption, Round, RoundKind, RoundState
+from annotation.models import Caption, Round, RoundFigures, RoundKind, RoundState
+from annotation.selectors.campaign import language_page
 from annotation.selectors.releases import released_rounds
 from annotation.services import caption_imports
 from images.models import Collection, CollectionImage
+from languages.models import Language
 from people.models import AuditEntry, Project
 from scoring.models import Reference, ReferenceSet
 from tests.factories import make_keyed_collection, make_project, make_round, make_user
@@ -91,6 +94,15 @@ class TestIntoAProject:
         for row in rows:
             assert row["author"] is row["english_caption"] is row["english_rating"] is row["rated_at"] is None
         assert b"".join(export_captions(project, Layout.CSV, until=until)).count(b"\r\n") == 5
+
+    def test_the_page_of_a_language_shows_how_many_there_are(self, path, collection, project):
+        imported(path, collection, project)
+        main = Round.objects.get(language__tag="de", kind=RoundKind.MAIN)
+        RoundFigures.objects.update_or_create(round=main, defaults={"figures": {"captions": 3}})
+        RoundFigures.objects.exclude(round=main).update(figures={})
+        for tag, done in (("de", 3), ("fr", 0)):
+            page = language_page(project, Language.objects.get(tag=tag), now=timezone.now())
+            assert [step.done for step in page.steps] == [0, done]
 
     def test_it_stands_in_the_log(self, path, collection, project):
         imported(path, collection, project, "--by", make_user("importer").username)

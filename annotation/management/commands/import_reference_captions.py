@@ -31,7 +31,11 @@ class Command(BaseCommand):
             metavar="NAME",
             help="import as references with this name, to score models against, not as captions of the project",
         )
-        parser.add_argument("--source", default="", help="where the captions come from, and under which licence")
+        parser.add_argument(
+            "--source",
+            default="",
+            help="where the captions come from, and under which licence (“Unknown source” if not given)",
+        )
         parser.add_argument("--by", metavar="USER", help="who imports, for the project's audit log")
 
     def handle(
