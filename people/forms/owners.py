@@ -90,7 +90,7 @@ class OwnerForm(forms.Form):
 
     def _no_project(self) -> str:
         if self.made_of:
-            return gettext("that of what it is made of, or none (only you see it)")
+            return gettext("as above, or none (only you see it)")
         return gettext("none (only you see it)")
 
     def _nothing_to_choose(self) -> str:

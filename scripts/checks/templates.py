@@ -73,9 +73,7 @@ def dates(path: Path) -> Iterator[TextFinding]:
         if DATE_FORM.search(FOR_MACHINES.sub("", line)):
             yield at(path, number, "a date in the form of one language", "use date_in_words or moment_in_words")
         if STOP_AFTER_TIME.search(line):
-            yield at(
-                path, number, "a full stop of one language after a time", "end the line, or use a message"
-            )
+            yield at(path, number, "a full stop of one language after a time", "end the line, or use a message")
 
 
 def classes_of(sheet: str) -> frozenset[str]:
