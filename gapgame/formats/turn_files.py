@@ -20,6 +20,7 @@ from gapgame.rules.turns import ALL_OUTCOMES, FAILED, OUTCOMES, SOLVED, SPLITS, 
 
 SUFFIXES = (".jsonl", ".ndjson", ".csv")
 TEXTS = ("item", "word", "player", "image", "language")
+NAMES = ("player", "image")
 ALL = "all"
 EXAMPLE = '{"item": …, "split": …, "attempts": […]}'
 
@@ -76,7 +77,7 @@ def turn_of(value: Any) -> Turn:
         Where it is not as docs/game-files.md says, with what is wrong and what to write.
     """
     fields = Fields(value, example=EXAMPLE)
-    texts = {name: fields.text(name) for name in TEXTS}
+    texts = {name: fields.text(name, is_name=name in NAMES) for name in TEXTS}
     if not texts["item"] and not texts["word"]:
         raise LineError(_("Give “item” or “word”, to say what had to be guessed."))
     split = fields.one_of("split", SPLITS)

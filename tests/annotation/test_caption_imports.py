@@ -183,7 +183,7 @@ class TestAllOrNothing:
             (b'{"image/key": "lost", "de": {"caption": ["x"]}}', "no image in the collection has the key 'lost'"),
             (b'{"image/key": "two", "de": {"caption": ["x"]}}', "the image 'two' is already in line 1"),
             (b'{"image/key": "one", "tlh": {"caption": ["x"]}}', "there is no language tlh here"),
-            (b'{"image/key": "one", "d_e": {"caption": ["x"]}}', "is not a language tag"),
+            (b'{"image/key": "one", "d_e": {"caption": ["x"]}}', "is not a BCP-47 language tag"),
             (b'{"image/key": "one", "he": {"caption": ["x"]}, "iw": {"caption": ["y"]}}', "are the same language"),
             (b'{"image/key": "one", "de": {"caption": ["' + b"x" * 2001 + b'"]}}', "2001 characters"),
             (b'{"image/key": "one", "de": {"caption": [' + b'"x", ' * 1000 + b'"x"]}}', "1001 captions in de"),
@@ -244,6 +244,9 @@ class TestAsReferences:
         }
         assert not Round.objects.exists()
         assert "4 captions of 2 images as “XM3600” in de, fr." in capsys.readouterr().out
+        path.write_bytes(as_lines([{"image/key": "one", "de": {"caption": ["Ein\u200b Haus"]}}]))
+        imported(path, collection, project, "--references", "Hidden")
+        assert "invisible characters were removed: 1." in capsys.readouterr().out
 
 
 class TestRealCaptions:

@@ -18,7 +18,7 @@ from django.core.management import CommandError
 
 from crosslens_metrics.formats.problems import FileProblemsError
 from crosslens_metrics.undefined import Reason
-from gapgame.formats.turn_files import read_turns
+from gapgame.formats.turn_files import read_turns, turn_of
 from gapgame.rules.figures import MESSAGES, Missing, Undefined
 from gapgame.rules.report import build_report
 from gapgame.rules.turns import OUTCOMES, RULES, Rule, Turn
@@ -281,3 +281,9 @@ def test_a_reader_that_has_enough_sees_no_traceback(golden: Path, tmp_path: Path
     ended = subprocess.run(command, cwd=ROOT, env=environment, stdout=writing, stderr=subprocess.PIPE, check=False)
     os.close(writing)
     assert (ended.returncode, ended.stderr) == (141, b"")
+
+
+def test_a_player_is_one_person_in_either_spelling() -> None:
+    value = {"item": "a", "split": "intersect_0", "attempts": [], "outcome": "skipped"}
+    players = {turn_of(value | {"player": name}).player for name in ("José", "Jose\u0301", "José\u200b")}
+    assert players == {"José"}

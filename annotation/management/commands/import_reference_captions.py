@@ -94,5 +94,7 @@ class Command(BaseCommand):
         )
         if job.state == JobState.FAILED:
             raise CommandError(job.error)
+        if contents.had_hidden:
+            self.stdout.write(f"Captions from which invisible characters were removed: {contents.had_hidden:,}.")
         tags = ", ".join(sorted(contents.most))
         self.stdout.write(f"{contents.captions:,} captions of {len(contents.images):,} images as “{name}” in {tags}.")
