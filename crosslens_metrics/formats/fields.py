@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Any
 
-from crosslens_metrics.formats.names import image_name, plain
+from crosslens_metrics.formats.names import image_name, readable_name
 from crosslens_metrics.formats.problems import LineError
 from crosslens_metrics.formats.records import is_text
 from crosslens_metrics.messages import gettext as _
@@ -51,7 +51,7 @@ class Fields:
             wrong = _("%(column)s is neither text nor a number.") if numbers else _("%(column)s is no text.")
             raise LineError(wrong % {"column": name})
         if is_name:
-            text = plain(text)
+            text = readable_name(text)
         if needed and not text:
             raise LineError(_("%(column)s is empty. Fill it in.") % {"column": name})
         if longest and len(text) > longest:

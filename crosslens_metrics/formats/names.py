@@ -39,6 +39,11 @@ def plain(name: str) -> str:
     return unicodedata.normalize("NFC", visible_text(name)).strip()
 
 
+def readable_name(name: str) -> str:
+    """The name of a rater, a model or a set, as whoever reads it would spell it: blanks and hidden characters aside."""
+    return plain(" ".join(visible_text(name).split()))
+
+
 def image_name(given: object) -> str | None:
     """An image's name from a text or a number, with slashes between folders; None if it is neither or empty."""
     if isinstance(given, float) and given.is_integer():
