@@ -103,6 +103,7 @@ def test_the_review_confirms_the_captions_that_it_listed_as_it_showed_them(
     assert listed
     assert re.findall(r"Image \d", listed[0]) == ["Image 2"]
     assert re.search('<button[^>]*aria-describedby="submit-help"[^>]* disabled', review)
+    assert "Available once every image has a confirmed caption." in review
     if changed:
         CaptionItem.objects.filter(batch=batch, position=2).update(text="Eine Katze auf d", revision=3)
     seen = re.findall(r'name="seen" value="([^"]+)"', review)
