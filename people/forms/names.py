@@ -6,12 +6,12 @@ from typing import Any
 
 from django import forms
 
-from crosslens_metrics.formats.names import plain
+from crosslens_metrics.formats.names import readable_name
 
 
 class NameCharField(forms.CharField):
-    """A name, in the one spelling in which names are compared (`plain`); without a visible character it is empty."""
+    """A name, in the one spelling in which names are compared; without a visible character it is empty."""
 
     def to_python(self, value: Any) -> Any:
         text = super().to_python(value)
-        return plain(text) if text else text
+        return readable_name(text) if text else text
