@@ -299,8 +299,8 @@ def _statements() -> list[str]:
             f" {empty}, CURRENT_TIMESTAMP, 'done', 0, '' FROM ({{numbers}}) AS all_numbers"
         ),
         (
-            "INSERT INTO images_collectionimage (collection_id, image_id, key, file_name, position)"
-            " SELECT %(collection)s, id, 'image-' || id, '', id FROM images_image WHERE source = %(name)s"
+            "INSERT INTO images_collectionimage (collection_id, image_id, key, file_name, position, exclusion_reason)"
+            " SELECT %(collection)s, id, 'image-' || id, '', id, '' FROM images_image WHERE source = %(name)s"
         ),
         (
             "INSERT INTO inference_modelcaption (model_id, image_id, language_id, text, stabiliser, created_at)"
