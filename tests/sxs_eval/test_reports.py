@@ -254,7 +254,7 @@ class TestUndefined:
         comparison = make_comparison(images=2, replication=1)
         judge_all(comparison, make_rater(comparison), dict.fromkeys(keys_of(comparison), 3))
         text = page_of(comparison)
-        assert "ΔSxS +100.0 No confidence interval: All images" in text
+        assert "ΔSxS +100.0 No confidence interval: All resamples" in text
 
     @pytest.mark.long(reason="at least three others run each of its lines")
     @pytest.mark.parametrize("images", [0, 1])
