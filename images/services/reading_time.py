@@ -6,12 +6,16 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import NoReturn
+from types import FrameType
 
 from images.services.leases import LEASE
 
 MAX_SILENT_S = LEASE.total_seconds() - 10
 """Shorter than a lease: otherwise another worker would begin with the same file while this one still reads it."""
+
+AGAIN_S = 0.1
+DATABASE = ("django.db.", "psycopg", "sqlite3")
+"""Modules that are not interrupted: a transaction or a connection would be left half changed."""
 
 
 class ReadingTimeError(BaseException):
@@ -42,5 +46,10 @@ def restart() -> None:
         signal.setitimer(signal.ITIMER_REAL, MAX_SILENT_S, MAX_SILENT_S)
 
 
-def _interrupt(_signal: int, _frame: object) -> NoReturn:
+def _interrupt(_signal: int, frame: FrameType | None) -> None:
+    while frame is not None:
+        if frame.f_globals.get("__name__", "").startswith(DATABASE):
+            signal.setitimer(signal.ITIMER_REAL, AGAIN_S, MAX_SILENT_S)
+            return
+        frame = frame.f_back
     raise ReadingTimeError
