@@ -194,8 +194,9 @@ def rounds_of(request: Request, project: Project) -> QuerySet[Round]:
     if language := request.query_params.get("language"):
         try:
             rounds = rounds.filter(language=canonical_tag(language))
-        except MalformedTagError as error:
-            raise serializers.ValidationError({"language": [str(error)]}) from error
+        except MalformedTagError:
+            # As of any other language that the project lacks.
+            rounds = rounds.none()
     if round_id := request.query_params.get("round"):
         if not (round_id.isascii() and round_id.isdecimal() and 1 <= int(round_id[:20]) < 2**63):
             raise serializers.ValidationError({"round": [_("The id of a round: a whole number.")]})

@@ -112,6 +112,8 @@ def test_published_sentences_become_a_corpus_a_game_and_tasks(page: Page, files:
     page.get_by_role("link", name="Make a game or a task").click()
     page.get_by_role("button", name="Make the set").click()
     expect(page).to_have_url(re.compile("/imports/"))
+    # Once it is done the page loads itself again, and would end the visit of another.
+    page.goto("about:blank")
     run_import(job_id=ImportJob.objects.latest("pk").pk, clock=timezone.now, announce=lambda image_id: None)
     item = GapItem.objects.filter(split__gte=1).order_by("pk").first()
     assert item is not None

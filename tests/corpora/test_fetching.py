@@ -343,7 +343,7 @@ def test_a_worker_can_renew_its_lease_after_each_byte_of_a_slow_server(monkeypat
                 connection.sendall(b"HTTP/1.1 200 OK\r\n%b\r\n\r\n" % head)
                 for byte in b"image":
                     connection.sendall((b"1\r\n%c\r\n" if b"chunked" in head else b"%c") % byte)
-                    renewed.append(renewals.acquire(timeout=0.3))
+                    renewed.append(renewals.acquire(timeout=5))
                 connection.sendall(b"0\r\n\r\n" if b"chunked" in head else b"")
 
         dripping = Thread(target=drip)
@@ -376,7 +376,7 @@ def test_bytes_that_bring_no_file_keep_no_worker(monkeypatch, start):
             try:
                 with listening.accept()[0] as connection:
                     connection.sendall(start)
-                    for _byte in range(100):
+                    for _byte in range(500):
                         connection.sendall(b"x")
                         time.sleep(0.01)
             except OSError:
