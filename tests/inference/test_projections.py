@@ -25,7 +25,7 @@ from crosslens_metrics.word_vectors import TableWriter, open_table
 from inference.backends.encoders import ExtraMissingError
 from inference.backends.mobilenet import MobileNet
 from inference.formats.packaged_vectors import copy_glove
-from inference.projections import network, training
+from inference.projections import training
 from inference.projections.config import Config, ProjectionError
 from inference.projections.folder import CHECKPOINT, MANIFEST, WEIGHTS, Manifest, read_projection
 from inference.projections.projector import open_projection
@@ -106,6 +106,8 @@ def test_what_was_interrupted_goes_on_to_the_same_projection(tmp_path):
 @pytest.mark.parametrize("step", ["triplet_loss", "validation", "optimiser"])
 def test_memory_that_runs_out_is_said_and_what_was_done_is_kept(tmp_path, monkeypatch, step):
     import torch
+
+    from inference.projections import network
 
     validation = {"image-8": ("a green boat",), "image-7": ("a green cat",)}
     task = tiny_task(captions=tiny_task().captions[:7], images=tiny_task().images[:7], validation=validation)
