@@ -14,7 +14,7 @@ from crosslens_metrics.reports.comparison_figures import Report
 from crosslens_metrics.reports.comparison_text import pooled_lines, ranking_lines, report_lines
 from crosslens_metrics.reports.comparisons import Contest, Pooled, Ranking, pool, rank_models
 
-MOST_ALIKE_SHOWN = 5
+MAX_ALIKE_SHOWN = 5
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class FileReport:
         if self.ignored_columns:
             yield _("Columns not read: %(names)s") % {"names": ", ".join(self.ignored_columns)}
         if self.alike_images:
-            names = "; ".join(f"{one}, {other}" for one, other in self.alike_images[:MOST_ALIKE_SHOWN])
+            names = "; ".join(f"{one}, {other}" for one, other in self.alike_images[:MAX_ALIKE_SHOWN])
             message = _(
                 "Counted as different images: %(names)s (pairs of such names: %(count)s). If two are one image, give "
                 "it one name."

@@ -11,9 +11,8 @@ from annotation.models import Round
 from annotation.services.tallies import figures_changed
 from dashboard.selectors.collection_uses import uses_of_image
 from images.models import Collection, CollectionImage
-from images.services.collection_changes import CollectionUsedError
+from images.services.collection_changes import CollectionUsedError, record_change
 from people.models import User
-from people.services import audit_log
 
 
 def take_out_image(*, entry: CollectionImage, by: User, now: datetime) -> None:
@@ -29,7 +28,7 @@ def take_out_image(*, entry: CollectionImage, by: User, now: datetime) -> None:
         if uses_of_image(entry):
             raise CollectionUsedError(_("This image is in use, so it cannot be taken out."))
         CollectionImage.objects.filter(pk=entry.pk).delete()
-        _record("image-taken-out", entry, by=by, now=now)
+        record_change(entry.collection, "image-taken-out", by=by, now=now, key=entry.key)
 
 
 def leave_out_image(*, entry: CollectionImage, reason: str, by: User, now: datetime) -> bool:
@@ -56,18 +55,6 @@ def _change(entry: CollectionImage, *, excluded_at: datetime | None, reason: str
         for round_id in rounds.values_list("pk", flat=True):
             figures_changed(round_id=round_id)
         details = {"reason": reason} if reason else {}
-        _record("image-left-out" if is_in else "image-counted-again", entry, by=by, now=now, **details)
+        what = "image-left-out" if is_in else "image-counted-again"
+        record_change(entry.collection, what, by=by, now=now, key=entry.key, **details)
     return True
-
-
-def _record(what: str, entry: CollectionImage, *, by: User, now: datetime, **details: str) -> None:
-    collection = entry.collection
-    if collection.project is not None:
-        audit_log.record(
-            project=collection.project,
-            action=f"collection.{what}",
-            about=collection.slug,
-            by=by,
-            now=now,
-            details={"key": entry.key, **details},
-        )

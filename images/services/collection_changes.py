@@ -30,7 +30,7 @@ def rename_collection(*, collection: Collection, name: str, description: str, by
     with transaction.atomic():
         Collection.objects.filter(pk=collection.pk).update(**after)
         if before != after:
-            _record(collection, "renamed", by=by, now=now, before=before, after=after)
+            record_change(collection, "renamed", by=by, now=now, before=before, after=after)
 
 
 def duplicate_collection(*, collection: Collection, name: str, by: User, now: datetime) -> Collection:
@@ -43,7 +43,7 @@ def duplicate_collection(*, collection: Collection, name: str, by: User, now: da
         while some := list(islice(left, ENTRIES_PER_INSERT)):
             CollectionImage.objects.bulk_create(CollectionImage(collection=made, **entry) for entry in some)
         copy_names(source=collection, to=made)
-        _record(collection, "duplicated", by=by, now=now, to=made.slug)
+        record_change(collection, "duplicated", by=by, now=now, to=made.slug)
     return made
 
 
@@ -61,14 +61,15 @@ def delete_collection(*, collection: Collection, by: User, now: datetime) -> Non
             # New uses wait for this, and then find nothing.
             locked = Collection.objects.select_for_update(of=("self",)).get(pk=collection.pk)
             locked.delete()
-            _record(collection, "deleted", by=by, now=now)
+            record_change(collection, "deleted", by=by, now=now)
     except ProtectedError as error:
         raise CollectionUsedError(_("This collection is in use, so it cannot be deleted.")) from error
     for folder in folders:
         file_storage.remove_all(folder)
 
 
-def _record(collection: Collection, what: str, *, by: User, now: datetime, **details: Any) -> None:
+def record_change(collection: Collection, what: str, *, by: User, now: datetime, **details: Any) -> None:
+    """Note in the log of the collection's project, if it has one, what was done to the collection."""
     if collection.project is not None:
         audit_log.record(
             project=collection.project,
