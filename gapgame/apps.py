@@ -6,7 +6,6 @@ class GapgameConfig(AppConfig):
     verbose_name = "Gap Filling Game"
 
     def ready(self) -> None:
-        from corpora.rules import played
         from gapgame.models import ItemSet
         from images.models import Collection
         from inference.selectors import assigned_work
@@ -15,7 +14,6 @@ class GapgameConfig(AppConfig):
         from people.services.ownership import register
 
         images = LazyModule("gapgame.selectors.assigned_images")
-        turns = LazyModule("gapgame.selectors.corpus_turns")
         data_export = LazyModule("gapgame.selectors.data_export")
         withdrawal = LazyModule("gapgame.services.withdrawal")
 
@@ -26,5 +24,4 @@ class GapgameConfig(AppConfig):
             on_withdrawal=withdrawal.withdraw_answers,
             on_deletion=withdrawal.forget,
         )
-        played.register("gapgame", turns.played_senses)
         register(Collection, lambda collection: ItemSet.objects.filter(collection=collection))

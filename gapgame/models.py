@@ -12,7 +12,6 @@ from django.db.models.functions import Lower
 from django.utils.functional import cached_property
 from django.utils.translation import gettext_lazy as _
 
-from corpora.models import CorpusBuild
 from gapgame.rules.play import ATTEMPTS, MICRO
 from images.models import Collection, Image
 from inference.models import WordVectorSet
@@ -38,6 +37,9 @@ class ItemSet(models.Model):
     collection = models.OneToOneField(Collection, on_delete=models.PROTECT, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+")
+    corpora = models.JSONField(
+        default=list, help_text="Of each corpus that items are from: name, fingerprint, choice, configuration."
+    )
 
     class Meta:
         ordering: ClassVar[list[str]] = ["project", "name"]
@@ -47,17 +49,6 @@ class ItemSet(models.Model):
 
     def __str__(self) -> str:
         return self.name
-
-
-class CorpusItemSet(models.Model):
-    """Where the items of a set are from: a corpus that was built here. Their keys are ids of its instances."""
-
-    item_set = models.OneToOneField(ItemSet, on_delete=models.CASCADE, related_name="of_corpus")
-    build = models.ForeignKey(CorpusBuild, on_delete=models.CASCADE, related_name="+")
-    lemmas = models.JSONField(default=dict, help_text="Lemma of each item's word, by the item's key.")
-
-    def __str__(self) -> str:
-        return f"{self.item_set_id} of {self.build_id}"
 
 
 class RepresentativeSource(models.TextChoices):

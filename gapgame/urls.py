@@ -2,7 +2,6 @@
 
 from people.rules.lazy import LazyModule, path
 
-corpus_sets = LazyModule("gapgame.views.corpus_sets")
 images = LazyModule("gapgame.views.images")
 items = LazyModule("gapgame.views.items")
 play = LazyModule("gapgame.views.play")
@@ -38,8 +37,6 @@ urlpatterns = [
     path(f"{ITEMS}/", items.item_set_show, name="item-set-show"),
     path(f"{ITEMS}/import/", items.items_import, name="items-import"),
     path(f"{ITEMS}/<int:item_id>/", items.item_change, name="item-change"),
-    path(f"{GAME}/corpora/<slug:corpus_slug>/", corpus_sets.corpus_set_create, name="corpus-set-create"),
-    path(f"{GAME}/corpora/<slug:corpus_slug>/task/", corpus_sets.task_download, name="corpus-task"),
     path(f"{GAME}/vectors/", vectors.vectors_show, name="vectors-show"),
     path(f"{GAME}/vectors/import/", vectors.vectors_import, name="vectors-import"),
     path(f"{ONE}/", seasons.season_manage, name="season-manage"),

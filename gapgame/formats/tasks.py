@@ -16,6 +16,7 @@ from crosslens_metrics.formats.lines import LineReader
 from crosslens_metrics.formats.problems import MOST_SHOWN, LineError
 from crosslens_metrics.language_tags import MalformedTagError, canonical_tag, spaces_separate_words
 from crosslens_metrics.words_in_text import occurrences
+from gapgame.formats.corpora import ITEMS, is_corpus
 from gapgame.formats.multisubs import is_layout, records_of
 from gapgame.formats.task_folders import (
     Object,
@@ -177,8 +178,7 @@ def build_task(
 
 def items_of(corpus: Path) -> Path:
     """Return the file of items in a folder that `build_corpus` made; else `corpus` itself."""
-    inside = corpus / "items.jsonl"
-    return inside if inside.is_file() else corpus
+    return corpus / ITEMS if is_corpus(corpus) else corpus
 
 
 def _instances(corpus: Path) -> list[Instance]:

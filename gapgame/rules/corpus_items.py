@@ -15,10 +15,10 @@ from gapgame.rules.turns import SPLITS
 class Choice:
     """At least `least` languages share a sense; at most `per_word` items of a word, and `most` in all."""
 
-    least: int
-    per_word: int
-    most: int
-    seed: int
+    least: int = 1
+    per_word: int = 5
+    most: int = 500
+    seed: int = 0
 
 
 @dataclass(order=True)

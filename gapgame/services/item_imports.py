@@ -22,12 +22,14 @@ from django.utils.translation import gettext as _
 from crosslens_metrics.formats.names import ImageNames
 from crosslens_metrics.formats.problems import FileRefusedError, LineError
 from crosslens_metrics.formats.records import Record, read_record
+from gapgame.formats.corpora import origin_of
 from gapgame.formats.embeddings import Vectors, central_of
 from gapgame.models import GapItem, ItemImage, ItemSet, RepresentativeSource
+from gapgame.rules.corpus_items import Choice
 from gapgame.rules.items import ItemLine, item_line
 from gapgame.services.item_image_files import STRIPPED_OF, Announce, ImageStore, Taken
 from gapgame.services.item_sources import EMBEDDINGS_FILE, ITEMS_FILE, Source, source_of_path, source_of_upload
-from gapgame.services.items import is_closed
+from gapgame.services.items import is_closed, note_corpus
 from gapgame.services.representatives import Central
 from images.models import Collection, Image, ImportJob, ImportKind, ImportRow, Outcome
 from images.permissions import collections_in
@@ -103,10 +105,11 @@ def import_path(
     embeddings: Path | None = None,
     collections: Sequence[Collection] = (),
     layout: str | None = None,
+    choice: Choice | None = None,
     clock: Clock,
     announce: Announce,
 ) -> ImportJob:
-    """Import a file, or a folder in MultiSubs' layout, from this machine at once."""
+    """Import a file, a folder in MultiSubs' layout, or with `choice` a corpus, from this machine at once."""
     options = {"collections": [collection.slug for collection in collections]}
     job = jobs.start_inline(
         path,
@@ -116,12 +119,15 @@ def import_path(
         options=options,
         clock=clock,
     )
-    _run(
-        job,
-        lambda stack: source_of_path(path, images=images, embeddings=embeddings, layout=layout, stack=stack),
-        clock=clock,
-        announce=announce,
-    )
+
+    def open_source(stack: ExitStack) -> Source:
+        origin = None if choice is None else origin_of(path, choice)
+        source = source_of_path(path, images=images, embeddings=embeddings, layout=layout, choice=choice, stack=stack)
+        if origin is not None and not is_closed(item_set, clock()):
+            note_corpus(item_set=item_set, origin=origin)
+        return source
+
+    _run(job, open_source, clock=clock, announce=announce)
     job.refresh_from_db()
     return job
 

@@ -13,9 +13,11 @@ from django.core.files.storage import default_storage
 
 from crosslens_metrics.formats.problems import LineError
 from crosslens_metrics.formats.records import Record, count_lines, json_records
+from gapgame.formats import corpora
 from gapgame.formats import multisubs as multisubs_files
 from gapgame.formats.embeddings import Vectors, read_embeddings
 from gapgame.rules import multisubs
+from gapgame.rules.corpus_items import Choice
 from gapgame.services.item_image_files import Files
 from images.models import ImportJob
 from images.rules import manifests
@@ -57,11 +59,20 @@ def source_of_upload(job: ImportJob, stack: ExitStack) -> Source:
 
 
 def source_of_path(
-    path: Path, *, images: Path | None, embeddings: Path | None, layout: str | None, stack: ExitStack
+    path: Path,
+    *,
+    images: Path | None,
+    embeddings: Path | None,
+    layout: str | None,
+    choice: Choice | None,
+    stack: ExitStack,
 ) -> Source:
-    """Open files on this machine; raises FileRefusedError as `source_of_upload` does."""
+    """Open files on this machine, or draw from a corpus by `choice`; raises FileRefusedError as `source_of_upload`."""
     files = _files_of(path, images, stack)
     vectors = read_embeddings(stack.enter_context(embeddings.open("rb"))) if embeddings else {}
+    if choice is not None:
+        records = corpora.records_of(path, choice)
+        return Source(iter(records), len(records), files, vectors)
     if path.is_dir():
         return Source(multisubs_files.records_of(path), 0, files, vectors)
     file = stack.enter_context(path.open("rb"))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
+from typing import Any
 
 from django.db import transaction
 
@@ -31,6 +33,14 @@ def item_set_named(*, project: Project, name: str) -> ItemSet:
     """Return the item set of this name, creating it if needed."""
     item_set = ItemSet.objects.filter(project=project, name=name).select_related("collection").first()
     return item_set or create_item_set(project=project, name=name, by=None)
+
+
+def note_corpus(*, item_set: ItemSet, origin: Mapping[str, Any]) -> None:
+    """Note that items of a set are from a corpus; once, if the same were drawn from it before."""
+    with transaction.atomic():
+        locked = ItemSet.objects.select_for_update(no_key=True).get(pk=item_set.pk)
+        if origin not in locked.corpora:
+            ItemSet.objects.filter(pk=locked.pk).update(corpora=[*locked.corpora, origin])
 
 
 def use_item(*, item: GapItem, is_used: bool) -> None:

@@ -28,7 +28,7 @@ PLACES = 10_000_000
 """Limit of the invitation that admits everybody: more than there will be players."""
 
 SLUG_LENGTH = 40
-TAKEN = frozenset({"new", "corpora", "items", "turns", "vectors"})
+TAKEN = frozenset({"new", "items", "turns", "vectors"})
 """Slugs that are taken by pages."""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from functools import partial
 from typing import Any
 
@@ -53,6 +54,9 @@ def item_set_show(request: HttpRequest, slug: str, item_set_id: int) -> HttpResp
     context["rows"] = selectors.item_rows(page, user_of(request))
     context["imports"] = imports_for(request.user).filter(collection=item_set.collection)[:NEWEST_IMPORTS]
     context["facts"] = selectors.facts_of(item_set)
+    context["corpora"] = [
+        (corpus, json.dumps(corpus["configuration"], ensure_ascii=False, indent=2)) for corpus in item_set.corpora
+    ]
     return render(request, "gapgame/item_set.html", context)
 
 

@@ -25,9 +25,10 @@ from parallel_text.folder import LocalFolder
 from parallel_text.publish import PUBLISHED
 from parallel_text.step_names import STEP_NAMES
 from tests.concurrency import together
-from tests.corpora.building import NOUNS, SYNSETS, Clock, make_corpus, work_off
+from tests.corpora.building import Clock, make_corpus, work_off
 from tests.factories import NOW
 from tests.inference.object_storage import ObjectStorage
+from tests.parallel_text.animals import NOUNS, SYNSETS
 
 pytestmark = pytest.mark.django_db
 

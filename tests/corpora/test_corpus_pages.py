@@ -15,8 +15,9 @@ from django.urls import reverse
 from corpora.models import CorpusBuild
 from people.models import Project, Role
 from tests.clients import client_of
-from tests.corpora.building import made_aligner, made_files, work_off
+from tests.corpora.building import work_off
 from tests.factories import join_project, make_project, make_user
+from tests.parallel_text.animals import made_aligner, made_files
 
 pytestmark = pytest.mark.django_db
 

@@ -14,7 +14,7 @@ from django.core.management import CommandError, call_command
 
 from parallel_text.publish import PUBLISHED
 from parallel_text.step_names import STEP_NAMES
-from tests.corpora.building import NOUNS, SYNSETS, made_aligner, made_files
+from tests.parallel_text.animals import NOUNS, SYNSETS, made_config
 from tests.servers import ROOT
 
 WAIT_S = 60.0
@@ -22,34 +22,10 @@ WAIT_S = 60.0
 
 @pytest.fixture
 def config(tmp_path) -> Path:
-    files = made_files(tmp_path)
     (tmp_path / "pictures").mkdir()
     for noun in NOUNS:
         (tmp_path / "pictures" / f"{noun}.jpg").write_bytes(b"x")
-    path = tmp_path / "corpus.toml"
-    path.write_text(
-        f"""
-        name = "animals"
-        workers = 1
-        [[texts]]
-        language = "es"
-        file = "{files["text.es.tsv"].name}"
-        [candidates]
-        ratings = "imageability.csv"
-        [align]
-        program = "{made_aligner(tmp_path)}"
-        [[inventories]]
-        language = "en"
-        file = "senses.en.tsv"
-        [[inventories]]
-        language = "es"
-        file = "senses.es.tsv"
-        [images]
-        manifest = "images.jsonl"
-        folder = "pictures"
-        """
-    )
-    return path
+    return made_config(tmp_path)
 
 
 def published(out: Path) -> dict[str, bytes]:

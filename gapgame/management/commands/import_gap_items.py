@@ -1,16 +1,21 @@
-"""`manage.py import_gap_items FILE --project SLUG --set NAME`: the same import as in the browser, run at once."""
+"""`manage.py import_gap_items FILE --project SLUG --set NAME`: the import of the browser, and of corpora, at once."""
 
 from __future__ import annotations
 
 from argparse import ArgumentParser
+from collections.abc import Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
+from crosslens_metrics.commands.arguments import whole_number
+from gapgame.formats.corpora import is_corpus
 from gapgame.formats.multisubs import is_layout
-from gapgame.models import ItemSet
+from gapgame.models import ItemSet, Split
+from gapgame.rules.corpus_items import Choice
 from gapgame.services.item_imports import import_path
 from gapgame.services.item_sources import LAYOUTS
 from gapgame.services.items import item_set_named
@@ -23,10 +28,14 @@ from people.models import Project
 
 
 class Command(BaseCommand):
-    help = "Import sentences with a gap and their images from JSON Lines or MultiSubs files."
+    help = "Import sentences with a gap and their images from JSON Lines, MultiSubs' files or a corpus."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("file", type=Path, help="JSON Lines, a JSON list, or a folder with LANGUAGE.items.tsv")
+        parser.add_argument(
+            "file",
+            type=Path,
+            help="JSON Lines, a JSON list, or a folder: with LANGUAGE.items.tsv, or made by build_corpus",
+        )
         parser.add_argument("--project", required=True, metavar="SLUG")
         parser.add_argument("--set", required=True, metavar="NAME", help="item set, created if there is none")
         parser.add_argument("--images", type=Path, help="folder or zip in which to look for images first")
@@ -40,11 +49,27 @@ class Command(BaseCommand):
         parser.add_argument("--embeddings", type=Path, help="image vectors, .npz or JSON Lines")
         parser.add_argument("--layout", choices=LAYOUTS, help="default: detected from the file")
         add_report(parser)
+        drawn = parser.add_argument_group("from a corpus")
+        drawn.add_argument(
+            "--least", type=int, choices=Split.values, help=f"languages that share the sense (default {Choice.least})"
+        )
+        drawn.add_argument(
+            "--per-word",
+            type=whole_number(1, 1000),
+            help=f"sentences of each word, at most (default {Choice.per_word})",
+        )
+        drawn.add_argument(
+            "--most", type=whole_number(1, 10**6), help=f"sentences in all, at most (default {Choice.most})"
+        )
+        drawn.add_argument(
+            "--seed", type=whole_number(0, 2**63 - 1), help="the same seed draws the same sentences (default 0)"
+        )
 
     def handle(self, *, file: Path, project: str, **options: Any) -> None:
         chosen = project_named(project)
         _check_paths(file, options["images"], options["embeddings"])
         collections = [_collection(slug, chosen) for slug in options["collection"]]
+        choice = _choice(file, options)
         name = checked_text(options["set"], option="--set", longest=ItemSet._meta.get_field("name").max_length)
         check_report(options["report"])
         job = import_path(
@@ -54,6 +79,7 @@ class Command(BaseCommand):
             embeddings=options["embeddings"],
             collections=collections,
             layout=options["layout"],
+            choice=choice,
             clock=timezone.now,
             announce=ask_for_sizes,
         )
@@ -65,12 +91,24 @@ class Command(BaseCommand):
 def _check_paths(file: Path, images: Path | None, embeddings: Path | None) -> None:
     if not file.exists():
         raise CommandError(f"There is no file or folder {file}.")
-    if file.is_dir() and not is_layout(file):
-        raise CommandError(f"The folder {file} has no table LANGUAGE.items.tsv. Name a file, or add the table.")
+    if file.is_dir() and not (is_layout(file) or is_corpus(file)):
+        raise CommandError(
+            f"The folder {file} has neither LANGUAGE.items.tsv nor items.jsonl. Name a file, or add one."
+        )
     if images is not None and not images.exists():
         raise CommandError(f"There is no folder or zip {images}.")
     if embeddings is not None and not embeddings.is_file():
         raise CommandError(f"There is no file {embeddings}.")
+
+
+def _choice(file: Path, options: Mapping[str, Any]) -> Choice | None:
+    given = {field.name: options[field.name] for field in fields(Choice) if options[field.name] is not None}
+    if is_corpus(file):
+        return Choice(**given)
+    if given:
+        names = ", ".join(f"--{name.replace('_', '-')}" for name in given)
+        raise CommandError(f"Only from a folder made by build_corpus are sentences drawn. Leave out {names}.")
+    return None
 
 
 def _collection(slug: str, project: Project) -> Collection:
