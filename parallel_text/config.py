@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from crosslens_metrics.language_tags import MalformedTagError, canonical_tag
 from crosslens_metrics.messages import gettext as _
+from parallel_text.exclusions import Exclusions
 from parallel_text.problems import CorpusError
 
 ENGLISH = "en"
@@ -81,15 +82,6 @@ class ImageSettings:
 
 
 @dataclass(frozen=True)
-class Exclusions:
-    """What was struck out: English lemmas, pairs of English lemma and synset, and files of images."""
-
-    words: tuple[str, ...] = ()
-    senses: tuple[tuple[str, str], ...] = ()
-    images: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
 class Config:
     """Everything that a corpus depends on, besides the contents of its files."""
 
@@ -121,15 +113,15 @@ class Config:
 
 
 def read_config(path: Path) -> Config:
-    """Read a TOML file.
+    """Read a TOML file, and the file of exclusions that it names.
 
     Raises
     ------
-    ConfigError
+    CorpusError
     """
     try:
         with path.open("rb") as file:
-            return config_from(tomllib.load(file))
+            config = config_from(tomllib.load(file))
     except OSError as error:
         raise ConfigError(_("%(file)s cannot be read: %(error)s.") % {"file": path, "error": error.strerror}) from error
     except RecursionError as error:
@@ -138,6 +130,9 @@ def read_config(path: Path) -> Config:
         raise ConfigError(_("%(file)s is not in UTF-8.") % {"file": path}) from error
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(_("%(file)s is not TOML: %(error)s.") % {"file": path, "error": error}) from error
+    if not config.exclude.file:
+        return config
+    return replace(config, exclude=config.exclude.with_those_of(path.parent / config.exclude.file))
 
 
 def config_from(data: Mapping[str, Any]) -> Config:
@@ -324,4 +319,5 @@ def _exclusions(table: _Table) -> Exclusions:
         words=tuple(sorted(set(table.texts("words")))),
         senses=tuple(sorted(set(table.pairs("senses")))),
         images=tuple(sorted(set(table.texts("images")))),
+        file=table.text("file"),
     )

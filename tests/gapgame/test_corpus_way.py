@@ -41,6 +41,8 @@ def config(tmp_path: Path) -> Path:
     parts.append(f'[candidates]\nratings = "{tatoeba}/imageability.csv"\n')
     parts.append('[align]\nprogram = "eflomal"\n')
     parts.append('[images]\nmanifest = "images.jsonl"\nfolder = "pictures"\n')
+    parts.append('[exclude]\nfile = "exclusions.csv"\n')
+    (tmp_path / "exclusions.csv").write_text("word,synset,image,reason\n")
     senses: dict[str, list[str]] = defaultdict(list)
     for line in gzip.decompress((tatoeba / "senses.en.tsv.gz").read_bytes()).decode().splitlines():
         synset, lemma = line.split("\t")
@@ -70,7 +72,7 @@ def test_published_sentences_become_a_corpus_a_game_and_tasks(config: Path, tmp_
     assert '"lemma": "oso"' in (out / "dictionary.jsonl").read_text(encoding="utf-8")
     assert '"lemma": "frog"' in (out / "items.jsonl").read_text(encoding="utf-8")
 
-    config.write_text(config.read_text(encoding="utf-8") + '[exclude]\nwords = ["frog"]\n', encoding="utf-8")
+    (tmp_path / "exclusions.csv").write_text("word,synset,image,reason\nfrog,,,A test\n")
     output_of("build_corpus", config, "--out", out)
 
     make_project("zoo")

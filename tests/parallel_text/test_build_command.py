@@ -46,7 +46,8 @@ def test_a_corpus_is_built_from_files_and_only_what_changed_is_built_again(confi
     }
     assert all(one["sentence"][one["start"] :].startswith(one["word"]) for one in instances)
 
-    config.write_text(config.read_text() + '[exclude]\nwords = ["dog"]\n')
+    config.write_text(config.read_text() + '[exclude]\nfile = "exclusions.csv"\n')
+    (tmp_path / "exclusions.csv").write_text("word,synset,image,reason\ndog,,,No animals\n")
     call_command("build_corpus", str(config), out=out)
     assert capsys.readouterr().err.count("done before") == STEP_NAMES.index("intersect")
     assert b'"dog"' not in (out / "instances.jsonl").read_bytes()

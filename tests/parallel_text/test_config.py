@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from parallel_text.config import ConfigError, Text, config_from, read_config
+from parallel_text.problems import CorpusError
 
 WHOLE = """
 name = "tatoeba"
@@ -88,6 +89,31 @@ def test_everything_that_is_wrong_is_told_at_once(tmp_path):
 def test_what_is_wrong_is_told_with_its_key(tmp_path, old, new, told):
     assert old in WHOLE
     assert told in refusal_of(tmp_path, WHOLE.replace(old, new))
+
+
+def test_a_file_strikes_out_more_and_each_wrong_line_of_it_is_told(tmp_path):
+    text = WHOLE.replace('words = ["thing", "bank"]', 'words = ["thing", "bank"]\nfile = "out.csv"')
+    lines = [
+        "word;synset;image;reason",
+        "bank;;;",
+        "time;;;too many senses",
+        "seal;04159545-n;;",
+        ";;seal_1.jpg;blurred",
+    ]
+    (tmp_path / "out.csv").write_text("\n".join(lines))
+    exclude = read_config(written(tmp_path, text)).exclude
+    assert exclude.words == ("bank", "thing", "time")
+    assert exclude.senses == (("seal", "02077923-n"), ("seal", "04159545-n"))
+    assert exclude.images == ("seal_1.jpg",)
+
+    (tmp_path / "out.csv").write_text("\n".join([*lines, ";04159545-n;;", ";;;nothing", "seal;;seal_1.jpg;"]))
+    with pytest.raises(CorpusError) as refused:
+        read_config(written(tmp_path, text))
+    assert str(refused.value).count("Name a word, a word and its synset, or an image.") == 3
+    assert "line 6" in str(refused.value)
+    (tmp_path / "out.csv").unlink()
+    with pytest.raises(CorpusError, match=r"out\.csv: The file cannot be read: No such file"):
+        read_config(written(tmp_path, text))
 
 
 def test_a_file_that_is_not_toml_is_told_with_its_place(tmp_path):

@@ -11,7 +11,8 @@ import pytest
 from crosslens_metrics.formats.problems import LineError
 from crosslens_metrics.named_vectors import NamedVectors
 from images.rules.manifests import attribution_of
-from parallel_text.config import Config, Exclusions, ImageSettings, Inventory, Text
+from parallel_text.config import Config, ImageSettings, Inventory, Text
+from parallel_text.exclusions import Exclusions
 from parallel_text.folder import LocalFolder
 from parallel_text.images import STEP
 from parallel_text.problems import CorpusError

@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 
 from parallel_text import images, intersect, publish, senses
 from parallel_text.building import work_in
-from parallel_text.config import CandidateSettings, Config, Exclusions, ImageSettings, Inventory, Text
+from parallel_text.config import CandidateSettings, Config, ImageSettings, Inventory, Text
+from parallel_text.exclusions import Exclusions
 from parallel_text.problems import CorpusError
 from parallel_text.statistics import Statistics, compute
 from parallel_text.steps import Work
