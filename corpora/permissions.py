@@ -1,4 +1,4 @@
-"""Who may choose images and build corpora: from (user, slug) to the row, or 404."""
+"""Who may choose images: from (user, slug) to the row, or 404."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from django.contrib.auth.models import AnonymousUser
 from django.http import Http404
 from django.utils.translation import gettext as _
 
-from corpora.models import CorpusBuild, Selection, Subset
+from corpora.models import Selection, Subset
 from people.models import Role, User
 from people.permissions import READERS, project_for
 
@@ -39,18 +39,3 @@ def subset_for(user: User | AnonymousUser, slug: str, subset_slug: str, *roles: 
     if subset is None:
         raise Http404(_("There is no such named subset."))
     return subset
-
-
-def corpus_for(user: User | AnonymousUser, slug: str, corpus_slug: str, *roles: Role) -> CorpusBuild:
-    """Find a corpus of the project `slug`, for its managers and researchers (or people with one of `roles`).
-
-    Raises
-    ------
-    Http404
-        Also where it exists, for anybody else.
-    """
-    rows = CorpusBuild.objects.select_related("project", "created_by")
-    build = rows.filter(project=project_for(user, slug, *(roles or READERS)), slug=corpus_slug).first()
-    if build is None:
-        raise Http404(_("There is no such corpus."))
-    return build

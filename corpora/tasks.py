@@ -5,8 +5,7 @@ from __future__ import annotations
 from django.db import transaction
 from django.utils import timezone
 
-from corpora.models import JobKind
-from corpora.services import candidate_imports, corpus_jobs, fetching, places, selections
+from corpora.services import candidate_imports, fetching, places, selections
 from images.models import Collection, ImportKind
 from images.services import jobs
 from images.tasks import ask_for_sizes
@@ -76,33 +75,3 @@ def sweep_fetches() -> None:
 
 def ask_for_fetch(job_id: int) -> None:
     transaction.on_commit(lambda: run_fetch.delay(job_id), robust=True)
-
-
-CORPUS_MESSAGE_LIFETIME_S = 60
-"""By then, others have done the work or the sweep has sent another message."""
-
-
-@shared_task
-def work_on_corpus(build_id: int) -> None:
-    worker = corpus_jobs.worker_name()
-    kind = corpus_jobs.work_on(build_id=build_id, worker=worker, clock=timezone.now)
-    if kind is not None:
-        wanted = corpus_jobs.workers_wanted(build_id=build_id, now=timezone.now())
-        # Whoever planned a step asks for as many as can help; after that, each asks for one in its place.
-        _ask_corpus_workers(build_id, wanted if kind == JobKind.PLAN else min(wanted, 1))
-
-
-@shared_task
-def sweep_corpora() -> None:
-    for build_id, wanted in corpus_jobs.builds_waiting(now=timezone.now()):
-        _ask_corpus_workers(build_id, wanted)
-
-
-def ask_for_corpus(build_id: int) -> None:
-    """Send the task after the transaction commits; if the queue cannot be reached, the sweep sends it later."""
-    transaction.on_commit(lambda: _ask_corpus_workers(build_id, 1), robust=True)
-
-
-def _ask_corpus_workers(build_id: int, count: int) -> None:
-    for _ in range(count):
-        work_on_corpus.apply_async((build_id,), expires=CORPUS_MESSAGE_LIFETIME_S)

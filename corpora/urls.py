@@ -1,13 +1,8 @@
-"""Addresses of choosing images by place and of building corpora."""
+"""Addresses of choosing images by place."""
 
 from people.rules.lazy import LazyModule, path
 
 candidates = LazyModule("corpora.views.candidates")
-corpora = LazyModule("corpora.views.corpora")
-corpus_files = LazyModule("corpora.views.corpus_files")
-corpus_statistics = LazyModule("corpora.views.corpus_statistics")
-corpus_words = LazyModule("corpora.views.corpus_words")
-exclusions = LazyModule("corpora.views.exclusions")
 places = LazyModule("corpora.views.places")
 selected_files = LazyModule("corpora.views.selected_files")
 selections = LazyModule("corpora.views.selections")
@@ -18,7 +13,6 @@ app_name = "corpora"
 
 TABLE = "projects/<slug:slug>/where-spoken"
 SELECTION = "projects/<slug:slug>/selections/<int:number>"
-CORPUS = "projects/<slug:slug>/corpora/<slug:corpus_slug>"
 SUBSET = "projects/<slug:slug>/subsets/<slug:subset_slug>"
 
 urlpatterns = [
@@ -59,26 +53,4 @@ urlpatterns = [
     path(f"{SUBSET}/rename/", subsets.subset_rename, name="subset-rename"),
     path(f"{SUBSET}/delete/", subsets.subset_delete, name="subset-delete"),
     path(f"{SUBSET}/keys.csv", subsets.subset_export, name="subset-export"),
-    path("projects/<slug:slug>/corpora/", corpora.corpus_list, name="corpus-list"),
-    path("projects/<slug:slug>/new-corpus/", corpora.corpus_create, name="corpus-create"),
-    path(f"{CORPUS}/", corpora.corpus_show, name="corpus-show"),
-    path(f"{CORPUS}/progress/", corpora.corpus_progress, name="corpus-progress"),
-    path(f"{CORPUS}/settings/", corpora.corpus_configure, name="corpus-configure"),
-    path(f"{CORPUS}/start/", corpora.corpus_start, name="corpus-start"),
-    path(f"{CORPUS}/stop/", corpora.corpus_stop, name="corpus-stop"),
-    path(f"{CORPUS}/delete/", corpora.corpus_delete, name="corpus-delete"),
-    path(f"{CORPUS}/download/<str:name>", corpora.corpus_download, name="corpus-download"),
-    path(f"{CORPUS}/files/add/", corpus_files.corpus_upload, name="corpus-upload"),
-    path(f"{CORPUS}/files/<int:file_id>/", corpus_files.corpus_file_edit, name="corpus-file-edit"),
-    path(f"{CORPUS}/files/<int:file_id>/delete/", corpus_files.corpus_file_delete, name="corpus-file-delete"),
-    path(f"{CORPUS}/words/", corpus_words.corpus_words, name="corpus-words"),
-    path(f"{CORPUS}/word/", corpus_words.corpus_word, name="corpus-word"),
-    path(f"{CORPUS}/sense/", corpus_words.corpus_sense, name="corpus-sense"),
-    path(f"{CORPUS}/image/", corpus_words.corpus_image, name="corpus-image"),
-    path(f"{CORPUS}/sentences/<int:number>/", corpus_words.corpus_sentence, name="corpus-sentence"),
-    path(f"{CORPUS}/candidates/", corpus_words.corpus_candidates, name="corpus-candidates"),
-    path(f"{CORPUS}/statistics/", corpus_statistics.corpus_statistics, name="corpus-statistics"),
-    path(f"{CORPUS}/struck-out/", exclusions.exclusion_list, name="exclusion-list"),
-    path(f"{CORPUS}/strike-out/", exclusions.exclusion_create, name="exclusion-create"),
-    path(f"{CORPUS}/struck-out/<int:number>/take-back/", exclusions.exclusion_delete, name="exclusion-delete"),
 ]

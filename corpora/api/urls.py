@@ -1,14 +1,12 @@
-"""Addresses of choosing images by place and of corpora under /api/v1/."""
+"""Addresses of choosing images by place under /api/v1/."""
 
 from people.rules.lazy import LazyModule, path
 
-corpora = LazyModule("corpora.api.corpora")
 selections = LazyModule("corpora.api.selections")
 subsets = LazyModule("corpora.api.subsets")
 tables = LazyModule("corpora.api.tables")
 
 SELECTIONS = "projects/<slug:slug>/selections"
-CORPORA = "projects/<slug:slug>/corpora"
 SUBSETS = "projects/<slug:slug>/subsets"
 
 urlpatterns = [
@@ -21,10 +19,6 @@ urlpatterns = [
         tables.language_table_show_or_replace,
         name="language-table",
     ),
-    path(f"{CORPORA}/", corpora.corpus_list, name="corpus-list"),
-    path(f"{CORPORA}/<slug:corpus_slug>/", corpora.corpus_show, name="corpus-show"),
-    path(f"{CORPORA}/<slug:corpus_slug>/reports/<str:step>/", corpora.corpus_report, name="corpus-report"),
-    path(f"{CORPORA}/<slug:corpus_slug>/files/<str:name>/", corpora.corpus_file, name="corpus-file"),
     path(f"{SUBSETS}/", subsets.subset_list_or_make, name="subset-list"),
     path(
         f"{SUBSETS}/<slug:subset_slug>/",

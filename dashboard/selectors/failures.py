@@ -14,7 +14,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from annotation.models import Release
-from corpora.models import CorpusStep, Selection
+from corpora.models import Selection
 from dashboard.models import DismissedNeed
 from dashboard.rules.needs import FAILED_WITHIN, Need, NeedKind
 from images.models import JobState
@@ -136,16 +136,6 @@ def _of_managers(user: User, projects: Collection[int]) -> list[_Source]:
             ("created_at", "created_at"),
             ("name", "number", "project__slug"),
             lambda _pk, _name, number, slug: reverse("corpora:selection-show", args=[slug, number]),
-            lambda _pk, name, *_rest: name,
-        ),
-        _Source(
-            "step",
-            _("A step of the corpus %(name)s failed"),
-            CorpusStep.objects.filter(state=JobState.FAILED, build__project__in=projects),
-            "build__project",
-            ("finished_at", "started_at"),
-            ("build__name", "build__slug", "build__project__slug"),
-            lambda _pk, _name, corpus, slug: reverse("corpora:corpus-show", args=[slug, corpus]),
             lambda _pk, name, *_rest: name,
         ),
     ]

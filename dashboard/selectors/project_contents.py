@@ -10,7 +10,7 @@ from django.db.models import Q, QuerySet
 
 from allocation.models import Batch, BatchState, Pool
 from annotation.models import Caption, Release, Round
-from corpora.models import CorpusBuild, Selection
+from corpora.models import Selection
 from gapgame.models import Season, Turn
 from images.models import Collection, JobState
 from inference.models import CaptioningModel, Run
@@ -35,7 +35,6 @@ class ProjectContents:
     references: int
     scorings: int
     selections: int
-    corpora: int
     releases: int
 
     def counts(self) -> dict[str, int]:
@@ -59,7 +58,6 @@ def contents_of(project: Project) -> ProjectContents:
         references=ReferenceSet.objects.filter(project=project).count(),
         scorings=Scoring.objects.filter(project=project).count(),
         selections=Selection.objects.filter(project=project).count(),
-        corpora=CorpusBuild.objects.filter(project=project).count(),
         releases=Release.objects.filter(project=project, state=JobState.DONE).count(),
     )
 

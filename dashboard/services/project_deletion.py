@@ -19,7 +19,6 @@ from allocation.models import Assignment, Batch, Pool, Task
 from allocation.services.lifecycle import return_batches
 from allocation.services.locks import lock_pools
 from annotation.models import Release, Round
-from corpora.models import CorpusBuild, CorpusFile
 from dashboard.selectors.project_contents import contents_of, pools_of
 from dashboard.services.project_archive import LifecycleError
 from gapgame.models import Player, Season
@@ -109,8 +108,6 @@ def files_of(project: Project) -> list[str]:
     for folder, archive in Release.objects.filter(project=project).values_list("folder", "archive"):
         names += [folder, archive, f"{folder}.sqlite3" if folder else ""]
     names += ImportJob.objects.filter(project=project).values_list("folder", flat=True)
-    names += CorpusFile.objects.filter(build__project=project).values_list("stored", flat=True)
-    names += [build.folder for build in CorpusBuild.objects.filter(project=project)]
     return sorted({name for name in names if name})
 
 

@@ -11,7 +11,7 @@ MAX_BODY_BYTES = MEGABYTE
 UPLOADS = (
     r"^/(collections/[^/]+/images/add|models/captions/add|models/[0-9]+/try"
     r"|projects/[^/]+/(references/import|game/items/import|game/items/[0-9]+/import|plan|comparisons/[0-9]+/gold"
-    r"|candidates/import|where-spoken/upload|new-subset|corpora/[^/]+/files/add|people/invitations/addresses))/$"
+    r"|candidates/import|where-spoken/upload|new-subset|people/invitations/addresses))/$"
 )
 """The addresses of forms with a field for files; deploy/Caddyfile repeats it."""
 

@@ -38,16 +38,6 @@ SENTENCES: Mapping[str, Promise] = {
     "consent.withdrawn-with-answers": gettext_lazy(
         "%(person)s withdrew their consent. Their earlier answers no longer count."
     ),
-    "corpus.changed": gettext_lazy("The settings of a corpus were changed: %(about)s."),
-    "corpus.created": gettext_lazy("A corpus was created: %(about)s."),
-    "corpus.deleted": gettext_lazy("A corpus was deleted: %(about)s."),
-    "corpus.file-added": gettext_lazy("A file was added to a corpus: %(about)s."),
-    "corpus.file-changed": gettext_lazy("A file of a corpus was changed: %(about)s."),
-    "corpus.file-removed": gettext_lazy("A file of a corpus was deleted: %(about)s."),
-    "corpus.restored": gettext_lazy("Something struck out of a corpus was restored: %(about)s."),
-    "corpus.started": gettext_lazy("The building of a corpus was started: %(about)s."),
-    "corpus.stopped": gettext_lazy("The building of a corpus was stopped: %(about)s."),
-    "corpus.struck-out": gettext_lazy("Something was struck out of a corpus: %(about)s."),
     "exclusion.undone": gettext_lazy("The captions and ratings of %(person)s in %(about)s count again."),
     "feedback.given": gettext_lazy("%(person)s was given feedback on %(about)s."),
     "guidelines.published": gettext_lazy("Guidelines were published: %(about)s."),

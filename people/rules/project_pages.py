@@ -53,12 +53,6 @@ GROUPS = (
             Page("annotation:guidelines-show", _("Guidelines"), ("guidelines/",), is_for_researchers=True),
             Page("practice:practice-list", _("Practice"), ("practice/manage/",)),
             Page("corpora:selection-list", _("Selections"), ("selections/", "candidates/"), is_for_researchers=True),
-            Page(
-                "corpora:corpus-list",
-                _("Corpora"),
-                ("corpora/", "new-corpus/", "game/corpora/"),
-                is_for_researchers=True,
-            ),
             Page("gapgame:season-list", _("Game seasons"), ("game/",), is_for_researchers=True),
             Page("gapgame:item-set-list", _("Game sentences"), ("game/items/",), is_for_researchers=True),
             Page("gapgame:vectors-show", _("Word vectors"), ("game/vectors/",), is_for_researchers=True),

@@ -14,7 +14,7 @@ register = template.Library()
 
 APP_SHEETS = {
     "annotation": ("annotation", "campaigns", "reports"),
-    "corpora": ("places", "reports", "corpora"),
+    "corpora": ("places", "reports"),
     "dashboard": ("dashboard",),
     "gapgame": ("game", "seasons", "reports"),
     "images": ("collections",),

@@ -15,7 +15,6 @@ from django.utils import timezone
 
 from annotation.models import Release, Round
 from annotation.rules.campaign import UnfinishedBatches
-from corpora.models import CorpusBuild
 from dashboard.services import project_deletion
 from dashboard.services.project_archive import LifecycleError, archive_project, restore_project
 from dashboard.services.project_deletion import ask_for_deletion, delete_project, remove_files, rows_of_projects
@@ -62,9 +61,7 @@ def test_no_row_of_any_model_is_left_and_no_file(world: World, media: Path):
     assert job is not None
     ImportJob.objects.filter(pk=job.pk).update(folder="imports/waiting")
     file_storage.put("imports/waiting/1", b"x")
-    build = CorpusBuild.objects.get(project=project)
     release = Release.objects.get(project=project)
-    assert default_storage.exists(build.folder)
     assert default_storage.exists(release.folder)
     make_round()
     images, people = Image.objects.count(), User.objects.count()
@@ -88,7 +85,7 @@ def test_no_row_of_any_model_is_left_and_no_file(world: World, media: Path):
     for thing in owned:
         thing.refresh_from_db()
         assert thing.project is None
-    for name in (build.folder, release.folder, release.archive, "imports/waiting/1"):
+    for name in (release.folder, release.archive, "imports/waiting/1"):
         assert not name or not default_storage.exists(name)
     assert (deletion.slug, deletion.project, deletion.asked_by) == (project.slug, None, project.created_by)
     assert deletion.done_at is not None

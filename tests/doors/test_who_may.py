@@ -47,14 +47,11 @@ SAYS_WHY = {
     "api:rating-batch-take": "whoever is of the project is told what they lack",
 }
 """Answer with 403."""
-OF_NO_PROJECT = {"slug", "tag", "layout", "name", "kind", "key", "position", "action", "step"}
+OF_NO_PROJECT = {"slug", "tag", "layout", "name", "kind", "key", "position", "action"}
 """Arguments that stand for nothing that a project has."""
 PAGES_OF_OPERATIONS = {
     "captions-export": "annotation:captions-export",
     "caption-list": "annotation:samples-show",
-    "corpus-file": "corpora:corpus-download",
-    "corpus-list": "corpora:corpus-list",
-    "corpus-show": "corpora:corpus-show",
     "feedback-list": "annotation:check-show",
     "image-list": "annotation:image-show",
     "language-list": "annotation:project-show",

@@ -14,14 +14,11 @@ from django.utils import timezone
 from annotation.models import Release
 from annotation.services import corrections
 from corpora.models import CandidateList, LanguageTable, SelectedImage, Selection, Subset
-from corpora.selectors.corpus_pages import stored_name
-from corpora.services import corpus_builds
 from dashboard.models import NoticeKind
 from dashboard.rules.links import token_to_stop
 from gapgame.services import playing
 from images.models import Collection, ImportJob, ImportKind, JobState
 from images.selectors import served_image
-from images.services import file_storage
 from inference.models import CaptioningModel, Encoder, ModelCaption, Run, RunState, Training, Trial
 from people.models import Delivery, Invitation, Membership, Project, Role, Session, User, Webhook
 from people.selectors.sessions import handle_of
@@ -134,12 +131,6 @@ def make_world(media: Path) -> World:
     make_practice(project, is_required=False)
     attempt = start_attempt(person=seeded.ann, project=project, kind="rating", language="de", now=now)
     CandidateList.objects.create(project=project, slug="world", name="World", created_at=now)
-    corpus = corpus_builds.create_build(project=project, name="World", by=None, now=now)
-    corpus_file = corpus.files.create(
-        role="ratings", name="ratings.csv", stored="corpora/world/ratings.csv", sha256="0", bytes=1, added_at=now
-    )
-    file_storage.put(stored_name(corpus, "instances.jsonl"), b"{}\n")
-    corpus.steps.filter(name="align").update(report=REPORT)
     Subset.objects.create(project=project, slug="few", name=NAME, created_at=now).images.add(image)
     LanguageTable.objects.create(project=project, number=1, areas={}, created_at=now)
     parts = served_image(image, seeded.ann).large.split("/")
@@ -167,11 +158,6 @@ def make_world(media: Path) -> World:
         "season_slug": [season.slug],
         "list_slug": ["world"],
         "subset_slug": ["few"],
-        "corpus_slug": ["world"],
-        "corpora:corpus-download name": ["instances.jsonl"],
-        "api:corpus-file name": ["instances.jsonl"],
-        "step": ["align"],
-        "file_id": [corpus_file.pk],
         "item_set_id": [season.item_set_id],
         "item_id": [season.item_set.items.first().pk],
         "player_id": [player.pk],
@@ -215,17 +201,6 @@ def make_world(media: Path) -> World:
     return World(seeded, insiders, known)
 
 
-REPORT = {
-    "step": "align",
-    "version": 1,
-    "fingerprint": "0",
-    "settings": {},
-    "files": {},
-    "counts": {},
-    "tools": {},
-    "problems": [],
-    "seconds": 0.0,
-}
 PLAYERS = (
     *("season-show", "season-join", "player-edit", "batch-take", "turn-open", "turn-list"),
     *("leaderboard-show", "rules-show"),

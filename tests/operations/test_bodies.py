@@ -31,7 +31,6 @@ FORMS_WITH_FILES = {
     "inference:captions-import": [],
     "inference:model-try": [7],
     "corpora:candidates-import": ["lions"],
-    "corpora:corpus-upload": ["lions", "animals"],
     "corpora:subset-create": ["lions"],
     "corpora:table-upload": ["lions"],
     "people:invitation-import": ["lions"],

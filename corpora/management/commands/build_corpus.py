@@ -1,7 +1,4 @@
-"""`manage.py build_corpus CONFIG.toml --out FOLDER`: an illustrated corpus from parallel text. No database is used.
-
-With `--project SLUG`, the corpus is built on the platform: its workers share the work.
-"""
+"""`manage.py build_corpus CONFIG.toml --out FOLDER`: an illustrated corpus from parallel text. No database is used."""
 
 from __future__ import annotations
 
@@ -13,18 +10,13 @@ from typing import Any
 
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
-from django.utils import timezone
 
-from corpora import tasks
-from corpora.services import corpus_builds
-from corpora.services.corpus_imports import put_config
 from parallel_text.building import build, work_in
 from parallel_text.config import MOST_WORKERS, read_config
 from parallel_text.locking import building_in
 from parallel_text.problems import CorpusError
 from parallel_text.publish import PUBLISHED
 from parallel_text.step_names import STEP_NAMES
-from people.management.arguments import project_named
 
 
 class Command(BaseCommand):
@@ -36,10 +28,7 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("config", metavar="CONFIG.toml", type=Path, help="see docs/corpora.md")
-        place = parser.add_mutually_exclusive_group(required=True)
-        place.add_argument("--out", metavar="FOLDER", type=Path, help="folder of the corpus")
-        place.add_argument("--project", metavar="SLUG", help="build it on the platform, in this project")
-        parser.add_argument("--name", default="", help="with --project: name of the corpus there")
+        parser.add_argument("--out", metavar="FOLDER", type=Path, required=True, help="folder of the corpus")
         parser.add_argument(
             "--step", choices=STEP_NAMES, action="append", help="only this step; can be given several times"
         )
@@ -47,10 +36,7 @@ class Command(BaseCommand):
         parser.add_argument("--workers", type=int, help="processes, in place of those of the configuration")
         parser.add_argument("--json", action="store_true", dest="for_programs", help="print the statistics as JSON")
 
-    def handle(self, *, config: Path, out: Path | None, for_programs: bool, **options: Any) -> None:
-        if out is None:
-            self._put(config, **options)
-            return
+    def handle(self, *, config: Path, out: Path, for_programs: bool, **options: Any) -> None:
         if options["again"] and not options["step"]:
             raise CommandError("--again needs --step: name what is to be done again.")
         workers = options["workers"]
@@ -74,23 +60,9 @@ class Command(BaseCommand):
                 self.stderr.write(f"{record.step}: {problem['count']} × {_described(problem)}")
         if records[-1].step != "publish":
             return
-        call_command("corpus_statistics", folder=out, json=for_programs, stdout=self.stdout)
+        call_command("corpus_statistics", str(out), json=for_programs, stdout=self.stdout)
         if not for_programs:
             self.stdout.write(f"\nWritten to {out}: {', '.join(PUBLISHED)}.")
-
-    def _put(self, path: Path, *, project: str, name: str, **options: Any) -> None:
-        """Put the files and settings into a corpus on the platform, and start it."""
-        if options["step"] or options["workers"] is not None:
-            raise CommandError("--step and --workers go with --out. On the platform, see corpus_step.")
-        found = project_named(project)
-        try:
-            config = read_config(path)
-            build = put_config(config=config, base=path.parent, project=found, name=name, by=None, now=timezone.now())
-            corpus_builds.start(build=build, by=None, now=timezone.now())
-        except (CorpusError, corpus_builds.CorpusRefusedError) as error:
-            raise CommandError(str(error)) from error
-        tasks.ask_for_corpus(build.pk)
-        self.stdout.write(f"{build.slug}: {build.files.count()} files. The workers build it.")
 
 
 def _described(problem: Mapping[str, Any]) -> str:

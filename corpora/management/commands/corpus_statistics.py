@@ -10,51 +10,29 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from corpora.models import CorpusBuild
-from corpora.selectors.corpus_folders import folder_of
-from corpora.selectors.corpus_statistics import statistics_in
-from parallel_text.folder import Folder, LocalFolder
-from parallel_text.looking import NotBuiltError
-from parallel_text.problems import CorpusError
 from parallel_text.statistics import Side, Statistics
-from people.management.arguments import project_named
 
 
 class Command(BaseCommand):
-    help = "Print the statistics of a corpus: of a folder that build_corpus made, or of one built on the platform."
+    help = "Print the statistics of a corpus."
+    requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("folder", nargs="?", type=Path, help="folder that build_corpus made")
-        parser.add_argument("--project", help="slug of a project")
-        parser.add_argument("--corpus", help="slug of a corpus of the project")
+        parser.add_argument("folder", type=Path, help="folder that build_corpus made")
         parser.add_argument("--json", action="store_true", help="print all of statistics.json")
 
-    def handle(self, *args: Any, **options: Any) -> None:
+    def handle(self, *, folder: Path, **options: Any) -> None:
         try:
-            data = statistics_in(_folder(options))
-        except (NotBuiltError, CorpusError) as error:
-            raise CommandError(str(error)) from error
+            data = json.loads((folder / "statistics.json").read_text(encoding="utf-8"))
+        except FileNotFoundError as error:
+            raise CommandError(f"{folder} has no statistics.json. Run build_corpus to its end.") from error
+        except json.JSONDecodeError as error:
+            raise CommandError("statistics.json is broken. Run build_corpus with --step publish --again.") from error
         if options["json"]:
             self.stdout.write(json.dumps(data, ensure_ascii=False, indent=2))
             return
         for line in _lines(Statistics.from_json(data)):
             self.stdout.write(line)
-
-
-def _folder(options: dict[str, Any]) -> Folder:
-    folder, project, corpus = options["folder"], options["project"], options["corpus"]
-    if folder is not None and not (project or corpus):
-        if not folder.is_dir():
-            raise CommandError(f"{folder} is not a folder.")
-        return LocalFolder(folder)
-    if folder is not None or not (project and corpus):
-        raise CommandError("Name either a folder, or --project and --corpus.")
-    rows = CorpusBuild.objects.filter(project=project_named(project))
-    build = rows.filter(slug=corpus).first()
-    if build is None:
-        known = ", ".join(rows.order_by("slug").values_list("slug", flat=True)) or "none"
-        raise CommandError(f"The project has no corpus {corpus}. It has: {known}.")
-    return folder_of(build)
 
 
 def _lines(statistics: Statistics) -> Iterator[str]:
