@@ -20,10 +20,12 @@ from typing import Any
 
 from crosslens_metrics.messages import gettext as _
 from parallel_text.config import Config
-from parallel_text.folder import Folder, LocalFolder
+from parallel_text.folder import Folder
 from parallel_text.problems import CorpusError, Problems
-from parallel_text.step_names import STEP_NAMES
 from parallel_text.steps import Report, Step, Work
+
+STEP_NAMES = ("ingest", "candidates", "align", "dictionary", "senses", "intersect", "images", "publish")
+"""The steps, in the order in which they run."""
 
 PARENT_CHECK_S = 1.0
 
@@ -143,7 +145,7 @@ def build(
     Parameters
     ----------
     work : Work
-        Its folder is a `LocalFolder` that nobody else is writing to.
+        Nobody else is writing to its folder.
     steps : iterable of str
         Names of `STEP_NAMES`. What they need must be done, or be among them.
     again : bool
@@ -263,7 +265,7 @@ class _Hashes(dict[str, str]):
 
 def work_in(out: Path, config: Config, *, base: Path) -> Work:
     """Prepare to build in the folder `out`; files of the configuration are relative to `base`."""
-    return Work(config, LocalFolder(out), out / ".scratch", partial(_input_in, base))
+    return Work(config, Folder(out), out / ".scratch", partial(_input_in, base))
 
 
 def _input_in(base: Path, name: str) -> Path:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -103,14 +103,6 @@ class Config:
         """The tags of the languages besides English, sorted."""
         return tuple(sorted({text.language for text in self.texts}))
 
-    def as_json(self) -> dict[str, Any]:
-        """Return what `config_from` reads, with lists and numbers only."""
-        data = asdict(self)
-        for text, entry in zip(self.texts, data["texts"], strict=True):
-            files = entry.pop("files")
-            entry |= zip(MOSES if text.format == "moses" else ("file",), files, strict=False)
-        return data
-
 
 def read_config(path: Path) -> Config:
     """Read a TOML file, and the file of exclusions that it names.
@@ -136,7 +128,7 @@ def read_config(path: Path) -> Config:
 
 
 def config_from(data: Mapping[str, Any]) -> Config:
-    """Check a configuration that was read from TOML or JSON.
+    """Check a configuration that was read from TOML.
 
     Raises
     ------

@@ -4,47 +4,27 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Protocol
 from uuid import uuid4
 
 PARTIAL = ".partial-"
 """How the name of a file begins that is still being written."""
 
 
-class Folder(Protocol):
+class Folder:
     """Files by names such as `ingest/english/00000.parquet`. A name has its file whole, or not at all."""
-
-    def read(self, name: str) -> Path:
-        """Return the local path of a file.
-
-        Raises
-        ------
-        FileNotFoundError
-        """
-        ...
-
-    def writing(self, name: str) -> AbstractContextManager[Path]:
-        """Give a path to write to; when the block ends without an error, the file has its name."""
-        ...
-
-    def names(self, prefix: str) -> list[str]:
-        """List the names that begin with `prefix`, sorted."""
-        ...
-
-    def remove(self, prefix: str) -> None:
-        """Delete all files whose names begin with `prefix`."""
-        ...
-
-
-class LocalFolder:
-    """A folder of this machine, or one that several machines share."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     def read(self, name: str) -> Path:
+        """Return the path of a file.
+
+        Raises
+        ------
+        FileNotFoundError
+        """
         path = self.path / name
         if not path.is_file():
             raise FileNotFoundError(path)
@@ -52,9 +32,10 @@ class LocalFolder:
 
     @contextmanager
     def writing(self, name: str) -> Iterator[Path]:
+        """Give a path to write to; when the block ends without an error, the file has its name."""
         path = self.path / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        # Several workers may write the same file, each its own copy; the endings tell programs what is in it.
+        # Several processes may write the same file, each its own copy; the endings tell programs what is in it.
         partial = path.with_name(f"{PARTIAL}{uuid4().hex}-{path.name}")
         try:
             yield partial
@@ -63,11 +44,13 @@ class LocalFolder:
             partial.unlink(missing_ok=True)
 
     def names(self, prefix: str) -> list[str]:
+        """List the names that begin with `prefix`, sorted."""
         top = self.path / prefix.rpartition("/")[0]
         found = (path.relative_to(self.path).as_posix() for path in top.rglob("*") if _is_whole(path))
         return sorted(name for name in found if name.startswith(prefix))
 
     def remove(self, prefix: str) -> None:
+        """Delete all files whose names begin with `prefix`."""
         if prefix.endswith("/"):
             shutil.rmtree(self.path / prefix, ignore_errors=True)
             return

@@ -88,7 +88,7 @@ class Step(Protocol):
         ...
 
     def chunks(self, work: Work) -> list[str]:
-        """List its parts, which may run at the same time, on different machines and again."""
+        """List its parts, which may run at the same time, and again."""
         ...
 
     def run_chunk(self, work: Work, chunk: str) -> None:

@@ -18,7 +18,7 @@ import pytest
 from parallel_text import building
 from parallel_text.building import build, done, work_in
 from parallel_text.config import CandidateSettings, Config, ImageSettings, Inventory, Text
-from parallel_text.folder import PARTIAL, LocalFolder
+from parallel_text.folder import PARTIAL, Folder
 from parallel_text.locking import building_in
 from parallel_text.problems import CorpusError, Problems
 from parallel_text.steps import Report
@@ -91,7 +91,7 @@ def run(base: Path, config: Config = CONFIG, *, again: bool = False) -> list[str
 
 def test_what_is_done_is_skipped_until_something_it_depends_on_changes(base, steps):
     assert run(base)[-1].startswith("second: done in")
-    record = done(LocalFolder(base / "out"), "first")
+    record = done(Folder(base / "out"), "first")
     assert (record.counts, record.tools, record.settings) == ({"letters": 3}, {"pen": "1.0"}, {"seed": 0})
     assert record.problems.as_json()[0]["examples"] == [{"message": "This line is odd.", "file": "text.tsv", "line": 3}]
     assert run(base) == ["first: done before", "second: done before"]
@@ -110,7 +110,7 @@ def test_a_step_that_fails_keeps_its_parts_and_goes_on_where_it_stopped(base, st
     steps["first"].fails_at = "c"
     with pytest.raises(CorpusError, match="no c"):
         run(base)
-    assert done(LocalFolder(base / "out"), "first") is None
+    assert done(Folder(base / "out"), "first") is None
     steps["first"].fails_at = ""
     assert run(base)[0] == "first: 3 of 3 (c)"
 
@@ -166,7 +166,7 @@ def test_of_the_folder_of_images_only_names_and_sizes_are_read(base, steps):
 
 
 def test_a_file_has_its_name_whole_or_not_at_all(tmp_path):
-    folder = LocalFolder(tmp_path)
+    folder = Folder(tmp_path)
     with suppress(ZeroDivisionError), folder.writing("a/b") as path:
         path.write_text("half")
         raise ZeroDivisionError

@@ -13,7 +13,7 @@ from crosslens_metrics.named_vectors import NamedVectors
 from images.rules.manifests import attribution_of
 from parallel_text.config import Config, ImageSettings, Inventory, Text
 from parallel_text.exclusions import Exclusions
-from parallel_text.folder import LocalFolder
+from parallel_text.folder import Folder
 from parallel_text.images import STEP
 from parallel_text.problems import CorpusError
 from parallel_text.steps import Work
@@ -44,7 +44,7 @@ def work(tmp_path):
         texts=(Text("es", "tsv", ("es.tsv",)),),
         inventories=(Inventory("en", "en.tsv"),),
     )
-    return Work(config, LocalFolder(tmp_path / "out"), tmp_path / "scratch", tmp_path.joinpath)
+    return Work(config, Folder(tmp_path / "out"), tmp_path / "scratch", tmp_path.joinpath)
 
 
 def read(work, name, columns="*"):

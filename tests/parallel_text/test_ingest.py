@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from parallel_text import ingest
 from parallel_text.config import CandidateSettings, Config, Inventory, Text
-from parallel_text.folder import LocalFolder
+from parallel_text.folder import Folder
 from parallel_text.ingest import STEP
 from parallel_text.problems import CorpusError
 from parallel_text.steps import Work
@@ -33,7 +33,7 @@ def work_on(folder, *, chunk_sentences=100, **texts):
         chunk_sentences=chunk_sentences,
         workers=1,
     )
-    return Work(config, LocalFolder(folder / "out"), folder / "scratch", folder.joinpath)
+    return Work(config, Folder(folder / "out"), folder / "scratch", folder.joinpath)
 
 
 def run(work):

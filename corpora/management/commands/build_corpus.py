@@ -11,12 +11,11 @@ from typing import Any
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 
-from parallel_text.building import build, work_in
+from parallel_text.building import STEP_NAMES, build, work_in
 from parallel_text.config import MOST_WORKERS, read_config
 from parallel_text.locking import building_in
 from parallel_text.problems import CorpusError
 from parallel_text.publish import PUBLISHED
-from parallel_text.step_names import STEP_NAMES
 
 
 class Command(BaseCommand):
