@@ -341,7 +341,6 @@ CELERY_BEAT_SCHEDULE = {
     "sweep-caption-imports": {"task": "inference.tasks.sweep_caption_imports", "schedule": 15.0},
     "sweep-selections": {"task": "corpora.tasks.sweep_selections", "schedule": 15.0},
     "sweep-runs": {"task": "inference.tasks.sweep_runs", "schedule": 15.0},
-    "sweep-trials": {"task": "inference.tasks.sweep_trials", "schedule": 15.0},
     "sweep-trainings": {"task": "inference.tasks.sweep_trainings", "schedule": 15.0},
     "sweep-deliveries": {"task": "people.tasks.sweep_deliveries", "schedule": 15.0},
     "sweep-invitation-mails": {"task": "people.tasks.sweep_invitation_mails", "schedule": 15.0},

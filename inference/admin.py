@@ -34,6 +34,7 @@ class WordVectorSetAdmin(LookUpAdmin):
 
 @admin.register(Run)
 class RunAdmin(LookUpAdmin):
+    exclude = ("trial_captions",)
     list_display = ("pk", "model", "encoder", "collection", "project", "state", "total", "done", "failed", "created_at")
     list_filter = ("state", "queue")
     list_select_related = ("model", "encoder", "collection", "project")

@@ -143,11 +143,19 @@ class Run(Owned):
 
     The chunks are the truth; the counters are kept in the transactions that store what they count, so that they are
     exact. `total` = `already` + `done` + `failed` in the end, in captions (images × languages) or vectors.
+
+    A trial is over one image. Its captions stay with it, for nobody but who began it; they are not the model's.
     """
 
     model = models.ForeignKey(CaptioningModel, on_delete=models.PROTECT, null=True, blank=True, related_name="runs")
     encoder = models.ForeignKey(Encoder, on_delete=models.PROTECT, null=True, blank=True, related_name="runs")
     collection = models.ForeignKey(Collection, on_delete=models.PROTECT, related_name="runs")
+    trial_image = models.ForeignKey(
+        Image, on_delete=models.CASCADE, null=True, blank=True, related_name="+", help_text="Of a trial only."
+    )
+    trial_captions = models.JSONField(
+        default=dict, blank=True, help_text="By language tag, with `text` and `stabiliser` of each."
+    )
     languages = models.ManyToManyField(Language, blank=True, related_name="+")
     decoding = models.JSONField(default=dict, blank=True, help_text="Of a captioning run; empty for vectors.")
     queue = models.CharField(max_length=40, help_text="The Celery queue of the workers that can run it.")
@@ -171,6 +179,10 @@ class Run(Owned):
             models.CheckConstraint(
                 condition=Q(model__isnull=False, encoder__isnull=True) | Q(model__isnull=True, encoder__isnull=False),
                 name="run_of_a_model_or_an_encoder",
+            ),
+            models.CheckConstraint(
+                condition=Q(trial_image__isnull=True) | Q(model__isnull=False, project__isnull=True, is_shared=False),
+                name="run_trial_of_one_person",
             ),
             models.CheckConstraint(condition=Q(state__in=RunState.values), name="run_state_known"),
             models.CheckConstraint(condition=Q(batch_size__gte=1), name="run_batch_not_empty"),
@@ -473,36 +485,6 @@ class Stabiliser(models.Model):
 
     def __str__(self) -> str:
         return str(self.pk)
-
-
-class Trial(Leased):
-    """A model tried on one image; `results` by language tag. They are not stored as model captions."""
-
-    model = models.ForeignKey(CaptioningModel, on_delete=models.CASCADE, related_name="trials")
-    image = models.ForeignKey(Image, on_delete=models.CASCADE, null=True, blank=True, related_name="+")
-    upload = models.CharField(
-        max_length=200, blank=True, help_text="Name in storage, if it is not an image of a collection."
-    )
-    languages = models.ManyToManyField(Language, related_name="+")
-    decoding = models.JSONField(default=dict)
-    results = models.JSONField(default=dict)
-    error = models.TextField(blank=True)
-    worker = models.CharField(max_length=200, blank=True)
-    created_at = models.DateTimeField()
-    finished_at = models.DateTimeField(null=True, blank=True)
-    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
-
-    class Meta:
-        ordering: ClassVar[list[str]] = ["-pk"]
-        constraints: ClassVar[list[models.BaseConstraint]] = [
-            models.CheckConstraint(
-                condition=Q(image__isnull=False, upload="") | (Q(image__isnull=True) & ~Q(upload="")),
-                name="trial_of_an_image_or_an_upload",
-            ),
-        ]
-
-    def __str__(self) -> str:
-        return f"trial {self.pk}"
 
 
 class Precision(models.TextChoices):

@@ -17,7 +17,6 @@ from inference.models import (
     Run,
     Training,
     Translator,
-    Trial,
 )
 from people.models import Project, Role, User
 from people.permissions import check_reader, in_charge, in_reach, usable_in
@@ -42,9 +41,10 @@ def encoders_for(user: User | AnonymousUser) -> QuerySet[Encoder]:
 
 
 def runs_for(user: User | AnonymousUser) -> QuerySet[Run]:
-    """Runs that `user` may see, along with their collections and models."""
+    """Runs that `user` may see, along with their collections and models; of trials, those that they began."""
     of = (Q(model=None) | in_reach(user, "model__")) & (Q(encoder=None) | in_reach(user, "encoder__"))
-    return Run.objects.filter(in_reach(user), in_reach(user, "collection__"), of)
+    own = Q(trial_image=None) | Q(created_by=user.pk)
+    return Run.objects.filter(in_reach(user), in_reach(user, "collection__"), of, own)
 
 
 def trainings_for(user: User | AnonymousUser) -> QuerySet[Training]:
@@ -84,7 +84,7 @@ def run_for(user: User | AnonymousUser, run_id: int) -> Run:
         It does not exist, or the user may not see it.
     """
     check_reader(user)
-    related = ("model", "encoder", "collection", "created_by", "project")
+    related = ("model", "encoder", "collection", "trial_image", "created_by", "project")
     return get_object_or_404(runs_for(user).select_related(*related).prefetch_related("languages"), pk=run_id)
 
 
@@ -132,9 +132,9 @@ def may_steer_training(user: User | AnonymousUser, training: Training) -> bool:
 
 
 def run_to_give(user: User | AnonymousUser, run_id: int) -> Run:
-    """Find a run of a project that `user` manages."""
+    """Find a run of a project that `user` manages, but no trial: it is its maker's alone."""
     check_reader(user)
-    runs = runs_for(user).filter(in_charge(user, roles=(Role.MANAGER,))).select_related("project")
+    runs = runs_for(user).filter(in_charge(user, roles=(Role.MANAGER,)), trial_image=None).select_related("project")
     return get_object_or_404(runs, pk=run_id)
 
 
@@ -149,7 +149,7 @@ def may_change_model(user: User | AnonymousUser, model: CaptioningModel) -> bool
 
 
 def may_give_run(user: User | AnonymousUser, run: Run) -> bool:
-    return Run.objects.filter(in_charge(user, roles=(Role.MANAGER,)), pk=run.pk).exists()
+    return Run.objects.filter(in_charge(user, roles=(Role.MANAGER,)), pk=run.pk, trial_image=None).exists()
 
 
 def embedding_set_for(user: User | AnonymousUser, set_id: int) -> EmbeddingSet:
@@ -195,16 +195,3 @@ def caption_to_switch(user: User | AnonymousUser, caption_id: int) -> ModelCapti
     check_reader(user)
     related = ("model", "image", "language", "switched_off_by")
     return get_object_or_404(captions_to_switch(user).select_related(*related), pk=caption_id)
-
-
-def trial_for(user: User | AnonymousUser, trial_id: int) -> Trial:
-    """Find a trial that `user` began, of a model that they may still run.
-
-    Raises
-    ------
-    Http404
-        Also where it exists, for anybody else.
-    """
-    check_reader(user)
-    trials = Trial.objects.select_related("model", "image").prefetch_related("languages")
-    return get_object_or_404(trials.filter(in_reach(user, "model__")), pk=trial_id, created_by=user.pk)

@@ -64,7 +64,7 @@ def sweep_runs() -> None:
 @shared_task
 def sweep_workers() -> None:
     worker_status.delete_silent(now=timezone.now())
-    trials.forget_old(now=timezone.now())
+    trials.delete_old(now=timezone.now())
     trainings.forget_cancelled(now=timezone.now())
 
 
@@ -86,20 +86,6 @@ def sweep_trainings() -> None:
         _send_training(training_id, queue)
 
 
-@shared_task(bind=True)
-def run_trial(self: Task[..., None], trial_id: int) -> None:
-    if routing.is_trial_for_another(trial_id=trial_id, now=timezone.now()):
-        forward(self, trial_id, trials.queue_of(trial_id))
-        return
-    trials.run_trial(trial_id=trial_id, worker=worker_status.worker_name(), clock=timezone.now)
-
-
-@shared_task
-def sweep_trials() -> None:
-    for trial_id, queue in trials.trials_waiting(now=timezone.now()):
-        run_trial.apply_async((trial_id,), queue=queue, expires=MESSAGE_LIFETIME_S)
-
-
 def ask_for_run(run: Run) -> None:
     """Send messages to workers after the transaction commits; if none can be sent, the sweep sends them later."""
 
@@ -113,14 +99,6 @@ def ask_for_run(run: Run) -> None:
 def ask_for_training(training: Training) -> None:
     """Send the task after the transaction commits; if it cannot be sent, the sweep sends it later."""
     transaction.on_commit(lambda: _send_training(training.pk, training.queue), robust=True)
-
-
-def ask_for_trial(trial_id: int) -> None:
-    """Send the task after the transaction commits; if it cannot be sent, the sweep sends it later."""
-    queue = trials.queue_of(trial_id)
-    transaction.on_commit(
-        lambda: run_trial.apply_async((trial_id,), queue=queue, expires=MESSAGE_LIFETIME_S), robust=True
-    )
 
 
 def _send(run_id: int, queue: str) -> None:

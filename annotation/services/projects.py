@@ -116,7 +116,8 @@ def take_over(
     for thing in (*parts, *models.values()):
         if thing.project_id is None and not thing.is_shared:
             change_owner(things=[thing], project=project, is_shared=False, by=by, now=now)
-    Run.objects.filter(collection=collection, model__in=models, project=None, is_shared=False).update(project=project)
+    runs = Run.objects.filter(collection=collection, model__in=models, trial_image=None)
+    runs.filter(project=None, is_shared=False).update(project=project)
 
 
 def add_languages(

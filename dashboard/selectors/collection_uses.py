@@ -45,7 +45,7 @@ USERS: tuple[tuple[Any, Callable[[Collection], QuerySet[Any]], str], ...] = (
         lambda of: LanguageCollection.objects.filter(collection=of),
         "selection__project",
     ),
-    (gettext_lazy("Runs of models"), lambda of: Run.objects.filter(collection=of), "project"),
+    (gettext_lazy("Runs of models"), lambda of: Run.objects.filter(collection=of, trial_image=None), "project"),
 )
 
 

@@ -65,7 +65,7 @@ def _of_researchers(user: User, projects: Collection[int]) -> list[_Source]:
         _Source(
             "run",
             _("Run of %(name)s failed"),
-            runs_for(user).filter(own, state=RunState.FAILED),
+            runs_for(user).filter(own, state=RunState.FAILED, trial_image=None),
             "project",
             ("finished_at", "created_at"),
             ("model__name", "encoder__name"),

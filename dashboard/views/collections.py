@@ -20,6 +20,7 @@ from images.models import CollectionImage
 from images.permissions import collection_to_change, entry_of
 from images.services import collection_changes as services
 from images.services.collection_changes import CollectionUsedError
+from inference.services.trials import delete_of_collection
 from people.requests import user_of
 
 
@@ -62,6 +63,7 @@ def collection_delete(request: HttpRequest, slug: str) -> HttpResponse:
         context["images"] = collection.entries.count()
         return render(request, "dashboard/collection_delete.html", context)
     try:
+        delete_of_collection(collection)
         services.delete_collection(collection=collection, by=user_of(request), now=timezone.now())
     except CollectionUsedError as refused:
         messages.error(request, str(refused))

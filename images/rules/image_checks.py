@@ -57,10 +57,8 @@ def check_name(file: IO[bytes], *, name: str, size_bytes: int) -> str:
     return _kind_of(file, name)
 
 
-def inspect(file: IO[bytes], *, name: str, size_bytes: int, decoded_bytes: int | None = None) -> ImageFacts:
+def inspect(file: IO[bytes], *, name: str, size_bytes: int) -> ImageFacts:
     """Check and decode the image in `file` (seekable) completely.
-
-    It may take `decoded_bytes` of memory, or else as many as an import allows.
 
     Raises
     ------
@@ -72,7 +70,7 @@ def inspect(file: IO[bytes], *, name: str, size_bytes: int, decoded_bytes: int |
         # Up to twice its limit, Pillow only warns of a decompression bomb; its other warnings help nobody here.
         warnings.simplefilter("ignore")
         warnings.simplefilter("error", Pillow.DecompressionBombWarning)
-        _check_pixels(file, kind, decoded_bytes or limits.MAX_DECODED_BYTES)
+        _check_pixels(file, kind)
         return _decode(file, kind)
 
 
@@ -136,7 +134,7 @@ def _described(head: bytes) -> str:
     return _("not a known image format, or a broken image")
 
 
-def _check_pixels(file: IO[bytes], kind: str, decoded_bytes: int) -> None:
+def _check_pixels(file: IO[bytes], kind: str) -> None:
     """Refuse a decompression bomb from its header, before anything is decoded."""
     too_many = _("The image has more than %(limit)s million pixels. Save a smaller version.") % {
         "limit": limits.MAX_IMAGE_PIXELS // 10**6
@@ -155,8 +153,8 @@ def _check_pixels(file: IO[bytes], kind: str, decoded_bytes: int) -> None:
         raise ImageRefusedError(too_many)
     if width < 1 or height < 1:
         raise _broken(kind)
-    if needed > decoded_bytes:
-        most = int(width * height * decoded_bytes / needed / 10**6)
+    if needed > limits.MAX_DECODED_BYTES:
+        most = int(width * height * limits.MAX_DECODED_BYTES / needed / 10**6)
         reason = _(
             "The image has %(pixels)s million pixels; at most %(limit)s are allowed for this kind of "
             "%(kind)s, which needs much memory. Save a smaller version or a plain JPEG."

@@ -16,9 +16,6 @@ MAX_IMAGE_SIDE = 65_535
 MAX_DECODED_BYTES = 400 * MEGABYTE
 """Of memory, for decoding one image and for making its sizes. Most take four bytes a pixel; a WebP takes sixteen."""
 
-MAX_WAITED_FOR_BYTES = 100 * MEGABYTE
-"""Of memory, for decoding an image while a page waits for it: half a second, and no more than a web process has."""
-
 MAX_SCANS = 100
 """Passes of a JPEG over its pixels; progressive ones have about ten."""
 

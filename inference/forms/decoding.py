@@ -77,14 +77,13 @@ class DecodingForm(forms.Form):
     def __init__(
         self,
         data: Mapping[str, Any] | None = None,
-        files: Any = None,
         *,
         of: Decoding | None = None,
         is_pivot: bool = False,
         initial: Mapping[str, Any] | None = None,
         **more: Any,
     ) -> None:
-        super().__init__(data, files, initial=(of or Decoding()).stored() | dict(initial or {}), **more)
+        super().__init__(data, initial=(of or Decoding()).stored() | dict(initial or {}), **more)
         if not is_pivot:
             del self.fields["is_consistent"]
 

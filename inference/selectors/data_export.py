@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from django.utils.translation import gettext as _
 
-from inference.models import CaptioningModel, ModelCaption, Run, Translator, Trial
+from inference.models import CaptioningModel, ModelCaption, Run, Translator
 from people.models import User
 from people.personal_data import Part
 
@@ -21,9 +21,6 @@ def data_export(person: User) -> Iterator[Part]:
     ):
         registered = kind.objects.filter(created_by=person).order_by("created_at", "pk")
         yield Part(name, about, registered.values("id", "created_at"))
-    for name, about, started in (
-        ("runs", _("Runs of models that you started, by number."), Run),
-        ("trials", _("Models that you tried on single images, by number, without their captions."), Trial),
-    ):
-        rows = started.objects.filter(created_by=person).order_by("created_at", "pk")
-        yield Part(name, about, rows.values("id", "created_at", "state"))
+    runs = Run.objects.filter(created_by=person).order_by("created_at", "pk")
+    about = _("Runs of models that you started, by number.")
+    yield Part("runs", about, runs.values("id", "created_at", "state"))

@@ -38,19 +38,19 @@ ENGLISH = "en"
 
 
 class CaptioningJob:
-    """Captions of images by a model. A run sets `run` and `tags`, a trial `tags`."""
+    """Captions of images by a model."""
 
-    run: Run
-    tags: Sequence[str] = ()
     first_part: str | None = None
     stores_whole_chunks = False
 
-    def __init__(self, model: CaptioningModel, decoding: Decoding) -> None:
-        self.model, self.decoding = model, decoding
+    def __init__(self, run: Run, model: CaptioningModel) -> None:
+        self.run, self.model, self.decoding = run, model, Decoding.from_stored(run.decoding)
+        self.tags: Sequence[str] = sorted(run.languages.values_list("pk", flat=True))
+        self.is_trial = run.trial_image_id is not None
         self.side: int | None = None
-        self.batch_size = 1
+        self.batch_size = run.batch_size
         self.stabilisers: dict[int, str] = {}
-        if model.is_pivot and decoding.is_consistent:
+        if model.is_pivot and self.decoding.is_consistent:
             self.first_part = STABILISER
 
     def load(self) -> Mapping[str, str]:
@@ -72,7 +72,18 @@ class CaptioningJob:
 
     def _pending_tags(self, image_ids: Sequence[int]) -> dict[int, tuple[str, ...]]:
         """The languages in which each image has neither a caption of the model nor a failure in this run."""
-        done = _done_tags(self.model, self.run, image_ids)
+        done: dict[int, set[str]] = defaultdict(set)
+        failures = RunFailure.objects.filter(run=self.run, image_id__in=image_ids, language__isnull=False)
+        for image_id, tag in failures.values_list("image_id", "language_id"):
+            done[image_id].add(str(tag))
+        if self.run.trial_image_id is None:
+            captions = ModelCaption.objects.filter(model=self.model, image_id__in=image_ids)
+            for image_id, tag in captions.values_list("image_id", "language_id"):
+                done[image_id].add(tag)
+        else:
+            # Another worker may have stored some since this one began.
+            self.run.refresh_from_db(fields=["trial_captions"])
+            done[self.run.trial_image_id].update(self.run.trial_captions)
         return {image_id: tuple(tag for tag in self.tags if tag not in done[image_id]) for image_id in image_ids}
 
     def _pending_image(
@@ -117,9 +128,22 @@ class CaptioningJob:
     def store(self, chunk: Chunk, outcomes: Sequence[Outcome], *, now: datetime) -> int:
         self._store_stabilisers([outcome for outcome in outcomes if outcome.part == STABILISER], now=now)
         captions = [outcome for outcome in outcomes if outcome.part != STABILISER]
+        if self.is_trial:
+            return self._keep_captions(captions)
         return store_captions(self.model, self.run, captions, now=now)
 
+    def _keep_captions(self, outcomes: Sequence[Outcome]) -> int:
+        """Keep the captions of a trial with it."""
+        for outcome in outcomes:
+            caption = {"text": outcome.result.text, "stabiliser": outcome.result.stabiliser}
+            self.run.trial_captions[outcome.part] = caption
+        self.run.save(update_fields=["trial_captions"])
+        return len(outcomes)
+
     def _store_stabilisers(self, outcomes: Sequence[Outcome], *, now: datetime) -> None:
+        if self.is_trial:
+            self.stabilisers.update((outcome.image.image_id, outcome.result) for outcome in outcomes)
+            return
         if not outcomes:
             return
         rows = (
@@ -131,6 +155,8 @@ class CaptioningJob:
         self._remember_stabilisers([outcome.image.image_id for outcome in outcomes])
 
     def _remember_stabilisers(self, image_ids: Sequence[int]) -> None:
+        if self.is_trial:
+            return
         rows = Stabiliser.objects.filter(model=self.model, image_id__in=image_ids)
         self.stabilisers.update(rows.values_list("image_id", "text"))
         while len(self.stabilisers) > STABILISERS_IN_MEMORY:
@@ -210,15 +236,8 @@ class TranslationJob(CaptioningJob):
 
 
 def captioning_kind(run: Run, model: CaptioningModel) -> CaptioningJob:
-    job = job_of(model, Decoding.from_stored(run.decoding))
-    job.run, job.tags = run, sorted(run.languages.values_list("pk", flat=True))
-    job.batch_size = run.batch_size
-    return job
-
-
-def job_of(model: CaptioningModel, decoding: Decoding) -> CaptioningJob:
     kind = TranslationJob if model.backend == TRANSLATED else CaptioningJob
-    return kind(model, decoding)
+    return kind(run, model)
 
 
 def check_cost(prices: Prices | None, used: tuple[int, int]) -> None:
@@ -257,17 +276,6 @@ def _checked_text(text: str | Failed) -> str | Failed:
         return text
     caption = checked(GeneratedCaption(text))
     return caption if isinstance(caption, Failed) else caption.text
-
-
-def _done_tags(model: CaptioningModel, run: Run, image_ids: Sequence[int]) -> Mapping[int, set[str]]:
-    """The languages in which each image has a caption of the model, or has failed in this run."""
-    done: dict[int, set[str]] = defaultdict(set)
-    captions = ModelCaption.objects.filter(model=model, image_id__in=image_ids)
-    failures = RunFailure.objects.filter(run=run, image_id__in=image_ids, language__isnull=False)
-    for rows in (captions, failures):
-        for image_id, tag in rows.values_list("image_id", "language_id"):
-            done[image_id].add(str(tag))
-    return done
 
 
 def store_captions(model: CaptioningModel, run: Run, outcomes: Sequence[Outcome], *, now: datetime) -> int:

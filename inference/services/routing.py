@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import datetime
 
-from images.models import OPEN_STATES
 from inference.backends.encoder_decoder import EncoderDecoderBackend
-from inference.models import GOING, Run, Training, Trial
+from inference.models import GOING, Run, Training
 from inference.rules.capacity import Needs, fits
-from inference.services import chunks, trials, worker_status
+from inference.services import chunks, worker_status
 from inference.services.needs import needs_of
 from inference.training.options import Method
 
@@ -29,12 +28,6 @@ def is_run_for_another(*, run_id: int, now: datetime) -> bool:
     if fits(needs, worker_status.own_capacity()):
         return False
     return chunks.held(now=now).filter(run=run).exists() or is_for_another(needs, queue=run.queue, now=now)
-
-
-def is_trial_for_another(*, trial_id: int, now: datetime) -> bool:
-    """Whether the same is true of a trial."""
-    trial = Trial.objects.select_related("model__translator").filter(pk=trial_id, state__in=OPEN_STATES).first()
-    return trial is not None and is_for_another(needs_of(trial.model), queue=trials.queue_of(trial_id), now=now)
 
 
 def is_training_for_another(*, training_id: int, now: datetime) -> bool:

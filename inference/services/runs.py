@@ -237,7 +237,7 @@ def _model_for(model: CaptioningModel, decoding: Decoding, *, name: str, by: Use
 
 
 def _check_not_under_way(model: CaptioningModel, collection: Collection, tags: Sequence[str], by: User | None) -> None:
-    rivals = Run.objects.filter(model=model, collection=collection, languages__in=tags)
+    rivals = Run.objects.filter(model=model, collection=collection, languages__in=tags, trial_image=None)
     rival = rivals.filter(state__in=[*GOING, RunState.PAUSED]).first()
     if rival is None:
         return

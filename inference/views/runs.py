@@ -27,6 +27,7 @@ from inference.pages.models import ability_of
 from inference.pages.planning import run_plan
 from inference.permissions import may_give_run, may_steer, run_for, run_to_give, run_to_steer
 from inference.selectors import runs as selectors
+from inference.selectors.trials import trial_details
 from inference.services import runs as services
 from people.permissions import check_reader
 from people.requests import is_htmx, user_of
@@ -96,6 +97,7 @@ def run_show(request: HttpRequest, run_id: int) -> HttpResponse:
     context = {"run": run, "details": selectors.run_details(run, now=timezone.now())}
     context |= {"log": selectors.log_of(run, is_whole=request.GET.get("log") == WHOLE_LOG)}
     context |= {"decoding": decoding_lines(run.decoding)}
+    context["trial"] = trial_details(run, user_of(request)) if run.trial_image is not None else None
     context |= {"may_steer": may_steer(request.user, run), "may_give": may_give_run(request.user, run)}
     return render(request, "inference/run.html", context)
 

@@ -9,7 +9,7 @@ from images.rules.limits import MAX_UPLOAD_BYTES, MEGABYTE
 MAX_BODY_BYTES = MEGABYTE
 
 UPLOADS = (
-    r"^/(collections/[^/]+/images/add|models/captions/add|models/[0-9]+/try"
+    r"^/(collections/[^/]+/images/add|models/captions/add"
     r"|projects/[^/]+/(references/import|game/items/import|game/items/[0-9]+/import|plan|comparisons/[0-9]+/gold"
     r"|candidates/import|where-spoken/upload|new-subset|people/invitations/addresses))/$"
 )

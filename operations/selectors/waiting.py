@@ -15,7 +15,7 @@ from django.utils import timezone
 from allocation.models import Batch, BatchState
 from annotation.models import Release
 from images.models import Image, ImportJob, JobState
-from inference.models import GOING, Run, RunState, Trial, Worker
+from inference.models import GOING, Run, RunState, Worker
 from inference.services.worker_status import DEFAULT, FRESH, GPU
 from operations.selectors.broker import UnreachableError, messages_waiting
 from people.models import Delivery, DeliveryState
@@ -98,7 +98,6 @@ def _jobs(now: datetime) -> tuple[Samples, Samples]:
         "imports": (ImportJob, queued, "created_at"),
         "images": (Image, Q(sizes_state=JobState.QUEUED), "created_at"),
         "runs": (Run, Q(state=RunState.QUEUED), "created_at"),
-        "trials": (Trial, queued, "created_at"),
         "scores": (Pass, queued, "asked_at"),
         "releases": (Release, queued, "created_at"),
         "deliveries": (Delivery, Q(state=DeliveryState.WAITING, next_at__lte=now), "next_at"),

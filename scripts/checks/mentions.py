@@ -94,7 +94,6 @@ def limits_of_imports() -> list[str]:
         *(f"{count:,}" for count in counts),
         f"{limits.MAX_IMAGE_BYTES // MILLION} MB, {limits.MAX_IMAGE_PIXELS // MILLION} million pixels",
         f"{limits.MAX_DECODED_BYTES // MILLION} MB of memory",
-        f"{limits.MAX_WAITED_FOR_BYTES // MILLION} MB of memory",
         f"for {MAX_SILENT_S:.0f} seconds",
         f"a WebP at {limits.MAX_DECODED_BYTES // WEBP_BYTES_PER_PIXEL // MILLION} million",
         f"{limits.MAX_MANIFEST_BYTES // MILLION} MB,",

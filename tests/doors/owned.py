@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from images.models import Collection, ImportJob, ImportKind, JobState, Outcome
-from inference.models import CaptioningModel, Encoder, ModelCaption, Run, RunFailure, RunState, Translator, Trial
+from inference.models import CaptioningModel, Encoder, ModelCaption, Run, RunFailure, RunState, Translator
 from people.models import Membership, Project, Role, User
 from tests.factories import (
     NOW,
@@ -82,7 +82,6 @@ def make_owning(word: str) -> Owning:
     vectors = put_set(encoder, collection, [[1.0, float(number)] for number in range(3)])
     embedding_run = vectors.run
     Run.objects.filter(pk=embedding_run.pk).update(**own)
-    trial = Trial.objects.create(model=model, image=image, created_at=NOW, created_by=researcher)
     training = put_training({image: f"{word} sample"}, name=f"{word} training", base=model, card=f"# {word}", **own)
     job = ImportJob.objects.create(
         kind=ImportKind.CAPTIONS, collection=collection, source_name=f"{word}.jsonl", state=JobState.DONE,
@@ -101,7 +100,6 @@ def make_owning(word: str) -> Owning:
         "model_id": [model.pk],
         "run_id": [run.pk],
         "training_id": [training.pk],
-        "trial_id": [trial.pk],
         "job_id": [job.pk],
         "public_id": [image.public_id],
         "round_id": [round.pk],

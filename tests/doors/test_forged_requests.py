@@ -13,7 +13,7 @@ from tests.leaks.addresses import routes_of
 pytestmark = [pytest.mark.django_db, pytest.mark.sqlite]
 
 API_WRITES = ("post", "put", "patch", "delete")
-ASKED_LATE = {"inference:model-try", "gapgame:items-import"}
+ASKED_LATE = {"gapgame:items-import"}
 """Forms with files: where they are not even read, the token is not asked for."""
 SIGNED = {"dashboard:email-stop"}
 """For no session: the address has a signed token, which no other site knows (tests/dashboard/test_emails.py)."""

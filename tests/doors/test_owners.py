@@ -37,7 +37,6 @@ STEERING = {f"inference:run-{name}" for name in ("pause", "resume", "cancel", "r
 STEERING |= {f"inference:training-{name}" for name in ("pause", "resume", "cancel")}
 OF_ITS_PROJECT = {f"inference:training-{name}" for name in ("show", "progress", "card")}
 """Trainings are not shared: their samples are of images that may not be."""
-OF_WHO_BEGAN_IT = {"inference:trial-show", "inference:trial-image"}
 ROLES = some(["manager", "researcher"], short=1, reason="what belongs to a project is kept from both by one rule")
 
 
@@ -96,8 +95,8 @@ def test_its_own_people_find_all_of_it(us: Owning) -> None:
         for route, address in things_of(us)
         if all(status in (404, 405) for client in clients for _method, status, _text in answers(client, address))
     ]
-    # There is no image that was sent, and no other model of that name.
-    assert set(closed) == {"inference:trial-image", "inference:model-merge"}
+    # There is no other model of that name.
+    assert set(closed) == {"inference:model-merge"}
 
 
 @pytest.mark.parametrize("role", ROLES)
@@ -209,7 +208,7 @@ def test_staff_reach_everything(us: Owning, them: Owning) -> None:
         for route, address in things_of(them)
         if all(status in (404, 405) for _method, status, _text in answers(client, address))
     }
-    assert closed == OF_WHO_BEGAN_IT | {"inference:model-merge"}
+    assert closed == {"inference:model-merge"}
 
 
 @pytest.mark.parametrize("role", ROLES)
@@ -219,9 +218,7 @@ def test_what_is_shared_is_used_by_all_and_changed_by_its_own_alone(us: Owning, 
     for route, address in things_of(them):
         mine = {method: status for method, status, _text in answers(own, address)}
         for method, status, text in answers(client, address):
-            if route.name in CHANGING | STEERING | OF_ITS_PROJECT | OF_WHO_BEGAN_IT or route.name.startswith(
-                "images:import-"
-            ):
+            if route.name in CHANGING | STEERING | OF_ITS_PROJECT or route.name.startswith("images:import-"):
                 # Reports are of those who sent the files.
                 assert status in (404, 405) or route.name == "images:import-list", f"{route.name}: {method} {status}"
             else:

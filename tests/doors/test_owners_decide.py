@@ -165,7 +165,7 @@ class TestDeciding:
         named = {
             "images.CollectionImage.collection", "images.ImportJob.collection", "images.Collection_images.collection",
             "inference.CaptioningModel.variant_of", "inference.ModelCaption.model", "inference.ModelCaption.run",
-            "inference.Stabiliser.model", "inference.Trial.model", "inference.Chunk.run", "inference.RunFailure.run",
+            "inference.Stabiliser.model", "inference.Chunk.run", "inference.RunFailure.run",
             "inference.RunEvent.run", "inference.Worker.run", "inference.Run_languages.run",
             "inference.Training.model", "inference.EmbeddingSet.run", "inference.EmbeddingSet.encoder",
         }  # fmt: skip

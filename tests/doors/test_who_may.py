@@ -33,7 +33,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.sqlite]
 
 TABLE = Path(__file__).with_name("who_may.txt")
 READING, WRITING = ("get",), ("post", "put", "patch", "delete")
-KEPT = {"images:image-show", "gapgame:image-show", "inference:trial-image"}
+KEPT = {"images:image-show", "gapgame:image-show"}
 """Kept by the browser of whom they are shown to, for a while; each has a test of its own."""
 TOLD_AT = {"people:invitation-accept"}
 """Says of which project it is to whoever has the link."""

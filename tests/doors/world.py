@@ -19,7 +19,7 @@ from dashboard.rules.links import token_to_stop
 from gapgame.services import playing
 from images.models import Collection, ImportJob, ImportKind, JobState
 from images.selectors import served_image
-from inference.models import CaptioningModel, Encoder, ModelCaption, Run, RunState, Training, Trial
+from inference.models import CaptioningModel, Encoder, ModelCaption, Run, RunState, Training
 from people.models import Delivery, Invitation, Membership, Project, Role, Session, User, Webhook
 from people.selectors.sessions import handle_of
 from people.services import tokens
@@ -116,7 +116,6 @@ def make_world(media: Path) -> World:
         created_at=now,
     )
     image = seeded.main.collection.entries.first().image
-    trial = Trial.objects.create(model=model, image=image, created_at=now, created_by=manager)
     job = ImportJob.objects.create(
         kind=ImportKind.CAPTIONS, collection=seeded.main.collection, source_name="x.jsonl", state=JobState.DONE
     )
@@ -167,7 +166,6 @@ def make_world(media: Path) -> World:
         "model_id": [model.pk],
         "run_id": [run.pk],
         "training_id": [training.pk],
-        "trial_id": [trial.pk],
         "study_id": [study.pk],
         "attempt_id": [attempt.pk],
         "kind": ["rating"],

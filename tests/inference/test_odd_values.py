@@ -10,15 +10,11 @@ import pytest
 from django.urls import reverse
 
 from inference.backends.captioners import BackendDownError, Failed, GeneratedCaption
-from inference.models import CaptioningModel, EmbeddingSet, Encoder, ModelCaption, Run, Translator, Trial
-from inference.services import trials
+from inference.models import CaptioningModel, EmbeddingSet, Encoder, ModelCaption, Run, Translator
 from inference.urls import urlpatterns
 from tests.factories import (
     NOW,
     make_collection,
-    make_image,
-    make_language,
-    make_user,
 )
 from tests.inference.captioned import COMMIT
 from tests.inference.embedded import put_training
@@ -62,7 +58,7 @@ class Rows:
 
     def counts(self):
         self.run.refresh_from_db()
-        made = (Run, Trial, CaptioningModel, Translator, Encoder, EmbeddingSet)
+        made = (Run, CaptioningModel, Translator, Encoder, EmbeddingSet)
         return self.run.state, [model.objects.count() for model in made]
 
     def form(self, name):
@@ -77,7 +73,6 @@ class Rows:
             "run_id": self.run.pk,
             "training_id": self.training.pk,
             "set_id": self.set.pk,
-            "trial_id": 1,
             "caption_id": self.caption.pk,
             "slug": self.collection.slug,
             "public_id": self.collection.entries.select_related("image").first().image.public_id,
@@ -91,12 +86,6 @@ def rows(settings, tmp_path):
     settings.CAPTION_ENDPOINTS, settings.CAPTION_ENDPOINT_KEYS = {"lab": "http://127.0.0.1:1/v1"}, {"lab": "none"}
     settings.MODELS_FOLDER = tmp_path
     return Rows()
-
-
-def test_a_trial_of_somebody_else_is_found_by_nobody(client, rows):
-    trial = Trial.objects.create(model=rows.model, image=make_image(), created_at=NOW, created_by=make_user("other"))
-    for name in ("trial-show", "trial-image"):
-        assert client.get(reverse(f"inference:{name}", args=[trial.pk])).status_code == 404
 
 
 def sent(client, rows, odd):
@@ -200,19 +189,10 @@ def test_what_a_backend_says_in_characters_that_cannot_be_kept_stops_no_run(fake
     assert "half a pair \ufffd" in log_of(run)
 
 
-def test_nor_does_what_it_says_when_it_is_down_or_tried(fake, monkeypatch):  # noqa: F811
+def test_nor_does_what_it_says_when_it_is_down(fake, monkeypatch):  # noqa: F811
     def down(self: FakeCaptioner, *_what: object, **_about: object) -> list[GeneratedCaption | Failed]:
         raise BackendDownError(BROKEN)
 
     monkeypatch.setattr(FakeCaptioner, "caption", down)
     run = go(make_run(2, languages=["de"]))
     assert (run.state, run.error) == ("failed", "half a pair \ufffd, and a NUL \ufffd")
-    image = run.collection.entries.first().image
-    trial = Trial.objects.create(model=run.model, image=image, created_at=NOW, created_by=make_user("asks"))
-    trial.languages.add(make_language("de"))
-    for says, field in ((down, "error"), (lambda self, prepared, **_about: [Failed(BROKEN)], "results")):
-        monkeypatch.setattr(FakeCaptioner, "caption", says)
-        Trial.objects.update(state="queued")
-        trials.run_trial(trial_id=trial.pk, worker="w", clock=lambda: NOW)
-        trial.refresh_from_db()
-        assert "half a pair \ufffd" in str(getattr(trial, field))

@@ -9,9 +9,8 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from images.models import JobState
 from inference import tasks
-from inference.models import Run, RunState, Trial
+from inference.models import Run, RunState
 from inference.rules.capacity import Capacity
 from inference.selectors.runs import run_details
 from inference.services import executor, worker_status
@@ -140,8 +139,7 @@ class TestRouting:
             sent.append((*args, about["queue"]))
             expiries.append(about["expires"])
 
-        for task in (tasks.work_on, tasks.run_trial):
-            monkeypatch.setattr(task, "apply_async", send)
+        monkeypatch.setattr(tasks.work_on, "apply_async", send)
         return sent
 
     @pytest.fixture
@@ -149,17 +147,10 @@ class TestRouting:
         """A worker that has it listens."""
         make_worker(queues="gpu", software="PyTorch 2.13.0")
 
-    def make_trial(self, **about: Any) -> Trial:
-        asked = {"created_by": make_person(Role.RESEARCHER), "created_at": NOW, "upload": "trials/one"}
-        return Trial.objects.create(model=make_model(), **asked, **about)
-
     @pytest.fixture
     def worked(self, monkeypatch) -> list[int]:
         worked: list[int] = []
         monkeypatch.setattr(executor, "execute_run", lambda *, run_id, **_about: worked.append(run_id))
-        monkeypatch.setattr(
-            "inference.services.trials.run_trial", lambda *, trial_id, **_about: worked.append(trial_id)
-        )
         return worked
 
     @pytest.mark.parametrize(
@@ -182,20 +173,12 @@ class TestRouting:
 
         assert (sent, worked) == (([(run.pk, "gpu")], []) if is_handed_on else ([], [run.pk]))
 
-    def test_a_trial_does_too(self, sent, worked):
-        trial = self.make_trial()
-        tasks.run_trial(trial.pk)
-        make_worker(queues="gpu", software="PyTorch 2.13.0")
-        tasks.run_trial(trial.pk)
-        assert (worked, sent) == ([trial.pk], [(trial.pk, "gpu")])
-
-    @pytest.mark.parametrize("task", [tasks.work_on, tasks.run_trial])
-    def test_what_is_handed_on_expires_when_it_would_have(self, with_pytorch, sent, expiries, worked, task):
-        row = make_run(5) if task is tasks.work_on else self.make_trial()
+    def test_what_is_handed_on_expires_when_it_would_have(self, with_pytorch, sent, expiries, worked):
+        run = make_run(5)
         for expires in ("2026-01-01T12:00:00+00:00", None):
-            task.push_request(expires=expires)
-            task.run(row.pk)
-            task.pop_request()
+            tasks.work_on.push_request(expires=expires)
+            tasks.work_on.run(run.pk)
+            tasks.work_on.pop_request()
         assert (expiries, worked) == (["2026-01-01T12:00:00+00:00", tasks.MESSAGE_LIFETIME_S], [])
 
     @pytest.mark.parametrize("state", [RunState.PAUSED, RunState.DONE, RunState.FAILED, RunState.CANCELLED])
@@ -203,11 +186,6 @@ class TestRouting:
         run = make_run(5)
         Run.objects.filter(pk=run.pk).update(state=state)
         tasks.work_on(run.pk)
-        assert sent == []
-
-    @pytest.mark.parametrize("state", [JobState.DONE, JobState.FAILED])
-    def test_nor_is_such_a_trial(self, with_pytorch, sent, state):
-        tasks.run_trial(self.make_trial(state=state).pk)
         assert sent == []
 
     def test_a_run_that_needs_none_is_taken(self, with_pytorch, sent, worked, monkeypatch):

@@ -2,171 +2,131 @@
 
 from __future__ import annotations
 
-import io
 import sys
 import time
 from collections.abc import Sequence
 from datetime import timedelta
 from importlib.metadata import PackageNotFoundError
+from typing import Any
 
 import pytest
-from django.core.files.storage import default_storage
-from PIL import Image as Pillow
+from django.db import IntegrityError, transaction
 
-from images.models import JobState
 from images.services.leases import LEASE
-from inference.backends.captioners import BackendDownError, Decoding
-from inference.models import CaptioningModel, ModelCaption, Stabiliser, Trial, Worker
+from inference.backends.captioners import Decoding
+from inference.models import CaptioningModel, ModelCaption, Run, RunState, Stabiliser, Worker
 from inference.rules.pivot import separators_of, split
-from inference.services import trials, worker_status
+from inference.services import chunks, runs, trials, worker_status
 from inference.services.runs import RunRefusedError
 from tests.factories import NOW, make_captioner, make_collection, make_language, make_user
-from tests.inference.fake_backend import FakeCaptioner
 from tests.inference.fake_runs import (
     LATER,
+    before,
+    check_complete,
+    counts,
     fake,  # noqa: F401 - for all tests here
+    go,
     make_model,
     make_run,
     make_translated,
-    store_image,
 )
 
 
-def make_trial(model: CaptioningModel, *, tags: Sequence[str] = ("de", "fr"), **about: object) -> Trial:
-    values = {"decoding": Decoding(), "by": make_user(), "now": NOW, **about}
-    if "upload" not in values:
-        values.setdefault("image", make_collection(1).images.get())
-    return trials.start(model=model, languages=[make_language(tag) for tag in tags], **values)  # type: ignore[arg-type]
-
-
-def run(trial: Trial) -> Trial:
-    trials.run_trial(trial_id=trial.pk, worker="one:1", clock=lambda: NOW)
-    trial.refresh_from_db()
-    return trial
+def make_trial(model: CaptioningModel, *, tags: Sequence[str] = ("de", "fr"), **about: Any) -> Run:
+    collection = about.pop("collection", None) or make_collection(1)
+    values: dict[str, Any] = {"decoding": Decoding(), "by": make_user(), "now": NOW, **about}
+    languages = [make_language(tag) for tag in tags]
+    return trials.start(
+        model=model, image=collection.images.get(), collection=collection, languages=languages, **values
+    )
 
 
 @pytest.mark.django_db
 def test_a_trial_says_what_the_model_writes_and_stores_no_caption():
     trial = make_trial(make_model())
-    assert trials.trials_waiting(now=NOW) == [(trial.pk, "gpu")]
-    assert trials.trials_waiting(now=NOW) == [], "told of once in a while"
+    assert runs.runs_waiting(now=NOW) == [(trial.pk, "gpu", 1)]
 
-    run(trial)
-    assert (trial.state, trial.worker, trial.finished_at) == (JobState.DONE, "one:1", NOW)
-    key = trial.image.sha256[:8]
-    assert trial.results == {tag: {"text": f"{tag} caption of {key}", "stabiliser": ""} for tag in ("de", "fr")}
+    go(trial)
+    assert (trial.state, counts(trial)) == (RunState.DONE, (2, 0, 2, 0))
+    key = trial.trial_image.sha256[:8]
+    assert trial.trial_captions == {tag: {"text": f"{tag} caption of {key}", "stabiliser": ""} for tag in ("de", "fr")}
     assert not ModelCaption.objects.exists()
     trial.model.refresh_from_db()
     assert trial.model.decoding == {}, "a trial does not say how the model decodes"
 
 
 @pytest.mark.django_db
-def test_an_image_of_ones_own_is_tried_and_forgotten_after_a_day(media):
-    file = io.BytesIO()
-    Pillow.new("RGB", (60, 40), "red").save(file, "PNG")
-    trial = run(make_trial(make_model(side=20), upload=file, upload_name="red.png"))
-
-    assert (trial.state, trial.image) == (JobState.DONE, None)
-    assert default_storage.exists(trial.upload)
-    trials.forget_old(now=NOW + timedelta(hours=23))
-    assert default_storage.exists(trial.upload)
-    trials.forget_old(now=NOW + timedelta(hours=25))
-    assert not Trial.objects.exists()
-    assert not default_storage.exists(trial.upload)
-
-
-@pytest.mark.django_db
-def test_what_is_no_image_or_no_language_of_the_model_is_refused(media):
-    with pytest.raises(RunRefusedError, match="web page"):
-        make_trial(make_model("a"), upload=io.BytesIO(b"<html>"), upload_name="a.png")
-    with pytest.raises(RunRefusedError, match="no code for"):
-        make_trial(make_model("b"), tags=["quz"])
-    with pytest.raises(RunRefusedError, match="Choose an image"):
-        make_trial(make_model("c"), image=None)
-    assert not Trial.objects.exists()
-
-
-@pytest.mark.django_db
-def test_a_trial_that_cannot_be_run_says_why(media, monkeypatch):
-    gone = run(make_trial(make_model("a", side=10)))
-    assert (gone.state, gone.error) == (JobState.FAILED, "Its file is missing from storage.")
-    broken = run(make_trial(make_model("b", source="broken")))
-    assert (broken.state, broken.error) == (JobState.FAILED, "Its weights are gone.")
-
-    def go_down(_keys: Sequence[str], _language: str) -> None:
-        raise BackendDownError("The endpoint does not answer.")
-
-    monkeypatch.setattr(FakeCaptioner, "before", staticmethod(go_down))
-    assert run(make_trial(make_model("c"))).error == "The endpoint does not answer."
-
-
-@pytest.mark.django_db
-def test_a_model_that_breaks_leaves_the_trial_failed_and_not_running(monkeypatch):
-    def break_down(_keys: Sequence[str], _language: str) -> None:
-        raise RuntimeError("what it shows")
-
-    monkeypatch.setattr(FakeCaptioner, "before", staticmethod(break_down))
-    trial = run(make_trial(make_model()))
-
-    assert (trial.state, trial.error) == (JobState.FAILED, "The model failed on it (RuntimeError).")
-
-
-@pytest.mark.django_db
-@pytest.mark.parametrize("error", [MemoryError(), RuntimeError("CUDA error: out of memory")])
-def test_a_trial_for_which_memory_runs_out_says_so(monkeypatch, error):
-    def run_out(_keys: Sequence[str], _language: str) -> None:
-        raise error
-
-    monkeypatch.setattr(FakeCaptioner, "before", staticmethod(run_out))
-
-    assert run(make_trial(make_model())).error == "Memory ran out, even for this image by itself."
-
-
-@pytest.mark.django_db
-def test_a_trial_is_resumed_where_its_worker_fell_silent_and_given_up_in_the_end():
+def test_a_trial_keeps_no_run_over_its_collection_from_starting_nor_the_run_its_captions():
     trial = make_trial(make_model())
-    assert trials._claim(trial_id=trial.pk, worker="gone:1", now=NOW) is not None
-    assert trials._claim(trial_id=trial.pk, worker="two:2", now=NOW) is None
-    assert trials.trials_waiting(now=NOW) == []
-    assert trials.trials_waiting(now=NOW + LEASE) == [(trial.pk, "gpu")]
-    assert trials._claim(trial_id=trial.pk, worker="two:2", now=NOW + LEASE) is not None
+    check_complete(go(make_run(trial.collection, model=trial.model)))
+    assert len(go(trial).trial_captions) == 2, "stored captions are made anew"
 
-    assert trials.trials_waiting(now=LATER + LEASE) == []
-    trial.refresh_from_db()
-    assert (trial.state, trial.error) == (JobState.FAILED, "No worker finished it.")
+
+@pytest.mark.django_db
+def test_a_trial_goes_on_with_the_languages_that_it_lacks(monkeypatch):
+    def fail_once(_keys: Sequence[str], language: str) -> None:
+        if language == "fr":
+            raise RuntimeError("broken")
+
+    trial = make_trial(make_model())
+    before(monkeypatch, fail_once)
+    assert counts(go(trial)) == (2, 0, 1, 1)
+    made: list[str] = []
+    before(monkeypatch, lambda _keys, language: made.append(language))
+    runs.retry(run=trial, now=NOW)
+    assert (counts(go(trial)), made, sorted(trial.trial_captions)) == ((2, 0, 2, 0), ["fr"], ["de", "fr"])
+
+
+@pytest.mark.django_db
+def test_a_trial_is_deleted_after_a_day_unless_a_worker_is_at_it():
+    trial, day = make_trial(make_model()), timedelta(days=1)
+    trials.delete_old(now=NOW + day)
+    assert Run.objects.filter(pk=trial.pk).exists()
+    late = NOW + day + timedelta(hours=1)
+    assert chunks.claim(run_id=trial.pk, worker="one:1", now=late) is not None
+    trials.delete_old(now=late)
+    assert Run.objects.filter(pk=trial.pk).exists()
+    make_run(1, model=trial.model)
+    trials.delete_old(now=late + LEASE)
+    assert not Run.objects.exclude(trial_image=None).exists()
+    assert Run.objects.count() == 1, "other runs stay"
+
+
+@pytest.mark.django_db
+def test_a_trial_belongs_to_one_person_for_good():
+    trial = make_trial(make_model())
+    with pytest.raises(IntegrityError), transaction.atomic():
+        Run.objects.filter(pk=trial.pk).update(is_shared=True)
+
+
+@pytest.mark.django_db
+def test_a_language_that_the_model_does_not_write_is_refused():
+    with pytest.raises(RunRefusedError, match="no code for"):
+        make_trial(make_model(), tags=["quz"])
+    assert not Run.objects.exists()
 
 
 @pytest.mark.django_db
 def test_a_trial_of_consistent_decoding_holds_one_stabiliser_for_all_languages():
-    trial = run(make_trial(make_model(is_pivot=True), decoding=Decoding(is_consistent=True)))
+    trial = go(make_trial(make_model(is_pivot=True), decoding=Decoding(is_consistent=True)))
 
-    assert {made["stabiliser"] for made in trial.results.values()} == {f"stabiliser of {trial.image.sha256[:8]}"}
+    expected = {f"stabiliser of {trial.trial_image.sha256[:8]}"}
+    assert {made["stabiliser"] for made in trial.trial_captions.values()} == expected
     assert not Stabiliser.objects.exists()
 
 
 @pytest.mark.django_db
-def test_a_translated_model_is_tried_on_the_stored_caption_or_on_one_made_now(media):
+def test_a_translated_model_is_tried_on_the_stored_caption_of_its_english_model():
     collection = make_collection(1)
-    image = collection.images.get()
     imported = make_captioner(collection, name="Imported", text="a cat")
-    stored = run(make_trial(make_translated(imported), tags=["de", "en"], image=image))
+    model = make_translated(imported)
+    stored = go(make_trial(model, tags=["de", "en"], collection=collection))
     words = imported.captions.get().text
-    assert {tag: made["text"] for tag, made in stored.results.items()} == {"de": f"de of {words}", "en": words}
-    assert trials.queue_of(stored.pk) == "default"
+    assert {tag: made["text"] for tag, made in stored.trial_captions.items()} == {"de": f"de of {words}", "en": words}
 
-    file = io.BytesIO()
-    Pillow.new("RGB", (60, 40)).save(file, "PNG")
-    unknown = run(make_trial(imported.translated_models.get(), tags=["de"], upload=file, upload_name="a.png"))
-    assert "has no English caption of this image" in unknown.error
-
-    english = make_model("English", side=10)
-    store_image(image)
-    translator = imported.translated_models.get().translator
-    both = CaptioningModel.objects.create(
-        is_shared=True, name="Both", backend="translated", english_model=english, translator=translator
-    )
-    made = run(make_trial(both, tags=["de"], image=image))
-    assert made.results["de"]["text"] == f"de of en caption of {image.sha256[:8]}"
+    lacking = go(make_trial(model, tags=["de"]))
+    assert lacking.state == RunState.FAILED
+    assert "has no English caption of it" in lacking.failures.get().reason
 
 
 @pytest.mark.django_db

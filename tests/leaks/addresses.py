@@ -25,7 +25,6 @@ GUESSED: Mapping[str, Sequence[object]] = {
                 "model_id",
                 "run_id",
                 "training_id",
-                "trial_id",
                 "set_id",
                 "pk",
                 "token_id",

@@ -33,7 +33,6 @@ from inference.models import (
     RunState,
     Training,
     TrainingValidation,
-    Trial,
 )
 from languages.models import Language
 from people.models import LanguageSkill, Level, Membership, Project, Role, User
@@ -149,7 +148,8 @@ class World:
             captions = ModelCaption.objects.filter(pk=item.english_id)
             captions.update(text=text)
             captions.exclude(stabiliser="").update(stabiliser=text)
-            Trial.objects.filter(image=item.image_id).update(results={"en": {"text": text, "stabiliser": text}})
+            tried = {"en": {"text": text, "stabiliser": text}}
+            Run.objects.filter(trial_image=item.image_id).update(trial_captions=tried)
             for validation in TrainingValidation.objects.all():
                 for sample in validation.samples:
                     sample["caption"] = text if sample["image"] == item.image.sha256 else sample["caption"]
@@ -191,7 +191,6 @@ class World:
             "training_id": [*Training.objects.values_list("pk", flat=True)] or [1],
             "study_id": [1],
             "attempt_id": [1],
-            "trial_id": [*Trial.objects.values_list("pk", flat=True)] or [1],
             "inference:embedding-neighbours public_id": [
                 entry.image.public_id for entry in self.collection.entries.select_related("image")
             ],
@@ -246,14 +245,13 @@ class World:
         vectors = [[1.0, number] for number in range(IMAGES)]
         put_set(encoder, self.collection, vectors, captions_of=captioner, language=Language.objects.get(pk="en"))
         for item in CaptionItem.objects.filter(batch=self.batch).select_related("english"):
-            trial = Trial.objects.create(
+            trial = Run.objects.create(
                 model=captioner,
-                image_id=item.image_id,
-                state=JobState.DONE,
-                results={"en": {"text": item.english.text, "stabiliser": item.english.text}},
-                created_at=now,
-                finished_at=now,
+                collection=self.collection,
+                trial_image_id=item.image_id,
+                trial_captions={"en": {"text": item.english.text, "stabiliser": item.english.text}},
                 created_by=self.annotator,
+                **about | {"total": 1, "failed": 0},
             )
             trial.languages.add(Language.objects.get(pk="en"))
         items = CaptionItem.objects.filter(batch=self.batch).select_related("english", "image")

@@ -46,7 +46,7 @@ MANAGERS_MAY_KNOW = {
         "annotation": "project-create language-add image-show",
         "images": "collection-show collection-image-show",
         "inference": "model-list model-show run-list run-show run-failures gallery model-try model-stabilisers "
-        "trial-show embedding-list embedding-show embedding-create",
+        "embedding-list embedding-show embedding-create",
         "sxs_eval": "comparison-list comparison-create comparison-show comparison-settings comparison-remove "
         "comparisons-progress tables-export results-show metrics-show metrics-export",
         "scoring": "score-list score-compare score-export scoring-create scoring-show scoring-drop",
@@ -84,7 +84,7 @@ def test_nothing_of_screen_1_can_be_found_by_who_is(
         reached |= {"annotation:project-show", "images:collection-show", "images:import-show", "people:member-list"}
         reached |= {"inference:model-show", "inference:run-show", "inference:run-failures", "inference:worker-list"}
         reached |= {"inference:gallery", "inference:model-try", "inference:model-stabilisers"}
-        reached |= {"inference:stabilisers-export", "inference:trial-show", "inference:embedding-list"}
+        reached |= {"inference:stabilisers-export", "inference:embedding-list"}
         reached |= {"inference:embedding-show", "inference:embedding-neighbours", "inference:training-show"}
         reached |= {"api:progress-show", "api:round-list", "api:image-list", "api:language-list"}
     assert reached <= walk.reached()
@@ -117,7 +117,7 @@ def test_pages_of_models_would_tell_if_nothing_were_known_to_be_assigned(
     pages = [
         address
         for route in routes()
-        if route.name in ("inference:gallery", "inference:trial-show", "inference:embedding-neighbours")
+        if route.name in ("inference:gallery", "inference:run-show", "inference:embedding-neighbours")
         for address in route.addresses(known)
     ]
 
@@ -126,7 +126,7 @@ def test_pages_of_models_would_tell_if_nothing_were_known_to_be_assigned(
 
     assert told() == set()
     monkeypatch.setattr(assigned_work, "_kinds", {})
-    assert told() == {"gallery", "trials", "embeddings"}
+    assert told() == {"gallery", "runs", "embeddings"}
 
 
 def test_what_managers_wrote_would_tell_if_nothing_were_known_to_be_assigned(

@@ -25,9 +25,8 @@ from django.utils import timezone
 
 from allocation.models import Batch
 from allocation.services.lifecycle import expire_overdue
-from images.models import JobState
 from images.selectors import served_image
-from inference.models import CaptioningModel, Encoder, Trial
+from inference.models import CaptioningModel, Encoder, Run, RunState
 from inference.selectors import assigned_work
 from languages.models import Language
 from people.models import Membership, Role, User
@@ -248,8 +247,9 @@ def test_a_researcher_elsewhere_does_not_read_there_whose_the_captions_assigned_
     about: dict[str, Any] = {"captions_of": captioner, "language": Language.objects.get(pk="de")}
     made = put_set(encoder, collection, [[1.0, number] for number in range(IMAGES)], **about)
     now = timezone.now()
-    done = {"state": JobState.DONE, "created_at": now, "finished_at": now, "created_by": world.rater}
-    trial = Trial.objects.create(model=captioner, image=held[0], results={"de": {"text": told}}, **done)
+    done = {"state": RunState.DONE, "queue": "gpu", "total": 1, "created_at": now, "created_by": world.rater}
+    of_one = {"collection": collection, "trial_image": held[0], "trial_captions": {"de": {"text": told}}}
+    trial = Run.objects.create(model=captioner, **of_one, **done)
     trial.languages.add(Language.objects.get(pk="de"))
     training = put_training(dict.fromkeys(held, told), language="de", is_shared=True)
     keys = {collection.entries.get(image=image).key for image in held}
@@ -257,7 +257,7 @@ def test_a_researcher_elsewhere_does_not_read_there_whose_the_captions_assigned_
 
     def of_what_is_assigned() -> list[str]:
         pages = [client.get(reverse("inference:gallery"), {"collection": collection.slug, "key": key}) for key in keys]
-        pages.append(client.get(reverse("inference:trial-show", args=[trial.pk])))
+        pages.append(client.get(reverse("inference:run-show", args=[trial.pk])))
         pages.append(client.get(reverse("inference:training-show", args=[training.pk])))
         pages += [client.get(reverse("inference:embedding-neighbours", args=[made.pk, held[0].public_id]))]
         return [page.wsgi_request.path.split("/")[2] for page in pages if told in page.content.decode()]
@@ -269,7 +269,7 @@ def test_a_researcher_elsewhere_does_not_read_there_whose_the_captions_assigned_
         assert not any(one in page.content.decode().replace("-", "") for one in others)
     # The control: these pages show whose captions they are, to whoever has none of the images in hand.
     monkeypatch.setattr(assigned_work, "_kinds", {})
-    assert set(of_what_is_assigned()) == {"gallery", "trials", "trainings", "embeddings"}
+    assert set(of_what_is_assigned()) == {"gallery", "runs", "trainings", "embeddings"}
 
 
 def test_changing_the_secrets_leaves_what_the_rater_sees_as_it_is(world: World, client: Client) -> None:

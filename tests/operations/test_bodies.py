@@ -29,7 +29,6 @@ FORMS_WITH_FILES = {
     "gapgame:item-set-create": ["lions"],
     "gapgame:items-import": ["lions", 7],
     "inference:captions-import": [],
-    "inference:model-try": [7],
     "corpora:candidates-import": ["lions"],
     "corpora:subset-create": ["lions"],
     "corpora:table-upload": ["lions"],

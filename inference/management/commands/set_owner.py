@@ -53,7 +53,7 @@ class Command(BaseCommand):
 
 def _thing_named(kind: str, name: str, owner: Project | None) -> Any:
     if kind == "run":
-        run = Run.objects.filter(pk=int(name)).first() if name.isdecimal() else None
+        run = Run.objects.filter(pk=int(name), trial_image=None).first() if name.isdecimal() else None
         if run is None:
             raise CommandError(f"There is no run {name}.")
         return run
