@@ -24,7 +24,10 @@ BOXES = {"class": "choices"}
 
 
 class GalleryForm(forms.Form):
-    """Missing choices are filled in from what exists; without a collection there is nothing to show."""
+    """Missing choices are filled in from what exists, of the chosen models if there are any.
+
+    Without a collection there is nothing to show.
+    """
 
     collection = forms.ChoiceField(label=_("Collection"))
     show = forms.ChoiceField(label=_("Images"), choices=Show.choices, required=False)
@@ -76,12 +79,14 @@ def _offer(field: Any, choices: Mapping[str, object], refusal: str) -> None:
 
 def _filled(sent: QueryDict, collections: QuerySet[Collection], models: QuerySet[CaptioningModel]) -> QueryDict:
     filled = sent.copy()
-    usual = usual_collection(collections, models) if not filled.get("collection") else None
+    named = {*filled.getlist("model")} - {""}
+    asked = models.filter(pk__in=[one.pk for one in models if str(one.pk) in named]) if named else models
+    usual = usual_collection(collections, asked) if not filled.get("collection") else None
     if usual is not None:
         filled["collection"] = usual.slug
     collection = next((one for one in collections if one.slug == filled.get("collection")), None)
     if collection is not None and not (filled.get("model") and filled.get("language")):
-        usual_models, languages = usual_choice(collection, models)
+        usual_models, languages = usual_choice(collection, asked)
         if not filled.get("model"):
             filled.setlist("model", [str(model.pk) for model in usual_models])
         if not filled.get("language"):

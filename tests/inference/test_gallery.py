@@ -200,3 +200,13 @@ def test_what_is_shown_first_is_the_collection_that_was_described_last(client, c
     )
 
     assert selectors.usual_collection(Collection.objects.all(), CaptioningModel.objects.all()) == collection
+
+
+def test_the_numbers_on_a_models_page_lead_to_its_captions(client, models):
+    others = make_collection(images=2)
+    make_captioner(others, "Newest")
+    page = text_of(client.get(reverse("inference:model-show", args=[models[0].pk])))
+    (address,) = re.findall(rf'href="([^"]+)">{models[0].captions.count()}</a>', page)
+    shown = text_of(client.get(address))
+    assert "Alpha says of" in shown
+    assert "Beta says of" not in shown
