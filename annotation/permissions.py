@@ -26,6 +26,7 @@ from annotation.models import (
     RoundKind,
     VerificationBatch,
 )
+from compiled_query import CompiledQuery
 from corpora.models import Selection
 from images.models import CollectionImage, Image
 from inference.selectors import assigned_work
@@ -39,7 +40,6 @@ from people.selectors.qualification import (
     missing_requirements_of,
     still_takes_part,
 )
-from people.statements import Statement
 
 # Those who may rate others' captions: annotators, and people who were invited only to rate.
 RATERS = (Role.ANNOTATOR, Role.RATER)
@@ -47,16 +47,8 @@ TO_REWRITE = "annotation: anew"
 """The kind of work of returned captions, for `assigned_work`: only their author may read what was said about them."""
 LONGEST_KEY = 19
 """Digits of a primary key, at which a database gives up."""
-OWN_ROUND = Statement(
-    lambda round, person: (
-        Round.objects.select_related("project", "language", "pool", "guidelines")
-        .filter(pk=round, project__memberships__user=person, project__memberships__role=Role.ANNOTATOR)
-        .exclude(kind=RoundKind.VERIFICATION)
-    ),
-    round=int,
-    person=int,
-)
-OWN_BATCH = Statement(
+# Every page of screen 1 and screen 2, and opening screen 2, ask it: saves 0.9 ms.
+OWN_BATCH = CompiledQuery(
     lambda batch, person: CaptionBatch.with_heads().filter(pk=batch, lease__person=person), batch=UUID, person=int
 )
 
@@ -71,10 +63,13 @@ def batch_for(user: User | AnonymousUser, batch_id: UUID) -> CaptionBatch:
 
 def round_for(user: User | AnonymousUser, round_id: int) -> Round:
     """Return a captioning round of a project in which `user` is an annotator."""
-    try:
-        return OWN_ROUND.get(round=round_id, person=user.pk)
-    except Round.DoesNotExist:
-        raise Http404(_("You have no such round.")) from None
+    mine = Membership.objects.filter(user=user.pk, role=Role.ANNOTATOR).values("project")
+    rounds = Round.objects.select_related("project", "language", "pool", "guidelines")
+    rounds = rounds.filter(pk=round_id, project__in=mine).exclude(kind=RoundKind.VERIFICATION)
+    round = rounds.first()
+    if round is None:
+        raise Http404(_("You have no such round."))
+    return round
 
 
 def ratings_for(user: User | AnonymousUser, batch_id: UUID) -> VerificationBatch:
@@ -152,26 +147,9 @@ def readable_feedback(user: User) -> QuerySet[Feedback]:
     return Feedback.objects.filter(Q(caption=None) | ~assigned, person=user)
 
 
-UNREAD = Statement(
-    lambda person, projects: (
-        readable_feedback(person).filter(acknowledged_at=None, project__in=projects).values_list("project")
-    ),
-    person=int,
-    projects=[int],
-)
-STATUSES = Statement(
-    lambda person, projects: AnnotatorStatus.objects.filter(person=person, project__in=projects).values_list(
-        "project", "language", "state"
-    ),
-    person=int,
-    projects=[int],
-)
-EXCLUDED = Statement(
-    lambda person, projects: Exclusion.objects.filter(person=person, project__in=projects, undone_at=None).values_list(
-        "project", "language"
-    ),
-    person=int,
-    projects=[int],
+# Taking a batch asks it, over the work of all kinds that the person has: saves 6 ms.
+UNREAD = CompiledQuery(
+    lambda person: readable_feedback(person).filter(acknowledged_at=None).values_list("project"), person=int
 )
 
 
@@ -220,8 +198,7 @@ def missing_requirements_of_rounds(user: User, rounds: list[Round]) -> dict[int,
     rated_in = set(as_rater.values_list("project", flat=True)) if verified else set()
     wanted = [_work_of(round, is_rater=round.project_id in rated_in) for round in rounds]
     missing = dict(zip((round.pk for round in rounds), missing_requirements_of(user, wanted), strict=True))
-    projects = {round.project_id for round in rounds}
-    unread = {project for (project,) in UNREAD.rows(person=user.pk, projects=projects)}
+    unread = {project for (project,) in UNREAD.rows(person=user.pk)} if rounds else set()
     by_decision = _requirements_by_decision(user, rounds)
     for round in rounds:
         if round.project_id in unread:
@@ -255,10 +232,10 @@ def takes_part(user: User, round: Round) -> bool:
 
 def _requirements_by_decision(user: User, rounds: list[Round]) -> dict[int, MissingRequirement | None]:
     """Return the managers' decisions that keep `user` from each of `rounds`."""
-    projects = {round.project_id for round in rounds}
-    about: dict[str, Any] = {"person": user.pk, "projects": projects}
-    statuses = {(project, language): state for project, language, state in STATUSES.rows(**about)}
-    excluded = set(EXCLUDED.rows(**about))
+    about: dict[str, Any] = {"person": user, "project__in": {round.project_id for round in rounds}}
+    decided = AnnotatorStatus.objects.filter(**about).values_list("project", "language", "state")
+    statuses = {(project, language): state for project, language, state in decided}
+    excluded = set(Exclusion.objects.filter(**about, undone_at=None).values_list("project", "language"))
     return {
         round.pk: _requirement_by_decision(
             round,

@@ -70,7 +70,7 @@ RULES = {
     r"|/logging/\w+\.py:|/pythonjsonlogger/|/prometheus_client/",
     TEMPLATES: r"/templatetags/|/django/(template/|utils/html\.py:)",
     # With making rows into objects: much of it is in the same functions.
-    BUILDING: r"/django/db/models/|/people/statements\.py:|/gapgame/rows\.py:",
+    BUILDING: r"/django/db/models/|/compiled_query/",
     # With transactions and checks of the connection, which are statements as well.
     SQL: r"/django/db/|/psycopg(_binary)?/|/sqlite3/",
     VIEWS: r"(?<!/django)/views(/\w+)?\.py:",

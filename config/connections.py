@@ -39,7 +39,7 @@ class Connections(Variables):
             "OPTIONS": {
                 # An absent server is reported at once, instead of blocking for two minutes.
                 "connect_timeout": 10,
-                # What people/statements.py has asked this often is prepared on the server; Django prepares nothing.
+                # What `compiled_query` has asked this often is prepared on the server; Django prepares nothing.
                 "prepare_threshold": 5,
                 **database.get("OPTIONS", {}),
             },

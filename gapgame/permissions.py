@@ -12,7 +12,6 @@ from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext as _
 
 from gapgame.models import Access, ItemSet, Player, Season, Turn
-from gapgame.rows import rows
 from people.models import Membership, Role, User
 from people.permissions import READERS, project_for
 from people.selectors.qualification import still_takes_part
@@ -47,15 +46,6 @@ def season_to_play(user: User | AnonymousUser, season_slug: str) -> Season:
 def player_for(user: User | AnonymousUser, season_slug: str) -> Player:
     """Return the user's own player row in a season."""
     return get_object_or_404(Player.objects.select_related("season__project"), season__slug=season_slug, user=user.pk)
-
-
-def player_id_for(user: User | AnonymousUser, season_slug: str) -> int:
-    """Return the same as `player_for`, with only what the next sentence needs."""
-    of_season = f"season_id = (SELECT id FROM {Season._meta.db_table} WHERE slug = %s)"  # noqa: S608
-    players = rows(Player, f"{of_season} AND user_id = %s", season_slug, user.pk)
-    if not players:
-        raise Http404
-    return players[0].pk
 
 
 def turn_for(user: User | AnonymousUser, turn_id: UUID) -> Turn:

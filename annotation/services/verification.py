@@ -34,7 +34,6 @@ from annotation.selectors.verification import captions_by_image, not_for, to_rat
 from annotation.services import figures, tallies
 from annotation.services.round_batches import RoundBatchKind, StaleStateError, UnratedImagesError, rate, rate_many
 from people.models import User
-from people.statements import save_columns
 
 TASKS_PER_INSERT = 5000
 
@@ -183,7 +182,7 @@ def submit_batch(*, batch_id: UUID, person: User, now: datetime) -> Verification
             raise UnratedImagesError(unrated)
         counts = finish_batch(batch=batch.lease, now=now)
         batch.submitted_at = now
-        save_columns(batch, "submitted_at")
+        batch.save(update_fields=["submitted_at"])
         tallies.verdicts_submitted(batch=batch, verdicts=verdicts, counts=counts)
     return batch
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from django.db import connection
 
 from gapgame.models import Player, ScoreCount
-from gapgame.rows import count_of
 from gapgame.rules.percentiles import LEVELS, percent_below
 
 GLANCE = 2000
@@ -58,9 +57,10 @@ def _lower_in_stretch(season_id: int, total: int, here: int) -> int:
     """
     start = total >> LEVELS[0] << LEVELS[0]
     end = start + (1 << LEVELS[0])
-    between = "season_id = %s AND turns >= 1 AND total >= %s AND total < %s"
-    if (few := count_of(Player, between, season_id, start, total, limit=GLANCE)) < GLANCE:
+    players = Player.objects.filter(season=season_id, turns__gte=1)
+    below, above = players.filter(total__gte=start, total__lt=total), players.filter(total__gte=total, total__lt=end)
+    if (few := below[:GLANCE].count()) < GLANCE:
         return few
-    if (few := count_of(Player, between, season_id, total, end, limit=GLANCE)) < GLANCE:
+    if (few := above[:GLANCE].count()) < GLANCE:
         return here - few
-    return count_of(Player, between, season_id, start, total)
+    return below.count()

@@ -12,7 +12,6 @@ from django.urls import reverse
 from django.utils.crypto import salted_hmac
 
 from gapgame.models import UNFINISHED, Attempt, ItemImage, Outcome, Player, Turn
-from gapgame.rows import count_of
 from gapgame.rules import play as rules
 from gapgame.selectors.percentiles import percent_of
 from images.models import Image
@@ -118,7 +117,7 @@ def turn_page(turn: Turn, *, now: datetime) -> TurnPage:
 
 
 def score_of(player: Player, turn: Turn | None) -> Score:
-    size = count_of(Turn, "batch_id = %s", turn.batch_id) if turn else 0
+    size = Turn.objects.filter(batch=turn.batch_id).count() if turn else 0
     done = (turn.position - (turn.outcome in UNFINISHED)) if turn else 0
     return Score(player, rules.points(player.total), percent_of(player), done, size)
 

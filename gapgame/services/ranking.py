@@ -6,9 +6,9 @@ from datetime import datetime
 
 from django.db import connection
 
+from compiled_query import save_columns
 from gapgame.models import Player, PlayerStatus, ScoreCount, Season
 from gapgame.rules.percentiles import LEVELS
-from people.statements import save_columns
 
 
 def credit(*, player: Player, score: int, is_found: bool, reached_at: datetime) -> None:

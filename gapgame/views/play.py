@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from gapgame.models import Outcome, SeasonLanguage, SkipReason, Turn
-from gapgame.permissions import player_for, player_id_for, turn_for
+from gapgame.permissions import player_for, turn_for
 from gapgame.selectors.play import score_of, turn_page
 from gapgame.services import playing
 from people.requests import is_htmx, user_of
@@ -91,7 +91,7 @@ def turn_skip(request: HttpRequest, turn_id: UUID) -> HttpResponse:
 
 
 def _next(request: HttpRequest, slug: str) -> HttpResponse:
-    player_id = player_id_for(user_of(request), slug)
+    player_id = player_for(user_of(request), slug).pk
     try:
         turn = playing.open_turn(player_id=player_id, user=user_of(request), now=timezone.now())
     except playing.NotPlayingError:

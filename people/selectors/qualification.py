@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from django.db import connection
+from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
 from languages.models import Language
 from people.models import Consent, ConsentText, LanguageSkill, Level, Membership, Project, Role, User
-from people.statements import Statement
 
 WORKING_LEVELS = (Level.NATIVE, Level.FLUENT)
 
@@ -44,31 +44,6 @@ class NotQualifiedError(Exception):
         self.missing_requirements = missing
 
 
-ROLES = Statement(
-    lambda person, projects: Membership.objects.filter(user=person, project__in=projects).values_list(
-        "project", "role"
-    ),
-    person=int,
-    projects=[int],
-)
-LEVELS = Statement(
-    lambda person: LanguageSkill.objects.filter(user=person).values_list("language", "level"), person=int
-)
-ARCHIVED = Statement(
-    lambda projects: Project.objects.filter(pk__in=projects, archived_at__isnull=False).values_list("pk"),
-    projects=[int],
-)
-CONSENTED = Statement(
-    lambda person, projects: Consent.objects.filter(
-        user=person, text__project__in=projects, withdrawn_at=None
-    ).values_list("text"),
-    person=int,
-    projects=[int],
-)
-CONSENT_TEXTS = Statement(
-    lambda projects: ConsentText.objects.filter(project__in=projects).order_by("version").values_list("project", "pk"),
-    projects=[int],
-)
 Requirement = Callable[[User, Sequence[Work]], list[list[MissingRequirement]]]
 _also_required: list[Requirement] = []
 
@@ -81,10 +56,11 @@ def also_require(requirement: Requirement) -> None:
 def missing_requirements_of(user: User, wanted: Sequence[Work]) -> list[list[MissingRequirement]]:
     """Return the missing requirements of `user` for each of `wanted`, in order; an empty list if they qualify."""
     projects = {work.project_id for work in wanted}
-    roles = set(ROLES.rows(person=user.pk, projects=projects))
-    levels = dict(LEVELS.rows(person=user.pk))
+    memberships = Membership.objects.filter(user=user.pk, project__in=projects)
+    roles = set(memberships.values_list("project", "role"))
+    levels = dict(LanguageSkill.objects.filter(user=user.pk).values_list("language", "level"))
     unconsented = _without_consent(user, projects)
-    archived = {project for (project,) in ARCHIVED.rows(projects=projects)}
+    archived = set(_archived_among(projects))
     missing = [
         _missing_requirements(
             user,
@@ -111,8 +87,12 @@ def check_not_archived(project_id: int) -> None:
     ------
     NotQualifiedError
     """
-    if ARCHIVED.rows(projects=[project_id]):
+    if _archived_among([project_id]):
         raise NotQualifiedError([_archived()])
+
+
+def _archived_among(projects: Iterable[int]) -> QuerySet[Project, int]:
+    return Project.objects.filter(pk__in=projects, archived_at__isnull=False).values_list("pk", flat=True)
 
 
 def _archived() -> MissingRequirement:
@@ -143,8 +123,10 @@ def still_takes_part(user: User, project_id: int, role: Role, *, unless_archived
 
 def _without_consent(user: User, projects: set[int]) -> set[int]:
     """Return those of `projects` to whose newest consent text `user` has not agreed."""
-    consented = {text for (text,) in CONSENTED.rows(person=user.pk, projects=projects)}
-    newest = dict(CONSENT_TEXTS.rows(projects=projects))
+    consents = Consent.objects.filter(user=user.pk, text__project__in=projects, withdrawn_at=None)
+    consented = set(consents.values_list("text", flat=True))
+    texts = ConsentText.objects.filter(project__in=projects).order_by("version")
+    newest = dict(texts.values_list("project", "pk"))
     return {project for project, text in newest.items() if text not in consented}
 
 

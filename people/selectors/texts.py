@@ -13,7 +13,6 @@ from languages.rules.page_languages import tag_of
 from people.models import ConsentText, Project, TextKind, TextTranslation
 from people.rules.markdown import to_html
 from people.selectors.consent import newest_consent_text
-from people.statements import Statement
 
 
 @dataclass(frozen=True)
@@ -63,21 +62,12 @@ def _consent(project: Project) -> Original | None:
 register(TextKind.CONSENT, _consent)
 
 
-PUBLISHED = Statement(
-    lambda project, kind, version, language: TextTranslation.objects.filter(
-        project=project, kind=kind, version=version, language=language, published_at__isnull=False
-    ).order_by("-revision"),
-    project=int,
-    kind=str,
-    version=int,
-    language=str,
-)
-
-
 def translation_of(project: Project, kind: TextKind, version: int) -> TextTranslation | None:
     """Return the published translation of this version into the language of the page; None where there is none."""
-    about = {"project": project.pk, "kind": str(kind), "version": version, "language": tag_of(get_language())}
-    return next(iter(PUBLISHED.rows(**about, limit=1)), None)
+    published = TextTranslation.objects.filter(
+        project=project, kind=kind, version=version, language=tag_of(get_language()), published_at__isnull=False
+    )
+    return published.order_by("-revision").first()
 
 
 def language_shown(project: Project, kind: TextKind, version: int) -> str:

@@ -11,15 +11,6 @@ from typing import Any
 from django.db import connection, transaction
 
 from people.models import AuditEntry, Project, User
-from people.statements import Statement
-
-PROJECT = Statement(
-    lambda project: Project.objects.select_for_update(no_key=True).filter(pk=project).values_list("pk"), project=int
-)
-LAST = Statement(
-    lambda project: AuditEntry.objects.filter(project=project).order_by("-number").values_list("number", "digest"),
-    project=int,
-)
 
 
 def record(
@@ -65,7 +56,8 @@ def record_each(
     with transaction.atomic():
         # Entries of one project take turns, so that none gets the number, or the previous digest, of another.
         lock(project, by, *(person for person, _details in each))
-        number, before = next(iter(LAST.rows(project=project.pk, limit=1)), (0, ""))
+        earlier = AuditEntry.objects.filter(project=project).order_by("-number")
+        number, before = earlier.values_list("number", "digest").first() or (0, "")
         entries = []
         for person, details in each:
             number += 1
@@ -91,7 +83,7 @@ def lock(project: Project, *people: User | None) -> None:
     key takes the same lock, only later, and holders of it do not wait for each other.
     """
     _lock_names([one.pk for one in people if one is not None])
-    PROJECT.get(project=project.pk)
+    Project.objects.select_for_update(no_key=True).values_list("pk").get(pk=project.pk)
 
 
 def _lock_names(people: list[int]) -> None:

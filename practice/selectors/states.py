@@ -12,7 +12,6 @@ from django.utils.translation import gettext as _
 from languages.models import Language
 from people.models import User
 from people.selectors.qualification import MissingRequirement, Work
-from people.statements import Statement
 from practice.models import PracticeAttempt, PracticeItem, PracticeSet
 
 ENGLISH = "en"
@@ -42,12 +41,10 @@ class PracticeState:
         return self.practice.is_required and not self.has_passed
 
 
-SETS = Statement(lambda projects: PracticeSet.objects.filter(project__in=projects).order_by("version"), projects=[int])
-
-
 def current_sets(projects: Iterable[int]) -> dict[tuple[int, str], PracticeSet]:
     """Return the newest version by project and kind."""
-    return {(one.project_id, one.kind): one for one in SETS.rows(projects=projects)}
+    sets = PracticeSet.objects.filter(project__in=projects).order_by("version")
+    return {(one.project_id, one.kind): one for one in sets}
 
 
 def practice_states(person: User, wanted: Sequence[tuple[int, str, str]]) -> list[PracticeState | None]:

@@ -14,7 +14,6 @@ from allocation.models import Assignment, AssignmentState, Batch, BatchState, Po
 from annotation.models import AnnotatorState, AnnotatorStatus, CaptionItem, Verdict
 from people.models import Role, User
 from people.selectors.qualification import WORKING_LEVELS, Work
-from people.statements import Statement
 from practice.models import Kind
 from practice.selectors.states import has_failed
 from recruitment.models import Participant, ParticipantState, Study, WorkRole
@@ -79,20 +78,19 @@ def has_failed_practice(participant: Participant) -> bool:
     return has_failed(participant.user, works)
 
 
-PARTS = Statement(
-    lambda person: Participant.objects.filter(user=person).select_related("study__project").order_by("-pk"), person=int
-)
-
-
 def working(user: User) -> Participant | None:
     """Return the study that somebody is in the middle of."""
-    return next((part for part in PARTS.rows(person=user.pk) if part.state == ParticipantState.WORKING), None)
+    return _parts(user).filter(state=ParticipantState.WORKING).first()
 
 
 def part_in(user: User, pool: Pool) -> Participant | None:
     """Return somebody's part in the study that `pool` is for: one that they are in the middle of, or the last one."""
-    parts = [part for part in PARTS.rows(person=user.pk) if pools_of(part.study).filter(pk=pool.pk).exists()]
+    parts = [part for part in _parts(user) if pools_of(part.study).filter(pk=pool.pk).exists()]
     return min(parts, key=lambda part: part.state != ParticipantState.WORKING, default=None)
+
+
+def _parts(user: User) -> QuerySet[Participant]:
+    return Participant.objects.filter(user=user).select_related("study__project").order_by("-pk")
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,11 @@
-"""What a statement gives is what its queryset gives, written the plain way."""
+"""What a compiled query gives is what its queryset gives, written the plain way."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
 from datetime import timedelta
+from random import Random
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -14,33 +15,25 @@ from django.db import DatabaseError, connection, connections, models, transactio
 from django.utils import timezone
 
 from allocation.models import Task
-from allocation.services.locks import OPEN_BATCHES, PERSON, POOL
-from annotation.models import AnnotatorState, AnnotatorStatus, CaptionBatch, CaptionItem, Exclusion, Feedback, Tally
-from annotation.permissions import EXCLUDED, OWN_BATCH, OWN_ROUND, STATUSES, UNREAD
-from annotation.selectors.work import ITEM_WITH_IMAGE, ITEMS_WITH_ENGLISH, RATE_ITEMS, TEXTS
+from annotation.models import CaptionBatch, CaptionItem, Feedback
+from annotation.permissions import OWN_BATCH, UNREAD
+from annotation.selectors.work import ITEM_WITH_IMAGE, TEXTS
 from annotation.services.batches import ITEM, KIND
-from annotation.services.projects import ROUND
-from annotation.services.tallies import TALLY
+from compiled_query import CompiledQuery, save_columns
+from gapgame.models import Attempt, Turn
+from gapgame.services.playing import ATTEMPTS, PLAYER, SEASON, TURN
+from gapgame.services.playing import take_batch as take_sentences
 from people.allauth_adapter import ACCOUNT
-from people.models import Project, Session, TextKind, TextTranslation, User
-from people.selectors.qualification import ARCHIVED, CONSENT_TEXTS, CONSENTED, LEVELS, ROLES
-from people.selectors.texts import PUBLISHED
-from people.services.audit_log import LAST, PROJECT
+from people.models import Project, Session, User
 from people.services.session_store import CURRENT
-from people.statements import LONGEST, Statement, save_columns
-from practice.models import PracticeSet
-from practice.selectors.states import SETS
-from recruitment.models import Participant
-from recruitment.selectors.work import PARTS
-from sxs_eval.models import Comparison, RaterStatus
+from sxs_eval.models import RaterStatus
 from sxs_eval.permissions import STOPPED
 from sxs_eval.selectors.work import CAPTIONS, TRIALS
 from sxs_eval.services.judging import JUDGEMENT
 from sxs_eval.services.judging import KIND as JUDGING
 from tests.annotation.submitting import take, write
 from tests.clients import client_of
-from tests.factories import make_annotator, make_comparison, make_project, make_rater, make_round
-from tests.recruitment.panel import make_study
+from tests.factories import NOW, make_annotator, make_comparison, make_player, make_rater, make_round, make_season
 from tests.sxs_eval.judged import take as take_pairs
 
 pytestmark = pytest.mark.postgres
@@ -68,17 +61,18 @@ def as_told(value: Any, *within: Any) -> Any:
     return type(value), read, beside
 
 
-def cases(batch: CaptionBatch) -> list[tuple[Statement[Any], dict[str, Any], dict[str, Any]]]:
-    """Each statement with values that match, and with some that do not."""
+def cases(batch: CaptionBatch) -> list[tuple[CompiledQuery[Any], dict[str, Any], dict[str, Any]]]:
+    """Each query with values that match, and with some that do not."""
     person = batch.lease.person_id
     key = Session.objects.get(person=person).pk
     others = {"batch": uuid4(), "person": person}
     comparison = make_comparison(images=4)
     judging = take_pairs(comparison, make_rater(comparison), now=timezone.now())
     pairs, rater = judging.pk, judging.lease.person_id
+    RaterStatus.objects.create(comparison=comparison, person_id=rater, paused_at=timezone.now())
     return [
-        *cases_of_requirements(batch, comparison, rater),
         *cases_of_taking(batch, pairs),
+        *cases_of_the_game(),
         (JUDGING.own_locked, {"batch": pairs, "person": rater}, {"batch": pairs, "person": rater + 1}),
         (JUDGEMENT, {"batch": pairs, "position": 1}, {"batch": pairs, "position": 99}),
         (TRIALS, {"batch": pairs}, {"batch": uuid4()}),
@@ -92,72 +86,22 @@ def cases(batch: CaptionBatch) -> list[tuple[Statement[Any], dict[str, Any], dic
         (ITEM, {"batch": batch.pk, "position": 2}, {"batch": batch.pk, "position": 9}),
         (ITEM_WITH_IMAGE, {"batch": batch.pk, "position": 2}, {"batch": uuid4(), "position": 2}),
         (TEXTS, {"batch": batch.pk}, {"batch": uuid4()}),
-        (RATE_ITEMS, {"batch": batch.pk}, {"batch": uuid4()}),
-        (ITEMS_WITH_ENGLISH, {"batch": batch.pk}, {"batch": uuid4()}),
-        (TALLY, {"round": batch.round_id, "person": person}, {"round": batch.round_id, "person": rater}),
-    ]
-
-
-def cases_of_requirements(
-    batch: CaptionBatch, comparison: Comparison, rater: int
-) -> list[tuple[Statement[Any], dict[str, Any], dict[str, Any]]]:
-    """What is asked about a person before they get work."""
-    round, person = batch.round, batch.lease.person_id
-    project, manager = round.project, round.project.created_by
-    by = {"by": manager, "at": timezone.now()}
-    Feedback.objects.create(project=project, round=round, person_id=person, text="Well done", **by)
-    Tally.objects.create(round=round, person_id=person)
-    decided = {"project": project, "person_id": person, "language": round.language, "reason": "so", **by}
-    AnnotatorStatus.objects.create(state=AnnotatorState.QUALIFIED, **decided)
-    Exclusion.objects.create(**decided)
-    RaterStatus.objects.create(comparison=comparison, person_id=rater, paused_at=timezone.now())
-    PracticeSet.objects.create(project=project, kind="rating", version=1, counts_from=1)
-    Participant.objects.create(
-        study=make_study(project), user_id=person, panel_id="5f1a", arrived_at=timezone.now(), state="working"
-    )
-    archived = make_project()
-    Project.objects.filter(pk=archived.pk).update(archived_at=timezone.now())
-    of_text: dict[str, Any] = {"kind": TextKind.RATING, "version": 1, "language_id": "de"}
-    for revision in (1, 2):
-        at = {"saved_at": timezone.now(), "published_at": timezone.now()}
-        TextTranslation.objects.create(project=project, revision=revision, body="Regeln", **of_text, **at)
-    here: dict[str, Any] = {"person": person, "projects": {project.pk, archived.pk}}
-    elsewhere = {"person": person, "projects": [archived.pk]}
-    rules = {"project": project.pk, "kind": "rating", "language": "de"}
-    return [
-        (OWN_ROUND, {"round": round.pk, "person": person}, {"round": round.pk, "person": rater}),
-        (ROLES, here, elsewhere),
-        (LEVELS, {"person": person}, {"person": manager.pk}),
-        (ARCHIVED, {"projects": [project.pk, archived.pk]}, {"projects": [project.pk]}),
-        (CONSENTED, here, elsewhere),
-        (CONSENT_TEXTS, {"projects": {project.pk, 7, 8, 9}}, {"projects": []}),
-        (UNREAD, here, elsewhere),
-        (STATUSES, here, elsewhere),
-        (EXCLUDED, here, {"person": person, "projects": list(range(40_000, 40_000 + 2 * LONGEST))}),
         (STOPPED, {"person": rater, "comparison": comparison.pk}, {"person": person, "comparison": comparison.pk}),
-        (SETS, {"projects": [project.pk]}, {"projects": [archived.pk]}),
-        (PARTS, {"person": person}, {"person": rater}),
-        (PUBLISHED, {**rules, "version": 1}, {**rules, "version": 2}),
-        (ROUND, {"round": round.pk}, {"round": 31_001}),
-        (PROJECT, {"project": project.pk}, {"project": 31_001}),
-        (LAST, {"project": project.pk}, {"project": archived.pk}),
     ]
 
 
-def cases_of_taking(batch: CaptionBatch, judging: UUID) -> list[tuple[Statement[Any], dict[str, Any], dict[str, Any]]]:
+def cases_of_taking(
+    batch: CaptionBatch, judging: UUID
+) -> list[tuple[CompiledQuery[Any], dict[str, Any], dict[str, Any]]]:
     """What is read while a batch is taken."""
     pool, person, project = batch.round.pool_id, batch.lease.person_id, batch.round.project_id
-    tasks = list(batch.round.tasks.values_list("pk", flat=True))
+    by = {"by": batch.round.project.created_by, "at": timezone.now()}
+    Feedback.objects.create(project_id=project, round=batch.round, person_id=person, text="Well done", **by)
     from_start = {"person": person, "pool": pool, "project": project, "start": 0}
     before = {**from_start, "start": 2**31}
     pairs = Task.objects.exclude(pool=pool).values_list("pool", flat=True).first()
     return [
-        (PERSON, {"person": person}, {"person": 31_001}),
-        (POOL, {"pool": pool}, {"pool": 31_001}),
-        (OPEN_BATCHES, {"pool": pool, "person": person}, {"pool": pool, "person": person + 1}),
-        (KIND.with_head, {"batch": batch.pk}, {"batch": uuid4()}),
-        (JUDGING.with_head, {"batch": judging}, {"batch": batch.pk}),
-        (KIND.rows_of_tasks, {"tasks": tasks}, {"tasks": [31_001]}),
+        (UNREAD, {"person": person}, {"person": 31_001}),
         *((each.from_start, from_start, before) for each in KIND.free_tasks),
         *((each.before_start, before, from_start) for each in KIND.free_tasks),
         *((each.from_start, {**from_start, "pool": pairs}, before) for each in JUDGING.free_tasks),
@@ -165,20 +109,36 @@ def cases_of_taking(batch: CaptionBatch, judging: UUID) -> list[tuple[Statement[
     ]
 
 
+def cases_of_the_game() -> list[tuple[CompiledQuery[Any], dict[str, Any], dict[str, Any]]]:
+    """What a guess reads."""
+    season = make_season()
+    player = make_player(season)
+    batch = take_sentences(player_id=player.pk, user=player.user, language="en", now=NOW, rng=Random(1))
+    turn = Turn.objects.get(batch=batch, position=1)
+    score: dict[str, Any] = {"similarity": 0, "score": 0, "has_vector": True, "made_at": NOW}
+    Attempt.objects.bulk_create(Attempt(turn=turn, number=number, guess="cat", **score) for number in (2, 1))
+    return [
+        (PLAYER, {"turn": turn.pk, "person": player.user_id}, {"turn": turn.pk, "person": 31_001}),
+        (TURN, {"turn": turn.pk}, {"turn": uuid4()}),
+        (SEASON, {"season": season.pk}, {"season": 31_001}),
+        (ATTEMPTS, {"turn": turn.pk}, {"turn": uuid4()}),
+    ]
+
+
 def test_its_rows_are_those_of_the_queryset(batch: CaptionBatch) -> None:
-    for number, (statement, matching, other) in enumerate(cases(batch)):
+    for number, (query, matching, other) in enumerate(cases(batch)):
         with transaction.atomic():
             for values in (matching, other, matching):
-                rows = statement.rows(**values)
-                told = [as_told(row) for row in statement.build(**values)]
+                rows = query.rows(**values)
+                told = [as_told(row) for row in query.build(**values)]
                 assert [as_told(row) for row in rows] == told, number
                 assert bool(rows) == (values is matching), number
 
 
-def test_each_statement_of_the_platform_is_compared_above(batch: CaptionBatch) -> None:
-    compared = {id(statement) for statement, *_values in cases(batch)}
+def test_each_query_of_the_platform_is_compared_above(batch: CaptionBatch) -> None:
+    compared = {id(query) for query, *_values in cases(batch)}
     modules = [module for name, module in sys.modules.items() if name.split(".")[0] in APPS]
-    known = [one for module in modules for one in vars(module).values() if isinstance(one, Statement)]
+    known = [one for module in modules for one in vars(module).values() if isinstance(one, CompiledQuery)]
     assert known
     assert [one for one in known if id(one) not in compared] == []
 
@@ -186,13 +146,6 @@ def test_each_statement_of_the_platform_is_compared_above(batch: CaptionBatch) -
 def test_as_many_rows_are_given_as_asked_for(batch: CaptionBatch) -> None:
     for limit in (2, 0, 1, 3, 2, 9):
         assert TEXTS.rows(batch=batch.pk, limit=limit) == list(TEXTS.build(batch=batch.pk)[:limit])
-
-
-def test_lists_of_all_lengths_are_looked_for(batch: CaptionBatch) -> None:
-    tasks = list(batch.round.tasks.values_list("pk", flat=True))
-    for asked in ([], tasks[:1], tasks, [2**70, *tasks], [*range(40_000, 40_000 + 2 * LONGEST), tasks[2]]):
-        found = KIND.rows_of_tasks.rows(tasks=asked)
-        assert {one.pk for one in found} == set(tasks) & set(asked)
 
 
 def test_columns_are_saved_as_django_saves_them(batch: CaptionBatch) -> None:
@@ -234,7 +187,7 @@ def test_a_number_that_no_column_can_hold_matches_nothing(batch: CaptionBatch) -
 
 
 def test_what_is_deferred_stays_so(batch: CaptionBatch) -> None:
-    without = Statement(lambda person: User.objects.defer("password").filter(pk=person), person=int)
+    without = CompiledQuery(lambda person: User.objects.defer("password").filter(pk=person), person=int)
     assert without.get(person=batch.lease.person_id).get_deferred_fields() == {"password"}
 
 
@@ -249,9 +202,9 @@ def test_postgresql_plans_a_statement_once(batch: CaptionBatch) -> None:
 
 
 @pytest.fixture
-def planned(transactional_db: None) -> Iterator[Statement[Project]]:
+def planned(transactional_db: None) -> Iterator[CompiledQuery[Project]]:
     """A statement that PostgreSQL has planned, before a column of it got another type."""
-    statement = Statement(lambda slug: Project.objects.filter(slug=slug), slug=str)
+    statement = CompiledQuery(lambda slug: Project.objects.filter(slug=slug), slug=str)
     for _ in range(6):
         statement.rows(slug="lions")
     # As a migration does it: this connection does not hear of it.
@@ -266,12 +219,12 @@ def planned(transactional_db: None) -> Iterator[Statement[Project]]:
 
 
 @pytest.mark.skipif(connection.vendor == "sqlite", reason="SQLite has no statements kept on a server")
-def test_a_planned_statement_is_planned_anew_once_a_column_has_changed(planned: Statement[Project]) -> None:
+def test_a_planned_statement_is_planned_anew_once_a_column_has_changed(planned: CompiledQuery[Project]) -> None:
     assert planned.rows(slug="lions") == []
 
 
 @pytest.mark.skipif(connection.vendor == "sqlite", reason="SQLite has no statements kept on a server")
-def test_a_changed_column_ends_one_transaction_and_not_the_next(planned: Statement[Project]) -> None:
+def test_a_changed_column_ends_one_transaction_and_not_the_next(planned: CompiledQuery[Project]) -> None:
     with pytest.raises(DatabaseError, match="cached plan"), transaction.atomic():
         planned.rows(slug="lions")
     with transaction.atomic():
@@ -280,7 +233,7 @@ def test_a_changed_column_ends_one_transaction_and_not_the_next(planned: Stateme
 
 @pytest.mark.skipif(connection.vendor == "sqlite", reason="SQLite has one writer at a time")
 def test_locks_need_a_transaction(transactional_db: None) -> None:
-    locked = Statement(lambda person: User.objects.select_for_update().filter(pk=person), person=int)
+    locked = CompiledQuery(lambda person: User.objects.select_for_update().filter(pk=person), person=int)
     with transaction.atomic():
         locked.rows(person=1)
     with pytest.raises(transaction.TransactionManagementError):

@@ -1,15 +1,14 @@
-"""Querysets of which the SQL is made once, for the steps that people take most.
+"""Querysets of which the SQL is made once, for the requests that people send most (docs/decisions/0070-statements.md).
 
-Building such a statement takes Django three to five times as long as running it.
+Building such a query takes Django three to five times as long as running it. Elsewhere, write a plain queryset.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
-from itertools import cycle
 from typing import Any, Generic, TypeVar
 from uuid import UUID
 
@@ -22,9 +21,7 @@ from django.db.transaction import TransactionManagementError
 
 M = TypeVar("M", bound=Model)
 Result = TypeVar("Result")
-LARGEST = 2**63 - 1
-LONGEST, MOST_MADE = 64, 200
-"""Values in a list, and kept statements: there is one for each length of a list and each limit."""
+MAX_NUMBER = 2**63 - 1
 STALE = {"0A000", "26000"}
 """What PostgreSQL says of a planned statement of which a column has another type since, or that it no longer has."""
 # As many of each type as are needed; numbers fit into the smallest column.
@@ -37,7 +34,7 @@ STAND_INS: Mapping[type, Callable[[int], Any]] = {
 
 
 @dataclass(frozen=True)
-class _Made:
+class _CompiledSql:
     """SQL with its values, the positions of those that each name stands for, and how rows become what was asked for."""
 
     sql: str
@@ -48,36 +45,37 @@ class _Made:
     must_be_atomic: bool
 
 
-class Statement(Generic[M]):
+class CompiledQuery(Generic[M]):
     """A queryset with values that are given each time it is asked.
 
     Its rows are those of `build(**values).all()`, which is the plain way to write it; a test compares the two. It may
-    have `select_related`, `defer` and locks, or `values_list`, but no `prefetch_related`.
+    have `select_related`, `defer` and locks, or `values_list`, but no `prefetch_related`. Lists of values have SQL of
+    another length each time: it has none.
     """
 
-    def __init__(self, build: Callable[..., QuerySet[M, Any]], **types: type | list[type]) -> None:
-        """`types` are those of the arguments of `build`: of `STAND_INS`, or a list with one of them for a list."""
+    def __init__(self, build: Callable[..., QuerySet[M, Any]], **types: type) -> None:
+        """`types` are those of the arguments of `build`, of `STAND_INS`."""
         self.build, self.types = build, types
-        self._made: dict[Hashable, _Made] = {}
+        self._compiled: dict[tuple[str, int | None], _CompiledSql] = {}
 
     def rows(self, *, limit: int | None = None, **values: Any) -> list[Any]:
         """Return all rows, or the first `limit` of them."""
         # A number that no column can hold matches nothing. A database would refuse it.
-        given = {name: list(filter(_fits, self._listed(name, value))) for name, value in values.items()}
-        if limit == 0 or not all(given.values()):
+        if limit == 0 or not all(map(_fits, values.values())):
             return []
-        sizes = tuple(len(given[name]) for name in self.types)
-        if max(sizes, default=0) > LONGEST:
-            return list(self.build(**values)[:limit])
-        made = self._made.get((connection.vendor, limit, sizes)) or self._make(sizes, limit)
-        if made.must_be_atomic and not connection.in_atomic_block:
+        compiled = self._compiled.get((connection.vendor, limit)) or self._compile(limit)
+        if compiled.must_be_atomic and not connection.in_atomic_block:
             raise TransactionManagementError("select_for_update cannot be used outside of a transaction.")
-        stored = list(made.values)
-        for name, each in given.items():
-            for at, value in zip(made.places[name], cycle(map(_as_stored, each)), strict=False):
-                stored[at] = value
-        found = _executed(made.sql, stored, lambda cursor: cursor.fetchall())
-        return [made.read(row) for row in _converted(found, made.converters)]
+        stored = list(compiled.values)
+        for name, value in values.items():
+            for place in compiled.places[name]:
+                stored[place] = _as_stored(value)
+        found = _executed(compiled.sql, stored, lambda cursor: cursor.fetchall())
+        return [compiled.read(row) for row in _converted(found, compiled.converters)]
+
+    def first(self, **values: Any) -> M | None:
+        """Return the first row of all, or None."""
+        return next(iter(self.rows(**values)), None)
 
     def get(self, **values: Any) -> M:
         """
@@ -86,36 +84,28 @@ class Statement(Generic[M]):
         ObjectDoesNotExist
             Of the model: nothing matches.
         """
-        for row in self.rows(**values):
-            found: M = row
-            return found
-        raise self.model.DoesNotExist  # type: ignore[attr-defined] # every concrete model has it
+        found = self.first(**values)
+        if found is None:
+            raise self._with_stand_ins().model.DoesNotExist  # type: ignore[attr-defined] # every concrete model has it
+        return found
 
-    @property
-    def model(self) -> type[M]:
-        return self._with_stand_ins([1] * len(self.types), None).model
-
-    def _listed(self, name: str, value: Any) -> Iterable[Any]:
-        return value if isinstance(self.types[name], list) else (value,)
-
-    def _with_stand_ins(self, sizes: Sequence[int], limit: int | None, changed: str = "") -> QuerySet[M, Any]:
-        values: dict[str, Any] = {}
-        for at, ((name, kind), size) in enumerate(zip(self.types.items(), sizes, strict=True)):
-            first = LONGEST * (2 * at + (name == changed))
-            each = [STAND_INS[kind[0] if isinstance(kind, list) else kind](first + number) for number in range(size)]
-            values[name] = each if isinstance(kind, list) else each[0]
+    def _with_stand_ins(self, limit: int | None = None, changed: str = "") -> QuerySet[M, Any]:
+        """Build the queryset with a value of its own for each argument, and another one for `changed`."""
+        values = {
+            name: STAND_INS[kind](2 * number + (name == changed))
+            for number, (name, kind) in enumerate(self.types.items())
+        }
         return self.build(**values)[:limit]
 
-    def _make(self, sizes: Sequence[int], limit: int | None) -> _Made:
-        queryset = self._with_stand_ins(sizes, limit)
+    def _compile(self, limit: int | None) -> _CompiledSql:
+        queryset = self._with_stand_ins(limit)
         compiler = queryset.query.get_compiler(connection=connection)
         sql, values = compiler.as_sql()
         places = {}
         for name in self.types:
-            changed = self._with_stand_ins(sizes, limit, name).query.get_compiler(connection=connection)
-            _sql, others = changed.as_sql()
+            _sql, others = self._with_stand_ins(limit, name).query.get_compiler(connection=connection).as_sql()
             places[name] = [at for at, (one, two) in enumerate(zip(values, others, strict=True)) if one != two]
-        made = _Made(
+        self._compiled[connection.vendor, limit] = compiled = _CompiledSql(
             sql=sql,
             values=values,
             places=places,
@@ -123,9 +113,7 @@ class Statement(Generic[M]):
             read=_reader(compiler) if queryset._iterable_class is ModelIterable else tuple,
             must_be_atomic=queryset.query.select_for_update and connection.features.has_select_for_update,
         )
-        if len(self._made) < MOST_MADE:
-            self._made[connection.vendor, limit, sizes] = made
-        return made
+        return compiled
 
 
 def save_columns(row: Model, *names: str) -> None:
@@ -181,7 +169,7 @@ def _cursor() -> CursorWrapper:
 
 
 def _fits(value: Any) -> bool:
-    return not isinstance(value, int) or abs(value) <= LARGEST
+    return not isinstance(value, int) or abs(value) <= MAX_NUMBER
 
 
 def _reader(compiler: Any) -> Callable[[Sequence[Any]], Any]:
