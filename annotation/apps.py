@@ -10,6 +10,8 @@ class AnnotationConfig(AppConfig):
         from allocation import refusals
         from annotation.models import Round
         from annotation.permissions import TO_REWRITE
+        from annotation.selectors import corrections, data_export, guidelines, image_uses, verification, work
+        from annotation.services import english_captions, withdrawal
         from corpora.selectors import usage
         from images.models import Collection
         from images.selectors import image_pages
@@ -18,18 +20,8 @@ class AnnotationConfig(AppConfig):
         from inference.services import caption_switches
         from people import personal_data
         from people.models import TextKind
-        from people.rules.lazy import LazyModule
         from people.selectors import start_pages, texts
         from people.services.ownership import register
-
-        data_export = LazyModule("annotation.selectors.data_export")
-        guidelines = LazyModule("annotation.selectors.guidelines")
-        image_uses = LazyModule("annotation.selectors.image_uses")
-        corrections = LazyModule("annotation.selectors.corrections")
-        verification = LazyModule("annotation.selectors.verification")
-        work = LazyModule("annotation.selectors.work")
-        withdrawal = LazyModule("annotation.services.withdrawal")
-        english_captions = LazyModule("annotation.services.english_captions")
 
         refusals.register_module("annotation.refusals")
         assigned_work.register("annotation", work.assigned_images, verification.images_being_rated)

@@ -1,26 +1,26 @@
 """Addresses of annotation: the annotator's and the manager's pages."""
 
-from django import urls
+from django.urls import include, path
 
-from people.rules.lazy import LazyModule, path
-
-batches = LazyModule("annotation.views.batches")
-bulk = LazyModule("annotation.views.bulk")
-campaign = LazyModule("annotation.views.campaign")
-checks = LazyModule("annotation.views.checks")
-feedback = LazyModule("annotation.views.feedback")
-figures = LazyModule("annotation.views.figures")
-guidelines = LazyModule("annotation.views.guidelines")
-progress = LazyModule("annotation.views.progress")
-project_images = LazyModule("annotation.views.project_images")
-projects = LazyModule("annotation.views.projects")
-quality = LazyModule("annotation.views.quality")
-reassignment = LazyModule("annotation.views.reassignment")
-released_images = LazyModule("annotation.views.released_images")
-releases = LazyModule("annotation.views.releases")
-setting_up = LazyModule("annotation.views.setting_up")
-verification = LazyModule("annotation.views.verification")
-work = LazyModule("annotation.views.work")
+from annotation.views import (
+    batches,
+    bulk,
+    campaign,
+    checks,
+    feedback,
+    figures,
+    guidelines,
+    progress,
+    project_images,
+    projects,
+    quality,
+    reassignment,
+    released_images,
+    releases,
+    setting_up,
+    verification,
+    work,
+)
 
 app_name = "annotation"
 of_batch = [
@@ -39,7 +39,7 @@ of_batch = [
 ]
 urlpatterns = [
     # First, because they are asked for most: Django tries one after the other.
-    urls.path("batches/<uuid:batch_id>/", urls.include(of_batch)),
+    path("batches/<uuid:batch_id>/", include(of_batch)),
     path("work/", work.work_show, name="work-show"),
     path("work/history/", work.history_show, name="history-show"),
     path("rounds/<int:round_id>/take/", work.batch_take, name="batch-take"),

@@ -1,13 +1,8 @@
 """Addresses of choosing images by place."""
 
-from people.rules.lazy import LazyModule, path
+from django.urls import path
 
-candidates = LazyModule("corpora.views.candidates")
-places = LazyModule("corpora.views.places")
-selected_files = LazyModule("corpora.views.selected_files")
-selections = LazyModule("corpora.views.selections")
-subsets = LazyModule("corpora.views.subsets")
-tables = LazyModule("corpora.views.tables")
+from corpora.views import candidates, places, selected_files, selections, subsets, tables
 
 app_name = "corpora"
 

@@ -5,10 +5,8 @@ class DashboardConfig(AppConfig):
     name = "dashboard"
 
     def ready(self) -> None:
+        from dashboard.selectors import data_export
+        from dashboard.services import choices
         from people import personal_data
-        from people.rules.lazy import LazyModule
-
-        data_export = LazyModule("dashboard.selectors.data_export")
-        choices = LazyModule("dashboard.services.choices")
 
         personal_data.register("dashboard", export=data_export.data_export, on_deletion=choices.forget)

@@ -1,13 +1,8 @@
 """Addresses of what spans projects and apps."""
 
-from people.rules.lazy import LazyModule, path
+from django.urls import path
 
-collections = LazyModule("dashboard.views.collections")
-emails = LazyModule("dashboard.views.emails")
-needs = LazyModule("dashboard.views.needs")
-projects = LazyModule("dashboard.views.projects")
-search = LazyModule("dashboard.views.search")
-setup = LazyModule("dashboard.views.setup")
+from dashboard.views import collections, emails, needs, projects, search, setup
 
 app_name = "dashboard"
 urlpatterns = [

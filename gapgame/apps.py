@@ -7,17 +7,14 @@ class GapgameConfig(AppConfig):
 
     def ready(self) -> None:
         from gapgame.models import ItemSet
+        from gapgame.selectors import assigned_images, data_export
+        from gapgame.services import withdrawal
         from images.models import Collection
         from inference.selectors import assigned_work
         from people import personal_data
-        from people.rules.lazy import LazyModule
         from people.services.ownership import register
 
-        images = LazyModule("gapgame.selectors.assigned_images")
-        data_export = LazyModule("gapgame.selectors.data_export")
-        withdrawal = LazyModule("gapgame.services.withdrawal")
-
-        assigned_work.register("gapgame", images.assigned_images)
+        assigned_work.register("gapgame", assigned_images.assigned_images)
         personal_data.register(
             "gapgame",
             export=data_export.data_export,

@@ -1,15 +1,8 @@
 """Addresses of the Gap Filling Game: the players', and those of managers and researchers."""
 
-from people.rules.lazy import LazyModule, path
+from django.urls import path
 
-images = LazyModule("gapgame.views.images")
-items = LazyModule("gapgame.views.items")
-play = LazyModule("gapgame.views.play")
-players = LazyModule("gapgame.views.players")
-reports = LazyModule("gapgame.views.reports")
-roster = LazyModule("gapgame.views.roster")
-seasons = LazyModule("gapgame.views.seasons")
-vectors = LazyModule("gapgame.views.vectors")
+from gapgame.views import images, items, play, players, reports, roster, seasons, vectors
 
 app_name = "gapgame"
 GAME = "projects/<slug:slug>/game"

@@ -1,9 +1,6 @@
-from people.rules.lazy import LazyModule, path
+from django.urls import path
 
-collection_images = LazyModule("images.views.collection_images")
-collections = LazyModule("images.views.collections")
-images = LazyModule("images.views.images")
-imports = LazyModule("images.views.imports")
+from images.views import collection_images, collections, images, imports
 
 app_name = "images"
 IMAGE = "collections/<slug:slug>/images/<uuid:public_id>"

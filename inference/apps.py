@@ -8,16 +8,12 @@ class InferenceConfig(AppConfig):
         from django.utils.translation import gettext_lazy as _
 
         from images.selectors import filters, image_pages
+        from inference.selectors.data_export import data_export
+        from inference.selectors.image_captions import caption_choices, caption_condition, captions_section
         from inference.selectors.users import register_users
         from people import personal_data
-        from people.rules.lazy import LazyModule
 
-        data_export = LazyModule("inference.selectors.data_export")
-        captions = LazyModule("inference.selectors.image_captions")
-
-        personal_data.register("inference", export=data_export.data_export)
+        personal_data.register("inference", export=data_export)
         register_users()
-        filters.register(
-            filters.Filter("captions", _("English caption"), captions.caption_choices, captions.caption_condition)
-        )
-        image_pages.register("captions", captions.captions_section)
+        filters.register(filters.Filter("captions", _("English caption"), caption_choices, caption_condition))
+        image_pages.register("captions", captions_section)

@@ -1,17 +1,19 @@
 """Addresses of captioning models: their runs, what they made, and the workers that run them."""
 
-from people.rules.lazy import LazyModule, path
+from django.urls import path
 
-caption_switches = LazyModule("inference.views.caption_switches")
-captions = LazyModule("inference.views.captions")
-embeddings = LazyModule("inference.views.embeddings")
-gallery = LazyModule("inference.views.gallery")
-models = LazyModule("inference.views.models")
-runs = LazyModule("inference.views.runs")
-stabilisers = LazyModule("inference.views.stabilisers")
-trainings = LazyModule("inference.views.trainings")
-trials = LazyModule("inference.views.trials")
-workers = LazyModule("inference.views.workers")
+from inference.views import (
+    caption_switches,
+    captions,
+    embeddings,
+    gallery,
+    models,
+    runs,
+    stabilisers,
+    trainings,
+    trials,
+    workers,
+)
 
 app_name = "inference"
 ONE = "models/<int:model_id>"

@@ -1,8 +1,8 @@
 """Addresses of the installation itself, for machines."""
 
-from people.rules.lazy import LazyModule, path
+from django.urls import path
 
-views = LazyModule("operations.views")
+from operations import views
 
 urlpatterns = [
     path("healthz", views.health_show, name="health-show"),

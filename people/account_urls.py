@@ -1,12 +1,9 @@
 """Addresses of allauth, under its own names, and of Django's choice of a language."""
 
-from django.urls import include, reverse_lazy
-from django.urls import path as included
+from django.urls import include, path, re_path, reverse_lazy
+from django.views.generic import RedirectView
 
-from people.rules.lazy import LazyModule, path, re_path
-
-account = LazyModule("people.views.account")
-generic = LazyModule("django.views.generic")
+from people.views import account
 
 urlpatterns = [
     path("accounts/login/", account.SignInView.as_view(), name="account_login"),
@@ -21,18 +18,18 @@ urlpatterns = [
     # Its form would take an address that nobody confirmed.
     path(
         "accounts/3rdparty/signup/",
-        generic.RedirectView.as_view(pattern_name="account_login"),
+        RedirectView.as_view(pattern_name="account_login"),
         name="socialaccount_signup",
     ),
     path("accounts/saml/<str:organization_slug>/metadata/", account.saml_metadata_show, name="saml_metadata"),
     # The view of allauth would sign out anybody who follows a link with an unsigned request.
     path(
         "accounts/saml/<str:organization_slug>/sls/",
-        generic.RedirectView.as_view(url=reverse_lazy("account_logout")),
+        RedirectView.as_view(url=reverse_lazy("account_logout")),
         name="saml_sls",
     ),
     path("accounts/saml/<str:organization_slug>/acs/", account.saml_response_take, name="saml_acs"),
     path("accounts/saml/<str:organization_slug>/acs/finish/", account.saml_sign_in_finish, name="saml_finish_acs"),
-    included("accounts/", include("allauth.urls")),
+    path("accounts/", include("allauth.urls")),
     path("i18n/setlang/", account.language_choose, name="set_language"),
 ]

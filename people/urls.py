@@ -1,18 +1,8 @@
 """Addresses of people: the start page, profile and consent, invitations, and the manager's pages about people."""
 
-from people.rules.lazy import LazyModule, path
+from django.urls import path
 
-consent = LazyModule("people.views.consent")
-home = LazyModule("people.views.home")
-invitations = LazyModule("people.views.invitations")
-inviting = LazyModule("people.views.inviting")
-log = LazyModule("people.views.log")
-members = LazyModule("people.views.members")
-profile = LazyModule("people.views.profile")
-sessions = LazyModule("people.views.sessions")
-texts = LazyModule("people.views.texts")
-tokens = LazyModule("people.views.tokens")
-webhooks = LazyModule("people.views.webhooks")
+from people.views import consent, home, invitations, inviting, log, members, profile, sessions, texts, tokens, webhooks
 
 app_name = "people"
 urlpatterns = [

@@ -1,9 +1,8 @@
 """Addresses of practice: for people who practise, and a manager's pages."""
 
-from people.rules.lazy import LazyModule, path
+from django.urls import path
 
-managing = LazyModule("practice.views.managing")
-practising = LazyModule("practice.views.practising")
+from practice.views import managing, practising
 
 app_name = "practice"
 MANAGED = "projects/<slug:slug>/practice/manage"

@@ -8,11 +8,8 @@ class RecruitmentConfig(AppConfig):
         from allocation.services.assigning import limit_batches
         from annotation.selectors.estimates import register_rate
         from people import personal_data
-        from people.rules.lazy import LazyModule
-
-        costs = LazyModule("recruitment.selectors.costs")
-        data_export = LazyModule("recruitment.selectors.data_export")
-        participants = LazyModule("recruitment.services.participants")
+        from recruitment.selectors import costs, data_export
+        from recruitment.services import participants
 
         limit_batches(participants.check_limit)
         register_rate(costs.rate_of)

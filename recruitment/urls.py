@@ -1,11 +1,8 @@
 """Addresses of recruitment: what a panel sends people to, and a manager's pages of studies."""
 
-from people.rules.lazy import LazyModule, path
+from django.urls import path
 
-arriving = LazyModule("recruitment.views.arriving")
-costs = LazyModule("recruitment.views.costs")
-events = LazyModule("recruitment.views.events")
-studies = LazyModule("recruitment.views.studies")
+from recruitment.views import arriving, costs, events, studies
 
 app_name = "recruitment"
 ONE = "projects/<slug:slug>/studies/<int:study_id>"

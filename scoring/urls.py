@@ -1,12 +1,8 @@
 """URLs of scores and reference captions."""
 
-from people.rules.lazy import LazyModule, path
+from django.urls import path
 
-exports = LazyModule("scoring.views.exports")
-images = LazyModule("scoring.views.images")
-references = LazyModule("scoring.views.references")
-scores = LazyModule("scoring.views.scores")
-trainings = LazyModule("scoring.views.trainings")
+from scoring.views import exports, images, references, scores, trainings
 
 app_name = "scoring"
 SCORES = "projects/<slug:slug>/scores"

@@ -15,22 +15,17 @@ class SxsEvalConfig(AppConfig):
         from inference.selectors import assigned_work
         from people import personal_data
         from people.models import TextKind
-        from people.rules.lazy import LazyModule
         from people.selectors import start_pages, texts
         from people.services.ownership import register
         from scoring.selectors import human_judgements
         from sxs_eval.models import Comparison
-
-        data_export = LazyModule("sxs_eval.selectors.data_export")
-        judgements = LazyModule("sxs_eval.selectors.human_judgements")
-        instructions = LazyModule("sxs_eval.selectors.instructions")
-        subset_uses = LazyModule("sxs_eval.selectors.subset_uses")
-        work = LazyModule("sxs_eval.selectors.work")
-        withdrawal = LazyModule("sxs_eval.services.withdrawal")
+        from sxs_eval.selectors import data_export, instructions, subset_uses, work
+        from sxs_eval.selectors.human_judgements import human_judgements_of
+        from sxs_eval.services import withdrawal
 
         refusals.register_module("sxs_eval.refusals")
         assigned_work.register("sxs_eval", work.assigned_images, work.images_of_worse_captions)
-        human_judgements.register("sxs_eval", judgements.human_judgements_of)
+        human_judgements.register("sxs_eval", human_judgements_of)
         texts.register(TextKind.INSTRUCTIONS, instructions.newest_instructions)
         personal_data.register(
             "sxs_eval",

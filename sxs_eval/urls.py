@@ -1,15 +1,8 @@
 """Addresses of side-by-side evaluation: the rater's pages, and those of managers and researchers."""
 
-from people.rules.lazy import LazyModule, path
+from django.urls import path
 
-comparisons = LazyModule("sxs_eval.views.comparisons")
-exports = LazyModule("sxs_eval.views.exports")
-gold = LazyModule("sxs_eval.views.gold")
-judging = LazyModule("sxs_eval.views.judging")
-metrics = LazyModule("sxs_eval.views.metrics")
-planning = LazyModule("sxs_eval.views.planning")
-raters = LazyModule("sxs_eval.views.raters")
-reports = LazyModule("sxs_eval.views.reports")
+from sxs_eval.views import comparisons, exports, gold, judging, metrics, planning, raters, reports
 
 app_name = "sxs_eval"
 ONE = "projects/<slug:slug>/comparisons/<int:comparison_id>"

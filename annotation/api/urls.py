@@ -1,12 +1,8 @@
 """Addresses of annotation under /api/v1/."""
 
-from people.rules.lazy import LazyModule, path
+from django.urls import path
 
-figures = LazyModule("annotation.api.figures")
-managing = LazyModule("annotation.api.managing")
-rating = LazyModule("annotation.api.rating")
-releases = LazyModule("annotation.api.releases")
-working = LazyModule("annotation.api.working")
+from annotation.api import figures, managing, rating, releases, working
 
 PROJECT = "projects/<slug:slug>"
 BATCH = "work/batches/<uuid:batch_id>"

@@ -1,10 +1,8 @@
 """Addresses of choosing images by place under /api/v1/."""
 
-from people.rules.lazy import LazyModule, path
+from django.urls import path
 
-selections = LazyModule("corpora.api.selections")
-subsets = LazyModule("corpora.api.subsets")
-tables = LazyModule("corpora.api.tables")
+from corpora.api import selections, subsets, tables
 
 SELECTIONS = "projects/<slug:slug>/selections"
 SUBSETS = "projects/<slug:slug>/subsets"

@@ -1,8 +1,8 @@
 """Addresses of people under /api/v1/."""
 
-from people.rules.lazy import LazyModule, path
+from django.urls import path
 
-views = LazyModule("people.api.views")
+from people.api import views
 
 urlpatterns = [
     path("me/", views.me, name="me"),

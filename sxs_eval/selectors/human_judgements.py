@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 
-import numpy as np
 from django.db.models import Q
 
 from people.models import Project
@@ -15,7 +14,9 @@ from sxs_eval.models import Comparison
 
 def human_judgements_of(project: Project, model_id: int, language: str) -> Sequence[HumanJudgements]:
     """Return the mean of the judgements that count, over all comparisons of the two models, as seen from `model_id`."""
-    # It needs scipy, 35 MB that every command would load at its start.
+    # They need NumPy and SciPy, 35 MB that every command would load at its start.
+    import numpy as np
+
     from sxs_eval.selectors.results import evidence_of
 
     comparisons = Comparison.objects.in_results().filter(
