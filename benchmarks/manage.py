@@ -5,8 +5,7 @@
 Run in the environment of the database to measure. Every image has two captions in every language, but for the batches
 that are assigned; every person writes in several languages. A pilot, its rating and a verification of each language add
 to the tallies that pages read. The figures of all rounds are computed, and then somebody submits in every main round,
-as while all languages are being worked on: pages read those tallies anew. The baseline is the same numbers counted from
-the rows, as one would without tallies. Steps over all languages are timed at the end.
+as while all languages are being worked on: pages read those tallies anew.
 """
 
 from __future__ import annotations
@@ -18,24 +17,18 @@ from collections.abc import Sequence
 from datetime import timedelta
 from functools import partial
 from typing import Any
-from unittest.mock import patch
 
 import django
-from celery import Task
 
 django.setup()
 
 from django.db import connection, transaction
-from django.db.models import Count, F, Max, Sum
+from django.db.models import Count, F, Max
 from django.test import Client
-from django.urls import reverse
 from django.utils import timezone
 
-from allocation.selectors import progress_of_pools
 from annotation.models import Caption, Round, RoundKind, RoundState, Tally
-from annotation.rules.campaign import UnfinishedBatches
 from annotation.rules.tallies import COLUMNS
-from annotation.selectors.statistics import project_statistics
 from annotation.services import figures, tallies
 from annotation.services.rounds import create_round
 from benchmarks import seed
@@ -56,8 +49,8 @@ def main() -> None:
     options = arguments(__doc__, languages=36, images=3600, people=200, times=40)
     seed.migrate()
     seeding_s, _, project = timed(lambda: _seed(options))
-    every = project.rounds.order_by("pk").values_list("pk", flat=True)
-    computed = [partial(figures.compute, round_id=pk, now=timezone.now()) for pk in every]
+    for pk in project.rounds.order_by("pk").values_list("pk", flat=True):
+        figures.compute(round_id=pk, now=timezone.now())
     captions = Caption.objects.count()
     result: dict[str, Any] = {
         "database": connection.vendor,
@@ -66,20 +59,12 @@ def main() -> None:
         "tallies": Tally.objects.count(),
         "rounds": Round.objects.count(),
         "seeding_s": round(seeding_s),
-        "background_per_round": summary_of(computed),
         "submitted_since": _submit_since(project),
         "pages": _pages(project, options.times),
-        "counted": _counted(project, max(3, options.times // 10)),
-        # At the end, because it changes the rounds.
-        "steps": _steps(project),
     }
     lines = [f"Managers' pages, {captions:,} captions in {options.languages} languages, {connection.vendor}:"]
     for name, page in result["pages"].items():
         lines.append(f"  {name:22} p50 {page['median_ms']:7.1f} ms   p95 {page['p95_ms']:7.1f} ms")
-    for name, counted in result["counted"].items():
-        lines.append(f"  the numbers of {name!r} by counting, without a page: {counted['median_ms']:.0f} ms")
-    for name, seconds in result["steps"].items():
-        lines.append(f"  {name:22} {seconds:6.2f} s over {options.languages} languages in one step")
     tell(result, "\n".join(lines))
 
 
@@ -120,58 +105,6 @@ def _submit_since(project: Project) -> int:
     of_mains = Tally.objects.filter(round__in=_mains(project)).order_by().values("round")
     newest = list(of_mains.annotate(newest=Max("pk")).values_list("newest", flat=True))
     return Tally.objects.filter(pk__in=newest).update(revision=F("revision") + 1)
-
-
-def _steps(project: Project) -> dict[str, float]:
-    """Seconds of one action on the main rounds of all languages, as the form of the overview sends it."""
-    client = Client(headers={"host": "127.0.0.1"})
-    client.force_login(project.created_by)
-    address, rounds = reverse("annotation:rounds-act", args=[project.slug]), _mains(project)
-    actions: dict[str, dict[str, Any]] = {
-        "settings": {"lease_h": 36},
-        "replication": {"replication": REPLICATION + 1},
-        "close": {"assigned": UnfinishedBatches.LET_FINISH},
-        "reopen": {},
-    }
-    steps: dict[str, float] = {}
-    for name, about in actions.items():
-        sent = {"action": "settings" if name == "replication" else name, "round": rounds, **about}
-        # Messages are left out: without a queue, each would be tried again for a while.
-        with patch.object(Task, "apply_async"):
-            steps[name], _, answer = timed(partial(client.post, address, sent, secure=True))
-        assert answer.status_code == 302, answer.status_code
-    assert set(project.rounds.filter(pk__in=rounds).values_list("state", flat=True)) == {RoundState.OPEN}
-    return steps
-
-
-def _counted(project: Project, times: int) -> dict[str, dict[str, float]]:
-    """The numbers alone, without a page around them."""
-    return {
-        "project": summary_of([partial(_count_progress, project)] * times),
-        "annotators": summary_of([partial(_count_people, project)] * times),
-        "statistics": summary_of([lambda: dict(project_statistics(project))] * 3),
-    }
-
-
-def _count_progress(project: Project) -> object:
-    pools = list(project.rounds.values_list("pool", flat=True))
-    work = project.rounds.values("pk").annotate(
-        number=Count("captions"), ms=Sum(F("captions__item__rating_ms") + F("captions__item__writing_ms"))
-    )
-    return progress_of_pools(pools, now=timezone.now()), list(work), _days(project)
-
-
-def _count_people(project: Project) -> object:
-    captions = Caption.objects.counted().filter(round__project=project).values("round", "author")
-    work = captions.annotate(number=Count("pk"), ms=Sum(F("item__rating_ms") + F("item__writing_ms")))
-    return list(work), _days(project)
-
-
-def _days(project: Project) -> object:
-    recent = Caption.objects.counted().filter(
-        round__project=project, submitted_at__gt=timezone.now() - timedelta(days=7)
-    )
-    return list(recent.values("round", "author").annotate(number=Count("pk")))
 
 
 def _seed(options: argparse.Namespace) -> Project:

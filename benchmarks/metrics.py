@@ -1,9 +1,8 @@
-"""How fast captions are scored, beside pycocoevalcap: `python -m benchmarks.metrics [--runs 3] [--skip-million]`.
+"""How fast captions are scored, beside pycocoevalcap: `python -m benchmarks.metrics [--runs 3]`.
 
 100,000 images with a candidate and two references of 8 to 16 words, as often as words are in a language (Zipf); a third
 of the candidates' words come from a reference. Every measurement is a process of its own, which reads the captions and
-then takes the time of one call; its memory is the most it ever held, captions included. `benchmarks.word_movers` has
-its own pairs and stands in the same table.
+then takes the time of one call; its memory is the most it ever held, captions included.
 """
 
 from __future__ import annotations
@@ -18,41 +17,33 @@ from typing import Any
 from benchmarks.harness import arguments, run, tell, timed
 
 IMAGES, REFERENCES, WORDS, SEED = 100_000, 2, 15_000, 5
-GROWTH = (10_000, 100_000, 1_000_000)
 METRICS = ("cider", "cider-d", "bleu", "rouge-l")
 # The public tool has CIDEr-D only, which is what the original CIDEr is held against too.
 PEERS = {"cider": "cider-d"}
 
 
 def main() -> None:
-    options = arguments(
-        __doc__, runs=3, skip_million=False, step="all", whose="", name="", file="", images=0, workers=1
-    )
+    options = arguments(__doc__, runs=3, step="all", whose="", name="", file="", workers=1)
     if options.step == "one":
         tell(_one(options.whose, options.name, Path(options.file), options.workers))
     elif options.step == "write":
-        _write(Path(options.file), options.images)
+        _write(Path(options.file))
         tell({})
     else:
-        results = measure(runs=options.runs, growth=GROWTH[: 2 if options.skip_million else 3])
+        results = measure(options.runs)
         tell(results, report(results))
 
 
-def measure(*, runs: int, growth: tuple[int, ...]) -> dict[str, Any]:
+def measure(runs: int) -> dict[str, Any]:
     """Measure all that `report` tells of; the peer runs once."""
     with tempfile.TemporaryDirectory(prefix="crosslens_bench_") as folder:
-        files = {images: Path(folder) / f"{images}.txt" for images in {*growth, IMAGES}}
-        for images, path in files.items():
-            run("metrics", step="write", file=path, images=images)
-        theirs = {
-            name: run("metrics", step="one", whose="theirs", name=name, file=files[IMAGES]) for name in METRICS[1:]
-        }
+        file = Path(folder) / "captions.txt"
+        run("metrics", step="write", file=file)
+        theirs = {name: run("metrics", step="one", whose="theirs", name=name, file=file) for name in METRICS[1:]}
         ours = {
-            workers: {name: _ours_in_a_process(runs, name, files[IMAGES], workers) for name in METRICS}
-            for workers in (1, 2)
+            workers: {name: _ours_in_a_process(runs, name, file, workers) for name in METRICS} for workers in (1, 2)
         }
-        grown = {name: {images: _ours_in_a_process(1, name, files[images], 1) for images in growth} for name in METRICS}
-    return {"theirs": theirs, "ours": ours, "growth": grown, "word_movers": run("word_movers")}
+    return {"theirs": theirs, "ours": ours}
 
 
 def report(results: dict[str, Any]) -> str:
@@ -66,14 +57,7 @@ def report(results: dict[str, Any]) -> str:
         faster = " and ".join(f"{peer['seconds'] / ours['seconds']:.1f}" for ours in (one, two))
         apart = f"{abs(peer['corpus'] - one['corpus']):.0e}" if name in theirs else "the original"
         lines.append(f"  {name:9} {_cell(peer)} {_cell(one)} {_cell(two)}   {faster:>26}   {apart}")
-    for name, sizes in results["growth"].items():
-        grown = ", ".join(
-            f"{images:,}: {1e6 * size['seconds'] / images:.1f} ({1e6 * size['processor_s'] / images:.1f}) µs, "
-            f"{size['mb']} MB"
-            for images, size in sizes.items()
-        )
-        lines.append(f"  {name:9} an image takes, of {grown}")
-    return "\n".join([*lines, results["word_movers"]["report"]])
+    return "\n".join(lines)
 
 
 def _cell(measured: dict[str, Any]) -> str:
@@ -131,7 +115,7 @@ def _theirs(name: str) -> Scorer:
     return score
 
 
-def _write(path: Path, images: int) -> None:
+def _write(path: Path) -> None:
     """One image a line: the candidate and the references, separated by tabs."""
     import numpy as np
 
@@ -141,7 +125,7 @@ def _write(path: Path, images: int) -> None:
     words = np.array(list(dict.fromkeys("".join(rng.choice(letters, size=size)) for size in sizes))[:WORDS])
     share = (1 / np.arange(1, len(words) + 1)).cumsum()
     with path.open("w", encoding="utf-8") as file:
-        for _ in range(images):
+        for _ in range(IMAGES):
             lengths = rng.integers(8, 17, size=1 + REFERENCES)
             drawn = words[np.searchsorted(share, rng.random(lengths.sum()) * share[-1])]
             captions = np.split(drawn, lengths.cumsum()[:-1])

@@ -26,9 +26,9 @@ def main() -> None:
         return
     seed.migrate()
     round = seed.make_round("load", options.images)
-    people = seed.make_annotators(round, options.people, with_password=False)
+    people = seed.make_annotators(round, options.people)
     comparison = seed.make_comparison("judge", options.images)
-    seed.make_raters(comparison, options.people, with_password=False)
+    seed.make_raters(comparison, options.people)
     cookies = [seed.signed_in(person) for person in people]
     tell({"round": round.pk, "comparison": comparison.pk, "cookies": json.dumps(cookies)})
 

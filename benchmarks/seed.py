@@ -5,26 +5,23 @@ from __future__ import annotations
 import random
 import uuid
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 from django.conf import settings
 from django.core.management import call_command
 from django.db import connection, transaction
 from django.test import Client
 
-from allocation.models import Assignment, AssignmentState, Batch, BatchState, Task
+from allocation.models import Batch, BatchState
 from annotation.models import CaptionBatch, Guidelines, Round, Stage
 from annotation.services.rounds import create_round
-from benchmarks.harness import PASSWORD, TOKEN, name_of
+from benchmarks.harness import TOKEN
 from images.models import Collection
 from inference.models import CaptioningModel, ModelCaption
 from languages.models import Language
 from people.models import Consent, ConsentText, LanguageSkill, Level, Membership, Project, Role, User
-from sxs_eval.models import Comparison, Instructions, Judgement, JudgingBatch, Pair
+from sxs_eval.models import Comparison
 from sxs_eval.services.comparisons import Setting, create_comparison
-
-ANSWERS = (3, 2, 2, 1, 1, 0, 0, -1, -1, -2, -3)
-"""What raters say, a little more often for the test model."""
 
 
 def migrate() -> None:
@@ -225,57 +222,6 @@ def _caption_statements(text: str) -> list[str]:
     ]
 
 
-def judge_all(comparison: Comparison, *, raters: int, replication: int) -> int:
-    """Answers to every pair, written as they would be stored after the fact; returns how many."""
-    people = make_raters(comparison, raters, with_password=False)
-    rng = random.Random(1)
-    instructions = Instructions.objects.get(project=comparison.project)
-    now = datetime(2026, 1, 1, tzinfo=UTC)
-    batches = {
-        user.pk: Batch(pool=comparison.pool, person=user, state=BatchState.DONE, taken_at=now, lease_s=1, deadline=now)
-        for user in people
-    }
-    Batch.objects.bulk_create(batches.values())
-    JudgingBatch.objects.bulk_create(
-        JudgingBatch(lease=batch, comparison=comparison, instructions=instructions) for batch in batches.values()
-    )
-    positions = dict.fromkeys(batches, 0)
-    rows = []
-    for pair_id, task_id in Pair.objects.filter(comparison=comparison).values_list("pk", "task_id"):
-        for user in rng.sample(people, replication):
-            positions[user.pk] += 1
-            rows.append((pair_id, task_id, user.pk, positions[user.pk], rng.random() < 0.5, rng.choice(ANSWERS)))
-    assignments = Assignment.objects.bulk_create(
-        (
-            Assignment(task_id=task, batch=batches[user], person_id=user, position=position, state=AssignmentState.DONE)
-            for _, task, user, position, _, _ in rows
-        ),
-        batch_size=2000,
-    )
-    Judgement.objects.bulk_create(
-        (
-            Judgement(
-                batch_id=batches[user].pk,
-                position=position,
-                comparison=comparison,
-                scale=comparison.scale,
-                person_id=user,
-                assignment=assignment,
-                pair_id=pair,
-                test_is_left=is_left,
-                choice=score if is_left else -score,
-                score=score,
-                judged_at=now,
-                active_ms=9000,
-            )
-            for (pair, _, user, position, is_left, score), assignment in zip(rows, assignments, strict=True)
-        ),
-        batch_size=2000,
-    )
-    Task.objects.filter(pool=comparison.pool).update(places_taken=replication)
-    return len(rows)
-
-
 def numbers(count: int) -> str:
     """Return a query of n from 1 to `count`."""
     if connection.vendor == "postgresql":
@@ -321,17 +267,17 @@ def _statements() -> list[str]:
     ]
 
 
-def make_annotators(round: Round, count: int, *, with_password: bool = True) -> list[User]:
-    return _make_members(round.project, count, Role.ANNOTATOR, with_password=with_password)
+def make_annotators(round: Round, count: int) -> list[User]:
+    return _make_members(round.project, count, Role.ANNOTATOR)
 
 
-def make_raters(comparison: Comparison, count: int, *, with_password: bool = True) -> list[User]:
+def make_raters(comparison: Comparison, count: int) -> list[User]:
     """The annotators of before, or new ones, who may judge."""
-    return _make_members(comparison.project, count, Role.RATER, with_password=with_password)
+    return _make_members(comparison.project, count, Role.RATER)
 
 
-def _make_members(project: Project, count: int, role: Role, *, with_password: bool) -> list[User]:
-    people = make_people(count, with_password=with_password)
+def _make_members(project: Project, count: int, role: Role) -> list[User]:
+    people = _make_people(count)
     text = ConsentText.objects.get(project=project)
     for user in people:
         Membership.objects.create(project=project, user=user, role=role)
@@ -339,14 +285,11 @@ def _make_members(project: Project, count: int, role: Role, *, with_password: bo
     return people
 
 
-def make_people(count: int, *, with_password: bool) -> list[User]:
+def _make_people(count: int) -> list[User]:
     people = []
     for number in range(count):
-        user, is_new = User.objects.get_or_create(username=name_of(number), defaults={"reads_english": True})
+        user, is_new = User.objects.get_or_create(username=f"bench-{number}", defaults={"reads_english": True})
         if is_new:
-            if with_password:
-                user.set_password(PASSWORD)
-                user.save()
             LanguageSkill.objects.create(user=user, language_id="de", level=Level.NATIVE)
         people.append(user)
     return people

@@ -34,7 +34,7 @@ def main() -> None:
     at_once = (options.at_once,) if options.at_once else AT_ONCE
     seed.migrate()
     round = seed.make_round("takers", options.images)
-    people = seed.make_annotators(round, max(at_once), with_password=False)
+    people = seed.make_annotators(round, max(at_once))
     cookies = [seed.signed_in(person) for person in people]
     seed.analyse()
     connections.close_all()

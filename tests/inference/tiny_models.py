@@ -47,40 +47,6 @@ def save_blip(folder: Path, words: str = WORDS, **text: Any) -> Path:
     return _saved(BlipForConditionalGeneration, config, folder)
 
 
-SIZES: dict[str, dict[str, Any]] = {
-    "blip": {},
-    "2b": {
-        "vision_config": {
-            "hidden_size": 2048,
-            "intermediate_size": 8192,
-            "num_hidden_layers": 32,
-            "num_attention_heads": 16,
-        },
-        "text_config": {
-            "hidden_size": 1024,
-            "intermediate_size": 4096,
-            "num_hidden_layers": 24,
-            "num_attention_heads": 16,
-        },
-    },
-}
-"""Settings of BLIP with the weights of the published base model (some 900 MB), and with two billion (8 GB)."""
-
-
-def save_large_blip(folder: Path, *, size: str) -> Path:
-    """BLIP of one of SIZES, for benchmarks: what it says is nonsense."""
-    from transformers import BlipConfig, BlipForConditionalGeneration, BlipImageProcessorPil, BlipProcessor
-
-    config = BlipConfig(**SIZES[size])
-    config.text_config.bos_token_id, config.text_config.sep_token_id = 4, 3
-    marks = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[DEC]"]
-    words = " ".join(f"word{number}" for number in range(config.text_config.vocab_size - len(marks)))
-    tokenizer = _words(marks, words, ends=("[CLS]", "[SEP]"), bos="[DEC]", eos="[SEP]", cls="[CLS]")
-    side = config.vision_config.image_size
-    BlipProcessor(BlipImageProcessorPil(size={"height": side, "width": side}), tokenizer).save_pretrained(folder)
-    return _saved(BlipForConditionalGeneration, config, folder)
-
-
 def save_git(folder: Path, words: str = WORDS) -> Path:
     """GIT: one decoder over image and words."""
     from transformers import CLIPImageProcessorPil, GitConfig, GitForCausalLM, GitProcessor
