@@ -333,7 +333,6 @@ CELERY_BEAT_SCHEDULE = {
     "sweep-imports": {"task": "images.tasks.sweep_imports", "schedule": 15.0},
     "sweep-item-imports": {"task": "gapgame.tasks.sweep_item_imports", "schedule": 15.0},
     "sweep-candidate-imports": {"task": "corpora.tasks.sweep_candidate_imports", "schedule": 15.0},
-    "sweep-fetches": {"task": "corpora.tasks.sweep_fetches", "schedule": 15.0},
     "sweep-passes": {"task": "scoring.tasks.sweep_passes", "schedule": 15.0},
     "sweep-scorings": {"task": "scoring.tasks.sweep_scorings", "schedule": 60.0},
     "sweep-reference-imports": {"task": "scoring.tasks.sweep_reference_imports", "schedule": 15.0},

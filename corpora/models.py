@@ -125,7 +125,7 @@ class LanguageTable(models.Model):
 
 
 class CandidateList(models.Model):
-    """Candidates read from a file: addresses of images with coordinates, none of them fetched yet."""
+    """Candidates read from a file: addresses of images with coordinates, without the images themselves."""
 
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="candidate_lists")
     slug = models.SlugField(max_length=80)
@@ -250,7 +250,7 @@ class LanguageCollection(models.Model):
 
 
 class SelectedImage(Located):
-    """An image chosen for a language, and from which level. `image` is empty until a candidate's file is fetched."""
+    """An image chosen for a language, and from which level. `image` is empty until a candidate's file is imported."""
 
     selection = models.ForeignKey(Selection, on_delete=models.CASCADE, related_name="selected_images")
     language = models.ForeignKey(Language, on_delete=models.PROTECT, related_name="+")

@@ -5,10 +5,9 @@ from __future__ import annotations
 from django.db import transaction
 from django.utils import timezone
 
-from corpora.services import candidate_imports, fetching, places, selections
+from corpora.services import candidate_imports, places, selections
 from images.models import Collection, ImportKind
 from images.services import jobs
-from images.tasks import ask_for_sizes
 from people.rules.queue import shared_task
 
 PLACES_AT_ONCE = 20_000
@@ -60,18 +59,3 @@ def sweep_candidate_imports() -> None:
 
 def ask_for_candidate_import(job_id: int) -> None:
     transaction.on_commit(lambda: run_candidate_import.delay(job_id), robust=True)
-
-
-@shared_task
-def run_fetch(job_id: int) -> None:
-    fetching.run_fetch(job_id=job_id, clock=timezone.now, announce=ask_for_sizes)
-
-
-@shared_task
-def sweep_fetches() -> None:
-    for job_id in jobs.jobs_waiting(kind=ImportKind.FETCH, now=timezone.now()):
-        run_fetch.delay(job_id)
-
-
-def ask_for_fetch(job_id: int) -> None:
-    transaction.on_commit(lambda: run_fetch.delay(job_id), robust=True)

@@ -33,7 +33,6 @@ urlpatterns = [
         name="selected-exchange",
     ),
     path(f"{SELECTION}/files/", selected_files.selected_files, name="selected-files"),
-    path(f"{SELECTION}/fetch/", selected_files.selected_fetch, name="selected-fetch"),
     path(f"{SELECTION}/files.csv", selected_files.selected_export, name="selected-export"),
     path("projects/<slug:slug>/candidates/", candidates.candidates_list, name="candidates-list"),
     path("projects/<slug:slug>/candidates/import/", candidates.candidates_import, name="candidates-import"),

@@ -178,7 +178,6 @@ class ImportKind(models.TextChoices):
     ITEMS = "items", _("Sentences with a gap")
     REFERENCES = "refs", _("Reference captions")
     CANDIDATES = "cands", _("Candidates")
-    FETCH = "fetch", _("Files of chosen images")
 
 
 class ImportJob(Leased):

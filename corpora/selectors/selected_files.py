@@ -1,41 +1,73 @@
-"""Read which files of a selection's candidates were fetched, and the list of them for whoever fetches them."""
+"""List the files that a selection of candidates still lacks, as img2dataset and aria2c read it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import PurePosixPath
+from urllib.parse import urlsplit
 
-from corpora.models import Selection
-from images.models import ImportJob, ImportKind
+from corpora.models import Candidate, SelectedImage, Selection
+from corpora.rules.candidates import is_address, is_web
+from crosslens_metrics.formats.names import SUFFIXES
 
-COLUMNS = ("key", "address", "checksum", "licence", "licence_url", "author", "title", "language", "level")
+ATTRIBUTION = ("licence", "licence_url", "author", "title")
+CHECKSUMS = {"md5": "md5", "sha1": "sha-1", "sha256": "sha-256"}
+"""Algorithms as candidates name them, and as aria2c does."""
+
+COLUMNS = ("key", "url", *CHECKSUMS, *ATTRIBUTION, "language", "level")
 """No coordinates: they stay here."""
 
 AT_ONCE = 1000
 
 
 @dataclass(frozen=True)
-class Files:
-    """How many images have their files; `job` is the newest one that fetched some."""
+class SelectedFiles:
+    """How many images were chosen, and how many of them have their files."""
 
     total: int
-    fetched: int
-    job: ImportJob | None
+    there: int
 
     @property
-    def waiting(self) -> int:
-        return self.total - self.fetched
+    def missing(self) -> int:
+        return self.total - self.there
 
 
-def files_of(selection: Selection) -> Files:
-    jobs = ImportJob.objects.filter(kind=ImportKind.FETCH, options__selection=selection.pk)
+def selected_files(selection: Selection) -> SelectedFiles:
     rows = selection.selected_images
-    return Files(rows.count(), rows.filter(image__isnull=False).count(), jobs.order_by("-pk").first())
+    return SelectedFiles(rows.count(), rows.filter(image__isnull=False).count())
 
 
-def selected_rows(selection: Selection) -> Iterator[dict[str, str]]:
-    """Yield a row of `COLUMNS` for each image that was chosen from candidates."""
-    rows = selection.selected_images.filter(candidate__isnull=False).select_related("candidate")
+def missing_rows(selection: Selection) -> Iterator[dict[str, str]]:
+    """Yield a row of `COLUMNS` for each chosen candidate of the web whose file is not there yet."""
+    for row, candidate in _missing(selection):
+        algorithm, _colon, digest = candidate.checksum.partition(":")
+        checksums = {name: digest if name == algorithm else "" for name in CHECKSUMS}
+        values = {name: getattr(candidate, name) for name in ATTRIBUTION}
+        about = {"language": row.language_id, "level": row.level}
+        yield {"key": row.key, "url": candidate.address, **checksums, **values, **about}
+
+
+def aria2_lines(selection: Selection) -> Iterator[str]:
+    """Yield the same files as an input file of aria2c, but for those whose key cannot be the name of a file."""
+    for row, candidate in _missing(selection):
+        if not is_file_name(row.key):
+            continue
+        suffix = PurePosixPath(urlsplit(candidate.address).path).suffix.lower()
+        yield f"{candidate.address}\n  out={row.key}{suffix if suffix in SUFFIXES else ''}\n"
+        algorithm, _colon, digest = candidate.checksum.partition(":")
+        if digest:
+            yield f"  checksum={CHECKSUMS[algorithm]}={digest}\n"
+
+
+def is_file_name(key: str) -> bool:
+    """Return whether a file in a folder can have this name, and is not hidden there."""
+    parts = PurePosixPath(key).parts
+    return is_address(key) and not any(part.startswith(".") or len(part.encode()) > 250 for part in parts)
+
+
+def _missing(selection: Selection) -> Iterator[tuple[SelectedImage, Candidate]]:
+    rows = selection.selected_images.filter(image__isnull=True, candidate__isnull=False).select_related("candidate")
     for row in rows.order_by("language", "position").iterator(chunk_size=AT_ONCE):
-        values = {name: getattr(row.candidate, name) for name in COLUMNS[1:7]}
-        yield {"key": row.key, **values, "language": row.language_id, "level": row.level}
+        if row.candidate is not None and is_web(row.candidate.address):
+            yield row, row.candidate

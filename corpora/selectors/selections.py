@@ -50,7 +50,7 @@ class LanguageRow:
 
 @dataclass(frozen=True)
 class ShownImage:
-    """A chosen image; `image` is None until it is fetched, and `address` is that of the web to fetch it from."""
+    """A chosen image; `image` is None until it is imported, and `address` is that of the web to fetch it from."""
 
     row: SelectedImage
     image: ServedImage | None

@@ -12,8 +12,8 @@ from django.utils.translation import gettext as _
 from corpora.models import LanguageCollection, SelectedImage, Selection
 from corpora.selectors.pools import source_of
 from corpora.selectors.selections import collections_of
-from images.models import Collection, CollectionImage, Image
-from images.services.collections import copy_names, create_collection, put_in
+from images.models import Collection, CollectionImage
+from images.services.collections import copy_names, create_collection
 from languages.models import Language
 from people.models import User
 
@@ -41,14 +41,8 @@ def make_collections(selection: Selection, *, by_language: bool, by: User | None
     return whole
 
 
-def put_fetched(row: SelectedImage, image: Image, *, file_name: str, is_new: bool) -> None:
-    """Put a fetched image into the collections that its language has; a draft has none."""
-    for collection in collections_of(row.selection, row.language_id):
-        put_in(collection, image, keys=[row.key], path=file_name, is_new=is_new)
-
-
 def exchange_entries(selection: Selection, old: int | None, row: SelectedImage) -> None:
-    """Put the new image where the old one was; a candidate's place stays empty until its file is fetched."""
+    """Put the new image where the old one was; a candidate's place stays empty until its file is imported."""
     source = CollectionImage.objects.filter(collection=selection.source_id, image=row.image_id)
     file_name = source.values_list("file_name", flat=True).first() or ""
     for collection in collections_of(selection, row.language_id):

@@ -24,8 +24,8 @@ from corpora.selectors.candidates import is_complete
 from corpora.selectors.pools import ImagePool, areas_of, pool_of, source_of
 from corpora.selectors.tables import table_of
 from corpora.services.places import current_borders, locate_images
-from corpora.services.selected_collections import make_collections, put_fetched
-from images.models import Collection, Image, JobState
+from corpora.services.selected_collections import make_collections
+from images.models import Collection, JobState
 from images.permissions import collections_in
 from images.services import leases
 from images.services.leases import LeaseLostError
@@ -127,7 +127,7 @@ def selections_waiting(*, now: datetime) -> list[int]:
 def confirm_selection(*, selection: Selection, by_language: bool = False, by: User | None, now: datetime) -> Collection:
     """Make a collection of the images chosen and, if `by_language`, one more of the images of each language.
 
-    Images of candidates are added when their files are fetched.
+    Images of candidates are added when their files are imported into that collection.
 
     Raises
     ------
@@ -163,31 +163,6 @@ def discard_selection(*, selection: Selection, by: User | None, now: datetime) -
             raise SelectionRefusedError(_("This selection has been confirmed. Only drafts can be discarded."))
         _record(selection, "discarded", by=by, now=now)
         selection.delete()
-
-
-def add_fetched(*, selected: SelectedImage, image: Image, file_name: str, is_new: bool) -> SelectedImage:
-    """Store the fetched file of a chosen candidate, and put it into the collections of a confirmed selection.
-
-    Raises
-    ------
-    SelectionRefusedError
-        Where the candidate was exchanged in the meantime, or another one of the selection is the same image.
-    """
-    with transaction.atomic():
-        selection = locked(selected.selection, None)
-        row = selection.selected_images.select_related("selection").filter(pk=selected.pk, key=selected.key).first()
-        if row is None:
-            raise SelectionRefusedError(_("“%(key)s” has been exchanged for another image.") % {"key": selected.key})
-        if row.image_id == image.pk:
-            return row
-        same = selection.selected_images.filter(image=image).exclude(pk=row.pk).first()
-        if same is not None:
-            text = _("“%(key)s” is the same image as “%(other)s”. Exchange one of them.")
-            raise SelectionRefusedError(text % {"key": row.key, "other": same.key})
-        row.image = image
-        row.save(update_fields=["image"])
-        put_fetched(row, image, file_name=file_name, is_new=is_new)
-    return row
 
 
 def locked(selection: Selection, by: User | None) -> Selection:

@@ -6,7 +6,7 @@ import json
 import math
 import unicodedata
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import PurePosixPath
 from typing import IO, Any
@@ -49,6 +49,11 @@ class Attribution:
     latitude: float | None = None
     longitude: float | None = None
     extra: dict[str, Any] = field(default_factory=dict)
+
+    def fetched_from(self, address: str) -> Attribution:
+        """Add where the file was fetched from, unless a source is given or it is too long for one."""
+        is_short = len(address) <= TEXT_COLUMNS["source"]
+        return self if self.source or not is_short else replace(self, source=address)
 
 
 @dataclass(frozen=True)

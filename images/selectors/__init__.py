@@ -121,9 +121,6 @@ class ListedImage:
     is_left_out: bool
 
 
-OF_IMAGES = (ImportKind.IMAGES, ImportKind.FETCH)
-"""Imports that add images to a collection."""
-
 COUNTED = "counted"
 """Option of a job: how many lines had which outcome."""
 
@@ -186,12 +183,13 @@ def report_of(job: ImportJob) -> Report:
     by_outcome = job.options.get(COUNTED, by_rows)
     counts = [(outcome.value, str(outcome.label), by_outcome.get(outcome.value, 0)) for outcome in Outcome]
     is_finished = job.state in (JobState.DONE, JobState.FAILED)
+    has_images = is_finished and job.kind == ImportKind.IMAGES
     return Report(
         job=job,
         counts=counts,
         had_hidden=by_rows["had_hidden"],
         filled_in=attributions.filled_in(filled),
-        missing=attributions.missing_from(job) if is_finished and job.kind in OF_IMAGES else attributions.NOTHING,
+        missing=attributions.missing_from(job) if has_images else attributions.NOTHING,
         percent=min(100, 100 * job.done // job.total) if job.total else None,
         is_finished=is_finished,
     )

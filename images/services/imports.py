@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -24,10 +25,11 @@ from images.rules.coordinate_faults import reason_of
 from images.rules.image_checks import ImageFacts, ImageRefusedError
 from images.services import file_storage, jobs
 from images.services.collections import KeyTakenError, put_in
+from images.services.expected_images import expected_image
 from images.services.images import image_of, store_original
 from images.services.jobs import Clock
 from images.services.leases import LeaseLostError
-from images.services.sources import ImportEntry, plan_of_path, plan_of_upload, spooled
+from images.services.sources import ImportEntry, address_beside, plan_of_path, plan_of_upload, spooled
 from people.models import User
 
 Announce = Callable[[int], None]
@@ -154,18 +156,25 @@ def _add(job: ImportJob, entry: ImportEntry, file: IO[bytes], *, clock: Clock, a
     assert job.collection is not None
     size_bytes = file.seek(0, 2)
     sha256, facts = store_original(file, name=entry.name, size_bytes=size_bytes)
+    address, path = address_beside(entry), printable(entry.name)
     now = clock()
     with transaction.atomic():
+        expected = expected_image(job.collection, entry.keys, address or path)
+        if expected and not address:
+            # What img2dataset fetched may have been written anew.
+            _check_sum(file, expected.checksum)
         image, is_new, filled_in, kept = image_of(
-            sha256=sha256, facts=facts, attribution=entry.attribution, size_bytes=size_bytes, job=job, now=now
+            sha256=sha256,
+            facts=facts,
+            attribution=expected.attribution if expected else entry.attribution.fetched_from(address),
+            size_bytes=size_bytes,
+            job=job,
+            now=now,
         )
-        outcome, reason = put_in(
-            job.collection,
-            image,
-            keys=entry.keys,
-            path=printable(entry.name),
-            is_new=is_new,
-        )
+        keys = [expected.key] if expected else entry.keys
+        outcome, reason = put_in(job.collection, image, keys=keys, path=path, is_new=is_new)
+        if expected:
+            expected.take(image, path, is_new)
         if is_new:
             announce(image.pk)
         if image.latitude is None:
@@ -173,6 +182,13 @@ def _add(job: ImportJob, entry: ImportEntry, file: IO[bytes], *, clock: Clock, a
         reason = " ".join(filter(None, [reason, _kept(kept)]))
         line = jobs.row(job, entry.number, entry.name, outcome, reason, image, filled_in)
         return jobs.report(job, [line], now=now)
+
+
+def _check_sum(file: IO[bytes], checksum: str) -> None:
+    algorithm, _colon, digest = checksum.partition(":")
+    file.seek(0)
+    if digest and hashlib.file_digest(file, algorithm).hexdigest() != digest:  # type: ignore[arg-type]
+        raise ImageRefusedError(_("The file does not have the checksum of the list: it is another file by now."))
 
 
 def _kept(fields: Sequence[str]) -> str:

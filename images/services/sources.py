@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import struct
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
@@ -19,6 +20,7 @@ from django.utils.translation import gettext as _
 
 from crosslens_metrics.formats.names import plain
 from crosslens_metrics.formats.problems import FileRefusedError, LineError
+from crosslens_metrics.formats.records import is_text
 from images.rules import limits, manifests
 from images.rules.archives import contents_of, is_hidden, open_zip
 from images.rules.image_checks import ImageRefusedError
@@ -30,6 +32,10 @@ UNPACKING_FAILED = (
     *(zipfile.BadZipFile, zlib.error, struct.error, EOFError),
     *(NotImplementedError, RuntimeError, ValueError, OverflowError),
 )
+FETCHED_SUFFIXES = (".jpg", ".png", ".webp")
+"""Of the images that img2dataset writes; beside each lies NAME.json with the address that it was fetched from."""
+
+MAX_BESIDE_BYTES = limits.MEGABYTE
 
 
 @dataclass(frozen=True)
@@ -44,7 +50,8 @@ class SourceFile:
 class ImportEntry:
     """One file to import. The same source gives the same numbers each time, so that an import can be resumed.
 
-    `keys` are those that it may have in the collection, of which it gets the first that is free.
+    `keys` are those that it may have in the collection, of which it gets the first that is free. `beside` is what
+    img2dataset wrote about it.
     """
 
     number: int
@@ -52,6 +59,7 @@ class ImportEntry:
     content: SourceFile
     attribution: Attribution
     keys: tuple[str, ...] = ()
+    beside: SourceFile | None = None
 
 
 @dataclass
@@ -124,6 +132,19 @@ def _with_keys(plan: list[ImportEntry | LineError]) -> list[ImportEntry | LineEr
     ]
 
 
+def address_beside(entry: ImportEntry) -> str:
+    """Read the address that img2dataset fetched the image from; "" if nothing says so."""
+    if entry.beside is None:
+        return ""
+    try:
+        with entry.beside.open() as file:
+            about = json.loads(file.read(MAX_BESIDE_BYTES))
+    except (*UNPACKING_FAILED, OSError):
+        return ""
+    address = about.get("url") if isinstance(about, dict) else None
+    return address if isinstance(address, str) and is_text(address) and address.isprintable() else ""
+
+
 def spooled(content: SourceFile) -> tempfile.SpooledTemporaryFile[bytes]:
     """Copy the content, cut off at the size limit of images, whatever its source claims."""
     copy: tempfile.SpooledTemporaryFile[bytes] = tempfile.SpooledTemporaryFile(max_size=KEPT_IN_MEMORY_BYTES)  # noqa: SIM115
@@ -150,8 +171,12 @@ def _plan(source: SourceFiles, named: list[str], after: int = 0) -> list[ImportE
     plan: list[ImportEntry | LineError] = []
     number = after
     if not named:
-        for number, (name, content) in enumerate(source.files.items(), start=after + 1):
-            plan.append(ImportEntry(number, name, content, Attribution()))
+        beside = _files_beside(source.files)
+        left_out = set(beside.values())
+        names = [name for name in source.files if name not in left_out]
+        for number, name in enumerate(names, start=after + 1):
+            about = source.files[beside[name]] if name in beside else None
+            plan.append(ImportEntry(number, name, source.files[name], Attribution(), beside=about))
     else:
         plan = _lines(
             named[0], source.files[named[0]], source.files.get, base=str(PurePosixPath(named[0]).parent), after=after
@@ -168,6 +193,12 @@ def _plan(source: SourceFiles, named: list[str], after: int = 0) -> list[ImportE
         for position, (name, reason) in enumerate(source.problems, start=number + 1)
     ]
     return plan
+
+
+def _files_beside(files: Collection[str]) -> dict[str, str]:
+    """Find the names of the files about images, by the names of these."""
+    named = {name: f"{name.rpartition('.')[0]}.json" for name in files if name.endswith(FETCHED_SUFFIXES)}
+    return {name: beside for name, beside in named.items() if beside in files}
 
 
 def _lines(

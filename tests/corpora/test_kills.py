@@ -1,4 +1,4 @@
-"""A process that imports candidates or fetches files is killed: nothing accepted is lost, nothing comes twice."""
+"""A process that imports candidates is killed: nothing accepted is lost, nothing comes twice."""
 
 from __future__ import annotations
 
@@ -15,23 +15,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.core.files.storage import FileSystemStorage, default_storage
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import call_command
 from django.db import connection
 from django.utils import timezone
 
-from corpora.models import Candidate, CandidateList, SelectedImage
-from corpora.services import candidate_imports, fetching
+from corpora.models import Candidate, CandidateList
+from corpora.services import candidate_imports
 from corpora.services.candidate_rows import COLUMNS
-from corpora.services.downloads import StoredFiles
-from images.models import CollectionImage, Image, ImportJob, ImportKind, ImportRow, JobState, Outcome
+from images.models import ImportKind, ImportRow, JobState
 from images.services import jobs
 from people.models import Project
 from tests import servers
-from tests.corpora.test_fetching import make_selection
 from tests.factories import make_project, make_user
-from tests.images.image_files import image_file
 
 pytestmark = [pytest.mark.postgres, pytest.mark.process, pytest.mark.django_db(transaction=True)]
 
@@ -44,7 +40,7 @@ import django
 django.setup()
 from django.core.management import call_command
 from django.utils import timezone
-from corpora.services import candidate_imports, candidate_rows, fetching
+from corpora.services import candidate_imports, candidate_rows
 candidate_imports.LINES_PER_TRANSACTION = 20
 
 def slowly(function):
@@ -55,11 +51,9 @@ def slowly(function):
     return called
 
 candidate_rows.insert = slowly(candidate_rows.insert)
-fetching.add_fetched = slowly(fetching.add_fetched)
 """
 IMPORT = "call_command('import_candidates', sys.argv[1], project='lions', slug='world')"
 UPLOAD = "candidate_imports.run_import(job_id=int(sys.argv[1]), clock=timezone.now)"
-FETCH = "call_command('fetch_selected', 'lions', '1', '--folder', sys.argv[1])"
 
 
 def killed(program: str, argument: object, *, when: Callable[[], bool]) -> None:
@@ -165,40 +159,3 @@ def test_an_upload_whose_worker_was_killed_is_continued_by_the_next(file, projec
     assert (job.state, job.done) == (JobState.DONE, LINES)
     assert rows_of("world")[: len(before)] == before
     check_same("world", "at-once")
-
-
-@pytest.fixture
-def files(tmp_path: Path) -> Path:
-    folder = tmp_path / "files"
-    folder.mkdir()
-    for number in range(12):
-        (folder / f"{number}.jpg").write_bytes(image_file(shade=number))
-    return folder
-
-
-def test_a_fetch_that_was_killed_fetches_the_rest_when_it_is_run_again(files):
-    selection = make_selection({str(number): f"{number}.jpg" for number in range(12)})
-    Project.objects.update(slug="lions")
-
-    killed(FETCH, files, when=lambda: CollectionImage.objects.count() >= 3)
-    before = dict(SelectedImage.objects.exclude(image=None).values_list("key", "image"))
-    reported = ImportRow.objects.filter(outcome=Outcome.ADDED)
-    assert 3 <= len(before) < 12
-    assert set(reported.values_list("name", flat=True)) == set(before)
-    job = fetching.fetch_here(
-        selection=selection,
-        source=StoredFiles(FileSystemStorage(location=files)),
-        clock=timezone.now,
-        announce=lambda pk: None,
-    )
-
-    assert (job.state, job.rows.count()) == (JobState.DONE, 12 - len(before))
-    fetched = dict(SelectedImage.objects.values_list("key", "image"))
-    assert before.items() <= fetched.items()
-    assert None not in fetched.values()
-    assert len(set(fetched.values())) == Image.objects.count() == CollectionImage.objects.count() == 12
-    assert sorted(reported.values_list("name", flat=True)) == sorted(fetched)
-    for key, image in SelectedImage.objects.values_list("key", "image__original"):
-        with default_storage.open(image) as stored:
-            assert stored.read() == (files / f"{key}.jpg").read_bytes()
-    assert ImportJob.objects.filter(kind=ImportKind.FETCH).count() == 2

@@ -16,7 +16,6 @@ from corpora.selectors.chosen import chosen_of
 from corpora.services.exchanges import exchange_image, suggestions
 from corpora.services.selections import (
     SelectionRefusedError,
-    add_fetched,
     confirm_selection,
     discard_selection,
     run_selection,
@@ -33,11 +32,10 @@ from tests.corpora.selecting import (
     WEST_BENGAL,
     give_table,
     made_places,  # noqa: F401 a fixture
-    make_candidates,
     make_placed_collection,
     make_selection,
 )
-from tests.factories import NOW, make_image, make_language, make_project, make_round
+from tests.factories import NOW, make_language, make_project, make_round
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("made_places")]
 
@@ -130,7 +128,7 @@ def test_each_language_can_get_a_collection_of_its_own_beside_that_of_all(projec
     assert (entry.details["images"], entry.details["by_language"]) == (8, True)
 
 
-def test_the_collection_of_a_language_follows_exchanges_and_fetches(project, collection):
+def test_the_collection_of_a_language_follows_exchanges(project, collection):
     selection = make_selection(project, collection)
     confirm(selection, by_language=True)
     old = selection.selected_images.get(language="fr", position=1).key
@@ -138,12 +136,6 @@ def test_the_collection_of_a_language_follows_exchanges_and_fetches(project, col
     new = selection.selected_images.get(language="fr", position=1).key
     assert new != old
     assert keys_by_language(selection)["fr"][0] == new
-
-    listed = make_selection(project, make_candidates(project, ["a", "b"]), languages=["fr"])
-    confirm(listed, by_language=True)
-    row = listed.selected_images.get(position=2)
-    add_fetched(selected=row, image=make_image(), file_name="a.jpg", is_new=True)
-    assert keys_by_language(listed) == {"fr": [row.key]}
 
 
 @pytest.mark.postgres
@@ -328,28 +320,3 @@ def test_the_newest_confirmed_selection_says_what_an_image_was_chosen_for(projec
     confirm_selection(selection=second, by=None, now=NOW + timedelta(days=1))
     of_second = set(second.selected_images.values_list("image", flat=True))
     assert {chosen_of(project, of_second)[one].language for one in of_second} == {"hi"}
-
-
-def test_fetched_candidates_join_the_collection(project):
-    found = make_candidates(project, ["a", "b", "c"])
-    selection = make_selection(project, found, languages=["fr"])
-    made = confirm(selection)
-    first, second = selection.selected_images.order_by("position")
-    assert made.entries.count() == 0
-    image = make_image()
-
-    add_fetched(selected=first, image=image, file_name="a.jpg", is_new=True)
-
-    assert [(entry.key, entry.image) for entry in made.entries.all()] == [(first.key, image)]
-    with pytest.raises(SelectionRefusedError, match="same image"):
-        add_fetched(selected=second, image=image, file_name="b.jpg", is_new=False)
-    assert made.entries.count() == 1
-
-
-def test_a_candidate_that_was_exchanged_is_not_added_when_its_file_comes(project):
-    selection = make_selection(project, make_candidates(project, ["a", "b", "c"]), languages=["fr"])
-    row = selection.selected_images.get(position=1)
-    exchange(SelectedImage.objects.get(pk=row.pk))
-
-    with pytest.raises(SelectionRefusedError, match="exchanged"):
-        add_fetched(selected=row, image=make_image(), file_name="a.jpg", is_new=True)

@@ -36,6 +36,16 @@ def test_a_manifest_says_whose_the_images_are(folder):
     assert (plain.author, plain.latitude, plain.longitude) == ("Ben", 1.0, 2.0)
 
 
+@pytest.mark.parametrize(
+    "beside", ['{"url": "https://x.org/a?id=1", "key": "0"}', '{"url": 1}', "[]", "{", '{"url": "\\u0000"}']
+)
+def test_without_a_manifest_the_source_is_what_img2dataset_writes_beside_an_image(beside):
+    job = run(upload({"all.zip": zipped({"00000/0.jpg": image_file(), "00000/0.json": beside.encode()})}))
+
+    assert outcomes(job) == {"00000/0.jpg": "added"}
+    assert Image.objects.get().source == ("https://x.org/a?id=1" if "x.org" in beside else "")
+
+
 def test_a_camera_without_a_fix_is_named_in_the_report_unless_the_manifest_knows_better(folder):
     nowhere = exif(gps=(("N", (0.0, 0, 0)), ("E", (0.0, 0, 0))))
     (folder / "a.jpg").write_bytes(image_file(exif=nowhere))

@@ -1,4 +1,4 @@
-"""`manage.py list_selected PROJECT NUMBER`: the files of a selection, for someone else to fetch."""
+"""`manage.py list_selected PROJECT NUMBER`: the files that a selection lacks, for img2dataset or aria2c to fetch."""
 
 from __future__ import annotations
 
@@ -9,20 +9,33 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from corpora.management.selections import selection_numbered
-from corpora.selectors.selected_files import COLUMNS, selected_rows
+from corpora.selectors.selected_files import COLUMNS, aria2_lines, is_file_name, missing_rows
 
 
 class Command(BaseCommand):
-    help = "Write key, address, checksum, licence, author, title, language and level of chosen candidates, as CSV."
+    help = "Write the addresses of chosen candidates whose files are not there yet: CSV, or an input file of aria2c."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("project", help="the project's slug")
         parser.add_argument("number", type=int, help="number of the selection")
+        parser.add_argument(
+            "--format",
+            choices=("csv", "aria2c"),
+            default="csv",
+            dest="layout",
+            help="csv, which img2dataset reads, or aria2c (default: %(default)s)",
+        )
 
-    def handle(self, *, project: str, number: int, **options: Any) -> None:
+    def handle(self, *, project: str, number: int, layout: str, **options: Any) -> None:
         selection = selection_numbered(project, number)
         if selection.candidates_id is None:
             raise CommandError("The images of this selection are stored already. There is nothing to fetch.")
-        writer = csv.DictWriter(self.stdout, COLUMNS, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(selected_rows(selection))
+        if layout == "csv":
+            writer = csv.DictWriter(self.stdout, COLUMNS, lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(missing_rows(selection))
+            return
+        self.stdout.writelines(aria2_lines(selection))
+        left_out = sum(not is_file_name(row["key"]) for row in missing_rows(selection))
+        if left_out:
+            self.stderr.write(f"Left out, because no file can be named as their key: {left_out}. Use --format csv.")
