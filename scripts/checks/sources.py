@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[2]
 PRODUCT = (
-    "allocation", "annotation", "charts", "compiled_query", "config", "corpora", "crosslens_metrics", "dashboard", "demo",
-    "gapgame", "geography", "images", "inference", "languages", "operations", "parallel_text", "people", "practice",
-    "recruitment", "scoring", "sxs_eval", "tabular",
+    "allocation", "annotation", "charts", "compiled_query", "config", "corpora", "crosslens_metrics", "dashboard",
+    "demo", "gapgame", "geography", "images", "inference", "languages", "operations", "parallel_text", "people",
+    "practice", "recruitment", "scoring", "sxs_eval", "tabular",
 )  # fmt: skip
 TEXTS: dict[Path, str] = {}
 """What was read. Tests of checks put bad examples here."""
