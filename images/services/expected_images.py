@@ -1,4 +1,4 @@
-"""Images that a collection waits for: other apps say what is known of them, and are told when their files come."""
+"""Images that a collection waits for: other apps say what is known of them, and take their files in."""
 
 from __future__ import annotations
 

@@ -8,6 +8,7 @@ import json
 import shutil
 from io import StringIO
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -63,7 +64,7 @@ def make_selection(addresses: dict[str, str], *, checksums: dict[str, str] | Non
     return selection
 
 
-def listed(selection: Selection, **options: str) -> str:
+def listed(selection: Selection, **options: Any) -> str:
     out = StringIO()
     call_command("list_selected", selection.project.slug, 1, stdout=out, **options)
     return out.getvalue()
