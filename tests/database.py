@@ -246,7 +246,8 @@ def create_tables(database: BaseDatabaseWrapper) -> None:
     with database.schema_editor() as editor:
         for (app, migration_name), migration in sorted(loader.disk_migrations.items()):
             for operation in migration.operations if _is_ours(app) else ():
-                if isinstance(operation, RunPython):
+                # What is elidable concerns rows that were there before, of models that may be gone.
+                if isinstance(operation, RunPython) and not operation.elidable:
                     operation.code(apps, editor)  # type: ignore[arg-type]
             recorder.record_applied(app, migration_name)
     emit_post_migrate_signal(0, False, database.alias)
