@@ -54,6 +54,7 @@ COPY . .
 # Collected with the embedded settings, whose files are then thrown away: no secret is in the image.
 RUN useradd --system --no-log-init --uid 10001 --home-dir /srv/crosslens crosslens \
     && mkdir -p /srv/crosslens/media /srv/crosslens/vectors /srv/crosslens/models /srv/crosslens/trainings /srv/crosslens/backups \
+    && python manage.py build_messages \
     && python manage.py collectstatic --no-input --verbosity 0 \
     && find /srv/crosslens/var -mindepth 1 -maxdepth 1 ! -name static -exec rm -rf {} + \
     && mkdir /srv/crosslens/var/metrics /srv/crosslens/var/vectors-cache \

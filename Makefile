@@ -71,14 +71,21 @@ $(VENV)/.installed-aligner: requirements-aligner.txt requirements-aligner-build.
 		$(ALIGNER_PIP) --no-deps --require-hashes --no-build-isolation -r requirements-aligner.txt && touch $@; \
 	fi
 
-demo: $(VENV)/.installed
+# All translations are built with this one.
+MESSAGES := locale/ar/LC_MESSAGES/django.mo
+
+$(MESSAGES): $(shell find locale -name '*.po') | $(VENV)/.installed
+	@$(BIN)/python manage.py build_messages
+	@touch $@
+
+demo: $(VENV)/.installed $(MESSAGES)
 	@$(BIN)/python manage.py demo --port $(PORT)
 
 demo-reset:
 	rm -rf var
 	@echo "The demo is as new; make demo starts it."
 
-setup: $(VENV)/.installed-dev $(if $(filter true,$(CI)),$(VENV)/.installed-gpu) $(VENV)/.installed-aligner
+setup: $(VENV)/.installed-dev $(MESSAGES) $(if $(filter true,$(CI)),$(VENV)/.installed-gpu) $(VENV)/.installed-aligner
 
 test: setup
 	@$(BIN)/python -m tests.run $(ARGS)
@@ -104,7 +111,7 @@ format: $(VENV)/.installed-dev
 freeze: setup
 	VERSION=$(VERSION) $(BIN)/python -m pytest -n 0 -q tests/upgrade/freeze.py
 
-bench: $(VENV)/.installed-dev
+bench: $(VENV)/.installed-dev $(MESSAGES)
 	$(BIN)/python -m benchmarks $(ARGS)
 
 # Fails on a link that leads nowhere.
@@ -122,5 +129,5 @@ trial:
 messages: $(VENV)/.installed-dev
 	@$(BIN)/python -m scripts.messages
 
-screenshots: $(VENV)/.installed-dev
+screenshots: $(VENV)/.installed-dev $(MESSAGES)
 	$(BIN)/python -m scripts.screenshots

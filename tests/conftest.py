@@ -17,6 +17,7 @@ from django.utils import translation
 from psycopg import sql
 
 from annotation.selectors.work import language_of
+from languages.management.commands.build_messages import build_messages
 from people import tasks
 from tests import database, servers
 
@@ -24,12 +25,14 @@ pytest_plugins = ["tests.tiers", "tests.costs", "tests.leftovers"]
 T = TypeVar("T")
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
     """Collect no garbage while tests are collected, and later seldom, and not among what was there before the first.
 
     Both together took a fifth of the time.
     """
     gc.disable()
+    if not hasattr(config, "workerinput"):
+        build_messages()
 
 
 def pytest_collection_finish() -> None:

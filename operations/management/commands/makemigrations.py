@@ -1,4 +1,4 @@
-"""`makemigrations` without the choices of fields: no database knows their labels, so changing a label is no migration."""
+"""`makemigrations` without the choices of fields: no database knows their labels, so a new label needs no migration."""
 
 from __future__ import annotations
 
