@@ -1,4 +1,4 @@
-"""Collect the messages of the source into every catalogue, and compile them: `make messages` (needs gettext).
+"""Collect the messages of the source into every catalogue, and list the catalogues: `make messages` (needs gettext).
 
 Arabic has all of them, the other languages those of the pages of work (languages/rules/page_languages.py).
 """
@@ -12,16 +12,18 @@ from pathlib import Path
 
 import polib
 
+from languages.management.commands.build_messages import LOCALE, build_messages
 from languages.rules.page_languages import COMPLETE, PAGE_LANGUAGES, is_of_work
 
 ROOT = Path(__file__).resolve().parent.parent
-LOCALE = ROOT / "locale"
+TABLE = ROOT / "docs" / "translations.md"
 IGNORED = (".venv", "var", "tests")
 ALL = "ar"
 HEADER = {
     "Content-Type": "text/plain; charset=UTF-8",
     "Content-Transfer-Encoding": "8bit",
-    "X-Review": "not yet reviewed by a native speaker",
+    "X-Translated-By": "a machine",
+    "X-Reviewed-By": "nobody yet",
 }
 ONE, THREE = "nplurals=1; plural=0;", "nplurals=3; plural="
 SLAVIC = THREE + "(n%10==1 && n%100!=11 ? 0 : n%10>=2 && n%10<=4 && (n%100<10 || n%100>=20) ? 1 : 2);"
@@ -70,8 +72,8 @@ def of_work(found: polib.POFile) -> list[polib.POEntry]:
     return [entry for entry in found if any(is_of_work(file) for file, _line in entry.occurrences)]
 
 
-def bring_up_to_date(language: str, messages: list[polib.POEntry]) -> int:
-    """Give a language's catalogue the `messages`, with the translations that it has; how many it lacks."""
+def bring_up_to_date(language: str, messages: list[polib.POEntry]) -> None:
+    """Give a language's catalogue the `messages`, with the translations that it has."""
     path = catalogue_of(language)
     path.parent.mkdir(parents=True, exist_ok=True)
     old = polib.pofile(str(path)) if path.exists() else polib.POFile()
@@ -92,18 +94,28 @@ def bring_up_to_date(language: str, messages: list[polib.POEntry]) -> int:
             entry.msgstr_plural = dict.fromkeys(range(forms), "")
         new.append(entry)
     new.save(str(path))
-    return len(new.untranslated_entries())
+
+
+def row_of(language: str, own_name: str) -> str:
+    """A language's line of the table in docs/translations.md."""
+    catalogue = polib.pofile(str(catalogue_of(language)))
+    translated, by = len(catalogue.translated_entries()), catalogue.metadata
+    name = f"{own_name} (`{language}`)"
+    return f"| {name} | {translated:,} of {len(catalogue):,} | {by['X-Translated-By']} | {by['X-Reviewed-By']} |\n"
 
 
 def main() -> None:
-    found = collect()
-    messages = of_work(found)
-    sys.stdout.write(f"{ALL}: {len(found)} messages, {len(found.untranslated_entries())} to translate\n")
-    for language, _name in PAGE_LANGUAGES:
-        if language not in COMPLETE and (lacking := bring_up_to_date(language, messages)):
-            sys.stdout.write(f"{language}: {lacking} of {len(messages)} messages to translate\n")
-    for path in LOCALE.rglob("*.po"):
-        polib.pofile(str(path)).save_as_mofile(str(path.with_suffix(".mo")))
+    messages = of_work(collect())
+    rows = []
+    for language, own_name in PAGE_LANGUAGES:
+        if language not in COMPLETE:
+            bring_up_to_date(language, messages)
+        if language != "en":
+            rows.append(row_of(language, own_name))
+    before, head, _rows = TABLE.read_text(encoding="utf-8").partition("| --- | --- | --- | --- |\n")
+    TABLE.write_text(before + head + "".join(rows), encoding="utf-8")
+    build_messages()
+    sys.stdout.write("".join(rows))
 
 
 if __name__ == "__main__":

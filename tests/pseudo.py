@@ -27,19 +27,26 @@ def longer(message: str) -> str:
     return f"⟦{message}{'·' * (len(PLACEHOLDER.sub('', message)) * 2 // 5)}⟧"
 
 
+def messages_of(language: str) -> dict[str, str]:
+    messages = {}
+    for entry in polib.pofile(str(Path(settings.BASE_DIR) / "locale" / language / "LC_MESSAGES" / "django.po")):
+        context = f"{entry.msgctxt}\x04" if entry.msgctxt else ""
+        messages[context + entry.msgid] = longer(entry.msgid_plural or entry.msgid)
+    return messages
+
+
 class Catalogue:
-    """What Django asks a language for, from the messages that Indonesian has translated."""
+    """What Django asks a language for: the messages of Indonesian's catalogue, and those that nobody collected yet."""
 
     def __init__(self, others: Any) -> None:
         self._others = others
-        path = Path(settings.BASE_DIR) / "locale" / LANGUAGE / "LC_MESSAGES" / "django.po"
-        self._known: dict[str, str] = {}
-        for entry in polib.pofile(str(path)):
-            context = f"{entry.msgctxt}\x04" if entry.msgctxt else ""
-            self._known[context + entry.msgid] = longer(entry.msgid_plural or entry.msgid)
+        self._known, self._of_managers = messages_of(LANGUAGE), messages_of("ar")
 
     def get(self, key: str, default: Any = None) -> Any:
-        return self._known[key] if key in self._known else self._others.get(key, default)
+        if key in self._known:
+            return self._known[key]
+        is_known = key in self._of_managers or key in self._others
+        return self._others.get(key, default) if is_known else longer(key.rpartition("\x04")[2])
 
     def __contains__(self, key: str) -> bool:
         return key in self._known

@@ -1,9 +1,13 @@
-"""The translations: complete, compiled, and with the placeholders and tags of the English."""
+"""The translations have the placeholders, tags and plural forms of the English; how many are missing is only counted.
+
+A message that a catalogue lacks is shown in English.
+"""
 
 from __future__ import annotations
 
 import calendar
 import re
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from functools import cache
@@ -34,33 +38,32 @@ SWITCHED_OFF = re.compile(
 """Templates of allauth for what is switched off here: codes by e-mail, phones, security keys, signing up."""
 NOT_SHOWN = re.compile("[Ss]ecurity [Kk]ey|^(Add|Manage|I have saved my recovery codes)$")
 """Stand in templates that are shown, but not as this platform is set up."""
-COLLECT = "run make messages"
-TRANSLATE = "translate it, then run make messages"
 
 LANGUAGES = (ALL, *(code for code, _own_name in PAGE_LANGUAGES if code not in COMPLETE))
 Key = tuple[str | None, str]
 
 
 def check(languages: tuple[str, ...] = LANGUAGES) -> Iterator[TextFinding]:
+    missing: dict[str, set[Key]] = {}
     for language in languages:
         yield from in_catalogue(language)
         if (path := catalogue_of(language, under=LACKING)).exists():
             yield from in_file(path, language)
-        known = keys_of(language)
-        for _context, message in sorted(of_packages() - known, key=str):
-            do = f"translate it in {path.relative_to(LOCALE.parent)}"
-            yield at(catalogue_of(language), 1, f"“{message}” is translated neither by Django nor by allauth", do)
+        wanted = of_work(text_of(catalogue_of(ALL))) if language != ALL else set()
+        missing[language] = untranslated(language) | (wanted | of_packages()) - keys_of(language)
+    if messages := set[Key]().union(*missing.values()):
+        count = len([language for language, keys in missing.items() if keys])
+        sys.stdout.write(f"Not translated, and shown in English: messages {len(messages)}, languages {count}.\n")
+
+
+def untranslated(language: str) -> set[Key]:
+    return {key_of(entry) for entry in polib.pofile(text_of(catalogue_of(language))) if not entry.translated()}
 
 
 def in_catalogue(language: str) -> Iterator[TextFinding]:
     path = catalogue_of(language)
     yield from in_file(path, language)
-    texts = {key_of(entry) for entry in polib.pofile(text_of(path))}
     if language != ALL:
-        for _context, message in of_work(text_of(catalogue_of(ALL))) - texts:
-            yield at(path, 1, f"“{message}” is missing", COLLECT)
-        for _context, message in texts - of_work(text_of(catalogue_of(ALL))):
-            yield at(path, f'msgid "{message}', f"“{message}” is on no page of work", COLLECT)
         glossary = LOCALE / folder_of(language) / "glossary.tsv"
         missing = TERMS - {line.split("\t")[0] for line in text_of(glossary).splitlines()}
         yield from unless(not missing, glossary, 1, f"{quoted(missing)} is missing", "add a line for it")
@@ -74,20 +77,12 @@ def in_file(path: Path, language: str) -> Iterator[TextFinding]:
     file = polib.pofile(text_of(path))
     plurals = int(file.metadata["Plural-Forms"].partition("nplurals=")[2].partition(";")[0])
     for entry in file:
-        message = f"“{entry.msgid}”"
-        if entry.obsolete:
-            yield at(path, entry.linenum, f"{message} is no longer in the source", COLLECT)
-        elif entry.fuzzy or not all(forms_of(entry).values()):
-            yield at(path, entry.linenum, f"{message} is not translated, or only by a guess", TRANSLATE)
-        elif entry.msgid_plural and set(forms_of(entry)) != set(range(plurals)):
-            yield at(path, entry.linenum, f"{message} has not {plurals} plural forms", TRANSLATE)
+        if not entry.translated():
+            continue
+        if entry.msgid_plural and set(forms_of(entry)) != set(range(plurals)):
+            yield at(path, entry.linenum, f"“{entry.msgid}” has not {plurals} plural forms", "translate all")
         else:
             yield from in_entry(path, entry, FORMS_OF_ONE_NUMBER.get(language, {0}))
-    texts = {key_of(entry): forms_of(entry) for entry in file}
-    compiled = {key_of(entry): forms_of(entry) for entry in polib.mofile(str(path.with_suffix(".mo")))}
-    for key in texts.keys() | compiled.keys():
-        if texts.get(key) != compiled.get(key):
-            yield at(path, f'msgid "{key[1]}', f"“{key[1]}” is compiled otherwise in django.mo", COLLECT)
 
 
 def in_entry(path: Path, entry: polib.POEntry, of_one_number: set[int]) -> Iterator[TextFinding]:
