@@ -10,7 +10,8 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from annotation.models import Round, RoundKind, RoundState
+from annotation.models import Rating, Round, RoundKind, RoundState
+from annotation.pages.quality import or_better
 from annotation.pages.room_columns import share_texts
 from annotation.rules.bulk_actions import BulkAction
 from annotation.rules.campaign import Action, why_not
@@ -117,7 +118,7 @@ def _evidence(row: RoomRow) -> str:
     quality = row.quality
     if quality is None or not quality.verified:
         return ""
-    shares = [(_("good or better"), quality.good), (_("bad"), quality.bad)]
+    shares = [(or_better(Rating.GOOD), quality.good), (Rating.BAD.label, quality.bad)]
     said = [_("%(verified)d of %(sampled)d rated") % {"verified": quality.verified, "sampled": quality.sampled}]
     for name, share in shares:
         value, _kind, interval = share_texts(share)

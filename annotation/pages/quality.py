@@ -81,6 +81,15 @@ def line_of(row: QualityRow) -> Line:
     )
 
 
+def or_better(level: Rating) -> str:
+    return _("%(level)s or better") % {"level": level.label}
+
+
+def levels() -> list[str]:
+    """The heads of the columns of shares."""
+    return [or_better(Rating.GOOD), or_better(Rating.MEDIUM), str(Rating.BAD.label), str(Rating.NOT_ENOUGH_INFO.label)]
+
+
 def table_of(table: QualityTable) -> list[tuple[LanguageQuality, list[Line]]]:
     return [(language, lines_of(language)) for language in table.languages]
 

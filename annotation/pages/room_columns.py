@@ -9,10 +9,11 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from django.utils.formats import date_format
+from django.utils.text import format_lazy
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from annotation.models import RoundKind, RoundState
+from annotation.models import Rating, RoundKind, RoundState
 from annotation.pages.progress import NOTHING, alpha, exact, minutes
 from annotation.pages.tables import Column
 from annotation.rules.waiting import WaitsFor, Where
@@ -243,7 +244,7 @@ def room_columns(today: date) -> list[RoomColumn]:
         ),
         RoomColumn(
             "good",
-            gettext_lazy("Good+"),
+            format_lazy("{}+", Rating.GOOD.label),
             gettext_lazy(
                 "Captions that others rated good or better, with the 95% interval. For a main round that is not "
                 "verified yet, those of its pilot."
@@ -253,7 +254,7 @@ def room_columns(today: date) -> list[RoomColumn]:
         ),
         RoomColumn(
             "bad",
-            gettext_lazy("Bad"),
+            Rating.BAD.label,
             gettext_lazy("Captions that others rated bad, with the 95% interval."),
             bad_value,
             bad_cell,

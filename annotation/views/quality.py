@@ -87,7 +87,8 @@ def _context(request: HttpRequest, project: Project) -> dict[str, Any]:
     if not images.is_all:
         images, table = _fresh(request, project)
     table = table or (QualityTable([], is_stale=False) if images.error else quality_table(project))
-    return {"project": project, "images": images, "table": table, "languages": pages.table_of(table)}
+    languages = pages.table_of(table)
+    return {"project": project, "images": images, "table": table, "languages": languages, "levels": pages.levels()}
 
 
 def _asked(request: HttpRequest, project: Project) -> AskedImages:

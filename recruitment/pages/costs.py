@@ -9,7 +9,9 @@ from django.core.paginator import Page, Paginator
 from django.http import QueryDict
 from django.utils.translation import gettext as _
 
+from annotation.models import Rating
 from annotation.pages import tables
+from annotation.pages.quality import or_better
 from annotation.pages.tables import Column, Head
 from charts import texts
 from languages.models import Language
@@ -52,7 +54,7 @@ def columns() -> list[Column[CostRow]]:
         Column("captions", _("Captions"), lambda row: row.done.captions),
         Column("ratings", _("Rated"), lambda row: row.done.ratings),
         Column("judgements", _("Pairs judged"), lambda row: row.judging.judgements),
-        Column("good", _("Good or better"), lambda row: row.good),
+        Column("good", or_better(Rating.GOOD), lambda row: row.good),
         Column("agreement", _("Agreement"), lambda row: row.agreement),
         Column("checks", _("Checks passed"), lambda row: row.checks_passed),
         Column("cost", _("Cost"), lambda row: row.cost),

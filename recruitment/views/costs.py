@@ -11,6 +11,8 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
+from annotation.models import Rating
+from annotation.pages.quality import or_better
 from people.models import Role
 from people.permissions import project_for
 from people.requests import user_of
@@ -28,7 +30,7 @@ def cost_list(request: HttpRequest, slug: str) -> HttpResponse:
     project = project_for(user_of(request), slug, Role.MANAGER)
     page = costs_page(cost_rows(project), request.GET)
     context = {"project": project, "costs": page, "page": page.page, "has_rates": project.hourly_rates.exists()}
-    return render(request, "recruitment/costs.html", context)
+    return render(request, "recruitment/costs.html", context | {"good_or_better": or_better(Rating.GOOD)})
 
 
 @require_safe

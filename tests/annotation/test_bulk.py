@@ -257,7 +257,7 @@ class TestThePageThatAsks:
         }
         RoundFigures.objects.update_or_create(round=rating, defaults={"figures": {"quality": quality}})
         said = words_of(ask(manager, "accept", language="de"))
-        assert "20 of 20 rated, 90% good or better (70–97), 5% bad (1–24), α 0.61" in said
+        assert "20 of 20 rated, 90% Good or better (70–97), 5% Bad (1–24), α 0.61" in said
         assert "You can then open the main round." in said
 
     def test_settings_are_shown_before_and_after(self, pilots, manager):

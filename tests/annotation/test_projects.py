@@ -13,7 +13,7 @@ from django.test.utils import CaptureQueriesContext
 from allocation.models import AssignmentState, Task
 from allocation.services.lifecycle import expire_overdue
 from annotation import tasks
-from annotation.models import Caption, Round, RoundKind
+from annotation.models import Caption, Rating, Round, RoundKind
 from annotation.selectors import overview
 from annotation.services import annotator_status, batches, projects, rounds
 from annotation.services.campaign import Beginning
@@ -93,7 +93,7 @@ class TestSettingUp:
         guidelines = project.guidelines.get()
         assert guidelines.version == 1
         assert "visually impaired friend" in guidelines.writing
-        assert all(level in guidelines.rating for level in ("Excellent", "Good", "Medium", "Bad", "Not enough info"))
+        assert all(f"**{level}**" in guidelines.rating for level in Rating.labels)
         assert project.consent_texts.count() == 1
         rounds = mains_of(project).values_list("language", "pool__replication", "pool__lease_s")
         assert set(rounds) == {("de", 2, 3600), ("bn", 1, 3600)}

@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.utils import timezone
 from playwright.sync_api import Browser, Page, expect
 
-from annotation.models import Round
+from annotation.models import Rating, Round
 from tests.annotation.submitting import submit_captions
 from tests.browser.annotator import barriers, scrolls_sideways, sign_in
 from tests.factories import make_annotator, make_project, make_round
@@ -113,7 +113,7 @@ def test_a_plot_is_saved_as_svg_png_and_csv(page: Page, tmp_path: Path) -> None:
 
     with saved(page, f"CSV: {title}", tmp_path).open(encoding="utf-8-sig", newline="") as file:
         assert list(csv.reader(file)) == [
-            ["Round", "Excellent (%)", "Good (%)", "Medium (%)", "Bad (%)", "Not enough info (%)", "Ratings"],
+            ["Round", *(f"{level} (%)" for level in Rating.labels), "Ratings"],
             ["German · Main", "0.0", "100.0", "0.0", "0.0", "0.0", "2"],
         ]
     with saved(page, "CSV: Captions per day", tmp_path).open(encoding="utf-8-sig", newline="") as file:
