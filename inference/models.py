@@ -288,7 +288,7 @@ class Training(Owned, Leased):
         null=True,
         blank=True,
         related_name="trainings",
-        help_text="The model that is trained; empty for a small one from nothing.",
+        help_text="The model that is trained; empty for a new small one.",
     )
     options = models.JSONField(default=dict, help_text="Of inference.training.options.TrainingOptions.")
     model_options = models.JSONField(default=dict, help_text="Options of the model that it makes.")

@@ -205,7 +205,7 @@ def find_aligner(program: str = "", *, prefix: Path | None = None) -> Aligner:
         return _at(Path(program).expanduser())
     if program and program not in PROGRAMS:
         raise CorpusError(
-            _("%(program)s is no aligner known here. Name eflomal, fast_align, or the path of either.")
+            _("%(program)s is not a known word aligner. Give eflomal, fast_align, or the path of either.")
             % {"program": program}
         )
     places = [*os.get_exec_path(), str((prefix or Path(sys.prefix)) / "aligner" / "bin")]
@@ -219,7 +219,7 @@ def _at(path: Path) -> Aligner:
     kind = _kind_of(str(path))
     if kind not in PROGRAMS:
         raise CorpusError(
-            _("%(path)s is no aligner known here: its name must be %(names)s.")
+            _("%(path)s is not a known word aligner: its name must be %(names)s.")
             % {"path": path, "names": " or ".join(PROGRAMS.values())}
         )
     if not shutil.which(path):
@@ -237,8 +237,8 @@ def _kind_of(program: str) -> str:
 
 def _how_missing(program: str) -> str:
     if program:
-        return _("%(program)s is not here, which aligns words.") % {"program": program}
-    return _("No program is here that aligns words.")
+        return _("%(program)s, which aligns words, is not installed.") % {"program": program}
+    return _("No word aligner is installed.")
 
 
 def _how_to_get(prefix: Path) -> str:

@@ -220,7 +220,7 @@ def _run_chunks(work: Work, step: str, chunks: list[str]) -> Iterable[str]:
                 yield waiting[future]
         except BrokenProcessPool as error:
             raise CorpusError(
-                _("A process of %(step)s was killed, perhaps for want of memory. Run it again, with fewer workers.")
+                _("A process of %(step)s was killed, perhaps because memory ran out. Run it again with fewer workers.")
                 % {"step": step}
             ) from error
         finally:

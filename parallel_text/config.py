@@ -159,9 +159,9 @@ def config_from(data: Mapping[str, Any]) -> Config:
     if missing := [tag for tag in config.languages if tag and tag not in languages]:
         top.problem("inventories", _("There is no sense inventory of %(tags)s.") % {"tags": ", ".join(missing)})
     if config.candidates.vectors and not config.candidates.ratings:
-        top.problem("candidates.vectors", _("Word vectors only extend ratings: name the file of the ratings, too."))
+        top.problem("candidates.vectors", _("Word vectors only extend ratings. Give the file of the ratings too."))
     if (config.images.folder or config.images.features) and not config.images.manifest:
-        top.problem("images.manifest", _("Name the manifest, which has the licence of each image."))
+        top.problem("images.manifest", _("Give the manifest, which has the licence of each image."))
     if top.problems:
         raise ConfigError("\n".join(top.problems))
     return config
@@ -258,12 +258,14 @@ def _is_pair(value: Any) -> bool:
 def _text(table: _Table) -> Text:
     language = table.language("language")
     if language == ENGLISH:
-        table.problem("language", _("Name the other language; English is always one of the two."))
+        table.problem("language", _("Give the other language; English is always one of the two."))
     form = table.choice("format", TEXT_FORMATS)
     file, (english, other, ids) = table.text("file"), map(table.text, MOSES)
     if english or other or ids or form == "moses":
         if file or not (english and other) or form not in ("", "moses"):
-            table.problem("", _("Moses' format has two files: name them as english and other, and no file."))
+            table.problem(
+                "", _("Moses' format has two files. Give them as “english” and “other”, and leave out “file”.")
+            )
         return Text(language, "moses", (english, other, ids) if ids else (english, other))
     if not file:
         table.problem("file", _("This is missing."))

@@ -1,4 +1,4 @@
-"""What is struck out of a corpus: words, senses of words, and images, in its configuration or in a file."""
+"""What is excluded from a corpus: words, senses of words, and images, in its configuration or in a file."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Exclusions:
                         elif word and not image:
                             words.add(word)
                         else:
-                            raise LineError(_("Name a word, a word and its synset, or an image."))
+                            raise LineError(_("Give a word, a word and its synset, or an image."))
         except FileProblemsError as error:
             raise CorpusError(str(error)) from error
         return Exclusions(tuple(sorted(words)), tuple(sorted(senses)), tuple(sorted(images)), self.file)

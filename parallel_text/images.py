@@ -94,7 +94,7 @@ COUNTS = """CREATE TABLE counts AS SELECT synsets, count(DISTINCT file)::INTEGER
 
 
 def _load_lines(database: DuckDBPyConnection, work: Work, problems: Problems) -> int:
-    """Load the images of the manifest that can be used by themselves, and return how many were struck out."""
+    """Load the images of the manifest that can be used by themselves, and return how many were excluded."""
     import pyarrow as pa
     from pyarrow import parquet
 
@@ -104,7 +104,7 @@ def _load_lines(database: DuckDBPyConnection, work: Work, problems: Problems) ->
         return 0
     folder = work.input(given.folder) if given.folder else None
     if folder is not None and not folder.is_dir():
-        raise CorpusError(_("%(folder)s is not a folder. Name the folder of the images.") % {"folder": given.folder})
+        raise CorpusError(_("%(folder)s is not a folder. Give the folder of the images.") % {"folder": given.folder})
     manifest = Manifest(
         work.input(given.manifest), given.manifest, folder, frozenset(work.config.exclude.images), problems
     )

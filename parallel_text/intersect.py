@@ -127,7 +127,7 @@ def _part(chunk: str) -> str:
 
 
 def _add_senses(database: DuckDBPyConnection, work: Work) -> None:
-    """Make tables of the senses of English nouns and of those that were struck out."""
+    """Make tables of the senses of English nouns and of those that were excluded."""
     exclude = work.config.exclude
     excluded = pa.table(
         {

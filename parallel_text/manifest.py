@@ -47,7 +47,7 @@ class ImageLine:
 
 @dataclass
 class Manifest:
-    """Reads a manifest; `excluded` counts the images that were struck out.
+    """Reads a manifest; `excluded` counts the images that were excluded.
 
     Without a folder, nothing tells whether files exist. A line without a file is of all images in its sense's folder.
     """

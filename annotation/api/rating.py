@@ -78,7 +78,7 @@ def rating_batch_take(request: Request, round_id: int) -> Response:
     with refusals():
         batch = services.take_batch(round=round, person=asker(request), now=timezone.now(), rng=SystemRandom())
     if batch is None:
-        raise nothing_left(_("There is nothing left for you in this round: all other captions have enough raters."))
+        raise nothing_left(_("There is nothing left for you in this round: all other captions have enough reviewers."))
     return answer(request, batch.pk)
 
 

@@ -40,7 +40,7 @@ class SettingsForm(forms.Form):
     """Settings of many rounds: an empty field leaves each as it is."""
 
     replication = forms.IntegerField(
-        label=_("Captions per image, or raters per caption"),
+        label=_("Captions per image, or reviewers per caption"),
         min_value=1,
         max_value=HIGHEST_REPLICATION,
         required=False,

@@ -265,7 +265,7 @@ class RoundForm(_Batches):
         if round.state != RoundState.OPEN:
             del self.fields["is_open"]
         if round.kind == RoundKind.VERIFICATION:
-            self.fields["replication"].label = _("Raters per caption")
+            self.fields["replication"].label = _("Reviewers per caption")
             self.fields["replication"].help_text = _("Each is a different person, and none is the author.")
             self.fields["batch_size"].label = _("Captions per batch")
             self.fields["batch_size"].help_text = ""

@@ -162,7 +162,7 @@ def _of_settings(row: RoomRow, changes: Mapping[str, Any]) -> Planned:
 def _setting_names(round: Round) -> Mapping[str, str]:
     is_rating = round.kind == RoundKind.VERIFICATION
     return {
-        "replication": _("Raters per caption") if is_rating else _("Captions per image"),
+        "replication": _("Reviewers per caption") if is_rating else _("Captions per image"),
         "batch_size": _("Captions per batch") if is_rating else _("Images per batch"),
         "lease_s": _("Hours to finish a batch"),
         "is_open": _("Allow new batches"),

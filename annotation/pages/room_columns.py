@@ -178,8 +178,8 @@ def room_columns(today: date) -> list[RoomColumn]:
             "wanted",
             gettext_lazy("Required"),
             gettext_lazy(
-                "Number of images times captions per image. In a rating round: number of captions times raters per "
-                "caption."
+                "Number of images times captions per image. In a rating round: number of captions times "
+                "reviewers per caption."
             ),
         ),
         _count(

@@ -37,7 +37,7 @@ def verification_take(request: HttpRequest, round_id: int) -> HttpResponse:
     batch = services.take_batch(round=round, person=user_of(request), now=timezone.now(), rng=RNG)
     if batch:
         return redirect(RATINGS.batch, batch.pk)
-    messages.info(request, _("There is nothing left for you in this round: all other captions have enough raters."))
+    messages.info(request, _("There is nothing left for you in this round: all other captions have enough reviewers."))
     return redirect(RATINGS.work)
 
 

@@ -103,7 +103,7 @@ def _polygons(geometry: object) -> tuple[Any, list[str]]:
     """The shape, or None and what is wrong with it."""
     if not isinstance(geometry, dict) or geometry.get("type") not in TYPES:
         found = geometry.get("type") if isinstance(geometry, dict) else None
-        fault = _("It is no Polygon or MultiPolygon (%(found)s).") % {"found": printable(str(found or _("nothing")))}
+        fault = _("It is not a Polygon or MultiPolygon (%(found)s).") % {"found": printable(str(found or _("nothing")))}
         return None, [fault]
     coordinates = geometry.get("coordinates")
     polygons = coordinates if geometry["type"] == "MultiPolygon" else [coordinates]

@@ -142,7 +142,7 @@ class ExchangeForm(forms.Form):
     """Why an image leaves, and which takes its place."""
 
     replacement = forms.ChoiceField(
-        label=_("Replace it by"),
+        label=_("Replace with"),
         required=False,
         widget=forms.RadioSelect,
         help_text=_("The best ones come first."),

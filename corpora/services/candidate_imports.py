@@ -121,7 +121,7 @@ def _unfinished(path: Path, project: Project, slug: str) -> CandidateList | None
     earlier = ImportJob.objects.filter(kind=ImportKind.CANDIDATES, state__in=OPEN_STATES, **options)
     # Whoever wrote these rows loses the lease, so that two commands never write into one list.
     if earlier.exclude(options__has_key=jobs.IS_INLINE).exists():
-        raise CandidatesRefusedError(_("An upload fills this list. Wait until it has ended."))
+        raise CandidatesRefusedError(_("This list is still being imported. Wait until the import has finished."))
     earlier.update(state=JobState.FAILED, lease_until=None, error=_("Another command continued this import."))
     return candidates
 

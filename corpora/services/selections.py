@@ -187,7 +187,9 @@ def _check(
     if isinstance(source, CandidateList):
         is_usable = source.project_id == project.pk
         if is_usable and not is_complete(source):
-            raise SelectionRefusedError(_("The file of these candidates has not been read to its end. Wait for that."))
+            raise SelectionRefusedError(
+                _("The file of these candidates is still being read. Wait until that has finished.")
+            )
     else:
         is_usable = collections_in(project).filter(pk=source.pk).exists()
     if not is_usable:

@@ -60,7 +60,7 @@ class Arrays(Mapping[str, NDArray[Any]]):
         with self._archive.open(entry) as file:
             version = np.lib.format.read_magic(file)
             if version not in HEADERS:
-                raise ArchiveRefusedError(_("“%(name)s” is in a format that is not read here.") % {"name": name})
+                raise ArchiveRefusedError(_("The format of “%(name)s” is not supported.") % {"name": name})
             shape, _is_by_column, dtype = HEADERS[version](file)
         count = math.prod(shape)
         if count * dtype.itemsize > entry.file_size:
@@ -84,7 +84,7 @@ def opened_arrays(file: Path | IO[bytes]) -> Iterator[Arrays]:
         limit = max(limits.UNPACKED_WORTH_A_LOOK_BYTES, limits.MAX_ARRAYS_RATIO * packed_bytes)
         if arrays.memory_bytes() > limit:
             raise ArchiveRefusedError(
-                _("It would unpack to more than %(limit)s times its size, which no arrays do.")
+                _("It would unpack to more than %(limit)s times its size, so it is not a file of arrays.")
                 % {"limit": limits.MAX_ARRAYS_RATIO}
             )
         yield arrays

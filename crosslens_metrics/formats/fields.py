@@ -48,7 +48,7 @@ class Fields:
         elif numbers and isinstance(given, bool | int | float):
             text = str(given).lower() if isinstance(given, bool) else str(given)
         else:
-            wrong = _("%(column)s is neither text nor a number.") if numbers else _("%(column)s is no text.")
+            wrong = _("%(column)s is neither text nor a number.") if numbers else _("%(column)s is not text.")
             raise LineError(wrong % {"column": name})
         if is_name:
             text = readable_name(text)
@@ -94,7 +94,7 @@ class Fields:
     def list(self, name: str) -> list[Any]:
         given = self.values.get(name)
         if given is not None and not isinstance(given, list):
-            raise LineError(_("%(column)s is no list.") % {"column": name})
+            raise LineError(_("%(column)s is not a list.") % {"column": name})
         return given or []
 
     def moment(self, name: str) -> datetime | None:

@@ -28,7 +28,7 @@ class LineReader:
         self.is_list = False
         self._suffix = Path(file).suffix.lower() if file else ""
         if suffixes and self._suffix not in suffixes:
-            text = _("The name of the file ends in none of %(suffixes)s, so its kind is unknown. Rename it.")
+            text = _("The name of the file must end in one of %(suffixes)s. Rename it.")
             raise FileProblemsError([LineError(text % {"suffixes": ", ".join(suffixes)})], file)
 
     @property

@@ -448,8 +448,8 @@ def malformed(error: Exception) -> str:
 
 
 def no_number(constant: str) -> NoReturn:
-    raise RefusedJsonError(_("%(constant)s is no value") % {"constant": constant})
+    raise RefusedJsonError(_("%(constant)s is not a value") % {"constant": constant})
 
 
 def _twice() -> RefusedJsonError:
-    return RefusedJsonError(_("an object says one thing twice"))
+    return RefusedJsonError(_("an object has the same name twice"))

@@ -28,7 +28,7 @@ from people.services.outbox import Outbox
 from people.templatetags.moments import in_words
 
 NOT_WANTED = gettext_noop("The person does not want such e-mails, or has no confirmed address.")
-NOTHING_NEW = gettext_noop("There was nothing to say any more.")
+NOTHING_NEW = gettext_noop("There was nothing left to report.")
 
 
 @dataclass(frozen=True)

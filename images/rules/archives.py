@@ -104,7 +104,7 @@ def why_not(entry: zipfile.ZipInfo) -> str:
     if PurePosixPath(entry.filename).suffix.lower() == ".zip":
         return _("This is a zip file inside the zip file. Unpack it first, or upload it by itself.")
     if entry.file_size > UNPACKED_WORTH_A_LOOK_BYTES and entry.file_size > limits.MAX_ZIP_RATIO * entry.compress_size:
-        return _("It would unpack to more than %(limit)s times its size, which no image does.") % {
+        return _("It would unpack to more than %(limit)s times its size, so it is not an image.") % {
             "limit": limits.MAX_ZIP_RATIO
         }
     return ""

@@ -328,7 +328,7 @@ def check_fits(most: int | None, *, given: int, language: str, decoding: Decodin
     if fits < 1:
         raise BackendSettingsError(
             _(
-                "The model has positions for %(most)s tokens. In %(language)s, the begin and the prompt take "
+                "The model has positions for %(most)s tokens. In %(language)s, the beginning and the prompt take "
                 "%(given)s, which leaves none for a caption. Register the model with a shorter prompt."
             )
             % named
@@ -336,16 +336,16 @@ def check_fits(most: int | None, *, given: int, language: str, decoding: Decodin
     if parts > 1:
         raise BackendSettingsError(
             _(
-                "The model has positions for %(most)s tokens. In %(language)s, the begin and the prompt take "
-                "%(given)s, and stabiliser and caption may take %(wanted)s. Set the maximum of tokens to %(fits)s or "
-                "less."
+                "The model has positions for %(most)s tokens. In %(language)s, the beginning and the prompt take "
+                "%(given)s, and stabiliser and caption may take %(wanted)s. Set the maximum number of tokens "
+                "to %(fits)s or less."
             )
             % named
         )
     raise BackendSettingsError(
         _(
-            "The model has positions for %(most)s tokens. In %(language)s, the begin and the prompt take "
-            "%(given)s, and a caption may take %(wanted)s. Set the maximum of tokens to %(fits)s or less."
+            "The model has positions for %(most)s tokens. In %(language)s, the beginning and the prompt take "
+            "%(given)s, and a caption may take %(wanted)s. Set the maximum number of tokens to %(fits)s or less."
         )
         % named
     )
@@ -366,8 +366,8 @@ def check_decoding(decoding: Decoding) -> None:
     if decoding.beams < 1 or decoding.temperature < 0 or decoding.max_tokens < max(1, decoding.min_tokens):
         raise BackendSettingsError(
             _(
-                "Use at least one beam and one token, a temperature of 0 or more, and a maximum of tokens that "
-                "is not below the minimum."
+                "Use at least one beam and one token, a temperature of 0 or more, and a maximum number of "
+                "tokens that is not below the minimum."
             )
         )
     if decoding.precision not in PRECISIONS:

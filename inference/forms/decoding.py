@@ -98,7 +98,7 @@ class DecodingForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         cleaned: dict[str, Any] = super().clean() or {}
         if (cleaned.get("min_tokens") or 0) > cleaned.get("max_tokens", LARGEST_SEED):
-            self.add_error("min_tokens", gettext("The minimum of tokens cannot be above the maximum."))
+            self.add_error("min_tokens", gettext("The minimum number of tokens cannot be above the maximum."))
         if cleaned.get("beams", 1) > 1 and cleaned.get("temperature"):
             self.add_error(
                 "temperature", gettext("Enter 0 here, or set beams to 1: sampling and beam search cannot be combined.")

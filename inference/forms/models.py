@@ -47,7 +47,7 @@ class Kind:
     has_more: bool = True
     """Whether other options can be given as JSON."""
     helps: Mapping[str, Any] = field(default_factory=dict)
-    """What is said of a field, where it means something of its own here."""
+    """The help text of a field, where it means something of its own here."""
 
 
 OF_FILES = ("languages", "batch_size", "allow_pickled_weights")

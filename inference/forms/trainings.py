@@ -35,7 +35,7 @@ RARE = (
 )
 """Options with defaults that are right for most."""
 SMALL_RATE = 5e-4
-"""A model from nothing learns at ten times the rate of one that was trained before."""
+"""A new model learns at ten times the rate of one that was trained before."""
 
 
 class TrainingForm(forms.Form):
@@ -46,9 +46,9 @@ class TrainingForm(forms.Form):
         CaptioningModel.objects.none(),
         label=_("Base"),
         required=False,
-        empty_label=_("a small model from nothing"),
+        empty_label=_("a new small model"),
         help_text=_(
-            "The model to train. A small one from nothing learns hundreds of images on a CPU in minutes, as a baseline."
+            "The model to train. A new small model learns hundreds of images on a CPU in minutes, as a baseline."
         ),
     )
     features = forms.ModelChoiceField(
@@ -78,7 +78,7 @@ class TrainingForm(forms.Form):
     )
     learning_rate = forms.FloatField(
         label=OPTION_LABELS["learning_rate"],
-        help_text=_("About 0.00005 for a model that was trained before, 0.0005 for one from nothing or for LoRA."),
+        help_text=_("About 0.00005 for a model that was trained before, 0.0005 for a new model or for LoRA."),
     )
     schedule = forms.ChoiceField(label=OPTION_LABELS["schedule"], choices=CHOICE_LABELS["schedule"])
     warmup_steps = forms.IntegerField(

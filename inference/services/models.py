@@ -64,7 +64,7 @@ def register_translator(*, by: User | None, **about: Unpack[Registration]) -> Tr
 
 
 def edit_model(*, model: CaptioningModel, name: str, description: str, by: User | None, now: datetime) -> None:
-    """Change what is said of a model. Its source and options stay: what it made follows from them.
+    """Change the details of a model. Its source and options stay: what it made follows from them.
 
     Raises
     ------

@@ -23,7 +23,7 @@ class _Named(TypedDict, total=False):
 
 
 class Registration(_Named, total=False):
-    """What is said of a model, translator or encoder."""
+    """The details of a model, translator or encoder."""
 
     backend: Required[str]
     source: str
@@ -31,7 +31,7 @@ class Registration(_Named, total=False):
 
 
 class TranslatedRegistration(_Named):
-    """What is said of a model that translates another's English captions."""
+    """The details of a model that translates another's English captions."""
 
     english_model: CaptioningModel
     translator: Translator

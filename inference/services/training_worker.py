@@ -338,7 +338,7 @@ class _TrainingSlice:
                 message = kept % {"step": best.step, "cider": f"{best.cider:.1f}"}
                 self._log(f"{outcome.reason} {message}".strip(), is_warning=bool(error))
             elif not error:
-                values |= {"state": RunState.FAILED, "error": _("It had no step to do.")}
+                values |= {"state": RunState.FAILED, "error": _("There were no steps left to do.")}
             else:
                 self._log(error, is_warning=True)
             self._held().update(**values, finished_at=self._clock(), lease_until=None, holder="")

@@ -61,7 +61,7 @@ def start(
     Parameters
     ----------
     base : CaptioningModel or None
-        None: a small model from nothing.
+        None: a new small model.
     features : Encoder or None
         Whose features the small model captions; None: it sees the images.
     training, validation : sequence of Example
@@ -114,8 +114,7 @@ def start(
 def _features_option(base: CaptioningModel | None, encoder: Encoder) -> dict[str, Any]:
     if base is not None:
         raise TrainingRefusedError(
-            _("“%(name)s” sees images itself. Choose features only for a small model from nothing.")
-            % {"name": base.name}
+            _("“%(name)s” sees images itself. Choose features only for a new small model.") % {"name": base.name}
         )
     return {"backend": encoder.backend, "source": encoder.source, "options": encoder.options}
 

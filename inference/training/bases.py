@@ -1,4 +1,4 @@
-"""What a training begins with: a model that is there, or a small one from nothing."""
+"""What a training begins with: a model that is there, or a new small one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from inference.training.examples import Example
 from inference.training.options import Targets
 from inference.training.small import new_captioner, new_feature_decoder
 
-SMALL = "a small model from nothing"
+SMALL = "a new small model"
 """What cards name the base where there is none."""
 
 

@@ -1,4 +1,4 @@
-"""A small captioner from nothing: a GPT-2 that knows the words of its captions only, behind a vision transformer or the
+"""A new small captioner: a GPT-2 that knows the words of its captions only, behind a vision transformer or the
 features of an encoder that was trained before.
 
 It learns some hundred images on a CPU in minutes, as a baseline and to try training.

@@ -38,7 +38,8 @@ def read(text: Text, paths: tuple[Path, ...], problems: Problems) -> Iterator[Pa
             inside = ", ".join(entry.filename for entry in entries[:5])
             raise CorpusError(
                 _(
-                    "%(file)s holds no two files NAME.en and NAME.%(tag)s of Moses' format. It holds: %(inside)s. "
+                    "%(file)s does not contain the two files NAME.en and NAME.%(tag)s of Moses' format. It contains: "
+                    "%(inside)s. "
                     "Download the corpus from OPUS in the format “moses”."
                 )
                 % {"file": name, "tag": text.language, "inside": inside}

@@ -69,7 +69,7 @@ class _Limited(io.RawIOBase):
         data = self._file.read(len(buffer))
         self._left_bytes -= len(data)
         if self._left_bytes < 0:
-            message = _("%(file)s would unpack to more than %(limit)s times its size, which no text does.")
+            message = _("%(file)s would unpack to more than %(limit)s times its size, so it is not text.")
             raise CorpusError(message % {"file": self._name, "limit": limits.MAX_TEXT_RATIO})
         buffer[: len(data)] = data
         return len(data)

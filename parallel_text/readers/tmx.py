@@ -119,7 +119,7 @@ class _Units:
 
     def refused(self, reason: str) -> CorpusError:
         about = {"file": self._name, "line": self.parser.CurrentLineNumber, "reason": reason}
-        return CorpusError(_("%(file)s, line %(line)s: %(reason)s, so it is no translation memory.") % about)
+        return CorpusError(_("%(file)s, line %(line)s: %(reason)s, so it is not a translation memory.") % about)
 
     def _start(self, element: str, attributes: dict[str, str]) -> None:
         if element == "tu":
@@ -154,6 +154,9 @@ class _Units:
 
     def _refuse_entity(self, entity: str, *_about: object) -> None:
         raise CorpusError(
-            _("%(file)s, line %(line)s: it defines the entity “%(entity)s”. Remove it: files could grow without end.")
+            _(
+                "%(file)s, line %(line)s: it defines the entity “%(entity)s”. Remove it: entities can make a file "
+                "grow without limit."
+            )
             % {"file": self._name, "line": self.parser.CurrentLineNumber, "entity": entity[:40]}
         )

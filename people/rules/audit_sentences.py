@@ -60,7 +60,7 @@ SENTENCES: Mapping[str, Promise] = {
     "language-table.replaced": gettext_lazy(
         "The table of where languages are spoken was replaced by version %(about)s."
     ),
-    "model.changed": gettext_lazy("What is said of a model was changed: %(about)s."),
+    "model.changed": gettext_lazy("The details of a model were changed: %(about)s."),
     "model-caption.switched-off": gettext_lazy("A caption of a model was switched off: %(about)s."),
     "model-caption.switched-on": gettext_lazy("A caption of a model is in use again: %(about)s."),
     "model.deleted": gettext_lazy("A model was deleted: %(about)s."),
@@ -90,7 +90,7 @@ SENTENCES: Mapping[str, Promise] = {
     "round.closed": gettext_lazy("A round was closed: %(about)s."),
     "round.opened": gettext_lazy("A round was opened: %(about)s."),
     "round.planned": gettext_lazy("A round was planned: %(about)s."),
-    "round.rejected": gettext_lazy("A round was not good enough: %(about)s."),
+    "round.rejected": gettext_lazy("A round was rejected: %(about)s."),
     "round.reopened": gettext_lazy("A round was reopened: %(about)s."),
     "round.skipped": gettext_lazy("A round was skipped: %(about)s."),
     "round.taken-back": gettext_lazy("Unfinished batches of a round were taken back: %(about)s."),

@@ -73,7 +73,7 @@ def _account(person: User) -> Iterator[Part]:
     yield Part("e-mail-addresses", _("Your e-mail addresses."), _addresses(person))
     yield Part("second-factors", _("Your second factors for signing in, without their secrets."), _factors(person))
     yield Part("other-services", _("Other services that you sign in with."), _services(person))
-    yield Part("language-skills", _("How well you know each language, in your own words."), _skills(person))
+    yield Part("language-skills", _("Your language levels."), _skills(person))
     yield Part("memberships", _("Your roles in projects."), _memberships(person))
     yield Part(
         "consents", _("The consent texts that you agreed to, and any consent that you withdrew."), _consents(person)

@@ -57,5 +57,5 @@ def _evaluations(request: HttpRequest, project: Project) -> tuple[AskedImages, E
         images = asked_images(request.GET, project, collections=project.comparisons.values("collection"))
         return over(images, lambda filter: evaluations_of(project, filter, references=name))
     except UnknownReferencesError as error:
-        message = _("The models of no comparison are scored against references called “%(name)s”. Choose others.")
+        message = _("No comparison has models that are scored against references called “%(name)s”. Choose others.")
         raise Http404(message % {"name": name}) from error

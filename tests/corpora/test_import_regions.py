@@ -112,7 +112,7 @@ def test_a_wrong_file_is_refused_with_every_fault_and_nothing_is_done(tmp_path: 
         "feature 3 (CROSSED): The outline crosses or touches itself (Self-intersection",
         "feature 4 (FAR): Polygon 1, ring 1: 200, 10 is out of range.",
         "feature 5 (EMPTY): It is empty.",
-        "feature 6 (LINE): It is no Polygon or MultiPolygon (LineString).",
+        "feature 6 (LINE): It is not a Polygon or MultiPolygon (LineString).",
         "feature 7 (no code): There is no code in the property “iso_3166_2”.",
         "feature 8 (GOOD): Feature 1 has the same code.",
         "feature 9 (SHORT): Polygon 1, ring 1: A ring needs at least four positions",

@@ -163,7 +163,9 @@ def test_captions_that_cannot_fit_after_the_prompt_are_refused(models, name):
     assert left is not None
 
     captioner.check_length(["en", "de"], Decoding(max_tokens=left))
-    with pytest.raises(BackendSettingsError, match=r"The model has positions for .* Set the maximum of tokens to"):
+    with pytest.raises(
+        BackendSettingsError, match=r"The model has positions for .* Set the maximum number of tokens to"
+    ):
         captioner.check_length(["en", "de"], Decoding(max_tokens=left + 50))
 
 

@@ -384,7 +384,7 @@ def test_a_line_that_says_one_thing_twice_is_refused(tmp_path, is_list):
     twice = f'{{"image": "{first}", "caption": "{WORDS}", "caption": "other"}}'
     once = f'{{"image": "{second}", "caption": "{WORDS}"}}'
     job = run_file((f"[{twice},{once}]" if is_list else f"{twice}\n{once}\n").encode(), tmp_path)
-    assert reasons(job) == {1: ("rejected", "Not valid JSON (an object says one thing twice)."), 2: ("added", "")}
+    assert reasons(job) == {1: ("rejected", "Not valid JSON (an object has the same name twice)."), 2: ("added", "")}
 
 
 @pytest.mark.parametrize("wrong", [{"model": "a\x07b"}, {"report": Path("/gone/r.csv")}])

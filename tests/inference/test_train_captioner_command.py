@@ -61,7 +61,7 @@ def test_it_trains_a_small_model_from_nothing(captions: Path, images: Path, tmp_
     model = tmp_path / "out" / "model"
     assert lines[-1] == {"model": str(model), "step": lines[-1]["step"], "cider": lines[-1]["cider"]}
     card = (model / "README.md").read_text()
-    assert "trained from **a small model from nothing**" in card
+    assert "trained from **a new small model**" in card
     assert "| en | 3 |" in card
     made = json.loads((model / "training.json").read_text())
     assert made["options"]["steps"] == 12

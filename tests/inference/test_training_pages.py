@@ -66,7 +66,7 @@ def test_the_page_shows_progress_curves_and_samples(researcher, training):
     assert text.count("plot__line") > 200
     assert "From 0.0 at step 0 to 41.5 at step 100." in text
     assert "a cat on a &lt;mat&gt;" in text
-    assert "a small model from nothing" in text
+    assert "a new small model" in text
     assert training.digest in text
 
 

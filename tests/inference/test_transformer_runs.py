@@ -82,8 +82,8 @@ def test_captions_that_cannot_fit_are_refused_before_any_image():
 
     assert run.state == RunState.FAILED
     assert run.error == (
-        "The model has positions for 64 tokens. In en, the begin and the prompt take 1, and a caption may take 64. Set "
-        "the maximum of tokens to 63 or less."
+        "The model has positions for 64 tokens. In en, the beginning and the prompt take 1, and a caption may take 64. "
+        "Set the maximum number of tokens to 63 or less."
     )
     assert not run.failures.exists()
     assert go(begin(run.model, painted_collection(3), "en", max_tokens=63)).state == RunState.DONE
@@ -104,7 +104,10 @@ def test_stabilisers_count_before_any_image(models):
     for is_consistent, tokens in fits.items():
         run = go(begin(model, collection, "de", max_tokens=tokens + 1, is_consistent=is_consistent))
         assert run.state == RunState.FAILED
-        assert f"stabiliser and caption may take {2 * tokens + 2}. Set the maximum of tokens to {tokens}" in run.error
+        assert (
+            f"stabiliser and caption may take {2 * tokens + 2}. Set the maximum number of tokens to {tokens}"
+            in run.error
+        )
         assert go(begin(model, collection, "de", max_tokens=tokens, is_consistent=is_consistent)).state == RunState.DONE
 
 
@@ -121,7 +124,7 @@ def test_translations_that_cannot_fit_are_refused_before_any_text():
     run = go(begin(model, collection, "de", max_tokens=63))
 
     assert run.state == RunState.FAILED
-    assert "positions for 64 tokens. In de, the begin and the prompt take 2" in run.error
+    assert "positions for 64 tokens. In de, the beginning and the prompt take 2" in run.error
     assert "to 62 or less" in run.error
     assert not run.failures.exists()
     assert go(begin(model, collection, "de", max_tokens=62)).state == RunState.DONE

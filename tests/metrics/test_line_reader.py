@@ -62,7 +62,7 @@ def test_entries_of_a_list_are_counted_as_entries(tmp_path):
 def test_a_file_that_cannot_be_read_or_is_of_another_kind_is_refused(tmp_path):
     with pytest.raises(FileRefusedError, match="cannot be read: No such file"):
         read_names(tmp_path / "none.csv")
-    with pytest.raises(FileRefusedError, match=r"ends in none of \.csv, \.jsonl, \.json"):
+    with pytest.raises(FileRefusedError, match=r"must end in one of \.csv, \.jsonl, \.json"):
         read_names(tmp_path / "names.xlsx")
 
 

@@ -124,7 +124,7 @@ def test_an_aligner_is_found_by_name_path_variable_and_beside_python(tmp_path, m
     assert find_aligner(str(fast.path)) == fast
     monkeypatch.setenv("PATH", str(fast.path.parent))
     assert find_aligner() == find_aligner("fast_align") == fast
-    with pytest.raises(CorpusError, match="eflomal is not here, which aligns words"):
+    with pytest.raises(CorpusError, match="eflomal, which aligns words, is not installed"):
         find_aligner("eflomal")
 
     (tmp_path / "aligner").mkdir()
@@ -142,7 +142,7 @@ def test_an_aligner_is_found_by_name_path_variable_and_beside_python(tmp_path, m
 
 @pytest.mark.parametrize("program", ["/bin/sh", "giza", "/nowhere/eflomal-align"])
 def test_other_programs_are_refused(program):
-    with pytest.raises(CorpusError, match=f"{program} is no aligner|There is no program {program}"):
+    with pytest.raises(CorpusError, match=f"{program} is not a known word aligner|There is no program {program}"):
         find_aligner(program)
 
 

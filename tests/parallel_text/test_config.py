@@ -107,7 +107,7 @@ def test_a_file_strikes_out_more_and_each_wrong_line_of_it_is_told(tmp_path):
     (tmp_path / "out.csv").write_text("\n".join([*lines, ";04159545-n;;", ";;;nothing", "seal;;seal_1.jpg;"]))
     with pytest.raises(CorpusError) as refused:
         read_config(written(tmp_path, text))
-    assert str(refused.value).count("Name a word, a word and its synset, or an image.") == 3
+    assert str(refused.value).count("Give a word, a word and its synset, or an image.") == 3
     assert "line 6" in str(refused.value)
     (tmp_path / "out.csv").unlink()
     with pytest.raises(CorpusError, match=r"out\.csv: The file cannot be read: No such file"):

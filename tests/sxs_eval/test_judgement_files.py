@@ -164,12 +164,12 @@ def test_a_cell_that_cannot_be_right_is_refused_with_what_may_stand_there(refusa
         ('{"image": "a", "rater": "ann", "score": NaN}', "judgements.jsonl", "Not valid JSON (NaN is no value)"),
         ("[" * 50_000, "judgements.json", "Not valid JSON (nested too deeply)"),
         ('{"image": ' + "9" * 5_000 + "}", "judgements.jsonl", "Not valid JSON (a number has too many digits)"),
-        ('{"image": "a", "image": "b"}', "judgements.jsonl", "Not valid JSON (an object says one thing twice)"),
+        ('{"image": "a", "image": "b"}', "judgements.jsonl", "Not valid JSON (an object has the same name twice)"),
         (f"{HEADER}\na,ann,1\n", "judgements.jsonl", "The file looks like CSV"),
         (b"PK\x03\x04\x14\x00\xff", "judgements.csv", "The file is ZIP (.zip, .xlsx, .ods, .npz), not text"),
         (b"\x1f\x8b\x08\x00\xff", "judgements.jsonl", "The file is gzip (.gz), not text"),
         (f"{HEADER}\na\0,ann,1\n", "judgements.csv", "line 2: Holds a NUL character"),
-        (f"{HEADER}\na,ann,1\n", "judgements.xlsx", "ends in none of .csv, .jsonl"),
+        (f"{HEADER}\na,ann,1\n", "judgements.xlsx", "must end in one of .csv, .jsonl"),
     ],
 )
 def test_a_file_that_cannot_be_read_says_why(refusal, text, name, said):

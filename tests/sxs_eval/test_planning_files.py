@@ -188,7 +188,7 @@ def test_other_encodings_and_too_much_are_told():
 def test_a_file_that_is_not_there_or_of_unknown_kind_is_told(tmp_path):
     with pytest.raises(FileProblemsError, match="cannot be read: No such file"):
         read_scores(tmp_path / "none.csv")
-    with pytest.raises(FileProblemsError, match=r"ends in none of \.csv"):
+    with pytest.raises(FileProblemsError, match=r"must end in one of \.csv"):
         read_scores(tmp_path / "scores.xlsx")
 
 

@@ -47,7 +47,7 @@ class Command(BaseCommand):
         parser.add_argument("captions", type=Path, help='JSON lines: {"image": …, "caption": …, "language": …}')
         parser.add_argument("--images", type=Path, required=True, help="folder of the images that the captions name")
         parser.add_argument(
-            "--model", required=True, help=f"folder, or owner/name@COMMIT of the hub; {NEW}: a small one from nothing"
+            "--model", required=True, help=f"folder, or owner/name@COMMIT of the hub; {NEW}: a new small one"
         )
         parser.add_argument("--model-options", type=json.loads, default={}, metavar="JSON", help="of docs/models.md")
         parser.add_argument(

@@ -2,10 +2,10 @@ from __future__ import annotations
 
 from django.core.management.commands import migrate
 
-from operations.management.commands.makemigrations import AutodetectorWithoutChoices
+from operations.management.commands.makemigrations import AutodetectorWithoutTexts
 
 
 class Command(migrate.Command):
     """`migrate`, which says whether the models have changed by the same comparison as `makemigrations`."""
 
-    autodetector = AutodetectorWithoutChoices
+    autodetector = AutodetectorWithoutTexts
