@@ -149,7 +149,7 @@ def test_a_zip_from_opus_is_read_whichever_language_its_name_has_first(read, tmp
     files = {"README": "", "X.de-en.de": "Robbe\n", "X.de-en.en": "Seal\n", "X.de-en.ids": "1\n", "LICENSE": ""}
 
     assert read("opus", language="de", a__zip=zipped(tmp_path, **files)) == ([("Seal", "Robbe", 1)], [])
-    with pytest.raises(CorpusError, match=r"no two files NAME.en and NAME.fr .* It holds: README, X.de-en.de"):
+    with pytest.raises(CorpusError, match=r"the two files NAME.en and NAME.fr .* It contains: README, X.de-en.de"):
         read("opus", language="fr", a__zip=zipped(tmp_path, **files))
     with pytest.raises(CorpusError, match=r"a.zip cannot be unpacked"):
         read("opus", a__zip=b"PK\x03\x04 and no more")
