@@ -26,7 +26,8 @@ def check(documents: tuple[str, ...] = DOCUMENTS) -> Iterator[TextFinding]:
         yield from names(document, r"manage\.py (\w+)", get_commands(), "command of manage.py")
         yield from names(document, r"crosslens-metrics (\w+)", LIBRARY_COMMANDS, "command of the library")
         yield from names(document, r"`make ([a-z-]+)", targets(), "target of make")
-    yield from names("README.md", r"`(\w+-[a-z]{2})`", {person.username for person in PEOPLE}, "person of the demo")
+    for document in ("README.md", "docs/demo.md"):
+        yield from names(document, r"`(\w+-[a-z]{2})`", {person.username for person in PEOPLE}, "person of the demo")
     yield from commands_of_the_library()
     yield from screenshots()
 
@@ -70,7 +71,7 @@ def commands_of_the_library() -> Iterator[TextFinding]:
 
 
 def screenshots() -> Iterator[TextFinding]:
-    shown = text_of("README.md") + text_of("docs/places.md").replace("(", "(docs/")
+    shown = "".join(map(text_of, DOCUMENTS))
     images = sorted(SCREENSHOTS.glob("*.png"))
     yield from unless(0 < len(images) <= MAX_SCREENSHOTS, SCREENSHOTS, 1, f"{len(images)} images", "show fewer")
     for image in images:
@@ -78,7 +79,7 @@ def screenshots() -> Iterator[TextFinding]:
         yield from unless(
             size <= MAX_SCREENSHOT_BYTES, image, 1, f"{size:,} bytes", f"make it {MAX_SCREENSHOT_BYTES:,} or fewer"
         )
-        yield from unless(f"({name_of(image)})" in shown, image, 1, "no document shows it", "show it or delete it")
+        yield from unless(f"screenshots/{image.name})" in shown, image, 1, "no document shows it", "show it or delete it")
         with Image.open(image) as opened:
             yield from unless(
                 opened.format == "PNG", image, 1, f"{opened.format} under the name of a PNG", "save it as one"
