@@ -1,4 +1,4 @@
-"""A rater's own work on captions that others wrote: rounds, and batches from taking to submitting.
+"""A reviewer's own work on captions that others wrote: rounds, and batches from taking to submitting.
 
 After a batch is submitted, no caption of it is shown: its images may be assigned for writing in a later round.
 """
