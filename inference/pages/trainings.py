@@ -25,7 +25,7 @@ OPTION_LABELS = {
     "steps": _("Steps"),
     "batch_size": _("Captions per step"),
     "learning_rate": _("Learning rate"),
-    "schedule": _("Course of the learning rate"),
+    "schedule": _("Learning rate schedule"),
     "warmup_steps": _("Warm-up steps"),
     "validate_every": _("Steps between validations"),
     "patience": _("Patience"),
@@ -41,8 +41,8 @@ OPTION_LABELS = {
 
 CHOICE_LABELS = {
     "schedule": (
-        (Schedule.LINEAR, _("down to 0 in a straight line")),
-        (Schedule.COSINE, _("down to 0 along half a cosine")),
+        (Schedule.LINEAR, _("linear decay to 0")),
+        (Schedule.COSINE, _("cosine decay to 0")),
         (Schedule.CONSTANT, _("constant")),
     ),
     "method": ((Method.FULL, _("all weights")), (Method.LORA, _("LoRA: small matrices beside the linear layers"))),
