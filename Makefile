@@ -27,7 +27,7 @@ help:
 	@echo "make bench       how fast it is (benchmarks/, quickly with ARGS=--quick)"
 	@echo "make docs        the documentation as a site, in var/site, with every link checked"
 	@echo "make trial       the image built, the compose file up, used, killed and restored (root on Debian, docs/operators.md)"
-	@echo "make messages    collect and compile the interface's translations (needs gettext)"
+	@echo "make messages    collect the messages of the interface, and list its translations (needs gettext)"
 	@echo "make screenshots docs/screenshots, anew from the demo (needs Chromium)"
 
 $(BIN)/python:
