@@ -79,7 +79,8 @@ def screenshots() -> Iterator[TextFinding]:
         yield from unless(
             size <= MAX_SCREENSHOT_BYTES, image, 1, f"{size:,} bytes", f"make it {MAX_SCREENSHOT_BYTES:,} or fewer"
         )
-        yield from unless(f"screenshots/{image.name})" in shown, image, 1, "no document shows it", "show it or delete it")
+        is_shown = f"screenshots/{image.name})" in shown
+        yield from unless(is_shown, image, 1, "no document shows it", "show it or delete it")
         with Image.open(image) as opened:
             yield from unless(
                 opened.format == "PNG", image, 1, f"{opened.format} under the name of a PNG", "save it as one"
