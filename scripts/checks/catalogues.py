@@ -17,9 +17,10 @@ from pathlib import Path
 
 import polib
 
+from languages.management.commands.build_messages import LOCALE
 from languages.rules.page_languages import COMPLETE, PAGE_LANGUAGES, is_of_work
 from scripts.checks.sources import TextFinding, at, quoted, text_of, unless
-from scripts.messages import ALL, LOCALE, catalogue_of, folder_of
+from scripts.messages import ALL, catalogue_of, folder_of
 
 PLACEHOLDER = re.compile(r"%\(\w+\)[sd]|%%|\{\w*\}")
 TAG = re.compile(r"</?[a-z][^>]*>")

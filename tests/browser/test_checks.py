@@ -83,7 +83,7 @@ def test_a_round_is_gone_through_with_the_keyboard_alone(
     page.keyboard.press("r")
     expect(current.get_by_role("button", name="right")).to_have_attribute("aria-pressed", "true")
     page.keyboard.press("3")
-    expect(current.get_by_role("button", name=Rating.MEDIUM.label)).to_have_attribute("aria-pressed", "true")
+    expect(current.get_by_role("button", name=str(Rating.MEDIUM.label))).to_have_attribute("aria-pressed", "true")
     page.keyboard.press("j")
     expect(current).to_have_attribute("id", f"caption-{captions[1].pk}")
     expect(current).to_be_focused()
@@ -147,7 +147,7 @@ def test_what_is_being_written_is_left_alone_by_an_answer_that_comes_late(checks
         page.keyboard.press(key)
     page.keyboard.type("Which bo")
     sent.continue_()
-    expect(rows.first.get_by_role("button", name=Rating.MEDIUM.label)).to_have_attribute("aria-pressed", "true")
+    expect(rows.first.get_by_role("button", name=str(Rating.MEDIUM.label))).to_have_attribute("aria-pressed", "true")
     expect(page.locator(".htmx-request, .htmx-swapping, .htmx-settling")).to_have_count(0)
     page.keyboard.type("ats?")
     expect(page.locator(".is-current details[data-doing=f] textarea")).to_have_value("Which boats?")
@@ -192,7 +192,7 @@ def test_who_checks_is_told_what_was_not_saved(checks: Page) -> None:
         page.keyboard.press("3")
         expect(row.get_by_text("Not saved. Try again in a moment.")).to_be_visible()
     page.keyboard.press("3")
-    expect(row.get_by_role("button", name=Rating.MEDIUM.label)).to_have_attribute("aria-pressed", "true")
+    expect(row.get_by_role("button", name=str(Rating.MEDIUM.label))).to_have_attribute("aria-pressed", "true")
     expect(row.get_by_text("Not saved.")).to_have_count(0)
 
 

@@ -99,7 +99,7 @@ WRONG = [
     ({**RIGHT, "negatives": ["Selo"]}, "Among both “positives” and “negatives”: selo"),
     ({**RIGHT, "word": " "}, "word is empty"),
     ({name: value for name, value in RIGHT.items() if name != "prediction"}, "There is no “prediction”"),
-    ({**RIGHT, "prediction": 3}, "prediction is no text"),
+    ({**RIGHT, "prediction": 3}, "prediction is not text"),
     (["seal"], "Not an object"),
 ]
 

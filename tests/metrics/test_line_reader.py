@@ -92,11 +92,11 @@ def test_fields_are_read_by_their_kind():
 @pytest.mark.parametrize(
     ("read", "said"),
     [
-        (lambda fields: fields.text("of"), "of is no text"),
+        (lambda fields: fields.text("of"), "of is not text"),
         (lambda fields: fields.text("half"), "half holds characters that are not valid"),
         (lambda fields: fields.text("bell", is_name=True), "bell holds characters that are not valid"),
         (lambda fields: fields.flag("in"), "in is neither true nor false"),
-        (lambda fields: fields.list("in"), "in is no list"),
+        (lambda fields: fields.list("in"), "in is not a list"),
         (lambda fields: fields.whole("in"), "in is “Red”. Give a whole number"),
         (lambda fields: fields.moment("day"), "day is “2026-01-31”. Give a time with its offset"),
         (lambda fields: fields.one_of("in", ("red", "blue")), "in is “Red”. Give one of: red, blue"),

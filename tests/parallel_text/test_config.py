@@ -74,13 +74,13 @@ def test_everything_that_is_wrong_is_told_at_once(tmp_path):
     ("old", "new", "told"),
     [
         ('language = "PT-br"', 'language = "pt--BR"', "texts[1].language: pt--BR is not a language tag"),
-        ('language = "PT-br"', 'language = "en"', "texts[1].language: Name the other language"),
+        ('language = "PT-br"', 'language = "en"', "texts[1].language: Give the other language"),
         ('file = "pt.tsv.gz"', 'file = "pt.dat"', "texts[1].format: The name of the file does not tell its format"),
         ('other = "x.es"', "", "texts[2]: Moses' format has two files"),
         ('ratings = "ratings.csv"', "", "candidates.ratings: This is missing."),
         ('language = "pt-BR"', 'language = "fr"', "inventories: There is no sense inventory of pt-BR."),
         ('senses = [["seal", "02077923-n"]]', 'senses = ["seal"]', "exclude.senses: This must be a list of pairs"),
-        ("[exclude]", '[images]\nfolder = "images"\n[exclude]', "images.manifest: Name the manifest"),
+        ("[exclude]", '[images]\nfolder = "images"\n[exclude]', "images.manifest: Give the manifest"),
         ('name = "tatoeba"', "name = 3", "name: This must be a text."),
     ],
 )

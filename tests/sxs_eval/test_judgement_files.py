@@ -161,7 +161,7 @@ def test_a_cell_that_cannot_be_right_is_refused_with_what_may_stand_there(refusa
         (b"image,rater,score\na,\xff,1\n", "judgements.csv", "not valid UTF-8"),
         (HEADER.encode("utf-16"), "judgements.csv", "UTF-16"),
         ('{"image": "a"', "judgements.jsonl", "Not valid JSON"),
-        ('{"image": "a", "rater": "ann", "score": NaN}', "judgements.jsonl", "Not valid JSON (NaN is no value)"),
+        ('{"image": "a", "rater": "ann", "score": NaN}', "judgements.jsonl", "Not valid JSON (NaN is not a value)"),
         ("[" * 50_000, "judgements.json", "Not valid JSON (nested too deeply)"),
         ('{"image": ' + "9" * 5_000 + "}", "judgements.jsonl", "Not valid JSON (a number has too many digits)"),
         ('{"image": "a", "image": "b"}', "judgements.jsonl", "Not valid JSON (an object has the same name twice)"),

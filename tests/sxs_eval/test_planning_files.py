@@ -160,7 +160,7 @@ def test_all_problems_are_told_at_once_in_order_of_lines_and_many_of_them_shorte
         ("language,model,a,a\nde,A,1,2\n", "The first line names the column “a” twice."),
         ("language,model,a,b\nde,A,1,2\nfr,A,1,2\n", "There are scores for only one model."),
         ('{"language": "de"}', "There is no column “model”"),
-        ('{"language": "de", "model": 3, "a": 1, "b": 2}', "Line 1: model is no text."),
+        ('{"language": "de", "model": 3, "a": 1, "b": 2}', "Line 1: model is not text."),
         ('{"language": "de", "model": "A", "a": true, "b": 2}', "Line 1: a is “true”. Give a number"),
         ('{"language": "de", "model": "A", "a": [1], "b": 2}', "Line 1: a is neither text nor a number."),
         ("[]", "There are no scores."),
