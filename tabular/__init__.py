@@ -1,1 +1,1 @@
-"""Rows out: files for spreadsheets, and downloads written piece by piece."""
+"""Rows out: tables of pages, files for spreadsheets, and downloads written piece by piece."""

@@ -10,14 +10,16 @@ from hashlib import sha256
 from django.core.paginator import Page, Paginator
 from django.http import QueryDict
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from annotation.models import AnnotatorState
-from annotation.pages import tables
 from annotation.pages.progress import SEEN_DIGITS, Choice, alpha, exact, minutes
-from annotation.pages.tables import Column, Head
 from annotation.selectors.annotators import AnnotatorRow, RoundOfOne
 from charts import texts
 from crosslens_metrics.caption_stats import mean_to_one_decimal
+from people.pages.addresses import address
+from tabular import tables
+from tabular.tables import TEXT, Column, Table, isolated, link, note, parts, tag
 
 PER_PAGE = 50
 RECENTLY = timedelta(days=7)
@@ -26,23 +28,11 @@ AT_WORK, RECENT, QUIET, NOT_BEGUN = "at-work", "recent", "quiet", "not-begun"
 
 
 @dataclass(frozen=True)
-class AnnotatorLine:
-    row: AnnotatorRow
-    pace: str
-    minutes: str
-    exact: str
-    alpha: str
-    status: str
-    has_warning: bool
-
-
-@dataclass(frozen=True)
 class AnnotatorsPage:
     """`seen` identifies everything that the page shows; `query` asks for the same again."""
 
     page: Page[AnnotatorRow]
-    lines: Sequence[AnnotatorLine]
-    heads: Sequence[Head]
+    table: Table[AnnotatorRow]
     languages: Sequence[Choice]
     statuses: Sequence[Choice]
     activities: Sequence[Choice]
@@ -67,25 +57,59 @@ class RoundLine:
     warnings: Sequence[tuple[str, int]]
 
 
-def columns() -> list[Column[AnnotatorRow]]:
+def columns(slug: str) -> list[Column[AnnotatorRow]]:
     return [
-        Column("name", _("Name"), lambda row: row.person.username.casefold(), is_number=False),
-        Column("language", _("Language"), lambda row: row.language.name.casefold(), is_number=False),
-        Column("done", _("Captions"), lambda row: row.sums.captions),
+        Column("name", _("Name"), lambda row: row.person.username.casefold(), lambda row: _name(row, slug), TEXT),
+        Column(
+            "language", _("Language"), lambda row: row.language.name.casefold(), lambda row: _language(row, slug), TEXT
+        ),
+        Column("done", _("Captions"), lambda row: row.sums.captions, _captions),
         Column("rated", _("Rated"), lambda row: row.rated),
         Column("assigned", _("Assigned"), lambda row: row.unfinished.images),
         Column("expired", _("Expired batches"), lambda row: row.unfinished.expired),
         Column("late", _("Late"), lambda row: row.sums.late),
-        Column("pace", _("Per day"), lambda row: row.pace.per_day),
-        Column("minutes", _("Minutes each"), lambda row: row.sums.minutes_per_caption),
-        Column("agreement", _("Agreement"), lambda row: row.shared.exact if row.shared else None),
+        Column("pace", _("Per day"), lambda row: row.pace.per_day, lambda row: texts.plain(row.pace.per_day, 1)),
+        Column(
+            "minutes",
+            _("Minutes each"),
+            lambda row: row.sums.minutes_per_caption,
+            lambda row: minutes(row.sums.minutes_per_caption),
+        ),
+        Column(
+            "agreement",
+            _("Agreement"),
+            lambda row: row.shared.exact if row.shared else None,
+            lambda row: parts(exact(row.shared), note(alpha(row.shared))),
+        ),
         Column("overridden", _("Warnings"), lambda row: row.sums.overridden),
         Column("seen-at", _("Last submitted"), lambda row: row.sums.last_at),
-        Column("status", _("Status"), _status_of, is_number=False),
+        Column("status", _("Status"), _status_of, _status, TEXT),
     ]
 
 
-def annotators_page(rows: Sequence[AnnotatorRow], query: QueryDict, *, now: datetime) -> AnnotatorsPage:
+def _name(row: AnnotatorRow, slug: str) -> str:
+    name = link(address("annotation:annotator-show", slug, row.person.pk), isolated(row.person.username))
+    return parts(name, note("" if row.is_member else _("no longer an annotator")))
+
+
+def _language(row: AnnotatorRow, slug: str) -> str:
+    return link(address("annotation:language-show", slug, row.language.pk), row.language.name)
+
+
+def _captions(row: AnnotatorRow) -> str:
+    returned = ngettext("%(number)s returned for correction", "%(number)s returned for correction", row.to_correct) % {
+        "number": row.to_correct
+    }
+    return parts(str(row.sums.captions), note(returned if row.to_correct else ""))
+
+
+def _status(row: AnnotatorRow) -> str:
+    status = _status_of(row)
+    kind = "warning" if status in (EXCLUDED, AnnotatorState.PAUSED) else ""
+    return "" if status == UNDECIDED else tag(dict(_statuses())[status], kind)
+
+
+def annotators_page(rows: Sequence[AnnotatorRow], query: QueryDict, *, slug: str, now: datetime) -> AnnotatorsPage:
     name, tag = query.get("name", "").strip(), query.get("language", "")
     status, activity = query.get("status", ""), query.get("activity", "")
     shown = [
@@ -96,24 +120,22 @@ def annotators_page(rows: Sequence[AnnotatorRow], query: QueryDict, *, now: date
         and status in ("", _status_of(row))
         and activity in ("", _activity_of(row, now))
     ]
-    known = columns()
+    known = columns(slug)
     order = tables.asked_order(query, known)
     page = Paginator(tables.in_order(shown, known, order), PER_PAGE).get_page(query.get("page"))
     kept = query.copy()
     kept.pop("seen", None)
-    lines = [_line(row) for row in page]
     languages = sorted({(row.language.name, row.language.pk) for row in rows})
     return AnnotatorsPage(
         page=page,
-        lines=lines,
-        heads=tables.heads(known, order, query),
+        table=Table("annotators-caption", caption(page.paginator.count), known, page, _empty(slug, kept), query),
         languages=_choices([("", _("All languages")), *((key, label) for label, key in languages)], tag),
         statuses=_choices([("", _("Any status")), *_statuses()], status),
         activities=_choices([("", _("Any activity")), *_activities()], activity),
         name=name,
         sort=query.get(tables.SORT, ""),
         query=kept.urlencode(),
-        seen=sha256(repr((lines, page.number, page.paginator.count)).encode()).hexdigest()[:SEEN_DIGITS],
+        seen=sha256(repr((list(page), page.number, page.paginator.count)).encode()).hexdigest()[:SEEN_DIGITS],
     )
 
 
@@ -147,17 +169,17 @@ def _activity_of(row: AnnotatorRow, now: datetime) -> str:
     return RECENT if row.sums.last_at > now - RECENTLY else QUIET
 
 
-def _line(row: AnnotatorRow) -> AnnotatorLine:
-    status = _status_of(row)
-    return AnnotatorLine(
-        row=row,
-        pace=texts.plain(row.pace.per_day, 1),
-        minutes=minutes(row.sums.minutes_per_caption),
-        exact=exact(row.shared),
-        alpha=alpha(row.shared),
-        status="" if status == UNDECIDED else dict(_statuses())[status],
-        has_warning=status in (EXCLUDED, AnnotatorState.PAUSED),
-    )
+def caption(number: int) -> str:
+    return ngettext(
+        "%(number)s row: one person in one language", "%(number)s rows, one for each person and language", number
+    ) % {"number": number}
+
+
+def _empty(slug: str, query: QueryDict) -> str:
+    if query:
+        return _("Nobody matches these filters.")
+    invite = link(address("people:invitation-create", slug), _("Invite people"))
+    return parts(_("Nobody writes or rates captions here yet."), invite)
 
 
 def round_lines(rows: Iterable[RoundOfOne]) -> list[RoundLine]:

@@ -11,15 +11,15 @@ from django.http import QueryDict
 from django.utils.translation import gettext as _
 
 from annotation.models import RoundKind, RoundState
-from annotation.pages import tables
 from annotation.pages.progress import SEEN_DIGITS, Choice, choices
 from annotation.pages.room_columns import Cell, RoomColumn, Shown, room_columns
-from annotation.pages.tables import Column, Head
 from annotation.rules.waiting import WaitsFor
 from annotation.selectors.control_room import RoomRow, room_rows
 from annotation.selectors.overview import ProjectProgress
 from languages.models import Language
 from people.pages.addresses import address
+from tabular import tables
+from tabular.tables import TEXT, Column, Head
 
 CURRENT, ALL = "current", "all"
 COLUMNS, DEFAULT = "columns", "default"
@@ -55,14 +55,11 @@ class ColumnChoice:
 
 @dataclass(frozen=True)
 class RoomPage:
-    """What the page shows: `seen` identifies all of it, so that it is not sent twice; `query` asks for the same rows.
-
-    Each of `heads` comes with whether only a wide screen shows its column.
-    """
+    """What the page shows: `seen` identifies all of it, so that it is not sent twice; `query` asks for it again."""
 
     progress: ProjectProgress
     lines: Sequence[Line]
-    heads: Sequence[tuple[Head, bool]]
+    heads: Sequence[Head]
     totals: Sequence[Cell]
     columns: Sequence[ColumnChoice]
     is_default: bool
@@ -80,20 +77,20 @@ def room_page(progress: ProjectProgress, query: QueryDict, *, kept_columns: str,
     known = room_columns(now.date())
     is_default, shown = _shown(known, kept_columns)
     rows = _asked(room_rows(progress, now=now), query)
-    sortable = [_language_column(), *(column.sorted for column in known)]
+    wide = {column.name for column in shown if is_default and column.shown == Shown.WIDE}
+    sortable = [_language_column(), *(_sortable(column, wide) for column in known)]
     order = tables.asked_order(query, sortable)
     is_current = query.get("rounds", CURRENT) not in (*RoundKind.values, ALL)
-    wide = {column.name for column in shown if is_default and column.shown == Shown.WIDE}
     lines = [_line(row, shown, wide, query, is_current=is_current) for row in tables.in_order(rows, sortable, order)]
     kept = query.copy()
     for name in ("seen", *CHOSEN):
         kept.pop(name, None)
     totals = [_total(column, rows, wide) for column in shown]
-    heads = tables.heads([_language_column(), *(column.sorted for column in shown)], order, kept)
+    heads = tables.heads([_language_column(), *(_sortable(column, wide) for column in shown)], order, kept)
     return RoomPage(
         progress=progress,
         lines=lines,
-        heads=list(zip(heads, (False, *(column.name in wide for column in shown)), strict=True)),
+        heads=heads,
         totals=totals,
         columns=[ColumnChoice(column, column in shown) for column in known],
         is_default=is_default,
@@ -127,7 +124,11 @@ def _shown(known: Sequence[RoomColumn], kept: str) -> tuple[bool, list[RoomColum
 
 
 def _language_column() -> Column[RoomRow]:
-    return Column("language", _("Language"), lambda row: row.round.language.name.casefold(), is_number=False)
+    return Column("language", _("Language"), lambda row: row.round.language.name.casefold(), kind=TEXT)
+
+
+def _sortable(column: RoomColumn, wide: Collection[str]) -> Column[RoomRow]:
+    return Column(column.name, str(column.label), column.value, kind=_narrowed(column, column.kind, wide))
 
 
 def _asked(rows: Iterable[RoomRow], query: QueryDict) -> list[RoomRow]:
@@ -163,7 +164,7 @@ def _line(
         row=row,
         language=round.language.name,
         title=round.title,
-        cells=[_narrowed(column, column.cell(row), wide) for column in shown],
+        cells=[_cell(column, column.cell(row), wide) for column in shown],
         name=name,
         value=value,
         is_chosen=query.get("choose") == ALL or value in query.getlist(name),
@@ -174,11 +175,15 @@ def _line(
 
 
 def _total(column: RoomColumn, rows: Sequence[RoomRow], wide: Collection[str]) -> Cell:
-    return _narrowed(column, Cell(column.add(rows), "number" if column.is_number else ""), wide)
+    return _cell(column, Cell(column.add(rows), column.kind), wide)
 
 
-def _narrowed(column: RoomColumn, cell: Cell, wide: Collection[str]) -> Cell:
-    return cell._replace(kind=f"{cell.kind} is-wide") if column.name in wide else cell
+def _cell(column: RoomColumn, cell: Cell, wide: Collection[str]) -> Cell:
+    return cell._replace(kind=_narrowed(column, cell.kind, wide))
+
+
+def _narrowed(column: RoomColumn, kind: str, wide: Collection[str]) -> str:
+    return f"{kind} is-wide" if column.name in wide else kind
 
 
 def _seen(progress: ProjectProgress, lines: Sequence[Line], totals: Sequence[Cell]) -> str:

@@ -15,12 +15,12 @@ from django.utils.translation import gettext_lazy
 
 from annotation.models import Rating, RoundKind, RoundState
 from annotation.pages.progress import NOTHING, alpha, exact, minutes
-from annotation.pages.tables import Column
 from annotation.rules.waiting import WaitsFor, Where
 from annotation.selectors.control_room import RoomRow
 from annotation.selectors.quality import QualityRow, ShareOfCaptions
 from charts import texts
 from people.pages.addresses import address
+from tabular.tables import NUMBER, TEXT
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrPromise
@@ -53,12 +53,8 @@ class RoomColumn:
     value: Callable[[RoomRow], Any]
     cell: Callable[[RoomRow], Cell]
     add: Callable[[Sequence[RoomRow]], str] = lambda rows: ""
-    is_number: bool = True
+    kind: str = NUMBER
     shown: Shown = Shown.ALWAYS
-
-    @property
-    def sorted(self) -> Column[RoomRow]:
-        return Column(self.name, str(self.label), self.value, self.is_number)
 
 
 def _count(name: str, label: StrPromise, help: StrPromise, shown: Shown = Shown.ALWAYS) -> RoomColumn:
@@ -164,7 +160,7 @@ def room_columns(today: date) -> list[RoomColumn]:
             gettext_lazy("Of the round beside the language."),
             lambda row: list(RoundState).index(RoundState(row.round.state)),
             _state,
-            is_number=False,
+            kind=TEXT,
         ),
         RoomColumn(
             "waits",
@@ -172,7 +168,7 @@ def room_columns(today: date) -> list[RoomColumn]:
             gettext_lazy("What has to happen next: by you, by people, or nothing. Select it to go where it is done."),
             lambda row: (WHO_FIRST[row.waiting.who], row.waiting.what),
             _waits,
-            is_number=False,
+            kind=TEXT,
         ),
         _count(
             "wanted",

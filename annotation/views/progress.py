@@ -129,5 +129,5 @@ def _annotators(request: HttpRequest, slug: str) -> dict[str, Any]:
     project, now = project_for(request.user, slug, Role.MANAGER), timezone.now()
     return {
         "project": project,
-        "page": annotators_page(selectors.annotators(project, now=now), request.GET, now=now),
+        "page": annotators_page(selectors.annotators(project, now=now), request.GET, slug=slug, now=now),
     }

@@ -8,26 +8,19 @@ from dataclasses import dataclass
 from django.core.paginator import Page, Paginator
 from django.http import QueryDict
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from annotation.models import Rating
-from annotation.pages import tables
+from annotation.pages.annotators import caption
 from annotation.pages.quality import or_better
-from annotation.pages.tables import Column, Head
 from charts import texts
 from languages.models import Language
+from people.pages.addresses import address
 from recruitment.selectors.costs import CostRow, CostTotals, totals_of
+from tabular import tables
+from tabular.tables import TEXT, Column, Table, isolated, link, note, parts
 
 PER_PAGE = 50
-NOTHING = "–"
-
-
-@dataclass(frozen=True)
-class CostLine:
-    row: CostRow
-    hours: str
-    good: str
-    agreement: str
-    checks: str
 
 
 @dataclass(frozen=True)
@@ -35,67 +28,78 @@ class CostsPage:
     """`totals` are of all rows that the filters select, on all pages."""
 
     page: Page[CostRow]
-    lines: Sequence[CostLine]
-    heads: Sequence[Head]
+    table: Table[CostRow]
     totals: CostTotals
     hours: str
     languages: Sequence[Language]
     name: str
     language: str
     sort: str
-    query: str
 
 
-def columns() -> list[Column[CostRow]]:
+def columns(slug: str) -> list[Column[CostRow]]:
     return [
-        Column("name", _("Name"), lambda row: row.person.username.casefold(), is_number=False),
-        Column("language", _("Language"), lambda row: row.language.name.casefold(), is_number=False),
-        Column("hours", _("Hours"), lambda row: row.active_ms),
+        Column("name", _("Name"), lambda row: row.person.username.casefold(), lambda row: _name(row, slug), TEXT),
+        Column(
+            "language", _("Language"), lambda row: row.language.name.casefold(), lambda row: row.language.name, TEXT
+        ),
+        Column("hours", _("Hours"), lambda row: row.active_ms, lambda row: texts.plain(row.hours)),
         Column("captions", _("Captions"), lambda row: row.done.captions),
         Column("ratings", _("Rated"), lambda row: row.done.ratings),
         Column("judgements", _("Pairs judged"), lambda row: row.judging.judgements),
-        Column("good", or_better(Rating.GOOD), lambda row: row.good),
-        Column("agreement", _("Agreement"), lambda row: row.agreement),
-        Column("checks", _("Checks passed"), lambda row: row.checks_passed),
-        Column("cost", _("Cost"), lambda row: row.cost),
+        Column("good", or_better(Rating.GOOD), lambda row: row.good, lambda row: _share(row.good, row.done.verified)),
+        Column("agreement", _("Agreement"), lambda row: row.agreement, lambda row: _share(row.agreement)),
+        Column(
+            "checks",
+            _("Checks passed"),
+            lambda row: row.checks_passed,
+            lambda row: _share(row.checks_passed, row.judging.checks),
+        ),
+        Column("cost", _("Cost"), lambda row: row.cost, _cost),
     ]
 
 
-def selected(rows: Sequence[CostRow], query: QueryDict) -> list[CostRow]:
+def selected(rows: Sequence[CostRow], query: QueryDict, slug: str) -> list[CostRow]:
     """Return the rows that the address asks for, in its order."""
     name, tag = query.get("name", "").strip().casefold(), query.get("language", "")
     shown = [row for row in rows if name in row.person.username.casefold() and tag in ("", row.language.pk)]
-    known = columns()
+    known = columns(slug)
     return tables.in_order(shown, known, tables.asked_order(query, known))
 
 
-def costs_page(rows: Sequence[CostRow], query: QueryDict) -> CostsPage:
-    shown, known = selected(rows, query), columns()
+def costs_page(rows: Sequence[CostRow], query: QueryDict, slug: str) -> CostsPage:
+    shown, known = selected(rows, query, slug), columns(slug)
     page = Paginator(shown, PER_PAGE).get_page(query.get("page"))
     totals = totals_of(shown)
     return CostsPage(
         page=page,
-        lines=[_line(row) for row in page],
-        heads=tables.heads(known, tables.asked_order(query, known), query),
+        table=Table("costs-caption", caption(page.paginator.count), known, page, _empty(query), query),
         totals=totals,
         hours=texts.plain(totals.hours),
         languages=sorted({row.language.pk: row.language for row in rows}.values(), key=lambda one: one.name),
         name=query.get("name", "").strip(),
         language=query.get("language", ""),
         sort=query.get(tables.SORT, ""),
-        query=query.urlencode(),
     )
 
 
-def _line(row: CostRow) -> CostLine:
-    return CostLine(
-        row=row,
-        hours=texts.plain(row.hours),
-        good=_share(row.good),
-        agreement=_share(row.agreement),
-        checks=_share(row.checks_passed),
-    )
+def _name(row: CostRow, slug: str) -> str:
+    name = isolated(row.person.username)
+    if row.done.active_ms:
+        name = link(address("annotation:annotator-show", slug, row.person.pk), name)
+    return parts(name, note(row.panel_id and parts(_("from a panel:"), isolated(row.panel_id))))
 
 
-def _share(value: float | None) -> str:
-    return NOTHING if value is None else texts.percent(100 * value, 0)
+def _share(value: float | None, out_of: int = 0) -> str | None:
+    if value is None:
+        return None
+    of = ngettext("of %(number)s", "of %(number)s", out_of) % {"number": out_of}
+    return parts(texts.percent(100 * value, 0), note(of if out_of else ""))
+
+
+def _cost(row: CostRow) -> str | None:
+    return None if row.cost is None else f"{row.cost} {row.currency}"
+
+
+def _empty(query: QueryDict) -> str:
+    return _("Nobody matches these filters.") if query else _("Nobody has submitted work yet.")

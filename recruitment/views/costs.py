@@ -28,7 +28,7 @@ from tabular.spreadsheets import CSV_TYPE
 @login_required
 def cost_list(request: HttpRequest, slug: str) -> HttpResponse:
     project = project_for(user_of(request), slug, Role.MANAGER)
-    page = costs_page(cost_rows(project), request.GET)
+    page = costs_page(cost_rows(project), request.GET, slug)
     context = {"project": project, "costs": page, "page": page.page, "has_rates": project.hourly_rates.exists()}
     return render(request, "recruitment/costs.html", context | {"good_or_better": or_better(Rating.GOOD)})
 
@@ -38,7 +38,7 @@ def cost_list(request: HttpRequest, slug: str) -> HttpResponse:
 def cost_export(request: HttpRequest, slug: str) -> HttpResponseBase:
     """Everything that the page shows with the same filters, on all its pages."""
     project = project_for(user_of(request), slug, Role.MANAGER)
-    rows = selected(cost_rows(project), request.GET)
+    rows = selected(cost_rows(project), request.GET, slug)
     response = StreamingHttpResponse(costs_as_csv(rows), content_type=CSV_TYPE)
     response["Content-Disposition"] = f'attachment; filename="{project.slug}-costs.csv"'
     return response

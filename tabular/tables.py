@@ -1,0 +1,142 @@
+"""Tables of pages: columns declared once, for their heads, cells, order, and how many there are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from django.http import QueryDict
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+
+Row = TypeVar("Row")
+SORT = "sort"
+FALLING = "-"
+NUMBER, TEXT = "number", ""
+NOTHING = "–"
+
+
+@dataclass(frozen=True)
+class Column(Generic[Row]):
+    """A column; `value` is what rows are sorted by, and what is shown unless there is a `cell`.
+
+    Rows for which it is None come last in either order. `kind` is a class of the style sheets.
+    """
+
+    name: str
+    label: str
+    value: Callable[[Row], Any]
+    cell: Callable[[Row], Any] | None = None
+    kind: str = NUMBER
+
+    def shown(self, row: Row) -> Any:
+        return (self.cell or self.value)(row)
+
+
+@dataclass(frozen=True)
+class Head:
+    """The head of a column. `order` is “ascending” or “descending” if the table is sorted by it; `url` sorts by it."""
+
+    label: str
+    kind: str
+    url: str = ""
+    order: str = ""
+
+
+@dataclass(frozen=True)
+class Order:
+    name: str
+    is_falling: bool
+
+
+@dataclass(frozen=True)
+class Table(Generic[Row]):
+    """What `_table.html` shows. With the `query` of the address, a link in the head of each column sorts by it.
+
+    Without a caption, `id` is of the heading above it.
+    """
+
+    id: str
+    caption: str
+    columns: Sequence[Column[Row]]
+    rows: Sequence[Row]
+    empty: str = ""
+    query: QueryDict | None = None
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator[Row]:
+        return iter(self.rows)
+
+    @property
+    def heads(self) -> list[Head]:
+        if self.query is None:
+            return [Head(column.label, column.kind) for column in self.columns]
+        return heads(self.columns, asked_order(self.query, self.columns), self.query)
+
+
+def asked_order(query: QueryDict, columns: Sequence[Column[Row]]) -> Order:
+    """Return the column that the query names, or else the first."""
+    asked = query.get(SORT, "")
+    name = asked.removeprefix(FALLING)
+    if any(column.name == name for column in columns):
+        return Order(name, asked.startswith(FALLING))
+    return Order(columns[0].name, is_falling=False)
+
+
+def in_order(rows: Iterable[Row], columns: Sequence[Column[Row]], order: Order) -> list[Row]:
+    """Sort rows; equal rows keep their order."""
+    value = next(column.value for column in columns if column.name == order.name)
+    keyed = [(value(row), row) for row in rows]
+    known = [one for one in keyed if one[0] is not None]
+    known.sort(key=lambda one: one[0], reverse=order.is_falling)
+    return [row for _, row in known] + [row for key, row in keyed if key is None]
+
+
+def heads(columns: Sequence[Column[Row]], order: Order, query: QueryDict) -> list[Head]:
+    """Return the default order: numbers from the highest, names from A; asked again, the other way."""
+    made = []
+    for column in columns:
+        is_sorted = column.name == order.name
+        is_falling = not order.is_falling if is_sorted else column.kind.startswith(NUMBER)
+        link = query.copy()
+        link.pop("page", None)
+        link.pop("seen", None)
+        link[SORT] = f"{FALLING if is_falling else ''}{column.name}"
+        said = ("descending" if order.is_falling else "ascending") if is_sorted else ""
+        made.append(Head(column.label, column.kind, f"?{link.urlencode()}", said))
+    return made
+
+
+def parts(*pieces: object) -> SafeString:
+    """The content of a cell from several pieces, of which empty ones are left out."""
+    return format_html_join(" ", "{}", ((piece,) for piece in pieces if piece))
+
+
+def link(url: str, text: object) -> SafeString:
+    return format_html('<a href="{}">{}</a>', url, text)
+
+
+def isolated(text: object) -> SafeString:
+    """Names and figures of which the direction may differ from that of the page."""
+    return format_html("<bdi>{}</bdi>", text) if text else SafeString()
+
+
+def figure(text: object) -> SafeString:
+    """A figure that is not broken into two lines."""
+    return format_html('<bdi class="together">{}</bdi>', text) if text else SafeString()
+
+
+def note(text: object) -> SafeString:
+    return format_html('<span class="small muted">{}</span>', text) if text else SafeString()
+
+
+def tag(text: object, kind: str = "") -> SafeString:
+    return format_html('<span class="tag{}">{}</span>', kind and f" tag--{kind}", text) if text else SafeString()
+
+
+def for_readers(text: object) -> SafeString:
+    """What screen readers say."""
+    return format_html('<span class="visually-hidden">{}</span>', text)
