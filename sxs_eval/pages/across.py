@@ -12,9 +12,11 @@ from charts.plots import Estimate, RangePlot, range_plot
 from crosslens_metrics.intervals import Interval
 from crosslens_metrics.reports.comparison_figures import BOUNDS, Gain, SignTest, Undefined, bound_message
 from crosslens_metrics.reports.comparisons import RankedComponent, RankedModel, RankedPair, Ranking
+from people.pages.addresses import address
 from sxs_eval.models import Comparison
-from sxs_eval.pages.report import gain_interval, has_values, with_interval
+from sxs_eval.pages.report import against, gain_interval, gain_points, has_values, interval_label, with_interval
 from sxs_eval.selectors.across import ComparisonResult, Overall, PooledResult
+from tabular.tables import TEXT, Column, Table, figure, isolated, link, note, parts, tag
 
 
 @dataclass(frozen=True)
@@ -41,33 +43,11 @@ class ResultLine:
 
 
 @dataclass(frozen=True)
-class ModelLine:
-    model: str
-    strength: str
-    mark: str
-    """Whether only the prior keeps the strength finite."""
-    interval: str
-    why: str
-
-
-@dataclass(frozen=True)
-class PairLine:
-    stronger: str
-    weaker: str
-    difference: str
-    interval: str
-    is_bounded: bool
-    is_separable: bool
-    more: str
-    why: str
-
-
-@dataclass(frozen=True)
 class ComponentPart:
     """The ranking of models that were compared with each other, directly or through others."""
 
-    models: Sequence[ModelLine]
-    pairs: Sequence[PairLine]
+    models: Table[RankedModel]
+    pairs: Table[RankedPair]
     plot: RangePlot
     plot_id: str
     """Its id on the page."""
@@ -78,8 +58,8 @@ class ComponentPart:
 @dataclass(frozen=True)
 class AcrossPage:
     overall: Overall
-    results: Sequence[ResultLine]
-    pooled: Sequence[ResultLine]
+    results: Table[ResultLine]
+    pooled: Table[ResultLine]
     gain_plot: RangePlot | None
     ranking: Sequence[ComponentPart]
     """Empty if too few models were compared."""
@@ -89,13 +69,53 @@ def across_page(overall: Overall) -> AcrossPage:
     estimates = [_estimate(result) for result in overall.results]
     return AcrossPage(
         overall=overall,
-        results=[_result_line(result) for result in overall.results],
-        pooled=[_pooled_line(result) for result in overall.pooled],
+        results=Table("comparisons", _("Comparisons"), _result_columns(), list(map(_result_line, overall.results))),
+        pooled=Table("pooled-table", _("Pooled"), _pooled_columns(), list(map(_pooled_line, overall.pooled))),
         gain_plot=range_plot(_("Gain of each comparison, in points"), estimates, reference=0)
         if has_values(estimates)
         else None,
         ranking=_component_parts(overall.ranking) if overall.ranking else [],
     )
+
+
+def _result_columns() -> list[Column[ResultLine]]:
+    return [
+        *_columns_before(),
+        Column("alpha", _("Alpha"), lambda line: isolated(line.alpha)),
+        *_columns_after(),
+        Column("needed", _("Images needed"), lambda line: line.needed),
+    ]
+
+
+def _pooled_columns() -> list[Column[ResultLine]]:
+    return [*_columns_before(), Column("outcomes", _("Outcomes"), lambda line: line.outcomes), *_columns_after()]
+
+
+def _columns_before() -> list[Column[ResultLine]]:
+    return [
+        Column("models", _("Models"), _models, kind="of-models"),
+        Column("language", _("Language"), lambda line: line.languages, kind=TEXT),
+        Column("gain", _("ΔSxS"), lambda line: isolated(line.gain)),
+        Column("interval", interval_label(), lambda line: figure(line.interval), kind=TEXT),
+        Column("wins", _("WINS"), lambda line: line.wins),
+        Column("losses", _("LOSSES"), lambda line: line.losses),
+        Column("p", _("p-value"), lambda line: figure(line.p)),
+    ]
+
+
+def _columns_after() -> list[Column[ResultLine]]:
+    return [
+        Column("images", _("Images"), lambda line: line.images),
+        Column("incomplete", _("Incomplete"), lambda line: line.incomplete),
+        Column("set_aside", _("Set aside"), lambda line: line.set_aside),
+    ]
+
+
+def _models(line: ResultLine) -> str:
+    models = against(line.base, line.test)
+    if line.comparison is None:
+        return models
+    return link(address("sxs_eval:comparison-show", line.comparison.project.slug, line.comparison.pk), models)
 
 
 def _result_line(result: ComparisonResult) -> ResultLine:
@@ -112,7 +132,7 @@ def _result_line(result: ComparisonResult) -> ResultLine:
         set_aside=result.set_aside.total,
         wins=_percent(outcome.wins.percent),
         losses=_percent(outcome.losses.percent),
-        gain=_gain(gain),
+        gain=gain_points(gain),
         interval=gain_interval(gain),
         p=_p(outcome.sign_test),
         alpha="" if isinstance(alpha, Undefined) else texts.plain(alpha, 3),
@@ -135,7 +155,7 @@ def _pooled_line(result: PooledResult) -> ResultLine:
         set_aside=result.set_aside,
         wins=texts.percent(100 * pooled.wins / outcomes) if outcomes else "",
         losses=texts.percent(100 * pooled.losses / outcomes) if outcomes else "",
-        gain=_gain(pooled.gain),
+        gain=gain_points(pooled.gain),
         interval=gain_interval(pooled.gain),
         p=_p(pooled.sign_test),
         alpha="",
@@ -148,10 +168,6 @@ def _percent(value: float | Undefined) -> str:
     return "" if isinstance(value, Undefined) else texts.percent(value)
 
 
-def _gain(gain: Gain | Undefined) -> str:
-    return "" if isinstance(gain, Undefined) else texts.signed(gain.points)
-
-
 def _p(test: SignTest | Undefined) -> str:
     return "" if isinstance(test, Undefined) else texts.p_value(test.p).removeprefix("p = ").removeprefix("p ")
 
@@ -161,44 +177,63 @@ def _estimate(result: ComparisonResult) -> Estimate:
     return Estimate(
         label=_("%(test)s against %(base)s, %(language)s")
         % {"test": comparison.test, "base": comparison.base, "language": comparison.language.name},
-        text=with_interval(_gain(gain), gain_interval(gain)) or _("undefined"),
+        text=with_interval(gain_points(gain), gain_interval(gain)) or _("undefined"),
         value=None if isinstance(gain, Undefined) else gain.points,
         interval=gain.interval if isinstance(gain, Gain) and isinstance(gain.interval, Interval) else None,
     )
 
 
-def _model_line(model: RankedModel) -> ModelLine:
-    return ModelLine(
-        model.model,
-        _strength(model),
-        bound_message(model.bound),
-        texts.between(model.interval, 2, with_sign=True),
-        texts.why(model.interval),
-    )
+def _model_columns() -> list[Column[RankedModel]]:
+    return [
+        Column("model", _("Model"), lambda model: isolated(model.model), kind=TEXT),
+        Column(
+            "strength",
+            _("Strength"),
+            lambda model: parts(isolated(_strength(model)), tag(bound_message(model.bound), "warning")),
+        ),
+        Column(
+            "interval",
+            interval_label(),
+            lambda model: figure(texts.between(model.interval, 2, with_sign=True)) or texts.why(model.interval),
+            kind=TEXT,
+        ),
+    ]
 
 
 def _strength(model: RankedModel) -> str:
     return "" if isinstance(model.strength, Undefined) else texts.signed(model.strength, 2)
 
 
-def _pair_line(pair: RankedPair) -> PairLine:
-    return PairLine(
-        stronger=pair.stronger,
-        weaker=pair.weaker,
-        difference=texts.plain(pair.difference, 2),
-        interval=texts.between(pair.interval, 2, with_sign=True),
-        is_bounded=not isinstance(pair.separable, Undefined),
-        is_separable=pair.separable is True,
-        more="" if isinstance(pair.more_images, Undefined) else str(pair.more_images),
-        why=texts.why(pair.interval, pair.separable, pair.more_images),
-    )
+def _pair_columns() -> list[Column[RankedPair]]:
+    return [
+        Column("stronger", _("Stronger"), lambda pair: isolated(pair.stronger), kind=TEXT),
+        Column("weaker", _("Weaker"), lambda pair: isolated(pair.weaker), kind=TEXT),
+        Column("lead", _("Lead"), lambda pair: isolated(texts.plain(pair.difference, 2))),
+        Column(
+            "interval",
+            interval_label(),
+            lambda pair: figure(texts.between(pair.interval, 2, with_sign=True)),
+            kind=TEXT,
+        ),
+        Column("separable", _("With the images so far"), _separable, kind=TEXT),
+    ]
+
+
+def _separable(pair: RankedPair) -> str:
+    why = note(texts.why(pair.interval, pair.separable, pair.more_images))
+    if isinstance(pair.separable, Undefined):
+        return why
+    if pair.separable:
+        return tag(_("separable"), "success")
+    more = None if isinstance(pair.more_images, Undefined) else pair.more_images
+    return parts(tag(_("not separable"), "warning"), _("about %(more)s more images") % {"more": more} if more else why)
 
 
 def _component_parts(ranking: Ranking) -> list[ComponentPart]:
     return [
         ComponentPart(
-            models=[_model_line(model) for model in component.models],
-            pairs=[_pair_line(pair) for pair in component.pairs],
+            models=Table(f"strengths-{number}", _("Strengths"), _model_columns(), component.models),
+            pairs=Table(f"separable-{number}", _("Which models differ clearly"), _pair_columns(), component.pairs),
             plot=_strength_plot(component),
             plot_id=f"ranking-plot-{number}",
             is_marked=any(model.bound in BOUNDS for model in component.models),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from django.utils.translation import gettext as _
 
@@ -15,11 +16,14 @@ from crosslens_metrics.reports.comparison_figures import Undefined
 from crosslens_metrics.reports.correlations import CorrelationReport
 from crosslens_metrics.reports.metric_agreement import RESAMPLES, Agreement, Correlation
 from crosslens_metrics.reports.score_figures import Undefined as NoCorrelation
+from people.pages.addresses import address
 from scoring.selectors.scores import shown_times, title_of
 from sxs_eval.formats.metric_gains import SEED, correlations
 from sxs_eval.models import Comparison
+from sxs_eval.pages.report import against
 from sxs_eval.rules.planning import CORE
 from sxs_eval.selectors.metrics import Difference, Evaluation, Evaluations, Lacking
+from tabular.tables import NOTHING, TEXT, Column, Table, isolated, link, note, parts, tag
 
 
 @dataclass(frozen=True)
@@ -61,9 +65,10 @@ class MetricsPage:
     references: str
     known_references: Sequence[str]
     lines: Sequence[EvaluationLine]
+    table: Table[EvaluationLine]
     plot: ScatterPlot | None
-    coefficients: Sequence[str]
     parts: Sequence[PartLine]
+    correlations: Table[PartLine]
     resamples: int
     seed: int
 
@@ -76,6 +81,7 @@ def metrics_page(evaluations: Evaluations, *, metric: str, flip: bool) -> Metric
     points = [_point(row, metric) for row, line in zip(evaluations.rows, lines, strict=False) if not line.why]
     report = correlations(evaluations, metric, flip=flip) if points else None
     title = title_of(metric) if metric else ""
+    groups = _parts(report, metric) if report else []
     return MetricsPage(
         metric=metric,
         title=title,
@@ -84,12 +90,50 @@ def metrics_page(evaluations: Evaluations, *, metric: str, flip: bool) -> Metric
         references=evaluations.references,
         known_references=evaluations.known,
         lines=lines,
+        table=Table("evaluations", _("Comparisons"), _columns(title), lines),
         plot=_plot(title, points, lines) if points else None,
-        coefficients=["Pearson", "Spearman", "Kendall τ-b", "Matthews"],
-        parts=_parts(report, metric) if report else [],
+        parts=groups,
+        correlations=Table("correlations", _("Correlations"), _correlation_columns(), groups),
         resamples=RESAMPLES,
         seed=SEED,
     )
+
+
+def _columns(title: str) -> list[Column[EvaluationLine]]:
+    return [
+        Column("models", _("Models"), _models, kind="of-models"),
+        Column(
+            "language",
+            _("Language"),
+            lambda line: parts(line.comparison.language.name, tag(_("core") if line.is_core else "")),
+            kind=TEXT,
+        ),
+        Column("gain", _("ΔSxS"), lambda line: isolated(line.gain)),
+        Column("difference", _("Δ%(metric)s") % {"metric": title}, lambda line: isolated(line.difference)),
+        Column("images", _("Images judged"), lambda line: line.images),
+        Column("references", _("References"), lambda line: parts(isolated(line.references), note(line.why)), kind=TEXT),
+    ]
+
+
+def _models(line: EvaluationLine) -> str:
+    comparison = line.comparison
+    url = address("sxs_eval:comparison-show", comparison.project.slug, comparison.pk)
+    return link(url, against(comparison.base.name, comparison.test.name))
+
+
+def _correlation_columns() -> list[Column[PartLine]]:
+    coefficients = ("Pearson", "Spearman", "Kendall τ-b", "Matthews")
+    return [
+        Column("languages", _("Languages"), lambda part: part.name, kind=TEXT),
+        Column("evaluations", _("Comparisons"), lambda part: part.evaluations),
+        Column("points", _("Points"), lambda part: part.points),
+        *(Column(name, name, partial(_correlation, number), kind=TEXT) for number, name in enumerate(coefficients)),
+    ]
+
+
+def _correlation(number: int, part: PartLine) -> str:
+    cell = part.cells[number]
+    return parts(isolated(cell.value) or NOTHING, note(isolated(cell.interval)), note(cell.why))
 
 
 def _line(row: Evaluation, metric: str) -> EvaluationLine:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
+from django.utils.html import escape, format_html
+from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -26,6 +28,7 @@ from crosslens_metrics.reports.comparison_figures import (
 from crosslens_metrics.scales import FIVE_POINTS, Scale
 from sxs_eval.models import LEFT_OUT, RaterState
 from sxs_eval.selectors.results import Evidence, RaterRow
+from tabular.tables import TEXT, Column, Table, figure, isolated, note, parts, tag
 
 EVEN = 50.0
 """Percent of preferences for the left side by a rater without a bias."""
@@ -44,35 +47,6 @@ class Line:
 
 
 @dataclass(frozen=True)
-class RegionLine:
-    region: str
-    images: int
-    incomplete: int
-    wins: str
-    losses: str
-    gain: str
-    interval: str
-    why: str
-
-
-@dataclass(frozen=True)
-class RaterLine:
-    name: str
-    state: str
-    """The rater's status in words; empty for those who were never paused."""
-    is_out: bool
-    is_scripted: bool
-    judgements: int
-    set_aside: int
-    left: str
-    left_interval: str
-    seconds: str
-    same: str
-    opposite: str
-    checks: str
-
-
-@dataclass(frozen=True)
 class ReportPage:
     report: Report
     headline: Sequence[Line]
@@ -80,11 +54,11 @@ class ReportPage:
     """What the headline leaves out: pairs that lack judgements, excluded judgements."""
     figures: Sequence[Line]
     distribution: BarPlot
-    regions: Sequence[RegionLine]
+    regions: Table[RegionOutcome]
     region_plot: RangePlot | None
-    levels: Sequence[RegionLine]
+    levels: Table[RegionOutcome]
     """By how near to the language the images were taken; empty without a selection."""
-    raters: Sequence[RaterLine]
+    raters: Table[RaterRow]
     rater_plot: RangePlot | None
 
 
@@ -106,10 +80,10 @@ def report_page(
         beside=[*beside(report, evidence), *_scripted(raters)],
         figures=list(_figures(report)),
         distribution=distribution_plot(report, scale=scale),
-        regions=[_region_line(part) for part in regions],
+        regions=Table("regions", "", _region_columns(), regions),
         region_plot=range_plot(_("Gain by region"), estimates, reference=0) if has_values(estimates) else None,
-        levels=[replace(_region_line(part), region=str(Level(part.region).label)) for part in levels],
-        raters=[_rater_line(row) for row in raters],
+        levels=Table("levels", "", _level_columns(), levels),
+        raters=Table("raters", "", _rater_columns(), raters),
         rater_plot=range_plot(
             _("Left side preferred, by rater, in percent"),
             [_left_estimate(row) for row in rated],
@@ -141,7 +115,7 @@ def _headline(outcome: Outcome) -> Iterator[Line]:
     )
     yield Line(
         _("ΔSxS"),
-        "" if isinstance(gain, Undefined) else texts.signed(gain.points),
+        gain_points(gain),
         gain_interval(gain),
         texts.why(gain) or texts.why(getattr(gain, "interval", None)),
         _(
@@ -274,8 +248,7 @@ def _figures(report: Report) -> Iterator[Line]:
 def _share_line(label: str, share: Share | Undefined, meaning: str) -> Line:
     if isinstance(share, Undefined):
         return Line(label, "", "", texts.why(share), meaning)
-    value = f"{texts.percent(share.percent)} ({_of(share.count, share.total)})"
-    return Line(label, value, texts.between(share.interval), "", meaning)
+    return Line(label, _percent_of(share), texts.between(share.interval), "", meaning)
 
 
 def distribution_plot(report: Report, *, scale: Scale) -> BarPlot:
@@ -311,26 +284,53 @@ def region_name(region: str) -> str:
     return region or _("unknown")
 
 
-def _region_line(part: RegionOutcome) -> RegionLine:
-    outcome = part.outcome
-    gain = outcome.gain
-    return RegionLine(
-        region=region_name(part.region),
-        images=outcome.images.denominator,
-        incomplete=outcome.images.incomplete,
-        wins=_part(outcome.wins),
-        losses=_part(outcome.losses),
-        gain="" if isinstance(gain, Undefined) else texts.signed(gain.points),
-        interval=gain_interval(gain),
-        why=texts.why(gain) or texts.why(getattr(gain, "interval", None)),
-    )
+def _region_columns() -> list[Column[RegionOutcome]]:
+    images, *gain = _gain_columns()
+    return [
+        Column("region", _("Region"), lambda part: region_name(part.region), kind=TEXT),
+        images,
+        Column("incomplete", _("Incomplete"), lambda part: part.outcome.images.incomplete),
+        Column("wins", _("WINS"), lambda part: _part(part.outcome.wins)),
+        Column("losses", _("LOSSES"), lambda part: _part(part.outcome.losses)),
+        *gain,
+    ]
+
+
+def _level_columns() -> list[Column[RegionOutcome]]:
+    return [Column("level", _("Level"), lambda part: Level(part.region).label, kind=TEXT), *_gain_columns()]
+
+
+def _gain_columns() -> list[Column[RegionOutcome]]:
+    return [
+        Column("images", _("Images"), lambda part: part.outcome.images.denominator),
+        Column("gain", _("ΔSxS"), lambda part: isolated(gain_points(part.outcome.gain))),
+        Column("interval", interval_label(), lambda part: interval_or_why(part.outcome.gain), kind=TEXT),
+    ]
+
+
+def against(base: str, test: str) -> SafeString:
+    """No arrow between the two: its sense would turn with the direction of the page."""
+    names = {"test": escape(test), "base": escape(base)}
+    return mark_safe(_("<bdi>%(test)s</bdi> against <bdi>%(base)s</bdi>") % names)  # noqa: S308 - the names are escaped
+
+
+def interval_label() -> str:
+    return _("95%% confidence interval") % {}
+
+
+def gain_points(gain: Gain | Undefined) -> str:
+    return "" if isinstance(gain, Undefined) else texts.signed(gain.points)
+
+
+def interval_or_why(gain: Gain | Undefined) -> str:
+    return figure(gain_interval(gain)) or note(texts.why(gain) or texts.why(getattr(gain, "interval", None)))
 
 
 def _region_estimate(part: RegionOutcome) -> Estimate:
-    line, gain = _region_line(part), part.outcome.gain
+    gain = part.outcome.gain
     return Estimate(
-        label=line.region,
-        text=with_interval(line.gain, line.interval) or _("undefined"),
+        label=region_name(part.region),
+        text=with_interval(gain_points(gain), gain_interval(gain)) or _("undefined"),
         value=None if isinstance(gain, Undefined) else gain.points,
         interval=gain.interval if isinstance(gain, Gain) and isinstance(gain.interval, Interval) else None,
     )
@@ -349,27 +349,52 @@ def _left_estimate(row: RaterFigures) -> Estimate:
     return Estimate(row.rater, texts.percent(row.left.percent, 0), row.left.percent, row.left.interval)
 
 
-def _rater_line(row: RaterRow) -> RaterLine:
-    figures, checks = row.figures, row.checks
-    left = figures.left if figures else None
-    seconds = figures.seconds_median if figures else None
-    made = checks.golds + checks.repeats
-    failed = checks.golds_failed + checks.repeats_failed
-    return RaterLine(
-        name=row.name,
-        state=str(RaterState(row.state).label) if row.state else "",
-        is_out=row.state in (RaterState.PAUSED, *LEFT_OUT),
-        is_scripted=row.is_scripted,
-        judgements=figures.judgements if figures else 0,
-        set_aside=row.set_aside,
-        left=f"{texts.percent(left.percent)} ({_of(left.count, left.total)})" if isinstance(left, Share) else "",
-        left_interval=texts.between(left.interval) if isinstance(left, Share) else "",
-        seconds=texts.plain(seconds) if isinstance(seconds, float) else "",
-        same=_count(figures.flips.same if figures else None),
-        opposite=_count(figures.flips.opposite if figures else None),
-        checks=_("%(failed)s of %(made)s") % {"failed": failed, "made": made} if made else "",
-    )
+def _rater_columns() -> list[Column[RaterRow]]:
+    return [
+        Column("name", _("Rater"), _rater_name, kind=TEXT),
+        Column("judgements", _("Counted"), lambda row: row.figures.judgements if row.figures else 0),
+        Column("set_aside", _("Set aside"), lambda row: row.set_aside),
+        Column("left", _("Left preferred"), lambda row: (left := _left(row)) and _percent_of(left)),
+        Column(
+            "interval",
+            interval_label(),
+            lambda row: (left := _left(row)) and figure(texts.between(left.interval)),
+            kind=TEXT,
+        ),
+        Column("seconds", _("Median seconds"), _seconds),
+        Column("same", _("Repeats: same answer"), lambda row: row.figures and _count(row.figures.flips.same)),
+        Column(
+            "opposite", _("Repeats: opposite answer"), lambda row: row.figures and _count(row.figures.flips.opposite)
+        ),
+        Column("checks", _("Attention items failed"), _failed),
+    ]
 
 
-def _count(share: Share | Undefined | None) -> str:
+def _rater_name(row: RaterRow) -> str:
+    kind = "warning" if row.state in (RaterState.PAUSED, *LEFT_OUT) else ""
+    state = RaterState(row.state).label if row.state else ""
+    scripted = _("looks scripted") if row.is_scripted else ""
+    return parts(format_html("<code>{}</code>", row.name), tag(state, kind), tag(scripted, "warning"))
+
+
+def _left(row: RaterRow) -> Share | None:
+    return row.figures.left if row.figures and isinstance(row.figures.left, Share) else None
+
+
+def _seconds(row: RaterRow) -> str | None:
+    seconds = row.figures.seconds_median if row.figures else None
+    return texts.plain(seconds) if isinstance(seconds, float) else None
+
+
+def _failed(row: RaterRow) -> str | None:
+    made = row.checks.golds + row.checks.repeats
+    failed = row.checks.golds_failed + row.checks.repeats_failed
+    return _("%(failed)s of %(made)s") % {"failed": failed, "made": made} if made else None
+
+
+def _percent_of(share: Share) -> str:
+    return f"{texts.percent(share.percent)} ({_of(share.count, share.total)})"
+
+
+def _count(share: Share | Undefined) -> str:
     return _of(share.count, share.total) if isinstance(share, Share) else ""
