@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
+from django.utils.html import format_html
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -14,15 +14,16 @@ from inference.backends.captioners import Decoding
 from inference.models import CaptioningModel
 from inference.selectors.stabilisers import Tally, tallies
 from people.models import User
+from tabular.tables import TEXT, Column, Table, isolated, link
 
 
 @dataclass(frozen=True)
 class StabilisersPage:
-    """`distribution` is of the collection `chosen`: number of stabilisers, images, share of the images."""
+    """`distribution` is of the collection `chosen`."""
 
-    tallies: Sequence[Tally]
+    tallies: Table[Tally]
     chosen: Tally
-    distribution: Sequence[tuple[int, int, str]]
+    distribution: Table[tuple[int, int]]
     plot: BarPlot
     is_consistent: bool
     is_kept: bool
@@ -38,13 +39,40 @@ def stabilisers_page(model: CaptioningModel, viewer: User, *, collection: str) -
     chosen = next((tally for tally in collection_tallies if tally.collection.slug == collection), largest)
     counts = [(number, chosen.images[number]) for number in range(1, max(chosen.images) + 1)]
     return StabilisersPage(
-        tallies=collection_tallies,
+        tallies=Table(
+            "collections",
+            _("By collection, over images with a stabiliser"),
+            [
+                Column("collection", _("Collection"), lambda tally: _collection(tally, chosen), kind=TEXT),
+                Column("images", _("Images"), lambda tally: tally.total),
+                Column("languages", _("Languages per image"), lambda tally: texts.plain(tally.languages, 2)),
+                Column("stabilisers", _("Stabilisers per image"), lambda tally: texts.plain(tally.mean, 2)),
+                Column("several", _("Images with several"), lambda tally: tally.several),
+            ],
+            collection_tallies,
+        ),
         chosen=chosen,
-        distribution=[(number, count, texts.percent(100 * count / chosen.total)) for number, count in counts],
+        distribution=Table(
+            "distribution",
+            "",
+            [
+                Column("stabilisers", _("Stabilisers"), lambda row: row[0]),
+                Column("images", _("Images"), lambda row: row[1]),
+                Column("share", _("Share"), lambda row: texts.percent(100 * row[1] / chosen.total)),
+            ],
+            counts,
+        ),
         plot=bar_plot(_("Images by their number of stabilisers"), [(_bar_name(n), c, "images") for n, c in counts]),
         is_consistent=Decoding.from_stored(model.decoding).is_consistent,
         is_kept=not any(tally.several for tally in collection_tallies),
     )
+
+
+def _collection(tally: Tally, chosen: Tally) -> str:
+    name = isolated(tally.collection.name)
+    if tally == chosen:
+        return format_html("<strong>{}</strong>", name)
+    return link(f"?collection={tally.collection.slug}", name)
 
 
 def _bar_name(number: int) -> str:
