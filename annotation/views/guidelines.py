@@ -116,7 +116,7 @@ class _Editor:
         find, after = self.request.POST.get("find", ""), self.request.POST.get("after_key", "")
         is_more = self.request.POST.get("do") == "more"
         viewer = user_of(self.request)
-        chooser = images_to_choose(self.entries, viewer, find=find, after=after if is_more else "")
+        chooser = images_to_choose(self.entries, find=find, after=after if is_more else "")
         examples = list(forms["examples"])
         images = images_by_id(self.images, [form["image"].value() for form in examples], viewer)
         context = {

@@ -8,11 +8,8 @@ from dataclasses import dataclass
 from django.db.models import Count, QuerySet
 
 from corpora.models import Subset
-from corpora.selectors.subsets import keys_by_image
 from corpora.selectors.usage import Use, uses_by_subset
-from images.models import Image
-from images.selectors import ServedImage, served_image
-from people.models import Project, User
+from people.models import Project
 
 
 @dataclass(frozen=True)
@@ -22,15 +19,6 @@ class SubsetRow:
     subset: Subset
     size: int
     uses: Sequence[Use]
-
-
-@dataclass(frozen=True)
-class SubsetImage:
-    """An image of a subset. `key` is empty if no collection of the project has it any more."""
-
-    image: Image
-    served: ServedImage
-    key: str
 
 
 def subsets_of(project: Project) -> QuerySet[Subset]:
@@ -47,8 +35,3 @@ def rows_of(project: Project, subsets: Iterable[Subset]) -> list[SubsetRow]:
         .values_list("pk", "size")
     )
     return [SubsetRow(subset, sizes[subset.pk], uses.get(subset.slug, [])) for subset in subsets]
-
-
-def shown_images(subset: Subset, images: Sequence[Image], viewer: User) -> list[SubsetImage]:
-    keys = keys_by_image(subset.project, [image.pk for image in images])
-    return [SubsetImage(image, served_image(image, viewer), keys.get(image.pk, "")) for image in images]

@@ -14,8 +14,8 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from corpora.forms.subsets import NamesForm, SubsetForm
 from corpora.models import Subset
 from corpora.permissions import subset_for
-from corpora.selectors.subset_pages import rows_of, shown_images, subsets_of
-from corpora.selectors.subsets import keys_of
+from corpora.selectors.subset_pages import rows_of, subsets_of
+from corpora.selectors.subsets import keys_by_image, keys_of
 from corpora.services import subsets as services
 from people.models import Role
 from people.permissions import READERS, has_role, project_for
@@ -102,7 +102,8 @@ def _show(request: HttpRequest, subset: Subset, form: NamesForm | None = None) -
     page = Paginator(subset.images.order_by("pk"), IMAGES_PER_PAGE).get_page(request.GET.get("page"))
     [row] = rows_of(project, [subset])
     context = {"project": project, "subset": subset, "row": row, "page": page}
-    context["images"] = shown_images(subset, list(page), user_of(request))
+    keys = keys_by_image(project, [image.pk for image in page])
+    context["images"] = [(image, keys.get(image.pk, "")) for image in page]
     context["decides"] = has_role(request.user, project, Role.MANAGER)
     context["form"] = form or NamesForm(initial={"name": subset.name, "description": subset.description})
     return render(request, "corpora/subset.html", context, status=422 if form else 200)

@@ -219,29 +219,19 @@ IMAGES_TO_CHOOSE = 12
 
 
 @dataclass(frozen=True)
-class Choosable:
-    id: int
-    key: str
-    image: ServedImage
-
-
-@dataclass(frozen=True)
 class Chooser:
     """Images to choose from; `last` is the key to continue after, empty if there are no more."""
 
-    images: Sequence[Choosable]
+    entries: Sequence[CollectionImage]
     last: str
 
 
-def images_to_choose(entries: QuerySet[CollectionImage], viewer: User, *, find: str = "", after: str = "") -> Chooser:
+def images_to_choose(entries: QuerySet[CollectionImage], *, find: str = "", after: str = "") -> Chooser:
     """Return images of `entries` whose key contains `find`, by key, those after `after`."""
     found = entries.filter(key__gt=after, key__icontains=find).select_related("image")
     rows = list(found.order_by("key", "pk")[: IMAGES_TO_CHOOSE + 1])
     shown_rows = rows[:IMAGES_TO_CHOOSE]
-    return Chooser(
-        [Choosable(entry.image_id, entry.key, served_image(entry.image, viewer)) for entry in shown_rows],
-        shown_rows[-1].key if len(rows) > IMAGES_TO_CHOOSE else "",
-    )
+    return Chooser(shown_rows, shown_rows[-1].key if len(rows) > IMAGES_TO_CHOOSE else "")
 
 
 def images_by_id(images: QuerySet[Image], wanted: Sequence[object], viewer: User) -> list[ServedImage | None]:

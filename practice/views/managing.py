@@ -145,7 +145,7 @@ class _Editor:
             "project": self.project,
             "kind": self.kind,
             "last": self.last,
-            "chooser": images_to_choose(self.entries, viewer, find=find, after=after),
+            "chooser": images_to_choose(self.entries, find=find, after=after),
             "find": find,
             "examples": list(zip(examples, images, strict=True)),
         }

@@ -19,7 +19,7 @@ from people.requests import user_of
 from sxs_eval.forms.comparisons import GoldFileForm
 from sxs_eval.models import Comparison, GoldPair
 from sxs_eval.permissions import comparison_for, has_assigned_images
-from sxs_eval.selectors.gold import gold_pairs_of, gold_rows
+from sxs_eval.selectors.gold import gold_pairs_of
 from sxs_eval.services import gold as services
 
 GOLD_PAIRS_PER_PAGE = 20
@@ -81,7 +81,6 @@ def _page(
         "project": comparison.project,
         "decides": has_role(request.user, comparison.project, Role.MANAGER),
         "page": page,
-        "golds": gold_rows(page, user_of(request)),
         "used": GoldPair.objects.filter(comparison=comparison, is_used=True).count(),
         "form": form,
         "outcome": outcome,
