@@ -64,7 +64,7 @@ def project_image_page(entry: CollectionImage, project: Project, viewer: User) -
         entry=entry,
         served=served_image(entry.image, viewer),
         places=_places(entry.image_id),
-        chosen_for=Language.objects.get(pk=chosen.language).name if chosen else "",
+        chosen_for=Language.objects.get(pk=chosen.language_id).name if chosen else "",
         level=str(Level(chosen.level).label) if chosen else "",
         languages=_captions(entry.image_id, project),
         before=beside.filter(position__lt=entry.position).order_by("-position").first(),

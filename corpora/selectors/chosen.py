@@ -3,37 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from corpora.models import ImagePlace, SelectedImage, Selection
-from corpora.rules.levels import Level
 from people.models import Project
 
 AT_ONCE = 500
 """Images in one query; SQLite has a limit."""
-
-
-@dataclass(frozen=True)
-class Chosen:
-    """The language that an image was chosen for; codes are those of its place when it was chosen.
-
-    Attributes
-    ----------
-    countries, regions : tuple of str
-        Several countries where a place is disputed; the most detailed region first.
-    table, borders : str
-        The versions that the level depends on.
-    """
-
-    language: str
-    level: Level
-    countries: tuple[str, ...]
-    regions: tuple[str, ...]
-    continent: str
-    selection: int
-    table: str
-    borders: str
 
 
 class ImageOrigin(NamedTuple):
@@ -67,36 +43,18 @@ def origins_of(project: Project, image_ids: Collection[int]) -> dict[int, ImageO
         for place in places:
             found[place.pk] = ImageOrigin(place.countries, place.regions, place.continent, borders=place.borders)
     for image, chosen in chosen_of(project, ids).items():
-        found[image] = ImageOrigin(
-            " ".join(chosen.countries),
-            " ".join(chosen.regions),
-            chosen.continent,
-            chosen.language,
-            chosen.level.value,
-            chosen.table,
-            chosen.borders,
-        )
+        places = (chosen.countries, chosen.regions, chosen.continent)
+        version = chosen.selection
+        found[image] = ImageOrigin(*places, chosen.language_id, chosen.level, version.table, version.borders)
     return found
 
 
-def chosen_of(project: Project, image_ids: Collection[int]) -> dict[int, Chosen]:
+def chosen_of(project: Project, image_ids: Collection[int]) -> dict[int, SelectedImage]:
     """Return what each image was chosen for; an image is missing if no confirmed selection of the project has it.
 
     Where several have it, the selection that was confirmed last counts.
     """
-    found: dict[int, Chosen] = {}
-    for row in _rows(project, image_ids):
-        found[row.image_id or 0] = Chosen(
-            language=row.language_id,
-            level=Level(row.level),
-            countries=tuple(row.countries.split()),
-            regions=tuple(row.regions.split()),
-            continent=row.continent,
-            selection=row.selection_id,
-            table=row.selection.table,
-            borders=row.selection.borders,
-        )
-    return found
+    return {row.image_id or 0: row for row in _rows(project, image_ids)}
 
 
 def _rows(project: Project, image_ids: Collection[int]) -> Iterator[SelectedImage]:

@@ -316,7 +316,8 @@ def test_the_newest_confirmed_selection_says_what_an_image_was_chosen_for(projec
     assert chosen_of(project, [image]) == {}
     confirm(first)
 
-    assert (chosen_of(project, [image])[image].language, chosen_of(project, [image])[image].level) == ("bn", "region")
+    chosen = chosen_of(project, [image])[image]
+    assert (chosen.language_id, chosen.level) == ("bn", "region")
     confirm_selection(selection=second, by=None, now=NOW + timedelta(days=1))
     of_second = set(second.selected_images.values_list("image", flat=True))
-    assert {chosen_of(project, of_second)[one].language for one in of_second} == {"hi"}
+    assert {chosen_of(project, of_second)[one].language_id for one in of_second} == {"hi"}
