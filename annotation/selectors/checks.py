@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from typing import Any
 from urllib.parse import urlencode
 
@@ -74,13 +73,6 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Level:
-    value: str
-    label: str
-    key: int
-
-
-@dataclass(frozen=True)
 class Found:
     """One manager's findings; empty if nothing was said."""
 
@@ -88,26 +80,6 @@ class Found:
     is_rating_right: bool | None
     level: str
     label: str
-
-
-@dataclass(frozen=True)
-class Said:
-    """A rating from verification."""
-
-    rater: str
-    value: str
-    label: str
-
-
-@dataclass(frozen=True)
-class Return:
-    """A return of the caption, with its earlier text."""
-
-    by: str
-    at: datetime
-    note: str
-    text_before: str
-    is_answered: bool
 
 
 @dataclass(frozen=True)
@@ -122,11 +94,11 @@ class Row:
     is_asked: bool
     is_returned: bool
     may_be_returned: bool
-    verdicts: Sequence[Said]
+    verdicts: Sequence[Verdict]
     mine: Found
     others: Sequence[Found]
     feedback: Sequence[Feedback]
-    returns: Sequence[Return]
+    returns: Sequence[CorrectionRequest]
 
 
 @dataclass(frozen=True)
@@ -145,10 +117,6 @@ class CheckPage:
     images: Sequence[Shown]
     after: int
     before: int
-
-
-def levels() -> list[Level]:
-    return [Level(level.value, str(level.label), key) for key, level in enumerate(Rating, start=1)]
 
 
 def rounds_to_check(project: Project, language: Language) -> list[Round]:
@@ -254,10 +222,9 @@ def _are_apart(ratings: Iterable[str]) -> bool:
 
 def _rows(captions: Sequence[Caption], round: Round, viewer: User) -> list[Row]:
     about = {"caption__in": [caption.pk for caption in captions]}
-    verdicts: dict[int, list[Said]] = defaultdict(list)
+    verdicts: dict[int, list[Verdict]] = defaultdict(list)
     for verdict in _counted_verdicts().filter(**about).select_related("person").order_by("person__username"):
-        said = Said(verdict.person.username, verdict.rating, verdict.get_rating_display())
-        verdicts[verdict.caption_id].append(said)
+        verdicts[verdict.caption_id].append(verdict)
     nothing = Found(viewer.username, None, "", "")
     mine: dict[int, Found] = {}
     others: dict[int, list[Found]] = defaultdict(list)
@@ -271,10 +238,9 @@ def _rows(captions: Sequence[Caption], round: Round, viewer: User) -> list[Row]:
     feedback: dict[int | None, list[Feedback]] = defaultdict(list)
     for one in Feedback.objects.filter(**about).select_related("by"):
         feedback[one.caption_id].append(one)
-    returns: dict[int, list[Return]] = defaultdict(list)
+    returns: dict[int, list[CorrectionRequest]] = defaultdict(list)
     for sent in CorrectionRequest.objects.filter(**about).select_related("by"):
-        answered = sent.answered_at is not None
-        returns[sent.caption_id].append(Return(sent.by.username, sent.at, sent.note, sent.text_before, answered))
+        returns[sent.caption_id].append(sent)
     rated_by_others = set(VerificationTask.objects.filter(**about).values_list("caption", flat=True))
     is_undecided = round.state in (RoundState.OPEN, RoundState.CLOSED)
     return [

@@ -32,16 +32,6 @@ class Rewriting:
     is_waiting: bool
 
 
-@dataclass(frozen=True)
-class ToRewrite:
-    """A line in the list of somebody's returned captions."""
-
-    caption_id: int
-    project: Project
-    language: Language
-    at: datetime
-
-
 def warnings_for(caption: Caption, text: str) -> Sequence[text_checks.CaptionFault]:
     """Run the soft checks on `text` in place of a caption's, against its author's other captions.
 
@@ -78,14 +68,6 @@ def rewriting(caption: Caption, author: User) -> Rewriting:
     )
 
 
-def to_rewrite(author: User) -> list[ToRewrite]:
-    """List the captions that `author` has to rewrite, the oldest first."""
-    return [
-        ToRewrite(caption.caption_id, caption.caption.round.project, caption.caption.round.language, caption.at)
-        for caption in _waiting(author)
-    ]
-
-
 def images_to_rewrite(person: User) -> QuerySet[Caption, int]:
     """Return the images that `person` has to rewrite captions of: they may not see others' captions until then."""
     here = Membership.objects.filter(user=person, role=Role.ANNOTATOR).values("project")
@@ -93,7 +75,8 @@ def images_to_rewrite(person: User) -> QuerySet[Caption, int]:
     return waiting.exclude(round__state=RoundState.REJECTED).values_list("image", flat=True)
 
 
-def _waiting(author: User) -> QuerySet[CorrectionRequest]:
+def to_rewrite(author: User) -> QuerySet[CorrectionRequest]:
+    """List the requests to `author` to rewrite a caption, the oldest first."""
     return (
         CorrectionRequest.objects.filter(answered_at=None, caption__author=author, caption__state=CaptionState.RETURNED)
         .select_related("caption__round__project", "caption__round__language")

@@ -37,7 +37,7 @@ def check_show(request: HttpRequest, slug: str, tag: str) -> HttpResponse:
     if elsewhere := _kept_away(request, project):
         return elsewhere
     form = CheckForm(request.GET, project=project, language=language)
-    context: dict[str, Any] = {"project": project, "language": language, "form": form, "levels": selectors.levels()}
+    context: dict[str, Any] = {"project": project, "language": language, "form": form, "levels": Rating}
     if form.has_rounds and form.is_valid():
         asked = form.asked()
         where = {name: _number(request.GET.get(name)) for name in ("after", "before")}
@@ -164,7 +164,7 @@ def _part(request: HttpRequest, caption: Caption, **about: str) -> HttpResponse:
         "row": selectors.row_of(caption, user_of(request)),
         "project": caption.round.project,
         "language": caption.round.language,
-        "levels": selectors.levels(),
+        "levels": Rating,
         "back": request.POST.get("back", ""),
         **about,
     }
