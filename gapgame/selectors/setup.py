@@ -51,20 +51,13 @@ class Unscored:
         return self.number > len(self.named)
 
 
-@dataclass(frozen=True)
-class ItemSetChoice:
-    item_set: ItemSet
-    items: int
-    languages: int
-
-
-def item_sets_of(project: Project) -> list[ItemSetChoice]:
-    """Return the sets of a project that have sentences in use."""
+def item_sets_of(project: Project) -> QuerySet[ItemSet]:
+    """Return the sets of a project that have sentences in use, with how many, and in how many languages."""
     in_use = Q(items__is_used=True)
     sets = ItemSet.objects.filter(project=project).annotate(
         in_use=Count("items", filter=in_use), tongues=Count("items__language", filter=in_use, distinct=True)
     )
-    return [ItemSetChoice(item_set, item_set.in_use, item_set.tongues) for item_set in sets.filter(in_use__gte=1)]
+    return sets.filter(in_use__gte=1)
 
 
 def playable_of(item_set: ItemSet) -> list[Playable]:

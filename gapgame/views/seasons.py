@@ -26,7 +26,7 @@ from people.requests import user_of
 def season_list(request: HttpRequest, slug: str) -> HttpResponse:
     project = project_for(request.user, slug, *READERS)
     context = {"project": project, "cards": overview.seasons_of(project, timezone.now())}
-    context["has_items"] = bool(setup.item_sets_of(project))
+    context["has_items"] = setup.item_sets_of(project).exists()
     context["decides"] = has_role(request.user, project, Role.MANAGER)
     return render(request, "gapgame/seasons.html", context)
 
@@ -37,8 +37,7 @@ def season_create(request: HttpRequest, slug: str) -> HttpResponse:
     """Set up a season in two steps at one address: the set of items, then the rest, which depends on it."""
     project = project_for(request.user, slug, *READERS)
     sets = setup.item_sets_of(project)
-    known = ItemSet.objects.filter(pk__in=[choice.item_set.pk for choice in sets])
-    chosen = ItemSetForm(request.GET if "items" in request.GET else None, item_sets=known)
+    chosen = ItemSetForm(request.GET if "items" in request.GET else None, item_sets=sets)
     if not chosen.is_valid():
         return render(request, "gapgame/season_items.html", {"project": project, "form": chosen, "sets": sets})
     return _create(request, project, chosen.cleaned_data["items"])

@@ -8,7 +8,7 @@ from typing import Any
 from django.core.paginator import Page, Paginator
 from django.db.models import Prefetch
 
-from people.models import Consent, LanguageSkill, Membership, Project, Role, User
+from people.models import Consent, LanguageSkill, Membership, Project, User
 from people.rules.roles import needs_consent
 from people.selectors.projects import _newest_versions
 
@@ -17,17 +17,11 @@ MEMBERS_PER_PAGE = 100
 
 
 @dataclass(frozen=True)
-class MemberRole:
-    pk: int
-    label: str
-
-
-@dataclass(frozen=True)
 class Member:
     """A member as the project's managers see them. `consent` is the newest version they agreed to."""
 
     user: User
-    roles: list[MemberRole]
+    memberships: list[Membership]
     skills: list[LanguageSkill]
     consent: int | None
     is_consent_due: bool
@@ -59,7 +53,7 @@ def _member(user: User, consent: int | None, newest: int | None) -> Member:
     here: list[Membership] = user.here  # type: ignore[attr-defined]
     return Member(
         user=user,
-        roles=[MemberRole(pk=membership.pk, label=str(Role(membership.role).label)) for membership in here],
+        memberships=here,
         skills=list(user.language_skills.all()),
         consent=consent,
         is_consent_due=any(needs_consent(membership.role) for membership in here) and consent != newest,
