@@ -54,7 +54,7 @@ def samples_show(request: HttpRequest, slug: str, round_id: int) -> HttpResponse
     if elsewhere := _kept_away(request, round.project):
         return elsewhere
     draw = _number(request.GET.get("draw"))
-    samples = samples_of(round, user_of(request), draw=draw)
+    samples = samples_of(round, draw=draw)
     context = {"project": round.project, "round": round, "samples": samples, "next_draw": draw + 1}
     template = "annotation/_samples.html" if is_htmx(request) else "annotation/samples.html"
     return render(request, template, context)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from functools import lru_cache
@@ -109,18 +109,6 @@ def _signature(public_id: UUID, size: int, viewer_id: int, expiry: date) -> str:
     return f"{day}.{base64.urlsafe_b64encode(digest[:18]).decode()}"
 
 
-@dataclass(frozen=True)
-class ListedImage:
-    """An image of a collection, as its managers see it. `trouble` says why its sizes could not be made."""
-
-    public_id: UUID
-    key: str
-    title: str
-    image: ServedImage
-    trouble: str
-    is_left_out: bool
-
-
 COUNTED = "counted"
 """Option of a job: how many lines had which outcome."""
 
@@ -147,20 +135,6 @@ class Report:
 def with_sizes(collections: QuerySet[Collection]) -> QuerySet[Collection]:
     """Annotate `collections` with `size`, the number of images."""
     return collections.select_related("project").annotate(size=Count("entries")).order_by("name", "pk")
-
-
-def shown(entries: Iterable[CollectionImage], viewer: User) -> list[ListedImage]:
-    return [
-        ListedImage(
-            entry.image.public_id,
-            entry.key,
-            entry.image.title,
-            served_image(entry.image, viewer),
-            entry.image.sizes_error,
-            entry.excluded_at is not None,
-        )
-        for entry in entries
-    ]
 
 
 def keys_in_order(collection_id: int, *, at_once: int) -> Iterator[dict[int, str]]:

@@ -65,7 +65,7 @@ def collection_show(request: HttpRequest, slug: str) -> HttpResponse:
         "form": form,
         "page": page,
         "size": size,
-        "shown": selectors.shown(page, user_of(request)),
+        "shown": list(page),
         "missing": missing_in(collection),
         "imports": imports_for(request.user).filter(collection=collection)[:NEWEST_IMPORTS],
         "may_change": changes,

@@ -8,39 +8,27 @@ from dataclasses import dataclass
 from django.db.models import QuerySet
 
 from images.models import CollectionImage
-from images.selectors import ServedImage, served_image
 from inference.models import Run, RunFailure
 from inference.selectors.runs import reasons_of
-from people.models import User
-
-
-@dataclass(frozen=True)
-class FailureLine:
-    failure: RunFailure
-    key: str
-    """Empty where the image has left the collection."""
-    image: ServedImage
 
 
 @dataclass(frozen=True)
 class FailuresPage:
-    lines: Sequence[FailureLine]
+    lines: Sequence[tuple[RunFailure, str]]
+    """With the key of the image, empty where it has left the collection."""
     reasons: Sequence[tuple[str, int]]
     assigned: int
     """How many are of images that the viewer works on; they are not shown."""
 
 
-def failures_page(run: Run, page: Iterable[RunFailure], shown: QuerySet[RunFailure], viewer: User) -> FailuresPage:
+def failures_page(run: Run, page: Iterable[RunFailure], shown: QuerySet[RunFailure]) -> FailuresPage:
     failures = list(page)
     entries = CollectionImage.objects.filter(
         collection=run.collection_id, image__in=[failure.image_id for failure in failures]
     )
     keys = dict(entries.values_list("image_id", "key"))
     return FailuresPage(
-        lines=[
-            FailureLine(failure, keys.get(failure.image_id, ""), served_image(failure.image, viewer))
-            for failure in failures
-        ],
+        lines=[(failure, keys.get(failure.image_id, "")) for failure in failures],
         reasons=reasons_of(shown),
         assigned=max(0, run.failures.count() - shown.count()),
     )

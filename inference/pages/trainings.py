@@ -11,11 +11,9 @@ from django.utils.translation import gettext_lazy as _
 
 from charts import texts
 from charts.plots import CurvePlot, curve_plot
-from images.selectors import ServedImage, served_image
 from inference.models import Training, TrainingStep
-from inference.selectors.trainings import SampleCaptions, TrainingDetails
+from inference.selectors.trainings import TrainingDetails
 from inference.training.options import Method, Schedule, Targets, TrainingPrecision
-from people.models import User
 
 MEBIBYTE = 2**20
 
@@ -62,26 +60,18 @@ CHOICE_LABELS = {
 
 
 @dataclass(frozen=True)
-class SampleLine:
-    sample: SampleCaptions
-    image: ServedImage
-
-
-@dataclass(frozen=True)
 class TrainingPage:
     plots: Sequence[tuple[str, CurvePlot]]
     """Each with its id on the page."""
-    samples: Sequence[SampleLine]
     options: Sequence[tuple[str, str]]
     made: Sequence[tuple[str, str]]
     """What the model is made from, besides what was asked for; empty until a worker has loaded the base."""
 
 
-def training_page(details: TrainingDetails, viewer: User) -> TrainingPage:
+def training_page(details: TrainingDetails) -> TrainingPage:
     training = details.training
     return TrainingPage(
         plots=[(f"curve-{number}", plot) for number, plot in enumerate(_plots(details), start=1)],
-        samples=[SampleLine(sample, served_image(sample.image, viewer)) for sample in details.samples],
         options=_options(training.options),
         made=_made(training),
     )

@@ -140,7 +140,7 @@ def run_failures(request: HttpRequest, run_id: int) -> HttpResponse:
     run = run_for(request.user, run_id)
     failures = selectors.failures_of(run, user_of(request))
     page = Paginator(failures, FAILURES_PER_PAGE).get_page(request.GET.get("page"))
-    context = {"run": run, "page": page, "failures": failures_page(run, page, failures, user_of(request))}
+    context = {"run": run, "page": page, "failures": failures_page(run, page, failures)}
     context["can_retry"] = run.failed and run.state not in GOING and may_steer(request.user, run)
     return render(request, "inference/run_failures.html", context)
 

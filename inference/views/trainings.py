@@ -41,7 +41,7 @@ def training_list(request: HttpRequest) -> HttpResponse:
 def training_show(request: HttpRequest, training_id: int) -> HttpResponse:
     training = training_for(request.user, training_id)
     details = selectors.training_details(training, user_of(request), now=timezone.now())
-    context = {"training": training, "details": details, "page": training_page(details, user_of(request))}
+    context = {"training": training, "details": details, "page": training_page(details)}
     context["may_steer"] = may_steer_training(request.user, training)
     return render(request, "inference/training.html", context)
 
@@ -54,7 +54,7 @@ def training_progress(request: HttpRequest, training_id: int) -> HttpResponse:
     if not is_htmx(request):
         return redirect("inference:training-show", training.pk)
     details = selectors.training_details(training, user_of(request), now=timezone.now())
-    context = {"training": training, "details": details, "page": training_page(details, user_of(request))}
+    context = {"training": training, "details": details, "page": training_page(details)}
     response = render(request, "inference/_training_progress.html", context)
     if not details.is_going:
         response["HX-Refresh"] = "true"

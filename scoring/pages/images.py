@@ -78,13 +78,6 @@ class ImagesPage:
     """Why the metric cannot be put beside people; empty where it can."""
 
 
-@dataclass(frozen=True)
-class ShownReferences:
-    image: ServedImage
-    key: str
-    references: Sequence[str]
-
-
 def images_page(
     scoring: Scoring, viewer: User, *, metric: str, show: str, against: str, number: str
 ) -> ImagesPage | None:
@@ -120,8 +113,8 @@ def images_page(
 
 
 def references_page(
-    reference_set: ReferenceSet, viewer: User, *, number: str
-) -> tuple[Page[CollectionImage], list[ShownReferences]]:
+    reference_set: ReferenceSet, *, number: str
+) -> tuple[Page[CollectionImage], list[tuple[CollectionImage, list[str]]]]:
     """List images in the order of their collection, with their references."""
     of_set = Reference.objects.filter(reference_set=reference_set)
     entries = CollectionImage.objects.filter(collection=reference_set.collection_id, image__in=of_set.values("image"))
@@ -130,9 +123,7 @@ def references_page(
     rows = of_set.filter(image__in=[entry.image_id for entry in page]).order_by("image", "position")
     for image, text in rows.values_list("image_id", "text"):
         texts[image].append(text)
-    return page, [
-        ShownReferences(served_image(entry.image, viewer), entry.key, texts[entry.image_id]) for entry in page
-    ]
+    return page, [(entry, texts[entry.image_id]) for entry in page]
 
 
 def image_with_texts(scoring: Scoring, images: Iterable[int], viewer: User) -> dict[int, ShownImage]:

@@ -67,7 +67,7 @@ def reference_show(request: HttpRequest, slug: str, set_id: int) -> HttpResponse
     context |= {"translation": translation_of(reference_set)}
     if has_assigned_images(user_of(request), [reference_set]):
         return render(request, "scoring/reference_set.html", context | {"is_closed": True})
-    page, shown = references_page(reference_set, user_of(request), number=request.GET.get("page", "1"))
+    page, shown = references_page(reference_set, number=request.GET.get("page", "1"))
     return render(request, "scoring/reference_set.html", context | {"page": page, "images": shown})
 
 

@@ -160,7 +160,7 @@ class TestPages:
         assert "switched off" in switched.text
         assert WHY in switched.text
         found = client.get(reverse("images:collection-show", args=[collection.slug]), {"captions": "off"})
-        assert [item.public_id for item in found.context["shown"]] == [caption.image.public_id]
+        assert [item.image.public_id for item in found.context["shown"]] == [caption.image.public_id]
 
         on = client.post(f"{address}?back={page}", {"on": 1}, follow=True)
         assert "in use again" in on.text
