@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from annotation.models import AnnotatorState
-from annotation.pages.progress import SEEN_DIGITS, Choice, alpha, exact, minutes
+from annotation.pages.progress import SEEN_DIGITS, alpha, exact, minutes
 from annotation.selectors.annotators import AnnotatorRow, RoundOfOne
 from charts import texts
 from crosslens_metrics.caption_stats import mean_to_one_decimal
@@ -33,11 +33,9 @@ class AnnotatorsPage:
 
     page: Page[AnnotatorRow]
     table: Table[AnnotatorRow]
-    languages: Sequence[Choice]
-    statuses: Sequence[Choice]
-    activities: Sequence[Choice]
-    name: str
-    sort: str
+    languages: Sequence[tuple[str, str]]
+    statuses: Sequence[tuple[str, str]]
+    activities: Sequence[tuple[str, str]]
     query: str
     seen: str
 
@@ -125,22 +123,15 @@ def annotators_page(rows: Sequence[AnnotatorRow], query: QueryDict, *, slug: str
     page = Paginator(tables.in_order(shown, known, order), PER_PAGE).get_page(query.get("page"))
     kept = query.copy()
     kept.pop("seen", None)
-    languages = sorted({(row.language.name, row.language.pk) for row in rows})
     return AnnotatorsPage(
         page=page,
         table=Table("annotators-caption", caption(page.paginator.count), known, page, _empty(slug, kept), query),
-        languages=_choices([("", _("All languages")), *((key, label) for label, key in languages)], tag),
-        statuses=_choices([("", _("Any status")), *_statuses()], status),
-        activities=_choices([("", _("Any activity")), *_activities()], activity),
-        name=name,
-        sort=query.get(tables.SORT, ""),
+        languages=sorted({(row.language.pk, row.language.name) for row in rows}, key=lambda one: one[1]),
+        statuses=_statuses(),
+        activities=_activities(),
         query=kept.urlencode(),
         seen=sha256(repr((list(page), page.number, page.paginator.count)).encode()).hexdigest()[:SEEN_DIGITS],
     )
-
-
-def _choices(known: Iterable[tuple[str, str]], chosen: str) -> list[Choice]:
-    return [Choice(value, label, value == chosen) for value, label in known]
 
 
 def _statuses() -> list[tuple[str, str]]:

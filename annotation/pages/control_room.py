@@ -11,7 +11,7 @@ from django.http import QueryDict
 from django.utils.translation import gettext as _
 
 from annotation.models import RoundKind, RoundState
-from annotation.pages.progress import SEEN_DIGITS, Choice, choices
+from annotation.pages.progress import SEEN_DIGITS
 from annotation.pages.room_columns import Cell, RoomColumn, Shown, room_columns
 from annotation.rules.waiting import WaitsFor
 from annotation.selectors.control_room import RoomRow, room_rows
@@ -63,11 +63,9 @@ class RoomPage:
     totals: Sequence[Cell]
     columns: Sequence[ColumnChoice]
     is_default: bool
-    which: Sequence[Choice]
-    states: Sequence[Choice]
-    waits: Sequence[Choice]
-    search: str
-    sort: str
+    which: Sequence[tuple[str, str]]
+    states: Sequence[tuple[str, str]]
+    waits: Sequence[tuple[str, str]]
     asked: Sequence[tuple[str, str]]
     query: str
     seen: str
@@ -94,11 +92,9 @@ def room_page(progress: ProjectProgress, query: QueryDict, *, kept_columns: str,
         totals=totals,
         columns=[ColumnChoice(column, column in shown) for column in known],
         is_default=is_default,
-        which=choices(_which(), query.get("rounds", CURRENT)),
-        states=choices([("", _("In any state")), *RoundState.choices], query.get("state", "")),
-        waits=choices([("", _("Anything")), *WaitsFor.choices], query.get("waits", "")),
-        search=query.get("search", ""),
-        sort=query.get(tables.SORT, ""),
+        which=_which(),
+        states=RoundState.choices,
+        waits=WaitsFor.choices,
         asked=[(name, value) for name, values in kept.lists() for value in values],
         query=kept.urlencode(),
         seen=_seen(progress, lines, totals),

@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from annotation.models import Rating, Round, RoundKind
-from annotation.pages.progress import SEEN_DIGITS, Choice
+from annotation.pages.progress import SEEN_DIGITS
 from annotation.rules.tallies import LENGTH_STEP, Sums, total
 from annotation.selectors.annotators import RoundOfOne
 from annotation.selectors.series import RoundSeries
@@ -86,8 +86,9 @@ class PlotsPage:
     verdicts: Figure | None
     lengths: Sequence[Figure]
     lengths_table: PlotTable | None
-    languages: Sequence[Choice]
-    kinds: Sequence[Choice]
+    languages: Sequence[tuple[str, str]]
+    kinds: Sequence[tuple[str, str]]
+    kind: str
     query: str
     seen: str
 
@@ -110,7 +111,6 @@ def plots_page(
     lengths, lengths_table = _lengths(written)
     kept = query.copy()
     kept.pop("seen", None)
-    known = [(ANY, _("All rounds")), *((str(key), str(name)) for key, name in RoundKind.choices)]
     return PlotsPage(
         days=_days(written, today),
         ratings=_levels("ratings", _("Ratings of English captions, by round"), written),
@@ -119,10 +119,9 @@ def plots_page(
         ),
         lengths=lengths,
         lengths_table=lengths_table,
-        languages=_choices(
-            [("", _("All languages")), *((one.pk, one.name) for one in languages)], language.pk if language else ""
-        ),
-        kinds=_choices(known, kind),
+        languages=[(one.pk, one.name) for one in languages],
+        kinds=[(ANY, _("All rounds")), *RoundKind.choices],
+        kind=kind,
         query=kept.urlencode(),
         seen=sha256(repr((today, [(one.round.pk, one.sums) for one in asked])).encode()).hexdigest()[:SEEN_DIGITS],
     )
@@ -147,10 +146,6 @@ def plots_of_one(rows: Sequence[RoundOfOne], *, today: date) -> list[Figure]:
     if compared:
         figures.append(_stacked("levels", _("Levels given by this person and by everybody"), compared))
     return figures
-
-
-def _choices(known: Sequence[tuple[str, str]], chosen: str) -> list[Choice]:
-    return [Choice(value, label, value == chosen) for value, label in known]
 
 
 def _days(series: Sequence[RoundSeries], today: date) -> Figure | None:

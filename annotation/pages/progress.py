@@ -1,30 +1,12 @@
-"""Figures of rounds and people as text, and choices in filters."""
+"""Figures of rounds and people as text."""
 
 from __future__ import annotations
-
-from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from annotation.selectors.figures import Shared
 from charts import texts
 
-if TYPE_CHECKING:
-    from django_stubs_ext import StrPromise
-
 NOTHING = "–"
 SEEN_DIGITS = 16
-
-
-@dataclass(frozen=True)
-class Choice:
-    value: str
-    label: str
-    is_chosen: bool
-
-
-def choices(known: Iterable[tuple[str, str | StrPromise]], chosen: str) -> list[Choice]:
-    return [Choice(str(value), str(label), value == chosen) for value, label in known]
 
 
 def minutes(value: float | None) -> str:

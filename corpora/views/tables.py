@@ -92,6 +92,7 @@ def _show(request: HttpRequest, project: Project, form: TableFileForm) -> HttpRe
     rows = pages.rows_of(table)
     language = Language.objects.filter(pk=request.GET.get("language") or "").first() or (rows and rows[0].language)
     context = {"project": project, "rows": rows, "form": form, "versions": versions_of(project), "language": language}
+    context["languages"] = [(row.language.pk, row.language.name) for row in rows]
     context |= {"table": table, "is_shipped": table.version == shipped_table().version}
     context["map"] = pages.map_of(language, table.areas.get(language.pk, Areas())) if language else None
     return render(request, "corpora/table.html", context, status=422 if form.is_bound else 200)

@@ -14,7 +14,6 @@ from annotation.models import Rating
 from annotation.pages.annotators import caption
 from annotation.pages.quality import or_better
 from charts import texts
-from languages.models import Language
 from people.pages.addresses import address
 from recruitment.selectors.costs import CostRow, CostTotals, totals_of
 from tabular import tables
@@ -31,10 +30,7 @@ class CostsPage:
     table: Table[CostRow]
     totals: CostTotals
     hours: str
-    languages: Sequence[Language]
-    name: str
-    language: str
-    sort: str
+    languages: Sequence[tuple[str, str]]
 
 
 def columns(slug: str) -> list[Column[CostRow]]:
@@ -76,10 +72,7 @@ def costs_page(rows: Sequence[CostRow], query: QueryDict, slug: str) -> CostsPag
         table=Table("costs-caption", caption(page.paginator.count), known, page, _empty(query), query),
         totals=totals,
         hours=texts.plain(totals.hours),
-        languages=sorted({row.language.pk: row.language for row in rows}.values(), key=lambda one: one.name),
-        name=query.get("name", "").strip(),
-        language=query.get("language", ""),
-        sort=query.get(tables.SORT, ""),
+        languages=sorted({(row.language.pk, row.language.name) for row in rows}, key=lambda one: one[1]),
     )
 
 

@@ -11,7 +11,6 @@ from django.utils.translation import gettext as _
 
 from charts import texts
 from charts.plots import Dot, DotPlot, Estimate, RangePlot, dot_plot, range_plot, round_end
-from languages.models import Language
 from scoring.selectors.learned import learned_counts
 from scoring.selectors.scores import (
     ScoreCell,
@@ -92,7 +91,7 @@ class ScoresPage:
     groups: Sequence[Group]
     matrix: Matrix | None
     plots: Sequence[RangePlot]
-    languages: Sequence[Language]
+    languages: Sequence[tuple[str, str]]
     collections: Sequence[tuple[str, str]]
     metrics: Sequence[tuple[str, str]]
     is_anything_there: bool
@@ -130,7 +129,10 @@ def scores_page(rows: Sequence[ScoringRow], cells: Iterable[ScoreCell], asked: S
         groups=groups,
         matrix=_matrix(asked.metric, groups, figures) if is_matrix else None,
         plots=_plots(groups[0], figures, columns) if len(groups) == 1 and not is_matrix else [],
-        languages=_unique(rows, lambda row: row.scoring.references.language, lambda one: one.english_name),
+        languages=[
+            (one.tag, one.name)
+            for one in _unique(rows, lambda row: row.scoring.references.language, lambda one: one.english_name)
+        ],
         collections=[
             (one.slug, one.name)
             for one in _unique(rows, lambda row: row.scoring.references.collection, lambda one: one.name)

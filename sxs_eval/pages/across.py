@@ -57,7 +57,6 @@ class ComponentPart:
 
 @dataclass(frozen=True)
 class AcrossPage:
-    overall: Overall
     results: Table[ResultLine]
     pooled: Table[ResultLine]
     gain_plot: RangePlot | None
@@ -68,7 +67,6 @@ class AcrossPage:
 def across_page(overall: Overall) -> AcrossPage:
     estimates = [_estimate(result) for result in overall.results]
     return AcrossPage(
-        overall=overall,
         results=Table("comparisons", _("Comparisons"), _result_columns(), list(map(_result_line, overall.results))),
         pooled=Table("pooled-table", _("Pooled"), _pooled_columns(), list(map(_pooled_line, overall.pooled))),
         gain_plot=range_plot(_("Gain of each comparison, in points"), estimates, reference=0)

@@ -63,7 +63,7 @@ class MetricsPage:
     metrics: Sequence[tuple[str, str]]
     flip: bool
     references: str
-    known_references: Sequence[str]
+    known_references: Sequence[tuple[str, str]]
     lines: Sequence[EvaluationLine]
     table: Table[EvaluationLine]
     plot: ScatterPlot | None
@@ -88,7 +88,7 @@ def metrics_page(evaluations: Evaluations, *, metric: str, flip: bool) -> Metric
         metrics=[(name, title_of(name)) for name in names],
         flip=flip,
         references=evaluations.references,
-        known_references=evaluations.known,
+        known_references=[(name, name) for name in evaluations.known],
         lines=lines,
         table=Table("evaluations", _("Comparisons"), _columns(title), lines),
         plot=_plot(title, points, lines) if points else None,

@@ -79,6 +79,7 @@ def results_show(request: HttpRequest, slug: str) -> HttpResponse:
         "project": project,
         "form": width,
         "language": language,
+        "languages": [(one.tag, one.name) for one in results.languages],
         "half_width": width.half_width,
         "page": across_page(results),
         "images": images,
