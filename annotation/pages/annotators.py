@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from hashlib import sha256
 
 from django.core.paginator import Page, Paginator
 from django.http import QueryDict
+from django.utils.html import format_html, format_html_join
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -17,9 +18,10 @@ from annotation.pages.progress import SEEN_DIGITS, alpha, exact, minutes
 from annotation.selectors.annotators import AnnotatorRow, RoundOfOne
 from charts import texts
 from crosslens_metrics.caption_stats import mean_to_one_decimal
+from people.models import User
 from people.pages.addresses import address
 from tabular import tables
-from tabular.tables import TEXT, Column, Table, isolated, link, note, parts, tag
+from tabular.tables import NOTHING, TEXT, Column, Table, for_readers, isolated, link, note, parts, tag
 
 PER_PAGE = 50
 RECENTLY = timedelta(days=7)
@@ -38,21 +40,6 @@ class AnnotatorsPage:
     activities: Sequence[tuple[str, str]]
     query: str
     seen: str
-
-
-@dataclass(frozen=True)
-class RoundLine:
-    """Return `warnings` by kind, the most frequent first."""
-
-    row: RoundOfOne
-    minutes_rating: str
-    minutes_writing: str
-    mean_words: str
-    mean_characters: str
-    exact: str
-    alpha: str
-    exact_of_all: str
-    warnings: Sequence[tuple[str, int]]
 
 
 def columns(slug: str) -> list[Column[AnnotatorRow]]:
@@ -94,7 +81,7 @@ def _language(row: AnnotatorRow, slug: str) -> str:
     return link(address("annotation:language-show", slug, row.language.pk), row.language.name)
 
 
-def _captions(row: AnnotatorRow) -> str:
+def _captions(row: AnnotatorRow | RoundOfOne) -> str:
     returned = ngettext("%(number)s returned for correction", "%(number)s returned for correction", row.to_correct) % {
         "number": row.to_correct
     }
@@ -173,29 +160,72 @@ def _empty(slug: str, query: QueryDict) -> str:
     return parts(_("Nobody writes or rates captions here yet."), invite)
 
 
-def round_lines(rows: Iterable[RoundOfOne]) -> list[RoundLine]:
-    return [_round_line(row) for row in rows]
-
-
-def _round_line(row: RoundOfOne) -> RoundLine:
-    sums, count = row.sums, row.sums.captions
-    return RoundLine(
-        row=row,
-        minutes_rating=minutes(sums.rating_ms / 60_000 / count if count else None),
-        minutes_writing=minutes(sums.writing_ms / 60_000 / count if count and not row.is_rating else None),
-        mean_words=_mean(sums.words, 0 if row.is_rating else count),
-        mean_characters=_mean(sums.characters, 0 if row.is_rating else count),
-        exact=exact(row.shared),
-        alpha=alpha(row.shared),
-        exact_of_all=exact(row.shared_by_all),
-        warnings=sorted(
-            ((_named(code), number) for code, number in sums.warnings.items()), key=lambda one: (-one[1], one[0])
+def rounds_table(rows: Sequence[RoundOfOne], slug: str, person: User) -> Table[RoundOfOne]:
+    """One annotator's work by round."""
+    columns = [
+        Column("round", _("Round"), lambda row: _round(row, slug, person), kind=TEXT),
+        Column("done", _("Done"), _captions),
+        Column("assigned", _("Assigned"), lambda row: row.unfinished.images),
+        Column("expired", _("Expired batches"), lambda row: row.unfinished.expired),
+        Column("late", _("Late"), lambda row: row.sums.late),
+        Column("rating", _("Minutes to rate"), lambda row: _minutes_each(row, row.sums.rating_ms)),
+        Column(
+            "writing",
+            _("Minutes to write"),
+            lambda row: None if row.is_rating else _minutes_each(row, row.sums.writing_ms),
         ),
+        Column("words", _("Words"), _words),
+        Column("characters", _("Characters"), lambda row: _mean(row, row.sums.characters)),
+        Column("agreement", _("Agreement"), _agreement),
+        Column("warnings", _("Warnings"), _warnings, kind=TEXT),
+        Column("seen-at", _("Last submitted"), lambda row: row.sums.last_at),
+    ]
+    return Table("rounds-caption", _("Work by round"), columns, rows)
+
+
+def _round(row: RoundOfOne, slug: str, person: User) -> str:
+    round, name = row.round, row.round.language.name
+    check = f"{address('annotation:check-show', slug, round.language_id)}?round={round.pk}&annotator={person.pk}"
+    feedback = f"{address('annotation:feedback-create', slug, round.pk)}?person={person.pk}"
+    about = for_readers(f": {name}, {round.title}")
+    actions = (
+        [(feedback, _("Give feedback"))] if row.is_rating else [(check, _("Check")), (feedback, _("Give feedback"))]
+    )
+    return parts(
+        link(address("annotation:language-show", slug, round.language_id), name),
+        note(round.title),
+        *(format_html('<a class="small" href="{}">{}{}</a>', url, text, about) for url, text in actions),
     )
 
 
-def _mean(total: int, count: int) -> str:
-    return minutes(mean_to_one_decimal(total, count))
+def _minutes_each(row: RoundOfOne, all_ms: int) -> str | None:
+    return minutes(all_ms / 60_000 / row.sums.captions) if row.sums.captions else None
+
+
+def _words(row: RoundOfOne) -> str:
+    is_vague = not row.is_rating and not row.round.language.spaced
+    return parts(_mean(row, row.sums.words), note(_("not meaningful") if is_vague else ""))
+
+
+def _agreement(row: RoundOfOne) -> str:
+    of_all = exact(row.shared_by_all)
+    return parts(
+        exact(row.shared),
+        note(alpha(row.shared)),
+        note("" if of_all == NOTHING else _("all: %(share)s") % {"share": of_all}),
+    )
+
+
+def _warnings(row: RoundOfOne) -> str:
+    """The kinds of warnings, the most frequent first."""
+    counts = sorted(
+        ((_named(code), number) for code, number in row.sums.warnings.items()), key=lambda one: (-one[1], one[0])
+    )
+    return format_html_join(format_html("<br>"), '<span class="together">{}: {}</span>', counts)
+
+
+def _mean(row: RoundOfOne, total: int) -> str:
+    return minutes(mean_to_one_decimal(total, 0 if row.is_rating else row.sums.captions))
 
 
 def _named(code: str) -> str:

@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from annotation.formats.captions import Layout
-from annotation.pages.annotators import annotators_page, round_lines
+from annotation.pages.annotators import annotators_page, rounds_table
 from annotation.pages.control_room import asked_columns, room_page
 from annotation.pages.plots import plots_of_one
 from annotation.rules.bulk_actions import OFFERED
@@ -79,7 +79,7 @@ def annotator_show(request: HttpRequest, slug: str, person_id: int) -> HttpRespo
     context = {
         "project": project,
         "person": person,
-        "lines": round_lines(rows),
+        "table": rounds_table(rows, slug, person),
         "figures": plots_of_one(rows, today=now.astimezone(UTC).date()),
         "batches": open_batches(project, now=now, person=person),
         "next": request.path,
