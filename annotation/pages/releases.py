@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from django.utils.html import format_html
 from django.utils.translation import gettext as _
 
 from annotation.formats.licences import LICENCES
@@ -13,27 +14,10 @@ from annotation.models import CaptionState, Release
 from annotation.services.release_changes import IMAGE
 from images.models import OPEN_STATES
 from languages.models import Language
+from people.pages.addresses import address
+from tabular.tables import TEXT, Column, Table
 
 SIZES = ((10**9, "GB"), (10**6, "MB"), (10**3, "kB"))
-
-
-@dataclass(frozen=True)
-class LanguageLine:
-    """A language of a release. `left_out` and `removed` say how many, and why."""
-
-    name: str
-    captions: int
-    left_out: str
-    added: int
-    changed: int
-    removed: str
-
-
-@dataclass(frozen=True)
-class FileLine:
-    name: str
-    size: str
-    sha256: str
 
 
 @dataclass(frozen=True)
@@ -45,9 +29,8 @@ class ReleasePage:
     licence_url: str
     authors: Sequence[str]
     size: str
-    since: int | None
-    languages: Sequence[LanguageLine]
-    files: Sequence[FileLine]
+    languages: Table[str]
+    files: Table[Mapping[str, Any]]
 
 
 def release_page(release: Release) -> ReleasePage:
@@ -61,10 +44,26 @@ def release_page(release: Release) -> ReleasePage:
         licence_url=licence.url if licence else "",
         authors=release.authors.split("\n"),
         size=size_text(release.archive_bytes),
-        since=changes.get("since"),
         languages=_languages(counts, changes),
-        files=[FileLine(file["name"], size_text(file["bytes"]), file["sha256"]) for file in counts.get("files", [])],
+        files=Table("release-files", _("Files of the release"), _file_columns(release), counts.get("files", [])),
     )
+
+
+def _file_columns(release: Release) -> list[Column[Mapping[str, Any]]]:
+    def name(file: Mapping[str, Any]) -> str:
+        url = address("annotation:release-file", release.project.slug, release.number, file["name"])
+        return format_html('<a href="{}" download><bdi>{}</bdi></a>', url, file["name"])
+
+    return [
+        Column("file", _("File"), name, kind=TEXT),
+        Column("size", _("Size"), lambda file: size_text(file["bytes"])),
+        Column(
+            "sha256",
+            "SHA-256",
+            lambda file: format_html('<code class="signature" dir="ltr">{}</code>', file["sha256"]),
+            kind=TEXT,
+        ),
+    ]
 
 
 def size_text(count: int) -> str:
@@ -74,22 +73,26 @@ def size_text(count: int) -> str:
     return _("%(count)d bytes") % {"count": count}
 
 
-def _languages(counts: Mapping[str, Any], changes: Mapping[str, Any]) -> list[LanguageLine]:
+def _languages(counts: Mapping[str, Any], changes: Mapping[str, Any]) -> Table[str]:
+    """The languages of a release by their tags, with what was left out and removed, and why."""
     captions: Mapping[str, int] = counts.get("languages", {})
-    removed: Mapping[str, Mapping[str, int]] = changes.get("removed", {})
-    languages = Language.objects.in_bulk([*captions, *removed])
-    lines = [
-        LanguageLine(
-            name=languages[tag].name if tag in languages else tag,
-            captions=captions.get(tag, 0),
-            left_out=_reasons(counts.get("left_out", {}).get(tag, {})),
-            added=changes.get("added", {}).get(tag, 0),
-            changed=changes.get("changed", {}).get(tag, 0),
-            removed=_reasons(removed.get(tag, {})),
-        )
-        for tag in sorted({*captions, *removed})
+    added, changed, removed = (changes.get(name, {}) for name in ("added", "changed", "removed"))
+    names = {tag: language.name for tag, language in Language.objects.in_bulk([*captions, *removed]).items()}
+    columns = [
+        Column("language", _("Language"), lambda tag: names.get(tag, tag), kind=TEXT),
+        Column("captions", _("Captions"), lambda tag: captions.get(tag, 0)),
+        Column("left-out", _("Left out"), lambda tag: _reasons(counts.get("left_out", {}).get(tag, {})), kind=TEXT),
     ]
-    return sorted(lines, key=lambda line: line.name)
+    caption = _("By language")
+    if since := changes.get("since"):
+        caption = _("By language, with changes since release %(number)s") % {"number": since}
+        columns += [
+            Column("added", _("Added"), lambda tag: added.get(tag, 0)),
+            Column("changed", _("Changed"), lambda tag: changed.get(tag, 0)),
+            Column("removed", _("Removed"), lambda tag: _reasons(removed.get(tag, {})), kind=TEXT),
+        ]
+    rows = sorted({*captions, *removed}, key=lambda tag: (names.get(tag, tag), tag))
+    return Table("release-languages", caption, columns, rows)
 
 
 def _reasons(counts: Mapping[str, int]) -> str:
