@@ -4,16 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
+from django.utils.html import format_html
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from annotation.models import Rating
 from annotation.selectors.quality import LanguageQuality, QualityRow, QualityTable, RaterOfCaptions, ShareOfCaptions
 from charts import plots, texts
+from corpora.pages.image_filters import AskedImages
 from crosslens_metrics.quality import LEVELS
 from crosslens_metrics.undefined import Reason
+from people.models import Project
+from people.pages.addresses import address
+from tabular.tables import NOTHING, TEXT, Column, Table, figure, for_readers, link, note, parts
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrPromise
@@ -30,29 +37,7 @@ KINDS = {"EXCELLENT": "better", "GOOD": "better", "BAD": "worse"}
 """Colours of bars."""
 
 
-@dataclass(frozen=True)
-class Cell:
-    """A share in percent, and its interval; empty while nothing is verified."""
-
-    value: str
-    interval: str
-    count: int
-
-
-@dataclass(frozen=True)
-class Line:
-    """A round in the table."""
-
-    row: QualityRow
-    title: str
-    progress: str
-    cells: Sequence[Cell]
-    alpha: str
-    why_no_alpha: str
-
-    @property
-    def is_begun(self) -> bool:
-        return self.row.verified > 0
+RoundOfLanguage = tuple[LanguageQuality, QualityRow | None]
 
 
 @dataclass(frozen=True)
@@ -66,19 +51,23 @@ class Confusion:
     """A rating, and how often it came with each overall level, and whether they are the same."""
 
 
-def lines_of(language: LanguageQuality) -> list[Line]:
-    return [line_of(row) for row in language.rows]
+def table_of(table: QualityTable, project: Project, images: AskedImages) -> Table[RoundOfLanguage]:
+    """A row for the verification of each language, begun or not, and for each of its pilots."""
+    shares = zip(levels(), map(attrgetter, ("good", "medium", "bad", "not_enough_info")), strict=True)
+    columns = [
+        Column("language", _("Language"), _name, kind=TEXT),
+        *([] if images.is_all else [Column("images", _("Images"), lambda one: one[1] and one[1].images)]),
+        Column("verified", _("Verified"), lambda one: _verified(one[1])),
+        *(Column(label, label, partial(_share, share)) for label, share in shares),
+        Column("agreement", _("Agreement"), lambda one: one[1] and _agreement(one[1])),
+        Column("details", for_readers(_("Details")), lambda one: _details(one, project, images), kind=TEXT),
+    ]
+    rows = [(language, row) for language in table.languages for row in (language.verification, *language.pilots)]
+    return Table("quality-caption", _("Quality of captions by language"), columns, rows, _("No language yet."))
 
 
-def line_of(row: QualityRow) -> Line:
-    return Line(
-        row=row,
-        title=row.round.title,
-        progress=_("%(verified)d of %(sampled)d") % {"verified": row.verified, "sampled": row.sampled},
-        cells=[_cell(share) for share in (row.good, row.medium, row.bad, row.not_enough_info)],
-        alpha="" if row.alpha is None else texts.plain(row.alpha, 2),
-        why_no_alpha=str(WHY_NO_ALPHA.get(row.alpha_undefined, "")),
-    )
+def alpha_of(row: QualityRow) -> str:
+    return "" if row.alpha is None else texts.plain(row.alpha, 2)
 
 
 def or_better(level: Rating) -> str:
@@ -90,8 +79,44 @@ def levels() -> list[str]:
     return [or_better(Rating.GOOD), or_better(Rating.MEDIUM), str(Rating.BAD.label), str(Rating.NOT_ENOUGH_INFO.label)]
 
 
-def table_of(table: QualityTable) -> list[tuple[LanguageQuality, list[Line]]]:
-    return [(language, lines_of(language)) for language in table.languages]
+def why_no_alpha(row: QualityRow) -> str:
+    return str(WHY_NO_ALPHA.get(row.alpha_undefined, ""))
+
+
+def _name(one: RoundOfLanguage) -> str:
+    language, row = one
+    return language.language.name if row is language.verification else note(row.round.title)
+
+
+def _verified(row: QualityRow | None) -> str:
+    if row is None:
+        return note(_("Verification has not started."))
+    return figure(_("%(verified)d of %(sampled)d") % {"verified": row.verified, "sampled": row.sampled})
+
+
+def _share(share_of: Callable[[QualityRow], ShareOfCaptions], one: RoundOfLanguage) -> str | None:
+    """A share in percent, and its interval; nothing while nothing is verified."""
+    share = share_of(one[1]) if one[1] else None
+    if share is None or share.value is None or share.interval is None:
+        return None
+    interval = type(share.interval)(100 * share.interval.low, 100 * share.interval.high)
+    return parts(texts.percent(100 * share.value), note(figure(texts.between(interval))))
+
+
+def _agreement(row: QualityRow) -> str:
+    alpha = alpha_of(row)
+    if alpha:
+        return format_html('<bdi dir="ltr">{}</bdi>', alpha)
+    return format_html('<abbr title="{}">{}</abbr>', why_no_alpha(row), NOTHING)
+
+
+def _details(one: RoundOfLanguage, project: Project, images: AskedImages) -> str | None:
+    language, row = one
+    if row is None:
+        return None
+    about = for_readers(f": {language.language.name}, {row.round.title}")
+    url = address("annotation:quality-round", project.slug, row.round.pk) + images.query
+    return link(url, format_html("{}{}", _("Details"), about))
 
 
 def levels_plot(row: QualityRow) -> plots.BarPlot:
@@ -119,10 +144,3 @@ def _confusion(rater: RaterOfCaptions, name: str) -> Confusion:
             for said in places
         ],
     )
-
-
-def _cell(share: ShareOfCaptions) -> Cell:
-    if share.value is None or share.interval is None:
-        return Cell("", "", 0)
-    interval = type(share.interval)(100 * share.interval.low, 100 * share.interval.high)
-    return Cell(texts.percent(100 * share.value), texts.between(interval), share.count)

@@ -47,14 +47,16 @@ def quality_round(request: HttpRequest, slug: str, round_id: int) -> HttpRespons
     """Show one round: captions by level, and each rater against the overall level."""
     project = project_for(request.user, slug, *READERS)
     context = _context(request, project)
-    row = next((row for row in context["table"].rows if row.round.pk == round_id), None)
+    row = next((row for row in context["quality"].rows if row.round.pk == round_id), None)
     if row is None and not context["images"].error:
         raise Http404(_("There is no such round in this project."))
     if row is None:
         messages.error(request, context["images"].error)
         return redirect("annotation:quality-round", slug, round_id)
     context |= {
-        "line": pages.line_of(row),
+        "row": row,
+        "alpha": pages.alpha_of(row),
+        "why_no_alpha": pages.why_no_alpha(row),
         "plot": pages.levels_plot(row),
         "levels": pages.level_names(),
         "confusions": pages.confusions_of(row, name_of=_name_of(request, project)),
@@ -87,8 +89,8 @@ def _context(request: HttpRequest, project: Project) -> dict[str, Any]:
     if not images.is_all:
         images, table = _fresh(request, project)
     table = table or (QualityTable([], is_stale=False) if images.error else quality_table(project))
-    languages = pages.table_of(table)
-    return {"project": project, "images": images, "table": table, "languages": languages, "levels": pages.levels()}
+    shown = pages.table_of(table, project, images)
+    return {"project": project, "images": images, "quality": table, "table": shown, "levels": pages.levels()}
 
 
 def _asked(request: HttpRequest, project: Project) -> AskedImages:
