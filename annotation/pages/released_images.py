@@ -20,13 +20,6 @@ LONGEST_SEARCH = 200
 
 
 @dataclass(frozen=True)
-class Choice:
-    value: str
-    text: str
-    count: int
-
-
-@dataclass(frozen=True)
 class Spoken:
     """Captions in one language; `language` is None if the platform no longer knows it."""
 
@@ -48,10 +41,10 @@ class ShownImage:
 @dataclass(frozen=True)
 class ImagesPage:
     wanted: Wanted
-    languages: Sequence[Choice]
-    chosen: Sequence[Choice]
-    places: Sequence[Choice]
-    levels: Sequence[Choice]
+    languages: Sequence[tuple[str, str]]
+    chosen: Sequence[tuple[str, str]]
+    places: Sequence[tuple[str, str]]
+    levels: Sequence[tuple[str, str]]
     page: Page[int]
     images: Sequence[ShownImage]
 
@@ -80,13 +73,13 @@ def images_page(index: ReleaseIndex, viewer: User, *, wanted: Wanted, number: st
     levels: Mapping[str, str] = {value: str(label) for value, label in Level.choices}
     return ImagesPage(
         wanted=wanted,
-        languages=[Choice(tag, names[tag], count) for tag, count in counts.items()],
-        chosen=[Choice(tag, names[tag], count) for tag, count in index.chosen().items()],
+        languages=[(tag, f"{names[tag]} ({count})") for tag, count in counts.items()],
+        chosen=[(tag, f"{names[tag]} ({count})") for tag, count in index.chosen().items()],
         places=sorted(
-            (Choice(code, place_name(code), count) for code, count in index.places().items()),
-            key=lambda choice: (not choice.value.startswith(CONTINENT), "-" in choice.value, choice.text),
+            ((code, f"{place_name(code)} ({count})") for code, count in index.places().items()),
+            key=lambda place: (not place[0].startswith(CONTINENT), "-" in place[0], place[1]),
         ),
-        levels=[Choice(level, levels[level], count) for level, count in index.levels().items()],
+        levels=[(level, f"{levels[level]} ({count})") for level, count in index.levels().items()],
         page=page,
         images=_shown(index.images(list(page)), viewer, wanted),
     )

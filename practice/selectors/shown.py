@@ -19,12 +19,6 @@ from practice.rules.grading import SIMILAR, is_better_left, needed
 
 
 @dataclass(frozen=True)
-class Choice:
-    value: str
-    label: str
-
-
-@dataclass(frozen=True)
 class ShownItem:
     """An example for one person. `left` and `right` are for comparing, `caption` for the other kinds."""
 
@@ -36,7 +30,7 @@ class ShownItem:
     caption: str
     left: str
     right: str
-    choices: Sequence[Choice]
+    choices: Sequence[tuple[str, str]]
 
 
 @dataclass(frozen=True)
@@ -72,7 +66,7 @@ def shown_item(attempt: PracticeAttempt, item: PracticeItem, items: Sequence[Pra
 
 
 def shown_answer(attempt: PracticeAttempt, answer: PracticeAnswer, item: ShownItem) -> ShownAnswer:
-    labels = {choice.value: choice.label for choice in item.choices}
+    labels = dict(item.choices)
     return ShownAnswer(
         item=item,
         is_right=answer.is_right,
@@ -82,12 +76,12 @@ def shown_answer(attempt: PracticeAttempt, answer: PracticeAnswer, item: ShownIt
     )
 
 
-def choices(kind: Kind) -> list[Choice]:
+def choices(kind: Kind) -> list[tuple[str, str]]:
     match kind:
         case Kind.RATING:
-            return [Choice(level.value, str(level.label)) for level in Rating]
+            return [(level.value, str(level.label)) for level in Rating]
         case Kind.COMPARING:
-            return [Choice(str(level.number), _(level.label)) for level in SEVEN_POINTS.levels]
+            return [(str(level.number), _(level.label)) for level in SEVEN_POINTS.levels]
     return []
 
 
