@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
+from django.http import QueryDict
 from django.utils.translation import gettext as _
 
 from charts import texts
@@ -20,19 +22,18 @@ from scoring.selectors.scores import (
     metric_order,
     title_of,
 )
+from tabular.tables import TEXT, Column, Head, asked_order, heads, in_order
 
 DIGITS = 1
-BY_MODEL = "model"
 
 
 @dataclass(frozen=True)
 class ScoresQuery:
-    """A reader's choices; an empty one means all. `sort` is a figure or “model”, with - in front if ascending."""
+    """A reader's choices; an empty one means all."""
 
     language: str = ""
     metric: str = ""
     collection: str = ""
-    sort: str = ""
 
 
 @dataclass(frozen=True)
@@ -64,16 +65,6 @@ class Group:
 
 
 @dataclass(frozen=True)
-class Column:
-    name: str
-    title: str
-    sort: str
-    """What to sort by when its head is followed."""
-    state: str
-    """For aria-sort; empty where the table is not sorted by it."""
-
-
-@dataclass(frozen=True)
 class Matrix:
     """A table of one metric: a line for each group, a cell for each model."""
 
@@ -86,8 +77,8 @@ class Matrix:
 @dataclass(frozen=True)
 class ScoresPage:
     asked: ScoresQuery
-    columns: Sequence[Column]
-    model_column: Column
+    columns: Sequence[Column[ScoringRow]]
+    heads: Sequence[Head]
     groups: Sequence[Group]
     matrix: Matrix | None
     plots: Sequence[RangePlot]
@@ -109,26 +100,33 @@ Key = tuple[int, str, bool]
 Figures = Mapping[tuple[int, str], ScoreCell]
 
 
-def scores_page(rows: Sequence[ScoringRow], cells: Iterable[ScoreCell], asked: ScoresQuery) -> ScoresPage:
+def scores_page(
+    rows: Sequence[ScoringRow], cells: Iterable[ScoreCell], asked: ScoresQuery, query: QueryDict
+) -> ScoresPage:
     figures = {(cell.scoring_id, cell.metric): cell for cell in cells}
     chosen = [row for row in rows if _is_asked_for(row, asked)]
     chosen_ids = {row.scoring.pk for row in chosen}
     names = sorted({metric for scoring, metric in figures if scoring in chosen_ids}, key=metric_order)
-    columns = [name for name in names if asked.metric in ("", name)]
+    shown = [name for name in names if asked.metric in ("", name)]
+    metrics = [Column(name, title_of(name), partial(_value, figures, metric=name)) for name in shown]
+    columns = [Column("model", _("Model"), _model, kind=TEXT), *metrics]
+    order = asked_order(query, columns)
     by_key: dict[Key, list[ScoringRow]] = defaultdict(list)
     for row in chosen:
         by_key[row.scoring.references_id, row.scoring.tokenizer, row.scoring.normalise].append(row)
     ordered = sorted(by_key.values(), key=lambda several: _name_of_group(several[0]))
     learned = learned_counts([row for several in ordered for row in several])
-    groups = [_group(several, figures, columns, asked.sort, learned) for several in ordered]
-    is_matrix = bool(asked.metric and columns)
+    groups = [
+        _group(in_order(sorted(several, key=_model), columns, order), figures, shown, learned) for several in ordered
+    ]
+    is_matrix = bool(asked.metric and shown)
     return ScoresPage(
         asked=asked,
-        columns=[_column(name, title_of(name), asked.sort) for name in columns],
-        model_column=_column(BY_MODEL, _("Model"), asked.sort),
+        columns=metrics,
+        heads=heads(columns, order, query),
         groups=groups,
         matrix=_matrix(asked.metric, groups, figures) if is_matrix else None,
-        plots=_plots(groups[0], figures, columns) if len(groups) == 1 and not is_matrix else [],
+        plots=_plots(groups[0], figures, shown) if len(groups) == 1 and not is_matrix else [],
         languages=[
             (one.tag, one.name)
             for one in _unique(rows, lambda row: row.scoring.references.language, lambda one: one.english_name)
@@ -161,16 +159,11 @@ def _unique(rows: Sequence[ScoringRow], part: Callable[[ScoringRow], Any], name:
     return sorted({value.pk: value for value in map(part, rows)}.values(), key=name)
 
 
-def _column(name: str, title: str, sort: str) -> Column:
-    # Figures begin with the highest, names with the first letter.
-    up = {name: "ascending", f"-{name}": "descending"} if name == BY_MODEL else {}
-    states = up or {name: "descending", f"-{name}": "ascending"}
-    return Column(name, title, f"-{name}" if sort == name else name, states.get(sort, ""))
+def _model(row: ScoringRow) -> str:
+    return row.scoring.model.name.casefold()
 
 
-def _group(
-    rows: Sequence[ScoringRow], figures: Figures, columns: Sequence[str], sort: str, learned: Mapping[int, int]
-) -> Group:
+def _group(rows: Sequence[ScoringRow], figures: Figures, columns: Sequence[str], learned: Mapping[int, int]) -> Group:
     best: dict[str, float] = {}
     unlike: dict[Difference, list[str]] = defaultdict(list)
     for name in columns:
@@ -188,7 +181,7 @@ def _group(
             learned=learned.get(row.scoring.pk, 0),
             cells=[_shown(figures.get((row.scoring.pk, name)), best.get(name)) for name in columns],
         )
-        for row in _sorted(rows, figures, sort)
+        for row in rows
     ]
     noted = [figures[row.scoring.pk, name] for row in rows for name in columns if (row.scoring.pk, name) in figures]
     notes = [f"{', '.join(models)}: {note}" for note, models in by_note(noted, name="model").items()]
@@ -215,17 +208,6 @@ def _warning(titles: Sequence[str], difference: Difference) -> str:
     """Say it once for all metrics with the same difference."""
     text = _("%(metric)s of %(one)s and %(other)s cannot be compared, because they differ in %(parts)s.")
     return text % {"metric": ", ".join(titles), **difference._asdict()}
-
-
-def _sorted(rows: Sequence[ScoringRow], figures: Figures, sort: str) -> list[ScoringRow]:
-    name = sort.removeprefix("-")
-    by_name = sorted(rows, key=lambda row: row.scoring.model.name.casefold(), reverse=sort == f"-{BY_MODEL}")
-    if name in ("", BY_MODEL):
-        return by_name
-    values = {row.scoring.pk: _value(figures, row, name) for row in rows}
-    with_value = [row for row in by_name if values[row.scoring.pk] is not None]
-    with_value.sort(key=lambda row: values[row.scoring.pk] or 0.0, reverse=not sort.startswith("-"))
-    return with_value + [row for row in by_name if values[row.scoring.pk] is None]
 
 
 def _value(figures: Figures, row: ScoringRow, metric: str) -> float | None:

@@ -49,8 +49,8 @@ def score_list(request: HttpRequest, slug: str) -> HttpResponse:
         cells = restricted(cells, project=project, filter=images.filter)
     except ImageFilterError as refused:
         images = failed(images, refused)
-    asked = ScoresQuery(**{name: request.GET.get(name, "") for name in ("language", "metric", "collection", "sort")})
-    page = scores_page(rows, cells, asked)
+    asked = ScoresQuery(**{name: request.GET.get(name, "") for name in ("language", "metric", "collection")})
+    page = scores_page(rows, cells, asked, request.GET)
     context = {
         "project": project,
         "page": page,

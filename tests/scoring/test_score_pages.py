@@ -105,7 +105,7 @@ class TestTable:
         assert text.index("Good") < text.index("Poor")
 
     def test_it_can_be_sorted_by_any_column_either_way(self, manager, both_done):
-        firsts = {"": "Good", "-model": "Poor", "cider-d": "Good", "-cider-d": "Poor", "x": "Good"}
+        firsts = {"": "Good", "-model": "Poor", "-cider-d": "Good", "cider-d": "Poor", "x": "Good"}
         for sort, first in firsts.items():
             (group,) = manager.get(address("score-list"), {"sort": sort}).context["page"].groups
             assert group.lines[0].row.scoring.model.name == first, sort
