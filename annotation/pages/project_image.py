@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from annotation.models import Caption
+from annotation.pages.released_images import Spoken
 from annotation.rules.released_places import CONTINENT, place_name
 from corpora.models import ImagePlace, Level
 from corpora.selectors.chosen import chosen_of
@@ -28,22 +29,6 @@ class Written:
 
 
 @dataclass(frozen=True)
-class InLanguage:
-    """The captions in one language, those of people first."""
-
-    language: Language
-    captions: Sequence[Written]
-
-    @property
-    def tag(self) -> str:
-        return self.language.tag
-
-    @property
-    def name(self) -> str:
-        return self.language.name
-
-
-@dataclass(frozen=True)
 class ProjectImagePage:
     """`places` are names, the most detailed first; `chosen_for` and `level` are "" if no selection has the image."""
 
@@ -52,7 +37,7 @@ class ProjectImagePage:
     places: Sequence[str]
     chosen_for: str
     level: str
-    languages: Sequence[InLanguage]
+    languages: Sequence[Spoken]
     before: CollectionImage | None
     after: CollectionImage | None
 
@@ -80,7 +65,7 @@ def _places(image_id: int) -> list[str]:
     return [place_name(code) for code in (*place.regions.split(), *place.countries.split(), *continent)]
 
 
-def _captions(image_id: int, project: Project) -> list[InLanguage]:
+def _captions(image_id: int, project: Project) -> list[Spoken]:
     written: dict[Language, list[Written]] = defaultdict(list)
     people = Caption.objects.counted().filter(image=image_id, round__project=project)
     for caption in people.select_related("round__language").order_by("round__language", "pk"):
@@ -88,6 +73,5 @@ def _captions(image_id: int, project: Project) -> list[InLanguage]:
     models = ModelCaption.objects.filter(usable_in(project, "model__"), image=image_id)
     for made in models.select_related("language", "model").order_by("model__name", "pk"):
         written[made.language].append(Written(made.text, made.model.name, made.switched_off_at is not None))
-    return sorted(
-        (InLanguage(language, captions) for language, captions in written.items()), key=lambda one: (one.name, one.tag)
-    )
+    spoken = [Spoken(language.tag, language.name, language, captions) for language, captions in written.items()]
+    return sorted(spoken, key=lambda one: (one.name, one.tag))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from django.core.paginator import Page, Paginator
 
@@ -21,12 +22,12 @@ LONGEST_SEARCH = 200
 
 @dataclass(frozen=True)
 class Spoken:
-    """Captions in one language; `language` is None if the platform no longer knows it."""
+    """Captions in one language, with text and model; `language` is None if the platform no longer knows it."""
 
     tag: str
     name: str
     language: Language | None
-    captions: Sequence[IndexedCaption]
+    captions: Sequence[Any]
 
 
 @dataclass(frozen=True)
