@@ -6,12 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 
+from django.utils.translation import gettext as _
+
 from annotation.rules.estimates import Basis, Estimate, Plan, Seconds, estimate, total
 from annotation.rules.pace import MOST_DAYS_AHEAD
 from annotation.selectors.estimates import Measured
 from annotation.services.projects import NewRound
 from charts import texts
 from languages.models import Language
+from tabular.tables import TEXT, Column, Table, note, parts
 
 
 @dataclass(frozen=True)
@@ -31,7 +34,7 @@ class EstimateLine:
 
 @dataclass(frozen=True)
 class EstimatePage:
-    lines: Sequence[EstimateLine]
+    lines: Table[EstimateLine]
     total: EstimateLine
     left_out: int
     too_few: Sequence[Language]
@@ -42,7 +45,7 @@ class EstimatePage:
 
 
 def estimate_page(
-    plan: Plan, languages: Sequence[NewRound], measured: Measured, *, left_out: int, today: date
+    plan: Plan, languages: Sequence[NewRound], measured: Measured, *, currency: str, left_out: int, today: date
 ) -> EstimatePage:
     """Estimate every language with its own replication; `left_out` images have no English caption.
 
@@ -57,11 +60,30 @@ def estimate_page(
         lines.append(EstimateLine(new.language, of_language, caption, rating, _ends_on(of_language, today)))
     everything = total(line.estimate for line in lines)
     return EstimatePage(
-        lines=lines,
+        lines=Table("estimate-head", "", _columns(currency, has_cost=everything.cost is not None), lines),
         total=EstimateLine(None, everything, None, None, _ends_on(everything, today)),
         left_out=left_out,
         too_few=[new.language for new in languages if new.replication > plan.people],
     )
+
+
+def _columns(currency: str, *, has_cost: bool) -> list[Column[EstimateLine]]:
+    cost = Column[EstimateLine]("cost", f"{_('Cost')} ({currency})", lambda line: line.estimate.cost)
+    return [
+        Column("language", _("Language"), lambda line: line.language and line.language.name, kind=TEXT),
+        Column("captions", _("Captions"), lambda line: line.estimate.captions),
+        Column("ratings", _("Ratings of captions"), lambda line: line.estimate.ratings),
+        Column("batches", _("Batches"), lambda line: line.estimate.batches),
+        Column("caption", _("Seconds per caption"), lambda line: _seconds(line.caption), kind=TEXT),
+        Column("rating", _("Seconds per rating"), lambda line: _seconds(line.rating), kind=TEXT),
+        Column("hours", _("Hours"), lambda line: line.hours),
+        *([cost] if has_cost else []),
+        Column("finished", _("Finished"), lambda line: line.ends_on, kind=TEXT),
+    ]
+
+
+def _seconds(time: Seconds | None) -> str | None:
+    return time and parts(texts.plain(time.seconds, 0), note(time.basis.label))
 
 
 def _ends_on(one: Estimate, today: date) -> date | None:

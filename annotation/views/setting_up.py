@@ -147,6 +147,7 @@ class _Asked:
             self.form.plan(images=covered.by_any),
             self.form.new_rounds(),
             measured_times(),
+            currency=self.form.cleaned_data["currency"],
             left_out=covered.without,
             today=timezone.localdate(),
         )

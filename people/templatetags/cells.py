@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any
 
 from django import template
@@ -11,7 +11,7 @@ from django.template import Context
 from django.utils.html import conditional_escape, format_html
 from django.utils.safestring import SafeString, mark_safe
 
-from people.templatetags.moments import moment
+from people.templatetags.moments import date_in_words, moment
 from tabular.tables import NOTHING, Column
 
 register = template.Library()
@@ -34,4 +34,6 @@ def cells(context: Context, columns: Sequence[Column[Any]], row: Any) -> SafeStr
 def _content(context: Context, value: Any) -> str:
     if isinstance(value, datetime):
         return moment(context, value, MOMENT)
+    if isinstance(value, date):
+        return format_html('<time datetime="{}">{}</time>', value.isoformat(), date_in_words(value))
     return NOTHING if value is None or value == "" else conditional_escape(value)
