@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from django.core.paginator import Page, Paginator
 from django.db.models import Count, Q, QuerySet
@@ -15,19 +14,12 @@ PER_PAGE = 25
 MOST_NOTES = 10
 
 
-@dataclass(frozen=True)
-class SkippedItem:
-    """`notes` are the newest ones; `opened` counts the players who have seen it."""
-
-    item: GapItem
-    skips: int
-    opened: int
-    reasons: Sequence[tuple[str, int]]
-    notes: Sequence[tuple[str, str]]
+Counts = list[tuple[str, int]]
+Notes = list[tuple[str, str]]
 
 
-def skips_page(season: Season, *, number: str) -> tuple[Page[GapItem], list[SkippedItem]]:
-    """List sentences, those skipped most often first; those already switched off last."""
+def skips_page(season: Season, *, number: str) -> tuple[Page[GapItem], list[tuple[GapItem, Counts, Notes]]]:
+    """List sentences with reasons and the newest notes, those skipped most often first, those switched off last."""
     skips = Q(turns__outcome=Outcome.SKIPPED, turns__player__season=season)
     seen = Q(turns__opened_at__isnull=False, turns__player__season=season)
     skipped: QuerySet[GapItem] = (
@@ -39,18 +31,14 @@ def skips_page(season: Season, *, number: str) -> tuple[Page[GapItem], list[Skip
     page = Paginator(skipped, PER_PAGE).get_page(number)
     items = list(page.object_list)
     reasons, notes = _reasons(season, items), _notes(season, items)
-    rows = [
-        SkippedItem(item, item.skips, item.seen, reasons.get(item.pk, []), notes.get(item.pk, []))  # type: ignore[attr-defined]
-        for item in items
-    ]
-    return page, rows
+    return page, [(item, reasons.get(item.pk, []), notes.get(item.pk, [])) for item in items]
 
 
 def _skipped(season: Season) -> QuerySet[Turn]:
     return Turn.objects.filter(outcome=Outcome.SKIPPED, player__season=season).order_by()
 
 
-def _reasons(season: Season, items: Sequence[GapItem]) -> Mapping[int, list[tuple[str, int]]]:
+def _reasons(season: Season, items: Sequence[GapItem]) -> Mapping[int, Counts]:
     counted: dict[int, Counter[str]] = defaultdict(Counter)
     rows = _skipped(season).filter(item__in=items).values_list("item", "skip_reason").annotate(Count("pk"))
     for item, reason, number in rows:
@@ -62,9 +50,9 @@ def _reasons(season: Season, items: Sequence[GapItem]) -> Mapping[int, list[tupl
     }
 
 
-def _notes(season: Season, items: Sequence[GapItem]) -> Mapping[int, list[tuple[str, str]]]:
+def _notes(season: Season, items: Sequence[GapItem]) -> Mapping[int, Notes]:
     """Return notes with their reasons, without names."""
-    notes: dict[int, list[tuple[str, str]]] = defaultdict(list)
+    notes: dict[int, Notes] = defaultdict(list)
     labels = dict(SkipReason.choices)
     written = _skipped(season).filter(item__in=items).exclude(skip_note="").order_by("-finished_at", "pk")
     for item, reason, note in written.values_list("item", "skip_reason", "skip_note"):

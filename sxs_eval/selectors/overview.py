@@ -31,16 +31,8 @@ class ComparisonProgress(PoolProgress):
     qualified: int
 
     @property
-    def pairs(self) -> int:
-        return self.tasks
-
-    @property
     def models(self) -> tuple[CaptioningModel, CaptioningModel]:
         return self.comparison.base, self.comparison.test
-
-    @property
-    def left_out(self) -> int:
-        return self.comparison.left_out
 
 
 @dataclass(frozen=True)

@@ -113,9 +113,9 @@ def test_skipped_sentences_stand_with_reasons_and_notes_the_most_skipped_first(s
     playing.skip(turn_id=turn.pk, user=elsewhere.user, reason=SkipReason.OTHER, now=NOW)
     page = manager.get(url_of("skip-list", season))
     rows = page.context["rows"]
-    assert [(row.item, row.skips, row.opened) for row in rows] == [(bad, 3, 3), (odd, 1, 1)]
-    assert [note for note, _reason in rows[0].notes] == ["Rude!"]
-    assert [number for _reason, number in rows[1].reasons] == [1]
+    assert [(item, item.skips, item.seen) for item, _reasons, _notes in rows] == [(bad, 3, 3), (odd, 1, 1)]
+    assert [note for note, _reason in rows[0][2]] == ["Rude!"]
+    assert [number for _reason, number in rows[1][1]] == [1]
     nicknames = Player.objects.filter(season=season).values_list("nickname", flat=True)
     assert not any(nickname in text_of(page) for nickname in nicknames)
 

@@ -191,7 +191,10 @@ class TestFigures:
         assert [points_of(row.outcome) for row in rows] == [100, -100]
         assert report_of(comparison).as_json() == before
         page = manager.get(path)
-        assert [(row.region, row.images) for row in page.context["page"].levels] == [("Region", 1), ("Country", 1)]
+        assert [(row.region, row.outcome.images.denominator) for row in page.context["page"].levels] == [
+            ("region", 1),
+            ("country", 1),
+        ]
         assert "Gain by how near to the language the images were taken" in page.content.decode()
 
     @pytest.mark.long(reason="at least three others run each of its lines")
