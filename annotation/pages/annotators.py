@@ -162,7 +162,7 @@ def _empty(slug: str, query: QueryDict) -> str:
 
 def rounds_table(rows: Sequence[RoundOfOne], slug: str, person: User) -> Table[RoundOfOne]:
     """One annotator's work by round."""
-    columns = [
+    columns: list[Column[RoundOfOne]] = [
         Column("round", _("Round"), lambda row: _round(row, slug, person), kind=TEXT),
         Column("done", _("Done"), _captions),
         Column("assigned", _("Assigned"), lambda row: row.unfinished.images),

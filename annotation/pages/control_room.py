@@ -64,8 +64,8 @@ class RoomPage:
     columns: Sequence[ColumnChoice]
     is_default: bool
     which: Sequence[tuple[str, str]]
-    states: Sequence[tuple[str, str]]
-    waits: Sequence[tuple[str, str]]
+    states: Sequence[tuple[str, object]]
+    waits: Sequence[tuple[str, object]]
     asked: Sequence[tuple[str, str]]
     query: str
     seen: str

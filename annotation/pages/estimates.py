@@ -83,7 +83,7 @@ def _columns(currency: str, *, has_cost: bool) -> list[Column[EstimateLine]]:
 
 
 def _seconds(time: Seconds | None) -> str | None:
-    return time and parts(texts.plain(time.seconds, 0), note(time.basis.label))
+    return None if time is None else parts(texts.plain(time.seconds, 0), note(time.basis.label))
 
 
 def _ends_on(one: Estimate, today: date) -> date | None:

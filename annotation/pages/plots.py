@@ -87,7 +87,7 @@ class PlotsPage:
     lengths: Sequence[Figure]
     lengths_table: PlotTable | None
     languages: Sequence[tuple[str, str]]
-    kinds: Sequence[tuple[str, str]]
+    kinds: Sequence[tuple[str, object]]
     kind: str
     query: str
     seen: str

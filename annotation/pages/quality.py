@@ -38,6 +38,7 @@ KINDS = {"EXCELLENT": "better", "GOOD": "better", "BAD": "worse"}
 
 
 RoundOfLanguage = tuple[LanguageQuality, QualityRow | None]
+"""None for a language of which the verification has not started."""
 
 
 @dataclass(frozen=True)
@@ -54,12 +55,13 @@ class Confusion:
 def table_of(table: QualityTable, project: Project, images: AskedImages) -> Table[RoundOfLanguage]:
     """A row for the verification of each language, begun or not, and for each of its pilots."""
     shares = zip(levels(), map(attrgetter, ("good", "medium", "bad", "not_enough_info")), strict=True)
-    columns = [
+    counted = Column[RoundOfLanguage]("images", _("Images"), lambda one: one[1].images if one[1] else None)
+    columns: list[Column[RoundOfLanguage]] = [
         Column("language", _("Language"), _name, kind=TEXT),
-        *([] if images.is_all else [Column("images", _("Images"), lambda one: one[1] and one[1].images)]),
+        *([] if images.is_all else [counted]),
         Column("verified", _("Verified"), lambda one: _verified(one[1])),
         *(Column(label, label, partial(_share, share)) for label, share in shares),
-        Column("agreement", _("Agreement"), lambda one: one[1] and _agreement(one[1])),
+        Column("agreement", _("Agreement"), lambda one: _agreement(one[1]) if one[1] else None),
         Column("details", for_readers(_("Details")), lambda one: _details(one, project, images), kind=TEXT),
     ]
     rows = [(language, row) for language in table.languages for row in (language.verification, *language.pilots)]
@@ -85,7 +87,7 @@ def why_no_alpha(row: QualityRow) -> str:
 
 def _name(one: RoundOfLanguage) -> str:
     language, row = one
-    return language.language.name if row is language.verification else note(row.round.title)
+    return language.language.name if row is None or row is language.verification else note(row.round.title)
 
 
 def _verified(row: QualityRow | None) -> str:

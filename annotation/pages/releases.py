@@ -78,7 +78,7 @@ def _languages(counts: Mapping[str, Any], changes: Mapping[str, Any]) -> Table[s
     captions: Mapping[str, int] = counts.get("languages", {})
     added, changed, removed = (changes.get(name, {}) for name in ("added", "changed", "removed"))
     names = {tag: language.name for tag, language in Language.objects.in_bulk([*captions, *removed]).items()}
-    columns = [
+    columns: list[Column[str]] = [
         Column("language", _("Language"), lambda tag: names.get(tag, tag), kind=TEXT),
         Column("captions", _("Captions"), lambda tag: captions.get(tag, 0)),
         Column("left-out", _("Left out"), lambda tag: _reasons(counts.get("left_out", {}).get(tag, {})), kind=TEXT),

@@ -43,9 +43,15 @@ def origins_of(project: Project, image_ids: Collection[int]) -> dict[int, ImageO
         for place in places:
             found[place.pk] = ImageOrigin(place.countries, place.regions, place.continent, borders=place.borders)
     for image, chosen in chosen_of(project, ids).items():
-        places = (chosen.countries, chosen.regions, chosen.continent)
-        version = chosen.selection
-        found[image] = ImageOrigin(*places, chosen.language_id, chosen.level, version.table, version.borders)
+        found[image] = ImageOrigin(
+            chosen.countries,
+            chosen.regions,
+            chosen.continent,
+            chosen.language_id,
+            chosen.level,
+            chosen.selection.table,
+            chosen.selection.borders,
+        )
     return found
 
 

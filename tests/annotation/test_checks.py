@@ -104,7 +104,7 @@ class TestWhatIsShown:
         rated = submit(batch, rater).verdicts.count()
 
         rows = [row for shown in check_page(Asked(round), manager).images for row in shown.rows]
-        said = [(one.rater, one.value) for row in rows for one in row.verdicts]
+        said = [(one.person.username, one.rating) for row in rows for one in row.verdicts]
         assert said == [("rob", "MEDIUM")] * rated
         assert not any(row.may_be_returned for row in rows if row.verdicts)
 
@@ -354,7 +354,7 @@ def test_a_caption_that_was_returned_shows_what_it_was_once_it_is_written_anew(r
     row = selectors.row_of(caption, manager)
 
     assert row.text == "Ein brauner Dackel rennt"
-    assert [(one.note, one.text_before, one.is_answered) for one in row.returns] == [("Which dog?", caption.text, True)]
+    assert [(one.note, one.text_before) for one in row.returns if one.answered_at] == [("Which dog?", caption.text)]
     assert [one.text for one in row.feedback] == ["Better."]
 
 

@@ -64,8 +64,8 @@ class TestTheListOfComparisons:
         judging.take_batch(comparison=comparison, person=slow, now=NOW, rng=Random(1))
         overdue = judging.take_batch(comparison=comparison, person=late, now=NOW - WEEK, rng=Random(1))
         row = project_progress(comparison.project, now=NOW).comparisons[0]
-        assert (row.pairs, row.wanted, row.done, row.assigned, row.expired) == (3, 9, 3, 3, 3)
-        assert (row.at_work, row.qualified, row.paused, row.left_out, row.open) == (1, 3, 0, 0, 3)
+        assert (row.tasks, row.wanted, row.done, row.assigned, row.expired) == (3, 9, 3, 3, 3)
+        assert (row.at_work, row.qualified, row.paused, row.comparison.left_out, row.open) == (1, 3, 0, 0, 3)
         judge_all(comparison, make_rater(comparison))
         judging.judge(batch_id=overdue.pk, person=late, position=1, choice=0, now=NOW)
         row = project_progress(comparison.project, now=NOW).comparisons[0]
@@ -83,7 +83,7 @@ class TestTheListOfComparisons:
             equal_captions=EqualCaptions.SIMILAR,
         )
         row = next(row for row in project_progress(project, now=NOW).comparisons if row.comparison == made)
-        assert (row.pairs, row.unseen, row.wanted) == (0, 3, 0)
+        assert (row.tasks, row.unseen, row.wanted) == (0, 3, 0)
         assert "plus 3 equal" in manager.get(reverse("sxs_eval:comparison-list", args=["lions"])).content.decode()
 
     @pytest.mark.long(reason="at least three others run each of its lines")
