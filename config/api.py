@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from django.urls import include, path, re_path
 
-from people.api import docs, views
+from people.api import docs, schema, views
 
 app_name = "api"
 urlpatterns = [
     # It has nothing of anybody's, and makers of clients ask for it without a token.
-    path("schema/", docs.SchemaView.as_view(), name="schema"),
+    path("schema/", schema.SchemaView.as_view(), name="schema"),
     path("docs/", docs.docs_show, name="docs"),
     path("", include("people.api.urls")),
     path("", include("annotation.api.urls")),

@@ -6,6 +6,8 @@ from typing import Any
 
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from drf_spectacular.openapi import AutoSchema
+from drf_spectacular.views import SpectacularAPIView
+from rest_framework.permissions import AllowAny
 
 from people.api.answers import MEDIA_TYPE, STATUSES
 from people.api.authentication import SCHEME
@@ -14,6 +16,12 @@ PROBLEM = "#/components/schemas/Problem"
 EVERYWHERE = (400, 401, 403, 404, 406, 409, 422, 429)
 WITH_A_BODY = (410, 415)
 METHODS = ("get", "put", "post", "patch", "delete")
+
+
+class SchemaView(SpectacularAPIView):
+    """The schema as drf-spectacular makes it, for anybody."""
+
+    permission_classes = [AllowAny]  # noqa: RUF012
 
 
 class TokenScheme(OpenApiAuthenticationExtension):
