@@ -196,7 +196,7 @@ class TestPages:
         page = client.get("/projects/lions/quality/?images=subset:two").content.decode()
         assert f"/quality/rounds/{round.pk}/?images=subset%3Atwo" in page
         one = client.get(f"/projects/lions/quality/rounds/{round.pk}/?images=subset:two")
-        assert (one.context["line"].row.images, one.context["line"].row.verified) == (2, 2)
+        assert (one.context["row"].images, one.context["row"].verified) == (2, 2)
         assert "2 images have sampled captions." in one.content.decode()
         whole = client.get(f"/projects/lions/quality/rounds/{round.pk}/")
         assert "have sampled captions" not in whole.content.decode()

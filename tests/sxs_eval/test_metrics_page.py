@@ -104,7 +104,7 @@ def test_the_reference_set_is_chosen_on_the_page_and_in_its_files(manager, proje
     lines = {name: one.context["page"].lines for name, one in shown.items()}
     signs = {name: [line.difference[:1] for line in some if line.difference] for name, some in lines.items()}
     assert signs == {"": ["+"] * 5, "People": ["+"] * 5, "Silver": ["−"] * 3}
-    assert '<option value="Silver" selected>' in shown["Silver"].content.decode()
+    assert '<option value="Silver" dir="auto" selected>' in shown["Silver"].content.decode()
     rows = json.loads(exported(manager, "json", references="Silver"))["evaluations"]
     assert {row["language"]: row["references"] for row in rows} == {"de": "Silver", "es": ""}
     table = csv.DictReader(io.StringIO(exported(manager, "csv", references="Silver").decode("utf-8-sig")))
