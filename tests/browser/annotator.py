@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from io import BytesIO
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, Literal
 
 from django.utils import timezone
 from PIL import Image as Pillow
@@ -34,6 +35,9 @@ COVERED = """selector => {
   return [...covered];
 }"""
 AXE_RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+AXE_RULES_OF_COLOURS = ["color-contrast", "link-in-text-block"]
+"""All that the same page can break in dark alone, where nothing but the colours is another."""
+LOOKS: list[tuple[Literal["dark", "light"], list[str]]] = [("dark", AXE_RULES_OF_COLOURS), ("light", AXE_RULES)]
 
 
 def make_images(collection: Collection) -> None:
@@ -84,10 +88,31 @@ def scrolls_sideways(page: Page) -> bool:
     return bool(page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth"))
 
 
-def barriers(page: Page) -> list[str]:
+def too_narrow(page: Page, *widths: int) -> list[int]:
+    """Those of `widths` at which the page is wider than the screen; the last of them stays."""
+    found = []
+    for width in widths:
+        page.set_viewport_size({"width": width, "height": 840})
+        found += [width] if scrolls_sideways(page) else []
+    return found
+
+
+def barriers(page: Page, rules: Sequence[str] = AXE_RULES) -> list[str]:
     """What axe-core finds on the page, one line each."""
-    page.evaluate(AXE)
+    if not page.evaluate("'axe' in window"):
+        page.evaluate(AXE)
     # Without `resultTypes` it describes all that it finds in order, which takes as long as looking.
-    options = {"runOnly": AXE_RULES, "resultTypes": ["violations"], "preload": False}
+    options = {"runOnly": list(rules), "resultTypes": ["violations"], "preload": False}
     report: dict[str, Any] = page.evaluate("options => axe.run(document, options)", options)
     return [f"{one['id']}: {one['nodes'][0]['target']} {one['help']}" for one in report["violations"]]
+
+
+def barriers_at(page: Page, *widths: int) -> list[str]:
+    """What axe-core finds on the page at each of `widths` in light and in dark, and where it is wider than that."""
+    found = []
+    for width in widths:
+        found += [f"wider than {one}" for one in too_narrow(page, width)]
+        for scheme, rules in LOOKS:
+            page.emulate_media(color_scheme=scheme)
+            found += [f"at {width} in {scheme}: {barrier}" for barrier in barriers(page, rules)]
+    return found

@@ -14,12 +14,12 @@ from playwright.sync_api import BrowserContext, Page, Response, Route, expect
 
 from annotation.models import CaptionItem
 from annotation.services import batches
-from tests.browser.annotator import barriers, make_images, open_writing, sign_in, source_of, take_batch
+from tests.browser.annotator import barriers, barriers_at, make_images, open_writing, sign_in, source_of, take_batch
 from tests.browser.desk import ENGLISH, SAVED, Desk, state
 from tests.browser.desk import desk as desk
 from tests.browser.desk import writing as writing
 from tests.factories import make_annotator, make_round
-from tests.tiers import some
+from tests.tiers import is_long
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -335,26 +335,15 @@ def test_time_on_task_is_sent_with_the_text(writing: Desk, page: Page) -> None:
     assert 500 <= writing.item(1).writing_ms <= 10_000
 
 
-@pytest.mark.parametrize(
-    ("width", "scheme"),
-    some(
-        [(1280, "light"), (390, "dark"), (390, "light"), (1280, "dark")],
-        short=2,
-        reason="the first two have the widest and the narrowest, light and dark",
-    ),
-)
-def test_the_annotators_pages_have_no_barriers(desk: Desk, page: Page, scheme: Any, width: int) -> None:
-    page.emulate_media(color_scheme=scheme)
-    page.set_viewport_size({"width": width, "height": 840})
+def test_the_annotators_pages_have_no_barriers(desk: Desk, page: Page, pytestconfig: pytest.Config) -> None:
+    widths = (1280, 390) if is_long(pytestconfig) else (1280,)
     for path in ("/work/", f"/batches/{desk.batch.pk}/rate/", f"/batches/{desk.batch.pk}/return/", "/work/history/"):
         page.goto(desk.address + path)
-        assert barriers(page) == [], path
-        assert page.evaluate("document.documentElement.scrollWidth") <= width, path
+        assert barriers_at(page, *widths) == [], path
     open_writing(desk.batch, desk.annotator)
     for path in (f"/batches/{desk.batch.pk}/write/2/", f"/batches/{desk.batch.pk}/review/"):
         page.goto(desk.address + path)
-        assert barriers(page) == [], path
-        assert page.evaluate("document.documentElement.scrollWidth") <= width, path
+        assert barriers_at(page, *widths) == [], path
 
 
 def test_a_page_of_the_annotator_is_light_and_asks_nobody_else(desk: Desk, page: Page) -> None:

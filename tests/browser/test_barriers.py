@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from django.urls import reverse
 from django.utils import timezone
-from playwright.sync_api import Browser, BrowserContext, Page
+from playwright.sync_api import BrowserContext, Page
 
 from tests.annotation.submitting import submit_captions
-from tests.browser.annotator import barriers, scrolls_sideways, sign_in
+from tests.browser.annotator import barriers_at, sign_in
 from tests.doors.asking import signed_in
 from tests.doors.conftest import world  # noqa: F401
 from tests.doors.test_project_navigation import pages_of
@@ -43,42 +43,32 @@ def addresses(of: World) -> list[str]:
     return [*(reverse(name) for name in ABOVE), *found]
 
 
-def what_is_wrong(page: Page) -> list[str]:
-    """Look at the page with all that can be opened on it open."""
+def what_is_wrong(page: Page, *widths: int) -> list[str]:
+    """Look at the page at these widths, with all that can be opened on it open."""
     page.evaluate("for (const one of document.querySelectorAll('main details')) one.open = true")
-    return [*barriers(page), *(["wider than the screen"] if scrolls_sideways(page) else [])]
+    return barriers_at(page, *widths)
 
 
 @pytest.mark.long(reason="axe reads other pages of the same parts")
-@pytest.mark.parametrize("width", [390, 1366])
-def test_the_pages_of_the_api_and_of_charts_have_none(
-    live_server: Any, page: Page, context: BrowserContext, width: int
-) -> None:
+def test_the_pages_of_the_api_and_of_charts_have_none(live_server: Any, page: Page, context: BrowserContext) -> None:
     round = make_round(project=make_project("lions"), images=2)
     submit_captions(round, make_annotator(round), now=timezone.now())
     sign_in(context, round.project.created_by, live_server.url)
-    page.set_viewport_size({"width": width, "height": 800})
     for address in (reverse("api:docs"), reverse("annotation:plots-show", args=["lions"])):
         page.goto(live_server.url + address)
-        assert what_is_wrong(page) == [], address
+        assert what_is_wrong(page, 390, 1366) == [], address
 
 
 @pytest.mark.long(reason="axe-core reads more than a hundred pages")
-@pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_no_page_of_a_project_has_barriers(
     live_server: Any,
-    browser: Browser,
+    page: Page,
+    context: BrowserContext,
     world: World,  # noqa: F811
-    scheme: Any,
 ) -> None:
-    context = browser.new_context(
-        viewport={"width": 1366, "height": 768}, color_scheme=scheme, locale="en-GB", reduced_motion="reduce"
-    )
     sign_in(context, world.seeded.project.created_by, live_server.url)
-    page = context.new_page()
     found = {}
     for address in addresses(world):
         page.goto(live_server.url + address)
-        found[address] = what_is_wrong(page)
-    context.close()
+        found[address] = what_is_wrong(page, 1366)
     assert {address: said for address, said in found.items() if said} == {}

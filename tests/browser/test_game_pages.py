@@ -15,10 +15,9 @@ from gapgame.services import playing
 from gapgame.services.closing import GRACE, close_season
 from people.models import Role
 from people.services.invitations import invite
-from tests.browser.annotator import barriers, source_of
+from tests.browser.annotator import barriers, barriers_at, source_of
 from tests.browser.gaming import ABOVE_KEYBOARD, AWAKE_MS, PHONE, Table, guesses, images, make_game, sit_down
 from tests.factories import make_item, make_item_set, make_player
-from tests.tiers import some
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -162,21 +161,9 @@ def test_without_scripts_too_soon_is_told_and_what_was_typed_is_there(live_serve
 
 
 @pytest.mark.long(reason="axe reads other pages of the same parts")
-@pytest.mark.parametrize(
-    ("width", "scheme"),
-    some(
-        [(1366, "light"), (320, "dark"), (320, "light"), (1366, "dark")],
-        short=1,
-        reason="the first two have the widest and the narrowest, light and dark",
-    ),
-)
-def test_the_players_pages_have_no_barriers(table: Table, page: Page, scheme: Any, width: int) -> None:
-    page.emulate_media(color_scheme=scheme)
-    page.set_viewport_size({"width": width, "height": 840})
-
+def test_the_players_pages_have_no_barriers(table: Table, page: Page) -> None:
     def check(where: str) -> None:
-        assert barriers(page) == [], where
-        assert page.evaluate("document.documentElement.scrollWidth") <= width, where
+        assert barriers_at(page, 1366, 320) == [], where
 
     check("a sentence")
     page.locator("[data-skip] summary").click()

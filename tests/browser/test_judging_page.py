@@ -10,9 +10,9 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from sxs_eval.models import Judgement
-from tests.browser.annotator import barriers
+from tests.browser.annotator import barriers_at
 from tests.browser.judging import AWAKE_MS, PHONE, Desk, captions, make_pairs, sit_down
-from tests.tiers import some
+from tests.tiers import is_long
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -91,34 +91,23 @@ def test_left_stays_left_and_everything_is_in_view_when_the_page_reads_from_righ
     assert (row.choice, row.score) == (3, 3 if row.test_is_left else -3)
 
 
-@pytest.mark.parametrize(
-    ("width", "scheme"),
-    some(
-        [(1280, "light"), (320, "dark"), (320, "light"), (390, "light"), (390, "dark"), (1280, "dark")],
-        short=1,
-        reason="the first two have the widest and the narrowest, light and dark",
-    ),
-)
-def test_the_raters_pages_have_no_barriers(desk: Desk, page: Page, scheme: Any, width: int) -> None:
-    page.emulate_media(color_scheme=scheme)
-    page.set_viewport_size({"width": width, "height": 840})
+def test_the_raters_pages_have_no_barriers(desk: Desk, page: Page, pytestconfig: pytest.Config) -> None:
+    widths = (1280, 390, 320) if is_long(pytestconfig) else (1280,)
     slug = desk.batch.comparison.project.slug
     for path in ("/compare/", f"/judging/{desk.batch.pk}/return/", f"/projects/{slug}/instructions/"):
         page.goto(desk.address + path)
-        assert barriers(page) == [], path
-        assert page.evaluate("document.documentElement.scrollWidth") <= width, path
+        assert barriers_at(page, *widths) == [], path
     page.goto(desk.url)
     page.get_by_text("Comment (optional)").click()
     page.locator("#question").click()
     desk.answer("1")
-    assert barriers(page) == []
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert barriers_at(page, *widths) == []
     for key in "234":
         page.wait_for_timeout(AWAKE_MS)
         page.keyboard.press(key)
         page.wait_for_timeout(AWAKE_MS)
     expect(page.get_by_role("heading", name="All judged")).to_be_visible()
-    assert barriers(page) == []
+    assert barriers_at(page, *widths) == []
 
 
 def test_the_page_is_light_and_asks_nobody_else(desk: Desk, page: Page) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import BrowserContext, Error, Page, Playwright, expect
 
-from tests.browser.annotator import barriers, source_of
+from tests.browser.annotator import barriers_at, source_of
 from tests.browser.installation import Installation, processes_of
 from tests.browser.seed import IMAGES, PASSWORD
 
@@ -349,9 +349,4 @@ def test_no_page_on_the_way_has_barriers_in_a_right_to_left_interface(
 
 def _look_for_barriers(page: Page, *, direction: str = "rtl") -> None:
     assert page.locator("html").get_attribute("dir") == direction
-    for width in (390, 1280):
-        page.set_viewport_size({"width": width, "height": 840})
-        assert page.evaluate("document.documentElement.scrollWidth") <= width, f"{page.url} at {width}"
-        for scheme in ("light", "dark"):
-            page.emulate_media(color_scheme=scheme)
-            assert barriers(page) == [], f"{page.url} at {width} in {scheme}"
+    assert barriers_at(page, 390, 1280) == [], page.url
