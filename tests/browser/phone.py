@@ -46,12 +46,17 @@ class Phone:
 
     def kill(self) -> None:
         """Kill every process of the browser, and open it again."""
-        for process in psutil.process_iter(["cmdline"]):
-            if f"--user-data-dir={self.folder}" in (process.info["cmdline"] or []):
-                process.kill()
+        kill_browser(self.folder)
         with suppress(Error):
             self.context.close()
         self.context = self._start()
+
+
+def kill_browser(folder: Path) -> None:
+    """Kill every process of the browser whose profile is in `folder`."""
+    for process in psutil.process_iter(["cmdline"]):
+        if f"--user-data-dir={folder}" in (process.info["cmdline"] or []):
+            process.kill()
 
 
 def until(page: Page, expression: str) -> None:

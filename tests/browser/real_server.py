@@ -1,12 +1,11 @@
 """The platform as it is served: its own process, settings and database, to be killed and started again.
 
-`python -m tests.browser.real_server LANGUAGE` fills the migrated database of the environment it runs in and prints what
-it made, as JSON.
+`python -m tests.browser.real_server` fills the database of the environment it runs in: its own process, because it runs
+with the settings of the platform, not with those of the tests.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import sqlite3
@@ -20,9 +19,10 @@ from typing import Any
 from tests import database, servers
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-PASSWORD = "a quiet place to write"
 IMAGES = 15
-ENGLISH = "a curious english sentence"
+PASSWORD = "look-then-write"
+PEOPLE = {"amal": ("ar", "ar"), "aki": ("ja", ""), "bahar": ("ar", ""), "dalia": ("ar", "ar")}
+"""The language that each writes, and of the pages ("": the browser's)."""
 
 
 @dataclass
@@ -35,14 +35,11 @@ class RealServer:
     def address(self) -> str:
         return f"http://127.0.0.1:{self.port}"
 
-    def prepare(self, language: str) -> dict[str, Any]:
+    def fill(self) -> None:
+        """Copy tables, make images, rounds and people, and collect the static files."""
         database.copy_file(self.var / "crosslens.sqlite3")
-        command = [sys.executable, "-m", "tests.browser.real_server", language]
-        done = subprocess.run(
-            command, cwd=ROOT, env=servers.embedded_environment(self.var), stdout=subprocess.PIPE, check=True
-        )
-        made: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-        return made
+        command = [sys.executable, "-m", "tests.browser.real_server"]
+        subprocess.run(command, check=True, cwd=ROOT, env=servers.embedded_environment(self.var))
 
     def start(self) -> None:
         command = [sys.executable, "-m", "granian", "--interface", "asginl", "--host", "127.0.0.1", "--no-ws"]
@@ -58,6 +55,27 @@ class RealServer:
             os.killpg(self.process.pid, signal.SIGKILL)
             self.process.wait()
 
+    def sign_everybody_out(self) -> None:
+        self.ask("DELETE FROM people_session")
+
+    def drafts_of(self, name: str) -> list[str]:
+        return self._of("SELECT i.text FROM annotation_captionitem i WHERE i.person_id = ? ORDER BY i.position", name)
+
+    def ratings_of(self, name: str) -> list[str]:
+        return self._of("SELECT i.rating FROM annotation_captionitem i WHERE i.person_id = ? ORDER BY i.position", name)
+
+    def captions_of(self, name: str) -> list[str]:
+        """Those that count, as typed, in the order of the batch."""
+        return self._of(
+            "SELECT c.text_as_typed FROM annotation_caption c JOIN annotation_captionitem i "
+            "ON i.assignment_id = c.item_id WHERE c.author_id = ? AND c.state = 'counted' ORDER BY i.position",
+            name,
+        )
+
+    def _of(self, query: str, name: str) -> list[Any]:
+        [(person,)] = self.ask("SELECT id FROM people_user WHERE username = ?", name)
+        return [row[0] for row in self.ask(query, person)]
+
     def ask(self, query: str, *values: object) -> list[tuple[Any, ...]]:
         with closing(sqlite3.connect(self.var / "crosslens.sqlite3", timeout=20)) as database, database:
             return database.execute(query, values).fetchall()
@@ -65,23 +83,29 @@ class RealServer:
 
 def main() -> None:
     import django
-
-    django.setup()
-
     from django.core.management import call_command
 
-    from tests.browser.annotator import make_images
-    from tests.factories import make_annotator, make_captioner, make_collection, make_round
+    django.setup()
+    call_command("collectstatic", verbosity=0, interactive=False)
 
-    call_command("collectstatic", interactive=False, verbosity=0)
+    from tests.browser.annotator import make_images
+    from tests.factories import make_annotator, make_captioner, make_collection, make_project, make_round
+
     collection = make_collection(IMAGES)
-    captioner = make_captioner(collection, "a model nobody may know", text=ENGLISH)
     make_images(collection)
-    round = make_round(collection=collection, captioners=[captioner], language=sys.argv[1])
-    person = make_annotator(round, "writer")
-    person.set_password(PASSWORD)
-    person.save()
-    sys.stdout.write(json.dumps({"round": round.pk, "name": person.username}) + "\n")
+    captioner, project = make_captioner(collection), make_project("postcards")
+    about: dict[str, Any] = {
+        "project": project,
+        "collection": collection,
+        "captioners": [captioner],
+        "replication": len(PEOPLE),
+    }
+    rounds = {tag: make_round(language=tag, batch_size=IMAGES, **about) for tag in ("ar", "ja")}
+    for name, (tag, interface_language) in PEOPLE.items():
+        person = make_annotator(rounds[tag], name)
+        person.interface_language = interface_language
+        person.set_password(PASSWORD)
+        person.save()
 
 
 if __name__ == "__main__":

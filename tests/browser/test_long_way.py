@@ -5,9 +5,7 @@ The database is looked into from outside: what was shown as saved must be there 
 
 from __future__ import annotations
 
-import os
 import re
-import signal
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -17,8 +15,8 @@ import pytest
 from playwright.sync_api import BrowserContext, Error, Page, Playwright, expect
 
 from tests.browser.annotator import barriers_at, source_of
-from tests.browser.installation import Installation, processes_of
-from tests.browser.seed import IMAGES, PASSWORD
+from tests.browser.phone import kill_browser
+from tests.browser.real_server import IMAGES, PASSWORD, RealServer
 
 ENGLISH = "english caption"
 STATE = "#write .state[data-state]"
@@ -49,8 +47,8 @@ JAPANESE = [f"{number}番目の猫が、窓辺の椅子でﾈﾑって\u304b\u30
 
 
 @pytest.fixture(scope="module")
-def installation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
-    made = Installation(tmp_path_factory.mktemp("whole-batch") / "var")
+def installation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealServer]:
+    made = RealServer(tmp_path_factory.mktemp("whole-batch") / "var")
     made.fill()
     made.start()
     yield made
@@ -58,7 +56,7 @@ def installation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installat
 
 
 @pytest.fixture
-def keys(page: Page, installation: Installation) -> Keys:
+def keys(page: Page, installation: RealServer) -> Keys:
     page.set_default_timeout(WITHIN_MS)
     return Keys(page, installation)
 
@@ -66,7 +64,7 @@ def keys(page: Page, installation: Installation) -> Keys:
 class Keys:
     """Somebody who has no mouse."""
 
-    def __init__(self, page: Page, installation: Installation) -> None:
+    def __init__(self, page: Page, installation: RealServer) -> None:
         self.page = page
         self.installation = installation
         self.press = page.keyboard.press
@@ -141,7 +139,7 @@ class Keys:
 
 @pytest.mark.long(reason="a whole way, whose steps have tests of their own")
 def test_a_batch_in_arabic_by_keyboard_alone_with_a_killed_server_and_a_expired_session(
-    keys: Keys, page: Page, installation: Installation
+    keys: Keys, page: Page, installation: RealServer
 ) -> None:
     batch = keys.begin("amal")
     assert page.locator("html").get_attribute("dir") == "rtl"
@@ -152,7 +150,7 @@ def test_a_batch_in_arabic_by_keyboard_alone_with_a_killed_server_and_a_expired_
         10: lambda text: _with_a_expired_session(keys, text),
     }
     for position, text in enumerate(ARABIC, start=1):
-        assert page.locator("#text").get_attribute("dir") == "rtl"
+        assert page.locator("#text").evaluate("field => [field.lang, field.dir]") == ["ar", "rtl"]
         mishaps.get(position, keys.write)(text)
         keys.go_on_from(batch, position)
         assert installation.drafts_of("amal")[:position] == ARABIC[:position]
@@ -195,7 +193,7 @@ def _with_a_expired_session(keys: Keys, text: str) -> None:
 
 @pytest.mark.long(reason="test_annotator_frontend.py has compositions, and the test before a whole batch")
 def test_a_batch_in_japanese_with_an_input_method_a_killed_server_and_reloads(
-    keys: Keys, page: Page, installation: Installation
+    keys: Keys, page: Page, installation: RealServer
 ) -> None:
     batch = keys.begin("aki")
     assert page.locator("html").get_attribute("dir") == "ltr"
@@ -252,7 +250,7 @@ def _start_browser(playwright: Playwright, profile: Path, arguments: dict[str, A
 
 @pytest.mark.long(reason="a whole way, whose steps have tests of their own")
 def test_what_was_typed_survives_a_crash_of_the_browser_and_screen_1_does_not_come_back(
-    playwright: Playwright, browser_type_launch_args: dict[str, Any], profile: Path, installation: Installation
+    playwright: Playwright, browser_type_launch_args: dict[str, Any], profile: Path, installation: RealServer
 ) -> None:
     context = _start_browser(playwright, profile, browser_type_launch_args)
     keys = Keys(context.pages[0], installation)
@@ -292,9 +290,7 @@ def test_what_was_typed_survives_a_crash_of_the_browser_and_screen_1_does_not_co
     page.fill("#text", ARABIC[0])
     keys.state("offline")
     page.wait_for_timeout(SETTLE_MS)
-    for process in processes_of(profile):
-        os.kill(process, signal.SIGKILL)
-
+    kill_browser(profile)
     context = _start_browser(playwright, profile, browser_type_launch_args)
     keys = Keys(context.pages[0], installation)
     keys.page.goto(f"{batch}write/1/")
@@ -316,7 +312,7 @@ def _without_scripts(context: BrowserContext, address: str) -> Page:
 
 @pytest.mark.long(reason="test_annotator_frontend.py looks at the same pages, from left to right")
 def test_no_page_on_the_way_has_barriers_in_a_right_to_left_interface(
-    keys: Keys, page: Page, installation: Installation
+    keys: Keys, page: Page, installation: RealServer
 ) -> None:
     """Of axe-core, on a phone and on a desk, in light and dark."""
     page.goto(installation.address)
