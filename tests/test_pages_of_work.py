@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import calendar
 import re
-from collections.abc import Callable
 from datetime import timedelta
 from random import Random
 from typing import Any
@@ -56,7 +55,6 @@ NAMES = {
 }
 """Also months and the word for an address: Django and allauth have them in Indonesian."""
 OWN_NAMES = [own_name for _code, own_name in PAGE_LANGUAGES]
-Ask = Callable[..., str]
 
 
 @pytest.fixture

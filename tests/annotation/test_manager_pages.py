@@ -44,10 +44,6 @@ def path_of(name: str, project: Project) -> str:
     return reverse(f"annotation:{name}", args=args.get(name, [project.slug]))
 
 
-OF_ONE_PROJECT = ("project-show", "project-progress", "language-add", "round-settings", "captions-export")
-OF_ANY_MANAGER = ("project-list", "project-create")
-
-
 class TestWhoSeesThePages:
     def test_who_may_start_projects_comes_to_the_form(self):
         starter = make_user(is_staff=True)

@@ -26,7 +26,7 @@ from tests.allocation.test_exact_replication import assert_exact
 from tests.annotation.submitting import submit_captions, take, write
 from tests.clients import client_of
 from tests.concurrency import together_with_errors
-from tests.factories import NOW, join_project, make_annotator, make_captioner, make_collection, make_project, make_round
+from tests.factories import NOW, join_project, make_annotator, make_captioner, make_collection, make_round
 from tests.kept import kept
 from tests.tiers import runs
 
@@ -223,14 +223,6 @@ class TestThePages:
 
         assert response["Location"] == reverse("annotation:project-show", args=[round.project.slug])
         assert Batch.objects.get().state == BatchState.RETURNED
-
-    @pytest.mark.long(reason="at least three others run each of its lines")
-    @pytest.mark.parametrize("name", ["batch-move", "batch-return-by-manager"])
-    def test_a_batch_of_another_project_cannot_be_named(self, batch, name):
-        other = make_project()
-        path = reverse(f"annotation:{name}", args=[other.slug, batch.pk])
-
-        assert client_of(other.created_by).post(path, {"to": 1}).status_code == 404
 
     def test_why_not_is_said_in_words(self, round, batch):
         Batch.objects.update(deadline=NOW.replace(year=2100))

@@ -23,7 +23,6 @@ from tests.clients import client_of
 from tests.factories import make_user
 
 pytestmark = pytest.mark.django_db
-LEASE = timedelta(hours=24)
 
 
 @pytest.fixture
@@ -206,9 +205,6 @@ def test_a_closed_round_says_so_and_who_may_not_rate_is_given_the_reasons(client
     assert "You have not agreed" in page
 
 
-PAGES = ("verification-show", "verification-done", "verification-return")
-
-
 @pytest.mark.long(reason="at least three others run each of its lines")
 def test_a_round_of_captioning_is_not_taken_as_one_of_rating_or_the_other_way_round(client, round, rae):
     assert client.post(reverse("annotation:verification-take", args=[round.verifies_id])).status_code == 404
@@ -281,11 +277,3 @@ def test_submitting_has_the_table_counted_at_once(
         client.post(url_of(batch), {**all_rated(batch), "open": "1"})
 
     assert counted == [round.pk]
-
-
-def test_who_is_not_of_the_project_any_more_reads_nobodys_captions(client, batch, rae):
-    Membership.objects.filter(user=rae).delete()
-    for name in ("verification-show", "verification-done", "verification-return"):
-        assert client.get(url_of(batch, name)).status_code == 404
-    assert client.post(url_of(batch), all_rated(batch) | {"open": "1"}).status_code == 404
-    assert client.get(reverse("api:rating-batch-show", args=[batch.pk])).status_code == 404

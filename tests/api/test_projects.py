@@ -24,7 +24,6 @@ from tests.factories import NOW, make_annotator, make_collection, make_project, 
 from tests.tiers import some
 
 pytestmark = pytest.mark.django_db
-LISTS = ("round-list", "image-list", "caption-list", "rating-list", "verdict-list", "feedback-list", "release-list")
 WITH_WORDS = ("caption-list", "rating-list", "verdict-list", "feedback-list", "release-list")
 OTHERS = ("language-list", "progress-show")
 

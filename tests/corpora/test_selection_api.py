@@ -7,7 +7,6 @@ from django.urls import reverse
 
 from corpora import tasks
 from corpora.models import Selection
-from people.models import Role
 from tests.api.seeded import Program
 from tests.corpora.selecting import (
     FRANCE,
@@ -16,7 +15,7 @@ from tests.corpora.selecting import (
     make_placed_collection,
     make_selection,
 )
-from tests.factories import join_project, make_project, make_user
+from tests.factories import make_project
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("made_places")]
 
@@ -81,10 +80,3 @@ def test_what_cannot_be_chosen_is_refused_with_a_reason(project, collection, cha
     assert answer.status_code == status
     assert answer.json()["detail"]
     assert not Selection.objects.exists()
-
-
-def test_researchers_read_selections_and_only_managers_make_them(project, collection):
-    for person, status in ((make_user(), 404), (join_project(project, make_user(), Role.RESEARCHER), 200)):
-        assert Program(person).get(LIST).status_code == status
-        assert Program(person).post(f"{LIST}1/confirm/").status_code == 404
-        assert Program(person).post(LIST, collection=collection.slug, languages=["fr"], seed=7).status_code == 404

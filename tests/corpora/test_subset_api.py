@@ -6,10 +6,9 @@ import pytest
 
 from corpora.models import Subset
 from images.models import Collection
-from people.models import Role
 from tests.api.seeded import Program
 from tests.corpora.placing import make_subset
-from tests.factories import join_project, make_comparison, make_keyed_collection, make_project, make_user
+from tests.factories import make_comparison, make_keyed_collection, make_project
 
 pytestmark = pytest.mark.django_db
 
@@ -92,15 +91,3 @@ def test_one_in_use_is_not_deleted(program, project):
     assert (answer.status_code, answer.json()["code"]) == (409, "subset-in-use")
     assert f"comparison {comparison.pk} in" in answer.json()["detail"]
     assert program.get(f"{LIST}few/").json()["used_by"] != []
-
-
-@pytest.mark.long(reason="at least three others run each of its lines")
-def test_researchers_only_read_and_outsiders_find_nothing(project, collection):
-    make_subset(project, "few", [])
-    researcher, outsider = Program(join_project(project, make_user(), Role.RESEARCHER)), Program(make_user("eve"))
-    assert [researcher.get(address).status_code for address in (LIST, f"{LIST}few/", f"{LIST}few/images/")] == [200] * 3
-    assert [outsider.get(address).status_code for address in (LIST, f"{LIST}few/", f"{LIST}few/images/")] == [404] * 3
-    for program in (researcher, outsider):
-        assert program.post(LIST, slug="new", name="New", keys=["dog"]).status_code == 404
-        assert program.put(f"{LIST}few/", name="New").status_code == 404
-        assert program.delete(f"{LIST}few/").status_code == 404

@@ -25,8 +25,6 @@ from tests.images.image_files import image_file
 
 pytestmark = pytest.mark.django_db
 
-GERMAN = "de"
-
 
 def owner_page(thing: Any) -> str:
     if isinstance(thing, Collection):

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from django.urls import reverse
 
-from gapgame.models import Access, GapItem, ItemSet, Outcome, Player, Season, Turn
+from gapgame.models import Access, GapItem, ItemSet, Player, Season, Turn
 from gapgame.rules.scripted import SHORTEST_PAUSE
 from gapgame.services import playing
 from gapgame.services.closing import GRACE, close_season
@@ -79,7 +79,3 @@ def play(player: Player, *, item: GapItem, guesses: tuple[str, ...] = (), at: da
 def close(season: Season) -> Season:
     close_season(season_id=season.pk, now=season.ends_at + GRACE)
     return Season.objects.select_related("project", "item_set").get(pk=season.pk)
-
-
-def unfinished(season: Season) -> int:
-    return Turn.objects.filter(player__season=season, outcome=Outcome.OPEN).count()

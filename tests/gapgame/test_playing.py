@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 from django.db import IntegrityError, transaction
-from django.urls import reverse
 
 from gapgame.models import Attempt, GapItem, Outcome, Player, ScoreCount, SkipReason, Turn
 from gapgame.rules.percentiles import LEVELS
@@ -364,10 +363,3 @@ class _no_transaction:  # noqa: N801
     def __enter__(self) -> None: ...
 
     def __exit__(self, *error) -> None: ...
-
-
-def test_a_guess_at_the_turn_of_another_is_told_that_nothing_is_there(turn, client):
-    client.force_login(make_player(turn.player.season).user)
-    address = reverse("gapgame:guess-make", args=[turn.pk])
-    assert client.post(address, {"guess": "cat", "number": "1"}).status_code == 404
-    assert not turn.attempts.exists()

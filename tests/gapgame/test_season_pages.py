@@ -18,9 +18,6 @@ from tests.factories import MINUTE, NOW, make_player, make_project, make_season,
 from tests.gapgame.seasons import DAY, close, make_playable, make_researcher, play, set_clock, text_of, url_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("clock")]
-OF_PROJECT = ("season-list", "season-create", "vectors-show")
-OF_SEASON = ("season-manage", "season-progress", "season-edit", "skip-list", "game-report", "turns-export")
-MANAGERS_ONLY = ("player-list",)
 
 
 @pytest.fixture

@@ -64,21 +64,12 @@ def collection(manager):
     return make_collection(project=Project.objects.get(created_by=manager), is_shared=False)
 
 
-COLLECTION_PAGES = ("collection-show", "images-add", "import-list")
-
-
 def make_job(collection: Collection, **fields) -> ImportJob:
     about = {"collection": collection, "project": collection.project, "kind": "images"}
     job = ImportJob.objects.create(**about, source_name="images.zip", **fields)
     job.rows.create(number=1, name="=1+1.jpg", outcome=Outcome.ADDED, added=1)
     job.rows.create(number=2, name="b.jpg", outcome=Outcome.REJECTED, rejected=1, reason="It is broken.")
     return job
-
-
-def addresses(collection: Collection, job: ImportJob) -> list[str]:
-    of_collection = [reverse(f"images:{name}", args=[collection.slug]) for name in COLLECTION_PAGES]
-    of_import = [reverse(f"images:import-{name}", args=[job.pk]) for name in ("show", "export")]
-    return [reverse("images:collection-list"), reverse("images:collection-create"), *of_collection, *of_import]
 
 
 def test_what_is_not_there_is_not_there_for_managers_either(client):

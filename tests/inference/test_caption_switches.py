@@ -171,19 +171,6 @@ class TestPages:
         answer = client_of(manager).post(f"{address}?back=https://evil.example.org/", {"reason": WHY})
         assert answer["Location"] == reverse("inference:gallery")
 
-    @pytest.mark.long(reason="at least three others run each of its lines")
-    def test_outsiders_and_researchers_cannot_switch(self, manager, model):
-        researcher = make_user()
-        Membership.objects.create(project=manager.project, user=researcher, role=Role.RESEARCHER)
-        other = make_user()
-        make_project(manager=other)
-        for person in (make_user(), researcher, other):
-            client = client_of(person)
-            address = reverse("inference:caption-switch", args=[caption_of(model).pk])
-            assert client.get(address).status_code == 404
-            assert client.post(address, {"reason": WHY}).status_code == 404
-        assert not ModelCaption.objects.switched_off().exists()
-
     def test_who_has_the_image_in_a_batch_sees_no_caption_of_it(self, manager, collection, model):
         round = make_round(collection=collection, captioners=[model], batch_size=3)
         person = make_annotator(round)

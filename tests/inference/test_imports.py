@@ -24,12 +24,10 @@ from languages.models import Language
 from tests.concurrency import together
 from tests.factories import (
     NOW,
-    make_annotator,
     make_captioner,
     make_collection,
     make_image,
     make_project,
-    make_round,
     make_user,
 )
 
@@ -330,19 +328,6 @@ def test_pages_about_models_never_show_what_they_said(client):
     make_captioner(make_collection(images=2), "m", text=WORDS)
     for name in ("inference:model-list", "inference:captions-import"):
         assert WORDS not in client.get(reverse(name)).text
-
-
-def test_outsiders_are_told_that_nothing_is_there():
-    collection = make_collection()
-    for outsider in (make_user(), make_annotator(make_round(collection=collection))):
-        client = Client()
-        client.force_login(outsider)
-        for name in ("inference:model-list", "inference:captions-import"):
-            assert client.get(reverse(name)).status_code == 404
-        sent = {"file": SimpleUploadedFile("c.jsonl", b"{}"), "model": "m", "language": "en"}
-        assert client.post(reverse("inference:captions-import"), sent).status_code == 404
-    assert not ImportJob.objects.exists()
-    assert Client().get(reverse("inference:model-list")).status_code == 302
 
 
 def test_a_form_with_gaps_or_from_elsewhere_is_refused(client):

@@ -33,11 +33,6 @@ ODD += ["-1", "1e999", "٣²", "{language.__class__}", "../../etc"]
 SETTINGS = ("beams", "max_tokens", "min_tokens", "length_penalty", "temperature", "top_p", "seed", "precision")
 OF_FILES = ("prompt", "prompts", "separators", "languages", "batch_size", "more")
 OF_ENDPOINTS = ("model", "prompt", "prompts", "languages", "concurrency", "per_minute", "more")
-OURS = [one.name for one in urlpatterns if one.name != "captions-import"]
-POSTED = (
-    *("run-pause", "run-resume", "run-cancel", "run-retry", "model-retire"),
-    *("training-pause", "training-resume", "training-cancel"),
-)
 
 
 class Rows:

@@ -13,7 +13,7 @@ from inference.models import CaptioningModel, Run, RunState
 from inference.services import models, runs, trials
 from inference.services.runs import RunRefusedError
 from people.models import AuditEntry, Role
-from tests.factories import make_captioner, make_collection, make_language, make_project
+from tests.factories import make_captioner, make_collection, make_language
 from tests.inference.watched import make_person, start_run
 from tests.sxs_eval.judged import text_of
 
@@ -137,10 +137,3 @@ def test_a_model_that_workers_run_is_not_retired(manager, model):
     assert f"Run {run.pk} is still going." in text_of(retire(manager, model))
     model.refresh_from_db()
     assert model.retired_at is None
-
-
-def test_only_managers_of_its_project_edit_and_retire(client, model):
-    for person in (make_person(Role.RESEARCHER, model.project), make_person(Role.MANAGER, make_project("elsewhere"))):
-        client.force_login(person)
-        assert client.get(address("edit", model)).status_code == 404
-        assert retire(client, model, follow=False).status_code == 404

@@ -29,7 +29,6 @@ from tests.inference.fake_runs import make_run
 HTMX = {"HX-Request": "true"}
 DECODING = {name: value for name, value in Decoding().stored().items() if name != "is_consistent"}
 """What the form of a run sends of how its captions are decoded."""
-OUTSIDERS = (Role.ANNOTATOR, Role.RATER, Role.PLAYER, None)
 
 
 def offer_fakes(monkeypatch: pytest.MonkeyPatch) -> None:

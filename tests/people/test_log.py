@@ -18,12 +18,11 @@ from django.urls import reverse
 
 from people.models import AuditEntry, Project, Role, User
 from people.rules import audit_sentences
-from people.rules.roles import OVERSEERS
 from people.selectors.audit_log import ENTRIES_PER_PAGE, Wanted, log_page, said
 from people.services import audit_log
 from people.services.consent import publish_consent_text
 from people.services.invitations import accept_invitation, invite, revoke_invitation
-from people.services.members import add_member, remove_member
+from people.services.members import remove_member
 from tests.clients import client_of
 from tests.commands import output_of
 from tests.factories import NOW, make_project, make_user
@@ -161,20 +160,6 @@ def test_the_page_asks_as_much_for_many_entries_as_for_few(manager: User, projec
             client.get(PAGE)
         counts.append(len(queries))
     assert counts[0] == counts[1]
-
-
-@pytest.mark.long(reason="at least three others run each of its lines")
-@pytest.mark.parametrize("address", [PAGE, FILE])
-def test_only_managers_of_the_project_see_it(
-    annotator: User, outsider: User, project: Project, client: Client, address: str
-):
-    record(project)
-    researcher = make_user()
-    add_member(project=project, user=researcher, role=Role.RESEARCHER)
-    assert Role.RESEARCHER in OVERSEERS
-    for person in (annotator, outsider, researcher):
-        assert client_of(person).get(address).status_code == 404
-    assert client.get(address).status_code == 302
 
 
 def test_what_managers_do_with_people_stands_in_the_log(manager: User, annotator: User, project: Project):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from allauth.account.models import EmailAddress
 from allauth.mfa.models import Authenticator
-from django.test import Client
 from django.urls import reverse
 
 from people.models import Project, User
@@ -16,39 +15,6 @@ from tests.people.hooks import make_webhook
 from tests.people.invitations import make_invitation
 
 pytestmark = pytest.mark.django_db
-
-MANAGERS_PAGES = [
-    ("people:member-list", False),
-    ("people:member-remove", True),
-    ("people:consent-publish", False),
-    ("people:invitation-list", False),
-    ("people:invitation-create", False),
-    ("people:invitation-import", False),
-    ("people:invitation-export", False),
-    ("people:invitation-change", False),
-]
-MEMBERS_PAGES = [("people:consent-give", False), ("people:consent-withdraw", False)]
-
-
-def addresses(project: Project, annotator: User, name: str, has_pk: bool) -> str:
-    pk = {"people:member-remove": annotator.memberships.get().pk}
-    return reverse(name, args=[project.slug, pk[name]] if has_pk else [project.slug])
-
-
-def answers(client: Client, address: str) -> set[int]:
-    return {response.status_code for response in (client.get(address), client.post(address))} - {405}
-
-
-def test_a_manager_of_one_project_cannot_reach_into_another_by_number(
-    outsider: User, annotator: User, project: Project
-):
-    client = client_of(outsider)
-    pk = annotator.memberships.get().pk
-    assert client.post(reverse("people:member-remove", args=["zebras", pk])).status_code == 404
-
-
-def test_the_profile_is_only_ones_own(client: Client):
-    assert client.get(reverse("people:profile-show"))["Location"].startswith(reverse("account_login"))
 
 
 # Administration

@@ -92,11 +92,3 @@ def test_turning_one_off_ends_it_and_what_was_asked_of_it_since_is_refused_with_
     assert not hook.is_active
     for name in ("test", "retry"):
         assert "turned off" in client.post(there[name], follow=True).content.decode()
-
-
-def test_a_manager_does_not_reach_the_webhooks_of_another_project_through_their_own(project, manager):
-    theirs = make_webhook()
-    delivery, client = make_delivery(theirs), client_of(manager)
-    assert client.get(reverse("people:webhook-show", args=[project.slug, theirs.pk])).status_code == 404
-    assert client.post(reverse("people:webhook-turn-off", args=[project.slug, theirs.pk])).status_code == 404
-    assert client.post(reverse("people:delivery-retry", args=[project.slug, delivery.pk])).status_code == 404

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import pytest
 from django.db import IntegrityError, transaction
@@ -62,9 +60,6 @@ def test_references_of_another_project_are_not_scored_against():
 
     with pytest.raises(ValueError, match="not of project"):
         make_scorings(make_references(), [scoring.model], project=scoring.project, metrics=["cider"])
-
-
-Change = Callable[[Scoring], object]
 
 
 def second_set(scoring: Scoring, **about: object) -> object:

@@ -11,7 +11,7 @@ from django.urls import reverse
 from sxs_eval.models import Judgement
 from sxs_eval.services import judging
 from tests.clients import client_of
-from tests.factories import NOW, make_comparison, make_rater, make_user
+from tests.factories import NOW, make_comparison, make_rater
 from tests.kept import kept
 from tests.tiers import some
 
@@ -98,17 +98,6 @@ def test_without_the_token_of_the_page_nothing_is_kept(rater, batch):
     stranger = client_of(rater, enforce_csrf_checks=True)
     assert stranger.post(save(batch), {"choice": "1"}).status_code == 403
     assert not Judgement.objects.filter(choice__isnull=False).exists()
-
-
-def test_somebody_elses_batch_is_not_there_in_any_way(comparison, batch):
-    other = client_of(make_rater(comparison))
-    for path in (save(batch), save(batch) + "undo/", reverse("sxs_eval:batch-resume", args=[batch.pk])):
-        assert other.post(path, {"choice": "1"}).status_code == 404
-    for name in ("batch-show", "batch-return"):
-        path = reverse(f"sxs_eval:{name}", args=[batch.pk])
-        assert {other.get(path).status_code, other.head(path).status_code, other.post(path).status_code} <= {404, 405}
-    outsider = client_of(make_user())
-    assert outsider.post(reverse("sxs_eval:batch-take", args=[comparison.pk])).status_code == 404
 
 
 @pytest.mark.parametrize("name", ["sxs_eval:instructions-show", "annotation:guidelines-show"])

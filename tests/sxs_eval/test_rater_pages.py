@@ -84,9 +84,6 @@ def captions_of(html: str) -> list[str]:
     return [unescape(text) for text in re.findall(r"data-caption>(.*?)</p>", html)]
 
 
-OF_A_BATCH = ("batch-show", "batch-return", "batch-resume", "judgement-save", "judgement-undo")
-
-
 @pytest.mark.long(reason="at least three others run each of its lines")
 def test_work_tells_what_waits_in_words_and_numbers_and_nothing_of_models():
     collection = make_collection(4)

@@ -13,41 +13,14 @@ from django.utils import timezone
 from annotation.services import batches
 from people.models import Membership, Role
 from sxs_eval.models import RaterState, RaterStatus
-from sxs_eval.services import judging
 from tests.clients import client_of
-from tests.factories import NOW, make_annotator, make_comparison, make_project, make_rater, make_round, make_user
+from tests.factories import make_annotator, make_comparison, make_project, make_rater, make_round, make_user
 from tests.sxs_eval.setting_up import judge_all, path_of
 
 pytestmark = pytest.mark.django_db
 
-OF_READERS = (
-    "comparison-list",
-    "comparisons-progress",
-    "comparison-create",
-    "comparison-settings",
-    "gold-list",
-    "instructions-publish",
-)
-OF_MANAGERS = ("rater-list",)
-SENT_ONLY = ("pairs-add", "gold-change", "rater-decide")
-
 
 class TestWhoSeesThePages:
-    @pytest.mark.long(reason="at least three others run each of its lines")
-    @pytest.mark.parametrize("name", ["rater-list", "rater-decide"])
-    def test_a_researcher_neither_sees_who_the_raters_are_nor_decides_about_them(self, researcher, comparison, name):
-        rater = make_rater(comparison)
-        batch = judging.take_batch(comparison=comparison, person=rater, now=NOW, rng=Random(1))
-        judging.judge(batch_id=batch.pk, person=rater, position=1, choice=3, now=NOW)
-        path = reverse(
-            f"sxs_eval:{name}", args=["lions", comparison.pk, rater.pk][: 3 if name == "rater-decide" else 2]
-        )
-        assert researcher.get(path).status_code in (404, 405)
-        assert researcher.post(path, {"decision": "exclude", "note": "No."}).status_code in (404, 405)
-        assert not RaterStatus.objects.exists()
-        page = researcher.get(path_of("comparison-list", comparison)).content.decode()
-        assert path_of("rater-list", comparison) not in page
-
     def test_people_see_their_own_projects_only(self, manager, comparison):
         make_comparison(project=make_project("zebras"))
         page = manager.get(path_of("evaluation-list", comparison)).content.decode()
@@ -68,9 +41,14 @@ class TestWhoSeesThePages:
 
 
 class TestTheWaysIn:
-    def test_the_project_page_leads_to_the_comparisons(self, manager, comparison):
+    def test_the_project_page_leads_to_the_comparisons_and_they_lead_managers_alone_to_raters(
+        self, manager, researcher, comparison
+    ):
         page = manager.get(reverse("annotation:project-show", args=["lions"])).content.decode()
         assert path_of("comparison-list", comparison) in page
+        make_rater(comparison)
+        page = researcher.get(path_of("comparison-list", comparison)).content.decode()
+        assert path_of("rater-list", comparison) not in page
 
     def test_rows_are_looked_up_by_the_installer_without_captions_and_not_changed(self, comparison):
         judge_all(comparison, make_rater(comparison))
