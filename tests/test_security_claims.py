@@ -72,15 +72,6 @@ def test_a_password_of_any_kind_is_taken_as_it_was_typed(client: Client, ann: Us
     assert is_signed_in(fresh)
 
 
-def test_changing_a_password_takes_the_present_one(client: Client, ann: User) -> None:
-    sign_in(client, "ann")
-    given = {"oldpassword": "another one", "password1": "four grey elephants", "password2": "four grey elephants"}
-    client.post(reverse("account_change_password"), given)
-    ann.refresh_from_db()
-
-    assert ann.check_password(PASSWORD)
-
-
 def test_passwords_are_stored_by_a_slow_function_with_todays_parameters() -> None:
     assert not hasattr(config.settings, "PASSWORD_HASHERS")
     assert global_settings.PASSWORD_HASHERS[0].endswith(".PBKDF2PasswordHasher")

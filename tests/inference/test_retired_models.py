@@ -123,15 +123,6 @@ def test_runs_of_a_retired_model_are_neither_resumed_nor_tried_again(manager, mo
     assert Run.objects.get(pk=run.pk).state == RunState.QUEUED
 
 
-@pytest.mark.long(reason="at least three others run each of its lines")
-def test_the_admin_shows_models_and_changes_nothing_about_them(client, model, admin_user):
-    client.force_login(admin_user)
-    page = reverse("admin:inference_captioningmodel_change", args=[model.pk])
-    assert client.get(page).status_code == 200
-    assert client.post(page, {"name": "Changed", "source": "other"}).status_code == 403
-    assert client.get(reverse("admin:inference_captioningmodel_changelist")).status_code == 200
-
-
 def test_a_model_that_workers_run_is_not_retired(manager, model):
     run = start_run(model, project=model.project)
     assert f"Run {run.pk} is still going." in text_of(retire(manager, model))

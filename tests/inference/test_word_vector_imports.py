@@ -12,8 +12,6 @@ from typing import Any
 import pytest
 from django.core.management import CommandError
 from django.db import IntegrityError, transaction
-from django.test import Client
-from django.urls import reverse
 
 from crosslens_metrics.formats.word_vectors import FileFormat, WordVectorFileError
 from crosslens_metrics.word_vectors import MANIFEST, MATRIX
@@ -25,7 +23,7 @@ from inference.services.word_vectors import check_vectors, import_packaged, impo
 from languages.models import Language
 from tests.commands import output_of, run_python
 from tests.concurrency import together
-from tests.factories import NOW, make_user
+from tests.factories import NOW
 from tests.servers import embedded_environment
 
 pytestmark = pytest.mark.django_db
@@ -294,20 +292,6 @@ def test_a_disk_that_takes_no_files_is_told_of(settings, tmp_path):
     file.write_bytes(GLOVE)
     with pytest.raises(CommandError, match="in-the-way"):
         command(file, "--name", "small", "--language", "en", "--format", "glove")
-
-
-@pytest.mark.long(reason="at least three others run each of its lines")
-def test_the_administration_shows_vectors_to_superusers_and_changes_nothing(tmp_path):
-    vectors = import_bytes(tmp_path / "f", GLOVE).vectors
-    page = reverse("admin:inference_wordvectorset_change", args=[vectors.pk])
-    someone, admin = make_user("someone"), make_user("admin", is_staff=True, is_superuser=True)
-    client = Client()
-    client.force_login(someone)
-    assert client.get(page).status_code == 302
-    client.force_login(admin)
-    assert vectors.signature in client.get(page).content.decode()
-    assert client.post(page, {"name": "other"}).status_code == 403
-    assert client.get(reverse("admin:inference_wordvectorset_changelist")).status_code == 200
 
 
 STARTED = """

@@ -71,13 +71,6 @@ def test_from_sign_in_on_one_is_led_to_set_it_up_and_then_goes_on(required: None
     assert client.get(HOME)["Location"] == reverse("annotation:project-list")
 
 
-@pytest.mark.long(reason="at least three others run each of its lines")
-@pytest.mark.parametrize("method", ["get", "post"])
-@pytest.mark.parametrize("name", ["home-show", "profile-show", "token-list", "session-list", "data-download"])
-def test_without_one_no_page_answers(required: None, ann: User, name: str, method: str):
-    assert leads_to_setup(getattr(client_of(ann), method)(reverse(f"people:{name}")))
-
-
 def test_parts_of_pages_and_the_api_refuse_sessions_also_with_recovery_codes_alone(required: None, ann: User):
     response = client_of(ann).get(PROFILE, headers={"hx-request": "true"})
     assert (response.status_code, response["HX-Redirect"]) == (200, SETUP)

@@ -337,16 +337,6 @@ class TestPairs:
         assert reader.get(address("comparison-show", comparison)).status_code == 200
 
 
-class TestAccess:
-    @pytest.mark.long(reason="at least three others run each of its lines")
-    def test_no_name_of_a_rater_stands_on_any_page(self, reader, comparison):
-        names = {row.person.username for row in comparison.judgements.select_related("person")}
-        for name in PAGES:
-            response = reader.get(address(name, comparison))
-            content = b"".join(response.streaming_content) if response.streaming else response.content
-            assert not any(person in content.decode() for person in names), name
-
-
 class TestCost:
     @pytest.mark.long(reason="at least three others run each of its lines")
     def test_queries_do_not_grow_with_pairs_or_judgements(self, client):

@@ -6,16 +6,14 @@ import re
 from random import Random
 
 import pytest
-from django.apps import apps
 from django.urls import reverse
 from django.utils import timezone
 
 from annotation.services import batches
 from people.models import Membership, Role
-from sxs_eval.models import RaterState, RaterStatus
 from tests.clients import client_of
-from tests.factories import make_annotator, make_comparison, make_project, make_rater, make_round, make_user
-from tests.sxs_eval.setting_up import judge_all, path_of
+from tests.factories import make_annotator, make_comparison, make_project, make_rater, make_round
+from tests.sxs_eval.setting_up import path_of
 
 pytestmark = pytest.mark.django_db
 
@@ -49,16 +47,3 @@ class TestTheWaysIn:
         make_rater(comparison)
         page = researcher.get(path_of("comparison-list", comparison)).content.decode()
         assert path_of("rater-list", comparison) not in page
-
-    def test_rows_are_looked_up_by_the_installer_without_captions_and_not_changed(self, comparison):
-        judge_all(comparison, make_rater(comparison))
-        RaterStatus.objects.create(comparison=comparison, person=make_rater(comparison), state=RaterState.EXCLUDED)
-        installer = client_of(make_user(is_staff=True, is_superuser=True))
-        for name in ("instructions", "comparison", "pair", "goldpair", "judgingbatch", "judgement", "raterstatus"):
-            model = apps.get_model("sxs_eval", name)
-            row = reverse(f"admin:sxs_eval_{name}_change", args=[model.objects.first().pk])
-            for path in (reverse(f"admin:sxs_eval_{name}_changelist"), row):
-                page = installer.get(path)
-                assert page.status_code == 200
-                assert not re.search("(base|test) caption of", page.content.decode())
-            assert installer.get(reverse(f"admin:sxs_eval_{name}_add")).status_code == 403
