@@ -8,16 +8,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Browser, BrowserContext, Page, expect
 
+from people.models import User
 from tests import servers
 from tests.browser import firefox, webkit
+from tests.browser.annotator import sign_in
 from tests.browser.windows import Profile, Window
 from tests.tiers import some
 
 expect.set_options(timeout=20_000)
 """In milliseconds: far beyond what a page takes, for machines that do much else at the same time."""
 
+Visit = Callable[..., Page]
 Opener = Callable[[Profile], AbstractContextManager[Window]]
 
 
@@ -40,3 +43,18 @@ def profile(tmp_path: Path) -> Profile:
 def window(opened: Opener, profile: Profile, live_server: Any) -> Iterator[Window]:
     with opened(profile) as window:
         yield window
+
+
+@pytest.fixture
+def visit(browser: Browser, live_server: Any) -> Iterator[Visit]:
+    """`visit(user, **options)`: a page in a context of Chromium of their own, which has these options, signed in."""
+    contexts: list[BrowserContext] = []
+
+    def visit(user: User, **options: Any) -> Page:
+        contexts.append(browser.new_context(base_url=live_server.url, **options))
+        sign_in(contexts[-1], user, live_server.url)
+        return contexts[-1].new_page()
+
+    yield visit
+    for context in contexts:
+        context.close()

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.utils import timezone
-from playwright.sync_api import Browser, BrowserContext, expect
+from playwright.sync_api import Page, expect
 
 from annotation import tasks
 from annotation.models import Rating, Round
@@ -17,7 +16,8 @@ from annotation.services.campaign import Beginning
 from annotation.services.guidelines import NewExample, publish_guidelines
 from people.models import User
 from tests.annotation.submitting import begin_language, submit_captions, take
-from tests.browser.annotator import barriers, make_images, scrolls_sideways, sign_in
+from tests.browser.annotator import barriers, make_images, scrolls_sideways
+from tests.browser.conftest import Visit
 from tests.factories import make_annotator, make_collection, make_language, make_project
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -66,20 +66,15 @@ def addresses(pilot: Round) -> list[str]:
 
 
 @pytest.fixture
-def manager(browser: Browser, pilot: Round, live_server: Any, request: Any) -> Iterator[BrowserContext]:
-    options = {"reduced_motion": "reduce", "locale": "en-GB", "base_url": live_server.url} | request.param
-    context = browser.new_context(**options)
-    sign_in(context, pilot.project.created_by, live_server.url)
-    yield context
-    context.close()
+def page(visit: Visit, pilot: Round, request: Any) -> Page:
+    return visit(pilot.project.created_by, **{"reduced_motion": "reduce", "locale": "en-GB"} | request.param)
 
 
 @pytest.mark.long(reason="axe reads other pages of the same parts")
 @pytest.mark.parametrize(
-    "manager", [{}, {"viewport": {"width": 390, "height": 800}, "locale": "ar"}], ids=["wide", "narrow"], indirect=True
+    "page", [{}, {"viewport": {"width": 390, "height": 800}, "locale": "ar"}], ids=["wide", "narrow"], indirect=True
 )
-def test_nobody_is_kept_out_and_nothing_is_wider_than_the_screen(manager: BrowserContext, addresses: list[str]) -> None:
-    page = manager.new_page()
+def test_nobody_is_kept_out_and_nothing_is_wider_than_the_screen(page: Page, addresses: list[str]) -> None:
     for address in addresses:
         page.goto(address)
         page.evaluate("document.querySelectorAll('main details').forEach((one) => { one.open = true; })")
@@ -88,9 +83,8 @@ def test_nobody_is_kept_out_and_nothing_is_wider_than_the_screen(manager: Browse
 
 
 @pytest.mark.long(reason="the plain form, which tests without a browser submit")
-@pytest.mark.parametrize("manager", [{"java_script_enabled": False}], ids=["without scripts"], indirect=True)
-def test_a_pilot_is_closed_without_scripts(manager: BrowserContext, pilot: Round) -> None:
-    page = manager.new_page()
+@pytest.mark.parametrize("page", [{"java_script_enabled": False}], ids=["without scripts"], indirect=True)
+def test_a_pilot_is_closed_without_scripts(page: Page, pilot: Round) -> None:
     page.goto("/projects/postcards/languages/de/")
     page.locator('form[action$="/steps/close/"] button').click()
     expect(page.get_by_text("1 batch is unfinished, of mina.")).to_be_visible()

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.urls import reverse
 from django.utils import timezone
-from playwright.sync_api import Browser, BrowserContext, Page, Route, expect
+from playwright.sync_api import BrowserContext, Page, Route, expect
 
 from annotation.models import Caption, CorrectionRequest, Feedback, Rating, Round, SpotCheck
 from annotation.selectors import checks as selectors
@@ -16,6 +16,7 @@ from annotation.services.feedback import give_feedback
 from people.models import User
 from tests.annotation.submitting import submit_captions
 from tests.browser.annotator import barriers, make_images, sign_in, too_narrow
+from tests.browser.conftest import Visit
 from tests.factories import make_annotator, make_captioner, make_collection, make_round
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -116,11 +117,9 @@ def test_a_round_is_gone_through_with_the_keyboard_alone(
 
 @pytest.mark.long(reason="the plain form, which tests without a browser submit")
 def test_without_javascript_it_is_all_there_and_nothing_is_wider_than_the_screen(
-    live_server: Any, browser: Browser, round: Round
+    live_server: Any, visit: Visit, round: Round
 ) -> None:
-    context = browser.new_context(java_script_enabled=False)
-    sign_in(context, round.project.created_by, live_server.url)
-    page = context.new_page()
+    page = visit(round.project.created_by, java_script_enabled=False)
     page.goto(address(live_server, round))
     assert too_narrow(page, 1366, 390) == []
     page.get_by_label("Annotator").select_option(label="bea")
@@ -135,7 +134,6 @@ def test_without_javascript_it_is_all_there_and_nothing_is_wider_than_the_screen
     expect(page.get_by_text("The caption was returned to its author for correction.")).to_be_visible()
     assert too_narrow(page, 1366, 390) == []
     assert SpotCheck.objects.get().level == "EXCELLENT"
-    context.close()
 
 
 @pytest.mark.parametrize("first", ["", "j"], ids=["the same caption", "the next caption"])

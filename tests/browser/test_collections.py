@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import BrowserContext, Page, expect
 
 from images import tasks
 from images.models import Collection, Image, ImportJob, Outcome
 from people.models import User
 from tests.browser.annotator import barriers, make_images, sign_in
+from tests.browser.conftest import Visit
 from tests.factories import images_of, make_captioner, make_collection, make_project, make_user
 from tests.images.image_files import image_file
 
@@ -125,12 +126,8 @@ def test_an_upload_that_fails_says_so_and_can_be_tried_again(
 
 
 @pytest.mark.long(reason="the plain form, which tests without a browser submit")
-def test_the_form_works_without_scripts(
-    live_server: Any, browser: Browser, manager: User, collection: Collection
-) -> None:
-    context = browser.new_context(java_script_enabled=False)
-    sign_in(context, manager, live_server.url)
-    page = context.new_page()
+def test_the_form_works_without_scripts(live_server: Any, visit: Visit, manager: User, collection: Collection) -> None:
+    page = visit(manager, java_script_enabled=False)
     page.goto(f"{live_server.url}/collections/{collection.slug}/")
     page.get_by_text("Add images: drop files").click()
     file: Any = {"name": "a.jpg", "mimeType": "image/jpeg", "buffer": image_file(shade=1)}
@@ -138,7 +135,6 @@ def test_the_form_works_without_scripts(
     page.get_by_role("button", name="Import").click()
     page.wait_for_url("**/imports/*/")
     assert ImportJob.objects.get().rows.get().outcome == Outcome.ADDED
-    context.close()
 
 
 @pytest.mark.long(reason="one more way of a page that other tests drive")

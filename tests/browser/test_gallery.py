@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from django.utils import timezone
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import BrowserContext, Page, expect
 
 from images.models import CollectionImage
 from images.services import file_storage
@@ -15,6 +15,7 @@ from inference.selectors import gallery as selectors
 from inference.services.executor import execute_run
 from people.models import Membership, Role, User
 from tests.browser.annotator import barriers, make_images, sign_in, too_narrow
+from tests.browser.conftest import Visit
 from tests.factories import make_captioner, make_collection, make_project, make_user
 from tests.images.image_files import image_file
 
@@ -93,12 +94,10 @@ def test_a_trial_is_followed_to_its_end(
 
 @pytest.mark.long(reason="the plain form, which tests without a browser submit")
 def test_without_javascript_images_follow_on_the_next_page_and_nothing_is_wider_than_the_screen(
-    live_server: Any, browser: Browser, researcher: User, monkeypatch: pytest.MonkeyPatch
+    live_server: Any, visit: Visit, researcher: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(selectors, "MOST_IMAGES", 4)
-    context = browser.new_context(java_script_enabled=False)
-    sign_in(context, researcher, live_server.url)
-    page = context.new_page()
+    page = visit(researcher, java_script_enabled=False)
     page.goto(f"{live_server.url}/models/gallery/")
     assert too_narrow(page, 1366, 390) == []
     page.get_by_role("link", name="More images").click()
@@ -107,4 +106,3 @@ def test_without_javascript_images_follow_on_the_next_page_and_nothing_is_wider_
     page.get_by_role("link", name="Earlier images").click()
     expect(page.locator(".gallery__image")).to_have_count(4)
     expect(page.get_by_role("link", name="Earlier images")).to_have_count(0)
-    context.close()

@@ -8,13 +8,14 @@ from typing import Any
 
 import pytest
 from django.utils import timezone
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 from annotation.models import Round, Tally
 from languages.models import Language
 from people.models import Invitation, MailState, Project, User
 from people.services.consent import publish_consent_text
-from tests.browser.annotator import barriers, scrolls_sideways, sign_in
+from tests.browser.annotator import barriers, scrolls_sideways
+from tests.browser.conftest import Visit
 from tests.factories import make_annotator, make_project, make_round
 from tests.people.invitations import link_of, make_invitation
 
@@ -44,12 +45,9 @@ def visitor(browser: Browser, live_server: Any, request: Any) -> Iterator[Page]:
 
 
 @pytest.fixture
-def manager(browser: Browser, project: Project, live_server: Any, request: Any) -> Iterator[BrowserContext]:
-    options = {"reduced_motion": "reduce", "locale": "en-GB", "base_url": live_server.url}
-    context = browser.new_context(**options | getattr(request, "param", {}))
-    sign_in(context, project.created_by, live_server.url)
-    yield context
-    context.close()
+def page(visit: Visit, project: Project, request: Any) -> Page:
+    options = {"reduced_motion": "reduce", "locale": "en-GB"}
+    return visit(project.created_by, **options | getattr(request, "param", {}))
 
 
 def fill_in(page: Page) -> None:
@@ -104,8 +102,7 @@ def test_the_same_works_without_scripts_and_nobody_joins_without_a_language(
 
 
 @pytest.mark.long(reason="one more way of a page that other tests drive")
-def test_a_manager_ticks_a_group_and_copies_a_link_for_each_language(manager: BrowserContext) -> None:
-    page = manager.new_page()
+def test_a_manager_ticks_a_group_and_copies_a_link_for_each_language(page: Page) -> None:
     page.goto("/projects/lions/people/invitations/new/")
     for group, count in (("The core four", 4), ("The low-resource five", 9), ("The core four", 5), ("All 36", 36)):
         page.get_by_role("button", name=group).click()
@@ -118,12 +115,9 @@ def test_a_manager_ticks_a_group_and_copies_a_link_for_each_language(manager: Br
 
 
 @pytest.mark.long(reason="one more way of a page that other tests drive")
-def test_a_manager_chooses_all_and_revokes_them_in_one_confirmed_step(
-    manager: BrowserContext, project: Project
-) -> None:
+def test_a_manager_chooses_all_and_revokes_them_in_one_confirmed_step(page: Page, project: Project) -> None:
     for _number in range(3):
         make_invitation(project)
-    page = manager.new_page()
     page.goto("/projects/lions/people/invitations/")
     page.get_by_label("Choose all on this page").check()
     page.get_by_role("button", name="Revoke…").click()
@@ -151,10 +145,9 @@ def addresses(project: Project) -> list[str]:
 
 @pytest.mark.long(reason="axe reads other pages of the same parts")
 @pytest.mark.parametrize(
-    "manager", [DARK, PHONE | {"locale": "ar"}], ids=["wide and dark", "narrow and Arabic"], indirect=True
+    "page", [DARK, PHONE | {"locale": "ar"}], ids=["wide and dark", "narrow and Arabic"], indirect=True
 )
-def test_nobody_is_kept_out_and_nothing_is_wider_than_the_screen(manager: BrowserContext, addresses: list[str]) -> None:
-    page = manager.new_page()
+def test_nobody_is_kept_out_and_nothing_is_wider_than_the_screen(page: Page, addresses: list[str]) -> None:
     for address in addresses:
         page.goto(address)
         page.evaluate("document.querySelectorAll('main details').forEach((one) => { one.open = true; })")

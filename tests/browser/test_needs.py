@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 from django.core.cache import cache
 from django.urls import reverse
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import BrowserContext, Page, expect
 
 from images.models import ImportJob, ImportKind, JobState
 from tests.browser.annotator import barriers_at, sign_in
+from tests.browser.conftest import Visit
 from tests.factories import make_annotator, make_project, make_round
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -41,15 +42,12 @@ def test_the_number_leads_to_what_needs_the_manager_who_dismisses_what_failed(
 
 
 @pytest.mark.long(reason="one more way of a page that other tests drive")
-def test_an_annotator_has_no_such_link_and_asks_for_no_number(live_server: Any, browser: Browser) -> None:
+def test_an_annotator_has_no_such_link_and_asks_for_no_number(live_server: Any, visit: Visit) -> None:
     round = make_round()
-    context = browser.new_context()
-    sign_in(context, make_annotator(round), live_server.url)
-    page = context.new_page()
+    page = visit(make_annotator(round))
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
     page.goto(live_server.url + reverse("annotation:work-show"))
     expect(page.get_by_role("heading", level=1)).to_be_visible()
     expect(page.get_by_role("link", name=re.compile("^Needs you"))).to_have_count(0)
     assert not [url for url in asked if "needs" in url]
-    context.close()

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from images.models import Collection
 from people.models import Project
-from tests.browser.annotator import barriers, scrolls_sideways, sign_in
+from tests.browser.annotator import barriers, scrolls_sideways
+from tests.browser.conftest import Visit
 from tests.factories import make_captioner, make_collection, make_project
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -29,13 +29,10 @@ def collection() -> Collection:
 
 
 @pytest.fixture(params=[DESK, PHONE], ids=["desk", "phone"])
-def page(browser: Browser, collection: Collection, live_server: Any, request: Any) -> Iterator[Page]:
-    context = browser.new_context(reduced_motion="reduce", locale="en-GB", base_url=live_server.url, **request.param)
-    sign_in(context, make_project("lions").created_by, live_server.url)
-    page = context.new_page()
+def page(visit: Visit, collection: Collection, request: Any) -> Page:
+    page = visit(make_project("lions").created_by, reduced_motion="reduce", locale="en-GB", **request.param)
     page.goto(f"/projects/new/?collection={collection.slug}")
-    yield page
-    context.close()
+    return page
 
 
 @pytest.mark.long(reason="a whole way, whose steps have tests of their own")
@@ -75,13 +72,10 @@ def test_all_36_languages_take_one_click_and_their_cost_is_known_before_the_proj
 
 
 @pytest.mark.long(reason="the plain form, which tests without a browser submit")
-def test_a_group_works_without_javascript(browser: Browser, collection: Collection, live_server: Any) -> None:
-    context = browser.new_context(java_script_enabled=False, base_url=live_server.url)
-    sign_in(context, make_project("lions").created_by, live_server.url)
-    page = context.new_page()
+def test_a_group_works_without_javascript(visit: Visit, collection: Collection) -> None:
+    page = visit(make_project("lions").created_by, java_script_enabled=False)
     page.goto(f"/projects/new/?collection={collection.slug}")
     page.get_by_label("Name", exact=True).fill("Tigers")
     page.get_by_role("button", name="The core four").click()
     expect(page.get_by_label("Name", exact=True)).to_have_value("Tigers")
     expect(page.locator("[name=languages]:checked")).to_have_count(4)
-    context.close()

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.urls import reverse
 from django.utils import timezone
-from playwright.sync_api import Browser, BrowserContext, Page, Route, expect
+from playwright.sync_api import BrowserContext, Page, Route, expect
 
 from annotation import tasks
 from annotation.models import Round, RoundKind, RoundState
@@ -17,6 +17,7 @@ from annotation.services.projects import NewRound, add_languages
 from languages.models import Language
 from people.models import Project
 from tests.browser.annotator import barriers, sign_in
+from tests.browser.conftest import Visit
 from tests.factories import make_annotator, make_captioner, make_collection, make_language, make_project
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -114,11 +115,9 @@ def test_a_campaign_in_36_languages_takes_few_clicks(
 
 @pytest.mark.long(reason="one more way of a page that other tests drive")
 def test_36_languages_with_head_and_totals_are_in_sight_at_once(
-    live_server: Any, browser: Browser, everywhere: Project
+    live_server: Any, visit: Visit, everywhere: Project
 ) -> None:
-    context = browser.new_context(viewport={"width": 1366, "height": 768})
-    sign_in(context, everywhere.created_by, live_server.url)
-    page = context.new_page()
+    page = visit(everywhere.created_by, viewport={"width": 1366, "height": 768})
     page.goto(overview(live_server))
     table = page.locator(".room")
     table.evaluate("(one) => one.scrollIntoView()")
@@ -138,7 +137,6 @@ def test_36_languages_with_head_and_totals_are_in_sight_at_once(
     assert name is not None
     assert name["x"] >= 0
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    context.close()
 
 
 @pytest.mark.long(reason="one more way of a page that other tests drive")
@@ -192,11 +190,9 @@ def test_what_is_ticked_while_the_numbers_are_asked_for_stays_ticked(
 
 
 @pytest.mark.long(reason="the plain form, which tests without a browser submit")
-def test_columns_are_chosen_and_languages_closed_without_scripts(live_server: Any, browser: Browser) -> None:
+def test_columns_are_chosen_and_languages_closed_without_scripts(live_server: Any, visit: Visit) -> None:
     project = begin("de", "fr")
-    context = browser.new_context(java_script_enabled=False)
-    sign_in(context, project.created_by, live_server.url)
-    page = context.new_page()
+    page = visit(project.created_by, java_script_enabled=False)
     page.goto(overview(live_server))
     page.locator("summary", has_text="Columns").click()
     page.get_by_label("Free", exact=True).uncheck()
@@ -209,7 +205,6 @@ def test_columns_are_chosen_and_languages_closed_without_scripts(live_server: An
     page.get_by_role("link", name="Undo").click()
     page.get_by_role("button", name="Open again: 2 rounds").click()
     expect(page.get_by_text("2 rounds are open again.")).to_be_visible()
-    context.close()
 
 
 @pytest.mark.long(reason="one more way of a page that other tests drive")

@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import BrowserContext, Page, expect
 
 from people.models import Project
 from sxs_eval.models import Comparison
 from tests.browser.annotator import sign_in
+from tests.browser.conftest import Visit
 from tests.factories import make_captioner, make_collection, make_project
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -71,11 +72,9 @@ def test_costs_follow_the_ticks_and_what_is_ticked_is_made(
 
 @pytest.mark.long(reason="the plain form, which tests without a browser submit")
 def test_without_javascript_the_same_is_made_and_nothing_is_wider_than_the_screen(
-    live_server: Any, browser: Browser, project: Project, scores: Path
+    live_server: Any, visit: Visit, project: Project, scores: Path
 ) -> None:
-    context = browser.new_context(java_script_enabled=False)
-    sign_in(context, project.created_by, live_server.url)
-    page = context.new_page()
+    page = visit(project.created_by, java_script_enabled=False)
     propose(page, live_server.url, project, scores)
 
     expect_totals(page, "1", "6", "4", "0.1")
@@ -87,4 +86,3 @@ def test_without_javascript_the_same_is_made_and_nothing_is_wider_than_the_scree
     page.get_by_role("button", name="Create selected comparisons").click()
     expect(page).to_have_url(f"{live_server.url}/projects/lions/comparisons/")
     assert Comparison.objects.get().base.name == "Beta"
-    context.close()

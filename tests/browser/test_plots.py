@@ -11,11 +11,12 @@ from xml.etree import ElementTree
 import pytest
 from django.urls import reverse
 from django.utils import timezone
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from annotation.models import Rating, Round
 from tests.annotation.submitting import submit_captions
-from tests.browser.annotator import barriers, scrolls_sideways, sign_in
+from tests.browser.annotator import barriers, scrolls_sideways
+from tests.browser.conftest import Visit
 from tests.factories import make_annotator, make_project, make_round
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -31,11 +32,9 @@ def round() -> Round:
 
 
 @pytest.fixture(params=[{"width": 1366, "height": 768}, {"width": 390, "height": 800}], ids=["desk", "phone"])
-def page(browser: Browser, round: Round, live_server: Any, request: Any) -> Iterator[Page]:
+def page(visit: Visit, round: Round, live_server: Any, request: Any) -> Iterator[Page]:
     scheme: Any = "dark" if request.param["width"] < 400 else "light"
-    context = browser.new_context(viewport=request.param, color_scheme=scheme, locale="en-GB", has_touch=True)
-    sign_in(context, round.project.created_by, live_server.url)
-    page = context.new_page()
+    page = visit(round.project.created_by, viewport=request.param, color_scheme=scheme, locale="en-GB", has_touch=True)
     page.set_default_timeout(8_000)
     said: list[str] = []
     page.on("pageerror", lambda error: said.append(str(error)))
@@ -43,7 +42,6 @@ def page(browser: Browser, round: Round, live_server: Any, request: Any) -> Iter
     page.goto(live_server.url + reverse("annotation:plots-show", args=["lions"]))
     yield page
     assert said == []
-    context.close()
 
 
 def saved(page: Page, name: str, folder: Path) -> Path:

@@ -7,13 +7,14 @@ from typing import Any
 import pytest
 from django.urls import reverse
 from django.utils import timezone
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import BrowserContext, Page, expect
 
 from annotation.models import Round, RoundKind
 from annotation.services import figures
 from people.models import User
 from tests.annotation.submitting import submit_captions
 from tests.browser.annotator import barriers_at, scrolls_sideways, sign_in
+from tests.browser.conftest import Visit
 from tests.factories import make_annotator, make_project, make_round
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -61,11 +62,9 @@ def test_a_page_shows_what_was_submitted_since_without_being_loaded_again(
 
 @pytest.mark.long(reason="the plain form, which tests without a browser submit")
 def test_a_table_is_sorted_by_the_head_of_a_column_without_scripts(
-    live_server: Any, browser: Browser, round: Round, ann: User
+    live_server: Any, visit: Visit, round: Round, ann: User
 ) -> None:
-    context = browser.new_context(java_script_enabled=False)
-    sign_in(context, round.project.created_by, live_server.url)
-    page = context.new_page()
+    page = visit(round.project.created_by, java_script_enabled=False)
     page.goto(live_server.url + reverse("annotation:project-show", args=["lions"]))
     expect(page.locator("tbody th").first).to_contain_text("Arabic")
     page.get_by_role("link", name="Done", exact=True).click()
@@ -74,18 +73,15 @@ def test_a_table_is_sorted_by_the_head_of_a_column_without_scripts(
     page.get_by_label("Rounds").select_option("pilot")
     page.get_by_role("button", name="Show").click()
     expect(page.locator("tbody tr")).to_have_count(1)
-    context.close()
 
 
 @pytest.mark.long(reason="axe reads other pages of the same parts")
 @pytest.mark.parametrize(("language", "widths"), [("en", (1366, 390)), ("ar", (390,))], ids=["en", "ar"])
 def test_pages_have_no_barriers_and_fit(
-    live_server: Any, browser: Browser, round: Round, ann: User, language: str, widths: tuple[int, ...]
+    live_server: Any, visit: Visit, round: Round, ann: User, language: str, widths: tuple[int, ...]
 ) -> None:
     User.objects.filter(pk=round.project.created_by_id).update(interface_language=language)
-    context = browser.new_context(locale=language)
-    sign_in(context, round.project.created_by, live_server.url)
-    page = context.new_page()
+    page = visit(round.project.created_by, locale=language)
     said: list[str] = []
     page.on("pageerror", lambda error: said.append(str(error)))
     page.on("console", lambda message: said.append(message.text) if message.type == "error" else None)
@@ -96,4 +92,3 @@ def test_pages_have_no_barriers_and_fit(
         page.evaluate("for (const one of document.querySelectorAll('main details')) one.open = true")
         assert not scrolls_sideways(page), address
     assert said == []
-    context.close()

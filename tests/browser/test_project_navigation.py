@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
-from tests.browser.annotator import barriers, sign_in
+from tests.browser.annotator import barriers
+from tests.browser.conftest import Visit
 from tests.factories import make_project
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -18,12 +18,8 @@ ADDRESSES = ("/projects/lions/", "/projects/lions/comparisons/", "/projects/lion
 
 
 @pytest.fixture
-def page(browser: Browser, live_server: Any, request: Any) -> Iterator[Page]:
-    options = {"reduced_motion": "reduce", "locale": "en-GB", "base_url": live_server.url} | request.param
-    context = browser.new_context(**options)
-    sign_in(context, make_project("lions").created_by, live_server.url)
-    yield context.new_page()
-    context.close()
+def page(visit: Visit, request: Any) -> Page:
+    return visit(make_project("lions").created_by, **{"reduced_motion": "reduce", "locale": "en-GB"} | request.param)
 
 
 def sized(width: int, **options: Any) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from django.utils import timezone
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import BrowserContext, Page, expect
 
 from annotation.models import VerificationBatch
 from annotation.services import figures
@@ -18,6 +18,7 @@ from people.models import User
 from tests.annotation.test_quality_table import OPINIONS, rated_round
 from tests.annotation.verifying import make_caption_rater, make_captioned_round, make_verification
 from tests.browser.annotator import barriers, make_images, sign_in, source_of
+from tests.browser.conftest import Visit
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -76,10 +77,8 @@ def test_one_key_a_caption_then_a_reload_then_submitting(desk: Desk, page: Page)
 
 
 @pytest.mark.long(reason="the plain form, which tests without a browser submit")
-def test_without_scripts_a_plain_form_does_the_same(desk: Desk, browser: Browser) -> None:
-    plain = browser.new_context(java_script_enabled=False)
-    sign_in(plain, desk.rater, desk.address)
-    page = plain.new_page()
+def test_without_scripts_a_plain_form_does_the_same(desk: Desk, visit: Visit) -> None:
+    page = visit(desk.rater, java_script_enabled=False)
     page.goto(desk.address)
     page.locator("input[name=rating-1][value=EXCELLENT]").check()
     page.get_by_role("button", name="Save ratings").click()
@@ -89,7 +88,6 @@ def test_without_scripts_a_plain_form_does_the_same(desk: Desk, browser: Browser
     page.get_by_role("button", name="Submit").first.click()
     assert desk.ratings == LEVELS
     assert page.url == f"{desk.address}done/"
-    plain.close()
 
 
 @pytest.mark.long(reason="axe reads other pages of the same parts")

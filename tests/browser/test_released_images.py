@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import expect
 
 from annotation.services.caption_imports import import_captions
 from annotation.services.releases import build
 from tests.annotation.released import KEYS, UNTIL, Campaign
 from tests.annotation.sites import placed
-from tests.browser.annotator import barriers, make_images, sign_in
+from tests.browser.annotator import barriers, make_images
+from tests.browser.conftest import Visit
 from tests.factories import NOW
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -45,13 +46,11 @@ def campaign(media: Path) -> Campaign:
 @pytest.mark.long(reason="a whole way, whose steps have tests of their own")
 @pytest.mark.parametrize(("width", "interface"), [(1366, "en"), (390, "ar")])
 def test_a_release_is_filtered_and_searched_and_one_image_is_read_in_all_languages(
-    live_server: Any, browser: Browser, campaign: Campaign, width: int, interface: str
+    live_server: Any, visit: Visit, campaign: Campaign, width: int, interface: str
 ) -> None:
     campaign.manager.interface_language = interface
     campaign.manager.save()
-    context = browser.new_context(java_script_enabled=width > 390, viewport={"width": width, "height": 844})
-    sign_in(context, campaign.manager, live_server.url)
-    page = context.new_page()
+    page = visit(campaign.manager, java_script_enabled=width > 390, viewport={"width": width, "height": 844})
     address = f"{live_server.url}/projects/{campaign.project.slug}/releases/1/images/"
 
     def show(**filters: str) -> None:
@@ -85,4 +84,3 @@ def test_a_release_is_filtered_and_searched_and_one_image_is_read_in_all_languag
     assert languages == {"ar", "de", "en", "fr", "hi", "ja"}
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert width == 390 or barriers(page) == []
-    context.close()

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from django.db import connections
 from django.utils import timezone
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import BrowserContext, Page, expect
 
 from images.models import Collection
 from inference import tasks
@@ -19,6 +19,7 @@ from inference.models import CaptioningModel, ModelCaption, Run, RunFailure, Run
 from inference.services.executor import execute_run
 from people.models import Role, User
 from tests.browser.annotator import barriers, make_images, sign_in
+from tests.browser.conftest import Visit
 from tests.factories import make_collection
 from tests.inference.fake_backend import FakeCaptioner
 from tests.inference.watched import make_model, make_person, make_running, make_worker, offer_fakes, start_run
@@ -141,13 +142,11 @@ def test_the_log_is_not_touched_while_nothing_is_added_to_it(
 @pytest.mark.long(reason="the plain form, which tests without a browser submit")
 @pytest.mark.parametrize("width", [390, 1366])
 def test_without_javascript_everything_is_there_and_nothing_is_wider_than_the_screen(
-    live_server: Any, browser: Browser, researcher: User, collection: Collection, width: int
+    live_server: Any, visit: Visit, researcher: User, collection: Collection, width: int
 ) -> None:
     make_images(collection)
     model = make_model("A model with a rather long name, fine-tuned on captions", source="x" * 60)
-    context = browser.new_context(java_script_enabled=False, viewport={"width": width, "height": 844})
-    sign_in(context, researcher, live_server.url)
-    page = context.new_page()
+    page = visit(researcher, java_script_enabled=False, viewport={"width": width, "height": 844})
     page.goto(f"{live_server.url}/models/runs/new/?model={model.pk}&collection={collection.slug}")
     page.get_by_role("checkbox", name="German").check()
     page.get_by_label("Beams").fill("4")
@@ -167,7 +166,6 @@ def test_without_javascript_everything_is_there_and_nothing_is_wider_than_the_sc
     for where in (own, f"{own}failures/", *others, *registering, "models/translators/new/"):
         page.goto(f"{live_server.url}/{where}")
         assert page.evaluate("document.documentElement.scrollWidth") <= width, where
-    context.close()
 
 
 @pytest.mark.long(reason="axe reads other pages of the same parts")

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import BrowserContext, Page, expect
 
 from people.models import Project
 from scoring.models import Scoring
 from tests.browser.annotator import sign_in
+from tests.browser.conftest import Visit
 from tests.factories import make_captioner, make_collection, make_project
 from tests.scoring.scored import make_references, make_scoring, run
 
@@ -63,11 +64,9 @@ def test_a_scoring_is_set_up_followed_to_its_end_and_looked_into(
 @pytest.mark.long(reason="the plain form, which tests without a browser submit")
 @pytest.mark.parametrize("width", [390, 1366])
 def test_without_javascript_two_models_are_compared_and_nothing_is_wider_than_the_screen(
-    live_server: Any, browser: Browser, project: Project, width: int
+    live_server: Any, visit: Visit, project: Project, width: int
 ) -> None:
-    context = browser.new_context(java_script_enabled=False, viewport={"width": width, "height": 844})
-    sign_in(context, project.created_by, live_server.url)
-    page = context.new_page()
+    page = visit(project.created_by, java_script_enabled=False, viewport={"width": width, "height": 844})
     set_up(page, live_server.url)
     scoring = Scoring.objects.get()
     run(scoring)
@@ -82,4 +81,3 @@ def test_without_javascript_two_models_are_compared_and_nothing_is_wider_than_th
     for where in ("compare/", "", "?metric=rouge-l", f"{scoring.pk}/", f"{scoring.pk}/images/", "new/"):
         page.goto(f"{live_server.url}/projects/lions/scores/{where}")
         assert page.evaluate("document.documentElement.scrollWidth") <= width, where
-    context.close()

@@ -11,6 +11,7 @@ from corpora import tasks
 from corpora.models import Selection
 from people.models import Project
 from tests.browser.annotator import barriers, sign_in
+from tests.browser.conftest import Visit
 from tests.corpora.selecting import (
     FRANCE,
     WEST_BENGAL,
@@ -102,12 +103,10 @@ def test_a_manager_goes_from_a_file_of_candidates_to_collections_by_language(
 
 @pytest.mark.long(reason="a whole way, whose steps have tests of their own")
 def test_images_are_chosen_confirmed_and_exchanged(
-    live_server: Any, browser: Browser, project: Project, monkeypatch: pytest.MonkeyPatch
+    live_server: Any, visit: Visit, project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tasks, "ask_for_choice", tasks.choose_images)
-    context = browser.new_context(java_script_enabled=False, viewport={"width": 390, "height": 844})
-    sign_in(context, project.created_by, live_server.url)
-    page = context.new_page()
+    page = visit(project.created_by, java_script_enabled=False, viewport={"width": 390, "height": 844})
     page.goto(f"{live_server.url}/projects/lions/selections/")
     page.get_by_role("link", name="Choose images").first.click()
     page.get_by_label("Choose from").select_option(index=1)
@@ -133,4 +132,3 @@ def test_images_are_chosen_confirmed_and_exchanged(
     exchange = selection.exchanges.get()
     assert selection.collection is not None
     assert selection.collection.entries.filter(key=exchange.added).exists()
-    context.close()

@@ -345,13 +345,6 @@ class TestTwoModels:
         text = text_of(manager.get(address("score-compare"), {"test": good.pk, "base": other.pk}))
         assert "different references" in text
 
-    @pytest.mark.long(reason="at least three others run each of its lines")
-    def test_a_scoring_of_another_project_is_not_there(self, manager, both_done, good):
-        foreign = make_scoring()
-        run(foreign)
-        response = manager.get(address("score-compare"), {"test": good.pk, "base": foreign.pk})
-        assert "There is no such scoring in this project." in text_of(response)
-
 
 class TestReferences:
     def test_a_file_is_taken_in_the_background_and_its_report_leads_back(self, manager, project):
