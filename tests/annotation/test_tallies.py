@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from datetime import timedelta
-from random import Random
 from threading import Barrier
-from typing import Any
 
 import pytest
 from django.db import transaction
 
-from annotation.models import Caption, CaptionItem, CaptionState, Exclusion, Rating, Round, RoundFigures, Tally
+from annotation.models import Caption, CaptionItem, CaptionState, Rating, Round, RoundFigures, Tally
 from annotation.rules.tallies import Sums
-from annotation.services import annotator_status, corrections, tallies
+from annotation.services import annotator_status, tallies
 from annotation.services import batches as services
 from annotation.services.projects import RoundSettings, change_round
 from annotation.services.withdrawal import withdraw_answers
-from people.selectors.qualification import NotQualifiedError
 from tests.annotation import verifying
 from tests.annotation.submitting import submit_captions, take, write
 from tests.concurrency import together
@@ -114,92 +110,7 @@ class TestPlaces:
         assert RoundFigures.objects.get(round=round).wanted == 12
 
 
-class Walk:
-    """Everything that can happen to captions of one language, in an order drawn by a seed."""
-
-    def __init__(self, seed: int) -> None:
-        self.rng, self.now, self.late = Random(seed), NOW, 0
-        self.round = make_round(images=8, replication=2, batch_size=2)
-        self.people = [make_annotator(self.round) for _ in range(4)]
-        self.boss = self.round.project.created_by
-        self.seen: Counter[str] = Counter()
-
-    def step(self) -> None:
-        self.now += timedelta(minutes=10)
-        acts = [self.come_late, self.exclude, self.undo, self.return_for_correction, self.rewrite]
-        act = self.rng.choice([self.submit, self.submit, *acts])
-        self.seen[act.__name__] += bool(act())
-
-    def submit(self, *, wait: timedelta = timedelta(0)) -> bool:
-        person = self.rng.choice(self.people)
-        try:
-            batch = services.take_batch(round=self.round, person=person, now=self.now, rng=self.rng)
-        except NotQualifiedError:
-            return False
-        if batch is None:
-            return False
-        write(batch, person, self.rng.choice(["kurz", TEXT, "Ein sehr viel längerer Satz über das Bild"]), now=self.now)
-        self.now += wait
-        services.submit_batch(batch_id=batch.pk, person=person, now=self.now)
-        return True
-
-    def come_late(self) -> bool:
-        return self.submit(wait=timedelta(days=2))
-
-    def exclude(self) -> bool:
-        person = self.rng.choice(self.people)
-        return bool(annotator_status.exclude(person=person, reason="A test.", **self._decision()).captions)
-
-    def undo(self) -> bool:
-        exclusion = Exclusion.objects.filter(undone_at=None, project=self.round.project).order_by("at").first()
-        return bool(
-            exclusion and annotator_status.undo_exclusion(exclusion=exclusion, by=self.boss, now=self.now).restored
-        )
-
-    def return_for_correction(self) -> bool:
-        caption = self._one(CaptionState.COUNTED)
-        if caption is None:
-            return False
-        try:
-            corrections.return_for_correction(caption_id=caption.pk, note="Say more.", by=self.boss, now=self.now)
-        except corrections.CorrectionRequestError:
-            return False
-        return True
-
-    def rewrite(self) -> bool:
-        caption = self._one(CaptionState.RETURNED)
-        if caption is None:
-            return False
-        try:
-            corrections.rewrite(
-                caption_id=caption.pk, author=caption.author, text="Nun steht hier mehr davon", now=self.now
-            )
-        except corrections.RewriteRefusedError:
-            return False
-        return True
-
-    def _one(self, state: CaptionState) -> Caption | None:
-        captions = Caption.objects.filter(round=self.round, state=state).select_related("author")
-        rows = list(captions.order_by("submitted_at", "image"))
-        return self.rng.choice(rows) if rows else None
-
-    def _decision(self) -> dict[str, Any]:
-        about = {"project": self.round.project, "language": self.round.language}
-        return {**about, "by": self.boss, "now": self.now}
-
-
-class TestWhateverHappens:
-    def test_the_tally_says_what_counting_would(self):
-        seen: Counter[str] = Counter()
-        for seed in range(3):
-            walk = Walk(seed)
-            for _ in range(8):
-                for _ in range(3):
-                    walk.step()
-                assert list(tallies.recount_all(walk.round.project)) == []
-            seen += walk.seen
-        assert set(seen) == {"submit", "come_late", "exclude", "undo", "return_for_correction", "rewrite"}
-
+class TestWithdrawing:
     def test_what_withdraws_with_its_author_leaves_the_tally(self, round, ann):
         submit_captions(round, ann, TEXT)
         withdraw_answers(project=round.project, person=ann, keeps_answers=False, now=NOW)

@@ -21,6 +21,7 @@ from images.selectors import served_image
 from images.services import file_storage, images, imports
 from images.services.collections import create_collection
 from people.models import Project
+from tests.clients import client_of
 from tests.factories import NOW, make_collection, make_image, make_project, make_user
 from tests.images.image_files import image_file
 
@@ -35,17 +36,7 @@ def manager():
 
 
 @pytest.fixture
-def client_of():
-    def signed_in(user, **options):
-        client = Client(**options)
-        client.force_login(user)
-        return client
-
-    return signed_in
-
-
-@pytest.fixture
-def client(client_of, manager):
+def client(manager):
     return client_of(manager)
 
 
@@ -171,7 +162,7 @@ def test_too_much_at_once_is_told_clearly(client, collection, monkeypatch, setti
     assert not ImportJob.objects.exists()
 
 
-def test_a_form_from_elsewhere_is_refused(client_of, manager, collection):
+def test_a_form_from_elsewhere_is_refused(manager, collection):
     address = reverse("images:images-add", args=[collection.slug])
     client = client_of(manager, enforce_csrf_checks=True)
     content = {"images": SimpleUploadedFile("a.jpg", image_file())}
@@ -224,7 +215,7 @@ def image() -> Image:
     return made
 
 
-def test_an_image_is_served_to_its_viewer_without_a_word_about_it(client_of, image):
+def test_an_image_is_served_to_its_viewer_without_a_word_about_it(image):
     viewer = make_user("viewer")
     shown = served_image(image, viewer)
 
@@ -239,14 +230,14 @@ def test_an_image_is_served_to_its_viewer_without_a_word_about_it(client_of, ima
         assert image.sha256 not in str(response.headers) + address
 
 
-def test_the_address_of_an_image_is_of_no_use_to_anybody_else(client_of, image):
+def test_the_address_of_an_image_is_of_no_use_to_anybody_else(image):
     viewer, other = make_user("viewer"), make_user("other")
     address = served_image(image, viewer).src
     assert client_of(other).get(address).status_code == 404
     assert Client().get(address).status_code == 404
 
 
-def test_an_address_that_was_tampered_with_or_ran_out_is_of_no_use(client_of, image):
+def test_an_address_that_was_tampered_with_or_ran_out_is_of_no_use(image):
     viewer = make_user("viewer")
     client = client_of(viewer)
     address = served_image(image, viewer).src
@@ -269,7 +260,7 @@ def test_an_address_that_was_tampered_with_or_ran_out_is_of_no_use(client_of, im
         assert client.get(wrong).status_code == 404, wrong
 
 
-def test_an_image_whose_sizes_are_not_made_yet_says_when_to_ask_again(client_of):
+def test_an_image_whose_sizes_are_not_made_yet_says_when_to_ask_again():
     viewer = make_user("viewer")
     image = make_image(sizes_state=JobState.QUEUED)
     shown = served_image(image, viewer)

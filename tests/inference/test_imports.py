@@ -21,6 +21,7 @@ from inference import tasks
 from inference.models import CaptioningModel, ModelCaption
 from inference.services import imports
 from languages.models import Language
+from tests.clients import client_of
 from tests.concurrency import together
 from tests.factories import (
     NOW,
@@ -292,9 +293,7 @@ def test_the_command_takes_aliases_and_names_what_is_wrong(tmp_path):
 def client():
     manager = make_user("manager")
     make_project(manager=manager)
-    client = Client()
-    client.force_login(manager)
-    return client
+    return client_of(manager)
 
 
 def test_a_file_is_sent_and_imported_in_the_background(client, monkeypatch, django_capture_on_commit_callbacks):

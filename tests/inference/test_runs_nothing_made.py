@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
@@ -15,6 +14,7 @@ from inference.rules.capacity import Capacity
 from inference.selectors.runs import run_details
 from inference.services import executor, worker_status
 from people.models import Role
+from tests.clients import client_of
 from tests.factories import NOW
 from tests.inference.fake_backend import FakeBackend
 from tests.inference.fake_runs import (
@@ -37,8 +37,7 @@ def page_of(run: Run) -> Any:
 
 
 def seen_by_researcher(run: Run, name: str = "run-show") -> str:
-    client = Client()
-    client.force_login(make_person(Role.RESEARCHER))
+    client = client_of(make_person(Role.RESEARCHER))
     return text_of(client.get(reverse(f"inference:{name}", args=[run.pk] if name == "run-show" else [])))
 
 

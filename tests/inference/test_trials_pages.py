@@ -7,7 +7,6 @@ from html import unescape
 
 import pytest
 from django.core.files.storage import default_storage
-from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
@@ -17,6 +16,7 @@ from inference.models import CaptioningModel, ModelCaption, Run, RunState
 from inference.services import trials
 from people.models import Project, Role
 from tests.annotation.submitting import take
+from tests.clients import client_of
 from tests.factories import make_captioner, make_collection, make_image, make_user
 from tests.images.image_files import image_file
 from tests.inference.fake_runs import go
@@ -36,12 +36,6 @@ def collection():
     for entry in made.entries.select_related("image"):
         file_storage.put(entry.image.original, image_file())
     return made
-
-
-def client_of(person):
-    client = Client()
-    client.force_login(person)
-    return client
 
 
 def ask(client, model, **sent):

@@ -6,7 +6,6 @@ from random import Random
 from typing import Any
 
 import pytest
-from django.test import Client
 from django.urls import reverse
 
 from annotation.permissions import missing_requirements
@@ -20,6 +19,7 @@ from practice.selectors.data_export import data_export
 from practice.services.attempts import NotNextError, NoTryLeftError, answer_item, start_attempt, write_to_managers
 from practice.services.sets import ImageInWorkError, StalePracticeError
 from sxs_eval.permissions import missing_requirements as missing_for_comparison
+from tests.clients import client_of
 from tests.concurrency import together
 from tests.factories import NOW, make_annotator, make_comparison, make_image, make_rater, make_round
 from tests.kept import kept
@@ -36,12 +36,6 @@ def round():
 @pytest.fixture
 def anna(round) -> User:
     return make_annotator(round, "anna")
-
-
-def client_of(user: User) -> Client:
-    client = Client()
-    client.force_login(user)
-    return client
 
 
 def attempt_of(person: User, project: Project, kind: Kind = Kind.RATING, language: str = "de") -> PracticeAttempt:
