@@ -9,9 +9,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from django.db import connection
 from django.test import Client
-from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
@@ -27,6 +25,7 @@ from tests.clients import client_of
 from tests.concurrency import together
 from tests.factories import join_project, make_annotator, make_captioner, make_collection, make_project
 from tests.kept import kept
+from tests.queries import queries_of
 from tests.tiers import runs
 
 pytestmark = pytest.mark.django_db
@@ -370,9 +369,7 @@ class TestTheOverview:
 
     def test_it_asks_as_often_for_six_languages_as_for_three(self, pilots, manager):
         def number(query: dict[str, Any]) -> int:
-            with CaptureQueriesContext(connection) as asked:
-                self.shown(manager, **query)
-            return len(asked)
+            return len(queries_of(lambda: self.shown(manager, **query)))
 
         few = [number({}), number({"rounds": "all"})]
         begin(["ar", "bn", "cs"], pilots[0].project)

@@ -6,9 +6,7 @@ import re
 from random import Random
 
 import pytest
-from django.db import connection
 from django.test import Client
-from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
@@ -23,6 +21,7 @@ from tests.annotation.submitting import begin_language, submit_captions, take
 from tests.clients import client_of
 from tests.factories import NOW, make_annotator, make_collection, make_project, make_user
 from tests.kept import kept
+from tests.queries import queries_of
 
 pytestmark = pytest.mark.django_db
 
@@ -215,10 +214,8 @@ class TestOneLanguage:
         address = reverse("annotation:language-progress", args=[pilot.project.slug, "de"])
         assert address in text_of(manager.get(language_page(pilot.project)))
         assert "2 of 4 captions" in text_of(manager.get(address))
-        with CaptureQueriesContext(connection) as asked:
-            manager.get(language_page(pilot.project))
+        queries = queries_of(lambda: manager.get(language_page(pilot.project)))
         tables = ("annotation_caption", "annotation_captionitem", "allocation_task")
-        queries = [query["sql"] for query in asked.captured_queries]
         assert not [sql for sql in queries if any(f'FROM "{table}"' in sql for table in tables)]
         assert len(queries) < 40
 

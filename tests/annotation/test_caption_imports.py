@@ -7,8 +7,6 @@ from pathlib import Path
 
 import pytest
 from django.core.management import CommandError, call_command
-from django.db import connection
-from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from annotation.formats.captions import Layout, export_captions
@@ -22,6 +20,7 @@ from people.models import AuditEntry, Project
 from scoring.models import Reference, ReferenceSet
 from tests.factories import make_keyed_collection, make_project, make_round, make_user
 from tests.published import published
+from tests.queries import queries_of
 
 pytestmark = pytest.mark.django_db
 
@@ -257,8 +256,7 @@ class TestRealCaptions:
         path = published(REAL)
         with path.open(encoding="utf-8") as file:
             collection = make_keyed_collection([json.loads(line)["image/key"] for line in file])
-        with CaptureQueriesContext(connection) as queries:
-            imported(path, collection, project)
+        queries = queries_of(lambda: imported(path, collection, project))
         assert Caption.objects.count() == 45_796
         assert exported(project) == path.read_bytes()
         assert "is identical to the file, byte for byte" in capsys.readouterr().out

@@ -14,8 +14,6 @@ from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
-from django.db import connection
-from django.test.utils import CaptureQueriesContext
 
 from annotation.formats import captions as exports
 from annotation.formats.captions import COLUMNS, Layout, export_captions
@@ -44,6 +42,7 @@ from tests.factories import (
 from tests.kept import kept
 from tests.memory import peak_of
 from tests.published import published
+from tests.queries import queries_of
 from tests.tabular.nasty import NASTY
 
 pytestmark = pytest.mark.django_db
@@ -306,9 +305,7 @@ class TestCost:
         return peak
 
     def test_queries_are_for_chunks_not_for_captions(self, project):
-        with CaptureQueriesContext(connection) as queries:
-            exported(project)
-        assert len(queries) <= 7
+        assert len(queries_of(lambda: exported(project))) <= 7
 
 
 @pytest.mark.sqlite

@@ -6,9 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.db import connection
 from django.db.models import QuerySet
-from django.test.utils import CaptureQueriesContext
 
 from allocation.models import AssignmentState, Task
 from allocation.services.lifecycle import expire_overdue
@@ -34,6 +32,7 @@ from tests.factories import (
     make_round,
     make_user,
 )
+from tests.queries import queries_of
 
 pytestmark = pytest.mark.django_db
 DAY = timedelta(days=1)
@@ -306,7 +305,5 @@ class TestProgress:
             for tag in tags:
                 round = make_round(project=project, language=tag)
                 submit_captions(round, make_annotator(round))
-            with CaptureQueriesContext(connection) as queries:
-                overview.project_progress(project, now=NOW)
-            counts.append(len(queries))
+            counts.append(len(queries_of(lambda: overview.project_progress(project, now=NOW))))
         assert counts[0] == counts[1] <= 11

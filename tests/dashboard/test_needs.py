@@ -6,8 +6,6 @@ from datetime import timedelta
 
 import pytest
 from django.core.cache import cache
-from django.db import connection
-from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
@@ -39,6 +37,7 @@ from tests.factories import (
 )
 from tests.people.invitations import make_invitation
 from tests.practice.making import make_practice
+from tests.queries import queries_of
 
 pytestmark = pytest.mark.django_db
 DAY = timedelta(days=1)
@@ -223,9 +222,7 @@ def test_more_languages_take_no_more_queries(project: Project):
     begin(project, "de")
 
     def queries() -> int:
-        with CaptureQueriesContext(connection) as asked:
-            needs_of(project.created_by, now=timezone.now())
-        return len(asked)
+        return len(queries_of(lambda: needs_of(project.created_by, now=timezone.now())))
 
     few = queries()
     begin(project, "fr", "it", "pl")

@@ -25,6 +25,7 @@ from tests.factories import (
     make_user,
 )
 from tests.kept import kept
+from tests.queries import queries_of
 
 pytestmark = pytest.mark.django_db
 
@@ -108,8 +109,7 @@ def test_people_who_work_have_no_search(project, role):
 
 def test_a_few_of_each_kind_in_a_fixed_number_of_queries(project):
     manager = project.created_by
-    with CaptureQueriesContext(connection) as few:
-        search(manager, "heron", here="herons")
+    few = queries_of(lambda: search(manager, "heron", here="herons"))
     for number in range(PER_GROUP + 3):
         CaptioningModel.objects.create(name=f"Heron {number}", is_shared=True)
         join_project(project, make_user(f"heron-{number}"))

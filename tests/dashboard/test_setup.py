@@ -6,8 +6,6 @@ from dataclasses import replace
 
 import pytest
 from django.contrib.auth.models import Permission
-from django.db import connection
-from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from annotation import defaults
@@ -32,6 +30,7 @@ from tests.factories import (
     make_user,
 )
 from tests.kept import kept
+from tests.queries import queries_of
 
 pytestmark = pytest.mark.django_db
 
@@ -212,10 +211,10 @@ class TestOfAProject:
 
     @pytest.mark.long(reason="at least three others run each of its lines")
     def test_the_number_of_languages_does_not_change_the_queries(self, project):
-        with_one = queries_of(project)
+        with_one = asked_for(project)
         for tag in ("cs", "fr", "th"):
             begin_language(project, project.rounds.first().collection, tag, beginning=Beginning(pilot_images=2))
-        assert queries_of(project) == with_one
+        assert asked_for(project) == with_one
 
     @pytest.mark.long(reason="at least three others run each of its lines")
     def test_the_overview_says_what_is_next_until_there_is_a_release(self, project):
@@ -245,10 +244,8 @@ class TestOfAProject:
         assert text.count('aria-current="step"') == 1
 
 
-def queries_of(project: Project) -> int:
-    with CaptureQueriesContext(connection) as queries:
-        setup_of(project, released=False, now=NOW)
-    return len(queries)
+def asked_for(project: Project) -> int:
+    return len(queries_of(lambda: setup_of(project, released=False, now=NOW)))
 
 
 class TestBeforeAProject:

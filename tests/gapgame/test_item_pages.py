@@ -9,9 +9,7 @@ from typing import Any
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
-from django.db import connection
 from django.test import Client
-from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from gapgame import tasks
@@ -32,6 +30,7 @@ from tests.factories import (
 from tests.gapgame.seasons import make_researcher
 from tests.images.image_files import image_file
 from tests.kept import kept
+from tests.queries import queries_of
 
 pytestmark = pytest.mark.django_db
 LINE = {"language": "en", "sentence": "A ____ sleeps.", "word": "walrus", "split": 1, "images": ["a.jpg"]}
@@ -132,9 +131,7 @@ def test_images_are_few_and_small_and_their_number_and_licences_are_told(item_se
 @pytest.mark.long(reason="at least three others run each of its lines")
 def test_the_page_asks_as_often_for_many_sentences_as_for_few(item_set, manager):
     def queries() -> int:
-        with CaptureQueriesContext(connection) as asked:
-            show(manager, item_set)
-        return len(asked)
+        return len(queries_of(lambda: show(manager, item_set)))
 
     queries()
     few = queries()

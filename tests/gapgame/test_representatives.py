@@ -5,8 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from django.core.management import CommandError, call_command
-from django.db import connection
-from django.test.utils import CaptureQueriesContext
 
 from gapgame.models import GapItem
 from gapgame.services.representatives import ItemSetClosedError, choose_again
@@ -17,6 +15,7 @@ from tests.gapgame.item_files import LINE, run, sha_of, shas, told, write
 from tests.images.image_files import image_file
 from tests.inference import embedded
 from tests.inference.embedded import make_encoder, make_set
+from tests.queries import queries_of
 
 pytestmark = pytest.mark.django_db
 
@@ -132,9 +131,8 @@ def test_once_a_season_has_begun_nothing_is_chosen_again(item_set, images):
 def test_only_where_there_are_vectors_does_an_import_look_for_those_of_each_line(item_set, images):
     def looks(prefix):
         lines = [LINES[0] | {"key": f"{prefix}{number}"} for number in range(3)]
-        with CaptureQueriesContext(connection) as asked:
-            run(item_set, write(images, *lines))
-        return sum("images_image" in query["sql"] and "sha256" in query["sql"] for query in asked)
+        asked = queries_of(lambda: run(item_set, write(images, *lines)))
+        return sum("images_image" in query and "sha256" in query for query in asked)
 
     looks("new")
     before = looks("without")

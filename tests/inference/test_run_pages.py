@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from functools import partial
 
 import pytest
-from django.db import connection
-from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
@@ -22,6 +21,7 @@ from tests.inference.watched import (
     make_worker,
     start_run,
 )
+from tests.queries import queries_of
 from tests.sxs_eval.judged import text_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("fakes", "asked")]
@@ -59,12 +59,10 @@ class TestList:
     def test_it_takes_no_more_queries_for_many_runs_than_for_few(self, researcher):
         page, collection = reverse("inference:run-list"), make_collection(1)
         start_run(collection=collection)
-        with CaptureQueriesContext(connection) as few:
-            researcher.get(page)
+        few = queries_of(lambda: researcher.get(page))
         for number in range(10):
             start_run(make_model(f"model {number}"), collection)
-        with CaptureQueriesContext(connection) as many:
-            researcher.get(page)
+        many = queries_of(lambda: researcher.get(page))
         assert len(many) == len(few)
 
 
@@ -166,9 +164,8 @@ class TestWatching:
             model=runs[0].model, image=collection.entries.first().image, language_id="de", text="x", run=runs[0]
         )
         for name, headers in (("show", {}), ("progress", HTMX)):
-            with CaptureQueriesContext(connection) as queries:
-                researcher.get(address(name, runs[0]), headers=headers)
-            asked_of = "\n".join(query["sql"] for query in queries)
+            queries = queries_of(partial(researcher.get, address(name, runs[0]), headers=headers))
+            asked_of = "\n".join(queries)
             assert "inference_modelcaption" not in asked_of
             assert "inference_chunk" not in asked_of
             assert "images_collectionimage" not in asked_of

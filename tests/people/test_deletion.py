@@ -13,10 +13,8 @@ from django.contrib.admin.models import CHANGE, DELETION, LogEntry
 from django.contrib.auth import authenticate
 from django.contrib.contenttypes.models import ContentType
 from django.core import serializers
-from django.db import connection
 from django.db.models import Model
 from django.test import Client
-from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from allocation.services.errors import BatchReturnedError
@@ -33,6 +31,7 @@ from tests.clients import client_of
 from tests.concurrency import together_with_errors
 from tests.factories import NOW, make_annotator, make_project, make_round, make_user
 from tests.people.conftest import PASSWORD
+from tests.queries import queries_of
 
 pytestmark = pytest.mark.django_db
 LATER = NOW + timedelta(hours=1)
@@ -149,9 +148,8 @@ def test_nobody_comes_in_by_it_any_more_and_its_sessions_are_gone(ann: User, rf)
     client = client_of(ann)
     client_of(make_user())
     assert Session.objects.count() == 2
-    with CaptureQueriesContext(connection) as queries:
-        delete_account(user=ann, now=LATER)
-    about_sessions = [query["sql"] for query in queries if Session._meta.db_table in query["sql"]]
+    queries = queries_of(lambda: delete_account(user=ann, now=LATER))
+    about_sessions = [query for query in queries if Session._meta.db_table in query]
     assert not [sql for sql in about_sessions if "session_data" in sql], "decodes what is not of this person"
     assert Session.objects.count() == 1
     assert client.get(reverse("people:profile-show")).status_code == 302

@@ -6,9 +6,8 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.db import OperationalError, connection
+from django.db import OperationalError
 from django.test import Client
-from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
@@ -20,6 +19,7 @@ from people.services.session_store import USE_NOTED_EVERY
 from tests.clients import client_of
 from tests.factories import make_user
 from tests.people.conftest import PASSWORD
+from tests.queries import queries_of
 
 pytestmark = pytest.mark.django_db
 PAGE, OTHERS = reverse("people:session-list"), reverse("people:session-end-others")
@@ -131,9 +131,8 @@ def test_a_page_that_is_only_read_writes_nothing_and_after_five_minutes_once(ann
 
 
 def writes_of(client: Client) -> int:
-    with CaptureQueriesContext(connection) as queries:
-        client.get(HOME)
-    return sum(query["sql"].startswith(("UPDATE", "INSERT", "DELETE")) for query in queries)
+    queries = queries_of(lambda: client.get(HOME))
+    return sum(query.startswith(("UPDATE", "INSERT", "DELETE")) for query in queries)
 
 
 def test_pages_are_still_read_where_nothing_can_be_written(ann_with_password: User, monkeypatch: Any):

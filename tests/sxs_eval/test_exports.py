@@ -14,8 +14,6 @@ from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
-from django.db import connection
-from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from corpora.models import Level
@@ -43,6 +41,7 @@ from tests.factories import (
     make_rater,
 )
 from tests.memory import peak_of
+from tests.queries import queries_of
 from tests.sxs_eval.judged import answer, judge_all, judged_once, keys_of, report, results, take
 
 pytestmark = pytest.mark.django_db
@@ -371,9 +370,7 @@ class TestCost:
 
     def test_queries_are_for_chunks_not_for_judgements(self, comparison):
         exported(comparison)  # models and project are loaded once
-        with CaptureQueriesContext(connection) as queries:
-            exported(comparison)
-        assert len(queries) <= 12
+        assert len(queries_of(lambda: exported(comparison))) <= 12
 
 
 class TestTables:

@@ -8,9 +8,7 @@ from html import unescape
 from random import Random
 
 import pytest
-from django.db import connection
 from django.test import Client
-from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
@@ -24,6 +22,7 @@ from sxs_eval.views import judging
 from tests.clients import client_of
 from tests.factories import NOW, make_captioner, make_collection, make_comparison, make_rater, make_user
 from tests.kept import kept
+from tests.queries import queries_of
 
 pytestmark = pytest.mark.django_db
 JSON = {"Accept": "application/json"}
@@ -357,9 +356,7 @@ def test_the_queries_for_the_work_of_a_rater_do_not_grow_with_the_comparisons():
     rater = make_rater(first)
 
     def queries() -> int:
-        with CaptureQueriesContext(connection) as asked:
-            work_of(rater, NOW)
-        return len(asked)
+        return len(queries_of(lambda: work_of(rater, NOW)))
 
     before = queries()
     for _ in range(3):

@@ -7,9 +7,7 @@ from itertools import count
 from random import Random
 
 import pytest
-from django.db import connection
 from django.test import Client
-from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from allocation.models import Task
@@ -20,6 +18,7 @@ from sxs_eval.services import judging
 from tests.clients import client_of
 from tests.factories import NOW, make_comparison, make_project, make_rater, make_user
 from tests.kept import kept
+from tests.queries import queries_of
 
 pytestmark = pytest.mark.django_db
 
@@ -168,9 +167,7 @@ class TestWhatIsShown:
         judge_all(comparison, make_rater(comparison), [1] * 2)
         counts = []
         for _ in range(2):
-            with CaptureQueriesContext(connection) as queries:
-                manager.get(path_of(comparison))
-            counts.append(len(queries))
+            counts.append(len(queries_of(lambda: manager.get(path_of(comparison)))))
             judge_all(comparison, make_rater(comparison), [1] * 2)
         assert counts[0] == counts[1] <= 12
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 import re
+from functools import partial
 from random import Random
 
 import pytest
-from django.db import connection
-from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from annotation.services import batches as annotating
@@ -30,6 +29,7 @@ from tests.factories import (
     make_rater,
     make_round,
 )
+from tests.queries import queries_of
 from tests.sxs_eval.judged import answer, judge_all, keys_of, report, take, text_of
 
 pytestmark = pytest.mark.django_db
@@ -350,9 +350,7 @@ class TestCost:
             client.force_login(comparison.project.created_by)
             for name in names:
                 client.get(address(name, comparison))
-                with CaptureQueriesContext(connection) as queries:
-                    client.get(address(name, comparison))
-                counts.append(len(queries))
+                counts.append(len(queries_of(partial(client.get, address(name, comparison)))))
         assert counts[:4] == counts[4:]
         assert max(counts) <= 25
 
@@ -363,9 +361,7 @@ class TestCost:
         counts = []
         for _ in range(2):
             client.get(address("results-show", comparison))
-            with CaptureQueriesContext(connection) as queries:
-                client.get(address("results-show", comparison))
-            counts.append(len(queries))
+            counts.append(len(queries_of(lambda: client.get(address("results-show", comparison)))))
             make_comparison(project=comparison.project)
         assert counts[0] == counts[1]
 
