@@ -13,13 +13,17 @@ import psycopg
 import pytest
 from django.conf import settings
 from django.core.cache import cache
+from django.test import Client
 from django.utils import translation
 from psycopg import sql
 
 from annotation.selectors.work import language_of
 from languages.management.commands.build_messages import build_messages
 from people import tasks
+from people.models import Project
 from tests import database, servers
+from tests.clients import client_of
+from tests.factories import make_project
 
 pytest_plugins = ["tests.tiers", "tests.costs", "tests.leftovers"]
 T = TypeVar("T")
@@ -134,3 +138,14 @@ def browser_type_launch_args(browser_type_launch_args: dict[str, Any]) -> dict[s
 def browser_context_args(browser_context_args: dict[str, Any]) -> dict[str, Any]:
     """Without service workers: `page.route` would not see what a page asks for past one."""
     return {**browser_context_args, "locale": "en-GB", "reduced_motion": "reduce", "service_workers": "block"}
+
+
+@pytest.fixture
+def project() -> Project:
+    return make_project("lions")
+
+
+@pytest.fixture
+def manager(project: Project) -> Client:
+    """The browser of who manages it."""
+    return client_of(project.created_by)

@@ -18,7 +18,7 @@ from images.models import Collection, CollectionImage
 from languages.models import Language
 from people.models import AuditEntry, Project
 from scoring.models import Reference, ReferenceSet
-from tests.factories import make_keyed_collection, make_project, make_round, make_user
+from tests.factories import make_keyed_collection, make_round, make_user
 from tests.published import published
 from tests.queries import queries_of
 
@@ -48,11 +48,6 @@ def exported(project: Project) -> bytes:
 @pytest.fixture
 def collection() -> Collection:
     return make_keyed_collection(["one", "two"])
-
-
-@pytest.fixture
-def project() -> Project:
-    return make_project("lions")
 
 
 @pytest.fixture

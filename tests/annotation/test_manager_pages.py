@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import Permission
-from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
@@ -27,11 +26,6 @@ pytestmark = pytest.mark.django_db
 @kept
 def project() -> Project:
     return make_round(project=make_project("lions"), images=2, language="de").project
-
-
-@pytest.fixture
-def manager(project) -> Client:
-    return client_of(project.created_by)
 
 
 def path_of(name: str, project: Project) -> str:

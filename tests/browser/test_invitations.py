@@ -16,18 +16,13 @@ from people.models import Invitation, MailState, Project, User
 from people.services.consent import publish_consent_text
 from tests.browser.annotator import barriers, scrolls_sideways
 from tests.browser.conftest import Visit
-from tests.factories import make_annotator, make_project, make_round
+from tests.factories import make_annotator, make_round
 from tests.people.invitations import link_of, make_invitation
 
 pytestmark = pytest.mark.django_db(transaction=True)
 PHONE = {"viewport": {"width": 390, "height": 800}, "has_touch": True}
 DARK = {"color_scheme": "dark"}
 PASSWORD = "seven tall giraffes"
-
-
-@pytest.fixture
-def project() -> Project:
-    return make_project("lions")
 
 
 @pytest.fixture

@@ -19,7 +19,6 @@ from tests.factories import (
     make_annotator,
     make_comparison,
     make_player,
-    make_project,
     make_rater,
     make_round,
     make_season,
@@ -32,11 +31,6 @@ from tests.sxs_eval.judged import take as take_pairs
 pytestmark = pytest.mark.django_db(transaction=True)
 WIDTH = 390
 WIDER = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
-
-
-@pytest.fixture
-def project() -> Project:
-    return make_project("lions")
 
 
 @pytest.fixture

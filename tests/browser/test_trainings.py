@@ -18,7 +18,6 @@ from inference.services import training_worker
 from people.models import Project, Role, User
 from scoring.models import ReferenceSet
 from tests.browser.annotator import barriers_at, sign_in
-from tests.factories import make_project
 from tests.inference.embedded import painted_collection, put_training
 from tests.inference.training_runs import losses
 from tests.inference.watched import make_person
@@ -37,11 +36,6 @@ def _no_worker(monkeypatch: pytest.MonkeyPatch, settings: Any, tmp_path: Any) ->
     # The tests are the worker.
     monkeypatch.setattr(tasks, "ask_for_training", lambda training: None)
     settings.TRAININGS_FOLDER = tmp_path / "trainings"
-
-
-@pytest.fixture
-def project() -> Project:
-    return make_project("lions")
 
 
 @pytest.fixture

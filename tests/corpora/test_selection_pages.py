@@ -8,11 +8,9 @@ from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
-from django.test import Client
 
 from corpora import tasks
 from corpora.models import Selection
-from tests.clients import client_of
 from tests.corpora.selecting import (
     FRANCE,
     SEA,
@@ -39,11 +37,6 @@ def project():
 @pytest.fixture
 def collection(project):
     return make_placed_collection({WEST_BENGAL: 6, TELANGANA: 6, FRANCE: 6, SEA: 6})
-
-
-@pytest.fixture
-def manager(project) -> Client:
-    return client_of(project.created_by)
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from corpora.models import Subset
 from images.models import Collection
 from tests.api.seeded import Program
 from tests.corpora.placing import make_subset
-from tests.factories import make_comparison, make_keyed_collection, make_project
+from tests.factories import make_comparison, make_keyed_collection
 
 pytestmark = pytest.mark.django_db
 
@@ -18,11 +18,6 @@ LIST = "/api/v1/projects/lions/subsets/"
 @pytest.fixture
 def collection() -> Collection:
     return make_keyed_collection(["ant", "bee", "cat", "dog"])
-
-
-@pytest.fixture
-def project():
-    return make_project("lions")
 
 
 @pytest.fixture

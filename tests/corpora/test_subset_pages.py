@@ -6,13 +6,12 @@ from typing import Any
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
-from django.test import Client
 
 from corpora.forms import subsets as forms
 from corpora.models import Level, Subset
 from corpora.selectors.subsets import keys_of
 from images.models import Collection
-from people.models import AuditEntry, Project, Role
+from people.models import AuditEntry, Role
 from tests.clients import client_of
 from tests.corpora.placing import choose, make_subset, place
 from tests.factories import (
@@ -20,7 +19,6 @@ from tests.factories import (
     make_comparison,
     make_keyed_collection,
     make_language,
-    make_project,
     make_user,
 )
 
@@ -28,11 +26,6 @@ pytestmark = pytest.mark.django_db
 
 NEW, LIST = "/projects/lions/new-subset/", "/projects/lions/subsets/"
 KEYS = ["ant", "bee", "cat", "dog", "eel"]
-
-
-@pytest.fixture
-def project() -> Project:
-    return make_project("lions")
 
 
 @pytest.fixture
@@ -48,11 +41,6 @@ def collection(project) -> Collection:
 @pytest.fixture
 def subset(collection) -> Subset:
     return make_subset(collection.project, "few", [entry.image for entry in collection.entries.all()[:3]])
-
-
-@pytest.fixture
-def manager(project) -> Client:
-    return client_of(project.created_by)
 
 
 def sent(**changes: Any) -> dict[str, Any]:

@@ -12,15 +12,10 @@ from corpora.selectors.tables import checked_table, table_of
 from corpora.services.tables import TableChangedError, replace_table
 from people.models import AuditEntry, Project
 from tests.concurrency import together, together_with_errors
-from tests.factories import NOW, make_project
+from tests.factories import NOW
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.postgres]
 TAGS = ("bn", "te", "hi", "fr")
-
-
-@pytest.fixture
-def project() -> Project:
-    return make_project("lions")
 
 
 def changed(tag: str) -> dict[str, object]:

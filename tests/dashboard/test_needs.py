@@ -48,11 +48,6 @@ def _nothing_kept():
     cache.clear()
 
 
-@pytest.fixture
-def project() -> Project:
-    return make_project("lions")
-
-
 def found(user: User, *kinds: NeedKind) -> list[Need]:
     return [need for one in needs_of(user, now=timezone.now()) for need in one.needs if not kinds or need.kind in kinds]
 

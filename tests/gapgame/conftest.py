@@ -5,12 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from django.test import Client
 
 from gapgame.models import ItemSet, Season
 from gapgame.services.items import create_item_set
 from people.models import Project
-from tests.clients import client_of
 from tests.factories import NOW, make_project, make_season
 from tests.gapgame.seasons import set_clock
 from tests.images.image_files import image_file
@@ -30,11 +28,6 @@ def project() -> Project:
 @pytest.fixture
 def season(project) -> Season:
     return make_season(project=project, name="Spring", batch_size=10)
-
-
-@pytest.fixture
-def manager(project) -> Client:
-    return client_of(project.created_by)
 
 
 @pytest.fixture

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from tests.factories import make_project, make_user
 from tests.images.image_files import image_file
 
 
@@ -24,3 +26,11 @@ def stocked(folder: Path) -> Path:
     """The folder with one image in it, a.jpg."""
     (folder / "a.jpg").write_bytes(image_file())
     return folder
+
+
+@pytest.fixture
+def manager() -> Any:
+    """Somebody, and `project`, which they manage."""
+    manager: Any = make_user("mara")
+    manager.project = make_project(manager=manager)
+    return manager

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from django.core.management import call_command
@@ -27,13 +26,6 @@ pytestmark = pytest.mark.django_db
 
 DAY = timedelta(days=1)
 CC_BY = LICENCE_URLS["CC BY 4.0"]
-
-
-@pytest.fixture
-def manager():
-    manager: Any = make_user("mara")
-    manager.project = make_project(manager=manager)
-    return manager
 
 
 @pytest.fixture

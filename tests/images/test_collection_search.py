@@ -12,19 +12,12 @@ from images.models import CollectionImage, ImportJob, ImportRow, Outcome
 from images.selectors.filters import paged
 from inference.models import CaptioningModel, ModelCaption
 from tests.clients import client_of
-from tests.factories import make_captioner, make_collection, make_image, make_project, make_user
+from tests.factories import make_captioner, make_collection, make_image, make_project
 from tests.queries import queries_of
 
 pytestmark = pytest.mark.django_db
 
 KEYS = ("harbour", "market", "stairs", "tower")
-
-
-@pytest.fixture
-def manager():
-    manager: Any = make_user("mara")
-    manager.project = make_project(manager=manager)
-    return manager
 
 
 @pytest.fixture

@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from django.urls import reverse
 
 from images.models import AttributionChange, CollectionImage, Image
 from images.rules.attributions import LICENCE_URLS
 from tests.clients import client_of
-from tests.factories import make_captioner, make_collection, make_project, make_round, make_user
+from tests.factories import make_captioner, make_collection, make_project, make_round
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def manager():
-    manager: Any = make_user("mara")
-    manager.project = make_project(manager=manager)
-    return manager
 
 
 @pytest.fixture

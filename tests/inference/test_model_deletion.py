@@ -7,7 +7,6 @@ from django.urls import reverse
 
 from inference.models import CaptioningModel, ModelCaption, Run, RunState
 from people.models import AuditEntry, Project
-from tests.clients import client_of
 from tests.factories import NOW, make_captioner, make_collection, make_comparison, make_project, make_round
 
 pytestmark = pytest.mark.django_db
@@ -16,11 +15,6 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def project() -> Project:
     return make_project("lions")
-
-
-@pytest.fixture
-def manager(project):
-    return client_of(project.created_by)
 
 
 @pytest.fixture

@@ -22,8 +22,7 @@ from recruitment.selectors.costs import CostRow, cost_rows
 from recruitment.services.rates import Rate, set_rates
 from tests.annotation.submitting import submit_captions
 from tests.annotation.test_quality_table import rated_round
-from tests.clients import client_of
-from tests.factories import NOW, make_annotator, make_comparison, make_project, make_rater, make_round, make_user
+from tests.factories import NOW, make_annotator, make_comparison, make_rater, make_round, make_user
 from tests.recruitment.panel import make_study
 from tests.sxs_eval.judged import judge_all
 
@@ -35,18 +34,8 @@ COSTS, CSV, RATES = (
 
 
 @pytest.fixture
-def project() -> Project:
-    return make_project("lions")
-
-
-@pytest.fixture
 def round(project: Project) -> Round:
     return make_round(project=project, images=6, batch_size=3, replication=2)
-
-
-@pytest.fixture
-def manager(project: Project) -> Client:
-    return client_of(project.created_by)
 
 
 def worked(round: Round, name: str, hours: float = 1) -> User:

@@ -74,11 +74,6 @@ def panel(study: Study) -> Panel:
     return Panel(study)
 
 
-@pytest.fixture
-def manager(project: Project) -> Client:
-    return client_of(project.created_by)
-
-
 def work(panel: Panel, round: Round, person: str, **about) -> User:
     user = panel.study.participants.get(panel_id=person).user
     submit(round, user, now=timezone.now(), **about)

@@ -27,7 +27,7 @@ from scoring.rules.packing import unpack_floats, unpack_integers
 from scoring.services.references import put_references
 from scoring.services.scoring_sweep import ask_where_changed
 from scoring.services.scorings import ask_again
-from tests.factories import NOW, make_captioner, make_project, make_vectors
+from tests.factories import NOW, make_captioner, make_vectors
 from tests.inference import embedded
 from tests.inference.embedded import MeanColours, images_of, make_encoder, make_set, painted_collection
 from tests.inference.test_projections import tiny_task, trained
@@ -45,11 +45,6 @@ VISUAL = ["clinrel", "cmedrel"]
 def storage(media, settings, tmp_path, monkeypatch):
     settings.VAR = tmp_path
     embedded.offer(monkeypatch)
-
-
-@pytest.fixture
-def project():
-    return make_project("lions")
 
 
 @pytest.fixture

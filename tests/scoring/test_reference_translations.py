@@ -27,7 +27,7 @@ from scoring.services.references import ReferenceFileError, drop_references, put
 from scoring.services.scoring_sweep import ask_where_changed
 from scoring.services.training_data import start_training
 from tests.concurrency import together
-from tests.factories import NOW, make_collection, make_language, make_project, make_user, make_vectors
+from tests.factories import NOW, make_collection, make_language, make_user, make_vectors
 from tests.inference.fake_backend import FakeTranslation
 from tests.inference.fake_runs import fake  # noqa: F401 - for all tests here
 from tests.inference.watched import make_person
@@ -35,11 +35,6 @@ from tests.scoring.scored import in_a_process, make_references, make_scoring, ru
 from tests.sxs_eval.judged import text_of
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def project():
-    return make_project("lions")
 
 
 @pytest.fixture

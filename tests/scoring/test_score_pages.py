@@ -40,11 +40,6 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def project():
-    return make_project("lions")
-
-
-@pytest.fixture
 def references(project):
     return make_references(project=project, collection=make_collection(4))
 

@@ -19,11 +19,6 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("media")]
 
 
 @pytest.fixture
-def project():
-    return make_project("lions")
-
-
-@pytest.fixture
 def client(client, project):
     client.force_login(make_person(Role.RESEARCHER, project, name="res"))
     return client

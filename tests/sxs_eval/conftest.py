@@ -11,14 +11,9 @@ from people.models import Project, Role
 from sxs_eval import tasks
 from sxs_eval.models import Comparison
 from tests.clients import client_of
-from tests.factories import make_collection, make_comparison, make_project
+from tests.factories import make_collection, make_comparison
 from tests.sxs_eval.planning import describe
 from tests.sxs_eval.setting_up import member_of
-
-
-@pytest.fixture
-def project() -> Project:
-    return make_project("lions")
 
 
 @pytest.fixture
@@ -36,11 +31,6 @@ def collection() -> Collection:
 @pytest.fixture
 def models(collection: Collection) -> dict[str, CaptioningModel]:
     return {name: describe(collection, name, "de", "zh") for name in ("Alpha", "Beta", "Gamma")}
-
-
-@pytest.fixture
-def manager(project: Project) -> Client:
-    return client_of(project.created_by)
 
 
 @pytest.fixture
