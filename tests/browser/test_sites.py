@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import io
 from pathlib import Path
-from typing import Any
 
 import pytest
 from PIL import Image as Pixels
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Page, expect
 
 from annotation.services.releases import build
 from annotation.services.sites import build_site
@@ -17,7 +16,7 @@ from images.rules.sizes import sizes_of
 from images.services import file_storage
 from tests.annotation.released import UNTIL, Campaign
 from tests.annotation.sites import placed
-from tests.browser.annotator import barriers
+from tests.browser.annotator import barriers_at
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -41,17 +40,13 @@ def site(media: Path, tmp_path: Path) -> Path:
 
 
 @pytest.mark.long(reason="a whole way, whose steps have tests of their own")
-@pytest.mark.parametrize(("width", "scheme"), [(1366, "light"), (390, "dark")])
-def test_a_site_is_read_and_searched_from_a_disk(site: Path, browser: Browser, width: int, scheme: Any) -> None:
-    context = browser.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme)
-    page = context.new_page()
+def test_a_site_is_read_and_searched_from_a_disk(site: Path, page: Page) -> None:
     said: list[str] = []
     page.on("pageerror", lambda error: said.append(str(error)))
     page.on("request", lambda request: said.append(request.url) if not request.url.startswith("file:") else None)
     for name in ("index.html", "images/1.html", "languages/ar.html", "search.html"):
         page.goto((site / name).as_uri())
-        assert page.evaluate("document.documentElement.scrollWidth") <= width, name
-        assert barriers(page) == [], name
+        assert barriers_at(page, 1366, 390) == [], name
     page.get_by_label("Language").select_option("ar")
     page.get_by_label("Text in captions").fill("قوارب")
     page.get_by_role("button", name="Search").click()
@@ -62,7 +57,6 @@ def test_a_site_is_read_and_searched_from_a_disk(site: Path, browser: Browser, w
     page.get_by_role("link", name="Another image").click()
     expect(page.get_by_role("heading", level=1)).to_contain_text("Image")
     assert said == []
-    context.close()
 
 
 @pytest.mark.long(reason="the plain form, which tests without a browser submit")
