@@ -23,7 +23,8 @@ def test_race(run): pass
 def test_all(): pass
 
 @pytest.mark.postgres
-def test_lock(): pass
+@pytest.mark.parametrize("run", runs(3))
+def test_lock(run): pass
 
 @pytest.mark.process
 def test_browser(tmp_path_factory):
@@ -61,7 +62,7 @@ def test_long_tests_and_those_of_postgresql_run_where_they_are_asked_for_and_pro
     assert short == {"test_race[0]", "test_browser"}
     assert re.search(r"^RERUN test_it.py::test_browser", said, re.MULTILINE)
     assert run(tmp_path, CODE, "--long")[0] == {f"test_race[{number}]" for number in range(3)} | {
-        *("test_all", "test_lock", "test_browser")
+        *("test_all", "test_lock[0]", "test_browser")
     }
 
 
