@@ -32,7 +32,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Begin with the dearest folders, so that no process waits for another one's at the end."""
     budgets = json.loads(BUDGETS.read_text())
     if is_long(config):
-        budgets["tests/leaks"] = sum(budgets.values())
+        # What is dear in the long form alone.
+        budgets |= dict.fromkeys(("tests/leaks", "tests/upgrade"), sum(budgets.values()))
     items.sort(key=lambda item: -budgets.get(folder_of(item.nodeid), 0))
 
 
