@@ -37,19 +37,16 @@ PHONES = [(390, 664), (360, 640)]
 TEXT = "కుర్చీ మీద నిద్రపోతున్న చిన్న నల్ల పిల్లి {number}"
 
 
-@pytest.mark.parametrize("size", PHONES, ids=str)
-def test_each_caption_is_rated_with_all_levels_in_view_and_choices_are_undone(
-    window: Window, live_server: Any, size: tuple[int, int]
-) -> None:
+def test_each_caption_is_rated_with_all_levels_in_view_and_choices_are_undone(window: Window, live_server: Any) -> None:
     batch = sit_down(window, live_server.url, images=3)
-    window.resize(*size)
     window.open(f"{live_server.url}/batches/{batch.pk}/rate/")
-    assert window.run("return document.documentElement.scrollWidth <= innerWidth")
-    rate(window, 1, 5)
-    for position, level in ((2, 1), (3, 4)):
-        parts = ("img", "[data-english]", ".level:first-child", ".level:last-child")
-        window.wait_for_view(*(f"#item-{position} {part}" for part in parts))
+    for position, level, size in ((1, 5, PHONES[0]), (2, 1, PHONES[1])):
+        window.resize(*size)
+        assert window.run("return document.documentElement.scrollWidth <= innerWidth")
         rate(window, position, level)
+        parts = ("img", "[data-english]", ".level:first-child", ".level:last-child")
+        window.wait_for_view(*(f"#item-{position + 1} {part}" for part in parts))
+    rate(window, 3, 4)
     assert list(batch.items.order_by("position").values_list("rating", flat=True)) == [
         "NOT-ENOUGH-INFO",
         "EXCELLENT",
