@@ -67,7 +67,7 @@ def addresses(pilot: Round) -> list[str]:
 
 @pytest.fixture
 def page(visit: Visit, pilot: Round, request: Any) -> Page:
-    return visit(pilot.project.created_by, **{"reduced_motion": "reduce", "locale": "en-GB"} | request.param)
+    return visit(pilot.project.created_by, **{"locale": "en-GB"} | request.param)
 
 
 @pytest.mark.long(reason="axe reads other pages of the same parts")

@@ -41,8 +41,7 @@ def visitor(browser: Browser, live_server: Any, request: Any) -> Iterator[Page]:
 
 @pytest.fixture
 def page(visit: Visit, project: Project, request: Any) -> Page:
-    options = {"reduced_motion": "reduce", "locale": "en-GB"}
-    return visit(project.created_by, **options | getattr(request, "param", {}))
+    return visit(project.created_by, **{"locale": "en-GB"} | getattr(request, "param", {}))
 
 
 def fill_in(page: Page) -> None:

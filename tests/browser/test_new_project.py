@@ -28,7 +28,7 @@ def collection() -> Collection:
 def test_all_36_languages_take_one_click_and_their_cost_is_known_before_the_project(
     visit: Visit, collection: Collection
 ) -> None:
-    page = visit(make_project("lions").created_by, reduced_motion="reduce", locale="en-GB")
+    page = visit(make_project("lions").created_by, locale="en-GB")
     page.goto(f"/projects/new/?collection={collection.slug}")
     chosen = page.locator("[data-counts]")
     expect(chosen).to_have_text("0")

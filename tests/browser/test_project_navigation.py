@@ -19,7 +19,7 @@ ADDRESSES = ("/projects/lions/", "/projects/lions/comparisons/", "/projects/lion
 
 @pytest.fixture
 def page(visit: Visit, request: Any) -> Page:
-    return visit(make_project("lions").created_by, **{"reduced_motion": "reduce", "locale": "en-GB"} | request.param)
+    return visit(make_project("lions").created_by, **{"locale": "en-GB"} | request.param)
 
 
 def sized(width: int, **options: Any) -> dict[str, Any]:
