@@ -4,7 +4,7 @@ from django.utils import timezone
 
 from allocation.services import sweeps
 from allocation.services.lifecycle import expire_overdue
-from people.rules.queue import shared_task
+from jobs.tasks import shared_task
 
 
 @shared_task

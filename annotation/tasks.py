@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from django.db import transaction
 from django.utils import timezone
 
-from annotation.models import Round, RoundKind
+from annotation.models import Release, Round, RoundKind
 from annotation.services import figures, releases, rounds
 from annotation.services.verification import fill_verification
-from people.rules.queue import shared_task
+from jobs.tasks import job, shared_task
 
 
 @shared_task
@@ -21,11 +21,13 @@ def fill_round(round_id: int) -> None:
         rounds.fill_round(round_id=round_id)
 
 
-@shared_task
-def sweep_rounds() -> None:
-    """Make the tasks of rounds whose message was lost or whose worker died."""
-    for round_id in Round.objects.filter(awaits_tasks=True).order_by("pk").values_list("pk", flat=True):
-        fill_round(round_id)
+_nudge_one = job(fill_round, Round.objects.filter(awaits_tasks=True))
+
+
+def nudge_filling(round_ids: Iterable[int]) -> None:
+    """Make tasks now; if no message can be sent, the sweep makes them a little later."""
+    for round_id in round_ids:
+        _nudge_one(round_id)
 
 
 @shared_task
@@ -47,28 +49,9 @@ def nudge_figures(round_id: int) -> None:
     transaction.on_commit(lambda: compute_figures.delay(round_id), robust=True)
 
 
-def _nudge_one(round_id: int) -> None:
-    # Not a partial: Django would fail to say what could not be called, and with it the request.
-    transaction.on_commit(lambda: fill_round.delay(round_id), robust=True)
-
-
-def nudge_filling(round_ids: Iterable[int]) -> None:
-    """Make tasks now; if no message can be sent, the sweep makes them a little later."""
-    for round_id in round_ids:
-        _nudge_one(round_id)
-
-
 @shared_task
 def build_release(release_id: int) -> None:
     releases.build(release_id=release_id, clock=timezone.now)
 
 
-@shared_task
-def sweep_releases() -> None:
-    for release_id in releases.releases_waiting(now=timezone.now()):
-        build_release.delay(release_id)
-
-
-def ask_for_release(release_id: int) -> None:
-    """Build the files once the transaction is committed; if no message can be sent, the sweep does it."""
-    transaction.on_commit(lambda: build_release.delay(release_id), robust=True)
+ask_for_release = job(build_release, Release.objects.all())

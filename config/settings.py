@@ -34,6 +34,7 @@ CAPTION_ENDPOINT_KEYS = _environment.caption_endpoint_keys()
 
 INSTALLED_APPS = [
     "languages",
+    "jobs",
     "people",
     "images",
     "corpora",
@@ -310,7 +311,7 @@ if HTTPS:
     LANGUAGE_COOKIE_SECURE = True
 
 _celery = _environment.celery()
-# The module that sets up Celery: people/rules/queue.py.
+# The module that sets up Celery, which jobs/tasks.py imports.
 QUEUE_APPLICATION = "config.celery"
 CELERY_BROKER_URL = _celery["broker_url"]
 CELERY_BROKER_TRANSPORT_OPTIONS = _celery["broker_transport_options"]
@@ -322,33 +323,14 @@ CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_BEAT_SCHEDULE_FILENAME = str(VAR / "beat-schedule")
 CELERY_BEAT_SCHEDULE = {
-    "sweep-deletions": {"task": "dashboard.tasks.sweep_deletions", "schedule": 60.0},
-    "sweep-leases": {"task": "allocation.tasks.sweep_leases", "schedule": 30.0},
-    "sweep-images": {"task": "images.tasks.sweep_images", "schedule": 15.0},
-    "sweep-places": {"task": "corpora.tasks.sweep_places", "schedule": 60.0},
-    "sweep-rounds": {"task": "annotation.tasks.sweep_rounds", "schedule": 15.0},
-    "sweep-figures": {"task": "annotation.tasks.sweep_figures", "schedule": 60.0},
-    "sweep-releases": {"task": "annotation.tasks.sweep_releases", "schedule": 15.0},
-    "sweep-comparisons": {"task": "sxs_eval.tasks.sweep_comparisons", "schedule": 15.0},
     "sweep-seasons": {"task": "gapgame.tasks.sweep_seasons", "schedule": 5.0},
-    "sweep-imports": {"task": "images.tasks.sweep_imports", "schedule": 15.0},
-    "sweep-item-imports": {"task": "gapgame.tasks.sweep_item_imports", "schedule": 15.0},
-    "sweep-candidate-imports": {"task": "corpora.tasks.sweep_candidate_imports", "schedule": 15.0},
-    "sweep-passes": {"task": "scoring.tasks.sweep_passes", "schedule": 15.0},
+    "sweep-jobs": {"task": "jobs.tasks.sweep_jobs", "schedule": 15.0},
+    "sweep-leases": {"task": "allocation.tasks.sweep_leases", "schedule": 30.0},
+    "sweep-places": {"task": "corpora.tasks.sweep_places", "schedule": 60.0},
+    "sweep-figures": {"task": "annotation.tasks.sweep_figures", "schedule": 60.0},
     "sweep-scorings": {"task": "scoring.tasks.sweep_scorings", "schedule": 60.0},
-    "sweep-reference-imports": {"task": "scoring.tasks.sweep_reference_imports", "schedule": 15.0},
-    "sweep-reference-translations": {"task": "scoring.tasks.sweep_reference_translations", "schedule": 15.0},
-    "sweep-caption-imports": {"task": "inference.tasks.sweep_caption_imports", "schedule": 15.0},
-    "sweep-selections": {"task": "corpora.tasks.sweep_selections", "schedule": 15.0},
-    "sweep-runs": {"task": "inference.tasks.sweep_runs", "schedule": 15.0},
-    "sweep-trainings": {"task": "inference.tasks.sweep_trainings", "schedule": 15.0},
-    "sweep-deliveries": {"task": "people.tasks.sweep_deliveries", "schedule": 15.0},
-    "sweep-invitation-mails": {"task": "people.tasks.sweep_invitation_mails", "schedule": 15.0},
-    "sweep-notices": {"task": "dashboard.tasks.sweep_notices", "schedule": 60.0},
     "sweep-occasions": {"task": "dashboard.tasks.sweep_occasions", "schedule": 300.0},
-    "sweep-work": {"task": "dashboard.tasks.sweep_work", "schedule": 3600.0},
-    "sweep-sessions": {"task": "people.tasks.sweep_sessions", "schedule": 3600.0},
-    "sweep-workers": {"task": "inference.tasks.sweep_workers", "schedule": 3600.0},
+    "sweep-hourly": {"task": "dashboard.tasks.sweep_hourly", "schedule": 3600.0},
 }
 
 LOG_FORMAT = _environment.log_format()

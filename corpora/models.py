@@ -10,7 +10,8 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from corpora.rules import levels
-from images.models import Collection, Image, Leased
+from images.models import Collection, Image
+from jobs.models import Job
 from languages.models import Language
 from people.models import Project
 
@@ -174,7 +175,7 @@ class Candidate(Located):
         return self.key
 
 
-class Selection(Leased):
+class Selection(Job):
     """Images chosen for languages by place. A draft is a preview; confirmed, its images are a collection.
 
     `state` is that of the background work that chooses. What it depended on is stored with it, so that it can be made
@@ -196,8 +197,6 @@ class Selection(Leased):
     table = models.CharField(max_length=80, help_text="Version of the table of languages.")
     borders = models.CharField(max_length=80, blank=True, help_text="Version of the borders.")
     counts = models.JSONField(default=dict, help_text="By language: the pool, what was chosen and what is missing.")
-    attempts = models.PositiveSmallIntegerField(default=0)
-    error = models.TextField(blank=True)
     collection = models.OneToOneField(
         Collection,
         on_delete=models.PROTECT,

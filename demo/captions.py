@@ -7,9 +7,10 @@ from datetime import datetime
 from pathlib import Path
 
 from demo.files import write_lines
-from images.models import Collection, ImportJob, JobState, Outcome
+from images.models import Collection, ImportJob, Outcome
 from inference.models import CaptioningModel
 from inference.services.imports import import_path
+from jobs.models import JobState
 from languages.models import Language
 
 Clock = Callable[[], datetime]

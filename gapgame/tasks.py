@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from functools import partial
 
 from django.core.cache import cache
 from django.db import transaction
@@ -15,7 +16,7 @@ from images.models import ImportKind
 from images.services import jobs
 from images.tasks import ask_for_sizes
 from inference.services.word_vectors import import_packaged
-from people.rules.queue import shared_task
+from jobs.tasks import job, shared_task
 
 logger = logging.getLogger(__name__)
 ASK_AGAIN_S = 30
@@ -55,15 +56,7 @@ def run_item_import(job_id: int) -> None:
     item_imports.run_import(job_id=job_id, clock=timezone.now, announce=ask_for_sizes)
 
 
-@shared_task
-def sweep_item_imports() -> None:
-    for job_id in jobs.jobs_waiting(kind=ImportKind.ITEMS, now=timezone.now()):
-        run_item_import.delay(job_id)
-
-
-def ask_for_item_import(job_id: int) -> None:
-    """Run it once the transaction is committed. If the queue cannot be reached, the sweep does it later."""
-    transaction.on_commit(lambda: run_item_import.delay(job_id), robust=True)
+ask_for_item_import = job(run_item_import, partial(jobs.jobs_waiting, kind=ImportKind.ITEMS))
 
 
 @shared_task

@@ -11,30 +11,9 @@ from django.db.models import Exists, OuterRef, Q
 from django.utils.translation import gettext_lazy as _
 
 from images.rules.attributions import LABELS
+from jobs.models import Job, JobState
 from people.models import Owned, Project
 from people.models.names import NameField
-
-
-class JobState(models.TextChoices):
-    """The state of a row with background work: the row is the truth, the task only a nudge."""
-
-    QUEUED = "queued", _("Waiting")
-    RUNNING = "running", _("Running")
-    DONE = "done", _("Done")
-    FAILED = "failed", _("Failed")
-
-
-OPEN_STATES = (JobState.QUEUED, JobState.RUNNING)
-
-
-class Leased(models.Model):
-    """A row with background work that one worker at a time has; see `images.services.leases`."""
-
-    state = models.CharField(max_length=8, choices=JobState.choices, default=JobState.QUEUED)
-    lease_until = models.DateTimeField(null=True, blank=True)
-
-    class Meta:
-        abstract = True
 
 
 class Image(models.Model):
@@ -180,7 +159,7 @@ class ImportKind(models.TextChoices):
     CANDIDATES = "cands", _("Candidates")
 
 
-class ImportJob(Leased):
+class ImportJob(Job):
     """One import, from the browser or the command line. `rows` is its report; its files wait in `folder`."""
 
     kind = models.CharField(max_length=8, choices=ImportKind.choices)
@@ -198,13 +177,10 @@ class ImportJob(Leased):
     )
     source_name = models.CharField(max_length=500)
     folder = models.CharField(max_length=500, blank=True)
-    error = models.TextField(blank=True)
     total = models.PositiveIntegerField(default=0)
     done = models.PositiveIntegerField(default=0)
-    attempts = models.PositiveSmallIntegerField(default=0)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
-    finished_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
         ordering: ClassVar[list[str]] = ["-pk"]

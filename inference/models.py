@@ -11,7 +11,8 @@ from django.db.models import F, Q
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from images.models import OPEN_STATES, Collection, Image, Leased
+from images.models import Collection, Image
+from jobs.models import OPEN_STATES, Job, Leased
 from languages.models import Language
 from people.models import Owned
 from people.models.names import NameField
@@ -272,7 +273,7 @@ class RunEvent(Event):
         ordering: ClassVar[list[str]] = ["run", "pk"]
 
 
-class Training(Owned, Leased):
+class Training(Owned, Job):
     """One training of a captioning model on captions of images, which makes another model.
 
     The captions lie in storage as they were when it was requested. Checkpoints and the model lie in the folder
@@ -305,7 +306,6 @@ class Training(Owned, Leased):
     state = models.CharField(max_length=9, choices=RunState.choices, default=RunState.QUEUED)
     holder = models.CharField(max_length=200, blank=True, help_text="The worker's name.")
     attempts = models.PositiveSmallIntegerField(default=0, help_text="Starts since the last checkpoint.")
-    error = models.TextField(blank=True)
     step = models.PositiveIntegerField(default=0, help_text="The last that is done.")
     best_step = models.PositiveIntegerField(null=True, blank=True)
     best_cider = models.FloatField(null=True, blank=True)
@@ -315,7 +315,6 @@ class Training(Owned, Leased):
         CaptioningModel, on_delete=models.PROTECT, null=True, blank=True, related_name="training"
     )
     started_at = models.DateTimeField(null=True, blank=True)
-    finished_at = models.DateTimeField(null=True, blank=True)
     created_at = models.DateTimeField()
 
     class Meta:

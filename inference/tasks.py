@@ -1,7 +1,8 @@
-"""Celery tasks of the models. The rows are the truth; a sweep sends lost messages again."""
+"""Celery tasks of the models. The rows are the truth; the sweep sends lost messages again."""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from celery import Task, signals
@@ -11,10 +12,10 @@ from django.utils import timezone
 
 from images.models import ImportKind
 from images.services import jobs
-from inference.models import Run, Training
-from inference.services import executor, imports, routing, runs, training_worker, trainings, trials, worker_status
+from inference.models import GOING, Run, Training
+from inference.services import executor, imports, routing, runs, training_worker, worker_status
 from inference.services.heartbeat import heartbeat
-from people.rules.queue import current_app, shared_task
+from jobs.tasks import current_app, job, shared_task
 
 MESSAGE_LIFETIME_S = 60
 """By then, others have done the work or the sweep has sent another message. Forwarding does not prolong it."""
@@ -31,15 +32,7 @@ def run_caption_import(job_id: int) -> None:
     imports.run_import(job_id=job_id, clock=timezone.now)
 
 
-@shared_task
-def sweep_caption_imports() -> None:
-    for job_id in jobs.jobs_waiting(kind=ImportKind.CAPTIONS, now=timezone.now()):
-        run_caption_import.delay(job_id)
-
-
-def ask_for_caption_import(job_id: int) -> None:
-    """Send the task after the transaction commits; if the queue cannot be reached, the sweep sends it later."""
-    transaction.on_commit(lambda: run_caption_import.delay(job_id), robust=True)
+ask_for_caption_import = job(run_caption_import, partial(jobs.jobs_waiting, kind=ImportKind.CAPTIONS))
 
 
 @shared_task(bind=True)
@@ -54,20 +47,6 @@ def work_on(self: Task[..., None], run_id: int) -> None:
         _send(run_id, Run.objects.values_list("queue", flat=True).get(pk=run_id))
 
 
-@shared_task
-def sweep_runs() -> None:
-    for run_id, queue, wanted in runs.runs_waiting(now=timezone.now()):
-        for _ in range(wanted):
-            _send(run_id, queue)
-
-
-@shared_task
-def sweep_workers() -> None:
-    worker_status.delete_silent(now=timezone.now())
-    trials.delete_old(now=timezone.now())
-    trainings.forget_cancelled(now=timezone.now())
-
-
 @shared_task(bind=True)
 def train(self: Task[..., None], training_id: int) -> None:
     if routing.is_training_for_another(training_id=training_id, now=timezone.now()):
@@ -77,36 +56,35 @@ def train(self: Task[..., None], training_id: int) -> None:
         training_id=training_id, worker=worker_status.worker_name(), clock=timezone.now, slice_s=slice_here_s()
     )
     if has_more:
-        _send_training(training_id, Training.objects.values_list("queue", flat=True).get(pk=training_id))
-
-
-@shared_task
-def sweep_trainings() -> None:
-    for training_id, queue in trainings.trainings_waiting(now=timezone.now()):
-        _send_training(training_id, queue)
+        _send_training(training_id)
 
 
 def ask_for_run(run: Run) -> None:
     """Send messages to workers after the transaction commits; if none can be sent, the sweep sends them later."""
 
     def send() -> None:
-        for _ in range(runs.workers_wanted(run=run, now=timezone.now())):
-            _send(run.pk, run.queue)
+        _send_to((run.pk, run.queue, runs.workers_wanted(run=run, now=timezone.now())))
 
     transaction.on_commit(send, robust=True)
-
-
-def ask_for_training(training: Training) -> None:
-    """Send the task after the transaction commits; if it cannot be sent, the sweep sends it later."""
-    transaction.on_commit(lambda: _send_training(training.pk, training.queue), robust=True)
 
 
 def _send(run_id: int, queue: str) -> None:
     work_on.apply_async((run_id,), queue=queue, expires=MESSAGE_LIFETIME_S)
 
 
-def _send_training(training_id: int, queue: str) -> None:
+def _send_to(waiting: tuple[int, str, int]) -> None:
+    run_id, queue, wanted = waiting
+    for _ in range(wanted):
+        _send(run_id, queue)
+
+
+def _send_training(training_id: int) -> None:
+    queue = Training.objects.values_list("queue", flat=True).get(pk=training_id)
     train.apply_async((training_id,), queue=queue, expires=MESSAGE_LIFETIME_S)
+
+
+job(work_on, runs.runs_waiting, send=_send_to)
+ask_for_training = job(train, Training.objects.filter(state__in=GOING), send=_send_training)
 
 
 def slice_here_s() -> float:

@@ -10,8 +10,9 @@ from django.db.models import Q
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from images.models import OPEN_STATES, Collection, Image, Leased, is_left_out
+from images.models import Collection, Image, is_left_out
 from inference.models import CaptioningModel, EmbeddingSet, Encoder, Translator, WordVectorSet
+from jobs.models import OPEN_STATES, Job
 from languages.models import Language
 from people.models import Project
 from people.models.names import NameField
@@ -104,7 +105,7 @@ class Reference(models.Model):
         return str(self.pk)
 
 
-class ReferenceTranslation(Leased):
+class ReferenceTranslation(Job):
     """A request to translate English references into one language, image by image in the order of their primary keys.
 
     With `mixed_with`, the captions of people there are put before the translations. The digests are those of what was
@@ -127,11 +128,8 @@ class ReferenceTranslation(Leased):
     failed = models.PositiveIntegerField(default=0, help_text="Captions that could not be translated.")
     input_tokens = models.PositiveBigIntegerField(default=0)
     output_tokens = models.PositiveBigIntegerField(default=0)
-    attempts = models.PositiveSmallIntegerField(default=0)
-    error = models.TextField(blank=True)
     traceback = models.TextField(blank=True)
     asked_at = models.DateTimeField()
-    finished_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
         ordering: ClassVar[list[str]] = ["pk"]
@@ -219,17 +217,15 @@ class Scoring(models.Model):
         return gettext("%(tokenizer)s, normalised") % {"tokenizer": name} if self.normalise else name
 
 
-class Pass(Leased):
+class Pass(Job):
     """One computation of all metrics of a scoring over the captions as they are then; the newest done one counts.
 
     `image_ids` are 64-bit integers, little-endian, in the order of the per-image values of its scores.
     """
 
     scoring = models.ForeignKey(Scoring, on_delete=models.CASCADE, related_name="passes")
-    error = models.TextField(blank=True)
     total = models.PositiveIntegerField(default=0, help_text="Metrics to compute.")
     done = models.PositiveIntegerField(default=0)
-    attempts = models.PositiveSmallIntegerField(default=0)
     images = models.PositiveIntegerField(default=0, help_text="Images with a caption and a reference.")
     left_out = models.PositiveIntegerField(default=0, help_text="Images with references that lack the model's caption.")
     image_ids = models.BinaryField(default=bytes)
@@ -239,7 +235,6 @@ class Pass(Leased):
     )
     references_digest = models.CharField(max_length=64, blank=True)
     asked_at = models.DateTimeField()
-    finished_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
         ordering: ClassVar[list[str]] = ["scoring", "-pk"]

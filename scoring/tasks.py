@@ -1,17 +1,18 @@
-"""Celery tasks of scoring. The rows are the truth; a sweep sends lost messages again."""
+"""Celery tasks of scoring. The rows are the truth; the sweep sends lost messages again."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 
 from celery import Task
-from django.db import transaction
 from django.utils import timezone
 
-from images.models import OPEN_STATES, ImportKind
+from images.models import ImportKind
 from images.services import jobs
 from inference.tasks import MESSAGE_LIFETIME_S, forward, slice_here_s
-from people.rules.queue import shared_task
+from jobs.models import OPEN_STATES
+from jobs.tasks import job, shared_task
 from scoring.models import Pass, ReferenceTranslation, Scoring
 from scoring.services import reference_imports, reference_translations, scoring_passes, scoring_sweep
 
@@ -25,21 +26,13 @@ def run_pass(self: Task[..., None], pass_id: int) -> None:
         scoring_passes.run_pass(pass_id=pass_id, clock=timezone.now)
 
 
-@shared_task
-def sweep_passes() -> None:
-    for pass_id in scoring_sweep.passes_waiting(now=timezone.now()):
-        run_pass.delay(pass_id)
+_ask_for_pass = job(run_pass, Pass.objects.all())
 
 
 @shared_task
 def sweep_scorings() -> None:
     for pass_id in scoring_sweep.ask_where_changed(now=timezone.now()):
         run_pass.delay(pass_id)
-
-
-def _ask_for_pass(pass_id: int) -> None:
-    # Not a partial: Django would fail to say what could not be called, and with it the request.
-    transaction.on_commit(lambda: run_pass.delay(pass_id), robust=True)
 
 
 def ask_for_passes(scorings: Iterable[Scoring]) -> None:
@@ -54,14 +47,7 @@ def run_reference_import(job_id: int) -> None:
     reference_imports.run_import(job_id=job_id, clock=timezone.now)
 
 
-@shared_task
-def sweep_reference_imports() -> None:
-    for job_id in jobs.jobs_waiting(kind=ImportKind.REFERENCES, now=timezone.now()):
-        run_reference_import.delay(job_id)
-
-
-def ask_for_reference_import(job_id: int) -> None:
-    transaction.on_commit(lambda: run_reference_import.delay(job_id), robust=True)
+ask_for_reference_import = job(run_reference_import, partial(jobs.jobs_waiting, kind=ImportKind.REFERENCES))
 
 
 @shared_task(bind=True)
@@ -76,17 +62,6 @@ def translate_references(self: Task[..., None], translation_id: int) -> None:
         _send_translation(translation_id)
 
 
-@shared_task
-def sweep_reference_translations() -> None:
-    for translation_id in reference_translations.translations_waiting(now=timezone.now()):
-        _send_translation(translation_id)
-
-
-def ask_for_translation(translation_id: int) -> None:
-    """Send the task after the transaction commits; if it cannot be sent, the sweep sends it later."""
-    transaction.on_commit(lambda: _send_translation(translation_id), robust=True)
-
-
 def _send_translation(translation_id: int) -> None:
     queue = _queue_of(translation_id)
     translate_references.apply_async((translation_id,), queue=queue, expires=MESSAGE_LIFETIME_S)
@@ -94,3 +69,6 @@ def _send_translation(translation_id: int) -> None:
 
 def _queue_of(translation_id: int) -> str:
     return ReferenceTranslation.objects.values_list("queue", flat=True).get(pk=translation_id)
+
+
+ask_for_translation = job(translate_references, ReferenceTranslation.objects.all(), send=_send_translation)

@@ -16,9 +16,10 @@ from annotation.models import Guidelines, Round
 from annotation.services.rounds import create_round
 from crosslens_metrics.word_vectors import TableWriter
 from gapgame.models import Access, GapItem, ItemImage, ItemSet, Player, RepresentativeSource, Season, SeasonLanguage
-from images.models import Collection, CollectionImage, Image, JobState
+from images.models import Collection, CollectionImage, Image
 from inference.models import CaptioningModel, ModelCaption, VectorKind, WordVectorSet
 from inference.selectors.word_vectors import folder_of
+from jobs.models import JobState
 from languages.models import Language
 from people.models import Consent, ConsentText, LanguageSkill, Level, Membership, Project, Role, User
 from sxs_eval.models import Comparison

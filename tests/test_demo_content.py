@@ -20,8 +20,9 @@ from crosslens_metrics.reports.comparison_figures import Undefined
 from demo import content, evaluations, games, places
 from demo.texts import CAPTIONS, MODEL_NAME, MODELS, RICH, TEXTS
 from gapgame.models import Access, GapItem, Outcome, Season, Turn
-from images.models import Collection, Image, ImportJob, JobState
+from images.models import Collection, Image, ImportJob
 from inference.models import ModelCaption
+from jobs.models import JobState
 from languages.models import Language
 from people.models import ConsentText, Membership, Project, Role, User
 from people.permissions import may_start_projects

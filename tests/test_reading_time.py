@@ -21,11 +21,12 @@ from corpora.services import candidate_imports
 from crosslens_metrics.formats.problems import FileProblemsError
 from crosslens_metrics.formats.records import json_records
 from gapgame.services import item_imports
-from images.models import ImportJob, ImportKind, JobState, Outcome
+from images.models import ImportJob, ImportKind, Outcome
 from images.services import imports as image_imports
 from images.services import jobs, reading_time
 from inference.models import ModelCaption
 from inference.services import imports as caption_imports
+from jobs.models import JobState
 from languages.models import Language
 from scoring.services import reference_imports
 from sxs_eval.formats.scores import parse_scores

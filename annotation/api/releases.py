@@ -23,7 +23,7 @@ from annotation.formats.archives import MANIFEST
 from annotation.formats.licences import LICENCES
 from annotation.models import Release
 from annotation.services import releases
-from images.models import JobState
+from jobs.models import JobState
 from people.api.operations import Operations, one_address
 from people.api.pagination import Part, many, page
 from people.api.views import asker

@@ -8,7 +8,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
-from images.models import Leased
+from jobs.models import Job
 from people.models import Project
 
 
@@ -19,7 +19,7 @@ class ReleaseManager(models.Manager["Release"]):
         return super().get_queryset().defer("places")
 
 
-class Release(Leased):
+class Release(Job):
     """One release. Its files are built in the background from what was submitted by `until`; then nothing changes.
 
     `salt` makes the pseudonyms of this release its own. `counts` says how much it holds, and what was left out and why.
@@ -35,8 +35,6 @@ class Release(Leased):
     changes = models.TextField(blank=True, help_text="What changed since the previous release, in the manager's words.")
     salt = models.CharField(max_length=64)
     until = models.DateTimeField()
-    error = models.TextField(blank=True)
-    attempts = models.PositiveSmallIntegerField(default=0)
     folder = models.CharField(max_length=200, blank=True, help_text="Name in storage.")
     archive = models.CharField(max_length=200, blank=True, help_text="Name in storage.")
     archive_bytes = models.PositiveBigIntegerField(default=0)
@@ -56,7 +54,6 @@ class Release(Leased):
     )
     created_at = models.DateTimeField()
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
-    finished_at = models.DateTimeField(null=True, blank=True)
 
     objects = ReleaseManager()
 

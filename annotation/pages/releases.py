@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from annotation.formats.licences import LICENCES
 from annotation.models import CaptionState, Release
 from annotation.services.release_changes import IMAGE
-from images.models import OPEN_STATES
+from jobs.models import OPEN_STATES
 from languages.models import Language
 from people.pages.addresses import address
 from tabular.tables import TEXT, Column, Table

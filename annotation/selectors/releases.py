@@ -8,8 +8,9 @@ from django.utils.translation import ngettext
 
 from allocation.models import Batch, BatchState
 from annotation.models import Caption, Release, Round, RoundKind, RoundState
-from images.models import OPEN_STATES, CollectionImage, Image, JobState
+from images.models import CollectionImage, Image
 from images.selectors.attributions import lacks_author, lacks_licence
+from jobs.models import OPEN_STATES, JobState
 from people.models import Project
 
 IMAGES_NAMED = 20

@@ -24,9 +24,9 @@ from annotation.selectors.releases import images_left_out, lacking
 from annotation.services.release_changes import ReleaseNotPossibleError
 from annotation.services.release_contents import FORMAT
 from annotation.services.release_indexes import store_index
-from images.models import JobState
-from images.services import file_storage, leases
-from images.services.leases import LEASE, NUDGE_AFTER, LeaseLostError
+from images.services import file_storage
+from jobs.services import leases
+from jobs.services.leases import LEASE, NUDGE_AFTER, LeaseLostError
 from people.models import Project, User, WebhookEvent
 from people.services import audit_log, webhooks
 
@@ -189,11 +189,6 @@ def claim(*, release_id: int, now: datetime) -> Release | None:
     return leases.claim(Release.objects.filter(pk=release_id).select_related("project", "created_by"), now=now)
 
 
-def releases_waiting(*, now: datetime) -> list[int]:
-    """Return releases that were never started, or whose worker fell silent."""
-    return leases.nudged(Release.objects.all(), now=now)
-
-
 def name_of(release: Release) -> str:
     """The name of its archive, without the ending, and of the folder in it."""
     return f"{release.project.slug}-{release.number}"
@@ -236,13 +231,12 @@ def _extend(release: Release, *, now: datetime) -> None:
 
 def _finish(release: Release, *, now: datetime, error: str = "") -> None:
     """Finish it: only now can anybody see its files."""
-    state = JobState.FAILED if error else JobState.DONE
     made = ("folder", "archive", "archive_bytes", "checksum", "counts", "places") if not error else ()
     with transaction.atomic():
         # Before the row of the release: as in `start_release`.
         audit_log.lock(release.project)
         values = {name: getattr(release, name) for name in made}
-        if not leases.held(release).update(state=state, error=error, lease_until=None, finished_at=now, **values):
+        if not leases.finished(release, now=now, error=error, **values):
             raise LeaseLostError(release.pk)
         about = {"number": release.number, "title": release.title}
         what = {"reason": error} if error else {"checksum": release.checksum, "captions": release.counts["captions"]}
@@ -256,4 +250,4 @@ def _finish(release: Release, *, now: datetime, error: str = "") -> None:
         )
         event = WebhookEvent.RELEASE_FAILED if error else WebhookEvent.RELEASE_DONE
         webhooks.emit(project=release.project, event=event, payload=about | what, now=now)
-    release.state, release.error, release.finished_at, release.lease_until = state, error, now, None
+    release.refresh_from_db(fields=["state", "error", "finished_at", "lease_until"])

@@ -20,7 +20,7 @@ from annotation.permissions import has_assigned_images, release_for
 from annotation.selectors.releases import images_left_out, lacking, latest_release, releases_of
 from annotation.services import releases as services
 from annotation.services.references import use_release_as_references
-from images.models import JobState
+from jobs.models import JobState
 from people.models import Role
 from people.permissions import READERS, project_for
 from people.requests import is_htmx, user_of

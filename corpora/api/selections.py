@@ -18,8 +18,9 @@ from corpora.permissions import selection_for
 from corpora.selectors.pools import source_of
 from corpora.selectors.selections import selections_of, slugs_by_language
 from corpora.services import selections as services
-from images.models import Collection, JobState
+from images.models import Collection
 from images.permissions import collections_in
+from jobs.models import JobState
 from languages.models import Language
 from people.api.operations import Operations, one_address
 from people.api.pagination import Part, many, page

@@ -15,8 +15,9 @@ from corpora.selectors.pools import place_of
 from corpora.selectors.usage import Use, are_in_use, uses_of
 from geography import codes
 from geography.places import Place
-from images.models import OPEN_STATES, Collection, JobState
+from images.models import Collection
 from images.selectors import ServedImage, served_image
+from jobs.models import OPEN_STATES, JobState
 from languages.models import Language
 from people.models import Project, User
 

@@ -28,11 +28,12 @@ from corpora.services import candidate_rows
 from corpora.services.candidates import CandidatesRefusedError, clear_list, create_list, delete_list, record_import
 from corpora.services.places import current_borders
 from crosslens_metrics.formats.problems import FileRefusedError
-from images.models import OPEN_STATES, ImportJob, ImportKind, ImportRow, JobState, Outcome
+from images.models import ImportJob, ImportKind, ImportRow, Outcome
 from images.selectors import COUNTED
 from images.services import jobs
 from images.services.imports import keep_waiting
 from images.services.jobs import Clock
+from jobs.models import OPEN_STATES, JobState
 from people.models import Project, User
 from people.services import audit_log
 

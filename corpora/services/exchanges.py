@@ -17,7 +17,8 @@ from corpora.selectors.selections import collections_of
 from corpora.selectors.usage import are_in_use
 from corpora.services.selected_collections import exchange_entries
 from corpora.services.selections import RESERVE, SelectionRefusedError, locked
-from images.models import Image, JobState
+from images.models import Image
+from jobs.models import JobState
 from people.models import User
 from people.services import audit_log
 

@@ -25,10 +25,11 @@ from corpora.selectors.pools import ImagePool, areas_of, pool_of, source_of
 from corpora.selectors.tables import table_of
 from corpora.services.places import current_borders, locate_images
 from corpora.services.selected_collections import make_collections
-from images.models import Collection, JobState
+from images.models import Collection
 from images.permissions import collections_in
-from images.services import leases
-from images.services.leases import LeaseLostError
+from jobs.models import JobState
+from jobs.services import leases
+from jobs.services.leases import LeaseLostError
 from languages.models import Language
 from people.models import Project, User
 from people.services import audit_log
@@ -105,7 +106,8 @@ def run_selection(*, selection_id: int, clock: Clock) -> None:
     language = selection.created_by.interface_language if selection.created_by else ""
     with translation.override(language or settings.LANGUAGE_CODE):
         if selection.attempts > MAX_ATTEMPTS:
-            _fail(selection, _("Choosing stopped %(count)s times.") % {"count": MAX_ATTEMPTS})
+            error = _("Choosing stopped %(count)s times.") % {"count": MAX_ATTEMPTS}
+            leases.finished(selection, now=clock(), error=error)
             return
         try:
             _choose(selection, clock=clock)
@@ -116,12 +118,7 @@ def run_selection(*, selection_id: int, clock: Clock) -> None:
         except Exception as error:
             log.exception("Selection %s stopped.", selection.pk)
             reason = _("An error stopped it (%(error)s). For details, see the server log.")
-            _fail(selection, reason % {"error": type(error).__name__})
-
-
-def selections_waiting(*, now: datetime) -> list[int]:
-    """List drafts that were never started or whose worker fell silent."""
-    return leases.nudged(Selection.objects.all(), now=now)
+            leases.finished(selection, now=clock(), error=reason % {"error": type(error).__name__})
 
 
 def confirm_selection(*, selection: Selection, by_language: bool = False, by: User | None, now: datetime) -> Collection:
@@ -228,8 +225,7 @@ def _choose(selection: Selection, *, clock: Clock) -> None:
     with transaction.atomic():
         selection.selected_images.all().delete()
         SelectedImage.objects.bulk_create(_selected(selection, choice, pool), batch_size=AT_ONCE)
-        done = {"state": JobState.DONE, "lease_until": None, "error": "", "counts": counts, "borders": borders}
-        if not leases.held(selection).update(**done):
+        if not leases.finished(selection, now=clock(), counts=counts, borders=borders):
             raise LeaseLostError(selection.pk)
 
 
@@ -259,10 +255,6 @@ def _counts(choice: Choice, pool: ImagePool) -> dict[str, Any]:
             for tag, one in choice.languages.items()
         },
     }
-
-
-def _fail(selection: Selection, error: str) -> None:
-    leases.held(selection).update(state=JobState.FAILED, lease_until=None, error=error)
 
 
 def _settings(selection: Selection) -> Mapping[str, Any]:

@@ -21,7 +21,7 @@ from corpora.permissions import selection_for
 from corpora.selectors import selections as selectors
 from corpora.services import exchanges
 from corpora.services import selections as services
-from images.models import JobState
+from jobs.models import JobState
 from languages.models import Language
 from people.models import Project, Role
 from people.permissions import READERS, project_for

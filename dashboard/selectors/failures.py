@@ -17,10 +17,10 @@ from annotation.models import Release
 from corpora.models import Selection
 from dashboard.models import DismissedNeed
 from dashboard.rules.needs import FAILED_WITHIN, Need, NeedKind
-from images.models import JobState
 from images.permissions import imports_for
 from inference.models import RunState
 from inference.permissions import runs_for, trainings_for
+from jobs.models import JobState
 from people.models import User
 from scoring.models import Pass, ReferenceTranslation
 
@@ -133,7 +133,7 @@ def _of_managers(user: User, projects: Collection[int]) -> list[_Source]:
             _("Selection %(name)s failed"),
             Selection.objects.filter(state=JobState.FAILED, project__in=projects),
             "project",
-            ("created_at", "created_at"),
+            ("finished_at", "created_at"),
             ("name", "number", "project__slug"),
             lambda _pk, _name, number, slug: reverse("corpora:selection-show", args=[slug, number]),
             lambda _pk, name, *_rest: name,

@@ -12,8 +12,9 @@ from allocation.models import Batch, BatchState, Pool
 from annotation.models import Caption, Release, Round
 from corpora.models import Selection
 from gapgame.models import Season, Turn
-from images.models import Collection, JobState
+from images.models import Collection
 from inference.models import CaptioningModel, Run
+from jobs.models import JobState
 from people.models import Consent, Membership, Owned, Project
 from recruitment.selectors.costs import cost_rows, totals_of
 from scoring.models import ReferenceSet, Scoring

@@ -15,10 +15,11 @@ from annotation import defaults
 from annotation.models import Guidelines, Release, RoundKind, RoundState
 from annotation.selectors.overview import ENGLISH, ProjectProgress, RoundProgress, project_progress
 from dashboard.rules.setup import Facts, LanguageFacts, SetupStep, Step, next_step, setup_steps
-from images.models import CollectionImage, JobState
+from images.models import CollectionImage
 from images.permissions import collections_in
 from images.selectors.attributions import lacks_author, lacks_licence
 from inference.models import ModelCaption
+from jobs.models import JobState
 from people.models import Project, Role, User
 from people.pages.addresses import address
 from people.selectors.consent import has_gaps, newest_consent_text

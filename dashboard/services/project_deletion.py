@@ -61,10 +61,6 @@ def ask_for_deletion(*, project: Project, by: User, now: datetime) -> ProjectDel
         )
 
 
-def unfinished() -> list[int]:
-    return list(ProjectDeletion.objects.filter(done_at=None).order_by("asked_at").values_list("pk", flat=True))
-
-
 def delete_project(*, deletion_id: int, now: datetime) -> None:
     """Delete all rows of a project, or none. Repeating it changes nothing.
 

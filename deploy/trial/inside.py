@@ -8,9 +8,10 @@ from django.utils import timezone
 
 from annotation.models import Caption, CaptionItem, Guidelines
 from annotation.services.rounds import create_round
-from images.models import Collection, Image, ImportJob, JobState
+from images.models import Collection, Image, ImportJob
 from inference.models import GOING, CaptioningModel, ModelCaption, Run
 from inference.services.models import register_model
+from jobs.models import JobState
 from languages.models import Language
 from people.models import Consent, ConsentText, LanguageSkill, Level, Membership, Project, Role, User
 

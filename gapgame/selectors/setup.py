@@ -10,9 +10,9 @@ from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from django.utils.translation import gettext as _
 
 from gapgame.models import GapItem, ItemImage, ItemSet, SeasonLanguage
-from images.models import JobState
 from inference.models import VectorKind, WordVectorSet
 from inference.selectors.word_vectors import WordVectorsUnavailableError, vectors_of
+from jobs.models import JobState
 from languages.models import Language
 from people.models import Project
 

@@ -37,7 +37,7 @@ from images.services import file_storage as storage
 from images.services import jobs
 from images.services.imports import FILE_NAMES, keep_waiting, unexpected
 from images.services.jobs import Clock
-from images.services.leases import LEASE
+from jobs.services.leases import LEASE
 from languages.models import Language
 from people.models import User
 

@@ -9,8 +9,9 @@ from pathlib import Path
 from django.core.management.base import BaseCommand, CommandError
 from django.utils.translation import gettext
 
-from images.models import ImportJob, JobState, Outcome
+from images.models import ImportJob, Outcome
 from images.selectors import report_of, report_table
+from jobs.models import JobState
 
 
 def add_report(parser: ArgumentParser) -> None:

@@ -23,12 +23,12 @@ from images.models import (
     Image,
     ImportJob,
     ImportKind,
-    JobState,
     Outcome,
 )
 from images.rules.sizes import sizes_of
 from images.selectors import attributions
 from images.selectors.attributions import Missing
+from jobs.models import JobState
 from people.models import User
 from people.personal_data import Part
 from tabular.spreadsheets import csv_safe

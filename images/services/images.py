@@ -11,12 +11,13 @@ from django.core.files.storage import default_storage
 from django.db import transaction
 from django.db.models import F, Q
 
-from images.models import AttributionChange, Image, ImportJob, JobState
+from images.models import AttributionChange, Image, ImportJob
 from images.rules.attributions import EXTRA, FIELDS, PLACE
 from images.rules.image_checks import ImageFacts, check_name, inspect
 from images.rules.manifests import Attribution
 from images.rules.resizing import served_sizes
 from images.services import file_storage
+from jobs.models import JobState
 
 log = logging.getLogger(__name__)
 

@@ -28,8 +28,8 @@ from images.services.collections import KeyTakenError, put_in
 from images.services.expected_images import expected_image
 from images.services.images import image_of, store_original
 from images.services.jobs import Clock
-from images.services.leases import LeaseLostError
 from images.services.sources import ImportEntry, address_beside, plan_of_path, plan_of_upload, spooled
+from jobs.services.leases import LeaseLostError
 from people.models import User
 
 Announce = Callable[[int], None]

@@ -18,10 +18,12 @@ from django.utils.translation import ngettext
 
 from crosslens_metrics.formats.problems import FileRefusedError
 from crosslens_metrics.formats.records import printable
-from images.models import Collection, Image, ImportJob, ImportKind, ImportRow, JobState, Outcome
-from images.services import file_storage, leases, reading_time
-from images.services.leases import LeaseLostError
+from images.models import Collection, Image, ImportJob, ImportKind, ImportRow, Outcome
+from images.services import file_storage, reading_time
 from images.services.reading_time import ReadingTimeError
+from jobs.models import JobState
+from jobs.services import leases
+from jobs.services.leases import LeaseLostError
 from people.models import Project
 
 Clock = Callable[[], datetime]
@@ -219,9 +221,7 @@ def extend(job: ImportJob, *, now: datetime, done: int = 0) -> datetime:
 
 def finish(job: ImportJob, *, now: datetime, error: str = "") -> None:
     """Close the job and delete its waiting files."""
-    state = JobState.FAILED if error else JobState.DONE
-    values = {"state": state, "error": printable(error), "lease_until": None, "finished_at": now}
-    if leases.held(job).update(**values) and job.folder:
+    if leases.finished(job, now=now, error=error) and job.folder:
         file_storage.remove_all(job.folder)
 
 

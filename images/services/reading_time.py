@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-from images.services.leases import LEASE
+from jobs.services.leases import LEASE
 
 MAX_SILENT_S = LEASE.total_seconds() - 10
 """Shorter than a lease: otherwise another worker would begin with the same file while this one still reads it."""

@@ -7,9 +7,9 @@ from datetime import datetime, timedelta
 from django.db import transaction
 from django.db.models import Q, QuerySet
 
-from images.models import JobState
-from images.services import leases
 from inference.models import Chunk
+from jobs.models import JobState
+from jobs.services import leases
 
 RENEW_EVERY_S = 15.0
 
@@ -72,7 +72,7 @@ def record_stored(chunk: Chunk, *, now: datetime, is_complete: bool) -> None:
 def release(chunk: Chunk) -> None:
     """Release the chunk in order; this does not count as an attempt in which the worker died."""
     attempts = max(chunk.attempts - 1, 0)
-    leases.held(chunk).update(state=JobState.QUEUED, lease_until=None, holder="", attempts=attempts)
+    leases.give_back(chunk, holder="", attempts=attempts)
 
 
 def _update(chunk: Chunk, *, now: datetime, **values: object) -> None:

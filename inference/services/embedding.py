@@ -10,7 +10,7 @@ import numpy as np
 from django.utils.translation import gettext as _
 from PIL import Image as Pillow
 
-from images.models import Image, JobState
+from images.models import Image
 from inference.backends.captioners import Failed
 from inference.backends.encoders import EncoderSettingsError
 from inference.models import Chunk, EmbeddingSet, Encoder, ModelCaption, Run, RunFailure
@@ -18,6 +18,7 @@ from inference.rules.runs import unpack_ids
 from inference.selectors.embeddings import EmbeddingsUnavailableError
 from inference.services import embedding_store, encoders
 from inference.services.job_kind import WHOLE, Outcome, PendingImage
+from jobs.models import JobState
 
 
 class ImageEmbeddingJob:

@@ -18,7 +18,6 @@ from django.core.files.storage import default_storage
 from django.utils.translation import gettext as _
 from numpy.typing import NDArray
 
-from images.models import JobState
 from images.services import file_storage
 from inference.backends.encoders import EncoderSettingsError
 from inference.models import Chunk, EmbeddingSet, RunFailure
@@ -26,6 +25,7 @@ from inference.rules.disk_space import allocate
 from inference.rules.runs import unpack_ids
 from inference.selectors.embeddings import IDS_FILE, VECTORS_FILE, digest_of, open_set
 from inference.selectors.vector_cache import working_file
+from jobs.models import JobState
 
 DIGITS_IN_NAME = 16
 IDS_AT_ONCE = 500

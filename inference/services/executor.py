@@ -22,7 +22,6 @@ from django.db import DatabaseError
 from django.utils import translation
 from django.utils.translation import gettext as _
 
-from images.services.leases import LeaseLostError
 from inference.backends.captioners import Failed
 from inference.models import GOING, Run
 from inference.services import chunks, progress
@@ -34,6 +33,7 @@ from inference.services.model_batches import RUN_ERRORS, BatchResult, Crashed, c
 from inference.services.outcome_store import OutcomeStore
 from inference.services.prefetcher import THREADS, ClaimedChunk, ImageBatch, Prefetcher
 from inference.services.worker_status import meter
+from jobs.services.leases import LeaseLostError
 
 log = logging.getLogger(__name__)
 

@@ -11,10 +11,10 @@ from django.db.models.functions import Coalesce
 from django.utils.translation import gettext as _
 
 from crosslens_metrics.formats.records import printable
-from images.models import JobState
 from inference.models import GOING, Chunk, Run, RunEvent, RunState
 from inference.services import tracebacks
 from inference.services.job_kind import JobKind
+from jobs.models import JobState
 
 LOGGED_FROM_S = 0.5
 """A model that loads faster was in memory already."""

@@ -11,7 +11,7 @@ from django.db import transaction
 from django.db.models import Count, Exists, F, OuterRef
 from django.utils.translation import gettext as _
 
-from images.models import Collection, JobState
+from images.models import Collection
 from inference.backends import registry
 from inference.backends.captioners import BackendSettingsError, Decoding
 from inference.backends.encoders import EncoderSettingsError, Subject
@@ -36,6 +36,7 @@ from inference.services.captioning import ENGLISH
 from inference.services.model_cache import spec_of, translator_spec_of
 from inference.services.needs import needs_of
 from inference.services.progress import log_event
+from jobs.models import JobState
 from languages.models import Language
 from people.models import Project, User
 from people.services.ownership import change_owner, check_parts, is_name_taken

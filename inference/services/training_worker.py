@@ -24,8 +24,6 @@ from PIL import Image as Pillow
 
 from crosslens_metrics.formats.records import printable
 from images.models import Image
-from images.services import leases
-from images.services.leases import LEASE, LeaseLostError
 from inference.backends import registry
 from inference.backends.captioners import Spec
 from inference.backends.encoder_decoder import EncoderDecoderBackend
@@ -51,6 +49,8 @@ from inference.training.card import CARD, Provenance, model_card, provenance
 from inference.training.checkpoints import Checkpoints
 from inference.training.options import Targets, TrainingError, TrainingOptions
 from inference.training.trainer import MODEL, Outcome, StepRecord, ValidationRecord, read_curve, train_captioner
+from jobs.services import leases
+from jobs.services.leases import LEASE, LeaseLostError
 from people.services.ownership import is_name_taken
 
 log = logging.getLogger(__name__)

@@ -19,7 +19,7 @@ from django.utils.translation import gettext as _
 
 from crosslens_metrics.formats.records import printable
 from images.models import Image
-from images.services import file_storage, leases
+from images.services import file_storage
 from inference.backends import registry
 from inference.backends.captioners import BackendSettingsError, Spec
 from inference.backends.encoder_decoder import EncoderDecoderBackend
@@ -275,12 +275,6 @@ def log_event(
         message=printable(message),
         traceback=tracebacks.shown(traceback),
     )
-
-
-def trainings_waiting(*, now: datetime) -> list[tuple[int, str]]:
-    """List trainings that were never started or whose worker fell silent, with their queues, each once a while."""
-    waiting = leases.nudged(Training.objects.filter(state__in=GOING), now=now)
-    return list(Training.objects.filter(pk__in=waiting).values_list("pk", "queue"))
 
 
 def forget_cancelled(*, now: datetime) -> int:

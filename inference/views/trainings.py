@@ -99,6 +99,6 @@ def _do(request: HttpRequest, training_id: int, action: Callable[..., object], m
         messages.error(request, str(refused))
     else:
         if training.state in GOING:
-            tasks.ask_for_training(training)
+            tasks.ask_for_training(training.pk)
         messages.success(request, message)
     return redirect("inference:training-show", training.pk)

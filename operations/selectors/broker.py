@@ -18,7 +18,7 @@ def _channel() -> Iterator[Any]:
     # Every command imports this module, with the views of errors, and few ask a broker.
     from kombu.exceptions import OperationalError
 
-    from people.rules.queue import current_app
+    from jobs.tasks import current_app
 
     conf = current_app.conf
     options = dict(conf.broker_transport_options or {})

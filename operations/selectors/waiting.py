@@ -14,9 +14,10 @@ from django.utils import timezone
 
 from allocation.models import Batch, BatchState
 from annotation.models import Release
-from images.models import Image, ImportJob, JobState
+from images.models import Image, ImportJob
 from inference.models import GOING, Run, RunState, Worker
 from inference.services.worker_status import DEFAULT, FRESH, GPU
+from jobs.models import JobState
 from operations.selectors.broker import UnreachableError, messages_waiting
 from people.models import Delivery, DeliveryState
 from scoring.models import Pass

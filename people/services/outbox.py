@@ -47,14 +47,12 @@ class Outbox(Generic[MailT]):
     compose: Callable[[MailT, datetime], EmailMessage | str]
 
     def due(self, *, now: datetime) -> list[int]:
-        """Return e-mails to be sent now, the longest due first."""
-        queued = self.model._default_manager.filter(state=MailState.QUEUED, due_at__lte=now)
+        """List e-mails to be sent now, the longest due first; give up those whose worker died as it sent them."""
+        mails = self.model._default_manager.all()
+        dead = mails.filter(state=MailState.SENDING, due_at__lt=now - INTERRUPTED_AFTER)
+        dead.update(state=MailState.FAILED, reason=INTERRUPTED)
+        queued = mails.filter(state=MailState.QUEUED, due_at__lte=now)
         return list(queued.order_by("due_at", "pk").values_list("pk", flat=True)[:DUE_AT_ONCE])
-
-    def give_up_interrupted(self, *, now: datetime) -> int:
-        """Mark e-mails as not sent whose worker died while it was sending them."""
-        dead = self.model._default_manager.filter(state=MailState.SENDING, due_at__lt=now - INTERRUPTED_AFTER)
-        return dead.update(state=MailState.FAILED, reason=INTERRUPTED)
 
     def send(self, *, mail_id: int, post: Post, clock: Callable[[], datetime]) -> None:
         """Send one e-mail, if it is due and no other worker has claimed it."""

@@ -17,8 +17,8 @@ from django.utils.translation import get_language, ngettext
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from jobs.tasks import ask_for_sweep
 from languages.rules.groups import GROUPS
-from people import tasks
 from people.formats.invitations import invitations_as_csv, links_as_text
 from people.forms.inviting import DAYS, AddressesForm, ChangeForm, InvitationForm, InvitationsFilterForm
 from people.models import Invitation, Project, Role
@@ -129,7 +129,7 @@ def invitation_change(request: HttpRequest, slug: str) -> HttpResponse:
         mailing=_mailing(request),
         now=now,
     )
-    tasks.nudge_invitation_mails()
+    ask_for_sweep()
     _tell(request, action, changed)
     return redirect("people:invitation-list", slug)
 
@@ -151,7 +151,7 @@ def _invite(request: HttpRequest, project: Project, form: InvitationForm | Addre
         mailing=_mailing(request),
         now=now,
     )
-    tasks.nudge_invitation_mails()
+    ask_for_sweep()
     return made
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
 
-from images.models import JobState
 from inference.pages.decoding import decoding_lines
+from jobs.models import JobState
 from scoring.models import ReferenceSet, ReferenceTranslation
 from scoring.services.reference_translations import is_outdated
 

@@ -14,7 +14,7 @@ from charts import texts
 from crosslens_metrics.intervals import Interval
 from crosslens_metrics.scoring import FIGURES
 from crosslens_metrics.signatures import Signature, differences
-from images.models import OPEN_STATES, JobState
+from jobs.models import OPEN_STATES, JobState
 from people.models import Project
 from scoring.models import Pass, Score, Scoring
 

@@ -18,9 +18,7 @@ from django.db.models import F, QuerySet
 from django.utils import translation as interface
 from django.utils.translation import gettext as _
 
-from images.models import OPEN_STATES, Image, JobState
-from images.services import leases
-from images.services.leases import LeaseLostError
+from images.models import Image
 from inference.backends import registry
 from inference.backends.captioners import BackendSettingsError, Decoding, Failed, Translation
 from inference.models import Translator
@@ -32,6 +30,9 @@ from inference.services.executor import SLICE_S, Clock
 from inference.services.model_batches import RUN_ERRORS, Crashed
 from inference.services.needs import translator_needs
 from inference.services.translating import translated
+from jobs.models import OPEN_STATES, JobState
+from jobs.services import leases
+from jobs.services.leases import LeaseLostError
 from languages.models import Language
 from people.models import User
 from scoring.models import Reference, ReferenceKind, ReferenceSet, ReferenceTranslation
@@ -197,11 +198,6 @@ def is_being_translated(sets: Sequence[ReferenceSet]) -> QuerySet[ReferenceTrans
     return ReferenceTranslation.objects.filter(made__in=sets, state__in=OPEN_STATES).select_related("made")
 
 
-def translations_waiting(*, now: datetime) -> list[int]:
-    """List translations that were never started or whose worker fell silent."""
-    return leases.nudged(ReferenceTranslation.objects.all(), now=now)
-
-
 def is_for_another(*, translation_id: int, now: datetime) -> bool:
     """Whether the translator does not fit this process, and fits another listening worker."""
     rows = ReferenceTranslation.objects.filter(pk=translation_id, state__in=OPEN_STATES)
@@ -261,9 +257,9 @@ class _Slice:
                     return self._release()
             self._finish()
         except TranslationFailedError as failed:
-            self._end(JobState.FAILED, error=str(failed), traceback=tracebacks.shown(failed.traceback))
+            self._end(error=str(failed), traceback=tracebacks.shown(failed.traceback))
         except RUN_ERRORS as error:
-            self._end(JobState.FAILED, error=str(error))
+            self._end(error=str(error))
         return False
 
     def _begin(self) -> None:
@@ -383,14 +379,14 @@ class _Slice:
         gone = sorted(set(made.distinct()) - set(self._images()))
         if gone:
             put_references(reference_set=self.row.made, captions={pk: [] for pk in gone}, now=self.clock())
-        self._end(JobState.DONE)
+        self._end()
 
     def _release(self) -> bool:
-        leases.held(self.row).update(state=JobState.QUEUED, lease_until=None)
+        leases.give_back(self.row)
         return True
 
-    def _end(self, state: JobState, **about: Any) -> None:
-        leases.held(self.row).update(state=state, lease_until=None, finished_at=self.clock(), **about)
+    def _end(self, **about: Any) -> None:
+        leases.finished(self.row, now=self.clock(), **about)
 
     def _renew(self, **values: Any) -> None:
         self.row.lease_until = leases.renewed(self.row, now=self.clock(), **values)

@@ -24,9 +24,6 @@ from crosslens_metrics.scoring import MissingInputError, Prepared, Scored, prepa
 from crosslens_metrics.signatures import Signature
 from crosslens_metrics.undefined import UndefinedFigureError
 from crosslens_metrics.word_vectors import Vectors
-from images.models import JobState
-from images.services import leases
-from images.services.leases import LeaseLostError
 from inference.backends.captioners import BackendSettingsError, Decoding
 from inference.backends.encoders import ExtraMissingError
 from inference.selectors.embeddings import EmbeddingsUnavailableError
@@ -34,6 +31,8 @@ from inference.selectors.word_vectors import WordVectorsUnavailableError, vector
 from inference.services.encoders import queue_of
 from inference.services.needs import needs_of
 from inference.services.routing import is_for_another
+from jobs.services import leases
+from jobs.services.leases import LeaseLostError
 from scoring.models import Pass, ReferenceSet, ReferenceTranslation, Score, Scoring
 from scoring.rules.metrics import figures_of, needs_projections, needs_vectors
 from scoring.rules.packing import pack_floats, pack_integers
@@ -284,9 +283,7 @@ def _extend(scoring_pass: Pass, *, now: datetime, done: int = 0) -> None:
 
 
 def _finish(scoring_pass: Pass, *, now: datetime, error: str = "") -> None:
-    state = JobState.FAILED if error else JobState.DONE
-    values = {"state": state, "error": error, "finished_at": now, "total": F("done")}
-    leases.held(scoring_pass).update(**values, lease_until=None)
+    leases.finished(scoring_pass, now=now, error=error, total=F("done"))
 
 
 def _nothing(scoring: Scoring, material: Material) -> str:

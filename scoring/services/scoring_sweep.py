@@ -1,4 +1,4 @@
-"""Find passes that no worker has, and scorings whose captions or references have changed since."""
+"""Find scorings whose captions or references have changed since."""
 
 from __future__ import annotations
 
@@ -7,17 +7,12 @@ from datetime import datetime
 
 from django.db.models import Max, Q
 
-from images.models import OPEN_STATES, ImportJob, ImportKind
-from images.services import leases
+from images.models import ImportJob, ImportKind
+from jobs.models import OPEN_STATES
 from scoring.models import Pass, Scoring
 from scoring.selectors.captions import marks_of, material_of
 from scoring.services.reference_translations import is_being_translated
 from scoring.services.scorings import ask_again
-
-
-def passes_waiting(*, now: datetime) -> list[int]:
-    """List passes that were never started or whose worker fell silent."""
-    return leases.nudged(Pass.objects.all(), now=now)
 
 
 def ask_where_changed(*, now: datetime) -> list[int]:

@@ -10,8 +10,8 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from images.models import OPEN_STATES
 from inference.models import CaptioningModel, EmbeddingSet, Encoder, WordVectorSet
+from jobs.models import OPEN_STATES
 from people.models import Project, User
 from scoring.models import Pass, ReferenceSet, Scoring
 from scoring.rules.metrics import ENGLISH, MetricChoiceError, check_metrics

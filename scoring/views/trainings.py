@@ -54,5 +54,5 @@ def _started(request: HttpRequest, form: ReferenceTrainingForm, project: Project
     except TrainingRefusedError as refused:
         form.add_error(None, str(refused))
         return None
-    tasks.ask_for_training(training)
+    tasks.ask_for_training(training.pk)
     return training

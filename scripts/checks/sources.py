@@ -10,7 +10,7 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parents[2]
 PRODUCT = (
     "allocation", "annotation", "charts", "compiled_query", "config", "corpora", "crosslens_metrics", "dashboard",
-    "demo", "gapgame", "geography", "images", "inference", "languages", "operations", "parallel_text", "people",
+    "demo", "gapgame", "geography", "images", "inference", "jobs", "languages", "operations", "parallel_text", "people",
     "practice", "recruitment", "scoring", "sxs_eval", "tabular",
 )  # fmt: skip
 TEXTS: dict[Path, str] = {}

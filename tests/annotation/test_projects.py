@@ -33,6 +33,7 @@ from tests.factories import (
     make_user,
 )
 from tests.queries import queries_of
+from tests.sweeping import sweep
 
 pytestmark = pytest.mark.django_db
 DAY = timedelta(days=1)
@@ -101,7 +102,7 @@ class TestSettingUp:
         project = set_up()
         assert Task.objects.count() == 0
         assert all(round.awaits_tasks for round in mains_of(project))
-        tasks.sweep_rounds()
+        sweep(tasks.fill_round)
         assert Task.objects.count() == 6
         assert not any(round.awaits_tasks for round in mains_of(project))
         fill(project)
@@ -166,7 +167,7 @@ class TestSettingUp:
         assert set(projects.ask_for_missing_tasks(project=project, by=project.created_by, now=NOW)) == set(
             mains_of(project).values_list("pk", flat=True)
         )
-        tasks.sweep_rounds()
+        sweep(tasks.fill_round)
         assert Task.objects.count() == 8
 
 

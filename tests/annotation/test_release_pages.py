@@ -14,7 +14,8 @@ from django.urls import reverse
 from annotation import tasks
 from annotation.models import Caption, CaptionState, CaptionTask, Release
 from annotation.services.releases import build
-from images.models import Image, JobState
+from images.models import Image
+from jobs.models import JobState
 from people.models import Membership, Project, Role, User
 from scoring.models import ReferenceSet
 from tests.annotation.released import AUTHORS, UNTIL

@@ -8,7 +8,8 @@ from django.test import Client
 from django.urls import reverse
 
 from annotation.models import Release
-from images.models import Image, JobState
+from images.models import Image
+from jobs.models import JobState
 from people.models import Membership, Role
 from tests.annotation.sites import placed
 from tests.annotation.submitting import take

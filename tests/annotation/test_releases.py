@@ -18,12 +18,13 @@ from annotation import tasks
 from annotation.models import Caption, CaptionState, Release, RoundState
 from annotation.services import releases as services
 from annotation.services.release_files import write_release
-from annotation.services.releases import MAX_ATTEMPTS, ReleaseSettingsError, build, releases_waiting
+from annotation.services.releases import MAX_ATTEMPTS, ReleaseSettingsError, build
 from dashboard.services.collection_images import count_image_again, leave_out_image
-from images.models import Image, JobState
+from images.models import Image
 from images.selectors.editing import Edit
 from images.services.attributions import edit_images
-from images.services.leases import LEASE, NUDGE_AFTER
+from jobs.models import JobState
+from jobs.services.leases import LEASE, NUDGE_AFTER, nudged
 from people.models import AuditEntry, Delivery, Project, WebhookEvent
 from tests.annotation.released import UNTIL, Campaign
 from tests.annotation.submitting import caption_from_file
@@ -32,6 +33,7 @@ from tests.concurrency import together
 from tests.factories import make_image, make_project, make_user
 from tests.inference.object_storage import ObjectStorage
 from tests.people.hooks import make_webhook
+from tests.sweeping import sweep
 
 pytestmark = pytest.mark.django_db
 
@@ -200,8 +202,8 @@ class TestBuilding:
         release = campaign.start()
         assert services.claim(release_id=release.pk, now=UNTIL) is not None
         assert build(release_id=release.pk, clock=lambda: UNTIL) is None
-        assert releases_waiting(now=UNTIL + LEASE / 2) == []
-        assert releases_waiting(now=UNTIL + LEASE) == [release.pk]
+        assert nudged(Release.objects.all(), now=UNTIL + LEASE / 2) == []
+        assert nudged(Release.objects.all(), now=UNTIL + LEASE) == [release.pk]
         build(release_id=release.pk, clock=lambda: UNTIL + LEASE)
         release.refresh_from_db()
         assert release.state == JobState.DONE
@@ -236,12 +238,12 @@ class TestBuilding:
 
     def test_the_sweep_begins_what_nobody_was_told_of(self, campaign, monkeypatch):
         release = campaign.start()
-        assert releases_waiting(now=UNTIL) == []
         sent: list[int] = []
         monkeypatch.setattr(tasks.build_release, "delay", sent.append)
-        monkeypatch.setattr("annotation.tasks.timezone.now", lambda: UNTIL + NUDGE_AFTER)
-        tasks.sweep_releases()
-        assert sent == [release.pk]
+        for now, expected in ((UNTIL, []), (UNTIL + NUDGE_AFTER, [release.pk])):
+            monkeypatch.setattr("django.utils.timezone.now", lambda now=now: now)
+            sweep()
+            assert sent == expected
 
 
 def campaign_can_go_on(campaign: Campaign) -> bool:

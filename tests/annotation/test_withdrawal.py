@@ -18,7 +18,7 @@ from allocation.services.lifecycle import expire_overdue
 from annotation.models import Caption, CaptionItem, CaptionState, Round, RoundFigures, RoundState, Stage, Tally, Verdict
 from annotation.services import annotator_status, batches, corrections, references
 from annotation.services.references import use_as_references
-from annotation.tasks import sweep_rounds
+from annotation.tasks import fill_round
 from people import personal_data
 from people.models import Consent, ConsentText, OnWithdrawal, User
 from people.selectors.qualification import NotQualifiedError
@@ -39,6 +39,7 @@ from tests.annotation.verifying import take as take_to_rate
 from tests.concurrency import together, together_with_errors
 from tests.factories import MINUTE, NOW, make_annotator, make_round, make_user
 from tests.kept import kept
+from tests.sweeping import sweep
 from tests.tiers import runs
 
 LATER = NOW + timedelta(hours=1)
@@ -291,7 +292,7 @@ def test_nothing_is_drawn_for_a_round_that_is_not_open_yet(round: Round, ann: Us
     submit_captions(round, make_annotator(round))
     verifying = make_verification(round, filled=False, state=state, awaits_tasks=False)
     withdraw(round, ann, keeps=False)
-    sweep_rounds()
+    sweep(fill_round)
     assert verifying.verification_tasks.exists() == (state == RoundState.OPEN)
 
 

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from annotation.models import CaptionBatch, Feedback, Rating, Release, Round, RoundKind, VerificationBatch
 from annotation.services import batches
-from images.models import JobState
+from jobs.models import JobState
 from people.models import Project, User
 from people.services import tokens
 from tests.annotation.submitting import submit_captions, take

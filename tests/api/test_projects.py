@@ -13,7 +13,7 @@ from django.urls import reverse
 from annotation.models import Caption, Release, Round
 from annotation.services import figures
 from corpora.models import Level
-from images.models import JobState
+from jobs.models import JobState
 from people.models import AuditEntry, Membership, Project, Role, User
 from people.rules.pseudonyms import pseudonym
 from tests.annotation.submitting import caption_from_file, make_captions, take

@@ -26,6 +26,7 @@ from people.models import Consent, ConsentText, LanguageSkill, Level, Membership
 from tests.browser.annotator import barriers, sign_in, source_of
 from tests.factories import make_captioner, make_project, make_user
 from tests.published import published
+from tests.sweeping import sweep
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -113,7 +114,7 @@ class Campaign:
                 form.get_by_label(choice).check()
             form.get_by_role("button").click()
         self.manager.wait_for_load_state()
-        tasks.sweep_rounds()
+        sweep(tasks.fill_round)
 
     def round(self, kind: RoundKind, number: int = 1) -> Round:
         return Round.objects.get(project=self.project, kind=kind, number=number)
@@ -187,7 +188,7 @@ def _set_up(campaign: Campaign, collection: Collection) -> None:
     page.get_by_role("spinbutton", name="Captions per image").fill("2")
     page.get_by_role("button", name="Create project").click()
     page.wait_for_url(re.compile("/projects/street-life/$"))
-    tasks.sweep_rounds()
+    sweep(tasks.fill_round)
     assert barriers(page) == []
 
     project, now = campaign.project, timezone.now()

@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, FilePayload, Page, expect
 
 from annotation.models import Release, Round, RoundKind
 from config.celery import app
-from images.models import JobState
+from jobs.models import JobState
 from people.models import User
 from tests.annotation.submitting import submit_captions
 from tests.annotation.verifying import make_caption_rater, rate_all

@@ -34,7 +34,7 @@ pytestmark = [
 @pytest.fixture(autouse=True)
 def _no_worker(monkeypatch: pytest.MonkeyPatch, settings: Any, tmp_path: Any) -> None:
     # The tests are the worker.
-    monkeypatch.setattr(tasks, "ask_for_training", lambda training: None)
+    monkeypatch.setattr(tasks, "ask_for_training", lambda training_id: None)
     settings.TRAININGS_FOLDER = tmp_path / "trainings"
 
 

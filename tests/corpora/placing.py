@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from corpora.models import ImagePlace, ImagePlaceCode, LanguageTable, Level, SelectedImage, Selection, Subset
-from images.models import Collection, Image, JobState
+from images.models import Collection, Image
+from jobs.models import JobState
 from people.models import Project
 from tests.factories import NOW
 

@@ -18,8 +18,9 @@ from corpora.selectors.candidates import summary_of
 from corpora.services import candidate_imports
 from corpora.services.candidates import CandidatesRefusedError, delete_list
 from crosslens_metrics.formats import limits
-from images.models import ImportJob, ImportKind, JobState
+from images.models import ImportJob, ImportKind
 from images.services import jobs
+from jobs.models import JobState
 from people.models import AuditEntry, Project, User
 from tests.clients import client_of
 from tests.factories import NOW, make_project, make_user

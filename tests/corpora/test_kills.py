@@ -23,8 +23,9 @@ from django.utils import timezone
 from corpora.models import Candidate, CandidateList
 from corpora.services import candidate_imports
 from corpora.services.candidate_rows import COLUMNS
-from images.models import ImportKind, ImportRow, JobState
+from images.models import ImportKind, ImportRow
 from images.services import jobs
+from jobs.models import JobState
 from people.models import Project
 from tests import servers
 from tests.factories import make_project, make_user

@@ -15,9 +15,10 @@ from django.core.management import CommandError, call_command
 from django.urls import reverse
 
 from corpora.models import Candidate, CandidateList, LanguageCollection, SelectedImage, Selection
-from images.models import CollectionImage, Image, ImportJob, JobState, Outcome
+from images.models import CollectionImage, Image, ImportJob, Outcome
 from images.services import imports
 from images.services.collections import create_collection
+from jobs.models import JobState
 from people.models import User
 from tests.clients import client_of
 from tests.factories import NOW, make_language, make_project, make_user

@@ -19,10 +19,10 @@ from corpora.services.selections import (
     confirm_selection,
     discard_selection,
     run_selection,
-    selections_waiting,
     start_selection,
 )
-from images.models import JobState
+from jobs.models import JobState
+from jobs.services import leases
 from people.models import AuditEntry
 from tests.corpora.selecting import (
     AREAS,
@@ -172,7 +172,7 @@ def test_a_draft_is_chosen_anew_where_a_worker_died(project, collection):
     Selection.objects.filter(pk=selection.pk).update(state=JobState.RUNNING, lease_until=NOW)
     later = NOW + timedelta(hours=1)
 
-    assert selections_waiting(now=later) == [selection.pk]
+    assert leases.nudged(Selection.objects.all(), now=later) == [selection.pk]
     run_selection(selection_id=selection.pk, clock=lambda: later)
 
     selection.refresh_from_db()

@@ -16,8 +16,9 @@ from dashboard.models import DismissedNeed
 from dashboard.rules.needs import Need, NeedKind, in_order
 from dashboard.selectors.needs import needs_of, number_of
 from gapgame.models import PlayerStatus
-from images.models import Collection, Image, ImportJob, ImportKind, JobState
+from images.models import Collection, Image, ImportJob, ImportKind
 from inference.models import Run, RunState
+from jobs.models import JobState
 from people.defaults import GAP
 from people.models import ConsentText, InvitationMail, MailState, Membership, Project, Role, User
 from practice.models import PracticeAttempt

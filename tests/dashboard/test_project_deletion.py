@@ -15,10 +15,10 @@ from django.utils import timezone
 
 from annotation.models import Release, Round
 from annotation.rules.campaign import UnfinishedBatches
+from dashboard import tasks
 from dashboard.services import project_deletion
 from dashboard.services.project_archive import LifecycleError, archive_project, restore_project
 from dashboard.services.project_deletion import ask_for_deletion, delete_project, remove_files, rows_of_projects
-from dashboard.tasks import sweep_deletions
 from images.models import Collection, Image, ImportJob
 from images.services import file_storage
 from inference.models import CaptioningModel
@@ -27,6 +27,7 @@ from people.permissions import project_for
 from tests.clients import client_of
 from tests.doors.world import World
 from tests.factories import NOW, make_captioner, make_collection, make_project, make_round
+from tests.sweeping import sweep
 
 pytestmark = pytest.mark.django_db
 
@@ -125,18 +126,16 @@ def test_once_asked_for_it_is_found_by_nobody_and_cannot_be_restored():
         ask_for_deletion(project=project, by=project.created_by, now=NOW)
 
 
-def test_a_sweep_finishes_what_a_killed_worker_left(media: Path, monkeypatch: pytest.MonkeyPatch):
+def test_the_sweep_finishes_what_a_killed_worker_left(media: Path):
     project = archived(make_round().project)
     deletion = ask_for_deletion(project=project, by=project.created_by, now=NOW)
     file_storage.put("releases/left/x", b"x")
     delete_project(deletion_id=deletion.pk, now=NOW)
     ProjectDeletion.objects.update(files=["releases/left"])
-    monkeypatch.setattr("dashboard.tasks.delete_project.delay", lambda pk: remove_files(deletion_id=pk, now=NOW))
-    sweep_deletions()
+    sweep(tasks.delete_project)
     deletion.refresh_from_db()
-    assert deletion.done_at == NOW
+    assert deletion.done_at is not None
     assert not default_storage.exists("releases/left/x")
-    assert project_deletion.unfinished() == []
 
 
 @pytest.mark.postgres
@@ -155,7 +154,7 @@ def test_a_failure_half_way_changes_nothing(monkeypatch: pytest.MonkeyPatch):
     with pytest.raises(IntegrityError):
         delete_project(deletion_id=deletion.pk, now=NOW)
     assert counts() == before
-    assert project_deletion.unfinished() == [deletion.pk]
+    assert ProjectDeletion.objects.get(done_at=None) == deletion
 
 
 def test_what_goes_back_to_its_maker_gets_another_name_where_they_have_one_of_that_name():

@@ -15,8 +15,9 @@ from annotation.services.campaign import Beginning
 from annotation.services.rounds import fill_round
 from dashboard.rules.setup import Facts, LanguageFacts, State, Step, named, next_step, setup_steps
 from dashboard.selectors.setup import setup_of, setup_without_project
-from images.models import Image, JobState
+from images.models import Image
 from inference.models import ModelCaption
+from jobs.models import JobState
 from people.models import Project
 from people.services import projects
 from tests.annotation.submitting import begin_language

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from images.models import Collection, ImportJob, ImportKind, JobState, Outcome
+from images.models import Collection, ImportJob, ImportKind, Outcome
 from inference.models import CaptioningModel, Encoder, ModelCaption, Run, RunFailure, RunState, Translator
+from jobs.models import JobState
 from people.models import Membership, Project, Role, User
 from tests.factories import (
     NOW,

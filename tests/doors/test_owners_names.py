@@ -10,7 +10,7 @@ from django.db import IntegrityError, transaction
 from django.urls import reverse
 from django.utils import timezone
 
-from images.models import Collection, ImportJob, ImportKind, JobState, Outcome
+from images.models import Collection, ImportJob, ImportKind, Outcome
 from images.rules.sizes import sizes_of
 from images.selectors import served_image
 from images.services import file_storage
@@ -18,6 +18,7 @@ from images.services.imports import import_path
 from inference.backends.captioners import BackendSettingsError, Decoding
 from inference.models import CaptioningModel, EmbeddingSet, Encoder, ModelCaption, Translator
 from inference.services import encoders, imports, models, runs
+from jobs.models import JobState
 from languages.models import Language
 from people.models import Membership, Role
 from people.selectors.projects import roles_of

@@ -17,9 +17,10 @@ from corpora.models import CandidateList, LanguageTable, SelectedImage, Selectio
 from dashboard.models import NoticeKind
 from dashboard.rules.links import token_to_stop
 from gapgame.services import playing
-from images.models import Collection, ImportJob, ImportKind, JobState
+from images.models import Collection, ImportJob, ImportKind
 from images.selectors import served_image
 from inference.models import CaptioningModel, Encoder, ModelCaption, Run, RunState, Training
+from jobs.models import JobState
 from people.models import Delivery, Invitation, Membership, Project, Role, Session, User, Webhook
 from people.selectors.sessions import handle_of
 from people.services import tokens

@@ -16,11 +16,12 @@ from PIL.PngImagePlugin import PngInfo
 
 from gapgame.models import GapItem
 from gapgame.rules.stripping import words_beside
-from images.models import Collection, CollectionImage, Image, JobState
+from images.models import Collection, CollectionImage, Image
 from images.services import imports as image_imports
 from images.services.collections import collection_named
 from images.services.file_storage import size_name
 from images.services.images import make_sizes, sha256_of
+from jobs.models import JobState
 from tests.factories import NOW
 from tests.gapgame.item_files import LINE, WORD, run, sha_of, shas, told, write
 from tests.images.image_files import image_file

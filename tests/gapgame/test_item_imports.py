@@ -18,13 +18,15 @@ from gapgame import tasks
 from gapgame.models import GapItem, ItemSet, RepresentativeSource
 from gapgame.services import item_imports
 from gapgame.services.items import create_item_set
-from images.models import Image, ImportJob, ImportKind, JobState
+from images.models import Image, ImportJob, ImportKind
 from images.services import jobs
-from images.services.leases import LEASE
+from jobs.models import JobState
+from jobs.services.leases import LEASE
 from tests.concurrency import together
 from tests.factories import NOW, make_project, make_season, make_user
 from tests.gapgame.item_files import LINE, WORD, run, sha_of, shas, told, write
 from tests.images.image_files import image_file
+from tests.sweeping import sweep
 
 pytestmark = pytest.mark.usefixtures("media")
 
@@ -242,5 +244,5 @@ def test_a_message_that_was_lost_is_sent_again_by_the_sweep(item_set, monkeypatc
     job = upload(item_set, [LINE], {})
     sent: list[int] = []
     monkeypatch.setattr(tasks.run_item_import, "delay", sent.append)
-    tasks.sweep_item_imports()
+    sweep()
     assert sent == [job.pk]

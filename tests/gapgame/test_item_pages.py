@@ -15,8 +15,9 @@ from django.urls import reverse
 from gapgame import tasks
 from gapgame.models import GapItem, ItemSet
 from gapgame.services.item_imports import run_import
-from images.models import Collection, Image, ImportJob, JobState
+from images.models import Collection, Image, ImportJob
 from images.rules import limits
+from jobs.models import JobState
 from tests.clients import client_of
 from tests.factories import (
     NOW,

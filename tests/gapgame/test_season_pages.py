@@ -11,7 +11,8 @@ from django.urls import reverse
 from gapgame.models import Access, ItemSet, Outcome, Season, SkipReason
 from gapgame.services import playing
 from gapgame.services.closing import GRACE
-from images.models import Image, JobState
+from images.models import Image
+from jobs.models import JobState
 from people.models import Project
 from tests.clients import client_of
 from tests.factories import MINUTE, NOW, make_player, make_project, make_season, make_vectors

@@ -11,7 +11,8 @@ import pytest
 from gapgame.models import Access, Season
 from gapgame.services import seasons as services
 from gapgame.services.seasons import PUNCTUAL, STILL
-from images.models import Image, JobState
+from images.models import Image
+from jobs.models import JobState
 from people.models import Invitation, Project, Role
 from people.rules.invitations import InvitationState
 from people.selectors.invitations import invitation_state

@@ -13,10 +13,11 @@ from django.db import OperationalError
 
 from crosslens_metrics.formats.limits import MAX_ROW_CHARACTERS
 from crosslens_metrics.formats.problems import FileRefusedError
-from images.models import ImportJob, ImportKind, JobState
+from images.models import ImportJob, ImportKind
 from images.rules import limits
 from images.rules.archives import open_zip
 from images.services import imports, jobs
+from jobs.models import JobState
 from tests.factories import NOW
 from tests.images.image_files import image_file
 from tests.images.importing import outcomes, report, run, run_path, upload, zipped

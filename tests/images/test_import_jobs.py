@@ -9,10 +9,11 @@ import pytest
 from django.core.files.storage import default_storage
 from django.utils import timezone
 
-from images.models import CollectionImage, Image, ImportJob, ImportKind, ImportRow, JobState, Outcome
+from images.models import CollectionImage, Image, ImportJob, ImportKind, ImportRow, Outcome
 from images.services import file_storage, images, imports, jobs
 from images.services.collections import collection_named
-from images.services.leases import LeaseLostError
+from jobs.models import JobState
+from jobs.services.leases import LeaseLostError
 from tests.concurrency import together
 from tests.factories import NOW
 from tests.images.image_files import image_file

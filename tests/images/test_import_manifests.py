@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from images.models import CollectionImage, Image, JobState, Outcome
+from images.models import CollectionImage, Image, Outcome
+from jobs.models import JobState
 from tests.images.image_files import exif, image_file
 from tests.images.importing import outcomes, run, run_path, upload, zipped
 from tests.published import published

@@ -14,16 +14,18 @@ from django.urls import reverse
 from django.utils import timezone
 
 from images import tasks
-from images.models import Collection, CollectionImage, Image, ImportJob, JobState, Outcome
+from images.models import Collection, CollectionImage, Image, ImportJob, Outcome
 from images.rules import limits
 from images.rules.sizes import sizes_of
 from images.selectors import served_image
 from images.services import file_storage, images, imports
 from images.services.collections import create_collection
+from jobs.models import JobState
 from people.models import Project
 from tests.clients import client_of
 from tests.factories import NOW, make_collection, make_image, make_project, make_user
 from tests.images.image_files import image_file
+from tests.sweeping import sweep
 
 pytestmark = pytest.mark.django_db
 
@@ -279,14 +281,12 @@ def test_addresses_stay_the_same_all_day_and_cost_no_query(image, django_assert_
     assert (morning.width, morning.height) == (800, 640)
 
 
-def test_a_sweep_sends_again_what_was_lost(sent, monkeypatch):
+def test_the_sweep_sends_again_what_was_lost(sent, monkeypatch):
     lost = make_image(sizes_state=JobState.QUEUED)
     job = imports.start_upload(
         collection=make_collection(), uploads=[SimpleUploadedFile("a.jpg", image_file())], by=make_user()
     )
-    tasks.sweep_images()
-    tasks.sweep_imports()
-    tasks.sweep_images()
-    tasks.sweep_imports()
+    sweep()
+    sweep()
     assert sent == [lost.pk, job.pk]
     assert images.images_waiting(now=timezone.now()) == []

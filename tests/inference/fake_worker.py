@@ -11,9 +11,9 @@ LEASE_S = 1.5
 
 
 def hurry() -> None:
-    from images.services import leases
     from inference import tasks
     from inference.services import chunks, executor, heartbeat
+    from jobs.services import leases
 
     leases.LEASE = timedelta(seconds=LEASE_S)
     chunks.RENEW_EVERY_S = 0.4

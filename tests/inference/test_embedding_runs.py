@@ -15,8 +15,6 @@ from django.core.files.storage import default_storage
 from django.core.management import CommandError, call_command
 from django.db import connections
 
-from images.models import JobState
-from images.services.leases import LEASE
 from inference.backends.captioners import OutOfMemoryError
 from inference.backends.encoders import EncoderSettingsError
 from inference.models import Chunk, EmbeddingSet, Encoder, Precision, RunFailure, RunState
@@ -25,6 +23,8 @@ from inference.services import embedding_store, encoders, executor, runs
 from inference.services.embedding import ImageEmbeddingJob
 from inference.services.executor import CRASH_LIMIT
 from inference.services.runs import RunRefusedError
+from jobs.models import JobState
+from jobs.services.leases import LEASE
 from tests.factories import NOW, make_captioner, make_collection, make_language, make_user
 from tests.inference import embedded
 from tests.inference.embedded import (

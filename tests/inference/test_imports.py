@@ -14,12 +14,13 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import reverse
 
-from images.models import CollectionImage, ImportJob, ImportKind, JobState, Outcome
+from images.models import CollectionImage, ImportJob, ImportKind, Outcome
 from images.selectors import report_of
 from images.services import jobs
 from inference import tasks
 from inference.models import CaptioningModel, ModelCaption
 from inference.services import imports
+from jobs.models import JobState
 from languages.models import Language
 from tests.clients import client_of
 from tests.concurrency import together

@@ -21,10 +21,10 @@ from django.db import connection
 from django.utils import timezone
 from kombu import Connection
 
-from images.services.leases import LEASE
 from inference import tasks
 from inference.models import ModelCaption, Run, Worker
 from inference.services import chunks, runs
+from jobs.services.leases import LEASE
 from tests import servers
 from tests.inference.fake_runs import (
     check_complete,

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from django.db import OperationalError
 
-from images.services.leases import LEASE
 from inference.models import ModelCaption, Run, RunState
 from inference.services import chunks, executor, model_cache, outcome_store, runs
+from jobs.services.leases import LEASE
 from tests.concurrency import together
 from tests.factories import NOW, make_collection
 from tests.inference.fake_backend import FakeCaptioner

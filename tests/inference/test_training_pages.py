@@ -24,7 +24,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("media")]
 def asked(monkeypatch):
     """The trainings that a worker was asked for."""
     asked = []
-    monkeypatch.setattr(tasks, "ask_for_training", lambda training: asked.append(training.pk))
+    monkeypatch.setattr(tasks, "ask_for_training", asked.append)
     return asked
 
 

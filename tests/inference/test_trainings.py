@@ -18,6 +18,7 @@ from inference.models import CaptioningModel, ModelCaption, RunState, Training
 from inference.services import training_worker, trainings
 from inference.services.trainings import TrainingRefusedError
 from inference.training import trainer
+from jobs.services import leases
 from tests.factories import make_captioner, make_project
 from tests.inference.embedded import painted_collection
 from tests.inference.fake_runs import begin, go
@@ -175,8 +176,8 @@ def test_what_was_reported_after_the_last_checkpoint_is_told_again_after_a_crash
     monkeypatch.undo()
     monkeypatch.setattr("django.conf.settings.TRAININGS_FOLDER", trainings.folder_of(whole).parent)
     assert not work(crashed, worker="two:2"), "its lease still lasts"
-    assert trainings.trainings_waiting(now=timezone.now()) == []
-    assert trainings.trainings_waiting(now=timezone.now() + timedelta(minutes=2)) == [(crashed.pk, "gpu")]
+    assert leases.nudged(Training.objects.all(), now=timezone.now()) == []
+    assert leases.nudged(Training.objects.all(), now=timezone.now() + timedelta(minutes=2)) == [crashed.pk]
 
     work(crashed, worker="two:2", later_s=120)
 

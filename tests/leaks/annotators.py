@@ -18,7 +18,7 @@ from allocation.services.lifecycle import expire_overdue
 from annotation.models import Caption, CaptionBatch, CaptionItem, Feedback, GuidelineExample, Guidelines, Rating, Round
 from annotation.services import batches, corrections
 from annotation.services.feedback import give_feedback
-from images.models import Collection, ImportJob, ImportKind, ImportRow, JobState, Outcome
+from images.models import Collection, ImportJob, ImportKind, ImportRow, Outcome
 from images.rules.resizing import served_sizes
 from images.selectors import served_image
 from images.services import file_storage
@@ -34,6 +34,7 @@ from inference.models import (
     Training,
     TrainingValidation,
 )
+from jobs.models import JobState
 from languages.models import Language
 from people.models import LanguageSkill, Level, Membership, Project, Role, User
 from scoring.models import ReferenceSet, Scoring

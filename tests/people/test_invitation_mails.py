@@ -24,6 +24,7 @@ from tests.concurrency import together
 from tests.factories import NOW, make_language, make_project
 from tests.people.invitations import link_of, make_invitation
 from tests.people.test_constraints import refuses
+from tests.sweeping import sweep
 
 pytestmark = pytest.mark.django_db
 HOUR = timedelta(hours=1)
@@ -80,12 +81,11 @@ def test_a_reminder_says_that_it_is_one(project: Project):
     assert mail.outbox[0].subject == "Reminder: invitation to Lions"
 
 
-def test_what_is_due_is_sent_by_the_sweep(project: Project, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(tasks.send_invitation, "delay", tasks.send_invitation)
+def test_what_is_due_is_sent_by_the_sweep(project: Project):
     first, second = queued(project), queued(project)
     Invitation.objects.update(expires_at=timezone.now() + HOUR)
     InvitationMail.objects.filter(pk=second.pk).update(due_at=timezone.now() + HOUR)
-    tasks.sweep_invitation_mails()
+    sweep(tasks.send_invitation)
     assert [message.to for message in mail.outbox] == [["zoe@example.org"]]
     first.refresh_from_db()
     assert (first.state, first.sent_at is not None) == (MailState.SENT, True)
@@ -132,8 +132,10 @@ def test_a_mail_whose_worker_died_is_never_sent_again_by_itself_and_a_manager_se
     waiting.refresh_from_db()
     assert waiting.state == MailState.SENDING
     assert try_to_send(waiting, lambda _message: pytest.fail("It was sent."), NOW + HOUR).state == MailState.SENDING
-    assert INVITATIONS.give_up_interrupted(now=NOW + INTERRUPTED_AFTER) == 0
-    assert INVITATIONS.give_up_interrupted(now=NOW + INTERRUPTED_AFTER + HOUR) == 1
+    assert INVITATIONS.due(now=NOW + INTERRUPTED_AFTER) == []
+    waiting.refresh_from_db()
+    assert waiting.state == MailState.SENDING
+    assert INVITATIONS.due(now=NOW + INTERRUPTED_AFTER + HOUR) == []
     waiting.refresh_from_db()
     assert (waiting.state, "interrupted" in waiting.reason) == (MailState.FAILED, True)
     assert INVITATIONS.due(now=NOW + 24 * HOUR) == []
@@ -143,7 +145,7 @@ def test_a_mail_whose_worker_died_is_never_sent_again_by_itself_and_a_manager_se
 
 def test_a_slow_server_that_took_the_mail_after_all_is_believed(project: Project):
     def slow(message: EmailMessage) -> None:
-        INVITATIONS.give_up_interrupted(now=NOW + HOUR)
+        INVITATIONS.due(now=NOW + HOUR)
 
     assert try_to_send(queued(project), slow).state == MailState.SENT
 

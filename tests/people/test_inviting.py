@@ -15,6 +15,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from jobs.tasks import sweep_jobs
 from languages.models import Language
 from people import defaults, tasks
 from people.models import AuditEntry, Invitation, InvitationMail, MailState, Project, Role, User
@@ -84,7 +85,7 @@ def test_a_manager_makes_a_link_and_finds_it_in_the_list(client: Client, manager
 def test_with_an_address_the_link_is_sent_there_in_the_background(
     client: Client, django_capture_on_commit_callbacks: Any, monkeypatch: pytest.MonkeyPatch
 ):
-    for task in (tasks.sweep_invitation_mails, tasks.send_invitation):
+    for task in (sweep_jobs, tasks.send_invitation):
         monkeypatch.setattr(task, "delay", task)
     with django_capture_on_commit_callbacks(execute=True):
         invite_by_page(client, email="zoe@example.org", places="1")

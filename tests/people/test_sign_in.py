@@ -228,7 +228,7 @@ def test_sessions_that_ran_out_are_swept(client: Client, ann_with_password: User
     Session.objects.update(expire_date=timezone.now() - timedelta(seconds=1))
     sign_in(client, "ann")
     assert Session.objects.count() == 2
-    current_app.tasks[str(settings.CELERY_BEAT_SCHEDULE["sweep-sessions"]["task"])]()
+    current_app.tasks[str(settings.CELERY_BEAT_SCHEDULE["sweep-hourly"]["task"])]()
     assert Session.objects.count() == 1
     assert is_signed_in(client)
 

@@ -18,7 +18,6 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from people import tasks
 from people.models import Delivery, DeliveryState
 from people.services import outgoing_http, webhooks
 from people.services.outgoing_http import Answer
@@ -27,6 +26,7 @@ from tests.factories import NOW
 from tests.people.hook_server import HookServer
 from tests.people.hooks import make_delivery, make_webhook, send
 from tests.servers import ROOT
+from tests.sweeping import sweep
 
 SOON = timedelta(seconds=1)
 
@@ -201,7 +201,7 @@ def test_the_sweep_asks_for_what_is_due_and_nothing_else(delivery, nudged):
     later = make_delivery(make_webhook())
     Delivery.objects.filter(pk=delivery.pk).update(next_at="2000-01-01T00:00Z")
     Delivery.objects.filter(pk=later.pk).update(next_at="2100-01-01T00:00Z")
-    tasks.sweep_deliveries()
+    sweep()
     assert nudged == [delivery.pk]
 
 

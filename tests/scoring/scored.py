@@ -9,8 +9,9 @@ from typing import Any
 
 from django.db import connections
 
-from images.models import OPEN_STATES, Collection
+from images.models import Collection
 from inference.models import CaptioningModel
+from jobs.models import OPEN_STATES
 from people.models import Project
 from scoring.models import Pass, ReferenceSet, Scoring
 from scoring.services.references import put_references, set_of

@@ -17,14 +17,13 @@ from crosslens_metrics.java import ToolMissingError
 from crosslens_metrics.reports.score_figures import MESSAGES
 from crosslens_metrics.scoring import Prepared, Scored, score
 from crosslens_metrics.undefined import Reason
-from images.models import JobState
-from images.services import leases
 from inference.models import ModelCaption
+from jobs.models import JobState
+from jobs.services import leases
 from scoring.models import Pass, Reference, ReferenceKind, Score, Scoring
 from scoring.rules.packing import unpack_floats, unpack_integers
 from scoring.services import scoring_passes
 from scoring.services.references import put_references
-from scoring.services.scoring_sweep import passes_waiting
 from scoring.services.scorings import ask_again, drop
 from tests.concurrency import together
 from tests.factories import NOW, make_captioner, make_collection, make_vectors
@@ -229,8 +228,8 @@ def check_that_the_successor_goes_on(scoring: Scoring, scoring_pass: Pass) -> No
     """With the second of three metrics, once the lease has run out; what the first gave stays as it is."""
     before = list(scoring_pass.scores.values_list("pk", "created_at"))
     assert (scoring_pass.state, scoring_pass.done, len(before)) == (JobState.RUNNING, 1, 4)
-    assert passes_waiting(now=NOW) == []
-    assert passes_waiting(now=LATER) == [scoring_pass.pk]
+    assert leases.nudged(Pass.objects.all(), now=NOW) == []
+    assert leases.nudged(Pass.objects.all(), now=LATER) == [scoring_pass.pk]
 
     after = run(scoring, at=LATER)
 

@@ -11,10 +11,11 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import CommandError, call_command
 
-from images.models import Collection, CollectionImage, Image, ImportJob, ImportKind, JobState, Outcome
+from images.models import Collection, CollectionImage, Image, ImportJob, ImportKind, Outcome
 from images.selectors import report_of
 from images.services import jobs
-from images.services.leases import LEASE
+from jobs.models import JobState
+from jobs.services.leases import LEASE
 from people.models import Project
 from scoring.models import Reference, ReferenceKind, ReferenceSet
 from scoring.rules.digests import as_digest, image_digest

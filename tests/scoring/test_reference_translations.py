@@ -12,11 +12,12 @@ from typing import Any
 import pytest
 from django.urls import reverse
 
-from images.models import JobState
 from inference.backends.captioners import BackendDownError, Decoding, Failed, GeneratedCaption, OutOfMemoryError
 from inference.models import Translator
 from inference.services.trainings import TrainingRefusedError
 from inference.training.options import TrainingOptions
+from jobs.models import JobState
+from jobs.services import leases
 from people.models import Role
 from scoring import tasks
 from scoring.models import Reference, ReferenceKind, ReferenceSet, ReferenceTranslation, Scoring
@@ -165,7 +166,7 @@ def test_a_worker_continues_where_the_last_one_died(english, said, monkeypatch):
         work(german)
     german.refresh_from_db()
     assert (german.state, german.done) == (JobState.RUNNING, 2)
-    assert reference_translations.translations_waiting(now=NOW + timedelta(hours=1)) == [german.pk]
+    assert leases.nudged(ReferenceTranslation.objects.all(), now=NOW + timedelta(hours=1)) == [german.pk]
     work(german, later_s=3600)
 
     assert texts_of(german.made) == expected(english)

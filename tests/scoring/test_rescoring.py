@@ -6,18 +6,21 @@ from datetime import timedelta
 
 import pytest
 
-from images.models import ImportJob, ImportKind, JobState
-from images.services.leases import NUDGE_AFTER
+from images.models import ImportJob, ImportKind
 from inference.models import CaptioningModel, ModelCaption
+from jobs.models import JobState
+from jobs.services import leases
+from jobs.services.leases import NUDGE_AFTER
 from scoring import tasks
 from scoring.models import Pass, Score, Scoring
 from scoring.selectors.scores import current_pass, score_cells, scoring_details, scoring_rows
 from scoring.services import scoring_passes
 from scoring.services.references import put_references
-from scoring.services.scoring_sweep import ask_where_changed, passes_waiting
+from scoring.services.scoring_sweep import ask_where_changed
 from scoring.services.scorings import ask_again, drop
 from tests.factories import NOW, make_captioner, make_collection, make_image
 from tests.scoring.scored import make_references, make_scoring, make_scorings, run, values_of
+from tests.sweeping import sweep
 
 pytestmark = pytest.mark.django_db
 LATER = NOW + timedelta(hours=1)
@@ -134,11 +137,11 @@ def test_the_sweep_looks_at_many_scorings_in_few_queries(django_assert_max_num_q
 def test_a_pass_whose_message_was_lost_is_sent_again_but_not_at_every_sweep():
     scoring_pass = make_scoring().passes.get()
 
-    assert passes_waiting(now=NOW) == [scoring_pass.pk]
-    assert passes_waiting(now=NOW + NUDGE_AFTER / 2) == []
-    assert passes_waiting(now=NOW + NUDGE_AFTER) == [scoring_pass.pk]
+    assert leases.nudged(Pass.objects.all(), now=NOW) == [scoring_pass.pk]
+    assert leases.nudged(Pass.objects.all(), now=NOW + NUDGE_AFTER / 2) == []
+    assert leases.nudged(Pass.objects.all(), now=NOW + NUDGE_AFTER) == [scoring_pass.pk]
     run(scoring_pass.scoring, at=LATER)
-    assert passes_waiting(now=LATER + LATER.resolution) == []
+    assert leases.nudged(Pass.objects.all(), now=LATER + LATER.resolution) == []
 
 
 def test_the_sweeps_send_what_is_to_be_done(monkeypatch):
@@ -146,7 +149,7 @@ def test_the_sweeps_send_what_is_to_be_done(monkeypatch):
     monkeypatch.setattr(tasks.run_pass, "delay", sent.append)
     scoring = make_scoring()
 
-    tasks.sweep_passes()
+    sweep()
     assert sent == [scoring.passes.get().pk]
 
     tasks.run_pass(scoring.passes.get().pk)

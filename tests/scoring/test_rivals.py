@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from django.db import connections
 
-from images.models import OPEN_STATES
+from jobs.models import OPEN_STATES
 from scoring.models import Pass, Reference, ReferenceSet, Score, Scoring
 from scoring.services import scoring_passes
 from scoring.services.references import drop_references, put_references

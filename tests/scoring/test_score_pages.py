@@ -11,8 +11,9 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from images.models import ImportJob, JobState
+from images.models import ImportJob
 from inference.models import ModelCaption
+from jobs.models import JobState
 from people.models import Membership, Role
 from scoring import forms
 from scoring.models import Pass, ReferenceKind, ReferenceSet, Scoring

@@ -8,7 +8,7 @@ from django.db import IntegrityError, transaction
 from hypothesis import given
 from hypothesis import strategies as st
 
-from images.models import JobState
+from jobs.models import JobState
 from scoring.models import Pass, Reference, ReferenceSet, Score, Scoring
 from scoring.rules.digests import as_digest, as_total, image_digest
 from scoring.rules.metrics import MetricChoiceError

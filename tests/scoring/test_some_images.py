@@ -17,7 +17,8 @@ from corpora.models import Level, SelectedImage, Selection, Subset
 from corpora.rules.image_filters import ImageFilterError, parse
 from crosslens_metrics.paired import paired_difference
 from crosslens_metrics.signatures import Signature
-from images.models import Collection, CollectionImage, JobState
+from images.models import Collection, CollectionImage
+from jobs.models import JobState
 from scoring.models import Scoring
 from scoring.selectors.images import per_image
 from scoring.selectors.own_frequencies import Budget, keeps_frequencies

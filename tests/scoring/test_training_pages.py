@@ -27,7 +27,7 @@ def client(client, project):
 @pytest.fixture
 def asked(monkeypatch):
     asked = []
-    monkeypatch.setattr(tasks, "ask_for_training", lambda training: asked.append(training.pk))
+    monkeypatch.setattr(tasks, "ask_for_training", asked.append)
     return asked
 
 

@@ -27,6 +27,7 @@ from tests.factories import (
     make_project,
     make_rater,
 )
+from tests.sweeping import sweep
 
 pytestmark = pytest.mark.django_db
 
@@ -162,7 +163,7 @@ def test_comparisons_whose_nudge_was_lost_are_filled_by_the_sweep():
         by=None,
     )
     Pair.objects.filter(comparison=done).first().delete()
-    tasks.sweep_comparisons()
+    sweep(tasks.fill_comparison)
     waiting.refresh_from_db()
     assert (waiting.pairs.count(), waiting.awaits_pairs) == (4, False)
     # Nobody asked for those of the other one.

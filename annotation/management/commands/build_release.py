@@ -16,7 +16,7 @@ from annotation.models import Release
 from annotation.services import releases as services
 from annotation.services.release_changes import ReleaseNotPossibleError
 from annotation.services.releases import ReleaseSettingsError
-from images.models import JobState
+from jobs.models import JobState
 from people.management.arguments import project_named, user_named
 from people.models import Project, User
 

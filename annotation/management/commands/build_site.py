@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from annotation.models import Release
 from annotation.services.sites import ImageFiles, SiteNotPossibleError, build_site
-from images.models import JobState
+from jobs.models import JobState
 from people.management.arguments import project_named
 
 

@@ -12,7 +12,8 @@ from django.utils import timezone
 from annotation.services.caption_imports import import_captions, look_through
 from crosslens_metrics.formats.problems import FileRefusedError
 from images.management.arguments import collection_named
-from images.models import Collection, JobState
+from images.models import Collection
+from jobs.models import JobState
 from people.management.arguments import checked_text, project_named, user_named
 from people.models import Project, User
 from scoring.models import ReferenceSet

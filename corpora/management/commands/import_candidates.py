@@ -14,7 +14,7 @@ from corpora.selectors.candidates import summary_of
 from corpora.services.candidate_imports import LIST, import_path
 from corpora.services.candidates import CandidatesRefusedError, slug_of
 from images.management.reports import add_report, check_report, end, write_report
-from images.models import JobState
+from jobs.models import JobState
 from people.management.arguments import checked_file, checked_text, project_named
 
 ROWS_SHOWN = 20

@@ -22,7 +22,8 @@ from crosslens_metrics.formats.problems import FileRefusedError
 from crosslens_metrics.language_tags import MalformedTagError, canonical_tag
 from geography.borders import shipped_borders
 from images.management.arguments import collection_named
-from images.models import Collection, JobState
+from images.models import Collection
+from jobs.models import JobState
 from languages.models import Language
 from people.management.arguments import language_of, project_named
 from people.models import Project

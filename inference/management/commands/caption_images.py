@@ -10,12 +10,12 @@ from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
 from images.management.arguments import collection_named
-from images.models import JobState
 from inference.backends.captioners import Decoding
 from inference.models import GOING, CaptioningModel, Run, RunState
 from inference.services import executor, runs, worker_status
 from inference.services.heartbeat import heartbeat
 from inference.services.runs import RunRefusedError
+from jobs.models import JobState
 from people.management.arguments import PROJECT_HELP, language_of, named, project_of
 from people.permissions import usable_in
 

@@ -11,7 +11,8 @@ from typing import Any, TypeVar
 from django.db import transaction
 from django.db.models import Q, QuerySet
 
-from images.models import OPEN_STATES, JobState, Leased
+from crosslens_metrics.formats.records import printable
+from jobs.models import OPEN_STATES, Job, JobState, Leased
 
 Row = TypeVar("Row", bound=Leased)
 
@@ -34,9 +35,7 @@ def claim(rows: QuerySet[Row], *, now: datetime, **values: Any) -> Row | None:
             return None
         if row.state == JobState.RUNNING and row.lease_until is not None and row.lease_until > now:
             return None
-        values |= {"state": JobState.RUNNING, "lease_until": now + LEASE}
-        if hasattr(row, "attempts"):
-            values["attempts"] = row.attempts + 1
+        values |= {"state": JobState.RUNNING, "lease_until": now + LEASE, "attempts": row.attempts + 1}
         for name, value in values.items():
             setattr(row, name, value)
         row.save(update_fields=values)
@@ -63,6 +62,18 @@ def renewed(row: Leased, *, now: datetime, **values: Any) -> datetime:
     if not held(row).update(**{"lease_until": until} | values):
         raise LeaseLostError(row.pk)
     return until
+
+
+def finished(row: Job, *, now: datetime, error: str = "", **values: Any) -> bool:
+    """End the work, as failed where there is an `error`; returns whether this lease of it still lasted."""
+    state = JobState.FAILED if error else JobState.DONE
+    values |= {"state": state, "error": printable(error), "lease_until": None, "finished_at": now}
+    return bool(held(row).update(**values))
+
+
+def give_back(row: Leased, **values: Any) -> None:
+    """Let any worker continue."""
+    held(row).update(**{"state": JobState.QUEUED, "lease_until": None} | values)
 
 
 def silent(rows: QuerySet[Row], *, now: datetime) -> QuerySet[Row]:
