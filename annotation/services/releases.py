@@ -11,10 +11,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from django.conf import settings
 from django.db import transaction
 from django.db.models import Max
-from django.utils import translation
 from django.utils.translation import gettext as _
 
 from annotation.formats.archives import write_archive
@@ -147,7 +145,7 @@ def build(*, release_id: int, clock: Clock) -> Release | None:
     release = claim(release_id=release_id, now=clock())
     if release is None:
         return None
-    with translation.override(release.created_by.interface_language or settings.LANGUAGE_CODE):
+    with leases.working_for(release.created_by):
         if release.attempts > MAX_ATTEMPTS:
             _finish(
                 release,
@@ -157,16 +155,14 @@ def build(*, release_id: int, clock: Clock) -> Release | None:
             return release
         try:
             _build(release, clock)
-        except LeaseLostError:
-            log.info("Release %s went on elsewhere.", release.pk)
-            return None
         except ReleaseNotPossibleError as reason:
             _finish(release, now=clock(), error=str(reason))
         except OSError as error:
             log.exception("Release %s could not be stored.", release.pk)
             said = _("The files could not be written (%(error)s). Ask the administrator of this site.")
             _finish(release, now=clock(), error=said % {"error": error.strerror or type(error).__name__})
-    return release
+        return release
+    return None
 
 
 def rebuild(*, release: Release, folder: Path) -> Written:

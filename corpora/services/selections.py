@@ -10,10 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
-from django.conf import settings
 from django.db import InterfaceError, OperationalError, transaction
 from django.db.models import Max
-from django.utils import translation
 from django.utils.translation import gettext as _
 
 from corpora.models import CandidateList, SelectedImage, Selection
@@ -103,17 +101,14 @@ def run_selection(*, selection_id: int, clock: Clock) -> None:
     selection = leases.claim(rows.filter(pk=selection_id), now=clock())
     if selection is None:
         return
-    language = selection.created_by.interface_language if selection.created_by else ""
-    with translation.override(language or settings.LANGUAGE_CODE):
+    with leases.working_for(selection.created_by):
         if selection.attempts > MAX_ATTEMPTS:
             error = _("Choosing stopped %(count)s times.") % {"count": MAX_ATTEMPTS}
             leases.finished(selection, now=clock(), error=error)
             return
         try:
             _choose(selection, clock=clock)
-        except LeaseLostError:
-            return
-        except (InterfaceError, OperationalError):
+        except (LeaseLostError, InterfaceError, OperationalError):
             raise
         except Exception as error:
             log.exception("Selection %s stopped.", selection.pk)

@@ -9,10 +9,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
-from django.conf import settings
 from django.db import IntegrityError, InterfaceError, OperationalError, transaction
 from django.db.models import F
-from django.utils import translation
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -116,8 +114,7 @@ def run(*, job_id: int, kind: ImportKind, clock: Clock, work: Callable[[ImportJo
     job = claim(job_id=job_id, kind=kind, now=clock())
     if job is None:
         return
-    language = job.created_by.interface_language if job.created_by else ""
-    with translation.override(language or settings.LANGUAGE_CODE):
+    with leases.working_for(job.created_by):
         if job.attempts > MAX_ATTEMPTS:
             finish(job, now=clock(), error=_("The import stopped %(count)s times.") % {"count": MAX_ATTEMPTS})
             return

@@ -17,7 +17,6 @@ from datetime import datetime
 from traceback import format_exception
 from typing import Any
 
-from django.conf import settings
 from django.db import DatabaseError
 from django.utils import translation
 from django.utils.translation import gettext as _
@@ -33,6 +32,7 @@ from inference.services.model_batches import RUN_ERRORS, BatchResult, Crashed, c
 from inference.services.outcome_store import OutcomeStore
 from inference.services.prefetcher import THREADS, ClaimedChunk, ImageBatch, Prefetcher
 from inference.services.worker_status import meter
+from jobs.services import leases
 from jobs.services.leases import LeaseLostError
 
 log = logging.getLogger(__name__)
@@ -75,13 +75,13 @@ def execute_run(*, run_id: int, worker: str, clock: Clock, slice_s: float = SLIC
     run = Run.objects.select_related(*related).filter(pk=run_id, state__in=GOING).first()
     if run is None:
         return False
-    language = run.created_by.interface_language if run.created_by else ""
-    with translation.override(language or settings.LANGUAGE_CODE):
+    with leases.working_for(run.created_by):
         meter.begin(run_id)
         try:
             return Executor(run, job_kind_of(run), worker, clock, slice_s).execute()
         finally:
             meter.end()
+    return False
 
 
 def job_kind_of(run: Run) -> JobKind:

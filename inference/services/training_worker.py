@@ -18,7 +18,6 @@ from typing import Any
 from django.conf import settings
 from django.core.files.storage import default_storage
 from django.db import DatabaseError, transaction
-from django.utils import translation
 from django.utils.translation import gettext as _
 from PIL import Image as Pillow
 
@@ -69,16 +68,13 @@ def execute_training(*, training_id: int, worker: str, clock: Clock, slice_s: fl
     training = leases.claim(rows, now=clock(), holder=worker)
     if training is None:
         return False
-    language = training.created_by.interface_language if training.created_by else ""
-    with translation.override(language or settings.LANGUAGE_CODE):
+    with leases.working_for(training.created_by):
         meter.begin_training(training.pk)
         try:
             return _TrainingSlice(training, worker, clock, slice_s).execute()
-        except LeaseLostError:
-            log.info("Training %s was continued by another worker.", training_id)
-            return False
         finally:
             meter.end()
+    return False
 
 
 def _small_backend(options: Mapping[str, Any]) -> EncoderDecoderBackend:

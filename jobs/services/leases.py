@@ -5,11 +5,15 @@ The end of a lease is later each time, by a microsecond at least, so that it ide
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
+from django.conf import settings
 from django.db import transaction
 from django.db.models import Q, QuerySet
+from django.utils import translation
 
 from crosslens_metrics.formats.records import printable
 from jobs.models import OPEN_STATES, Job, JobState, Leased
@@ -25,6 +29,14 @@ NUDGE_AFTER = timedelta(minutes=1)
 
 class LeaseLostError(Exception):
     """Another worker has taken over, or the row was deleted. Nothing of the transaction may stay."""
+
+
+@contextmanager
+def working_for(person: Any) -> Iterator[None]:
+    """Work in the language of who asked for it, or of the site; the work ends here where the lease is lost."""
+    language = person.interface_language if person else ""
+    with translation.override(language or settings.LANGUAGE_CODE), suppress(LeaseLostError):
+        yield
 
 
 def claim(rows: QuerySet[Row], *, now: datetime, **values: Any) -> Row | None:

@@ -12,10 +12,8 @@ from traceback import format_exception
 from typing import Any, TypeVar
 from uuid import uuid4
 
-from django.conf import settings
 from django.db import DatabaseError, IntegrityError, transaction
 from django.db.models import F, QuerySet
-from django.utils import translation as interface
 from django.utils.translation import gettext as _
 
 from images.models import Image
@@ -215,13 +213,9 @@ def execute_translation(*, translation_id: int, clock: Clock, slice_s: float = S
     row = leases.claim(rows, now=clock())
     if row is None:
         return False
-    author = row.made.created_by
-    with interface.override((author.interface_language if author else "") or settings.LANGUAGE_CODE):
-        try:
-            return _Slice(row, clock, slice_s).execute()
-        except LeaseLostError:
-            log.info("Translation %s was continued by another worker, or removed.", translation_id)
-            return False
+    with leases.working_for(row.made.created_by):
+        return _Slice(row, clock, slice_s).execute()
+    return False
 
 
 @dataclass

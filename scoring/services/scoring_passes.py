@@ -12,7 +12,6 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TypeVar
 
-from django.conf import settings
 from django.db import InterfaceError, OperationalError, transaction
 from django.db.models import F
 from django.utils import translation
@@ -65,12 +64,8 @@ def run_pass(*, pass_id: int, clock: Clock) -> None:
     scoring_pass = claim(pass_id=pass_id, now=clock())
     if scoring_pass is None:
         return
-    author = scoring_pass.scoring.created_by
-    with translation.override((author.interface_language if author else "") or settings.LANGUAGE_CODE):
-        try:
-            _run(scoring_pass, clock)
-        except LeaseLostError:
-            log.info("Pass %s was continued by another worker.", scoring_pass.pk)
+    with leases.working_for(scoring_pass.scoring.created_by):
+        _run(scoring_pass, clock)
 
 
 def queue_elsewhere(*, pass_id: int, now: datetime) -> str:
