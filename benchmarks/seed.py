@@ -240,7 +240,7 @@ def _statements() -> list[str]:
     return [
         (
             "INSERT INTO images_image (public_id, sha256, original, format, bytes, width, height, title, author,"
-            " licence, licence_url, source, extra, created_at, sizes_state, sizes_attempts, sizes_error)"
+            " licence, licence_url, source, extra, created_at, state, attempts, error)"
             f" SELECT {random_id}, {digest}, '', 'JPEG', 1000, 1024, 768, '', 'An Author', 'CC BY 4.0', '', %(name)s,"
             f" {empty}, CURRENT_TIMESTAMP, 'done', 0, '' FROM ({{numbers}}) AS all_numbers"
         ),

@@ -10,8 +10,8 @@ from people.admin import LookUpOnly
 
 @admin.register(Image)
 class ImageAdmin(LookUpOnly, admin.ModelAdmin):  # type: ignore[type-arg]
-    list_display = ("public_id", "title", "author", "licence", "format", "width", "height", "sizes_state")
-    list_filter = ("sizes_state", "format")
+    list_display = ("public_id", "title", "author", "licence", "format", "width", "height", "state")
+    list_filter = ("state", "format")
     search_fields = ("=public_id", "=sha256", "title", "author")
 
 

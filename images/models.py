@@ -11,13 +11,13 @@ from django.db.models import Exists, OuterRef, Q
 from django.utils.translation import gettext_lazy as _
 
 from images.rules.attributions import LABELS
-from jobs.models import Job, JobState
+from jobs.models import OPEN_STATES, Job
 from people.models import Owned, Project
 from people.models.names import NameField
 
 
-class Image(models.Model):
-    """One image, however often it was uploaded: `sha256` is of the original file's bytes."""
+class Image(Job):
+    """One image, however often it was uploaded: `sha256` is of the original's bytes. Its job makes the served sizes."""
 
     public_id = models.UUIDField(unique=True, default=uuid.uuid4, editable=False)
     sha256 = models.CharField(max_length=64, unique=True)
@@ -35,10 +35,6 @@ class Image(models.Model):
     longitude = models.FloatField(null=True, blank=True, help_text="degrees east")
     extra = models.JSONField(default=dict, blank=True, help_text="Columns of the manifest that have no field here.")
     created_at = models.DateTimeField(auto_now_add=True)
-    sizes_state = models.CharField(max_length=8, choices=JobState.choices, default=JobState.QUEUED)
-    sizes_lease_until = models.DateTimeField(null=True, blank=True)
-    sizes_attempts = models.PositiveSmallIntegerField(default=0)
-    sizes_error = models.CharField(max_length=500, blank=True)
 
     class Meta:
         ordering: ClassVar[list[str]] = ["pk"]
@@ -52,8 +48,8 @@ class Image(models.Model):
         ]
         indexes: ClassVar[list[models.Index]] = [
             models.Index(
-                fields=["sizes_state", "sizes_lease_until"],
-                condition=Q(sizes_state__in=["queued", "running"]),
+                fields=["state", "lease_until"],
+                condition=Q(state__in=OPEN_STATES),
                 name="image_sizes_to_make",
             ),
         ]

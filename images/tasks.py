@@ -4,7 +4,7 @@ from functools import partial
 
 from django.utils import timezone
 
-from images.models import ImportKind
+from images.models import Image, ImportKind
 from images.services import images, imports, jobs
 from jobs.tasks import job, shared_task
 
@@ -19,5 +19,5 @@ def run_import(job_id: int) -> None:
     imports.run_import(job_id=job_id, clock=timezone.now, announce=ask_for_sizes)
 
 
-ask_for_sizes = job(make_sizes, images.images_waiting)
+ask_for_sizes = job(make_sizes, Image.objects.all())
 ask_for_import = job(run_import, partial(jobs.jobs_waiting, kind=ImportKind.IMAGES))

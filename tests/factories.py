@@ -62,7 +62,7 @@ def join_project(project: Project, user: User, role: Role = Role.ANNOTATOR, *, n
 def make_image(content: str | None = None, **fields: Any) -> Image:
     digest = sha256((content or f"image {next(_numbers)}").encode()).hexdigest()
     values: dict[str, Any] = {"format": "JPEG", "bytes": 1000, "width": 640, "height": 480}
-    values |= {"author": "An Author", "licence": "CC BY 4.0", "sizes_state": JobState.DONE}
+    values |= {"author": "An Author", "licence": "CC BY 4.0", "state": JobState.DONE}
     values["original"] = f"originals/{digest}"
     return Image.objects.create(sha256=digest, **(values | fields))
 

@@ -81,7 +81,7 @@ class TestContent:
     def test_the_photographs_are_there_with_attribution_and_every_size(self, loaded):
         collection = Collection.objects.get(name=content.COLLECTION_NAME)
         assert [entry.key for entry in collection.entries.all()] == KEYS
-        assert not Image.objects.exclude(sizes_state=JobState.DONE).exists()
+        assert not Image.objects.exclude(state=JobState.DONE).exists()
         assert not Image.objects.filter(author="").exists()
         assert not Image.objects.filter(licence="").exists()
         assert not Image.objects.filter(licence_url="").exists()
@@ -319,7 +319,7 @@ class TestGame:
         items = GapItem.objects.all()
         assert items.count() == 2 * SENTENCES
         assert all(item.images.exists() for item in items)
-        assert not Image.objects.exclude(sizes_state=JobState.DONE).exists()
+        assert not Image.objects.exclude(state=JobState.DONE).exists()
 
     def test_one_player_is_in_the_middle_of_a_sentence(self, loaded):
         turn = Turn.objects.get(outcome=Outcome.OPEN)

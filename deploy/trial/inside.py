@@ -55,11 +55,11 @@ def imported(*, slug: str, within_s: float) -> dict[str, object]:
     images = Image.objects.filter(collections__slug=slug)
     while time.monotonic() < until:
         is_done = not ImportJob.objects.filter(finished_at=None).exists()
-        if is_done and not images.exclude(sizes_state=JobState.DONE).exists():
+        if is_done and not images.exclude(state=JobState.DONE).exists():
             break
         time.sleep(LOOK_EVERY_S)
     states = list(ImportJob.objects.filter(collection__slug=slug).values_list("state", flat=True))
-    return {"states": states, "images": images.count(), "sized": images.filter(sizes_state=JobState.DONE).count()}
+    return {"states": states, "images": images.count(), "sized": images.filter(state=JobState.DONE).count()}
 
 
 def finished(*, run: int, within_s: float) -> dict[str, object]:

@@ -66,7 +66,7 @@ def facts_of(item_set: ItemSet) -> ItemSetFacts:
     images = item_set.collection.images.aggregate(
         images=Count("pk"),
         unlicensed=Count("pk", filter=Q(licence="")),
-        waiting=Count("pk", filter=~Q(sizes_state="done")),
+        waiting=Count("pk", filter=~Q(state="done")),
     )
     names = {language.tag: language.name for language in Language.objects.all()}
     by_language = items.order_by("language").values_list("language").annotate(number=Count("pk"))

@@ -78,7 +78,7 @@ def playable_of(item_set: ItemSet) -> list[Playable]:
 def with_ready_images(items: QuerySet[GapItem]) -> QuerySet[GapItem]:
     """Return those of `items` that have images, all of them in the sizes that are shown."""
     images = ItemImage.objects.filter(item=OuterRef("pk"))
-    return items.filter(Exists(images)).exclude(Exists(images.exclude(image__sizes_state=JobState.DONE)))
+    return items.filter(Exists(images)).exclude(Exists(images.exclude(image__state=JobState.DONE)))
 
 
 def unscored_of(item_set: ItemSet, chosen: Mapping[str, WordVectorSet]) -> list[Unscored]:

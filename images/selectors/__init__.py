@@ -70,7 +70,7 @@ def served_image(image: Image, viewer: User, *, now: datetime | None = None) -> 
         author=image.author,
         licence=image.licence,
         licence_url=image.licence_url,
-        is_ready=image.sizes_state == JobState.DONE,
+        is_ready=image.state == JobState.DONE,
     )
 
 

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import IO, NamedTuple
 
 from django.core.files.storage import default_storage
-from django.db import transaction
-from django.db.models import F, Q
 
 from images.models import AttributionChange, Image, ImportJob
 from images.rules.attributions import EXTRA, FIELDS, PLACE
@@ -17,18 +15,12 @@ from images.rules.image_checks import ImageFacts, check_name, inspect
 from images.rules.manifests import Attribution
 from images.rules.resizing import served_sizes
 from images.services import file_storage
-from jobs.models import JobState
+from jobs.services import leases
+from jobs.services.leases import NUDGE_AFTER
 
 log = logging.getLogger(__name__)
 
-SIZES_LEASE = timedelta(minutes=1)
-"""How long a worker may be silent about an image before another one takes over."""
-
-NUDGE_AFTER = timedelta(minutes=2)
-"""How long after a message to make sizes it is sent again."""
-
-MAX_SIZES_ATTEMPTS = 4
-SWEPT_AT_ONCE = 500
+MAX_ATTEMPTS = 4
 
 
 class StoredImage(NamedTuple):
@@ -93,7 +85,7 @@ def image_of(
             "latitude": attribution.latitude if has_position else north,
             "longitude": attribution.longitude if has_position else east,
             "extra": attribution.extra,
-            "sizes_lease_until": now + NUDGE_AFTER,
+            "lease_until": now + NUDGE_AFTER,
             **{name: getattr(attribution, name) for name in FIELDS if name != "author"},
         }
         image, is_new = Image.objects.get_or_create(sha256=sha256, defaults=values)
@@ -126,49 +118,21 @@ def _fill_in(image: Image, attribution: Attribution, job: ImportJob, now: dateti
 
 def make_sizes(*, image_id: int, now: datetime) -> None:
     """Make the served sizes of an image, unless they exist, are being made, or failed too often."""
-    with transaction.atomic():
-        image = Image.objects.select_for_update().filter(pk=image_id, sizes_state__in=_unfinished()).first()
-        if image is None or (image.sizes_state == JobState.RUNNING and (image.sizes_lease_until or now) > now):
-            return
-        if image.sizes_attempts >= MAX_SIZES_ATTEMPTS:
-            _give_up(image, "the worker stopped each time")
-            return
-        image.sizes_state, image.sizes_lease_until = JobState.RUNNING, now + SIZES_LEASE
-        image.sizes_attempts += 1
-        image.save(update_fields=["sizes_state", "sizes_lease_until", "sizes_attempts"])
+    image = leases.claim(Image.objects.filter(pk=image_id), now=now)
+    if image is None:
+        return
+    if image.attempts > MAX_ATTEMPTS:
+        leases.finished(image, now=now, error="the worker stopped each time")
+        return
     try:
         with default_storage.open(image.original) as file:
             for size, content in served_sizes(file, kind=image.format):
                 file_storage.put(file_storage.size_name(image.public_id, size), content)
     except Exception as error:  # whatever it was: the other images wait, and the row records the error
         log.exception("sizes of image %s", image_id)
-        if image.sizes_attempts >= MAX_SIZES_ATTEMPTS:
-            _give_up(image, repr(error))
-            return
-        Image.objects.filter(pk=image_id, sizes_state=JobState.RUNNING).update(
-            sizes_state=JobState.QUEUED, sizes_lease_until=now + NUDGE_AFTER, sizes_error=repr(error)[:500]
-        )
+        if image.attempts >= MAX_ATTEMPTS:
+            leases.finished(image, now=now, error=repr(error))
+        else:
+            leases.give_back(image, lease_until=now + NUDGE_AFTER, error=repr(error))
         return
-    Image.objects.filter(pk=image_id).update(sizes_state=JobState.DONE, sizes_lease_until=None, sizes_error="")
-
-
-def images_waiting(*, now: datetime) -> list[int]:
-    """List images whose sizes were requested and not made since; each is listed again only after a while."""
-    waiting = Image.objects.filter(Q(sizes_lease_until__isnull=True) | Q(sizes_lease_until__lte=now)).filter(
-        sizes_state__in=_unfinished()
-    )
-    waiting_ids = list(
-        waiting.order_by(F("sizes_lease_until").asc(nulls_first=True), "pk").values_list("pk", flat=True)[
-            :SWEPT_AT_ONCE
-        ]
-    )
-    Image.objects.filter(pk__in=waiting_ids, sizes_state=JobState.QUEUED).update(sizes_lease_until=now + NUDGE_AFTER)
-    return waiting_ids
-
-
-def _unfinished() -> list[str]:
-    return [JobState.QUEUED, JobState.RUNNING]
-
-
-def _give_up(image: Image, why: str) -> None:
-    Image.objects.filter(pk=image.pk).update(sizes_state=JobState.FAILED, sizes_lease_until=None, sizes_error=why[:500])
+    leases.finished(image, now=now)

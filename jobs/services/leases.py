@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Q, QuerySet
+from django.db.models import F, Q, QuerySet
 from django.utils import translation
 
 from crosslens_metrics.formats.records import printable
@@ -25,6 +25,8 @@ LEASE = timedelta(minutes=1)
 
 NUDGE_AFTER = timedelta(minutes=1)
 """How long the message that starts a job may be on its way before it is sent again."""
+
+SWEPT_AT_ONCE = 500
 
 
 class LeaseLostError(Exception):
@@ -95,6 +97,7 @@ def silent(rows: QuerySet[Row], *, now: datetime) -> QuerySet[Row]:
 
 def nudged(rows: QuerySet[Row], *, now: datetime) -> list[int]:
     """List silent rows for a sweep to send their messages again, each at most once a while."""
-    waiting = list(silent(rows, now=now).order_by("pk").values_list("pk", flat=True))
+    longest_waiting = silent(rows, now=now).order_by(F("lease_until").asc(nulls_first=True), "pk")
+    waiting = list(longest_waiting.values_list("pk", flat=True)[:SWEPT_AT_ONCE])
     rows.filter(pk__in=waiting, state=JobState.QUEUED).update(lease_until=now + NUDGE_AFTER)
     return waiting

@@ -97,7 +97,7 @@ def _jobs(now: datetime) -> tuple[Samples, Samples]:
     queued = Q(state=JobState.QUEUED)
     queues = {
         "imports": (ImportJob, queued, "created_at"),
-        "images": (Image, Q(sizes_state=JobState.QUEUED), "created_at"),
+        "images": (Image, queued, "created_at"),
         "runs": (Run, Q(state=RunState.QUEUED), "created_at"),
         "scores": (Pass, queued, "asked_at"),
         "releases": (Release, queued, "created_at"),

@@ -47,9 +47,9 @@ def chosen_and_captioned(media: Path) -> Release:
         box = (8, 30, 70, 92) if number % 10 == 0 else (-56, 72, -180, 180)
         image.latitude, image.longitude = round(rng.uniform(*box[:2]), 5), round(rng.uniform(*box[2:]), 5)
         image.sha256, image.author, image.licence = f"{number:064x}", "An Author", "CC BY 4.0"
-        image.width, image.height, image.sizes_state = 640, 480, "done"
+        image.width, image.height, image.state = 640, 480, "done"
     Image.objects.bulk_update(
-        images, ["latitude", "longitude", "sha256", "author", "licence", "width", "height", "sizes_state"]
+        images, ["latitude", "longitude", "sha256", "author", "licence", "width", "height", "state"]
     )
     selection = make_selection(
         project, collection, languages=LANGUAGES, per_language=PER_LANGUAGE, seed=1, name="By place"

@@ -119,7 +119,7 @@ def test_skipped_sentences_are_shown_with_how_many_left_them(item_set, manager):
 
 def test_images_are_few_and_small_and_their_number_and_licences_are_told(item_set, manager):
     image = Image.objects.filter(pk__in=item_set.items.get(word="فظ").images.values("image"))
-    image.update(licence="", sizes_state=JobState.QUEUED)
+    image.update(licence="", state=JobState.QUEUED)
     page = show(manager, item_set)
     assert page.count('alt="Image ') == 3 + 6
     assert "and 2 more" in page

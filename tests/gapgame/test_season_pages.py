@@ -139,7 +139,7 @@ def test_the_form_offers_vectors_of_the_language_alone(project, items, manager) 
 def test_a_new_season_is_warned_of_words_without_vectors_and_images_that_wait(project, manager) -> None:
     items = make_playable(project, ("cat", "zyzzyva", "quokka"))
     waiting = items.items.get(word="quokka").images.first()
-    Image.objects.filter(pk=waiting.image_id).update(sizes_state=JobState.QUEUED)
+    Image.objects.filter(pk=waiting.image_id).update(state=JobState.QUEUED)
     response = create(manager, project, items)
     said = text_of(manager.get(response["Location"]))
     assert "2 answers have no vector" in said

@@ -118,7 +118,7 @@ def test_vectors_of_another_language_and_one_without_ready_sentences_are_refused
     with pytest.raises(services.SeasonError, match="language de"):
         create_with(project, {"vectors": {"de": make_vectors("de")}})
     unready = make_playable(project, ("Katze",), language="de")
-    Image.objects.filter(pk=unready.items.get().images.get(position=2).image_id).update(sizes_state=JobState.QUEUED)
+    Image.objects.filter(pk=unready.items.get().images.get(position=2).image_id).update(state=JobState.QUEUED)
     with pytest.raises(services.SeasonError, match="images that are ready"):
         create(project, item_set=unready, vectors=make_vectors("de"))
 

@@ -13,6 +13,7 @@ from images.models import CollectionImage, Image, ImportJob, ImportKind, ImportR
 from images.services import file_storage, images, imports, jobs
 from images.services.collections import collection_named
 from jobs.models import JobState
+from jobs.services import leases
 from jobs.services.leases import LeaseLostError
 from tests.concurrency import together
 from tests.factories import NOW
@@ -139,13 +140,13 @@ def test_sizes_are_made_in_the_background_once(folder):
     (folder / "a.jpg").write_bytes(image_file(size=(1000, 800)))
     run_path(folder)
     image = Image.objects.get()
-    assert image.sizes_state == JobState.QUEUED
+    assert image.state == JobState.QUEUED
 
     images.make_sizes(image_id=image.pk, now=NOW)
 
     image.refresh_from_db()
-    assert (image.sizes_state, image.sizes_lease_until, image.sizes_attempts) == (JobState.DONE, None, 1)
-    assert images.images_waiting(now=timezone.now() + timedelta(days=1)) == []
+    assert (image.state, image.lease_until, image.attempts) == (JobState.DONE, None, 1)
+    assert leases.nudged(Image.objects.all(), now=timezone.now() + timedelta(days=1)) == []
     names = default_storage.listdir(f"sizes/{image.public_id.hex[:2]}/{image.public_id.hex}")[1]
     assert sorted(names) == ["1600.webp", "320.webp", "800.webp"]
 
@@ -158,22 +159,22 @@ def test_sizes_whose_maker_was_killed_are_made_by_the_next(image, monkeypatch):
         patch.setattr(file_storage, "put", dies)
         with pytest.raises(KeyboardInterrupt):
             images.make_sizes(image_id=image.pk, now=NOW)
-    assert images.images_waiting(now=NOW + SOON) == []
+    assert leases.nudged(Image.objects.all(), now=NOW + SOON) == []
     later = NOW + 5 * MINUTE
-    assert images.images_waiting(now=later) == [image.pk]
+    assert leases.nudged(Image.objects.all(), now=later) == [image.pk]
     images.make_sizes(image_id=image.pk, now=later)
 
     image.refresh_from_db()
-    assert (image.sizes_state, image.sizes_attempts) == (JobState.DONE, 2)
+    assert (image.state, image.attempts) == (JobState.DONE, 2)
 
 
 def test_sizes_that_cannot_be_made_are_given_up_in_the_end(image):
     default_storage.delete(image.original)
 
-    for attempt in range(images.MAX_SIZES_ATTEMPTS):
+    for attempt in range(images.MAX_ATTEMPTS):
         images.make_sizes(image_id=image.pk, now=NOW + attempt * 5 * MINUTE)
 
     image.refresh_from_db()
-    assert image.sizes_state == JobState.FAILED
-    assert "FileNotFoundError" in image.sizes_error
-    assert images.images_waiting(now=NOW + timedelta(days=1)) == []
+    assert image.state == JobState.FAILED
+    assert "FileNotFoundError" in image.error
+    assert leases.nudged(Image.objects.all(), now=NOW + timedelta(days=1)) == []

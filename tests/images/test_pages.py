@@ -18,9 +18,10 @@ from images.models import Collection, CollectionImage, Image, ImportJob, Outcome
 from images.rules import limits
 from images.rules.sizes import sizes_of
 from images.selectors import served_image
-from images.services import file_storage, images, imports
+from images.services import file_storage, imports
 from images.services.collections import create_collection
 from jobs.models import JobState
+from jobs.services import leases
 from people.models import Project
 from tests.clients import client_of
 from tests.factories import NOW, make_collection, make_image, make_project, make_user
@@ -94,7 +95,7 @@ def test_a_name_is_given_once(client):
 
 def test_images_are_shown_with_who_made_them(client):
     collection = make_collection(images=0)
-    waiting = make_image(sizes_state=JobState.QUEUED, author="Wanda")
+    waiting = make_image(state=JobState.QUEUED, author="Wanda")
     for position, image in enumerate([make_image(author="Ann"), waiting], start=1):
         CollectionImage.objects.create(collection=collection, image=image, key=f"key-{position}", position=position)
 
@@ -139,7 +140,7 @@ def test_many_files_are_sent_and_imported_in_the_background(
     assert sent[1:] == list(collection.entries.values_list("image_id", flat=True))
     for image_id in sent[1:]:
         tasks.make_sizes(image_id)
-    assert set(Image.objects.values_list("sizes_state", flat=True)) == {JobState.DONE}
+    assert set(Image.objects.values_list("state", flat=True)) == {JobState.DONE}
 
 
 def test_nothing_sent_is_told_in_the_form(client, collection):
@@ -264,7 +265,7 @@ def test_an_address_that_was_tampered_with_or_ran_out_is_of_no_use(image):
 
 def test_an_image_whose_sizes_are_not_made_yet_says_when_to_ask_again():
     viewer = make_user("viewer")
-    image = make_image(sizes_state=JobState.QUEUED)
+    image = make_image(state=JobState.QUEUED)
     shown = served_image(image, viewer)
     response = client_of(viewer).get(shown.src)
     assert not shown.is_ready
@@ -282,11 +283,11 @@ def test_addresses_stay_the_same_all_day_and_cost_no_query(image, django_assert_
 
 
 def test_the_sweep_sends_again_what_was_lost(sent, monkeypatch):
-    lost = make_image(sizes_state=JobState.QUEUED)
+    lost = make_image(state=JobState.QUEUED)
     job = imports.start_upload(
         collection=make_collection(), uploads=[SimpleUploadedFile("a.jpg", image_file())], by=make_user()
     )
     sweep()
     sweep()
     assert sent == [lost.pk, job.pk]
-    assert images.images_waiting(now=timezone.now()) == []
+    assert leases.nudged(Image.objects.all(), now=timezone.now()) == []
