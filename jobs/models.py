@@ -29,6 +29,16 @@ class Leased(models.Model):
         abstract = True
 
 
+class Due(models.Model):
+    """A row that is sent to somebody at a time, and perhaps again after a pause."""
+
+    due_at = models.DateTimeField(help_text="Not to be sent before; if it is being sent, when that began.")
+    attempts = models.PositiveSmallIntegerField(default=0)
+
+    class Meta:
+        abstract = True
+
+
 class Job(Leased):
     """Work that people see begin and end; `error` is the reason if it failed."""
 

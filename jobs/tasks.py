@@ -18,7 +18,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from jobs.models import Leased
+from jobs.models import Due, Leased
 from jobs.services import leases
 
 __all__ = ["ask_for_sweep", "current_app", "do_all", "job", "shared_task"]
@@ -39,7 +39,7 @@ def job(task: Task[..., None], waiting: QuerySet[Any] | Waiting, *, send: Send |
     Parameters
     ----------
     waiting : QuerySet or callable
-        Its rows: all, if they are leased, otherwise those to be done. Or a function of `now` that lists their keys.
+        Its rows: all, if they are leased, otherwise those not done. Or a function of `now` that lists their keys.
     send : callable, optional
         Sends the task for a key, by default into the default queue.
     """
@@ -65,6 +65,8 @@ def job(task: Task[..., None], waiting: QuerySet[Any] | Waiting, *, send: Send |
 def _keys(rows: QuerySet[Any], *, now: datetime) -> list[int]:
     if issubclass(rows.model, Leased):
         return leases.nudged(rows, now=now)
+    if issubclass(rows.model, Due):
+        return leases.due(rows, now=now)
     return list(rows.order_by("pk").values_list("pk", flat=True))
 
 

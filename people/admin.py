@@ -186,7 +186,7 @@ class WebhookAdmin(LookUpAdmin):
 
 @admin.register(Delivery)
 class DeliveryAdmin(LookUpAdmin):
-    list_display = ("webhook", "event", "state", "attempts", "next_at", "answer", "done_at")
+    list_display = ("webhook", "event", "state", "attempts", "due_at", "answer", "done_at")
     list_filter = ("state", "event")
     list_select_related = ("webhook",)
 

@@ -8,6 +8,7 @@ from typing import Any
 from django.utils import timezone
 
 from jobs.tasks import job, shared_task
+from people.models import Delivery, DeliveryState
 from people.services import mails, outgoing_http, webhooks
 from people.services.invitation_mails import INVITATIONS
 from people.services.outbox import post_by_server
@@ -22,7 +23,7 @@ def deliver(delivery_id: int) -> None:
 
 
 # Events come from services, which know no tasks: the sweep sends them.
-nudge_delivery = job(deliver, webhooks.due)
+nudge_delivery = job(deliver, Delivery.objects.filter(state=DeliveryState.WAITING))
 
 
 @shared_task(**IF_MAIL_FAILS)

@@ -5,20 +5,22 @@ The end of a lease is later each time, by a microsecond at least, so that it ide
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import F, Q, QuerySet
+from django.db.models import F, Model, Q, QuerySet
 from django.utils import translation
 
 from crosslens_metrics.formats.records import printable
-from jobs.models import OPEN_STATES, Job, JobState, Leased
+from jobs.models import OPEN_STATES, Due, Job, JobState, Leased
 
 Row = TypeVar("Row", bound=Leased)
+DueRow = TypeVar("DueRow", bound=Due)
+AnyRow = TypeVar("AnyRow", bound=Model)
 
 LEASE = timedelta(minutes=1)
 """How long a worker may be silent before another one continues its work."""
@@ -50,10 +52,14 @@ def claim(rows: QuerySet[Row], *, now: datetime, **values: Any) -> Row | None:
         if row.state == JobState.RUNNING and row.lease_until is not None and row.lease_until > now:
             return None
         values |= {"state": JobState.RUNNING, "lease_until": now + LEASE, "attempts": row.attempts + 1}
-        for name, value in values.items():
-            setattr(row, name, value)
-        row.save(update_fields=values)
-        return row
+        return _saved(row, values)
+
+
+def _saved(row: AnyRow, values: dict[str, Any]) -> AnyRow:
+    for name, value in values.items():
+        setattr(row, name, value)
+    row.save(update_fields=values)
+    return row
 
 
 def held(row: Row) -> QuerySet[Row]:
@@ -101,3 +107,34 @@ def nudged(rows: QuerySet[Row], *, now: datetime) -> list[int]:
     waiting = list(longest_waiting.values_list("pk", flat=True)[:SWEPT_AT_ONCE])
     rows.filter(pk__in=waiting, state=JobState.QUEUED).update(lease_until=now + NUDGE_AFTER)
     return waiting
+
+
+def due(rows: QuerySet[DueRow], *, now: datetime) -> list[int]:
+    """List those of `rows` that are to be sent now, the longest due first."""
+    return list(rows.filter(due_at__lte=now).order_by("due_at", "pk").values_list("pk", flat=True)[:SWEPT_AT_ONCE])
+
+
+def claim_due(
+    rows: QuerySet[DueRow],
+    *,
+    now: datetime,
+    pause: Callable[[int], timedelta] = lambda _attempts: timedelta(),
+    **values: Any,
+) -> DueRow | None:
+    """Claim the only row of `rows`, if it is due and nobody else is claiming it.
+
+    The attempt is counted and the next one put off by `pause` of the attempts before it is made: a worker that dies
+    costs only one pause.
+    """
+    with transaction.atomic():
+        row = rows.filter(due_at__lte=now).select_for_update(of=("self",), no_key=True, skip_locked=True).first()
+        if row is None:
+            return None
+        attempts = row.attempts + 1
+        return _saved(row, values | {"attempts": attempts, "due_at": now + pause(attempts)})
+
+
+def growing_pause(attempts: int, *, first: timedelta, grows_by: int) -> timedelta:
+    """Return the pause after attempt number `attempts`."""
+    pause: timedelta = first * grows_by ** (attempts - 1)
+    return pause

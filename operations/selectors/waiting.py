@@ -101,7 +101,7 @@ def _jobs(now: datetime) -> tuple[Samples, Samples]:
         "runs": (Run, Q(state=RunState.QUEUED), "created_at"),
         "scores": (Pass, queued, "asked_at"),
         "releases": (Release, queued, "created_at"),
-        "deliveries": (Delivery, Q(state=DeliveryState.WAITING, next_at__lte=now), "next_at"),
+        "deliveries": (Delivery, Q(state=DeliveryState.WAITING, due_at__lte=now), "due_at"),
     }
     waiting, oldest = [], []
     for kind, (model, which, since) in queues.items():

@@ -8,6 +8,8 @@ from typing import ClassVar
 from django.db import models
 from django.db.models import Q
 
+from jobs.models import Due
+
 
 class MailState(models.TextChoices):
     QUEUED = "queued"
@@ -19,7 +21,7 @@ class MailState(models.TextChoices):
 UNFINISHED_MAILS = (MailState.QUEUED, MailState.SENDING)
 
 
-class OutgoingMail(models.Model):
+class OutgoingMail(Due):
     """An e-mail that people/services/outbox.py sends once. This row decides."""
 
     NOT_NEEDED: ClassVar[str] = MailState.FAILED
@@ -27,8 +29,6 @@ class OutgoingMail(models.Model):
     REASON_LENGTH: ClassVar[int] = 300
 
     state = models.CharField(max_length=7, choices=MailState.choices, default=MailState.QUEUED)
-    due_at = models.DateTimeField(help_text="Not to be sent before; if it is being sent, when that began.")
-    attempts = models.PositiveSmallIntegerField(default=0)
     sent_at = models.DateTimeField(null=True, blank=True)
     reason = models.CharField(max_length=REASON_LENGTH, blank=True, help_text="Why the last attempt failed.")
 

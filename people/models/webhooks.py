@@ -8,6 +8,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
+from jobs.models import Due
 from people.models.accounts import User
 from people.models.projects import Project
 
@@ -43,15 +44,13 @@ class DeliveryState(models.TextChoices):
     FAILED = "failed", _("Given up")
 
 
-class Delivery(models.Model):
+class Delivery(Due):
     """One event for one webhook: this row decides; it is retried at growing intervals."""
 
     webhook = models.ForeignKey(Webhook, on_delete=models.CASCADE, related_name="deliveries")
     event = models.CharField(max_length=40)
     payload = models.JSONField()
     state = models.CharField(max_length=8, choices=DeliveryState.choices, default=DeliveryState.WAITING)
-    attempts = models.PositiveSmallIntegerField(default=0)
-    next_at = models.DateTimeField()
     answer = models.CharField(max_length=300, blank=True, help_text="Status or error of the last attempt.")
     created_at = models.DateTimeField()
     done_at = models.DateTimeField(null=True, blank=True)
@@ -59,7 +58,7 @@ class Delivery(models.Model):
     class Meta:
         ordering: ClassVar[list[str]] = ["-created_at"]
         indexes: ClassVar[list[models.Index]] = [
-            models.Index(fields=["next_at"], condition=Q(state="waiting"), name="delivery_due"),
+            models.Index(fields=["due_at"], condition=Q(state="waiting"), name="delivery_due"),
         ]
 
     def __str__(self) -> str:

@@ -13,9 +13,9 @@ from datetime import datetime, timedelta
 from typing import Generic, TypeVar
 
 from django.core.mail import EmailMessage, get_connection
-from django.db import transaction
 from django.utils.translation import gettext_noop
 
+from jobs.services import leases
 from people.models import MailState, OutgoingMail
 from people.rules.mail_failures import is_temporary, said_by
 
@@ -25,7 +25,6 @@ PAUSES_GROW_BY = 4
 """(ours) Five attempts within an hour and a half."""
 INTERRUPTED_AFTER = timedelta(minutes=10)
 """Longer than any mail server takes to answer."""
-DUE_AT_ONCE = 200
 INTERRUPTED = gettext_noop("Sending was interrupted, so nobody knows whether it arrived.")
 
 
@@ -51,12 +50,12 @@ class Outbox(Generic[MailT]):
         mails = self.model._default_manager.all()
         dead = mails.filter(state=MailState.SENDING, due_at__lt=now - INTERRUPTED_AFTER)
         dead.update(state=MailState.FAILED, reason=INTERRUPTED)
-        queued = mails.filter(state=MailState.QUEUED, due_at__lte=now)
-        return list(queued.order_by("due_at", "pk").values_list("pk", flat=True)[:DUE_AT_ONCE])
+        return leases.due(mails.filter(state=MailState.QUEUED), now=now)
 
     def send(self, *, mail_id: int, post: Post, clock: Callable[[], datetime]) -> None:
         """Send one e-mail, if it is due and no other worker has claimed it."""
-        mail = self._claim(mail_id, clock())
+        queued = self.model._default_manager.filter(pk=mail_id, state=MailState.QUEUED)
+        mail = leases.claim_due(queued, now=clock(), state=MailState.SENDING)
         if mail is None:
             return
         # Somebody may have been told meanwhile that it was interrupted.
@@ -71,19 +70,10 @@ class Outbox(Generic[MailT]):
             sent = self.model._default_manager.filter(pk=mail.pk, attempts=mail.attempts)
             sent.update(state=MailState.SENT, sent_at=clock(), reason="")
         elif failure.may_retry and mail.attempts < MOST_ATTEMPTS:
-            pause: timedelta = FIRST_PAUSE * PAUSES_GROW_BY ** (mail.attempts - 1)
+            pause = leases.growing_pause(mail.attempts, first=FIRST_PAUSE, grows_by=PAUSES_GROW_BY)
             ours.update(state=MailState.QUEUED, due_at=clock() + pause, reason=self._short(failure.reason))
         else:
             ours.update(state=MailState.FAILED, reason=self._short(failure.reason))
-
-    def _claim(self, mail_id: int, now: datetime) -> MailT | None:
-        with transaction.atomic():
-            mails = self.model._default_manager.select_for_update(of=("self",), no_key=True, skip_locked=True)
-            mail = mails.filter(pk=mail_id, state=MailState.QUEUED, due_at__lte=now).first()
-            if mail is not None:
-                mail.state, mail.due_at, mail.attempts = MailState.SENDING, now, mail.attempts + 1
-                mail.save(update_fields=["state", "due_at", "attempts"])
-        return mail
 
     def _short(self, reason: str) -> str:
         return reason[: OutgoingMail.REASON_LENGTH]

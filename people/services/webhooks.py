@@ -19,9 +19,10 @@ from urllib.parse import urlsplit
 from django.db import transaction
 from django.utils.translation import gettext as _
 
+from jobs.services import leases
 from people.models import Delivery, DeliveryState, Project, User, Webhook, WebhookEvent
 from people.services import audit_log
-from people.services.outgoing_http import Answer, Post, check_address
+from people.services.outgoing_http import Post, check_address
 
 SECRET_PREFIX = "whsec_"  # noqa: S105 what Standard Webhooks puts before a secret, not one
 SECRET_BYTES = 32
@@ -34,7 +35,6 @@ FIRST_PAUSE = timedelta(seconds=30)
 PAUSES_GROW_BY = 3
 JITTER = 0.2
 """(ours) Nine attempts, 30 s to 18 h apart, give or take a fifth: the last is about 27 hours after the first."""
-DUE_AT_ONCE = 200
 
 
 class WebhookError(Exception):
@@ -53,7 +53,7 @@ def emit(*, project: Project, event: WebhookEvent, payload: Mapping[str, Any], n
     wanting = [hook for hook in Webhook.objects.filter(project=project, is_active=True) if event in hook.events]
     body = _body(project, event, payload, now)
     made = Delivery.objects.bulk_create(
-        Delivery(webhook=hook, event=event, payload=body, next_at=now, created_at=now) for hook in wanting
+        Delivery(webhook=hook, event=event, payload=body, due_at=now, created_at=now) for hook in wanting
     )
     return len(made)
 
@@ -114,7 +114,7 @@ def send_test(*, webhook: Webhook, now: datetime) -> Delivery:
     if not webhook.is_active:
         raise WebhookError(_("This webhook is turned off. Add it again."))
     body = _body(webhook.project, TEST_EVENT, {}, now)
-    return Delivery.objects.create(webhook=webhook, event=TEST_EVENT, payload=body, next_at=now, created_at=now)
+    return Delivery.objects.create(webhook=webhook, event=TEST_EVENT, payload=body, due_at=now, created_at=now)
 
 
 def retry(*, delivery: Delivery, now: datetime) -> None:
@@ -128,25 +128,39 @@ def retry(*, delivery: Delivery, now: datetime) -> None:
     if not delivery.webhook.is_active:
         raise WebhookError(_("This webhook is turned off. Add it again."))
     undone = Delivery.objects.filter(pk=delivery.pk).exclude(state=DeliveryState.DONE)
-    undone.update(state=DeliveryState.WAITING, attempts=0, next_at=now, done_at=None)
-
-
-def due(*, now: datetime) -> list[int]:
-    """Return deliveries to be sent now, the longest due first."""
-    waiting = Delivery.objects.filter(state=DeliveryState.WAITING, next_at__lte=now)
-    return list(waiting.order_by("next_at", "pk").values_list("pk", flat=True)[:DUE_AT_ONCE])
+    undone.update(state=DeliveryState.WAITING, attempts=0, due_at=now, done_at=None)
 
 
 def deliver(*, delivery_id: int, post: Post, clock: Callable[[], datetime], rng: Random) -> None:
     """Send one delivery once, if it is due and no other worker is sending it."""
-    delivery = _claim(delivery_id, clock(), rng)
+    waiting = Delivery.objects.filter(pk=delivery_id, state=DeliveryState.WAITING).select_related("webhook__project")
+    delivery = leases.claim_due(waiting, now=clock(), pause=lambda attempts: pause_after(attempts, rng))
     if delivery is None:
+        return
+    if not delivery.webhook.is_active:
+        # It was turned off while another transaction added this.
+        _settle(delivery, DeliveryState.FAILED, now=clock(), answer=_("The webhook was turned off."))
+        return
+    if delivery.attempts > MOST_ATTEMPTS:
+        # Its last attempt ended without a result.
+        _settle(delivery, DeliveryState.FAILED, now=clock(), attempts=MOST_ATTEMPTS)
         return
     # No transaction stays open while somebody else's server answers.
     body = json.dumps(delivery.payload, sort_keys=True, separators=(",", ":")).encode()
     headers = headers_of(delivery, body, at=clock())
     answer = post(delivery.webhook.url, body, headers)
-    _settle(delivery, answer, clock())
+    text = answer.said[: Delivery._meta.get_field("answer").max_length]
+    is_over = answer.is_success or answer.is_gone or delivery.attempts >= MOST_ATTEMPTS
+    state = DeliveryState.DONE if answer.is_success else DeliveryState.FAILED
+    _settle(delivery, state if is_over else DeliveryState.WAITING, now=clock(), answer=text)
+    if answer.is_gone:
+        turn_off(webhook=delivery.webhook, by=None, now=clock(), why="410 Gone")
+
+
+def _settle(delivery: Delivery, state: DeliveryState, *, now: datetime, **values: Any) -> None:
+    # By now somebody may have retried it, or turned the webhook off; then that is kept.
+    ours = Delivery.objects.filter(pk=delivery.pk, state=DeliveryState.WAITING, attempts=delivery.attempts)
+    ours.update(state=state, done_at=None if state == DeliveryState.WAITING else now, **values)
 
 
 def headers_of(delivery: Delivery, body: bytes, *, at: datetime) -> dict[str, str]:
@@ -166,50 +180,8 @@ def signature(secret: str, message_id: str, timestamp: str, body: bytes) -> str:
 
 
 def pause_after(attempts: int, rng: Random) -> timedelta:
-    """Return the pause after attempt number `attempts`."""
-    pause: timedelta = FIRST_PAUSE * PAUSES_GROW_BY ** (attempts - 1)
+    pause = leases.growing_pause(attempts, first=FIRST_PAUSE, grows_by=PAUSES_GROW_BY)
     return pause * rng.uniform(1 - JITTER, 1 + JITTER)
-
-
-def _claim(delivery_id: int, now: datetime, rng: Random) -> Delivery | None:
-    """Count the attempt and set when the next one is due, before making it: a worker that dies costs only one pause."""
-    with transaction.atomic():
-        deliveries = Delivery.objects.select_for_update(of=("self",), no_key=True, skip_locked=True)
-        delivery = deliveries.select_related("webhook__project").filter(pk=delivery_id).first()
-        if delivery is None or delivery.state != DeliveryState.WAITING or delivery.next_at > now:
-            return None
-        if not delivery.webhook.is_active:
-            # It was turned off while another transaction added this.
-            delivery.state, delivery.done_at, delivery.answer = (
-                DeliveryState.FAILED,
-                now,
-                _("The webhook was turned off."),
-            )
-            delivery.save(update_fields=["state", "done_at", "answer"])
-            return None
-        if delivery.attempts >= MOST_ATTEMPTS:
-            # Its last attempt ended without a result.
-            delivery.state, delivery.done_at = DeliveryState.FAILED, now
-            delivery.save(update_fields=["state", "done_at"])
-            return None
-        delivery.attempts += 1
-        delivery.next_at = now + pause_after(delivery.attempts, rng)
-        delivery.save(update_fields=["attempts", "next_at"])
-    return delivery
-
-
-def _settle(delivery: Delivery, answer: Answer, now: datetime) -> None:
-    # By now somebody may have retried it, or turned the webhook off; then that is kept.
-    ours = Delivery.objects.filter(pk=delivery.pk, state=DeliveryState.WAITING, attempts=delivery.attempts)
-    text = answer.said[: Delivery._meta.get_field("answer").max_length]
-    if answer.is_success:
-        ours.update(state=DeliveryState.DONE, answer=text, done_at=now)
-    elif answer.is_gone or delivery.attempts >= MOST_ATTEMPTS:
-        ours.update(state=DeliveryState.FAILED, answer=text, done_at=now)
-    else:
-        ours.update(answer=text)
-    if answer.is_gone:
-        turn_off(webhook=delivery.webhook, by=None, now=now, why="410 Gone")
 
 
 def host_of(webhook: Webhook) -> str:

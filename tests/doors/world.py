@@ -90,7 +90,7 @@ def make_world(media: Path) -> World:
     hook = Webhook.objects.create(
         project=project, url=f"https://{HOOK}/", secret="whsec_x", events=[], created_at=now, created_by=manager
     )
-    delivery = Delivery.objects.create(webhook=hook, event="x", payload={}, next_at=now, created_at=now)
+    delivery = Delivery.objects.create(webhook=hook, event="x", payload={}, due_at=now, created_at=now)
     token = tokens.make_token(user=bob, name="x", may_write=True, expires_at=now + DAY, now=now).row
     session = Session.objects.create(pk="k" * 32, session_data="", expire_date=now + DAY, person=bob.pk)
     about: dict[str, Any] = {"project": project, "created_by": manager, "expires_at": now + DAY}

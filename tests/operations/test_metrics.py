@@ -79,7 +79,7 @@ def test_what_waits_is_told_with_how_long_the_oldest_has_waited():
         project=project, url="https://example.org/", secret="s", created_at=now, created_by=ann
     )
     for due in (now - timedelta(seconds=30), now + timedelta(hours=1)):
-        Delivery.objects.create(webhook=hook, event="round.closed", payload={}, next_at=due, created_at=now)
+        Delivery.objects.create(webhook=hook, event="round.closed", payload={}, due_at=due, created_at=now)
 
     figures = samples()
 

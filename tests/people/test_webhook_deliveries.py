@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
+from jobs.services.leases import due
 from people.models import Delivery, DeliveryState
 from people.services import outgoing_http, webhooks
 from people.services.outgoing_http import Answer
@@ -103,7 +104,7 @@ def _always(moment: datetime) -> Callable[[], datetime]:
 def test_it_is_tried_nine_times_over_a_day_ever_later_and_then_given_up(delivery):
     rng, made = Random(2), []
     for _ in range(webhooks.MOST_ATTEMPTS):
-        deadline = Delivery.objects.get(pk=delivery.pk).next_at
+        deadline = Delivery.objects.get(pk=delivery.pk).due_at
         made.append(deadline)
         about: dict[str, Any] = {
             "delivery_id": delivery.pk,
@@ -118,7 +119,7 @@ def test_it_is_tried_nine_times_over_a_day_ever_later_and_then_given_up(delivery
     pauses = [later - earlier for earlier, later in pairwise(made)]
     assert pauses == sorted(pauses)
     assert timedelta(hours=20) < made[-1] - made[0] < timedelta(hours=36)
-    assert not webhooks.due(now=NOW + timedelta(days=9))
+    assert not due(Delivery.objects.filter(state=DeliveryState.WAITING), now=NOW + timedelta(days=9))
 
 
 def test_two_that_fail_at_once_are_not_tried_again_at_once():
@@ -151,7 +152,7 @@ def test_a_server_that_does_not_answer_costs_seconds_and_is_asked_again(server, 
     assert time.monotonic() - began < 5
     assert (delivery.state, delivery.attempts) == (DeliveryState.WAITING, 1)
     assert said in delivery.answer
-    assert delivery.next_at > NOW
+    assert delivery.due_at > NOW
 
 
 @pytest.mark.django_db
@@ -185,8 +186,8 @@ def test_a_worker_that_dies_over_an_attempt_costs_a_pause_not_the_delivery(deliv
     with pytest.raises(SystemExit):
         webhooks.deliver(delivery_id=delivery.pk, post=die, clock=lambda: NOW, rng=Random(1))
 
-    assert webhooks.due(now=NOW) == []
-    assert webhooks.due(now=NOW + timedelta(minutes=1)) == [delivery.pk]
+    assert due(Delivery.objects.filter(state=DeliveryState.WAITING), now=NOW) == []
+    assert due(Delivery.objects.filter(state=DeliveryState.WAITING), now=NOW + timedelta(minutes=1)) == [delivery.pk]
     assert send(delivery, Answer(200, "200"), at=NOW + timedelta(minutes=1)).state == DeliveryState.DONE
 
 
@@ -199,8 +200,8 @@ def test_a_worker_that_dies_over_the_last_attempt_leaves_nothing_waiting_for_eve
 @pytest.mark.django_db
 def test_the_sweep_asks_for_what_is_due_and_nothing_else(delivery, nudged):
     later = make_delivery(make_webhook())
-    Delivery.objects.filter(pk=delivery.pk).update(next_at="2000-01-01T00:00Z")
-    Delivery.objects.filter(pk=later.pk).update(next_at="2100-01-01T00:00Z")
+    Delivery.objects.filter(pk=delivery.pk).update(due_at="2000-01-01T00:00Z")
+    Delivery.objects.filter(pk=later.pk).update(due_at="2100-01-01T00:00Z")
     sweep()
     assert nudged == [delivery.pk]
 
@@ -230,7 +231,7 @@ def test_control_without_the_claim_it_is_sent_by_each(delivery):
     def send_unclaimed(_seed: int) -> None:
         unclaimed = Delivery.objects.get(pk=delivery.pk)
         seen.wait(60)
-        if unclaimed.state == DeliveryState.WAITING and unclaimed.next_at <= NOW:
+        if unclaimed.state == DeliveryState.WAITING and unclaimed.due_at <= NOW:
             sent.append(1)
 
     together(send_unclaimed, range(6))
