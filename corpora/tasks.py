@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 from django.db import transaction
 from django.utils import timezone
 
 from corpora.models import Selection
 from corpora.services import candidate_imports, places, selections
-from images.models import Collection, ImportKind
-from images.services import jobs
+from images.models import Collection, ImportJob, ImportKind
 from jobs.tasks import job, shared_task
 
 PLACES_AT_ONCE = 20_000
@@ -46,4 +43,4 @@ def run_candidate_import(job_id: int) -> None:
     candidate_imports.run_import(job_id=job_id, clock=timezone.now)
 
 
-ask_for_candidate_import = job(run_candidate_import, partial(jobs.jobs_waiting, kind=ImportKind.CANDIDATES))
+ask_for_candidate_import = job(run_candidate_import, ImportJob.objects.filter(kind=ImportKind.CANDIDATES))

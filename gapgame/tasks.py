@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from functools import partial
 
 from django.core.cache import cache
 from django.db import transaction
@@ -12,8 +11,7 @@ from django.utils import timezone
 from crosslens_metrics.formats.word_vectors import WordVectorFileError
 from gapgame.models import Season
 from gapgame.services import closing, item_imports, marking
-from images.models import ImportKind
-from images.services import jobs
+from images.models import ImportJob, ImportKind
 from images.tasks import ask_for_sizes
 from inference.services.word_vectors import import_packaged
 from jobs.tasks import job, shared_task
@@ -56,7 +54,7 @@ def run_item_import(job_id: int) -> None:
     item_imports.run_import(job_id=job_id, clock=timezone.now, announce=ask_for_sizes)
 
 
-ask_for_item_import = job(run_item_import, partial(jobs.jobs_waiting, kind=ImportKind.ITEMS))
+ask_for_item_import = job(run_item_import, ImportJob.objects.filter(kind=ImportKind.ITEMS))
 
 
 @shared_task

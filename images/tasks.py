@@ -1,11 +1,9 @@
 """Celery tasks of images. The rows are the truth; the sweep sends lost messages again."""
 
-from functools import partial
-
 from django.utils import timezone
 
-from images.models import Image, ImportKind
-from images.services import images, imports, jobs
+from images.models import Image, ImportJob, ImportKind
+from images.services import images, imports
 from jobs.tasks import job, shared_task
 
 
@@ -20,4 +18,4 @@ def run_import(job_id: int) -> None:
 
 
 ask_for_sizes = job(make_sizes, Image.objects.all())
-ask_for_import = job(run_import, partial(jobs.jobs_waiting, kind=ImportKind.IMAGES))
+ask_for_import = job(run_import, ImportJob.objects.filter(kind=ImportKind.IMAGES))

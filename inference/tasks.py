@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 from celery import Task, signals
@@ -10,8 +9,7 @@ from celery.concurrency import get_implementation
 from django.db import transaction
 from django.utils import timezone
 
-from images.models import ImportKind
-from images.services import jobs
+from images.models import ImportJob, ImportKind
 from inference.models import GOING, Run, Training
 from inference.services import executor, imports, routing, runs, training_worker, worker_status
 from inference.services.heartbeat import heartbeat
@@ -32,7 +30,7 @@ def run_caption_import(job_id: int) -> None:
     imports.run_import(job_id=job_id, clock=timezone.now)
 
 
-ask_for_caption_import = job(run_caption_import, partial(jobs.jobs_waiting, kind=ImportKind.CAPTIONS))
+ask_for_caption_import = job(run_caption_import, ImportJob.objects.filter(kind=ImportKind.CAPTIONS))
 
 
 @shared_task(bind=True)

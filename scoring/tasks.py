@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import partial
 
 from celery import Task
 from django.utils import timezone
 
-from images.models import ImportKind
-from images.services import jobs
+from images.models import ImportJob, ImportKind
 from inference.tasks import MESSAGE_LIFETIME_S, forward, slice_here_s
 from jobs.models import OPEN_STATES
 from jobs.tasks import job, shared_task
@@ -47,7 +45,7 @@ def run_reference_import(job_id: int) -> None:
     reference_imports.run_import(job_id=job_id, clock=timezone.now)
 
 
-ask_for_reference_import = job(run_reference_import, partial(jobs.jobs_waiting, kind=ImportKind.REFERENCES))
+ask_for_reference_import = job(run_reference_import, ImportJob.objects.filter(kind=ImportKind.REFERENCES))
 
 
 @shared_task(bind=True)

@@ -45,6 +45,8 @@ NAME_CHARACTERS = 500
 IS_INLINE = "is_inline"
 """Option of a job that a command runs itself, because workers may not have its files."""
 
+INTERRUPTED = "The command was interrupted. Run it again: what is in stays in, and is not taken twice."
+
 
 log = logging.getLogger(__name__)
 
@@ -107,7 +109,7 @@ def claim(*, job_id: int, kind: ImportKind, now: datetime) -> ImportJob | None:
 
 
 def run(*, job_id: int, kind: ImportKind, clock: Clock, work: Callable[[ImportJob], None]) -> None:
-    """Do the `work` of an upload's job, or continue it where a worker that died left it.
+    """Do the `work` of an upload's job, or continue it where a worker that died left it; close that of a dead command.
 
     The report is in the language of who sent the upload.
     """
@@ -115,6 +117,9 @@ def run(*, job_id: int, kind: ImportKind, clock: Clock, work: Callable[[ImportJo
     if job is None:
         return
     with leases.working_for(job.created_by):
+        if job.options.get(IS_INLINE):
+            finish(job, now=clock(), error=INTERRUPTED)
+            return
         if job.attempts > MAX_ATTEMPTS:
             finish(job, now=clock(), error=_("The import stopped %(count)s times.") % {"count": MAX_ATTEMPTS})
             return
@@ -220,15 +225,3 @@ def finish(job: ImportJob, *, now: datetime, error: str = "") -> None:
     """Close the job and delete its waiting files."""
     if leases.finished(job, now=now, error=error) and job.folder:
         file_storage.remove_all(job.folder)
-
-
-def jobs_waiting(*, kind: ImportKind, now: datetime) -> list[int]:
-    """List jobs that were never started or whose worker fell silent. Those of commands are closed instead."""
-    imports = ImportJob.objects.filter(kind=kind)
-    leases.silent(imports, now=now).filter(**{f"options__{IS_INLINE}": True}).update(
-        state=JobState.FAILED,
-        finished_at=now,
-        lease_until=None,
-        error="The command was interrupted. Run it again: what is in stays in, and is not taken twice.",
-    )
-    return leases.nudged(imports, now=now)

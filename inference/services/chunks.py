@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from django.db import transaction
-from django.db.models import Q, QuerySet
+from django.db.models import F, QuerySet
 
 from inference.models import Chunk
 from jobs.models import JobState
@@ -22,7 +21,7 @@ SKIP_AFTER_ATTEMPTS = 4
 
 def claimable(*, now: datetime) -> QuerySet[Chunk]:
     """Chunks that no worker holds."""
-    return Chunk.objects.filter(Q(state=JobState.QUEUED) | Q(state=JobState.RUNNING, lease_until__lte=now))
+    return leases.free(Chunk.objects.all(), now=now)
 
 
 def held(*, now: datetime) -> QuerySet[Chunk]:
@@ -32,17 +31,9 @@ def held(*, now: datetime) -> QuerySet[Chunk]:
 
 def claim(*, run_id: int, worker: str, now: datetime) -> tuple[Chunk, str] | None:
     """Claim the next free chunk; returns it and the name of the worker that fell silent on it, or ""."""
-    with transaction.atomic():
-        # Rows that others are claiming at this moment are skipped, so that nobody waits.
-        free = claimable(now=now).filter(run_id=run_id).order_by("position")
-        chunk = free.select_for_update(skip_locked=True, no_key=True, of=("self",)).first()
-        if chunk is None:
-            return None
-        silent = chunk.holder
-        chunk.state, chunk.lease_until, chunk.holder = JobState.RUNNING, leases.next_end(chunk, now), worker
-        chunk.attempts += 1
-        chunk.save(update_fields=["state", "lease_until", "holder", "attempts"])
-        return chunk, silent
+    rows = Chunk.objects.filter(run_id=run_id).annotate(silent=F("holder")).order_by("position")
+    chunk = leases.claim(rows, now=now, skip_locked=True, holder=worker)
+    return None if chunk is None else (chunk, chunk.silent)
 
 
 def extend(chunk: Chunk, *, now: datetime) -> None:

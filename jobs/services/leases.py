@@ -43,13 +43,11 @@ def working_for(person: Any) -> Iterator[None]:
         yield
 
 
-def claim(rows: QuerySet[Row], *, now: datetime, **values: Any) -> Row | None:
-    """Claim the only row of `rows`, or return None if it is done or another worker has it."""
+def claim(rows: QuerySet[Row], *, now: datetime, skip_locked: bool = False, **values: Any) -> Row | None:
+    """Claim the first of `rows` that no worker has; None if there is none. With `skip_locked` nobody waits."""
     with transaction.atomic():
-        row = rows.select_for_update(of=("self",), no_key=True).first()
-        if row is None or row.state not in OPEN_STATES:
-            return None
-        if row.state == JobState.RUNNING and row.lease_until is not None and row.lease_until > now:
+        row = free(rows, now=now).select_for_update(of=("self",), no_key=True, skip_locked=skip_locked).first()
+        if row is None:
             return None
         values |= {"state": JobState.RUNNING, "lease_until": now + LEASE, "attempts": row.attempts + 1}
         return _saved(row, values)
@@ -96,9 +94,18 @@ def give_back(row: Leased, **values: Any) -> None:
     held(row).update(**{"state": JobState.QUEUED, "lease_until": None} | values)
 
 
+def free(rows: QuerySet[Row], *, now: datetime) -> QuerySet[Row]:
+    """Find those of `rows` that are to be done and that no worker has."""
+    return rows.filter(Q(state=JobState.QUEUED) | Q(state=JobState.RUNNING) & _is_over(now))
+
+
+def _is_over(now: datetime) -> Q:
+    return Q(lease_until__isnull=True) | Q(lease_until__lte=now)
+
+
 def silent(rows: QuerySet[Row], *, now: datetime) -> QuerySet[Row]:
     """Find those of `rows` that were never started or whose worker fell silent."""
-    return rows.filter(Q(lease_until__isnull=True) | Q(lease_until__lte=now), state__in=OPEN_STATES)
+    return rows.filter(_is_over(now), state__in=OPEN_STATES)
 
 
 def nudged(rows: QuerySet[Row], *, now: datetime) -> list[int]:

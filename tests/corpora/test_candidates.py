@@ -19,8 +19,8 @@ from corpora.services import candidate_imports
 from corpora.services.candidates import CandidatesRefusedError, delete_list
 from crosslens_metrics.formats import limits
 from images.models import ImportJob, ImportKind
-from images.services import jobs
 from jobs.models import JobState
+from jobs.services import leases
 from people.models import AuditEntry, Project, User
 from tests.clients import client_of
 from tests.factories import NOW, make_project, make_user
@@ -218,7 +218,7 @@ def test_an_upload_that_was_killed_goes_on_where_it_was(project, monkeypatch):
     assert not summary_of(CandidateList.objects.get()).is_complete
 
     later = NOW + timedelta(minutes=5)
-    assert jobs.jobs_waiting(kind=ImportKind.CANDIDATES, now=later) == [job.pk]
+    assert leases.nudged(ImportJob.objects.filter(kind=ImportKind.CANDIDATES), now=later) == [job.pk]
     candidate_imports.run_import(job_id=job.pk, clock=lambda: later)
 
     job.refresh_from_db()

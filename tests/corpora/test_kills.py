@@ -23,9 +23,9 @@ from django.utils import timezone
 from corpora.models import Candidate, CandidateList
 from corpora.services import candidate_imports
 from corpora.services.candidate_rows import COLUMNS
-from images.models import ImportKind, ImportRow
-from images.services import jobs
+from images.models import ImportJob, ImportKind, ImportRow
 from jobs.models import JobState
+from jobs.services import leases
 from people.models import Project
 from tests import servers
 from tests.factories import make_project, make_user
@@ -152,7 +152,7 @@ def test_an_upload_whose_worker_was_killed_is_continued_by_the_next(file, projec
     before = rows_of("world")
     assert len(before) < len(rows_of("at-once"))
     later = timezone.now() + timedelta(minutes=5)
-    assert jobs.jobs_waiting(kind=ImportKind.CANDIDATES, now=later) == [job.pk]
+    assert leases.nudged(ImportJob.objects.filter(kind=ImportKind.CANDIDATES), now=later) == [job.pk]
 
     candidate_imports.run_import(job_id=job.pk, clock=lambda: later)
 

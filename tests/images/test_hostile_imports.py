@@ -18,6 +18,7 @@ from images.rules import limits
 from images.rules.archives import open_zip
 from images.services import imports, jobs
 from jobs.models import JobState
+from jobs.services import leases
 from tests.factories import NOW
 from tests.images.image_files import image_file
 from tests.images.importing import outcomes, report, run, run_path, upload, zipped
@@ -133,7 +134,7 @@ def test_an_error_that_comes_again_ends_the_import_at_the_second_time(monkeypatc
 
     run(job)
     assert job.state == JobState.RUNNING
-    assert jobs.jobs_waiting(kind=ImportKind.IMAGES, now=NOW) == [job.pk]  # with the next sweep
+    assert leases.nudged(ImportJob.objects.filter(kind=ImportKind.IMAGES), now=NOW) == [job.pk]  # with the next sweep
     run(job)
 
     assert job.state == JobState.FAILED
@@ -141,7 +142,7 @@ def test_an_error_that_comes_again_ends_the_import_at_the_second_time(monkeypatc
     assert "secret" not in job.error
     assert caplog.records[-1].exc_info
     assert not default_storage.exists(job.folder)
-    assert jobs.jobs_waiting(kind=ImportKind.IMAGES, now=NOW + 60 * MINUTE) == []
+    assert leases.nudged(ImportJob.objects.filter(kind=ImportKind.IMAGES), now=NOW + 60 * MINUTE) == []
 
 
 def test_an_error_that_is_gone_the_second_time_costs_nothing(monkeypatch):

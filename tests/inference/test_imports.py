@@ -16,11 +16,11 @@ from django.urls import reverse
 
 from images.models import CollectionImage, ImportJob, ImportKind, Outcome
 from images.selectors import report_of
-from images.services import jobs
 from inference import tasks
 from inference.models import CaptioningModel, ModelCaption
 from inference.services import imports
 from jobs.models import JobState
+from jobs.services import leases
 from languages.models import Language
 from tests.clients import client_of
 from tests.concurrency import together
@@ -235,8 +235,8 @@ def test_an_import_that_was_killed_goes_on_where_it_was(monkeypatch):
     assert ModelCaption.objects.count() == 2
 
     later = NOW + 5 * MINUTE
-    assert jobs.jobs_waiting(kind=ImportKind.IMAGES, now=later) == []
-    assert jobs.jobs_waiting(kind=ImportKind.CAPTIONS, now=later) == [job.pk]
+    assert leases.nudged(ImportJob.objects.filter(kind=ImportKind.IMAGES), now=later) == []
+    assert leases.nudged(ImportJob.objects.filter(kind=ImportKind.CAPTIONS), now=later) == [job.pk]
     imports.run_import(job_id=job.pk, clock=lambda: later)
 
     job.refresh_from_db()

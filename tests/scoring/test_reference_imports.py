@@ -13,8 +13,8 @@ from django.core.management import CommandError, call_command
 
 from images.models import Collection, CollectionImage, Image, ImportJob, ImportKind, Outcome
 from images.selectors import report_of
-from images.services import jobs
 from jobs.models import JobState
+from jobs.services import leases
 from jobs.services.leases import LEASE
 from people.models import Project
 from scoring.models import Reference, ReferenceKind, ReferenceSet
@@ -354,7 +354,7 @@ def test_an_import_that_was_broken_off_goes_on_and_tells_of_each_line_once(monke
     assert references.digest == digest_anew(references)
 
     later = NOW + 2 * LEASE
-    assert jobs.jobs_waiting(kind=ImportKind.REFERENCES, now=later) == [job.pk]
+    assert leases.nudged(ImportJob.objects.filter(kind=ImportKind.REFERENCES), now=later) == [job.pk]
     reference_imports.run_import(job_id=job.pk, clock=lambda: later)
 
     job.refresh_from_db()
