@@ -12,16 +12,18 @@ from annotation.services import figures, releases, rounds
 from annotation.services.verification import fill_verification
 from jobs.tasks import job, shared_task
 
+WAITING = Round.objects.filter(awaits_tasks=True)
+
 
 @shared_task
 def fill_round(round_id: int) -> None:
-    if Round.objects.filter(pk=round_id, kind=RoundKind.VERIFICATION).exists():
-        fill_verification(round_id=round_id)
-    else:
-        rounds.fill_round(round_id=round_id)
+    # Of several messages, the first one that comes does it.
+    for kind in WAITING.filter(pk=round_id).values_list("kind", flat=True):
+        fill = fill_verification if kind == RoundKind.VERIFICATION else rounds.fill_round
+        fill(round_id=round_id)
 
 
-_nudge_one = job(fill_round, Round.objects.filter(awaits_tasks=True))
+_nudge_one = job(fill_round, WAITING)
 
 
 def nudge_filling(round_ids: Iterable[int]) -> None:

@@ -9,15 +9,19 @@ from jobs.tasks import job, shared_task
 from sxs_eval.models import Comparison
 from sxs_eval.services import comparisons
 
+WAITING = Comparison.objects.filter(awaits_pairs=True)
+
 
 @shared_task
 def fill_comparison(comparison_id: int) -> None:
-    # It may have been deleted meanwhile.
-    with suppress(Comparison.DoesNotExist):
-        comparisons.fill_comparison(comparison_id=comparison_id)
+    # Of several messages, the first one that comes does it.
+    if WAITING.filter(pk=comparison_id).exists():
+        # It may be deleted meanwhile.
+        with suppress(Comparison.DoesNotExist):
+            comparisons.fill_comparison(comparison_id=comparison_id)
 
 
-_nudge_one = job(fill_comparison, Comparison.objects.filter(awaits_pairs=True))
+_nudge_one = job(fill_comparison, WAITING)
 
 
 def nudge_filling(comparison_ids: Iterable[int]) -> None:

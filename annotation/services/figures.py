@@ -68,7 +68,6 @@ def stale_rounds(*, now: datetime) -> list[int]:
     changed = (
         Q(figures__isnull=True)
         | Q(figures__is_stale=True)
-        | Q(figures__computed_at__isnull=True)
         | Q(figures__lease_until__isnull=False)
         | ~Q(figures__revision=F("revised"))
         | (is_odd & Exists(left))

@@ -25,7 +25,6 @@ from scoring.models import Pass
 KEPT_S = 10.0
 """How long the same figures are returned."""
 
-OPEN = (JobState.QUEUED, JobState.RUNNING)
 Samples = Sequence[tuple[dict[str, str], float]]
 
 
