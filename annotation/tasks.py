@@ -32,7 +32,6 @@ def nudge_filling(round_ids: Iterable[int]) -> None:
         _nudge_one(round_id)
 
 
-@shared_task
 def sweep_figures() -> None:
     """Compute the figures that changed, each round once, a round at a time and in one sweep at a time."""
     done: set[int] = set()

@@ -326,9 +326,7 @@ CELERY_BEAT_SCHEDULE = {
     "sweep-seasons": {"task": "gapgame.tasks.sweep_seasons", "schedule": 5.0},
     "sweep-jobs": {"task": "jobs.tasks.sweep_jobs", "schedule": 15.0},
     "sweep-leases": {"task": "allocation.tasks.sweep_leases", "schedule": 30.0},
-    "sweep-places": {"task": "corpora.tasks.sweep_places", "schedule": 60.0},
-    "sweep-figures": {"task": "annotation.tasks.sweep_figures", "schedule": 60.0},
-    "sweep-scorings": {"task": "scoring.tasks.sweep_scorings", "schedule": 60.0},
+    "sweep-changes": {"task": "dashboard.tasks.sweep_changes", "schedule": 60.0},
     "sweep-occasions": {"task": "dashboard.tasks.sweep_occasions", "schedule": 300.0},
     "sweep-hourly": {"task": "dashboard.tasks.sweep_hourly", "schedule": 3600.0},
 }

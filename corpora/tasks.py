@@ -22,7 +22,6 @@ def choose_images(selection_id: int) -> None:
 ask_for_choice = job(choose_images, Selection.objects.all())
 
 
-@shared_task
 def sweep_places() -> None:
     places.locate_images(at_most=PLACES_AT_ONCE)
 

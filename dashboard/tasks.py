@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from django.utils import timezone
 
+from annotation.tasks import sweep_figures
+from corpora.tasks import sweep_places
 from dashboard.services import project_deletion
 from dashboard.services.notice_mails import NOTICES
 from dashboard.services.notices import queue_about_work, queue_digests, queue_notices
@@ -12,11 +14,18 @@ from jobs.tasks import do_all, job, shared_task
 from people.models import ProjectDeletion
 from people.services.outbox import post_by_server
 from people.services.session_store import SessionStore
+from scoring.tasks import sweep_scorings
 
 
 @shared_task
 def send_notice(notice_id: int) -> None:
     NOTICES.send(mail_id=notice_id, post=post_by_server, clock=timezone.now)
+
+
+@shared_task
+def sweep_changes() -> None:
+    """Bring up to date what follows from changes: places of images, scores, and figures, which may take longest."""
+    do_all([sweep_places, sweep_scorings, sweep_figures])
 
 
 @shared_task

@@ -27,7 +27,6 @@ def run_pass(self: Task[..., None], pass_id: int) -> None:
 _ask_for_pass = job(run_pass, Pass.objects.all())
 
 
-@shared_task
 def sweep_scorings() -> None:
     for pass_id in scoring_sweep.ask_where_changed(now=timezone.now()):
         run_pass.delay(pass_id)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 import shapely
-from django.conf import settings
 from django.db import IntegrityError
 from django.utils import timezone
 
 from corpora.models import ImagePlace, ImagePlaceCode, ImportedRegion, RegionFile
 from corpora.services import places
 from corpora.services.places import current_borders, locate_images
-from corpora.tasks import locate_collection, sweep_places
+from corpora.tasks import locate_collection
+from dashboard.tasks import sweep_changes
 from geography.borders import shipped_borders
 from images.models import Image
 from tests.concurrency import together
@@ -98,7 +98,7 @@ def test_one_collection_can_be_located_by_itself(monkeypatch: pytest.MonkeyPatch
     locate_collection(0)
 
     assert set(ImagePlace.objects.values_list("pk", flat=True)) == set(images_of(collection))
-    sweep_places()
+    sweep_changes()
     assert ImagePlace.objects.filter(image=elsewhere).exists()
 
 
@@ -111,10 +111,6 @@ def test_an_image_that_moved_meanwhile_keeps_no_wrong_place() -> None:
 
     assert stored == 0
     assert not ImagePlace.objects.exists()
-
-
-def test_the_sweep_is_on_the_schedule() -> None:
-    assert settings.CELERY_BEAT_SCHEDULE["sweep-places"]["task"] == sweep_places.name
 
 
 @pytest.mark.postgres
