@@ -137,23 +137,21 @@ def deliver(*, delivery_id: int, post: Post, clock: Callable[[], datetime], rng:
     delivery = leases.claim_due(waiting, now=clock(), pause=lambda attempts: pause_after(attempts, rng))
     if delivery is None:
         return
-    if not delivery.webhook.is_active:
-        # It was turned off while another transaction added this.
-        _settle(delivery, DeliveryState.FAILED, now=clock(), answer=_("The webhook was turned off."))
-        return
-    if delivery.attempts > MOST_ATTEMPTS:
-        # Its last attempt ended without a result.
-        _settle(delivery, DeliveryState.FAILED, now=clock(), attempts=MOST_ATTEMPTS)
+    is_turned_off = not delivery.webhook.is_active
+    if is_turned_off or delivery.attempts > MOST_ATTEMPTS:
+        # It was turned off while another transaction added this; or the last attempt ended without a result.
+        answer = _("The webhook was turned off.") if is_turned_off else delivery.answer
+        _settle(delivery, DeliveryState.FAILED, now=clock(), attempts=delivery.attempts - 1, answer=answer)
         return
     # No transaction stays open while somebody else's server answers.
     body = json.dumps(delivery.payload, sort_keys=True, separators=(",", ":")).encode()
     headers = headers_of(delivery, body, at=clock())
-    answer = post(delivery.webhook.url, body, headers)
-    text = answer.said[: Delivery._meta.get_field("answer").max_length]
-    is_over = answer.is_success or answer.is_gone or delivery.attempts >= MOST_ATTEMPTS
-    state = DeliveryState.DONE if answer.is_success else DeliveryState.FAILED
-    _settle(delivery, state if is_over else DeliveryState.WAITING, now=clock(), answer=text)
-    if answer.is_gone:
+    got = post(delivery.webhook.url, body, headers)
+    state = DeliveryState.DONE if got.is_success else DeliveryState.WAITING
+    if got.is_gone or (delivery.attempts >= MOST_ATTEMPTS and not got.is_success):
+        state = DeliveryState.FAILED
+    _settle(delivery, state, now=clock(), answer=got.said[: Delivery._meta.get_field("answer").max_length])
+    if got.is_gone:
         turn_off(webhook=delivery.webhook, by=None, now=clock(), why="410 Gone")
 
 
