@@ -1,13 +1,15 @@
-"""The embedded queue hands out whole messages, however near to their writing a worker looks."""
+"""Names of tasks; the embedded queue hands out whole messages, however near to their writing a worker looks."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
+from django.apps import apps
+from django.conf import settings
 from kombu import Connection
 
-import config.celery  # noqa: F401
+from config.celery import app
 
 
 @pytest.fixture
@@ -41,3 +43,16 @@ def test_a_message_has_its_name_only_when_it_is_written(connection, tmp_path, mo
     assert size > 1000
     assert not is_named
     assert queue.get(timeout=5).payload == {"image": "a" * 1000}
+
+
+def test_a_task_is_named_after_the_label_of_its_app(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(apps.get_app_config("images"), "name", "wing.pictures")
+
+    assert app.gen_task_name("sweep", "wing.pictures.tasks").split(".") == ["images", "tasks", "sweep"]
+    assert app.gen_task_name("sweep", "elsewhere.tasks") == "elsewhere.tasks.sweep"
+
+
+def test_beat_sends_only_tasks_that_there_are() -> None:
+    app.loader.import_default_modules()
+
+    assert {entry["task"] for entry in settings.CELERY_BEAT_SCHEDULE.values()} <= app.tasks.keys()
