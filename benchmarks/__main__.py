@@ -31,7 +31,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.goals import medians, table
-from benchmarks.harness import ROOT, arguments, embedded, largest_process_mb, run, served
+from benchmarks.harness import arguments, embedded, largest_process_mb, run, served
+from config import ROOT
 from config.version import code_version
 
 DOCCANO = ("doccano==1.8.4", "setuptools<70", "numpy<2", "scikit-learn<1.6", "scipy<1.14", "marshmallow<4", "aiohttp")

@@ -15,12 +15,12 @@ import tempfile
 import time
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import psutil
 
-ROOT = Path(__file__).resolve().parent.parent
+from config import ROOT
+
 PORT, WEB_WORKERS, START_LIMIT_S, PATIENCE_S, WARM = 8765, 2, 60, 10, 20
 BASE = f"http://127.0.0.1:{PORT}"
 GRANIAN = f"{sys.executable} -m granian --host 127.0.0.1 --port {PORT} --workers {WEB_WORKERS} --no-ws"

@@ -14,7 +14,8 @@ import os
 import subprocess
 import sys
 
-from benchmarks.harness import ROOT, arguments, embedded, environment, tell
+from benchmarks.harness import arguments, embedded, environment, tell
+from config import ROOT
 
 BASELINE = "django"
 APPS = ("admin", "auth", "contenttypes", "sessions", "messages", "staticfiles")

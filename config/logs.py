@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import logging
-from pathlib import Path
 
+from config import ROOT
 from config.environment import from_process
 from operations.logs.lines import formatter
 
 
 def as_set() -> logging.Formatter:
     """For deploy/granian-logs.json."""
-    return formatter(from_process(Path(__file__).resolve().parent.parent).log_format())
+    return formatter(from_process(ROOT).log_format())

@@ -1,17 +1,17 @@
 """All settings. What differs between installations comes from the environment: environment.py, docs/settings.md."""
 
-from pathlib import Path
 from typing import Any
 
 from django.conf.locale import LANG_INFO
 from django.utils.functional import lazy
 
+from config import ROOT
 from config.environment import from_process
 from config.version import code_version
 from images.rules.limits import MAX_UPLOAD_FILES
 from languages.rules.page_languages import PAGE_LANGUAGES, UNKNOWN_TO_DJANGO
 
-BASE_DIR = Path(__file__).resolve().parent.parent
+BASE_DIR = ROOT
 _environment = from_process(BASE_DIR)
 
 DEBUG = False

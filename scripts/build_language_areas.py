@@ -8,16 +8,16 @@ Nobody needs this to run the platform: what it makes is kept in the repository. 
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import shapely
 from babel.core import get_global
 
+from config import ROOT
 from geography import outline_files
 
-FILE = Path(__file__).parent.parent / "corpora" / "data" / "language_areas.json"
+FILE = ROOT / "corpora/data/language_areas.json"
 TAGS = (
     *("ar", "bn", "cs", "da", "de", "el", "en", "es", "fa", "fi", "fil", "fr", "he", "hi", "hr", "hu", "id", "it"),
     *("ja", "ko", "mi", "nl", "no", "pl", "pt", "quz", "ro", "ru", "sv", "sw", "te", "th", "tr", "uk", "vi", "zh"),

@@ -18,9 +18,10 @@ from typing import Any
 import numpy as np
 import shapely
 
+from config import ROOT
 from geography import codes, outline_files, outlines
 
-LANGUAGE_AREAS = Path(__file__).parent.parent / "corpora" / "data" / "language_areas.json"
+LANGUAGE_AREAS = ROOT / "corpora/data/language_areas.json"
 
 TOLERANCE = 0.9
 """Units of the map: neighbours are simplified together, so that no gaps appear."""

@@ -14,7 +14,8 @@ from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+from config import ROOT
+
 IMAGES = ROOT / "deploy" / "images.env"
 LOCK = "requirements.lock"
 MORE = {"requirements-java.lock": "requirements-java.txt", "requirements-gpu.lock": "requirements-gpu.txt"}

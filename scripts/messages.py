@@ -12,10 +12,10 @@ from pathlib import Path
 
 import polib
 
+from config import ROOT
 from languages.management.commands.build_messages import LOCALE, build_messages
 from languages.rules.page_languages import COMPLETE, PAGE_LANGUAGES, is_of_work
 
-ROOT = Path(__file__).resolve().parent.parent
 TABLE = ROOT / "docs" / "translations.md"
 IGNORED = (".venv", "var", "tests")
 ALL = "ar"

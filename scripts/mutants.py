@@ -31,9 +31,9 @@ from typing import Any
 
 import pytest
 
+from config import ROOT
 from tests.run import adopt_what_loses_its_parent, end_what_was_started
 
-ROOT = Path(__file__).resolve().parent.parent
 KEPT = ROOT / "var" / "mutants"
 SCOPE = ("*/services/*.py", "*/services.py", "*/permissions.py", "*/permissions/*.py", "*/rules/*.py", "*/rules.py",
          "*/selectors/*.py", "*/selectors.py", "crosslens_metrics/**/*.py")  # fmt: skip

@@ -24,6 +24,7 @@ VAR = tempfile.TemporaryDirectory(prefix="crosslens_")
 os.environ |= {"CROSSLENS_VAR": VAR.name, "DJANGO_SETTINGS_MODULE": "config.settings"}
 django.setup()
 
+from config import ROOT  # noqa: E402
 from demo import games as game  # noqa: E402
 from demo import places  # noqa: E402
 from demo.content import MANAGER, PASSWORD, PROJECT_NAME  # noqa: E402
@@ -32,7 +33,6 @@ from demo.photographs import PHOTOGRAPHS  # noqa: E402
 from demo.texts import CAPTIONS, TEXTS  # noqa: E402
 from tests.servers import embedded_environment, find_chromium, free_port, wait_for_port  # noqa: E402
 
-ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "docs" / "screenshots"
 LARGEST_BYTES = 150_000
 # The first start fetches the photographs.

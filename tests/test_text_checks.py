@@ -8,9 +8,10 @@ from importlib import import_module
 
 import pytest
 
+from config import ROOT
 from demo import game_items
 from scripts.checks import catalogues, demo_texts, extraction
-from scripts.checks.sources import ROOT, TEXTS, text_of
+from scripts.checks.sources import TEXTS, text_of
 from tests.servers import missing
 
 CODE, PAGE, GUIDE, COMPOSE = "tabular/downloads.py", "templates/people/home.html", "README.md", "docker-compose.yml"

@@ -9,9 +9,10 @@ from django.core.management import get_commands
 from django.utils.text import slugify
 from PIL import Image
 
+from config import ROOT
 from crosslens_metrics.commands.main import COMMANDS as LIBRARY_COMMANDS
 from demo.content import PEOPLE
-from scripts.checks.sources import ROOT, TextFinding, at, name_of, text_of, unless, without
+from scripts.checks.sources import TextFinding, at, name_of, text_of, unless, without
 
 DOCUMENTS = tuple(name_of(path) for path in sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]))
 FENCED = r"^```.*?^```$"

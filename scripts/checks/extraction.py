@@ -13,7 +13,8 @@ from pathlib import Path
 import polib
 from django.utils.translation.template import templatize
 
-from scripts.checks.sources import ROOT, TextFinding, at, name_of, text_of
+from config import ROOT
+from scripts.checks.sources import TextFinding, at, name_of, text_of
 from scripts.messages import ALL, catalogue_of
 
 ALIAS = re.compile(r"\bn?p?gettext(?:_lazy|_noop)? as (?!_\b)\w+")

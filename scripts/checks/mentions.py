@@ -11,6 +11,7 @@ from django.core.management import BaseCommand, load_command_class
 
 from annotation.formats.captions import COLUMNS as CAPTION_COLUMNS
 from annotation.formats.captions import Layout
+from config import ROOT
 from config.variables import OPTIONAL, REQUIRED
 from crosslens_metrics.formats.judgements import COLUMNS as JUDGEMENT_COLUMNS
 from crosslens_metrics.formats.limits import MAX_ROW_CHARACTERS
@@ -29,7 +30,7 @@ from inference.rules.captions import MAX_CAPTION_CHARACTERS
 from people.rules.passwords import OWN_WORDS
 from scripts.checks.documents import targets
 from scripts.checks.image import metrics, version_of
-from scripts.checks.sources import ROOT, TextFinding, at, quoted, text_of, unless
+from scripts.checks.sources import TextFinding, at, quoted, text_of, unless
 from sxs_eval.formats.figure_tables import COLUMNS as TABLE_COLUMNS
 from sxs_eval.formats.judgement_export import COLUMNS as EXPORT_COLUMNS
 

@@ -6,7 +6,8 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
-from scripts.checks.sources import ROOT, TextFinding, at, text_of, unless
+from config import ROOT
+from scripts.checks.sources import TextFinding, at, text_of, unless
 
 DOCUMENT = "docs/security.md"
 LEVELS = {

@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-ROOT = Path(__file__).resolve().parents[2]
+from config import ROOT
+
 PRODUCT = (
     "allocation", "annotation", "charts", "compiled_query", "config", "corpora", "crosslens_metrics", "dashboard",
     "demo", "gapgame", "geography", "images", "inference", "jobs", "languages", "operations", "parallel_text", "people",

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+from config import ROOT
 from people.templatetags.sheets import APP_SHEETS
-from scripts.checks.sources import ROOT, TextFinding, at, files_in, quoted, text_of, unless
+from scripts.checks.sources import TextFinding, at, files_in, quoted, text_of, unless
 
 TEMPLATES = ROOT / "templates"
 COMMON = ("base", "components", "project")
