@@ -39,6 +39,7 @@ from django.db.transaction import atomic
 from django.test import TransactionTestCase
 from psycopg import sql
 
+from scripts.checks.sources import own_apps
 from tests.servers import ROOT, embedded_environment
 
 FOLDER = ROOT / ".pytest_cache" / "database"
@@ -243,19 +244,16 @@ def create_tables(database: BaseDatabaseWrapper) -> None:
         for model in apps.get_models():
             if model._meta.managed and not model._meta.proxy:
                 editor.create_model(model)
+    own = {app.label for app in own_apps()}
     with database.schema_editor() as editor:
         for (app, migration_name), migration in sorted(loader.disk_migrations.items()):
-            for operation in migration.operations if _is_ours(app) else ():
+            # Those of packages have nothing to change in an empty database.
+            for operation in migration.operations if app in own else ():
                 # What is elidable concerns rows that were there before, of models that may be gone.
                 if isinstance(operation, RunPython) and not operation.elidable:
                     operation.code(apps, editor)  # type: ignore[arg-type]
             recorder.record_applied(app, migration_name)
     emit_post_migrate_signal(0, False, database.alias)
-
-
-def _is_ours(app: str) -> bool:
-    """Those of packages have nothing to change in an empty database."""
-    return Path(apps.get_app_config(app).path).parent == ROOT
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from django.core.management import BaseCommand, load_command_class
+from django.core.management import BaseCommand, get_commands, load_command_class
 
 from annotation.formats.captions import COLUMNS as CAPTION_COLUMNS
 from annotation.formats.captions import Layout
@@ -30,14 +30,15 @@ from inference.rules.captions import MAX_CAPTION_CHARACTERS
 from people.rules.passwords import OWN_WORDS
 from scripts.checks.documents import targets
 from scripts.checks.image import metrics, version_of
-from scripts.checks.sources import TextFinding, at, quoted, text_of, unless
+from scripts.checks.sources import TextFinding, at, own_apps, quoted, text_of, unless
 from sxs_eval.formats.figure_tables import COLUMNS as TABLE_COLUMNS
 from sxs_eval.formats.judgement_export import COLUMNS as EXPORT_COLUMNS
 
 MILLION = 10**6
 SETTINGS = "docs/settings.md"
 GUIDES = ("README.md", *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md"))))
-COMMANDS = [path.stem for path in ROOT.glob("*/management/commands/*.py") if path.stem != "__init__"]
+OWN_APPS = {app.name for app in own_apps()}
+COMMANDS = [name for name, app in get_commands().items() if app in OWN_APPS]
 
 
 class GuideMention(NamedTuple):

@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
+from django.apps import AppConfig, apps
+
 from config import ROOT
 
 PRODUCT = (
@@ -29,6 +31,11 @@ class TextFinding(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.path}:{self.line}: {self.wrong}: {self.do}"
+
+
+def own_apps() -> list[AppConfig]:
+    """The platform's own of the apps that are installed."""
+    return [one for one in apps.get_app_configs() if (ROOT / one.name.replace(".", "/")).is_dir()]
 
 
 def files_in(*folders: str, endings: tuple[str, ...] = (".py",)) -> list[Path]:

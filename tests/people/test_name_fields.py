@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from importlib import import_module
-from pathlib import Path
 from pkgutil import walk_packages
 
 import pytest
 from django import forms
-from django.apps import apps
 from django.core.exceptions import ValidationError
 
 from people.forms.names import NameCharField
-from tests.servers import ROOT
+from scripts.checks.sources import own_apps
 
 
 def test_a_name_is_kept_without_hidden_characters_and_is_not_made_of_them_alone():
@@ -30,16 +28,16 @@ def of_all_forms(kind: type[forms.BaseForm]) -> Iterator[type[forms.BaseForm]]:
 
 
 def test_every_form_reads_names_so():
-    own = [config for config in apps.get_app_configs() if Path(config.path).parent == ROOT]
+    own = own_apps()
     for config in own:
         for module in walk_packages([config.path], f"{config.name}."):
             if module.name.startswith(f"{config.name}.forms"):
                 import_module(module.name)
-    ours = {one.name for one in own}
+    ours = tuple(f"{one.name}." for one in own)
     fields = {
         form.__qualname__: getattr(form, "base_fields", {}).get("name")
         for form in of_all_forms(forms.BaseForm)
-        if form.__module__.split(".")[0] in ours
+        if form.__module__.startswith(ours)
     }
     named = {form: type(field) for form, field in fields.items() if isinstance(field, forms.CharField)}
     assert len(named) > 15

@@ -21,8 +21,9 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.loader import MigrationLoader
 
+from scripts.checks.sources import own_apps
+
 FOLDER = Path(__file__).parent
-ROOT = FOLDER.parents[1]
 MIGRATIONS = FOLDER / "migrations.sha256"
 Row = dict[str, Any]
 
@@ -74,10 +75,11 @@ def restore(snapshot: Snapshot, database: BaseDatabaseWrapper) -> None:
 
 
 def digests() -> dict[str, str]:
-    """Return the SHA-256 of each migration, by its path."""
+    """Return the SHA-256 of each migration, by the label of its app and its name."""
     return {
-        str(path.relative_to(ROOT)): hashlib.sha256(path.read_bytes()).hexdigest()
-        for path in sorted(ROOT.glob("*/migrations/[0-9]*.py"))
+        f"{app.label}/migrations/{path.name}": hashlib.sha256(path.read_bytes()).hexdigest()
+        for app in sorted(own_apps(), key=lambda app: app.label)
+        for path in sorted(Path(app.path).glob("migrations/[0-9]*.py"))
     }
 
 
