@@ -302,7 +302,7 @@ def _item(position: int, image: Any, **more: Any) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Steps:
-    """Makes the views of steps that a batch of one kind takes as a whole."""
+    """The views of steps that a batch of one kind takes as a whole."""
 
     api: Operations
     shown_as: Shape

@@ -157,7 +157,7 @@ def _captions(number: int, rows: Iterable[dict[str, Any]]) -> Iterator[tuple[int
 
 
 class ReleaseIndex:
-    """Read an index; use it in a `with` statement."""
+    """An index that is open for reading; use it in a `with` statement."""
 
     def __init__(self, path: Path) -> None:
         self._database = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True)

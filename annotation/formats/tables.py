@@ -32,7 +32,7 @@ class Column(Generic[R]):
 
 
 class Table(Generic[R]):
-    """Write a table as `NAME.jsonl` and `NAME.parquet` in a folder.
+    """A table that is written as `NAME.jsonl` and `NAME.parquet` in a folder.
 
     Rows are written in groups, column by column. That is twice as fast as row by row.
     """

@@ -34,7 +34,7 @@ class Answer:
 
 @dataclass(kw_only=True)
 class Sums:
-    """Return the columns of a tally, by name."""
+    """The columns of a tally, by name."""
 
     batches: int = 0
     captions: int = 0

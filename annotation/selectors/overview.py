@@ -219,7 +219,7 @@ def _sizes(rounds: Iterable[Round]) -> dict[int, int]:
 
 
 class _People:
-    """Count, by language, who could work in the rounds of a project; consent is not considered."""
+    """How many people could work in the rounds of a project, by language; consent is not considered."""
 
     def __init__(self, project: Project, now: datetime) -> None:
         fluent = Membership.objects.filter(
@@ -305,7 +305,7 @@ def _from_files(projects: Sequence[Project]) -> Iterable[tuple[tuple[int, str, s
 
 @dataclass(frozen=True)
 class Coverage:
-    """Count the images of a collection that have an English caption: by each model, and by any."""
+    """How many images of a collection have an English caption: by each model, and by any."""
 
     images: int
     by_model: Sequence[tuple[CaptioningModel, int]]

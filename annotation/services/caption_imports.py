@@ -127,7 +127,7 @@ def import_captions(
 
 
 class _Look(LineReader):
-    """Check every line, in order; continue after an error."""
+    """The lines of a file, checked in order, also after an error."""
 
     def __init__(self, collection: Collection) -> None:
         super().__init__()

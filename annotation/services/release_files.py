@@ -143,7 +143,7 @@ def _submitted(release: Release, rounds: list[Round]) -> Any:
 
 
 class _Walk:
-    """Go over the captions once, writing as it goes."""
+    """One pass over the captions, which are written on the way."""
 
     def __init__(
         self,

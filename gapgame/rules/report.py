@@ -40,7 +40,7 @@ COLUMNS = INEXACT_SIMILARITY.stop
 
 @dataclass(frozen=True)
 class Signature(Figure):
-    """Identifies how the report was made: reports with equal signatures, except the seed, are comparable."""
+    """How the report was made: reports with equal signatures, except the seed, are comparable."""
 
     method: str
     version: int
@@ -183,7 +183,7 @@ def build_report(
 
 
 class _Table:
-    """Return turns as a table of numbers whose sums, over any of the turns, give all figures."""
+    """Turns as a table of numbers whose sums, over any of the turns, give all figures."""
 
     def __init__(self, turns: Sequence[Turn]) -> None:
         number = len(turns)
@@ -234,7 +234,7 @@ def _outcomes(
 
 @dataclass(frozen=True)
 class _Bounds:
-    """Return the bootstrap's bounds for some turns; `players` is 0 if they are unknown."""
+    """The bootstrap's bounds for some turns; `players` is 0 if they are unknown."""
 
     players: int
     bounds: Sequence[tuple[float, float]]

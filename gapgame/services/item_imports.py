@@ -156,7 +156,7 @@ def _run(job: ImportJob, open_source: OpenSource, *, clock: Clock, announce: Ann
 
 
 class _Import:
-    """Run a job once."""
+    """One run of a job."""
 
     def __init__(
         self,

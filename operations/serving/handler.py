@@ -201,7 +201,7 @@ async def _one_of(threads: Threads) -> AsyncIterator[_Thread]:
 
 
 class _Streamer:
-    """Send from a thread, at the client's speed; the next piece is produced while one is sent."""
+    """Sends from a thread, at the client's speed; the next piece is produced while one is sent."""
 
     def __init__(self, receive: Receive, send: Send, loop: asyncio.AbstractEventLoop) -> None:
         self._receive, self._send, self._loop = receive, send, loop

@@ -44,7 +44,7 @@ class AddressView(views.EmailView):
 
 
 class _KnownBrowser:
-    """Let a browser that signed in with the present password continue, however many others guess it meanwhile."""
+    """A browser that signed in with the present password; it may continue, however many guess it meanwhile."""
 
     def form_valid(self, form: Any) -> HttpResponse:
         response: HttpResponse = super().form_valid(form)  # type: ignore[misc] # that of the view it is mixed into

@@ -99,7 +99,7 @@ COLUMNS: Mapping[str, Callable[[JudgementRow], Any]] = {
         column: partial(_origin_of, name=name) for column, name in zip(ORIGIN_COLUMNS, ImageOrigin._fields, strict=True)
     },
 }
-"""Return the values of the columns. Unknown numbers are null and unknown texts are empty."""
+"""The values of the columns. Unknown numbers are null and unknown texts are empty."""
 
 
 class Layout(TextChoices):

@@ -104,13 +104,13 @@ class MissingScore:
 
 @dataclass(frozen=True)
 class Plan:
-    """Yield every pair of models in every language of the scores, core languages first."""
+    """Every pair of models in every language of the scores, core languages first."""
 
     pairs: tuple[Session, ...]
     missing: tuple[MissingScore, ...]
     core_without_scores: tuple[str, ...]
     is_all_small: bool
-    """Return whether the thresholds make every difference small, so that they separate nothing."""
+    """Whether the thresholds make every difference small, so that they separate nothing."""
 
     @cached_property
     def sessions(self) -> tuple[Session, ...]:

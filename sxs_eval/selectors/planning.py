@@ -161,7 +161,7 @@ def existing_comparisons(
 
 
 class _Described:
-    """Count the images of a collection that the models describe, of those that an image filter leaves.
+    """How many images of a collection the models describe, of those that an image filter leaves.
 
     `problems` says by language why the filter cannot be applied.
     """

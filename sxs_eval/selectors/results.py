@@ -276,7 +276,7 @@ def _regions(comparisons: Sequence[int]) -> dict[int, str]:
 
 
 class _Names:
-    """Make each pseudonym once."""
+    """The pseudonyms of raters, each computed once."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[int, int], str] = {}

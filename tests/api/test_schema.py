@@ -1,4 +1,4 @@
-"""The OpenAPI document is whole and valid, the page of it needs no other host, and every refusal has its meaning there."""
+"""The OpenAPI document is whole and valid, its page needs no other host, and every refusal has its meaning there."""
 
 from __future__ import annotations
 
