@@ -116,9 +116,7 @@ def is_running(process: int) -> bool:
 
 
 def test_an_aligner_is_found_by_name_path_variable_and_beside_python(tmp_path, monkeypatch):
-    with pytest.raises(
-        CorpusError, match=r"No word aligner is installed\..*pip install eflomal==2\.0\.0.*fast_align"
-    ):
+    with pytest.raises(CorpusError, match=r"No word aligner is installed\..*pip install eflomal==2\.0\.0.*fast_align"):
         find_aligner()
     fast = aligner_made_of(tmp_path, "", "fast_align")
     assert find_aligner(str(fast.path)) == fast
