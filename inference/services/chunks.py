@@ -33,7 +33,7 @@ def claim(*, run_id: int, worker: str, now: datetime) -> tuple[Chunk, str] | Non
     """Claim the next free chunk; returns it and the name of the worker that fell silent on it, or ""."""
     rows = Chunk.objects.filter(run_id=run_id).annotate(silent=F("holder")).order_by("position")
     chunk = leases.claim(rows, now=now, skip_locked=True, holder=worker)
-    return None if chunk is None else (chunk, chunk.silent)
+    return None if chunk is None else (chunk, vars(chunk)["silent"])
 
 
 def extend(chunk: Chunk, *, now: datetime) -> None:

@@ -5,8 +5,8 @@ The end of a lease is later each time, by a microsecond at least, so that it ide
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
@@ -35,12 +35,13 @@ class LeaseLostError(Exception):
     """Another worker has taken over, or the row was deleted. Nothing of the transaction may stay."""
 
 
-@contextmanager
-def working_for(person: Any) -> Iterator[None]:
+def working_for(person: Any) -> ExitStack[bool]:
     """Work in the language of who asked for it, or of the site; the work ends here where the lease is lost."""
     language = person.interface_language if person else ""
-    with translation.override(language or settings.LANGUAGE_CODE), suppress(LeaseLostError):
-        yield
+    stack: ExitStack[bool] = ExitStack()
+    stack.enter_context(translation.override(language or settings.LANGUAGE_CODE))
+    stack.enter_context(suppress(LeaseLostError))
+    return stack
 
 
 def claim(rows: QuerySet[Row], *, now: datetime, skip_locked: bool = False, **values: Any) -> Row | None:

@@ -23,7 +23,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("media")]
 @pytest.fixture
 def asked(monkeypatch):
     """The trainings that a worker was asked for."""
-    asked = []
+    asked: list[int] = []
     monkeypatch.setattr(tasks, "ask_for_training", asked.append)
     return asked
 

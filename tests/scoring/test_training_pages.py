@@ -26,7 +26,7 @@ def client(client, project):
 
 @pytest.fixture
 def asked(monkeypatch):
-    asked = []
+    asked: list[int] = []
     monkeypatch.setattr(tasks, "ask_for_training", asked.append)
     return asked
 
