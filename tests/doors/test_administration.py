@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from allauth.account.models import EmailAddress
@@ -34,8 +35,14 @@ def models() -> Iterator[type[Model]]:
 
 
 def test_a_superuser_looks_everything_up_and_changes_nothing(world: World, rf: RequestFactory) -> None:
-    ann, by = world.seeded.ann, {"by": world.seeded.manager, "at": NOW}
-    about = {"project": world.seeded.project, "person": ann, "language": world.seeded.main.language, "reason": "so"}
+    ann = world.seeded.ann
+    by: dict[str, Any] = {"by": world.seeded.manager, "at": NOW}
+    about: dict[str, Any] = {
+        "project": world.seeded.project,
+        "person": ann,
+        "language": world.seeded.main.language,
+        "reason": "so",
+    }
     AnnotatorStatus.objects.create(state=AnnotatorState.PAUSED, **about, **by)
     Exclusion.objects.create(**about, **by)
     SpotCheck.objects.create(caption=ann.captions.first(), is_rating_right=True, **by)
@@ -43,8 +50,10 @@ def test_a_superuser_looks_everything_up_and_changes_nothing(world: World, rf: R
     EmailAddress.objects.create(user=ann, email=ann.email)
     make_vectors()
     Release.objects.update(salt="s4lt-of-pseudonyms")
-    kept = ((ApiToken, "digest"), (Webhook, "secret"), (Invitation, "token"), (Release, "salt"))
-    secrets = {"OLDSECRET", *(secret for model, name in kept for secret in model.objects.values_list(name, flat=True))}
+    kept: dict[Any, str] = {ApiToken: "digest", Webhook: "secret", Invitation: "token", Release: "salt"}
+    secrets = {"OLDSECRET"}
+    for kind, column in kept.items():
+        secrets |= set(kind.objects.values_list(column, flat=True))
     assert len(secrets) > len(kept)
     assert all(secrets)
     request = rf.get("/")
