@@ -133,6 +133,6 @@ def make_sizes(*, image_id: int, now: datetime) -> None:
         if image.attempts >= MAX_ATTEMPTS:
             leases.finished(image, now=now, error=repr(error))
         else:
-            leases.give_back(image, lease_until=now + NUDGE_AFTER, error=repr(error))
+            leases.queue_again(image, lease_until=now + NUDGE_AFTER, error=repr(error))
         return
     leases.finished(image, now=now)

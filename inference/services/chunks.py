@@ -63,7 +63,7 @@ def record_stored(chunk: Chunk, *, now: datetime, is_complete: bool) -> None:
 def release(chunk: Chunk) -> None:
     """Release the chunk in order; this does not count as an attempt in which the worker died."""
     attempts = max(chunk.attempts - 1, 0)
-    leases.give_back(chunk, holder="", attempts=attempts)
+    leases.queue_again(chunk, holder="", attempts=attempts)
 
 
 def _update(chunk: Chunk, *, now: datetime, **values: object) -> None:

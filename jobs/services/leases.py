@@ -39,7 +39,7 @@ def working_for(person: Any) -> ExitStack[bool]:
     """Work in the language of who asked for it, or of the site; the work ends here where the lease is lost."""
     language = person.interface_language if person else ""
     stack: ExitStack[bool] = ExitStack()
-    stack.enter_context(translation.override(language or settings.LANGUAGE_CODE))
+    stack.enter_context(translation.override(language or settings.LANGUAGE_CODE))  # type: ignore[arg-type]
     stack.enter_context(suppress(LeaseLostError))
     return stack
 
@@ -90,7 +90,7 @@ def finished(row: Job, *, now: datetime, error: str = "", **values: Any) -> bool
     return bool(held(row).update(**values))
 
 
-def give_back(row: Leased, **values: Any) -> None:
+def queue_again(row: Leased, **values: Any) -> None:
     """Let any worker continue."""
     held(row).update(**{"state": JobState.QUEUED, "lease_until": None} | values)
 

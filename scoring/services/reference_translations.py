@@ -376,7 +376,7 @@ class _Slice:
         self._end()
 
     def _release(self) -> bool:
-        leases.give_back(self.row)
+        leases.queue_again(self.row)
         return True
 
     def _end(self, **about: Any) -> None:
