@@ -8,7 +8,6 @@ import io
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
 from html.parser import HTMLParser
 from urllib.parse import unquote_plus
 from zipfile import ZipFile
@@ -43,7 +42,6 @@ def _without_json_escapes(text: str) -> str:
     return re.sub(r"\\u([0-9a-fA-F]{4})", lambda match: chr(int(match[1], 16)), text).replace("\\", "")
 
 
-@cache
 def _in_base64(word: str) -> list[str]:
     """The characters that `word` always becomes, wherever in a longer text it begins."""
     encoded = word.encode()

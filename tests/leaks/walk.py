@@ -7,9 +7,8 @@ is then another one, something of them is in it, a rating as data for instance. 
 the pages are looked at again. Each request is undone, so that one tells the next nothing.
 
 What cannot come out differently is not asked for once more: an answer to other secrets when nothing was read from a
-table that they are in, a page after a change to tables that it does not read or that another form made before, and a
-form with other words at an address that did not read the first ones. How far a walk goes besides is its `Extent`:
-`pytest --long` leaves nothing out.
+table that they are in, a page after a change to tables that it does not read, and a form with other words at an address
+that did not read the first ones. How far a walk goes besides is its `Extent`: `pytest --long` leaves nothing out.
 """
 
 from __future__ import annotations
@@ -56,8 +55,7 @@ OF_OUR_OWN: tuple[tuple[str, dict[str, str]], ...] = (
 WAYS = (*OF_OUR_OWN, ("OPTIONS", {}), ("HEAD", {}), ("GET", {"Accept-Language": "ar"}))
 """How an address is asked for besides by a plain GET: method and headers, those only where GET shows something.
 
-Those that are not `OF_OUR_OWN` Django answers by the same views, without the body or with other texts of the page: one
-address for each route and status is asked for in these ways.
+Those that are not `OF_OUR_OWN` Django answers by the same views: without the body, or with other texts of the page.
 """
 TOO_MANY = 4000
 TRIES = 3
@@ -71,8 +69,6 @@ GUARDED = "/admin/"
 API = "/api/"
 """Where programs send and are sent JSON."""
 WRITES = re.compile(r'^\s*(?:INSERT|UPDATE|DELETE)[^"]*"(?!people_session|axes_|account_)', re.IGNORECASE)
-WITHIN_AN_HOUR = re.compile(r"(?<=\d{4}-\d\d-\d\d[ T]\d\d):\d\d:\d\d(?:\.\d+)?")
-"""What two changes that are the same differ in."""
 UNSTEADY_FOR_ANYBODY = frozenset({"metrics-show", "readiness-show"})
 """Routes that answer otherwise each time, whoever asks: one counts what is asked, one says what is slow just now."""
 
@@ -83,7 +79,7 @@ class Extent:
 
     `routes`: how the names begin of the routes that it visits. `of_a_route`: how many addresses it visits of a route
     that have the same answer's status; None: all, and forms are sent to all; else to the first. `ways`: in which of
-    `WAYS` the first address for each route and status is asked for; `other_ways`: every other one.
+    `WAYS` the first address for each route and status is asked for. `has_all_ways`: whether every other one is, too.
     `pages_after_a_write`: how many pages of those that the person can reach are looked at again after each change that
     they make, in turns, besides new ones; None: all, and every link of the page that follows.
     """
@@ -91,13 +87,13 @@ class Extent:
     routes: tuple[str, ...] = ("",)
     of_a_route: int | None = None
     ways: Sequence[tuple[str, dict[str, str]]] = WAYS
-    other_ways: Sequence[tuple[str, dict[str, str]]] = OF_OUR_OWN
+    has_all_ways: bool = True
     pages_after_a_write: int | None = None
 
 
 EVERYTHING = Extent()
 OF_EVERYBODY = ("account_", "annotation:work-", "api:", "images:", "people:")
-EVERY_ROUTE = Extent(of_a_route=3, ways=OF_OUR_OWN, other_ways=(), pages_after_a_write=1)
+EVERY_ROUTE = Extent(of_a_route=3, ways=OF_OUR_OWN, has_all_ways=False, pages_after_a_write=1)
 
 
 def extent_for(config: pytest.Config, *routes: str) -> Extent:
@@ -134,8 +130,6 @@ class Walk:
     _visited: defaultdict[str, Counter[int]] = field(default_factory=lambda: defaultdict(Counter))
     _asked_of: set[str] = field(default_factory=set)
     _written: set[str] = field(default_factory=set)
-    _changes: list[str] = field(default_factory=list)
-    _shown_after: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
     _of_secrets: frozenset[str] = frozenset()
     _turn: int = 0
     _closed: Counter[tuple[str, int]] = field(default_factory=Counter)
@@ -214,7 +208,9 @@ class Walk:
             return
         self._first_of_shape[_shape(address)] = address
         first = self._first_of_kind.setdefault((name_of(address), answer.status), address)
-        for method, headers in self.extent.ways if first == address else self.extent.other_ways:
+        if first != address and not self.extent.has_all_ways:
+            return
+        for method, headers in self.extent.ways:
             if answer.status == 200 or not headers:
                 self._look(method, address, headers=headers)
 
@@ -247,7 +243,6 @@ class Walk:
             return self._look("GET", f"{address}?{urlencode(data)}")
         with self._undone():
             self._written.clear()
-            self._changes.clear()
             answer = self._ask(method, address, data)
             self._examine(answer)
             if self._written:
@@ -257,16 +252,15 @@ class Walk:
 
     def _look_again(self, changed: Answer, pages: Sequence[Answer], when: str) -> None:
         """At the page that follows, at those that it leads to, and at some of `pages` that read what was written."""
-        written, before = frozenset(self._written), self._shown_after["\n".join(self._changes)]
+        written = frozenset(self._written)
         # One of them in any case: to it is said what was done, unless a page followed.
         others = [page for page in pages if page.tables & written] or pages[:1]
         shown, new = self._follow(changed, when)
         if self.extent.pages_after_a_write is not None:
             new = [address for address in new if address not in self._seen]
         for address in dict.fromkeys([*new, *(page.address for page in self._by_turns(others))]):
-            if address not in before.union(shown):
+            if address not in shown:
                 self._examine(self._ask("GET", address), when)
-                before.add(address)
 
     def _by_turns(self, pages: Sequence[Answer]) -> Sequence[Answer]:
         number = self.extent.pages_after_a_write
@@ -354,12 +348,11 @@ class Walk:
         tables = frozenset(self._asked_of)
         return Answer(method, address, response.status_code, dict(response.headers), cookies, body, tables, has_read)
 
-    def _watch(self, execute: Any, sql: str, values: Any, *more: Any) -> Any:
+    def _watch(self, execute: Any, sql: str, *more: Any) -> Any:
         self._asked_of |= tables_in(sql)
         if WRITES.match(sql):
             self._written |= tables_in(sql)
-            self._changes.append(WITHIN_AN_HOUR.sub("", f"{sql} {values}"))
-        return execute(sql, values, *more)
+        return execute(sql, *more)
 
     def _tables_of_secrets(self) -> frozenset[str]:
         """Those that `secrets.change` writes to."""
