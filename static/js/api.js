@@ -9,5 +9,7 @@ window.SwaggerUIBundle({
   docExpansion: "none",
   deepLinking: true,
   validatorUrl: null,
+  // The page has its own heading and link to the schema.
+  plugins: [{ components: { InfoContainer: () => null } }],
   requestInterceptor: (request) => ({ ...request, headers: { ...request.headers, "X-CSRFToken": csrfToken() } }),
 });
