@@ -11,20 +11,20 @@ from django.utils.translation import gettext_lazy as _
 if TYPE_CHECKING:
     from django_stubs_ext import StrPromise
 
-HIGHEST_REPLICATION = 20
-LARGEST_BATCH = 200
-SHORTEST_LEASE_H, LONGEST_LEASE_H = Decimal("0.25"), 24 * 90
+MAX_REPLICATION = 20
+MAX_BATCH_SIZE = 200
+MIN_LEASE_H, MAX_LEASE_H = Decimal("0.25"), 24 * 90
 
 
 def batch_size_field(*, label: StrPromise, initial: int, help_text: StrPromise) -> forms.IntegerField:
-    return forms.IntegerField(label=label, min_value=1, max_value=LARGEST_BATCH, initial=initial, help_text=help_text)
+    return forms.IntegerField(label=label, min_value=1, max_value=MAX_BATCH_SIZE, initial=initial, help_text=help_text)
 
 
 def lease_field(*, initial: int, help_text: StrPromise) -> forms.DecimalField:
     return forms.DecimalField(
         label=_("Hours to finish a batch"),
-        min_value=SHORTEST_LEASE_H,
-        max_value=LONGEST_LEASE_H,
+        min_value=MIN_LEASE_H,
+        max_value=MAX_LEASE_H,
         decimal_places=2,
         initial=initial,
         help_text=help_text,

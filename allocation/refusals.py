@@ -28,7 +28,7 @@ from people.selectors.qualification import NotQualifiedError
 
 
 @dataclass(frozen=True)
-class Refusal:
+class AllocationRefusal:
     """`code` never changes; `errors` says more, by field or position; `stored` is what the sender needs to continue."""
 
     status: int
@@ -42,13 +42,13 @@ class Refusal:
 class RefusedError(Exception):
     """Raised where a view itself refuses what was sent."""
 
-    def __init__(self, refusal: Refusal) -> None:
+    def __init__(self, refusal: AllocationRefusal) -> None:
         super().__init__(refusal.message)
         self.refusal = refusal
 
 
 @singledispatch
-def refusal_of(error: Exception) -> Refusal:
+def refusal_of(error: Exception) -> AllocationRefusal:
     """Explain an error of a service. Any other error is raised again."""
     # Imported at the first error, not at each start: they import the services whose errors they explain.
     for module in _modules:
@@ -68,20 +68,20 @@ def register_module(name: str) -> None:
 
 
 @refusal_of.register
-def _refused(error: RefusedError) -> Refusal:
+def _refused(error: RefusedError) -> AllocationRefusal:
     return error.refusal
 
 
 @refusal_of.register
-def _not_qualified(error: NotQualifiedError) -> Refusal:
+def _not_qualified(error: NotQualifiedError) -> AllocationRefusal:
     errors = {missing.code: [str(missing.message)] for missing in error.missing_requirements}
-    return Refusal(403, "not-qualified", " ".join(reason for (reason,) in errors.values()), errors)
+    return AllocationRefusal(403, "not-qualified", " ".join(reason for (reason,) in errors.values()), errors)
 
 
 def refuse_as_not_assigned(*errors: type[ObjectDoesNotExist]) -> None:
     """Answer 404 where a service finds no such row of the person."""
     for error in errors:
-        refusal_of.register(error, lambda _error: Refusal(404, "not-found", _not_assigned()))
+        refusal_of.register(error, lambda _error: AllocationRefusal(404, "not-found", _not_assigned()))
 
 
 def _not_assigned() -> str:
@@ -89,33 +89,35 @@ def _not_assigned() -> str:
 
 
 @refusal_of.register
-def _pool_closed(error: PoolClosedError) -> Refusal:
-    return Refusal(409, "pool-closed", _("This work is closed for now. A manager can open it again."))
+def _pool_closed(error: PoolClosedError) -> AllocationRefusal:
+    return AllocationRefusal(409, "pool-closed", _("This work is closed for now. A manager can open it again."))
 
 
 @refusal_of.register
-def _pool_busy(error: PoolBusyError) -> Refusal:
+def _pool_busy(error: PoolBusyError) -> AllocationRefusal:
     said = _("Other people are taking the last tasks right now. Try again in a few seconds.")
-    return Refusal(409, "pool-busy", said)
+    return AllocationRefusal(409, "pool-busy", said)
 
 
 @refusal_of.register
-def _no_tasks_available(error: NoTasksAvailableError) -> Refusal:
+def _no_tasks_available(error: NoTasksAvailableError) -> AllocationRefusal:
     said = _("The rest of this batch has been reassigned. Your work is kept.")
-    return Refusal(409, "no-tasks-available", said)
+    return AllocationRefusal(409, "no-tasks-available", said)
 
 
 @refusal_of.register
-def _open_batch_exists(error: OpenBatchExistsError) -> Refusal:
+def _open_batch_exists(error: OpenBatchExistsError) -> AllocationRefusal:
     said = _("Finish or return this batch first.")
-    return Refusal(409, "open-batch-exists", said, stored={"batch": str(error.batch.pk)}, open_batch=error.batch.pk)
+    return AllocationRefusal(
+        409, "open-batch-exists", said, stored={"batch": str(error.batch.pk)}, open_batch=error.batch.pk
+    )
 
 
 @refusal_of.register
-def _lease_expired(error: LeaseExpiredError) -> Refusal:
-    return Refusal(410, "lease-expired", _("This batch has expired. You can resume it."))
+def _lease_expired(error: LeaseExpiredError) -> AllocationRefusal:
+    return AllocationRefusal(410, "lease-expired", _("This batch has expired. You can resume it."))
 
 
 @refusal_of.register
-def _batch_returned(error: BatchReturnedError) -> Refusal:
-    return Refusal(410, "batch-returned", _("This batch was returned. You can resume it."))
+def _batch_returned(error: BatchReturnedError) -> AllocationRefusal:
+    return AllocationRefusal(410, "batch-returned", _("This batch was returned. You can resume it."))

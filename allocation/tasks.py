@@ -10,4 +10,4 @@ from jobs.tasks import shared_task
 @shared_task
 def sweep_leases() -> None:
     expire_overdue(now=timezone.now())
-    sweeps.note(now=timezone.now())
+    sweeps.record_sweep(now=timezone.now())

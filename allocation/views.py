@@ -17,23 +17,23 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
-from allocation.refusals import Refusal, refusal_of
+from allocation.refusals import AllocationRefusal, refusal_of
 from people.models import User
 from people.requests import user_of
 
 MS_PER_DAY = 24 * 3600 * 1000
-CLEAR = "Clear-Site-Data"
+CLEAR_SITE_DATA = "Clear-Site-Data"
 View = Callable[..., HttpResponse]
 
 
 @dataclass(frozen=True)
-class Addresses:
+class WorkAddresses:
     """Names of the pages of one kind of work: the list of it, and a batch."""
 
     work: str
     batch: str
 
-    def of(self, batch_id: UUID | None, refusal: Refusal) -> str:
+    def of(self, batch_id: UUID | None, refusal: AllocationRefusal) -> str:
         """Return where a person continues after `refusal`."""
         if refusal.open_batch:
             return reverse(self.batch, args=[refusal.open_batch])
@@ -41,7 +41,7 @@ class Addresses:
         return reverse(self.work) if is_elsewhere else reverse(self.batch, args=[batch_id])
 
 
-def explains_refusals(addresses: Addresses) -> Callable[[View], View]:
+def explains_refusals(addresses: WorkAddresses) -> Callable[[View], View]:
     """Lead a person whose step was refused to the page where they can continue, with the reason."""
 
     def decorate(view: View) -> View:
@@ -58,14 +58,14 @@ def explains_refusals(addresses: Addresses) -> Callable[[View], View]:
     return decorate
 
 
-def saves(addresses: Addresses, *, stays: bool, has_form: bool = False) -> Callable[[View], View]:
+def save_view(addresses: WorkAddresses, *, stays: bool, has_form: bool = False) -> Callable[[View], View]:
     """Answer a page's script in JSON however its save ends, and the form that it replaces, if any, by a redirect.
 
     The script gets `state` (the code of the refusal), `message`, `location` and what is stored: 401 signed out, 404 not
     yours, 409 changed elsewhere, 410 over, 422 refused. A script that `stays` on its page shows the message itself.
     """
 
-    def refused(refusal: Refusal, location: str, request: HttpRequest) -> HttpResponse:
+    def refused(refusal: AllocationRefusal, location: str, request: HttpRequest) -> HttpResponse:
         if has_form and not is_script(request):
             return _redirected(request, refusal, location)
         if not stays and refusal.status not in (401, 404, 422):
@@ -79,7 +79,7 @@ def saves(addresses: Addresses, *, stays: bool, has_form: bool = False) -> Calla
         @wraps(view)
         def answer(request: HttpRequest, batch_id: UUID, *args: Any, **kwargs: Any) -> HttpResponse:
             if not request.user.is_authenticated:
-                refusal = Refusal(401, "signed-out", _("You are signed out. Sign in again to continue."))
+                refusal = AllocationRefusal(401, "signed-out", _("You are signed out. Sign in again to continue."))
                 here = reverse(addresses.batch, args=[batch_id])
                 return refused(refusal, f"{reverse('account_login')}?next={here}", request)
             try:
@@ -93,7 +93,9 @@ def saves(addresses: Addresses, *, stays: bool, has_form: bool = False) -> Calla
     return decorate
 
 
-def resumes(addresses: Addresses, find: Callable[[User, UUID], object], resume_batch: Callable[..., object]) -> View:
+def resume_view(
+    addresses: WorkAddresses, find: Callable[[User, UUID], object], resume_batch: Callable[..., object]
+) -> View:
     """Make the view that resumes a batch; `find` gets it or raises 404."""
 
     @require_POST
@@ -121,8 +123,8 @@ def says_where(view: View) -> View:
         if not request.user.is_authenticated:
             return JsonResponse({"state": "signed-out"}, status=401)
         located = JsonResponse({"location": response.url})
-        if CLEAR in response:
-            located[CLEAR] = response[CLEAR]
+        if CLEAR_SITE_DATA in response:
+            located[CLEAR_SITE_DATA] = response[CLEAR_SITE_DATA]
         return located
 
     return answer
@@ -138,14 +140,14 @@ def active_ms_of(request: HttpRequest) -> int:
     return min(int(value), MS_PER_DAY) if value.isdecimal() and len(value) < 12 else 0
 
 
-def _redirected(request: HttpRequest, refusal: Refusal, location: str) -> HttpResponse:
+def _redirected(request: HttpRequest, refusal: AllocationRefusal, location: str) -> HttpResponse:
     if refusal.status == 404:
         raise Http404(refusal.message)
     _say_why(request, refusal)
     return redirect(location)
 
 
-def _say_why(request: HttpRequest, refusal: Refusal) -> None:
+def _say_why(request: HttpRequest, refusal: AllocationRefusal) -> None:
     if refusal.status == 403:
         for (reason,) in refusal.errors.values():
             messages.error(request, reason)

@@ -30,7 +30,7 @@ class AnnotationConfig(AppConfig):
             "annotation",
             export=data_export.data_export,
             on_withdrawal=withdrawal.withdraw_answers,
-            on_deletion=withdrawal.forget,
+            on_deletion=withdrawal.return_open_batches,
         )
         texts.register(TextKind.RATING, partial(guidelines.newest_guidelines, part="rating"))
         texts.register(TextKind.WRITING, partial(guidelines.newest_guidelines, part="writing"))

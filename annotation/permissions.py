@@ -36,16 +36,16 @@ from people.permissions import READERS, project_for
 from people.selectors.qualification import (
     MissingRequirement,
     NotQualifiedError,
-    Work,
+    WorkKind,
     missing_requirements_of,
     still_takes_part,
 )
 
 # Those who may rate others' captions: annotators, and people who were invited only to rate.
-RATERS = (Role.ANNOTATOR, Role.RATER)
+REVIEWER_ROLES = (Role.ANNOTATOR, Role.RATER)
 TO_REWRITE = "annotation: anew"
 """The kind of work of returned captions, for `assigned_work`: only their author may read what was said about them."""
-LONGEST_KEY = 19
+MAX_KEY_DIGITS = 19
 """Digits of a primary key, at which a database gives up."""
 # Every page of screen 1 and screen 2, and opening screen 2, ask it: saves 0.9 ms.
 OWN_BATCH = CompiledQuery(
@@ -77,14 +77,14 @@ def ratings_for(user: User | AnonymousUser, batch_id: UUID) -> VerificationBatch
 
     Somebody who has left the project may not see it: others wrote the captions.
     """
-    mine = Membership.objects.filter(user=user.pk, role__in=RATERS).values("project")
+    mine = Membership.objects.filter(user=user.pk, role__in=REVIEWER_ROLES).values("project")
     heads = VerificationBatch.with_heads()
     return get_object_or_404(heads, pk=batch_id, lease__person=user.pk, round__project__in=mine)
 
 
 def round_to_rate(user: User | AnonymousUser, round_id: int) -> Round:
     """Return a verification round of a project in which `user` is an annotator or a rater."""
-    mine = Membership.objects.filter(user=user.pk, role__in=RATERS).values("project")
+    mine = Membership.objects.filter(user=user.pk, role__in=REVIEWER_ROLES).values("project")
     rounds = Round.objects.select_related("project", "language", "pool", "verifies")
     rounds = rounds.filter(pk=round_id, kind=RoundKind.VERIFICATION, project__in=mine)
     round = rounds.first()
@@ -102,7 +102,7 @@ def round_of(user: User | AnonymousUser, slug: str, round_id: int, *roles: Role)
 def rounds_managed_by(user: User | AnonymousUser, slug: str, keys: Iterable[str]) -> list[Round]:
     """Return those rounds of the project `slug`, which `user` manages, whose primary keys are among `keys`."""
     project = project_for(user, slug, Role.MANAGER)
-    numbers = [int(key) for key in keys if key.isascii() and key.isdecimal() and len(key) < LONGEST_KEY]
+    numbers = [int(key) for key in keys if key.isascii() and key.isdecimal() and len(key) < MAX_KEY_DIGITS]
     rounds = Round.objects.filter(project=project, pk__in=numbers)
     rounds = rounds.select_related("project", "language", "pool", "verifies")
     return list(rounds.order_by("language__english_name", "pk"))
@@ -266,8 +266,8 @@ def _requirement_by_decision(round: Round, status: str | None, *, is_excluded: b
     return None
 
 
-def _work_of(round: Round, *, is_rater: bool) -> Work:
+def _work_of(round: Round, *, is_rater: bool) -> WorkKind:
     if round.kind == RoundKind.VERIFICATION:
         role = Role.RATER if is_rater else Role.ANNOTATOR
-        return Work(round.project_id, role, round.language, needs_english=False, tasks=("rating",))
-    return Work(round.project_id, Role.ANNOTATOR, round.language, needs_english=True, tasks=("rating", "writing"))
+        return WorkKind(round.project_id, role, round.language, needs_english=False, tasks=("rating",))
+    return WorkKind(round.project_id, Role.ANNOTATOR, round.language, needs_english=True, tasks=("rating", "writing"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.utils.translation import gettext as _
 
-from allocation.refusals import Refusal, refusal_of, refuse_as_not_assigned
+from allocation.refusals import AllocationRefusal, refusal_of, refuse_as_not_assigned
 from annotation.models import CaptionBatch, CaptionItem, Feedback, Verdict, VerificationBatch
 from annotation.rules.text_checks import COPIED
 from annotation.services import batches, round_batches
@@ -16,51 +16,55 @@ refuse_as_not_assigned(
 
 
 @refusal_of.register
-def _stale_state(error: round_batches.StaleStateError) -> Refusal:
-    return Refusal(409, "stale-state", _("This batch has moved to another stage in another tab."))
+def _stale_state(error: round_batches.StaleStateError) -> AllocationRefusal:
+    return AllocationRefusal(409, "stale-state", _("This batch has moved to another stage in another tab."))
 
 
 @refusal_of.register
-def _unrated_images(error: round_batches.UnratedImagesError) -> Refusal:
+def _unrated_images(error: round_batches.UnratedImagesError) -> AllocationRefusal:
     missing = ", ".join(map(str, error.positions))
     said = _("Rate every caption first. Not rated yet: %(missing)s.") % {"missing": missing}
-    return Refusal(409, "unrated-images", said, {str(position): [_("Not rated yet.")] for position in error.positions})
+    return AllocationRefusal(
+        409, "unrated-images", said, {str(position): [_("Not rated yet.")] for position in error.positions}
+    )
 
 
 @refusal_of.register
-def _incomplete_batch(error: batches.IncompleteBatchError) -> Refusal:
+def _incomplete_batch(error: batches.IncompleteBatchError) -> AllocationRefusal:
     errors = {str(position): [str(problem.message)] for position, problem in error.problems.items()}
-    return Refusal(409, "incomplete-batch", _("Some captions cannot be submitted yet."), errors)
+    return AllocationRefusal(409, "incomplete-batch", _("Some captions cannot be submitted yet."), errors)
 
 
 @refusal_of.register
-def _unconfirmed_captions(error: batches.UnconfirmedCaptionsError) -> Refusal:
+def _unconfirmed_captions(error: batches.UnconfirmedCaptionsError) -> AllocationRefusal:
     said = _("Some captions are not confirmed yet. Read what you wrote, then confirm or change it.")
     errors = {str(position): [_("Not confirmed yet.")] for position in error.positions}
-    return Refusal(409, "unconfirmed-captions", said, errors)
+    return AllocationRefusal(409, "unconfirmed-captions", said, errors)
 
 
 @refusal_of.register
-def _near_copy(error: batches.NearCopyError) -> Refusal:
+def _near_copy(error: batches.NearCopyError) -> AllocationRefusal:
     said = _(
         "Some captions are almost the same as what was shown on the first screen. Change them, or send copies_seen."
     )
-    return Refusal(409, "near-copy", said, {str(position): [str(COPIED.message)] for position in error.positions})
+    return AllocationRefusal(
+        409, "near-copy", said, {str(position): [str(COPIED.message)] for position in error.positions}
+    )
 
 
 @refusal_of.register
-def _invalid_caption(error: batches.InvalidCaptionError) -> Refusal:
+def _invalid_caption(error: batches.InvalidCaptionError) -> AllocationRefusal:
     said = str(error.problem.message)
-    return Refusal(422, "invalid-caption", said, {"text": [said]})
+    return AllocationRefusal(422, "invalid-caption", said, {"text": [said]})
 
 
 @refusal_of.register
-def _stale_draft(error: batches.StaleDraftError) -> Refusal:
+def _stale_draft(error: batches.StaleDraftError) -> AllocationRefusal:
     said = _("This caption was changed elsewhere in the meantime. The fields text and revision hold the saved version.")
     stored = {"text": error.item.text, "revision": error.item.revision, "is_autosaved": error.item.is_autosaved}
-    return Refusal(409, "stale-draft", said, stored=stored)
+    return AllocationRefusal(409, "stale-draft", said, stored=stored)
 
 
 @refusal_of.register
-def _release_settings(error: ReleaseSettingsError) -> Refusal:
-    return Refusal(409, "release-settings", str(error), {"release": error.problems})
+def _release_settings(error: ReleaseSettingsError) -> AllocationRefusal:
+    return AllocationRefusal(409, "release-settings", str(error), {"release": error.problems})

@@ -30,8 +30,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from benchmarks.goals import medians, table
-from benchmarks.harness import arguments, embedded, largest_process_mb, run, served
+from benchmarks.goals import goals_table, medians
+from benchmarks.harness import arguments, largest_process_mb, run, served_platform, sqlite_environment
 from config import ROOT
 from config.version import code_version
 
@@ -51,7 +51,7 @@ def main() -> None:
     results["one_read"] = _reported("one_read", people=options.people)
     peer = _peer(options.peers)
     for _ in range(options.runs):
-        results["ours"].append(_measure_load(options, embedded))
+        results["ours"].append(_measure_load(options, sqlite_environment))
         if peer:
             results["doccano"].append(_measure_peer(options, peer))
     _report_load(results["ours"], results["doccano"], "SQLite")
@@ -68,7 +68,7 @@ def main() -> None:
     results["starting"] = _reported("starting", turns=2 if options.quick else 5)
     if not options.quick:
         results["metrics"] = _reported("metrics", runs=options.runs)
-    print(table(results), flush=True)
+    print(goals_table(results), flush=True)
     _keep(results)
 
 
@@ -102,7 +102,7 @@ def _measure_load(options: argparse.Namespace, installation: Installation) -> di
         target = run("prepare", images=options.images, people=options.people, env=env)
         about: dict[str, Any] = {"people": options.people, "seconds": options.seconds, "env": env}
         about["cookies"] = target["cookies"]
-        with served(env) as server:
+        with served_platform(env) as server:
             result = run("load", kind="caption", target=target["round"], **about)
             result["judging"] = run("load", kind="judge", target=target["comparison"], **about)
             result["largest_process_mb"] = largest_process_mb(server)

@@ -28,12 +28,12 @@ from django.db import connection
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from annotation.formats.captions import READ, Layout, export_captions
+from annotation.formats.captions import CAPTION_COLUMNS, CaptionLayout, export_captions
 from annotation.models import Caption, Release, Round, RoundState
 from annotation.services.release_files import write_release
 from annotation.services.releases import start_release
 from benchmarks import seed
-from benchmarks.harness import arguments, run, tell, timed
+from benchmarks.harness import arguments, print_result, run, timed_call
 from languages.models import Language
 from people.models import Project, User
 
@@ -49,10 +49,10 @@ Way = Callable[[Project, Path], Callable[[], None]]
 def main() -> None:
     options = arguments(__doc__, captions=1_000_000, runs=3, way="")
     if options.way:
-        tell(_measure(options.way))
+        print_result(_measure(options.way))
         return
     call_command("migrate", verbosity=0)
-    seeding_s = timed(lambda: seed_captions(max(BATCH, round(options.captions / LANGUAGES / 2)))).wall_s
+    seeding_s = timed_call(lambda: seed_captions(max(BATCH, round(options.captions / LANGUAGES / 2)))).wall_s
     database, captions = connection.vendor, Caption.objects.count()
     connection.close()
     runs: dict[str, list[dict[str, float]]] = {way: [] for way in WAYS}
@@ -67,7 +67,7 @@ def main() -> None:
     for way, one in ways.items():
         lines.append(f"  {way:8} {one['seconds']:7.1f} s, {one['rows_per_s']:9,.0f} rows/s, + {one['grew_mb']:.0f} MB")
     result = {"database": database, "captions": captions, "seeding_s": round(seeding_s), "ways": ways}
-    tell(result, "\n".join(lines))
+    print_result(result, "\n".join(lines))
 
 
 def _measure(way: str) -> dict[str, float]:
@@ -77,7 +77,7 @@ def _measure(way: str) -> dict[str, float]:
         folder = Path(place)
         act = WAYS[way](project, folder)
         before = psutil.Process().memory_info().rss
-        took, worked, _ = timed(act)
+        took, worked, _ = timed_call(act)
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
         lines = sum(piece.count(b"\n") for piece in _pieces(folder / FILES.get(way, "file")))
         assert lines == expected + (way == "csv"), (way, lines)
@@ -96,7 +96,7 @@ def _pieces(path: Path) -> Iterator[bytes]:
 
 
 def _csv(project: Project, folder: Path) -> Callable[[], None]:
-    return lambda: _write(folder, export_captions(project, Layout.CSV, until=timezone.now()))
+    return lambda: _write(folder, export_captions(project, CaptionLayout.CSV, until=timezone.now()))
 
 
 def _release(project: Project, folder: Path) -> Callable[[], None]:
@@ -121,7 +121,7 @@ WAYS: dict[str, Way] = {
     "plain": _plain,
 }
 FILES = {"release": "captions.jsonl"}
-PLAIN = ("image__sha256", "round__language", "author", *(stored for stored, _read in READ.values()))
+PLAIN = ("image__sha256", "round__language", "author", *(stored for stored, _read in CAPTION_COLUMNS.values()))
 
 
 def _ordered(project: Project) -> QuerySet[Caption]:

@@ -21,7 +21,7 @@ import psutil
 
 from config import ROOT
 
-PORT, WEB_WORKERS, START_LIMIT_S, PATIENCE_S, WARM = 8765, 2, 60, 10, 20
+PORT, WEB_WORKERS, START_LIMIT_S, PATIENCE_S, WARM_UP_REQUESTS = 8765, 2, 60, 10, 20
 BASE = f"http://127.0.0.1:{PORT}"
 GRANIAN = f"{sys.executable} -m granian --host 127.0.0.1 --port {PORT} --workers {WEB_WORKERS} --no-ws"
 ASGI = f"{GRANIAN} --log-level warning --interface asginl config.asgi:application"
@@ -43,7 +43,7 @@ def arguments(doc: str | None, **defaults: Any) -> argparse.Namespace:
     return parser.parse_args()
 
 
-def tell(result: Mapping[str, Any], report: str = "") -> None:
+def print_result(result: Mapping[str, Any], report: str = "") -> None:
     """Print a report for people, then one line of JSON for the process that started this one."""
     if report:
         print(report)
@@ -65,21 +65,21 @@ def environment(env: Mapping[str, str] | None) -> dict[str, str]:
 
 
 @contextlib.contextmanager
-def embedded() -> Iterator[dict[str, str]]:
+def sqlite_environment() -> Iterator[dict[str, str]]:
     """Give the environment of an empty installation on SQLite, in a folder that is deleted in the end."""
     with tempfile.TemporaryDirectory(prefix="crosslens_bench_") as var:
         yield {"CROSSLENS_VAR": var}
 
 
 @contextlib.contextmanager
-def served(env: Mapping[str, str], command: str = ASGI) -> Iterator[psutil.Process]:
+def served_platform(env: Mapping[str, str], command: str = ASGI) -> Iterator[psutil.Process]:
     """Serve the platform; begins when each process has answered, as its first request loads all addresses."""
     # A line of log is written for each request, as in production.
     log = tempfile.TemporaryFile("w+")  # noqa: SIM115 - closed with the server
     server = subprocess.Popen(shlex.split(command), cwd=ROOT, env=environment(env), stdout=log, stderr=log)
     try:
         began, answers = time.monotonic(), 0
-        while answers < WARM:
+        while answers < WARM_UP_REQUESTS:
             try:
                 with urllib.request.urlopen(f"{BASE}/healthz", timeout=PATIENCE_S):
                     answers += 1
@@ -103,7 +103,7 @@ def largest_process_mb(server: psutil.Process) -> int:
     return round(max(child.memory_info().rss for child in server.children(recursive=True)) / 2**20)
 
 
-class Timed(NamedTuple):
+class TimedCall(NamedTuple):
     """Seconds by the clock and of the processor (of this process, not of a database's), and what the call returned."""
 
     wall_s: float
@@ -111,10 +111,10 @@ class Timed(NamedTuple):
     answer: Any
 
 
-def timed(act: Callable[[], Any]) -> Timed:
+def timed_call(act: Callable[[], Any]) -> TimedCall:
     began, cpu = time.perf_counter(), time.process_time()
     answer = act()
-    return Timed(time.perf_counter() - began, time.process_time() - cpu, answer)
+    return TimedCall(time.perf_counter() - began, time.process_time() - cpu, answer)
 
 
 def summary(seconds: Sequence[float]) -> dict[str, float]:
@@ -127,6 +127,6 @@ def summary(seconds: Sequence[float]) -> dict[str, float]:
 
 def summary_of(calls: Sequence[Callable[[], object]]) -> dict[str, float]:
     """Time each call once and summarise, with the processor's median beside."""
-    times = [timed(call) for call in calls]
+    times = [timed_call(call) for call in calls]
     cpu_ms = 1000 * statistics.median(one.cpu_s for one in times)
     return {**summary([one.wall_s for one in times]), "cpu_ms": round(cpu_ms, 2)}

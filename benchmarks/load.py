@@ -21,7 +21,7 @@ from typing import Any
 
 import aiohttp
 
-from benchmarks.harness import BASE, THROUGH_PROXY, arguments, summary, tell
+from benchmarks.harness import BASE, THROUGH_PROXY, arguments, print_result, summary
 
 REVISION = re.compile(r'name="revision"\s+value="(\d+)"')
 JUDGING = re.compile(r"/judging/[0-9a-f-]{36}/")
@@ -36,7 +36,7 @@ class UnexpectedAnswerError(Exception):
     """An answer that is not what the step should give."""
 
 
-class Person:
+class SimulatedPerson:
     """Somebody with a session, whose requests are timed by their kind."""
 
     def __init__(self, number: int, base: str, target: str, session: aiohttp.ClientSession) -> None:
@@ -61,7 +61,7 @@ class Person:
         raise NotImplementedError
 
 
-class Annotator(Person):
+class SimulatedAnnotator(SimulatedPerson):
     batch = page = ""
     positions: tuple[int, ...] = ()
 
@@ -104,7 +104,7 @@ class Annotator(Person):
         return True
 
 
-class Rater(Person):
+class SimulatedRater(SimulatedPerson):
     """Judges as the page's script does: each answer is one request, which brings the next pair."""
 
     batch = ""
@@ -128,7 +128,7 @@ class Rater(Person):
 
 
 async def run(
-    kind: type[Person], base: str, target: str, people: int, seconds: float, cookies: list[dict[str, str]]
+    kind: type[SimulatedPerson], base: str, target: str, people: int, seconds: float, cookies: list[dict[str, str]]
 ) -> dict[str, Any]:
     timeout = aiohttp.ClientTimeout(total=60)
     sessions = [
@@ -145,7 +145,7 @@ async def run(
     began = time.perf_counter() + WARM_S
     stop = began + seconds
 
-    async def loop(annotator: Person) -> None:
+    async def loop(annotator: SimulatedPerson) -> None:
         nonlocal tasks
         while time.perf_counter() < stop:
             try:
@@ -188,9 +188,9 @@ async def run(
 
 def main() -> None:
     options = arguments(__doc__, kind="caption", target="", people=16, seconds=20.0, cookies="[]")
-    work = {"caption": Annotator, "judge": Rater}[options.kind]
+    work = {"caption": SimulatedAnnotator, "judge": SimulatedRater}[options.kind]
     cookies = json.loads(options.cookies)
-    tell(asyncio.run(run(work, BASE, options.target, options.people, options.seconds, cookies)))
+    print_result(asyncio.run(run(work, BASE, options.target, options.people, options.seconds, cookies)))
 
 
 if __name__ == "__main__":

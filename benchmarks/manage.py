@@ -32,10 +32,10 @@ from annotation.rules.tallies import COLUMNS
 from annotation.services import figures, tallies
 from annotation.services.rounds import create_round
 from benchmarks import seed
-from benchmarks.harness import arguments, summary_of, tell, timed
+from benchmarks.harness import arguments, print_result, summary_of, timed_call
 from languages.models import Language
-from people.models import LanguageSkill, Level, Membership, Project, Role, User
-from people.services.invitation_mails import Mailing
+from people.models import LanguageLevel, LanguageSkill, Membership, Project, Role, User
+from people.services.invitation_mails import InvitationMailing
 from people.services.invitations import NewInvitation, invite_many
 from recruitment.models import HourlyRate
 
@@ -48,7 +48,7 @@ TEXT = f"substr('{2 * SENTENCE}', 1, 24 + CAST(own.id * 37 %% 90 AS int))"
 def main() -> None:
     options = arguments(__doc__, languages=36, images=3600, people=200, times=40)
     seed.migrate()
-    seeding_s, _, project = timed(lambda: _seed(options))
+    seeding_s, _, project = timed_call(lambda: _seed(options))
     for pk in project.rounds.order_by("pk").values_list("pk", flat=True):
         figures.compute(round_id=pk, now=timezone.now())
     captions = Caption.objects.count()
@@ -65,7 +65,7 @@ def main() -> None:
     lines = [f"Managers' pages, {captions:,} captions in {options.languages} languages, {connection.vendor}:"]
     for name, page in result["pages"].items():
         lines.append(f"  {name:22} p50 {page['median_ms']:7.1f} ms   p95 {page['p95_ms']:7.1f} ms")
-    tell(result, "\n".join(lines))
+    print_result(result, "\n".join(lines))
 
 
 def _pages(project: Project, times: int) -> dict[str, dict[str, float]]:
@@ -123,7 +123,7 @@ def _seed(options: argparse.Namespace) -> Project:
         main = first if tag == "de" else seed.add_round(first, Language.objects.get(pk=tag))
         team = [person for at, person in enumerate(people) if _works_in(at, number, len(tags))]
         LanguageSkill.objects.bulk_create(
-            LanguageSkill(user=person, language_id=tag, level=Level.NATIVE) for person in team
+            LanguageSkill(user=person, language_id=tag, level=LanguageLevel.NATIVE) for person in team
         )
         seed.write_captions(
             main,
@@ -149,7 +149,7 @@ def _invite(project: Project, people: Sequence[User]) -> None:
     languages = Language.objects.all()
     wanted = [NewInvitation(Role.ANNOTATOR, languages=[language], places=5) for language in languages]
     wanted += [NewInvitation(Role.ANNOTATOR, languages=languages[:2], email=one.email) for one in people]
-    mailing, now = Mailing(by=project.created_by, site="https://example.org/"), timezone.now()
+    mailing, now = InvitationMailing(by=project.created_by, site="https://example.org/"), timezone.now()
     about: dict[str, Any] = {"expires_at": now + timedelta(days=14), "created_by": project.created_by}
     invite_many(project=project, wanted=wanted, mailing=mailing, now=now, **about)
     HourlyRate.objects.create(project=project, rate=12, currency="EUR")

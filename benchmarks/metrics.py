@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from benchmarks.harness import arguments, run, tell, timed
+from benchmarks.harness import arguments, print_result, run, timed_call
 
 IMAGES, REFERENCES, WORDS, SEED = 100_000, 2, 15_000, 5
 METRICS = ("cider", "cider-d", "bleu", "rouge-l")
@@ -25,13 +25,13 @@ PEERS = {"cider": "cider-d"}
 def main() -> None:
     options = arguments(__doc__, runs=3, step="all", whose="", name="", file="", workers=1)
     if options.step == "one":
-        tell(_one(options.whose, options.name, Path(options.file), options.workers))
+        print_result(_one(options.whose, options.name, Path(options.file), options.workers))
     elif options.step == "write":
         _write(Path(options.file))
-        tell({})
+        print_result({})
     else:
         results = measure(options.runs)
-        tell(results, report(results))
+        print_result(results, report(results))
 
 
 def measure(runs: int) -> dict[str, Any]:
@@ -79,7 +79,7 @@ def _one(whose: str, name: str, path: Path, workers: int) -> dict[str, Any]:
             candidate, *of_image = line.rstrip("\n").split("\t")
             candidates.append(candidate)
             references.append(of_image)
-    seconds, processor_s, corpus = timed(lambda: score(candidates, references, workers))
+    seconds, processor_s, corpus = timed_call(lambda: score(candidates, references, workers))
     mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
     return {"seconds": round(seconds, 3), "processor_s": round(processor_s, 3), "mb": mb, "corpus": corpus}
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import aiohttp
 
-from benchmarks.harness import ASGI, BASE, arguments, served, summary, tell
+from benchmarks.harness import ASGI, BASE, arguments, print_result, served_platform, summary
 
 VAR = "ONE_READ_VAR"
 
@@ -81,14 +81,16 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="crosslens_bench_") as var:
         os.environ[VAR] = var
         make_application()
-        with served(
+        with served_platform(
             {VAR: var}, ASGI.replace("config.asgi:application", "--factory benchmarks.one_read:make_application")
         ):
             many = asyncio.run(_ask(options.people, options.seconds))
             alone = asyncio.run(_ask(1, options.seconds))
     per_s = round(len(many) / options.seconds, 1)
     result = {"per_s": per_s, "people": options.people, "times": summary(many), "alone": summary(alone)}
-    tell(result, f"A page with one read: {per_s} a second to {options.people} at once; {result['alone']} to one alone")
+    print_result(
+        result, f"A page with one read: {per_s} a second to {options.people} at once; {result['alone']} to one alone"
+    )
 
 
 if __name__ == "__main__":

@@ -16,13 +16,13 @@ from django.db.models import Count, F, Q
 
 from allocation.models import Assignment, Task
 from benchmarks import seed
-from benchmarks.harness import arguments, tell
+from benchmarks.harness import arguments, print_result
 
 
 def main() -> None:
     options = arguments(__doc__, images=400, people=16, check=False)
     if options.check:
-        tell(exactness())
+        print_result(wrongly_taken_tasks())
         return
     seed.migrate()
     round = seed.make_round("load", options.images)
@@ -30,10 +30,10 @@ def main() -> None:
     comparison = seed.make_comparison("judge", options.images)
     seed.make_raters(comparison, options.people)
     cookies = [seed.signed_in(person) for person in people]
-    tell({"round": round.pk, "comparison": comparison.pk, "cookies": json.dumps(cookies)})
+    print_result({"round": round.pk, "comparison": comparison.pk, "cookies": json.dumps(cookies)})
 
 
-def exactness() -> dict[str, int]:
+def wrongly_taken_tasks() -> dict[str, int]:
     """Count the tasks that the load did not leave with as many takers as places."""
     tasks = Task.objects.annotate(taking=Count("assignments", filter=Q(assignments__state__in=["assigned", "done"])))
     twice = Assignment.objects.values("task", "person").annotate(times=Count("pk")).filter(times__gt=1)

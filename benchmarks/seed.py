@@ -19,9 +19,9 @@ from benchmarks.harness import TOKEN
 from images.models import Collection
 from inference.models import CaptioningModel, ModelCaption
 from languages.models import Language
-from people.models import Consent, ConsentText, LanguageSkill, Level, Membership, Project, Role, User
+from people.models import Consent, ConsentText, LanguageLevel, LanguageSkill, Membership, Project, Role, User
 from sxs_eval.models import Comparison
-from sxs_eval.services.comparisons import Setting, create_comparison
+from sxs_eval.services.comparisons import ComparisonSetting, create_comparison
 
 
 def migrate() -> None:
@@ -57,7 +57,7 @@ def make_round(name: str, images: int, *, batch_size: int = 15, replication: int
         for statement in _statements():
             cursor.execute("ANALYZE")  # Without it PostgreSQL would join the new million rows one by one.
             cursor.execute(
-                statement.format(numbers=numbers(images)),
+                statement.format(numbers=numbers_query(images)),
                 {
                     "name": name,
                     "collection": collection.pk,
@@ -110,7 +110,7 @@ def make_comparison(name: str, images: int, *, replication: int = 3) -> Comparis
         base=models[0],
         test=models[1],
         collection=round.collection,
-        setting=Setting(replication=replication, seed=1),
+        setting=ComparisonSetting(replication=replication, seed=1),
         by=None,
         with_pairs=True,
     )
@@ -222,7 +222,7 @@ def _caption_statements(text: str) -> list[str]:
     ]
 
 
-def numbers(count: int) -> str:
+def numbers_query(count: int) -> str:
     """Return a query of n from 1 to `count`."""
     if connection.vendor == "postgresql":
         return f"SELECT n FROM generate_series(1, {count}) AS numbers(n)"
@@ -290,7 +290,7 @@ def _make_people(count: int) -> list[User]:
     for number in range(count):
         user, is_new = User.objects.get_or_create(username=f"bench-{number}", defaults={"reads_english": True})
         if is_new:
-            LanguageSkill.objects.create(user=user, language_id="de", level=Level.NATIVE)
+            LanguageSkill.objects.create(user=user, language_id="de", level=LanguageLevel.NATIVE)
         people.append(user)
     return people
 

@@ -14,7 +14,7 @@ import os
 import subprocess
 import sys
 
-from benchmarks.harness import arguments, embedded, environment, tell
+from benchmarks.harness import arguments, environment, print_result, sqlite_environment
 from config import ROOT
 
 BASELINE = "django"
@@ -46,7 +46,7 @@ def cpu_s(start: tuple[str, ...], env: dict[str, str]) -> float:
 def main() -> None:
     options = arguments(__doc__, turns=5)
     times: dict[str, list[float]] = {name: [] for name in STARTS}
-    with embedded() as installation:
+    with sqlite_environment() as installation:
         env = environment(installation)
         # Otherwise each start compiles everything.
         env.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -63,7 +63,7 @@ def main() -> None:
         for name, seconds in least.items()
     }
     lines = [f"{name:8} {one['cpu_ms']:6.0f} ms {one['ratio']:6.2f}" for name, one in result.items()]
-    tell(result, "\n".join(["start    processor  ratio", *lines]))
+    print_result(result, "\n".join(["start    processor  ratio", *lines]))
 
 
 if __name__ == "__main__":

@@ -22,9 +22,18 @@ django.setup()
 from django.db import connection, connections
 
 from benchmarks import seed
-from benchmarks.harness import BASE, THROUGH_PROXY, TOKEN, arguments, largest_process_mb, served, summary, tell
+from benchmarks.harness import (
+    BASE,
+    THROUGH_PROXY,
+    TOKEN,
+    arguments,
+    largest_process_mb,
+    print_result,
+    served_platform,
+    summary,
+)
 from benchmarks.load import BATCH, UnexpectedAnswerError
-from benchmarks.prepare import exactness
+from benchmarks.prepare import wrongly_taken_tasks
 
 AT_ONCE = (1, 16, 64, 256, 500)
 
@@ -39,18 +48,18 @@ def main() -> None:
     seed.analyse()
     connections.close_all()
     rates: dict[int, dict[str, Any]] = {}
-    with served({}) as server:
+    with served_platform({}) as server:
         for number in at_once:
             rates[number] = asyncio.run(_take(round.pk, cookies[:number], options.seconds))
         megabytes = largest_process_mb(server)
-    exact = exactness()
+    exact = wrongly_taken_tasks()
     lines = [f"Taking a batch of a round with {options.images:,} images, {connection.vendor}, and returning it:"]
     for number, rate in rates.items():
         times = f"p50 {rate['take']['median_ms']:7.1f} ms   p95 {rate['take']['p95_ms']:7.1f} ms"
         lines.append(f"  {number:3} people  {rate['per_s']:6.1f}/s   {times}   errors: {rate['errors']}")
     lines.append(f"  replication: {exact}   largest process: {megabytes} MB")
     result = {"database": connection.vendor, "images": options.images, "takers": rates, "replication": exact}
-    tell(result | {"largest_process_mb": megabytes}, "\n".join(lines))
+    print_result(result | {"largest_process_mb": megabytes}, "\n".join(lines))
 
 
 async def _take(round_id: int, cookies: list[dict[str, str]], seconds: float) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from django.utils.safestring import SafeString
 
 from charts import texts
-from charts.markup import joined
+from charts.markup import joined_html
 from charts.plots import round_end
 
 START, END = 13.0, 99.0
@@ -25,7 +25,7 @@ WHOLE = 0.05
 """What is nearer to a whole number has no decimals."""
 COLUMN_SHARE = 0.84
 """Of the room that a column has, with the gap after it."""
-WIDEST = 6.0
+MAX_COLUMN_WIDTH = 6.0
 """Percent of the width: a few columns are no broader than many."""
 
 
@@ -51,13 +51,13 @@ class ColumnMark(NamedTuple):
     value: str
 
 
-class Label(NamedTuple):
+class ColumnLabel(NamedTuple):
     text: str
     x: str
     anchor: str
 
 
-class Line(NamedTuple):
+class GridLine(NamedTuple):
     text: str
     y: str
     text_y: str
@@ -73,18 +73,18 @@ class ColumnPlot:
     start_x: str
     end_x: str
     columns: Sequence[ColumnMark]
-    labels: Sequence[Label]
-    lines: Sequence[Line]
+    labels: Sequence[ColumnLabel]
+    lines: Sequence[GridLine]
 
     @property
     def marks(self) -> SafeString:
         """The columns, over the lines behind them."""
-        behind = joined(LINE, ((*line, self.start_x, self.end_x) for line in self.lines))
-        return behind + joined(COLUMN, self.columns)
+        behind = joined_html(LINE, ((*line, self.start_x, self.end_x) for line in self.lines))
+        return behind + joined_html(COLUMN, self.columns)
 
     @property
     def names(self) -> SafeString:
-        return joined(LABEL, ((*label, self.label_y) for label in self.labels))
+        return joined_html(LABEL, ((*label, self.label_y) for label in self.labels))
 
 
 def column_plot(
@@ -103,7 +103,7 @@ def column_plot(
     end = round_end(highest) if as_percent else _even_end(highest)
     bottom = TOP + height
     room = (END - START) / max(1, len(columns))
-    width = min(room * COLUMN_SHARE, WIDEST)
+    width = min(room * COLUMN_SHARE, MAX_COLUMN_WIDTH)
     marks = []
     for number, (name, value) in enumerate(columns):
         tall = height * min(value, end) / end
@@ -129,7 +129,7 @@ def column_plot(
         columns=marks,
         labels=_labels([name for name, _ in columns], room),
         lines=[
-            Line(written(end * share), f"{bottom - height * share:.1f}", f"{bottom - height * share + 4:.1f}")
+            GridLine(written(end * share), f"{bottom - height * share:.1f}", f"{bottom - height * share + 4:.1f}")
             for share in (0.5, 1.0)
         ],
     )
@@ -144,11 +144,11 @@ def _even_end(highest: float) -> int:
 
 
 def _written(value: float, *, as_percent: bool) -> str:
-    write = texts.percent if as_percent else texts.plain
+    write = texts.percentage if as_percent else texts.plain_number
     return write(value, 0 if abs(value - round(value)) < WHOLE else 1)
 
 
-def _labels(names: Sequence[str], room: float) -> list[Label]:
+def _labels(names: Sequence[str], room: float) -> list[ColumnLabel]:
     """The first, the middle and the last, so that they never meet."""
     if not names:
         return []
@@ -157,7 +157,9 @@ def _labels(names: Sequence[str], room: float) -> list[Label]:
     if len(names) > 4:
         chosen[middle] = "middle"
     places = {"start": 0.0, "middle": room / 2, "end": room}
-    return [Label(names[at], _x(START + at * room + places[anchor]), anchor) for at, anchor in sorted(chosen.items())]
+    return [
+        ColumnLabel(names[at], _x(START + at * room + places[anchor]), anchor) for at, anchor in sorted(chosen.items())
+    ]
 
 
 def _x(percent: float) -> str:

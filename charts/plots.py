@@ -18,9 +18,9 @@ from crosslens_metrics.intervals import Interval
 BAR_ROW = 30
 LABEL_END = 41.0
 """Percent of the width that the names of bars take."""
-LONGEST_BAR = 46.0
+MAX_BAR_WIDTH = 46.0
 LINE_HEIGHT, TRACK_HEIGHT, SHORT_ROW = 18, 24, 26
-LONGEST_LINE = 40
+MAX_LINE_CHARACTERS = 40
 """Characters of a name that a phone has room for."""
 TRACK_ENDS = 98.0
 BESIDE_SHORT_LABELS = 36.0
@@ -29,15 +29,15 @@ AXIS_HEIGHT = 28
 DOT_ROW = 28
 SCATTER_TOP, SCATTER_HEIGHT = 26, 320
 CURVE_TOP, CURVE_HEIGHT = 26, 160
-MOST_MARKS = 40
-MOST_TICKS = 6
+MAX_MARKS = 40
+MAX_TICKS = 6
 POINT_DIGITS = 3
-LEAST_REACH = 1e-6
+MIN_REACH = 1e-6
 """What is nearer to the reference than that is rounding."""
 
 
 @dataclass(frozen=True)
-class Bar:
+class ChartBar:
     """`kind` goes into the name of the class that colours it."""
 
     label: str
@@ -58,11 +58,11 @@ class BarPlot:
     height: int
     label_x: str
     bar_x: str
-    bars: Sequence[Bar]
+    bars: Sequence[ChartBar]
 
 
 @dataclass(frozen=True)
-class Estimate:
+class IntervalEstimate:
     """Something with an interval. Without `value` only its name stands there, and `text` says why."""
 
     label: str
@@ -79,7 +79,7 @@ class TextLine:
 
 
 @dataclass(frozen=True)
-class Row:
+class EstimateRow:
     """Whoever points at it reads `name` and `value`, as for all marks here."""
 
     name: str
@@ -92,7 +92,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Tick:
+class AxisTick:
     label: str
     x: str
     is_reference: bool
@@ -109,12 +109,12 @@ class RangePlot:
     axis_y: int
     start_x: str
     end_x: str
-    rows: Sequence[Row]
-    ticks: Sequence[Tick]
+    rows: Sequence[EstimateRow]
+    ticks: Sequence[AxisTick]
 
 
 @dataclass(frozen=True)
-class Dot:
+class NumberedDot:
     """One of those whose `name` and `number` a legend explains; `text` is its value as written."""
 
     number: int
@@ -150,11 +150,11 @@ class DotPlot:
     start_x: str
     end_x: str
     rows: Sequence[DotRow]
-    ticks: Sequence[Tick]
+    ticks: Sequence[AxisTick]
 
 
 @dataclass(frozen=True)
-class Point:
+class PlotPoint:
     """`kind` goes into the name of the class that draws it: full for “core”, hollow for “rest”."""
 
     x: float
@@ -192,12 +192,12 @@ class ScatterPlot:
     start_x: str
     end_x: str
     points: Sequence[PointMark]
-    x_ticks: Sequence[Tick]
+    x_ticks: Sequence[AxisTick]
     y_ticks: Sequence[HeightTick]
 
 
 @dataclass(frozen=True)
-class Segment:
+class LineSegment:
     x1: str
     y1: str
     x2: str
@@ -215,9 +215,9 @@ class CurvePlot:
     axis_y: int
     start_x: str
     end_x: str
-    segments: Sequence[Segment]
+    segments: Sequence[LineSegment]
     points: Sequence[PointMark]
-    x_ticks: Sequence[Tick]
+    x_ticks: Sequence[AxisTick]
     y_ticks: Sequence[HeightTick]
 
 
@@ -231,7 +231,7 @@ def curve_plot(title: str, points: Sequence[tuple[float, float]], *, summary: st
 
     x_step, y_step = _step(x_end / 2), _step(y_end / 2)
     marks = [
-        PointMark(across(x), up(y), "core", f"{x_name} {texts.plain(x, 0)}", texts.plain(y, POINT_DIGITS))
+        PointMark(across(x), up(y), "core", f"{x_name} {texts.plain_number(x, 0)}", texts.plain_number(y, POINT_DIGITS))
         for x, y in points
     ]
     return CurvePlot(
@@ -242,9 +242,9 @@ def curve_plot(title: str, points: Sequence[tuple[float, float]], *, summary: st
         axis_y=CURVE_TOP + CURVE_HEIGHT,
         start_x=_x(BESIDE_NUMBERS),
         end_x=_x(TRACK_ENDS),
-        segments=[Segment(one.x, one.y, two.x, two.y) for one, two in pairwise(marks)],
-        points=marks if len(marks) <= MOST_MARKS else [],
-        x_ticks=[Tick(_tick_label(value, x_step), across(value), value == 0) for value in _ticks(0, x_end, x_step)],
+        segments=[LineSegment(one.x, one.y, two.x, two.y) for one, two in pairwise(marks)],
+        points=marks if len(marks) <= MAX_MARKS else [],
+        x_ticks=[AxisTick(_tick_label(value, x_step), across(value), value == 0) for value in _ticks(0, x_end, x_step)],
         y_ticks=[
             HeightTick(_tick_label(value, y_step), up(value), up(value, 4), value == 0)
             for value in _ticks(0, y_end, y_step)
@@ -258,10 +258,10 @@ def bar_plot(title: str, bars: Iterable[tuple[str, int, str]]) -> BarPlot:
     highest = max((count for _, count, _ in counts), default=0) or 1
     drawn = []
     for number, (label, count, kind) in enumerate(counts):
-        width = LONGEST_BAR * count / highest
+        width = MAX_BAR_WIDTH * count / highest
         y = number * BAR_ROW
         drawn.append(
-            Bar(label, str(count), kind, _x(width), _x(LABEL_END + 1 + width), y + 4, y + BAR_ROW // 2 + 5),
+            ChartBar(label, str(count), kind, _x(width), _x(LABEL_END + 1 + width), y + 4, y + BAR_ROW // 2 + 5),
         )
     summary = "; ".join(f"{label}: {count}" for label, count, _ in counts)
     return BarPlot(title, summary, BAR_ROW * len(drawn), _x(LABEL_END - 1), _x(LABEL_END), drawn)
@@ -269,7 +269,7 @@ def bar_plot(title: str, bars: Iterable[tuple[str, int, str]]) -> BarPlot:
 
 def range_plot(
     title: str,
-    estimates: Sequence[Estimate],
+    estimates: Sequence[IntervalEstimate],
     *,
     reference: float,
     ends: tuple[float, float] | None = None,
@@ -299,13 +299,13 @@ def range_plot(
         end_x=_x(TRACK_ENDS),
         rows=rows,
         ticks=[
-            Tick(_tick_label(value, step), place(value), math.isclose(value, reference, abs_tol=1e-9))
+            AxisTick(_tick_label(value, step), place(value), math.isclose(value, reference, abs_tol=1e-9))
             for value in _ticks(low, high, step)
         ],
     )
 
 
-def dot_plot(title: str, rows: Sequence[tuple[str, Sequence[Dot]]], *, ends: tuple[float, float]) -> DotPlot:
+def dot_plot(title: str, rows: Sequence[tuple[str, Sequence[NumberedDot]]], *, ends: tuple[float, float]) -> DotPlot:
     """`rows`: a short label and its dots, of which the first are drawn above the later ones."""
     low, high = ends
     place = _places(ends, BESIDE_SHORT_LABELS)
@@ -329,11 +329,13 @@ def dot_plot(title: str, rows: Sequence[tuple[str, Sequence[Dot]]], *, ends: tup
             )
             for number, (label, dots) in enumerate(rows)
         ],
-        ticks=[Tick(_tick_label(value, step), place(value), is_reference=False) for value in _ticks(low, high, step)],
+        ticks=[
+            AxisTick(_tick_label(value, step), place(value), is_reference=False) for value in _ticks(low, high, step)
+        ],
     )
 
 
-def scatter_plot(title: str, points: Sequence[Point], *, summary: str, x_name: str, y_name: str) -> ScatterPlot:
+def scatter_plot(title: str, points: Sequence[PlotPoint], *, summary: str, x_name: str, y_name: str) -> ScatterPlot:
     x_ends, y_ends = (_reach([getattr(point, axis) for point in points], 0) for axis in ("x", "y"))
     x_step, y_step = _step(x_ends[1]), _step(y_ends[1])
     across, start = _places(x_ends, BESIDE_NUMBERS), BESIDE_NUMBERS
@@ -356,13 +358,13 @@ def scatter_plot(title: str, points: Sequence[Point], *, summary: str, x_name: s
                 across(point.x),
                 up(point.y),
                 point.kind,
-                f"{x_name} {texts.signed(point.x, POINT_DIGITS)}",
-                f"{y_name} {texts.signed(point.y, POINT_DIGITS)}",
+                f"{x_name} {texts.signed_number(point.x, POINT_DIGITS)}",
+                f"{y_name} {texts.signed_number(point.y, POINT_DIGITS)}",
             )
             for point in points
         ],
         x_ticks=[
-            Tick(_tick_label(value, x_step), across(value), math.isclose(value, 0, abs_tol=1e-9))
+            AxisTick(_tick_label(value, x_step), across(value), math.isclose(value, 0, abs_tol=1e-9))
             for value in _ticks(*x_ends, x_step)
         ],
         y_ticks=[
@@ -374,7 +376,7 @@ def scatter_plot(title: str, points: Sequence[Point], *, summary: str, x_name: s
 
 def round_end(highest: float) -> float:
     """A whole number of ticks, so that an axis from zero to it holds `highest`."""
-    if highest <= LEAST_REACH:
+    if highest <= MIN_REACH:
         return 1.0
     step = _step(highest / 2)
     return step * math.ceil(highest / step - 1e-9)
@@ -390,19 +392,21 @@ def _places(ends: tuple[float, float], start: float) -> Callable[[float], str]:
     return place
 
 
-def _row(estimate: Estimate, top: int, place: Callable[[float], str], *, has_short_labels: bool) -> tuple[Row, int]:
+def _row(
+    estimate: IntervalEstimate, top: int, place: Callable[[float], str], *, has_short_labels: bool
+) -> tuple[EstimateRow, int]:
     """The row that begins at `top`, and where the next one does."""
     if has_short_labels:
         lines, track_y, bottom = [TextLine(estimate.label, top + 18, is_note=False)], top + 14, top + SHORT_ROW
     else:
-        texts = [(text, False) for text in wrap(estimate.label, LONGEST_LINE)] + [(estimate.text, True)]
+        texts = [(text, False) for text in wrap(estimate.label, MAX_LINE_CHARACTERS)] + [(estimate.text, True)]
         lines = [
             TextLine(text, top + number * LINE_HEIGHT - 2, is_note) for number, (text, is_note) in enumerate(texts, 1)
         ]
         track_y = top + len(lines) * LINE_HEIGHT + 8
         bottom = top + len(lines) * LINE_HEIGHT + TRACK_HEIGHT
     interval = estimate.interval
-    row = Row(
+    row = EstimateRow(
         name=estimate.label,
         value=estimate.text,
         lines=lines,
@@ -414,7 +418,7 @@ def _row(estimate: Estimate, top: int, place: Callable[[float], str], *, has_sho
     return row, bottom
 
 
-def _even_ends(estimates: Sequence[Estimate], reference: float) -> tuple[float, float]:
+def _even_ends(estimates: Sequence[IntervalEstimate], reference: float) -> tuple[float, float]:
     values = [estimate.value for estimate in estimates if estimate.value is not None]
     for estimate in estimates:
         values += [estimate.interval.low, estimate.interval.high] if estimate.interval else []
@@ -423,7 +427,7 @@ def _even_ends(estimates: Sequence[Estimate], reference: float) -> tuple[float, 
 
 def _reach(values: Sequence[float], reference: float) -> tuple[float, float]:
     farthest = max((abs(value - reference) for value in values), default=0.0)
-    farthest = farthest if farthest > LEAST_REACH else 1.0
+    farthest = farthest if farthest > MIN_REACH else 1.0
     step = _step(farthest)
     reach = step * math.ceil(farthest / step - 1e-9)
     return reference - reach, reference + reach
@@ -436,13 +440,13 @@ def _ticks(low: float, high: float, step: float) -> list[float]:
 
 def _step(reach: float) -> float:
     """1, 2 or 5 times a power of ten, so that few of them make up twice `reach`."""
-    rough = 2 * reach / MOST_TICKS
+    rough = 2 * reach / MAX_TICKS
     power: float = 10.0 ** math.floor(math.log10(rough))
     return next(nice * power for nice in (1, 2, 5, 10) if nice * power >= rough * (1 - 1e-9))
 
 
 def _tick_label(value: float, step: float) -> str:
-    return texts.plain(value, max(0, -math.floor(math.log10(step) + 1e-9)))
+    return texts.plain_number(value, max(0, -math.floor(math.log10(step) + 1e-9)))
 
 
 def _x(percent: float) -> str:

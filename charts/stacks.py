@@ -13,7 +13,7 @@ from typing import NamedTuple
 from django.utils.safestring import SafeString
 
 from charts import texts
-from charts.markup import joined
+from charts.markup import joined_html
 
 BAR_TOP, ROW = 22, 56
 BESIDE_ROW, BESIDE_START = 30, 36.0
@@ -33,7 +33,7 @@ PIECE = (
 LABEL = '<text class="plot__over" x="{0}" y="{2}" text-anchor="middle" aria-hidden="true">{1}</text>'
 
 
-class Piece(NamedTuple):
+class BarPiece(NamedTuple):
     """`kind` goes into the name of the class that colours it; `label` is empty where there is no room.
 
     `name` and `value` are shown when a pointer is over it.
@@ -55,20 +55,20 @@ class StackedBar:
     name_y: int
     y: int
     label_y: int
-    pieces: Sequence[Piece]
+    pieces: Sequence[BarPiece]
 
     @property
     def marks(self) -> SafeString:
         """The pieces, without what stands over them."""
-        return joined(PIECE, ((*piece, self.y) for piece in self.pieces))
+        return joined_html(PIECE, ((*piece, self.y) for piece in self.pieces))
 
     @property
-    def hatched(self) -> list[Piece]:
+    def hatched(self) -> list[BarPiece]:
         return [piece for piece in self.pieces if piece.kind == HATCHED]
 
     @property
     def labels(self) -> SafeString:
-        return joined(LABEL, ((piece.label_x, piece.label, self.label_y) for piece in self.pieces if piece.label))
+        return joined_html(LABEL, ((piece.label_x, piece.label, self.label_y) for piece in self.pieces if piece.label))
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ class StackedPlot:
 
 
 @dataclass(frozen=True)
-class Shares:
+class BarShares:
     """A bar to be drawn: `percent` are as many as the kinds of the plot, and make 100 together."""
 
     name: str
@@ -104,7 +104,7 @@ class Shares:
 
 
 def stacked_plot(
-    title: str, kinds: Sequence[tuple[str, str]], rows: Sequence[Shares], *, has_names_beside: bool = False
+    title: str, kinds: Sequence[tuple[str, str]], rows: Sequence[BarShares], *, has_names_beside: bool = False
 ) -> StackedPlot:
     """`kinds`: the class and the name of each piece, from the start of a bar to its end."""
     height = BESIDE_ROW if has_names_beside else ROW
@@ -122,27 +122,29 @@ def stacked_plot(
     )
 
 
-def _bar_below(row: Shares, top: int, kinds: Sequence[tuple[str, str]]) -> StackedBar:
+def _bar_below(row: BarShares, top: int, kinds: Sequence[tuple[str, str]]) -> StackedBar:
     return StackedBar(row.name, row.note, top + 15, top + BAR_TOP, top + BAR_TOP + 16, _pieces(row, kinds, 0.0))
 
 
-def _bar_beside(row: Shares, top: int, kinds: Sequence[tuple[str, str]]) -> StackedBar:
+def _bar_beside(row: BarShares, top: int, kinds: Sequence[tuple[str, str]]) -> StackedBar:
     return StackedBar(row.name, row.note, top + 20, top + 4, top + 20, _pieces(row, kinds, BESIDE_START))
 
 
-def _pieces(row: Shares, kinds: Sequence[tuple[str, str]], start: float) -> list[Piece]:
+def _pieces(row: BarShares, kinds: Sequence[tuple[str, str]], start: float) -> list[BarPiece]:
     pieces, scale = [], (100 - start) / 100
     for (kind, name), percent in zip(kinds, row.percent, strict=True):
         if percent > 0:
             width = percent * scale
             label = f"{percent:.0f}" if width >= LABEL_FROM else ""
-            said = texts.percent(percent, 1)
-            pieces.append(Piece(kind, f"{row.name}, {name}", said, _x(start), _x(width), label, _x(start + width / 2)))
+            said = texts.percentage(percent, 1)
+            pieces.append(
+                BarPiece(kind, f"{row.name}, {name}", said, _x(start), _x(width), label, _x(start + width / 2))
+            )
         start += percent * scale
     return pieces
 
 
-def _said(row: Shares, kinds: Sequence[tuple[str, str]]) -> str:
+def _said(row: BarShares, kinds: Sequence[tuple[str, str]]) -> str:
     return ", ".join(f"{name} {percent:.1f}%" for (_kind, name), percent in zip(kinds, row.percent, strict=True))
 
 

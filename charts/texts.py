@@ -7,46 +7,46 @@ from typing import TYPE_CHECKING
 from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 
-from crosslens_metrics.reports.figures import Absent
+from crosslens_metrics.reports.figures import AbsentFigure
 
 if TYPE_CHECKING:
     from crosslens_metrics.intervals import Interval
 
 MINUS = "−"
-SMALLEST_P = 0.0001
+MIN_P = 0.0001
 
 
-def plain(value: float, digits: int = 1) -> str:
+def plain_number(value: float, digits: int = 1) -> str:
     # Rounded first: `number_format` cuts digits off.
     text = number_format(f"{abs(value):.{digits}f}", digits)
     return MINUS + text if _is_below_zero(value, digits) else text
 
 
-def signed(value: float, digits: int = 1) -> str:
+def signed_number(value: float, digits: int = 1) -> str:
     """Zero, and what is rounded to it, has no sign."""
     is_zero = round(abs(value), digits) == 0
-    return plain(value, digits) if is_zero or value < 0 else "+" + plain(value, digits)
+    return plain_number(value, digits) if is_zero or value < 0 else "+" + plain_number(value, digits)
 
 
-def percent(value: float, digits: int = 1) -> str:
-    return _("%(number)s%%") % {"number": plain(value, digits)}
+def percentage(value: float, digits: int = 1) -> str:
+    return _("%(number)s%%") % {"number": plain_number(value, digits)}
 
 
-def between(interval: Interval | Absent, digits: int = 1, *, with_sign: bool = False) -> str:
+def interval_text(interval: Interval | AbsentFigure, digits: int = 1, *, with_sign: bool = False) -> str:
     """Empty where there is no interval."""
-    if isinstance(interval, Absent):
+    if isinstance(interval, AbsentFigure):
         return ""
-    form = signed if with_sign else plain
+    form = signed_number if with_sign else plain_number
     return _("%(low)s to %(high)s") % {"low": form(interval.low, digits), "high": form(interval.high, digits)}
 
 
 def p_value(p: float) -> str:
-    return f"p < {plain(SMALLEST_P, 4)}" if p < SMALLEST_P else f"p = {plain(p, 4)}"
+    return f"p < {plain_number(MIN_P, 4)}" if p < MIN_P else f"p = {plain_number(p, 4)}"
 
 
-def why(*figures: object) -> str:
+def reason_undefined(*figures: object) -> str:
     """Why the first of `figures` that is undefined is so; empty where none is."""
-    return next((figure.message for figure in figures if isinstance(figure, Absent)), "")
+    return next((figure.message for figure in figures if isinstance(figure, AbsentFigure)), "")
 
 
 def _is_below_zero(value: float, digits: int) -> bool:

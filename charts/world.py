@@ -14,7 +14,7 @@ from geography.outlines import HEIGHT, WIDTH, country_paths, project, region_pat
 CELL = 16
 """Units of the map: dots of one kind in one cell are drawn as one, so that the drawing stays small."""
 
-SMALLEST_RADIUS, LARGEST_RADIUS = 7.0, 28.0
+MIN_RADIUS, MAX_RADIUS = 7.0, 28.0
 
 MARKS: Mapping[str, Sequence[tuple[float, float]]] = {
     "country": ((-0.89, -0.89), (0.89, -0.89), (0.89, 0.89), (-0.89, 0.89)),
@@ -28,7 +28,7 @@ MARKS: Mapping[str, Sequence[tuple[float, float]]] = {
 
 
 @dataclass(frozen=True)
-class Point:
+class MapPoint:
     """Something at a place, in degrees; `kind` goes into the name of the class that colours it."""
 
     latitude: float
@@ -37,7 +37,7 @@ class Point:
 
 
 @dataclass(frozen=True)
-class Shade:
+class MapShade:
     """Countries of one kind, as data of one SVG path."""
 
     kind: str
@@ -45,7 +45,7 @@ class Shade:
 
 
 @dataclass(frozen=True)
-class Dot:
+class MapDot:
     x: int
     y: int
     radius: float
@@ -55,7 +55,7 @@ class Dot:
     @property
     def path(self) -> str:
         """The outline as data of an SVG path, of about the same area for all kinds."""
-        return mark(self.kind, self.x, self.y, self.radius)
+        return dot_outline(self.kind, self.x, self.y, self.radius)
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class LegendEntry:
     @property
     def path(self) -> str:
         """The outline of its dot in a square of 20 units."""
-        return mark(self.kind, 10, 10, 6)
+        return dot_outline(self.kind, 10, 10, 6)
 
 
 @dataclass(frozen=True)
@@ -78,8 +78,8 @@ class WorldMap:
 
     title: str
     summary: str
-    shades: Sequence[Shade]
-    dots: Sequence[Dot]
+    shades: Sequence[MapShade]
+    dots: Sequence[MapDot]
     legend: Sequence[LegendEntry]
     width: int = WIDTH
     height: int = HEIGHT
@@ -90,7 +90,7 @@ def world_map(
     title: str,
     summary: str,
     shades: Mapping[str, str] | None = None,
-    points: Iterable[Point] = (),
+    points: Iterable[MapPoint] = (),
     legend: Sequence[LegendEntry] = (),
 ) -> WorldMap:
     """Draw the world with shaded countries and dots.
@@ -110,21 +110,21 @@ def world_map(
     return WorldMap(
         title,
         summary,
-        [Shade(kind, "".join(parts)) for kind, parts in paths.items() if parts] + _regions(kinds),
+        [MapShade(kind, "".join(parts)) for kind, parts in paths.items() if parts] + _regions(kinds),
         _dots(list(points)),
         legend,
     )
 
 
-def _regions(kinds: Mapping[str, str]) -> list[Shade]:
+def _regions(kinds: Mapping[str, str]) -> list[MapShade]:
     paths: dict[str, str] = {}
     for code, path in region_paths().items():
         if code in kinds:
             paths[kinds[code]] = paths.get(kinds[code], "") + path
-    return [Shade(kind, path) for kind, path in paths.items()]
+    return [MapShade(kind, path) for kind, path in paths.items()]
 
 
-def _dots(points: Sequence[Point]) -> list[Dot]:
+def _dots(points: Sequence[MapPoint]) -> list[MapDot]:
     if not points:
         return []
     x, y = project(
@@ -136,17 +136,17 @@ def _dots(points: Sequence[Point]) -> list[Dot]:
     # The largest first, so that small ones are not hidden beneath them.
     ordered = sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))
     return [
-        Dot(column * CELL + CELL // 2, row * CELL + CELL // 2, _radius(count), kind, count)
+        MapDot(column * CELL + CELL // 2, row * CELL + CELL // 2, _radius(count), kind, count)
         for (column, row, kind), count in ordered
     ]
 
 
 def _radius(count: int) -> float:
     """Areas grow with counts, up to a size that leaves the neighbours visible."""
-    return round(min(LARGEST_RADIUS, SMALLEST_RADIUS * math.sqrt(count)), 1)
+    return round(min(MAX_RADIUS, MIN_RADIUS * math.sqrt(count)), 1)
 
 
-def mark(kind: str, x: float, y: float, radius: float) -> str:
+def dot_outline(kind: str, x: float, y: float, radius: float) -> str:
     """Return the outline of a dot around a point, as data of an SVG path: a circle, or the shape that `MARKS` has."""
     corners = MARKS.get(kind)
     if corners is None:

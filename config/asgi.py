@@ -12,7 +12,7 @@ from config.wsgi import application as handle
 from images.permissions import collection_to_change
 from operations.rules.uploads import owner_of
 from operations.serving.bodies import BodyRefusedError
-from operations.serving.handler import Application
+from operations.serving.handler import ServedApplication
 from people.models import User
 from people.permissions import READERS, check_reader, project_for
 from people.services.session_store import SessionStore
@@ -42,4 +42,4 @@ def check_uploader(environ: dict[str, Any]) -> None:
         raise BodyRefusedError(403, NOT_YOURS) from error
 
 
-application = Application(handle, check_uploader=check_uploader)
+application = ServedApplication(handle, check_uploader=check_uploader)

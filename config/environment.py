@@ -18,8 +18,8 @@ from inference.rules.endpoints import KEY_VARIABLE, key_variable
 from people.rules.passwords import fault_of
 from people.rules.sign_in_providers import ProvidersFileError, SignInProvider, read_providers
 
-SHORTEST_SECRET = 50
-SHORTEST_TOKEN = 20
+MIN_SECRET_CHARACTERS = 50
+MIN_TOKEN_CHARACTERS = 20
 
 
 class Environment(Connections):
@@ -70,7 +70,9 @@ class Environment(Connections):
         """Empty where private addresses need none."""
         token = self.variables.get("METRICS_TOKEN", "").strip()
         # Not repeated: it would stand in the log of the start.
-        if token and (len(token) < SHORTEST_TOKEN or not token.isascii() or not token.isprintable() or " " in token):
+        if token and (
+            len(token) < MIN_TOKEN_CHARACTERS or not token.isascii() or not token.isprintable() or " " in token
+        ):
             raise self._malformed(
                 "METRICS_TOKEN", "is too short, or has spaces or other characters that a token cannot have"
             )
@@ -146,7 +148,7 @@ class Environment(Connections):
         if self.is_embedded:
             return _kept_secret(self.var / "secret_key")
         key = self.variables["SECRET_KEY"]
-        if len(key) < SHORTEST_SECRET or len(set(key)) < 5 or key.startswith("django-insecure-"):
+        if len(key) < MIN_SECRET_CHARACTERS or len(set(key)) < 5 or key.startswith("django-insecure-"):
             raise self._malformed("SECRET_KEY", f"is too easy to guess ({len(key)} characters)")
         return key
 
@@ -208,6 +210,6 @@ def _kept_secret(path: Path) -> str:
             with contextlib.suppress(FileExistsError):
                 os.link(file.name, path)
     secret = path.read_text()
-    if len(secret) < SHORTEST_SECRET:
+    if len(secret) < MIN_SECRET_CHARACTERS:
         raise ImproperlyConfigured(f"{path} no longer holds a secret. Remove it, and the next start makes a new one.")
     return secret

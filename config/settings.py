@@ -255,7 +255,7 @@ SPECTACULAR_SETTINGS = {
         "CaptionState": "annotation.models.CaptionState",
         "JobState": "images.models.JobState",
         "KindEnum": "annotation.models.RoundKind",
-        "PlaceLevel": "corpora.models.Level",
+        "PlaceLevel": "corpora.models.PlaceLevelChoice",
         "RoundState": "annotation.models.RoundState",
     },
     "POSTPROCESSING_HOOKS": [
@@ -295,7 +295,7 @@ SESSION_COOKIE_NAME = f"{COOKIE_PREFIX}sessionid"
 CSRF_COOKIE_NAME = f"{COOKIE_PREFIX}csrftoken"
 LANGUAGE_COOKIE_NAME = f"{COOKIE_PREFIX}django_language"
 KNOWN_BROWSER_COOKIE_NAME = f"{COOKIE_PREFIX}known_browser"
-MESSAGE_STORAGE = "people.message_storage.Messages"
+MESSAGE_STORAGE = "people.message_storage.MessageStorage"
 if HTTPS:
     SECURE_SSL_REDIRECT = True
     # Asked from inside, where nobody speaks TLS.
@@ -339,7 +339,7 @@ _loggers = {"operations": "INFO", "people.security_log": "INFO", "django.request
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "filters": {"context": {"()": "operations.logs.lines.Context"}},
+    "filters": {"context": {"()": "operations.logs.lines.ContextFilter"}},
     "formatters": {"line": {"()": "operations.logs.lines.formatter", "log_format": LOG_FORMAT}},
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["context"]}},
     "root": {"handlers": ["console"], "level": "WARNING"},

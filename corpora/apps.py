@@ -16,7 +16,7 @@ class CorporaConfig(AppConfig):
         from people.services.ownership import register
 
         register(Collection, lambda used: Selection.objects.filter(Q(source=used) | Q(collection=used)))
-        filters.register(filters.Filter("place", _("Taken in"), place_choices, place_condition))
+        filters.register(filters.ImagesFilter("place", _("Taken in"), place_choices, place_condition))
         image_pages.register("places", places_section)
         expected_images.register("corpora.services.selected_files.chosen_candidate")
         of_languages = LanguageCollection.objects

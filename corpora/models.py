@@ -16,13 +16,13 @@ from languages.models import Language
 from people.models import Project
 
 
-class Level(models.TextChoices):
-    """How near to its language an image was taken: `corpora.rules.levels.Level` with the words of pages."""
+class PlaceLevelChoice(models.TextChoices):
+    """How near to its language an image was taken: `corpora.rules.levels.PlaceLevel` with the words of pages."""
 
-    REGION = levels.Level.REGION, _("Region")
-    COUNTRY = levels.Level.COUNTRY, _("Country")
-    CONTINENT = levels.Level.CONTINENT, _("Continent")
-    ANYWHERE = levels.Level.ANYWHERE, _("Anywhere")
+    REGION = levels.PlaceLevel.REGION, _("Region")
+    COUNTRY = levels.PlaceLevel.COUNTRY, _("Country")
+    CONTINENT = levels.PlaceLevel.CONTINENT, _("Continent")
+    ANYWHERE = levels.PlaceLevel.ANYWHERE, _("Anywhere")
 
 
 class Located(models.Model):
@@ -253,7 +253,7 @@ class SelectedImage(Located):
 
     selection = models.ForeignKey(Selection, on_delete=models.CASCADE, related_name="selected_images")
     language = models.ForeignKey(Language, on_delete=models.PROTECT, related_name="+")
-    level = models.CharField(max_length=9, choices=Level.choices)
+    level = models.CharField(max_length=9, choices=PlaceLevelChoice.choices)
     position = models.PositiveIntegerField(help_text="In the order of choice within its language, from 1.")
     key = models.CharField(max_length=200)
     image = models.ForeignKey(Image, on_delete=models.PROTECT, null=True, blank=True, related_name="selected")
@@ -265,7 +265,7 @@ class SelectedImage(Located):
             models.UniqueConstraint(fields=["selection", "key"], name="selected_key_once"),
             models.UniqueConstraint(fields=["selection", "image"], name="selected_image_once"),
             models.UniqueConstraint(fields=["selection", "language", "position"], name="selected_position_once"),
-            models.CheckConstraint(condition=Q(level__in=Level.values), name="selected_level_known"),
+            models.CheckConstraint(condition=Q(level__in=PlaceLevelChoice.values), name="selected_level_known"),
             models.CheckConstraint(
                 condition=Q(image__isnull=False) | Q(candidate__isnull=False), name="selected_from_somewhere"
             ),
@@ -282,8 +282,8 @@ class Exchange(models.Model):
     language = models.ForeignKey(Language, on_delete=models.PROTECT, related_name="+")
     removed = models.CharField(max_length=200, help_text="Key of the image that left.")
     added = models.CharField(max_length=200, help_text="Key of the image that took its place.")
-    removed_level = models.CharField(max_length=9, choices=Level.choices)
-    added_level = models.CharField(max_length=9, choices=Level.choices)
+    removed_level = models.CharField(max_length=9, choices=PlaceLevelChoice.choices)
+    added_level = models.CharField(max_length=9, choices=PlaceLevelChoice.choices)
     reason = models.TextField()
     at = models.DateTimeField()
     by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+")

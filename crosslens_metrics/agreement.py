@@ -15,7 +15,7 @@ import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from crosslens_metrics.intervals import Interval, percentile_interval
-from crosslens_metrics.undefined import Reason, UndefinedFigureError
+from crosslens_metrics.undefined import UndefinedFigureError, UndefinedReason
 
 Level = Literal["nominal", "ordinal", "interval"]
 LEVELS: tuple[Level, ...] = ("nominal", "ordinal", "interval")
@@ -105,7 +105,7 @@ def alpha_interval(
     """
     table = _table(units, values, level)
     kinds, frequency = _kinds(table.counts)
-    kind_table = _Table(table.scale, table.counts[kinds])
+    kind_table = _RatingTable(table.scale, table.counts[kinds])
     n_units = int(frequency.sum())
     at_once = max(1, CELLS_AT_ONCE // max(len(frequency), len(table.scale)))
     resampled = np.concatenate(
@@ -120,20 +120,20 @@ def alpha_interval(
     )
     if np.isnan(resampled).any():
         raise UndefinedFigureError(
-            Reason.RESAMPLES_UNDEFINED, "Some resamples hold one rating only: too few units differ."
+            UndefinedReason.RESAMPLES_UNDEFINED, "Some resamples hold one rating only: too few units differ."
         )
     return percentile_interval(resampled)
 
 
 @dataclass(frozen=True)
-class _Table:
+class _RatingTable:
     """How often each value of the scale was given to each unit, of units with two ratings or more."""
 
     scale: NDArray[np.float64]
     counts: scipy.sparse.csr_array
 
 
-def _table(units: ArrayLike, values: ArrayLike, level: Level) -> _Table:
+def _table(units: ArrayLike, values: ArrayLike, level: Level) -> _RatingTable:
     if level not in LEVELS:
         raise ValueError(f"level is one of {', '.join(LEVELS)}, not {level!r}.")
     rated, given = np.asarray(units), np.asarray(values, dtype=float)
@@ -146,15 +146,17 @@ def _table(units: ArrayLike, values: ArrayLike, level: Level) -> _Table:
     several = np.bincount(unit_of)[unit_of] >= 2 if len(unit_of) else np.zeros(0, dtype=bool)
     cells, times = np.unique(unit_of[several].astype(np.int64) * len(scale) + value_of[several], return_counts=True)
     if not len(cells):
-        raise UndefinedFigureError(Reason.NO_PAIR_OF_RATINGS, "No unit has two ratings, so that nothing can agree.")
+        raise UndefinedFigureError(
+            UndefinedReason.NO_PAIR_OF_RATINGS, "No unit has two ratings, so that nothing can agree."
+        )
     rows = np.unique(cells // len(scale), return_inverse=True)[1]
     columns = cells % len(scale)
     if (columns == columns[0]).all():
         raise UndefinedFigureError(
-            Reason.ALL_RATINGS_EQUAL, "Every rating is the same: agreement by chance would be full."
+            UndefinedReason.ALL_RATINGS_EQUAL, "Every rating is the same: agreement by chance would be full."
         )
     counts = scipy.sparse.csr_array((times.astype(float), (rows, columns)), shape=(int(rows[-1]) + 1, len(scale)))
-    return _Table(scale, counts)
+    return _RatingTable(scale, counts)
 
 
 def _kinds(counts: scipy.sparse.csr_array) -> tuple[NDArray[np.int_], NDArray[np.int_]]:
@@ -168,7 +170,7 @@ def _kinds(counts: scipy.sparse.csr_array) -> tuple[NDArray[np.int_], NDArray[np
     return kinds[:, 0], kinds[:, 1]
 
 
-def _alphas(table: _Table, weights: NDArray[np.float64], level: Level) -> NDArray[np.float64]:
+def _alphas(table: _RatingTable, weights: NDArray[np.float64], level: Level) -> NDArray[np.float64]:
     """Alpha with each unit as often as its weight, one for each row of weights; NaN where one value only is left."""
     counts = table.counts
     sizes = counts.sum(axis=1)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crosslens_metrics.named_vectors import MalformedVectorsError, NamedVectors
-from crosslens_metrics.scoring import Projections
+from crosslens_metrics.scoring import VectorProjections
 from crosslens_metrics.signatures import sample_digest
 
 NAMES_SHOWN = 5
@@ -20,7 +20,7 @@ def projections_of(
     candidates: NamedVectors,
     references: NamedVectors | None = None,
     features: NamedVectors | None = None,
-) -> Projections:
+) -> VectorProjections:
     """What `crosslens_metrics.scoring.score` takes for CLinRel, CMedRel and WCC.
 
     Parameters
@@ -53,7 +53,7 @@ def projections_of(
                 f"The candidates' vectors lie in the space {candidates.space}, those of the {what} in {vectors.space}: "
                 "they cannot be compared."
             )
-    return Projections(
+    return VectorProjections(
         encoder=candidates.signature,
         english_encoder=None if references is None else references.signature,
         features_encoder=None if features is None else features.signature,

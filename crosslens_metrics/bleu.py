@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from crosslens_metrics.encoding import EncodedCaptions, encode
-from crosslens_metrics.n_grams import ORDERS, Places, gather, numbered
+from crosslens_metrics.n_grams import ORDERS, WordPlaces, gather, numbered
 from crosslens_metrics.scores import MetricScores
 from crosslens_metrics.threads import side_by_side
 from crosslens_metrics.vocabulary import Numbers
@@ -141,7 +141,7 @@ def _right(captions: EncodedCaptions, workers: int) -> Numbers:
 
 
 def _right_of_part(captions: EncodedCaptions) -> Numbers:
-    about = Places(captions)
+    about = WordPlaces(captions)
     right = np.zeros((len(ORDERS), captions.n_images), dtype=np.int64)
     # Before the first word stands its image, so that n-grams of different images are different.
     numbers = about.image_of.take(about.caption_of) + np.int32(1)

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from crosslens_metrics.intervals import Interval, percentile_interval
-from crosslens_metrics.undefined import Reason, UndefinedFigureError
+from crosslens_metrics.undefined import UndefinedFigureError, UndefinedReason
 
 CELLS_AT_ONCE = 2_000_000
-LARGEST_SHARE_UNDEFINED = 0.01
+MAX_SHARE_UNDEFINED = 0.01
 """(ours) Of the resamples, how many may lack the figure before its interval is undefined."""
 
 Weights = NDArray[np.float64]
@@ -78,7 +78,7 @@ def bootstrap_interval(
     A. C. Davison and D. V. Hinkley (1997), Bootstrap Methods and their Application, section 5.3.1.
     """
     if n_units < 1:
-        raise UndefinedFigureError(Reason.NO_IMAGES, "There is nothing to resample.")
+        raise UndefinedFigureError(UndefinedReason.NO_IMAGES, "There is nothing to resample.")
     return interval_of(
         np.concatenate([statistic(weights) for weights in resample_weights(n_units, resamples=resamples, rng=rng)])
     )
@@ -105,7 +105,7 @@ def interval_of(resampled: ArrayLike) -> Interval:
     figures = np.asarray(resampled, dtype=float)
     defined = figures[~np.isnan(figures)]
     undefined = len(figures) - len(defined)
-    if undefined > LARGEST_SHARE_UNDEFINED * len(figures):
+    if undefined > MAX_SHARE_UNDEFINED * len(figures):
         message = f"{undefined} of {len(figures)} resamples have no such figure: there is too little."
-        raise UndefinedFigureError(Reason.RESAMPLES_UNDEFINED, message)
+        raise UndefinedFigureError(UndefinedReason.RESAMPLES_UNDEFINED, message)
     return percentile_interval(defined)

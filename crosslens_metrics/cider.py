@@ -11,11 +11,11 @@ from operator import itemgetter
 import numpy as np
 from numpy.typing import NDArray
 
-from crosslens_metrics.document_frequencies import DocumentFrequencies, Lookup
+from crosslens_metrics.document_frequencies import CountLookup, DocumentFrequencies
 from crosslens_metrics.encoding import EncodedCaptions, encode
-from crosslens_metrics.n_grams import ORDERS, NGrams, Places, SmallNumbers, sweep
+from crosslens_metrics.n_grams import ORDERS, NGrams, SmallNumbers, WordPlaces, sweep
 from crosslens_metrics.scores import MetricScores
-from crosslens_metrics.undefined import Reason, UndefinedFigureError
+from crosslens_metrics.undefined import UndefinedFigureError, UndefinedReason
 from crosslens_metrics.vocabulary import Numbers
 
 Weights = NDArray[np.float64]
@@ -175,8 +175,8 @@ def _similarities(
 ) -> Weights:
     """The cosine of each reference with its candidate, added up over n; shape (n_captions,)."""
     if frequencies is None and not np.delete(captions.lengths, captions.candidates).any():
-        raise UndefinedFigureError(Reason.NO_WORDS, "No reference has a word: no n-gram can be weighed.")
-    about = Places(captions)
+        raise UndefinedFigureError(UndefinedReason.NO_WORDS, "No reference has a word: no n-gram can be weighed.")
+    about = WordPlaces(captions)
     documents = captions.n_images if frequencies is None else frequencies.documents
     lookup = None if frequencies is None else frequencies.lookup(captions)
     candidates = np.repeat(captions.candidates, np.diff(captions.caption_starts))
@@ -199,7 +199,7 @@ def _similarities(
 
 
 @dataclass(frozen=True)
-class _Part:
+class _NGramPart:
     """The n-grams that begin at some places: what each adds to its caption's squared norm, where it stands first there,
     and what those that are met add to references' products with their candidates."""
 
@@ -209,8 +209,8 @@ class _Part:
 
 
 def _weigh(
-    documents: int, lookup: Lookup | None, product: Product, order: int, numbers: SmallNumbers, n_grams: NGrams
-) -> _Part:
+    documents: int, lookup: CountLookup | None, product: Product, order: int, numbers: SmallNumbers, n_grams: NGrams
+) -> _NGramPart:
     counts = n_grams.documents() if lookup is None else lookup.counts(order, n_grams)
     rarity = np.log(documents) - np.log(np.maximum(counts, 1))
     # What stands in every image weighs nothing at all, however logarithms are rounded.
@@ -220,4 +220,4 @@ def _weigh(
         (n_grams.caption.take(theirs), product(weights.take(ours), weights.take(theirs)))
         for ours, theirs in n_grams.matches()
     ]
-    return _Part(n_grams.places, n_grams.by_first_place(weights**2), weighed)
+    return _NGramPart(n_grams.places, n_grams.by_first_place(weights**2), weighed)

@@ -9,9 +9,9 @@ import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from crosslens_metrics.intervals import LEVEL, SAME_WITHIN, Interval
-from crosslens_metrics.undefined import Reason, UndefinedFigureError
+from crosslens_metrics.undefined import UndefinedFigureError, UndefinedReason
 
-MOST_CLUSTERS = 2_000
+MAX_CLUSTERS = 2_000
 """(ours) More clusters than this are put together at random before they are resampled: see `ratio_bounds`."""
 
 
@@ -20,7 +20,7 @@ def ratio_bounds(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The 95% percentile bootstrap intervals, over clusters, of many ratios of sums.
 
-    Whole clusters are drawn with replacement, the same ones for all ratios. Beyond `MOST_CLUSTERS` they are first put
+    Whole clusters are drawn with replacement, the same ones for all ratios. Beyond `MAX_CLUSTERS` they are first put
     together at random into that many groups, as equal in number as can be: sums of independent clusters are independent
     too, so the variance is estimated without bias, and the cost no longer grows with the clusters.
 
@@ -45,10 +45,10 @@ def ratio_bounds(
     clusters, ratios = numerators.shape
     if clusters < 2:
         return np.full(ratios, math.nan), np.full(ratios, math.nan)
-    if clusters > MOST_CLUSTERS:
-        group = rng.permutation(clusters) % MOST_CLUSTERS
+    if clusters > MAX_CLUSTERS:
+        group = rng.permutation(clusters) % MAX_CLUSTERS
         numerators, denominators = _sums(numerators, group), _sums(denominators, group)
-        clusters = MOST_CLUSTERS
+        clusters = MAX_CLUSTERS
     draws = rng.multinomial(clusters, np.full(clusters, 1 / clusters), size=resamples).astype(float)
     below = draws @ denominators
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -59,7 +59,7 @@ def ratio_bounds(
 
 
 def _sums(values: NDArray[np.float64], group: NDArray[np.int_]) -> NDArray[np.float64]:
-    return np.stack([np.bincount(group, column, minlength=MOST_CLUSTERS) for column in values.T], axis=1)
+    return np.stack([np.bincount(group, column, minlength=MAX_CLUSTERS) for column in values.T], axis=1)
 
 
 def mean_interval(total: float, squares: float, number: int) -> Interval:
@@ -83,11 +83,11 @@ def mean_interval(total: float, squares: float, number: int) -> Interval:
         With fewer than two observations, or where all are the same: an interval without width would claim certainty.
     """
     if number < 2:
-        raise UndefinedFigureError(Reason.NO_VARIATION, "One observation does not show how much they vary.")
+        raise UndefinedFigureError(UndefinedReason.NO_VARIATION, "One observation does not show how much they vary.")
     mean = total / number
     variance = (squares - number * mean**2) / (number - 1)
     if variance <= 1e-12:
-        raise UndefinedFigureError(Reason.NO_VARIATION, "All observations are the same.")
+        raise UndefinedFigureError(UndefinedReason.NO_VARIATION, "All observations are the same.")
     half = float(scipy.special.stdtrit(number - 1, 0.5 + LEVEL / 2)) * math.sqrt(variance / number)
     return Interval(mean - half, mean + half)
 

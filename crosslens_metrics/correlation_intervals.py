@@ -15,7 +15,7 @@ from crosslens_metrics.undefined import UndefinedFigureError
 
 Values = NDArray[np.float64]
 CELLS_AT_ONCE = 2_000_000
-MOST_IN_TABLE = 3_000
+MAX_IN_TABLE = 3_000
 """Points: a table of the order of all pairs of more would take more than 72 MB."""
 
 
@@ -58,7 +58,7 @@ def correlation_interval(
     x, y = both_finite(first, second)
     of_points = STATISTICS[coefficient](*(flipped(x, y) if flip else (x, y)))
 
-    levels = _Levels(x), _Levels(y)
+    levels = _ValueLevels(x), _ValueLevels(y)
 
     def statistic(weights: Weights) -> Values:
         if not flip:
@@ -71,7 +71,7 @@ def correlation_interval(
 
 def _pearson(x: Values, y: Values) -> Callable[[Weights], Values]:
     x, y = centred(x), centred(y)
-    levels = _Levels(x), _Levels(y)
+    levels = _ValueLevels(x), _ValueLevels(y)
 
     def statistic(weights: Weights) -> Values:
         total = weights.sum(axis=1)
@@ -87,7 +87,7 @@ def _pearson(x: Values, y: Values) -> Callable[[Weights], Values]:
 
 
 def _spearman(x: Values, y: Values) -> Callable[[Weights], Values]:
-    levels = _Levels(x), _Levels(y)
+    levels = _ValueLevels(x), _ValueLevels(y)
 
     def statistic(weights: Weights) -> Values:
         a, b = (level.centred_ranks(weights) for level in levels)
@@ -102,9 +102,9 @@ def _spearman(x: Values, y: Values) -> Callable[[Weights], Values]:
 
 
 def _kendall(x: Values, y: Values) -> Callable[[Weights], Values]:
-    if len(x) > MOST_IN_TABLE:
+    if len(x) > MAX_IN_TABLE:
         return lambda weights: np.array([_kendall_of_one(x, y, row) for row in weights.astype(np.int64)])
-    levels = _Levels(x), _Levels(y)
+    levels = _ValueLevels(x), _ValueLevels(y)
     same_order = np.empty((len(x), len(x)))
     at_once = max(1, CELLS_AT_ONCE // len(x))
     for start in range(0, len(x), at_once):
@@ -150,7 +150,7 @@ STATISTICS: dict[Coefficient, Callable[[Values, Values], Callable[[Weights], Val
 }
 
 
-class _Levels:
+class _ValueLevels:
     """The different values of one side, and what follows from how often each is in a resample."""
 
     def __init__(self, values: Values) -> None:

@@ -9,7 +9,7 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from crosslens_metrics.undefined import Reason, UndefinedFigureError
+from crosslens_metrics.undefined import UndefinedFigureError, UndefinedReason
 
 Points = NDArray[np.float64]
 
@@ -131,7 +131,7 @@ def matthews(first: ArrayLike, second: ArrayLike) -> float:
     a, b = x > 0, y > 0
     n, better_a, better_b, better_both = len(x), int(a.sum()), int(b.sum()), int((a & b).sum())
     if better_a in {0, n} or better_b in {0, n}:
-        raise UndefinedFigureError(Reason.ONE_SIGN_ONLY, "One of the two is better throughout, or never.")
+        raise UndefinedFigureError(UndefinedReason.ONE_SIGN_ONLY, "One of the two is better throughout, or never.")
     return _ratio(n * better_both - better_a * better_b, better_a * (n - better_a), better_b * (n - better_b))
 
 
@@ -190,9 +190,11 @@ def correlation(first: ArrayLike, second: ArrayLike, *, coefficient: Coefficient
         model was called the base (ours).
     """
     if np.size(first) < 2:
-        raise UndefinedFigureError(Reason.TOO_FEW_POINTS, "There are fewer than two evaluations.")
+        raise UndefinedFigureError(UndefinedReason.TOO_FEW_POINTS, "There are fewer than two evaluations.")
     if flip and any(is_constant(values) for values in both_finite(first, second)):
-        raise UndefinedFigureError(Reason.SAME_IN_ALL_EVALUATIONS, "One of the two is the same in every evaluation.")
+        raise UndefinedFigureError(
+            UndefinedReason.SAME_IN_ALL_EVALUATIONS, "One of the two is the same in every evaluation."
+        )
     points = flipped(first, second) if flip else (first, second)
     return FUNCTIONS[coefficient](*points)
 
@@ -236,7 +238,7 @@ def both_finite(first: ArrayLike, second: ArrayLike) -> tuple[Points, Points]:
     if not finite.all():
         raise ValueError(f"Point {int(np.flatnonzero(~finite)[0])} has a figure that is not finite.")
     if len(x) < 2:
-        raise UndefinedFigureError(Reason.TOO_FEW_POINTS, "There are fewer than two points.")
+        raise UndefinedFigureError(UndefinedReason.TOO_FEW_POINTS, "There are fewer than two points.")
     return x, y
 
 
@@ -271,7 +273,7 @@ def centred(values: Points) -> Points:
         Where all are equal.
     """
     if is_constant(values):
-        raise UndefinedFigureError(Reason.ALL_VALUES_EQUAL, "One of the two has the same value throughout.")
+        raise UndefinedFigureError(UndefinedReason.ALL_VALUES_EQUAL, "One of the two has the same value throughout.")
     # By a power of two, which rounds nothing; any other scale would before the values are centred.
     near_zero = np.ldexp(values, -int(np.frexp(np.abs(values).max())[1]))
     # Twice, since the mean of large numbers is rounded itself.
@@ -287,7 +289,7 @@ def _product_moment(x: Points, y: Points) -> float:
 def _ratio(together: int, first: int, second: int) -> float:
     """`together` by the geometric mean of the other two, from whole numbers, so that nothing is rounded before."""
     if not first or not second:
-        raise UndefinedFigureError(Reason.ALL_VALUES_EQUAL, "One of the two has the same value throughout.")
+        raise UndefinedFigureError(UndefinedReason.ALL_VALUES_EQUAL, "One of the two has the same value throughout.")
     return max(-1.0, min(1.0, together / math.sqrt(first * second)))
 
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from crosslens_metrics.encoding import EncodedCaptions, encode
 from crosslens_metrics.formats.arrays import ArchiveRefusedError, opened_arrays
-from crosslens_metrics.n_grams import ORDERS, NGrams, Places, SmallNumbers, sweep
+from crosslens_metrics.n_grams import ORDERS, NGrams, SmallNumbers, WordPlaces, sweep
 from crosslens_metrics.vocabulary import Numbers, to_bytes
 
 FORMAT = 1
@@ -74,7 +74,7 @@ class DocumentFrequencies:
             before = numbers[firsts] if order > 1 else np.zeros(len(firsts), dtype=np.int32)
             return before, captions.words[firsts + order - 1], n_grams.documents()
 
-        for order, rows in sweep(Places(captions), read, only_repeated=False, workers=workers):
+        for order, rows in sweep(WordPlaces(captions), read, only_repeated=False, workers=workers):
             tables[order - 1].append(rows)
         joined = [_joined(rows) for rows in tables]
         seen = np.unique(captions.words)
@@ -176,9 +176,9 @@ class DocumentFrequencies:
                 digest.update(table.astype(kind).tobytes())
         return digest.hexdigest()[:SIGNATURE_LENGTH]
 
-    def lookup(self, captions: EncodedCaptions) -> Lookup:
+    def lookup(self, captions: EncodedCaptions) -> CountLookup:
         """The frequencies by the numbers that words have in `captions`."""
-        return Lookup(self, captions)
+        return CountLookup(self, captions)
 
     @classmethod
     def _ordered(cls, documents: int, words: Sequence[str], numbers: SmallNumbers, tables: Sequence[_Rows]) -> Self:
@@ -211,7 +211,7 @@ class DocumentFrequencies:
             raise ValueError(f"{where}: these document frequencies do not fit together, or are damaged.")
 
 
-class Lookup:
+class CountLookup:
     """Finds the counts of the n-grams of a sweep that leaves none out, order after order."""
 
     def __init__(self, frequencies: DocumentFrequencies, captions: EncodedCaptions) -> None:

@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from crosslens_metrics.vocabulary import PIECE, Numbers, Vocabulary, to_bytes
+from crosslens_metrics.vocabulary import PIECE, Numbers, WordNumbers, to_bytes
 
 IMAGES_AT_ONCE = 4096
 SPACE, END = ord(" "), ord("\n")
@@ -40,7 +40,7 @@ class EncodedCaptions:
     words: NDArray[np.int32]
     word_starts: Numbers
     caption_starts: Numbers
-    vocabulary: Vocabulary
+    vocabulary: WordNumbers
     uneven: Mapping[int, str]
 
     @property
@@ -107,7 +107,7 @@ def encode(candidates: Sequence[str], references: Sequence[Sequence[str]]) -> En
         )
     if not len(candidates):
         raise ValueError("There is no image to score: give at least one candidate with its references.")
-    vocabulary = Vocabulary()
+    vocabulary = WordNumbers()
     words, lengths, uneven, done = [], [], {}, 0
     for captions in _chunks(candidates, references):
         part = _cut(captions)
@@ -141,7 +141,7 @@ def _chunks(candidates: Sequence[str], references: Sequence[Sequence[str]]) -> I
 
 
 @dataclass(frozen=True)
-class _Cut:
+class _CutCaptions:
     """Where the words of some captions lie in bytes, how many each caption has, and which are uneven."""
 
     data: bytes
@@ -151,7 +151,7 @@ class _Cut:
     uneven: Sequence[int]
 
 
-def _cut(captions: list[str]) -> _Cut:
+def _cut(captions: list[str]) -> _CutCaptions:
     text = "\n".join(captions)
     data = to_bytes(text) + b"\n" + bytes(PIECE)
     raw = np.frombuffer(data, dtype=np.uint8)[:-PIECE]
@@ -164,21 +164,21 @@ def _cut(captions: list[str]) -> _Cut:
     lengths = blanks - starts
     words = np.diff(ends, prepend=-1)
     if lengths.all():
-        return _Cut(data, starts, lengths, words, ())
+        return _CutCaptions(data, starts, lengths, words, ())
     filled = lengths > 0
     filled_words = np.diff(filled.cumsum()[ends], prepend=0)
     uneven = np.flatnonzero(filled_words != words).tolist()
-    return _Cut(data, starts[filled], lengths[filled], filled_words, uneven)
+    return _CutCaptions(data, starts[filled], lengths[filled], filled_words, uneven)
 
 
-def _cut_uneven(captions: list[str]) -> _Cut:
+def _cut_uneven(captions: list[str]) -> _CutCaptions:
     """Captions with blanks other than spaces, or with control characters."""
     words = [caption.split() for caption in captions]
     encoded = [to_bytes(word) for of_caption in words for word in of_caption]
     lengths = np.fromiter(map(len, encoded), dtype=np.int64, count=len(encoded))
     counts = np.fromiter(map(len, words), dtype=np.int64, count=len(words))
     uneven = [place for place, caption in enumerate(captions) if caption.split(" ") != words[place]]
-    return _Cut(b"".join([*encoded, bytes(PIECE)]), lengths.cumsum() - lengths, lengths, counts, uneven)
+    return _CutCaptions(b"".join([*encoded, bytes(PIECE)]), lengths.cumsum() - lengths, lengths, counts, uneven)
 
 
 def _starts(lengths: Numbers) -> Numbers:

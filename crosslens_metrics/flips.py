@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 
 @dataclass(frozen=True)
-class Flips:
+class RepeatFlips:
     """Counts over repeats. Same and opposite do not add up to all: a tie once and a side the other time is neither."""
 
     repeats: int
@@ -17,7 +17,7 @@ class Flips:
     opposite: int
 
 
-def count_flips(first: ArrayLike, again: ArrayLike) -> Flips:
+def count_flips(first: ArrayLike, again: ArrayLike) -> RepeatFlips:
     """How many repeats have the same sign as the first time (ties are a sign of their own), and how many the opposite.
 
     Parameters
@@ -33,4 +33,4 @@ def count_flips(first: ArrayLike, again: ArrayLike) -> Flips:
     sign_first, sign_again = np.sign(np.asarray(first, dtype=int)), np.sign(np.asarray(again, dtype=int))
     same = sign_first == sign_again
     opposite = sign_first * sign_again < 0
-    return Flips(len(same), int(same.sum()), int(opposite.sum()))
+    return RepeatFlips(len(same), int(same.sum()), int(opposite.sum()))

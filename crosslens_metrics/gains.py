@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from crosslens_metrics.intervals import NORMAL_QUANTILE, Interval, percentile_interval
-from crosslens_metrics.undefined import Reason, UndefinedFigureError
+from crosslens_metrics.undefined import UndefinedFigureError, UndefinedReason
 
 
 def majority_outcomes(better: ArrayLike, worse: ArrayLike, ratings: ArrayLike) -> NDArray[np.int8]:
@@ -54,7 +54,7 @@ def gain(wins: int, losses: int, images: int) -> float:
     A. V. Thapliyal et al. (2022), Crossmodal-3600.
     """
     if images < 1:
-        raise UndefinedFigureError(Reason.NO_IMAGES, "There is no image with all its judgements.")
+        raise UndefinedFigureError(UndefinedReason.NO_IMAGES, "There is no image with all its judgements.")
     return 100 * (wins - losses) / images
 
 
@@ -118,7 +118,9 @@ def images_needed(wins: int, losses: int, images: int, *, width_points: float) -
     mean = gain(wins, losses, images) / 100
     variance = (wins + losses) / images - mean**2
     if variance <= 0:
-        raise UndefinedFigureError(Reason.NO_VARIATION, "Every image has the same outcome: their variance is unknown.")
+        raise UndefinedFigureError(
+            UndefinedReason.NO_VARIATION, "Every image has the same outcome: their variance is unknown."
+        )
     return math.ceil((2 * NORMAL_QUANTILE * 100 / width_points) ** 2 * variance)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from statistics import NormalDist
 from typing import TYPE_CHECKING
 
-from crosslens_metrics.undefined import Reason, UndefinedFigureError
+from crosslens_metrics.undefined import UndefinedFigureError, UndefinedReason
 
 if TYPE_CHECKING:
     import numpy as np
@@ -56,7 +56,9 @@ def percentile_interval(resampled: ArrayLike) -> Interval:
 
     figures = np.asarray(resampled, dtype=float)
     if np.ptp(figures) <= SAME_WITHIN * max(1.0, float(np.abs(figures).max())):
-        raise UndefinedFigureError(Reason.NO_VARIATION, "Every resample gives the same: resampling shows nothing.")
+        raise UndefinedFigureError(
+            UndefinedReason.NO_VARIATION, "Every resample gives the same: resampling shows nothing."
+        )
     return middle_of(figures)
 
 

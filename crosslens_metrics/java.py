@@ -23,7 +23,7 @@ PATIENCE_S = 300.0
 """How long a program may say nothing before it is given up. METEOR reads a table for seconds before it begins."""
 LOCALE = ("-Dfile.encoding=UTF-8", "-Dsun.jnu.encoding=UTF-8", "-Duser.language=en", "-Duser.country=US")
 """Numbers with a point and text as UTF-8, whatever the computer is set to."""
-LONGEST_COMPLAINT = 500
+MAX_COMPLAINT_CHARACTERS = 500
 
 
 class ToolMissingError(RuntimeError):
@@ -85,7 +85,7 @@ def jar(variable: str, inside: str, what: str) -> Path:
     )
 
 
-class Talk:
+class JavaDialogue:
     """A Java program that is sent lines and answers with lines; ended when the `with` block is left, however it is.
 
     Lines are sent from a thread of their own, so that neither side waits for the other to read. What the program
@@ -116,7 +116,7 @@ class Talk:
         self._watcher = threading.Thread(target=self._watch, daemon=True)
         self._watcher.start()
 
-    def __enter__(self) -> Talk:
+    def __enter__(self) -> JavaDialogue:
         return self
 
     def __exit__(
@@ -187,5 +187,5 @@ class Talk:
             return f"The Java program said nothing for {self._patience_s:.0f} seconds and was ended."
         code = self._process.wait()
         self._complaints.seek(0)
-        said = " ".join(self._complaints.read(1 << 16).decode("utf-8", "replace").split())[:LONGEST_COMPLAINT]
+        said = " ".join(self._complaints.read(1 << 16).decode("utf-8", "replace").split())[:MAX_COMPLAINT_CHARACTERS]
         return f"The Java program ended before it had answered (code {code}): {said or 'it did not say why'}"

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from crosslens_metrics.undefined import Reason, UndefinedFigureError
+from crosslens_metrics.undefined import UndefinedFigureError, UndefinedReason
 
 Weights = Literal["none", "linear", "quadratic"]
 POWERS: dict[Weights, int] = {"none": 0, "linear": 1, "quadratic": 2}
@@ -54,7 +54,7 @@ def cohen_kappa(
     if weights not in POWERS:
         raise ValueError(f"weights are one of {', '.join(POWERS)}, not {weights!r}.")
     if not len(one):
-        raise UndefinedFigureError(Reason.NO_PAIR_OF_RATINGS, "No unit was rated.")
+        raise UndefinedFigureError(UndefinedReason.NO_PAIR_OF_RATINGS, "No unit was rated.")
     places, levels = _places(one, other, scale)
     table = np.bincount(places[0] * levels + places[1], minlength=levels * levels).reshape(levels, levels)
     steps = np.abs(np.subtract.outer(np.arange(levels), np.arange(levels)))
@@ -62,7 +62,7 @@ def cohen_kappa(
     expected = int(table.sum(axis=1) @ distance @ table.sum(axis=0))
     if not expected:
         raise UndefinedFigureError(
-            Reason.ALL_RATINGS_EQUAL, "Every rating is the same: agreement by chance would be full."
+            UndefinedReason.ALL_RATINGS_EQUAL, "Every rating is the same: agreement by chance would be full."
         )
     return 1 - len(one) * int((table * distance).sum()) / expected
 
@@ -96,7 +96,7 @@ def fleiss_kappa(counts: ArrayLike) -> float:
     if given.ndim != 2:
         raise ValueError(f"A table of units by categories is needed, not an array of shape {given.shape}.")
     if not len(given):
-        raise UndefinedFigureError(Reason.NO_PAIR_OF_RATINGS, "No unit was rated.")
+        raise UndefinedFigureError(UndefinedReason.NO_PAIR_OF_RATINGS, "No unit was rated.")
     table = given.astype(np.int64) if np.isfinite(given).all() else np.full(given.shape, -1)
     if (table < 0).any() or (table != given).any():
         raise ValueError("How often a category was chosen is a whole number, 0 or more.")
@@ -106,11 +106,13 @@ def fleiss_kappa(counts: ArrayLike) -> float:
         raise ValueError(f"Unit {odd} has {ratings[odd]} ratings and unit 0 has {ratings[0]}; all need as many.")
     raters, total = int(ratings[0]), int(ratings.sum())
     if raters < 2:
-        raise UndefinedFigureError(Reason.NO_PAIR_OF_RATINGS, "No unit has two ratings, so that nothing can agree.")
+        raise UndefinedFigureError(
+            UndefinedReason.NO_PAIR_OF_RATINGS, "No unit has two ratings, so that nothing can agree."
+        )
     by_chance = int((table.sum(axis=0) ** 2).sum()) / total**2
     if by_chance == 1:
         raise UndefinedFigureError(
-            Reason.ALL_RATINGS_EQUAL, "Every rating is the same: agreement by chance would be full."
+            UndefinedReason.ALL_RATINGS_EQUAL, "Every rating is the same: agreement by chance would be full."
         )
     observed = (int((table**2).sum()) - total) / (total * (raters - 1))
     return (observed - by_chance) / (1 - by_chance)

@@ -22,7 +22,7 @@ WITHOUT_SPACES = frozenset(
 """Languages whose words no spaces separate. Thai, Lao, Khmer and Burmese put spaces between phrases, and Tibetan's mark
 between syllables is no space."""
 
-LONGEST_TAG = 35
+MAX_TAG_CHARACTERS = 35
 """Characters: what RFC 5646 section 4.4.1 says a buffer for a tag has to hold."""
 
 _LANGUAGE_TAG = re.compile(
@@ -58,9 +58,9 @@ def canonical_tag(tag: str) -> str:
     lower = tag.strip().lower().replace("_", "-")
     if not lower:
         raise MalformedTagError("A language tag is missing; write one such as de, pt-BR or sr-Cyrl.")
-    if len(lower) > LONGEST_TAG:
+    if len(lower) > MAX_TAG_CHARACTERS:
         raise MalformedTagError(
-            f"{tag[:LONGEST_TAG]!r}… is not a language tag: it is longer than {LONGEST_TAG} characters."
+            f"{tag[:MAX_TAG_CHARACTERS]!r}… is not a language tag: it is longer than {MAX_TAG_CHARACTERS} characters."
         )
     match = _LANGUAGE_TAG.fullmatch(lower)
     if match is None:

@@ -6,30 +6,30 @@ from gettext import NullTranslations
 from typing import Protocol
 
 
-class Translations(Protocol):
+class TranslationSource(Protocol):
     """`gettext.GNUTranslations` is one, and so is the module `django.utils.translation`."""
 
     def gettext(self, message: str) -> str: ...
     def ngettext(self, singular: str, plural: str, number: int, /) -> str: ...
 
 
-class _Source:
-    translations: Translations = NullTranslations()
+class _TranslationsInUse:
+    translations: TranslationSource = NullTranslations()
 
 
-def use(translations: Translations) -> None:
+def use(translations: TranslationSource) -> None:
     """Take all messages from `translations` from now on, at the moment when each is said."""
-    _Source.translations = translations
+    _TranslationsInUse.translations = translations
 
 
 def gettext(message: str) -> str:
     """Translate a message."""
-    return _Source.translations.gettext(message)
+    return _TranslationsInUse.translations.gettext(message)
 
 
 def ngettext(singular: str, plural: str, number: int) -> str:
     """Translate a message that depends on a number."""
-    return _Source.translations.ngettext(singular, plural, number)
+    return _TranslationsInUse.translations.ngettext(singular, plural, number)
 
 
 def gettext_noop(message: str) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from crosslens_metrics.java import Talk, ToolFailedError, ToolMissingError, jar
+from crosslens_metrics.java import JavaDialogue, ToolFailedError, ToolMissingError, jar
 from crosslens_metrics.scores import MetricScores
 from crosslens_metrics.text import check_captions
 
@@ -34,7 +34,7 @@ ELSEWHERE = "en"
 
 
 @dataclass(frozen=True)
-class Parameters:
+class MeteorParameters:
     """METEOR's, as it is tuned for a language. `weights` are of its kinds of matches in the order of its statistics."""
 
     alpha: float
@@ -45,14 +45,14 @@ class Parameters:
 
 
 TUNED = {
-    "en": Parameters(0.85, 0.2, 0.6, 0.75, (1.0, 0.6, 0.8, 0.6)),
-    "cz": Parameters(0.95, 0.2, 0.6, 0.8, (1.0, 0.4)),
-    "de": Parameters(0.95, 1.0, 0.55, 0.55, (1.0, 0.8, 0.2)),
-    "es": Parameters(0.65, 1.3, 0.5, 0.8, (1.0, 0.8, 0.6)),
-    "fr": Parameters(0.9, 1.4, 0.6, 0.65, (1.0, 0.2, 0.4)),
-    "ru": Parameters(0.75, 1.4, 0.7, 0.5, (1.0, 0.5, 0.5)),
+    "en": MeteorParameters(0.85, 0.2, 0.6, 0.75, (1.0, 0.6, 0.8, 0.6)),
+    "cz": MeteorParameters(0.95, 0.2, 0.6, 0.8, (1.0, 0.4)),
+    "de": MeteorParameters(0.95, 1.0, 0.55, 0.55, (1.0, 0.8, 0.2)),
+    "es": MeteorParameters(0.65, 1.3, 0.5, 0.8, (1.0, 0.8, 0.6)),
+    "fr": MeteorParameters(0.9, 1.4, 0.6, 0.65, (1.0, 0.2, 0.4)),
+    "ru": MeteorParameters(0.75, 1.4, 0.7, 0.5, (1.0, 0.5, 0.5)),
 }
-FOR_ANY = Parameters(0.75, 1.4, 0.7, 0.5, (1.0, 0.5))
+FOR_ANY = MeteorParameters(0.75, 1.4, 0.7, 0.5, (1.0, 0.5))
 STATISTICS = 23
 """Numbers that the program gives of a caption: 4 lengths, 4 of each of 4 kinds of matches, chunks, 2 of all matches."""
 SUMS = 6
@@ -100,7 +100,9 @@ def meteor(candidates: Sequence[str], references: Sequence[Sequence[str]], *, la
     if is_full:
         _check_paraphrases(archive, name)
     text = "-norm" if is_full else "-lower"
-    with Talk([MEMORY, "-jar", str(archive), "-", "-", "-stdio", "-l", name, text], folder=archive.parent) as program:
+    with JavaDialogue(
+        [MEMORY, "-jar", str(archive), "-", "-", "-stdio", "-l", name, text], folder=archive.parent
+    ) as program:
         program.send(_questions(candidates, references))
         matches = [program.answer() for _candidate in candidates]
         program.send([_line("EVAL", *matches)], is_last=True)
@@ -142,7 +144,7 @@ def meteor_of_sums(sums: ArrayLike, *, language: str) -> NDArray[np.float64]:
     return figures
 
 
-def parameters_of(language: str) -> Parameters:
+def parameters_of(language: str) -> MeteorParameters:
     """
     Raises
     ------

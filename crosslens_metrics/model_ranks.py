@@ -10,14 +10,14 @@ from numpy.typing import ArrayLike, NDArray
 from crosslens_metrics.correlations import both_finite, pearson, ranks, spearman
 
 
-class Ties(StrEnum):
+class TiedRanks(StrEnum):
     """What equal scores share: the mean of their ranks (1, 2.5, 2.5, 4), or the best of them (1, 2, 2, 4)."""
 
     MEAN = "mean"
     COMPETITION = "competition"
 
 
-def model_ranks(scores: ArrayLike, *, ties: Ties = Ties.MEAN) -> NDArray[np.float64]:
+def model_ranks(scores: ArrayLike, *, ties: TiedRanks = TiedRanks.MEAN) -> NDArray[np.float64]:
     """The rank of each model, 1 for the highest score.
 
     Parameters
@@ -39,12 +39,12 @@ def model_ranks(scores: ArrayLike, *, ties: Ties = Ties.MEAN) -> NDArray[np.floa
     given = np.asarray(scores, dtype=float)
     if given.ndim != 1 or np.isnan(given).any():
         raise ValueError("One score for each model is needed, and each must be a number.")
-    if ties == Ties.COMPETITION:
+    if ties == TiedRanks.COMPETITION:
         return np.asarray(1 + np.searchsorted(np.sort(-given), -given), dtype=float)
     return ranks(-given)
 
 
-def rank_agreement(proposed: ArrayLike, standard: ArrayLike, *, ties: Ties = Ties.MEAN) -> float:
+def rank_agreement(proposed: ArrayLike, standard: ArrayLike, *, ties: TiedRanks = TiedRanks.MEAN) -> float:
     """The correlation of the ranks that two metrics give the same models: Spearman's, where ties share the mean rank.
 
     Parameters
@@ -71,7 +71,7 @@ def rank_agreement(proposed: ArrayLike, standard: ArrayLike, *, ties: Ties = Tie
     Chen et al. (2020), annotation-free metrics for image captioning: table 3 by mean ranks, table 4 by competition
     ranks.
     """
-    if ties == Ties.COMPETITION:
+    if ties == TiedRanks.COMPETITION:
         x, y = both_finite(proposed, standard)
         return pearson(model_ranks(x, ties=ties), model_ranks(y, ties=ties))
     return spearman(proposed, standard)

@@ -18,13 +18,13 @@ ORDERS = (1, 2, 3, 4)
 KEY_BITS = 64
 PLACES_AT_ONCE = 500_000
 # The more parts, the farther apart in memory are the places of each. Their numbers are bytes: never more than 255.
-MOST_PARTS = 32
+MAX_PARTS = 32
 Flags = NDArray[np.bool_]
 SmallNumbers = NDArray[np.int32]
 Found = TypeVar("Found")
 
 
-class Places:
+class WordPlaces:
     """What is known of each place in `captions.words`.
 
     Attributes
@@ -136,7 +136,7 @@ def numbered(kept: Flags) -> SmallNumbers:
     return np.where(kept, kept.cumsum(dtype=np.int32), np.int32(0))
 
 
-def gather(about: Places, places: Numbers, before: SmallNumbers, last: SmallNumbers) -> NGrams:
+def gather(about: WordPlaces, places: Numbers, before: SmallNumbers, last: SmallNumbers) -> NGrams:
     """The n-grams at `places`, ascending, each given by a number for all its words but the last, and the last."""
     order, new_gram = _sorted(before, last)
     caption_of_place = about.caption_of.take(places)
@@ -188,7 +188,7 @@ def _sorted(before: SmallNumbers, last: SmallNumbers) -> tuple[Numbers, Flags]:
 
 
 def sweep(
-    about: Places, use: Callable[[int, SmallNumbers, NGrams], Found], *, only_repeated: bool, workers: int
+    about: WordPlaces, use: Callable[[int, SmallNumbers, NGrams], Found], *, only_repeated: bool, workers: int
 ) -> Iterator[tuple[int, Found]]:
     """Give `use` all n-grams of all captions, order after order and part by part; yields each order and what it found.
 
@@ -214,7 +214,7 @@ def sweep(
 
 
 def _part_of_sweep(
-    about: Places,
+    about: WordPlaces,
     use: Callable[[int, SmallNumbers, NGrams], Found],
     order: int,
     numbers: SmallNumbers,
@@ -227,9 +227,9 @@ def _part_of_sweep(
     return use(order, numbers, n_grams), places, n_grams.by_place(numbered(kept))
 
 
-def _parts(about: Places, order: int, numbers: SmallNumbers, *, at_least: int) -> Iterator[Numbers]:
+def _parts(about: WordPlaces, order: int, numbers: SmallNumbers, *, at_least: int) -> Iterator[Numbers]:
     """Where n-grams begin, by ranges of `numbers`, so that what is equal stays together; at least one part."""
-    many = min(MOST_PARTS, max(at_least, -(-len(numbers) // PLACES_AT_ONCE)))
+    many = min(MAX_PARTS, max(at_least, -(-len(numbers) // PLACES_AT_ONCE)))
     if many == 1 or not len(numbers):
         yield about.beginnings(order, numbers)
         return

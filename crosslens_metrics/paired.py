@@ -10,10 +10,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from crosslens_metrics.bootstrap import CELLS_AT_ONCE, interval_of, resample_weights
 from crosslens_metrics.intervals import SAME_WITHIN, Interval
-from crosslens_metrics.undefined import Reason, UndefinedFigureError
+from crosslens_metrics.undefined import UndefinedFigureError, UndefinedReason
 
 METHODS = ("bootstrap", "permutation")
-MOST_UNITS = 10_000
+MAX_UNITS = 10_000
 """(ours) More images than this are put together at random into so many groups before they are resampled."""
 
 Statistic = Callable[[NDArray[np.float64]], NDArray[np.float64]]
@@ -60,7 +60,7 @@ def paired_difference(
 
     Notes
     -----
-    Beyond `MOST_UNITS` images, they are put together at random into that many groups, as equal in number as can be, so
+    Beyond `MAX_UNITS` images, they are put together at random into that many groups, as equal in number as can be, so
     that the cost no longer grows with the images. Both methods stay valid for groups.
 
     References
@@ -117,8 +117,8 @@ def paired_difference_of_sums(
     if method not in METHODS:
         raise ValueError(f"method is one of {', '.join(METHODS)}, not {method!r}.")
     if not len(one):
-        raise UndefinedFigureError(Reason.NO_IMAGES, "There is no image that both models described.")
-    one, other = grouped(one, other, rng=rng)
+        raise UndefinedFigureError(UndefinedReason.NO_IMAGES, "There is no image that both models described.")
+    one, other = sums_by_group(one, other, rng=rng)
     totals = np.stack([one.sum(axis=0), other.sum(axis=0)])
     figures = statistic(totals)
     difference = float(figures[0] - figures[1])
@@ -127,7 +127,9 @@ def paired_difference_of_sums(
     rounding = SAME_WITHIN * float(np.abs(figures).max())
     resampled = _bootstrapped(one, other, statistic, resamples, rng)
     if np.nanmax(resampled) - np.nanmin(resampled) <= rounding:
-        raise UndefinedFigureError(Reason.NO_VARIATION, "All images differ by the same: resampling them shows nothing.")
+        raise UndefinedFigureError(
+            UndefinedReason.NO_VARIATION, "All images differ by the same: resampling them shows nothing."
+        )
     interval = interval_of(resampled)
     if method == "bootstrap":
         return PairedDifference(difference, interval, _share(resampled - difference, difference, rounding))
@@ -140,8 +142,8 @@ def paired_difference_of_sums(
     return PairedDifference(difference, interval, _share(np.concatenate(tossed), difference, rounding))
 
 
-def grouped(*tables: NDArray[np.float64], rng: np.random.Generator) -> tuple[NDArray[np.float64], ...]:
-    """Sum tables over groups of images, so that many images are resampled as quickly as `MOST_UNITS`.
+def sums_by_group(*tables: NDArray[np.float64], rng: np.random.Generator) -> tuple[NDArray[np.float64], ...]:
+    """Sum tables over groups of images, so that many images are resampled as quickly as `MAX_UNITS`.
 
     Parameters
     ----------
@@ -152,18 +154,18 @@ def grouped(*tables: NDArray[np.float64], rng: np.random.Generator) -> tuple[NDA
 
     Returns
     -------
-    tuple of ndarray, shape (min(n_images, MOST_UNITS), n_sums)
+    tuple of ndarray, shape (min(n_images, MAX_UNITS), n_sums)
         The tables themselves if they have no more images than that.
     """
     images = len(tables[0])
-    if images <= MOST_UNITS:
+    if images <= MAX_UNITS:
         return tables
-    group = rng.permutation(images) % MOST_UNITS
+    group = rng.permutation(images) % MAX_UNITS
     return tuple(_sums(table, group) for table in tables)
 
 
 def _sums(table: NDArray[np.float64], group: NDArray[np.int_]) -> NDArray[np.float64]:
-    return np.stack([np.bincount(group, column, minlength=MOST_UNITS) for column in table.T], axis=1)
+    return np.stack([np.bincount(group, column, minlength=MAX_UNITS) for column in table.T], axis=1)
 
 
 def _bootstrapped(

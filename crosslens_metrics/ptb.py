@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from crosslens_metrics.java import Talk, ToolFailedError, jar
+from crosslens_metrics.java import JavaDialogue, ToolFailedError, jar
 
 VERSION = "3.4.1"
 JAR_VARIABLE = "PTB_JAR"
@@ -46,7 +46,7 @@ def ptb_tokens(texts: Sequence[str]) -> list[str]:
     archive = jar(JAR_VARIABLE, INSIDE_PACKAGE, "stanford-corenlp-3.4.1.jar (the PTB tokeniser)")
     arguments = ["-cp", str(archive), "edu.stanford.nlp.process.PTBTokenizer"]
     arguments += ["-encoding", "UTF-8", "-preserveLines", "-lowerCase"]
-    with Talk(arguments, folder=archive.parent) as tokeniser:
+    with JavaDialogue(arguments, folder=archive.parent) as tokeniser:
         tokeniser.send(_lines(texts), is_last=True)
         tokenised = [_kept(tokeniser.answer()) for _text in texts]
         if not tokeniser.is_at_end():

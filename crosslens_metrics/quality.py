@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from crosslens_metrics.agreement import alpha_of_ratings
 from crosslens_metrics.intervals import Interval, wilson_interval
-from crosslens_metrics.undefined import Reason, UndefinedFigureError
+from crosslens_metrics.undefined import UndefinedFigureError, UndefinedReason
 
 LEVELS = ("NOT-ENOUGH-INFO", "BAD", "MEDIUM", "GOOD", "EXCELLENT")
 """From the lowest; the first is no place on the scale but says that there is none."""
@@ -22,7 +22,7 @@ CODES: Mapping[str, int] = {level: code for code, level in enumerate(LEVELS)}
 
 
 @dataclass(frozen=True)
-class Share:
+class CaptionShare:
     """How many of all verified captions, with Wilson's 95% interval; no value where there is no caption."""
 
     count: int
@@ -38,7 +38,7 @@ class Share:
 
 
 @dataclass(frozen=True)
-class Quality:
+class QualityCounts:
     """A row of the quality table. Those of which nothing could be said are among all captions, and in no share."""
 
     levels: tuple[int, ...]
@@ -49,20 +49,20 @@ class Quality:
         return sum(self.levels)
 
     @property
-    def good_or_better(self) -> Share:
-        return Share(self.levels[GOOD] + self.levels[EXCELLENT], self.captions)
+    def good_or_better(self) -> CaptionShare:
+        return CaptionShare(self.levels[GOOD] + self.levels[EXCELLENT], self.captions)
 
     @property
-    def medium_or_better(self) -> Share:
-        return Share(sum(self.levels[MEDIUM:]), self.captions)
+    def medium_or_better(self) -> CaptionShare:
+        return CaptionShare(sum(self.levels[MEDIUM:]), self.captions)
 
     @property
-    def bad(self) -> Share:
-        return Share(self.levels[BAD], self.captions)
+    def bad(self) -> CaptionShare:
+        return CaptionShare(self.levels[BAD], self.captions)
 
     @property
-    def not_enough_info(self) -> Share:
-        return Share(self.levels[NOT_ENOUGH_INFO], self.captions)
+    def not_enough_info(self) -> CaptionShare:
+        return CaptionShare(self.levels[NOT_ENOUGH_INFO], self.captions)
 
 
 def median_rating(ratings: Sequence[int]) -> int:
@@ -114,7 +114,7 @@ def medians(captions: ArrayLike, ratings: ArrayLike) -> tuple[NDArray[np.generic
     return rated, np.where(says_nothing, NOT_ENOUGH_INFO, in_order[np.where(says_nothing, 0, middle)])
 
 
-def quality_of(captions: ArrayLike, ratings: ArrayLike) -> Quality:
+def quality_of(captions: ArrayLike, ratings: ArrayLike) -> QualityCounts:
     """The row of the quality table that these ratings give; arguments as of `medians`.
 
     Parameters
@@ -130,10 +130,10 @@ def quality_of(captions: ArrayLike, ratings: ArrayLike) -> Quality:
         Counts of captions, with their shares.
     """
     counts = np.bincount(medians(captions, ratings)[1], minlength=len(LEVELS))
-    return Quality(tuple(int(count) for count in counts))
+    return QualityCounts(tuple(int(count) for count in counts))
 
 
-def ordinal_alpha(captions: ArrayLike, ratings: ArrayLike) -> float | Reason:
+def ordinal_alpha(captions: ArrayLike, ratings: ArrayLike) -> float | UndefinedReason:
     """Krippendorff's alpha of the ratings on their scale, or why there is none; NOT-ENOUGH-INFO counts as no rating.
 
     Parameters

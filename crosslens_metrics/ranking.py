@@ -2,7 +2,7 @@
 
 A ranking never fails as a whole. Models that were never compared with each other, not even by way of others, are ranked
 apart (`components`); where some never lost to the others, or never won, `prior` keeps their strengths finite; where
-they did so in too many resamples, only what is said of them has no interval (`Resampled`).
+they did so in too many resamples, only what is said of them has no interval (`ResampledStrengths`).
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from crosslens_metrics.intervals import Interval
-from crosslens_metrics.undefined import Reason, UndefinedFigureError
+from crosslens_metrics.undefined import UndefinedFigureError, UndefinedReason
 
-MOST_ITERATIONS = 1_000
-LARGEST_SHARE_UNFITTED = 0.01
+MAX_ITERATIONS = 1_000
+MAX_SHARE_UNFITTED = 0.01
 """(ours) Of the resamples, in how many models may be in several groups before intervals of them are undefined."""
 DECIMALS = 6
 """Of the strengths from resamples: what follows is where the fit stopped, which would pass for variation."""
@@ -29,7 +29,7 @@ PRIOR_IMAGES = 1.0
 
 
 @dataclass(frozen=True)
-class Outcomes:
+class RankingOutcomes:
     """One row per image and comparison: `outcome` +1 where the test caption won, −1 where the base caption did, else 0.
 
     `base` and `test` are models, from 0. The same image may come in several comparisons.
@@ -41,7 +41,7 @@ class Outcomes:
     outcome: NDArray[np.int8]
 
 
-class Bound(StrEnum):
+class StrengthBound(StrEnum):
     """What keeps a model's strength finite: the judgements, or the prior.
 
     In each comparison of a model with one outside its group of `groups`, all wins are on one side. It never lost, or
@@ -55,7 +55,7 @@ class Bound(StrEnum):
 
 
 @dataclass(frozen=True)
-class Resampled:
+class ResampledStrengths:
     """Strengths from resamples of the images, and `groups` of the models in each, of shape (n_resamples, n_models).
 
     Between models of different groups of a resample, strengths say nothing.
@@ -77,9 +77,9 @@ class Resampled:
             Where more than 1% of the resamples do not (ours).
         """
         unfitted, resamples = self.unfitted(models), len(self.groups)
-        if unfitted > LARGEST_SHARE_UNFITTED * resamples:
+        if unfitted > MAX_SHARE_UNFITTED * resamples:
             message = f"{unfitted} of {resamples} resamples have no strengths."
-            raise UndefinedFigureError(Reason.RESAMPLES_UNDEFINED, message)
+            raise UndefinedFigureError(UndefinedReason.RESAMPLES_UNDEFINED, message)
         return self.strengths[self._are_together(models)]
 
     def core(self) -> NDArray[np.bool_]:
@@ -90,7 +90,7 @@ class Resampled:
         """
         is_same = self.groups[:, :, None] == self.groups[:, None, :]
         left = np.ones(self.groups.shape[1], dtype=bool)
-        while self.unfitted(left) > LARGEST_SHARE_UNFITTED * len(self.groups):
+        while self.unfitted(left) > MAX_SHARE_UNFITTED * len(self.groups):
             sizes = np.where(left, is_same[:, :, left].sum(axis=2), 0)
             largest = sizes.max(axis=1, keepdims=True)
             is_outside = (sizes < largest) | ((sizes == largest).sum(axis=1, keepdims=True) > largest)
@@ -140,21 +140,23 @@ def bradley_terry(wins: ArrayLike) -> NDArray[np.float64]:
         raise ImportError(message) from error
     table = np.array(wins, dtype=float)
     if not table.size:
-        raise UndefinedFigureError(Reason.NO_MODELS, "There are no models to rank.")
+        raise UndefinedFigureError(UndefinedReason.NO_MODELS, "There are no models to rank.")
     if table.ndim != 2 or table.shape[0] != table.shape[1]:
         raise ValueError(f"A row and a column for each model are needed, not shape {table.shape}.")
     if scipy.sparse.csgraph.connected_components(table > 0, connection="weak", return_labels=False) > 1:
         raise UndefinedFigureError(
-            Reason.MODELS_NOT_CONNECTED, "The models fall into groups that were never compared with each other."
+            UndefinedReason.MODELS_NOT_CONNECTED,
+            "The models fall into groups that were never compared with each other.",
         )
     if scipy.sparse.csgraph.connected_components(table > 0, connection="strong", return_labels=False) > 1:
         raise UndefinedFigureError(
-            Reason.MODEL_NEVER_LOSES, "Some models never lost anything to the others: their lead has no measure."
+            UndefinedReason.MODEL_NEVER_LOSES,
+            "Some models never lost anything to the others: their lead has no measure.",
         )
     try:
-        strengths = choix.ilsr_pairwise_dense(table, max_iter=MOST_ITERATIONS)
+        strengths = choix.ilsr_pairwise_dense(table, max_iter=MAX_ITERATIONS)
     except (RuntimeError, ValueError) as error:
-        raise UndefinedFigureError(Reason.NOT_CONVERGED, "The strengths could not be computed.") from error
+        raise UndefinedFigureError(UndefinedReason.NOT_CONVERGED, "The strengths could not be computed.") from error
     return np.asarray(strengths - strengths.mean(), dtype=float)
 
 
@@ -222,7 +224,7 @@ def prior(wins: ArrayLike) -> NDArray[np.float64]:
     return np.where(is_between, PRIOR_IMAGES / 2, 0.0)
 
 
-def bounds(wins: ArrayLike) -> list[Bound]:
+def bounds(wins: ArrayLike) -> list[StrengthBound]:
     """What bounds the strength of each model of one component against the others.
 
     That of the largest of `groups` is measured by judgements, if it has several models and is the only one so large.
@@ -246,17 +248,17 @@ def bounds(wins: ArrayLike) -> list[Bound]:
     names = []
     for model, group in enumerate(group_of):
         if is_measured[group]:
-            names.append(Bound.JUDGEMENTS)
+            names.append(StrengthBound.JUDGEMENTS)
         elif not table[:, model].any():
-            names.append(Bound.NEVER_LOST)
+            names.append(StrengthBound.NEVER_LOST)
         elif not table[model].any():
-            names.append(Bound.NEVER_WON)
+            names.append(StrengthBound.NEVER_WON)
         else:
-            names.append(Bound.GROUP)
+            names.append(StrengthBound.GROUP)
     return names
 
 
-def win_table(outcomes: Outcomes, *, n_models: int) -> NDArray[np.float64]:
+def win_table(outcomes: RankingOutcomes, *, n_models: int) -> NDArray[np.float64]:
     """The table that `bradley_terry` takes.
 
     Parameters
@@ -273,7 +275,9 @@ def win_table(outcomes: Outcomes, *, n_models: int) -> NDArray[np.float64]:
     return np.asarray(cells, dtype=float).reshape(n_models, n_models)
 
 
-def resampled_strengths(outcomes: Outcomes, *, n_models: int, resamples: int, rng: np.random.Generator) -> Resampled:
+def resampled_strengths(
+    outcomes: RankingOutcomes, *, n_models: int, resamples: int, rng: np.random.Generator
+) -> ResampledStrengths:
     """`bradley_terry` over resamples of the images, each with all its comparisons, and with the same `prior`.
 
     Where a resample falls into several groups nonetheless, it is that of each group. Images with the same outcomes in
@@ -314,7 +318,7 @@ def resampled_strengths(outcomes: Outcomes, *, n_models: int, resamples: int, rn
                     groups_in[number, members] = n_models + members
         rows = slice(start, start + len(draws))
         strengths[rows], groups_of[rows] = fits[alike.reshape(-1)], groups_in[alike.reshape(-1)]
-    return Resampled(strengths, groups_of)
+    return ResampledStrengths(strengths, groups_of)
 
 
 def images_to_separate(difference: float, interval: Interval, *, images: int) -> int:
@@ -343,12 +347,12 @@ def images_to_separate(difference: float, interval: Interval, *, images: int) ->
     """
     if math.isclose(difference, 0, abs_tol=1e-9):
         raise UndefinedFigureError(
-            Reason.NO_DIFFERENCE, ("The images show no difference that more images could confirm.")
+            UndefinedReason.NO_DIFFERENCE, ("The images show no difference that more images could confirm.")
         )
     return math.ceil(images * (interval.width / 2 / difference) ** 2)
 
 
-def _cells(outcomes: Outcomes, n_models: int) -> NDArray[np.float64]:
+def _cells(outcomes: RankingOutcomes, n_models: int) -> NDArray[np.float64]:
     """Per image, how often each model beat each other one, half wins included, the table laid out flat."""
     image_of = np.unique(outcomes.image, return_inverse=True)[1]
     test_share = (outcomes.outcome.astype(float) + 1) / 2

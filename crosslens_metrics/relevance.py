@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from crosslens_metrics.undefined import Reason, UndefinedFigureError
+from crosslens_metrics.undefined import UndefinedFigureError, UndefinedReason
 
 PERCENT = 100.0
 ROWS_AT_ONCE = 1024
@@ -75,7 +75,7 @@ def wmd_rel(distances: ArrayLike, *, z: float | None = None) -> WmdRel:
     if z is None:
         finite = given[np.isfinite(given)]
         if not finite.size:
-            raise UndefinedFigureError(Reason.NO_KNOWN_WORD, "No image has a finite word mover's distance.")
+            raise UndefinedFigureError(UndefinedReason.NO_KNOWN_WORD, "No image has a finite word mover's distance.")
         # Where nothing is apart, any z says the same.
         z = float(finite.max()) or 1.0
     if not (np.isfinite(z) and z > 0):

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 from crosslens_metrics.messages import gettext_noop as _
 
-MOST_LEVELS = 9
+MAX_LEVELS = 9
 """The keys 1 to 9 choose a level."""
 
 
 @dataclass(frozen=True)
-class Level:
+class ScaleLevel:
     """One answer. The same number is a rater's choice (left against right) and a score (test against base)."""
 
     number: int
@@ -38,15 +38,15 @@ class Scale:
     """
 
     title: str
-    levels: tuple[Level, ...]
+    levels: tuple[ScaleLevel, ...]
 
     def __post_init__(self) -> None:
         if list(self.numbers) != sorted(set(self.numbers), reverse=True):
             raise ValueError(f"The levels of “{self.title}” must go down, each with a number of its own.")
         if any(-number not in self for number in self.numbers):
             raise ValueError(f"Each level of “{self.title}” needs its opposite.")
-        if len(self.levels) > MOST_LEVELS:
-            raise ValueError(f"“{self.title}” has {len(self.levels)} levels, but keys for {MOST_LEVELS}.")
+        if len(self.levels) > MAX_LEVELS:
+            raise ValueError(f"“{self.title}” has {len(self.levels)} levels, but keys for {MAX_LEVELS}.")
 
     @property
     def points(self) -> int:
@@ -58,39 +58,39 @@ class Scale:
         return tuple(level.number for level in self.levels)
 
     @property
-    def keys(self) -> Mapping[str, Level]:
+    def keys(self) -> Mapping[str, ScaleLevel]:
         """Each level by the key that chooses it."""
         return {str(place): level for place, level in enumerate(self.levels, start=1)}
 
     def __contains__(self, number: object) -> bool:
         return number in self.numbers
 
-    def __getitem__(self, number: int) -> Level:
+    def __getitem__(self, number: int) -> ScaleLevel:
         return {level.number: level for level in self.levels}[number]
 
 
 SEVEN_POINTS = Scale(
     _("7 points"),
     (
-        Level(3, "MUCH-BETTER", "left much better", _("Left is much better"), _("much better")),
-        Level(2, "BETTER", "left better", _("Left is better"), _("better")),
-        Level(
+        ScaleLevel(3, "MUCH-BETTER", "left much better", _("Left is much better"), _("much better")),
+        ScaleLevel(2, "BETTER", "left better", _("Left is better"), _("better")),
+        ScaleLevel(
             1,
             "SLIGHTLY-BETTER",
             "left slightly better",
             _("Left is slightly better"),
             _("slightly better"),
         ),
-        Level(0, "SIMILAR", "similar", _("Both are similar"), _("similar")),
-        Level(
+        ScaleLevel(0, "SIMILAR", "similar", _("Both are similar"), _("similar")),
+        ScaleLevel(
             -1,
             "SLIGHTLY-WORSE",
             "right slightly better",
             _("Right is slightly better"),
             _("slightly better"),
         ),
-        Level(-2, "WORSE", "right better", _("Right is better"), _("better")),
-        Level(-3, "MUCH-WORSE", "right much better", _("Right is much better"), _("much better")),
+        ScaleLevel(-2, "WORSE", "right better", _("Right is better"), _("better")),
+        ScaleLevel(-3, "MUCH-WORSE", "right much better", _("Right is much better"), _("much better")),
     ),
 )
 FIVE_POINTS = Scale(

@@ -17,7 +17,7 @@ from crosslens_metrics.scores import MetricScores
 from crosslens_metrics.text import Tokenizer
 
 CUT_AT_SPACES = frozenset({Tokenizer.WHITESPACE, Tokenizer.PTB})
-FEWEST_WORDS, LONGEST_WORDS = 3, 8
+MIN_WORDS, MAX_WORD_CHARACTERS = 3, 8
 """(ours) On average: fewer tokens in a text, or more characters in a token, are phrases and not words."""
 UNSPACED = re.compile(
     "[\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
@@ -144,7 +144,7 @@ def _are_mostly_unspaced(texts: Sequence[str]) -> bool:
 def _are_words(texts: Sequence[Sequence[str]]) -> bool:
     tokens = sum(map(len, texts))
     characters = sum(len(token) for tokens_of_text in texts for token in tokens_of_text)
-    return tokens >= FEWEST_WORDS * sum(map(bool, texts)) and characters <= LONGEST_WORDS * tokens
+    return tokens >= MIN_WORDS * sum(map(bool, texts)) and characters <= MAX_WORD_CHARACTERS * tokens
 
 
 def note_on_empty_matches(captions: EncodedCaptions) -> tuple[str, ...]:

@@ -30,20 +30,20 @@ from crosslens_metrics.scores import MetricScores
 from crosslens_metrics.signatures import Signature, references_digest
 from crosslens_metrics.sums import bmrc_sums
 from crosslens_metrics.text import Tokenizer, check_captions, text_version, tokenise_groups
-from crosslens_metrics.undefined import Reason, UndefinedFigureError
-from crosslens_metrics.word_movers import Distances, word_movers_distances
-from crosslens_metrics.word_vectors import Vectors
+from crosslens_metrics.undefined import UndefinedFigureError, UndefinedReason
+from crosslens_metrics.word_movers import TextDistances, word_movers_distances
+from crosslens_metrics.word_vectors import WordVectorSource
 
 IMPLEMENTATION = "1"
 """Of the metrics of our own. Raised when a figure changes in any digit that is compared."""
 SIGMA = 6.0
 BETA = 1.2
-LONGEST_GRAM = 4
+MAX_GRAM_LENGTH = 4
 FARTHEST = 2.0
 """The z of WMDRel, the same for all models: how far apart texts can be at most by word vectors of length 1."""
 
 
-class Need(StrEnum):
+class MetricNeed(StrEnum):
     """What a metric needs besides captions and references."""
 
     JAVA = "java"
@@ -60,7 +60,7 @@ class UnknownMetricError(ValueError):
 
 
 @dataclass(frozen=True)
-class Figure:
+class MetricFigure:
     """One number that a metric gives. Papers and pages show it `shown_times` its value, with one or two decimals."""
 
     name: str
@@ -69,7 +69,7 @@ class Figure:
 
 
 @dataclass(frozen=True)
-class Scored:
+class ScoredFigure:
     """A figure over the corpus and of each image, and what it was computed by and on.
 
     `notes` say in sentences what was left out, and what the figure cannot say.
@@ -82,7 +82,7 @@ class Scored:
 
 
 @dataclass(frozen=True)
-class Projections:
+class VectorProjections:
     """Captions and images as vectors of one space, one row for each image, in the order of the captions.
 
     Attributes
@@ -139,7 +139,7 @@ class ScoredTokens:
 
 
 @dataclass(frozen=True)
-class Prepared:
+class PreparedCaptions:
     """Captions ready for all metrics; keeps what was computed, since some metrics sum up others.
 
     `against` has them as tokens, beside their references; without any, only metrics that need none can be computed.
@@ -149,10 +149,10 @@ class Prepared:
     language: str
     frequencies: DocumentFrequencies | None
     workers: int
-    vectors: Vectors | None = None
-    projections: Projections | None = None
+    vectors: WordVectorSource | None = None
+    projections: VectorProjections | None = None
     meteor_language: str = meteor_1_5.ELSEWHERE
-    done: dict[str, list[Scored]] = field(default_factory=dict)
+    done: dict[str, list[ScoredFigure]] = field(default_factory=dict)
 
     @property
     def tokens(self) -> ScoredTokens:
@@ -165,7 +165,7 @@ class Prepared:
             raise MissingInputError("There are no references, which all metrics but CLinRel and CMedRel need.")
         return self.against
 
-    def figures(self, names: Iterable[str]) -> list[Scored]:
+    def figures(self, names: Iterable[str]) -> list[ScoredFigure]:
         """The figures of metrics, in the order in which they are named. It raises what `scored` does."""
         results = [
             scored
@@ -175,7 +175,7 @@ class Prepared:
         ]
         return list({scored.metric: scored for scored in results}.values())
 
-    def scored(self, name: str) -> list[Scored]:
+    def scored(self, name: str) -> list[ScoredFigure]:
         """The figures of a metric, computed once.
 
         Raises
@@ -208,9 +208,9 @@ class Metric:
     """A metric by name, and the figures it gives. Where it does not read references, it needs none."""
 
     name: str
-    figures: tuple[Figure, ...]
-    compute: Callable[[Prepared], list[Scored]]
-    needs: frozenset[Need] = frozenset()
+    figures: tuple[MetricFigure, ...]
+    compute: Callable[[PreparedCaptions], list[ScoredFigure]]
+    needs: frozenset[MetricNeed] = frozenset()
     reads_references: bool = True
 
 
@@ -224,10 +224,10 @@ def prepare(
     normalise: bool | None = None,
     frequencies: DocumentFrequencies | None = None,
     workers: int = 1,
-    vectors: Vectors | None = None,
-    projections: Projections | None = None,
+    vectors: WordVectorSource | None = None,
+    projections: VectorProjections | None = None,
     meteor_language: str | None = None,
-) -> Prepared:
+) -> PreparedCaptions:
     """Captions made ready for any number of metrics.
 
     Parameters
@@ -270,7 +270,7 @@ def prepare(
         against = _tokens_of(
             candidates, references, tokenizer=tokenizer, language=language, spaced=spaced, normalise=normalise
         )
-    return Prepared(
+    return PreparedCaptions(
         against=against,
         language=language,
         frequencies=frequencies,
@@ -321,10 +321,10 @@ def score(
     normalise: bool | None = None,
     frequencies: DocumentFrequencies | None = None,
     workers: int = 1,
-    vectors: Vectors | None = None,
-    projections: Projections | None = None,
+    vectors: WordVectorSource | None = None,
+    projections: VectorProjections | None = None,
     meteor_language: str | None = None,
-) -> list[Scored]:
+) -> list[ScoredFigure]:
     """The figures of several metrics, in the order in which they are named.
 
     Parameters
@@ -383,39 +383,39 @@ def metric_named(name: str) -> Metric:
     return named
 
 
-def _bleu(prepared: Prepared) -> list[Scored]:
+def _bleu(prepared: PreparedCaptions) -> list[ScoredFigure]:
     figures = bleu_of(prepared.tokens.encoded, workers=prepared.workers)
     return [
-        Scored(f"bleu-{order}", prepared.signature(f"bleu-{order}", n=order), scores)
+        ScoredFigure(f"bleu-{order}", prepared.signature(f"bleu-{order}", n=order), scores)
         for order, scores in enumerate(figures, start=1)
     ]
 
 
-def _rouge_l(prepared: Prepared) -> list[Scored]:
+def _rouge_l(prepared: PreparedCaptions) -> list[ScoredFigure]:
     signature = prepared.signature("rouge-l", beta=f"{BETA:g}")
     scores = rouge_l_of(prepared.tokens.encoded, beta=BETA, workers=prepared.workers)
-    return [Scored("rouge-l", signature, scores, note_on_empty_matches(prepared.tokens.encoded))]
+    return [ScoredFigure("rouge-l", signature, scores, note_on_empty_matches(prepared.tokens.encoded))]
 
 
-def _cider(prepared: Prepared) -> list[Scored]:
-    signature = prepared.signature("cider", n=LONGEST_GRAM, df=_frequencies_of(prepared))
+def _cider(prepared: PreparedCaptions) -> list[ScoredFigure]:
+    signature = prepared.signature("cider", n=MAX_GRAM_LENGTH, df=_frequencies_of(prepared))
     scores = cider_of(prepared.tokens.encoded, frequencies=prepared.frequencies, workers=prepared.workers)
-    return [Scored("cider", signature, scores, _on_frequencies(prepared, scores))]
+    return [ScoredFigure("cider", signature, scores, _on_frequencies(prepared, scores))]
 
 
-def _cider_d(prepared: Prepared) -> list[Scored]:
-    signature = prepared.signature("cider-d", n=LONGEST_GRAM, sigma=f"{SIGMA:g}", df=_frequencies_of(prepared))
+def _cider_d(prepared: PreparedCaptions) -> list[ScoredFigure]:
+    signature = prepared.signature("cider-d", n=MAX_GRAM_LENGTH, sigma=f"{SIGMA:g}", df=_frequencies_of(prepared))
     scores = cider_d_of(
         prepared.tokens.encoded, sigma=SIGMA, frequencies=prepared.frequencies, workers=prepared.workers
     )
-    return [Scored("cider-d", signature, scores, _on_frequencies(prepared, scores))]
+    return [ScoredFigure("cider-d", signature, scores, _on_frequencies(prepared, scores))]
 
 
-def _frequencies_of(prepared: Prepared) -> str:
+def _frequencies_of(prepared: PreparedCaptions) -> str:
     return "references" if prepared.frequencies is None else prepared.frequencies.signature
 
 
-def _on_frequencies(prepared: Prepared, scores: MetricScores) -> tuple[str, ...]:
+def _on_frequencies(prepared: PreparedCaptions, scores: MetricScores) -> tuple[str, ...]:
     notes = note_on_weights(scores, prepared.tokens.references, prepared.frequencies)
     made = prepared.frequencies.text if prepared.frequencies else ""
     if made in ("", prepared.tokens.text):
@@ -426,35 +426,35 @@ def _on_frequencies(prepared: Prepared, scores: MetricScores) -> tuple[str, ...]
     )
 
 
-def _meteor(prepared: Prepared) -> list[Scored]:
+def _meteor(prepared: PreparedCaptions) -> list[ScoredFigure]:
     signature = prepared.signature("meteor", v=meteor_1_5.VERSION, **_meteor_settings(prepared))
     tokens = prepared.tokens
     scores = meteor_1_5.meteor(tokens.candidates, tokens.references, language=prepared.meteor_language)
-    return [Scored("meteor", signature, scores, _on_parameters(prepared))]
+    return [ScoredFigure("meteor", signature, scores, _on_parameters(prepared))]
 
 
-def _meteor_settings(prepared: Prepared) -> dict[str, object]:
+def _meteor_settings(prepared: PreparedCaptions) -> dict[str, object]:
     """`params` stands only where they are not the language's own, so that other signatures stay what they were."""
     others = prepared.meteor_language if prepared.meteor_language != prepared.language else None
     return {"lang": prepared.language, "params": others}
 
 
-def _on_parameters(prepared: Prepared) -> tuple[str, ...]:
+def _on_parameters(prepared: PreparedCaptions) -> tuple[str, ...]:
     if prepared.meteor_language == prepared.language:
         return ()
     return (f"METEOR used the parameters of {prepared.meteor_language} for captions in {prepared.language}.",)
 
 
-def _bmrc(prepared: Prepared) -> list[Scored]:
+def _bmrc(prepared: PreparedCaptions) -> list[ScoredFigure]:
     scored = [prepared.scored(name)[-1] for name in ("bleu", "meteor", "rouge-l", "cider-d")]
     parts = [part.scores for part in scored]
     settings = {"meteor": meteor_1_5.VERSION, "cider": "cider-d", "df": _frequencies_of(prepared)}
     signature = prepared.signature("bmrc", **_meteor_settings(prepared), **settings)
     scores = replace(_summed(bmrc, parts), sums=bmrc_sums(*parts))
-    return [Scored("bmrc", signature, scores, tuple(note for part in scored for note in part.notes))]
+    return [ScoredFigure("bmrc", signature, scores, tuple(note for part in scored for note in part.notes))]
 
 
-def _wmdrel(prepared: Prepared) -> list[Scored]:
+def _wmdrel(prepared: PreparedCaptions) -> list[ScoredFigure]:
     if prepared.vectors is None:
         raise MissingInputError("WMDRel needs word vectors in the language of the captions; none were given.")
     tokens = prepared.tokens
@@ -464,15 +464,18 @@ def _wmdrel(prepared: Prepared) -> list[Scored]:
     distances = word_movers_distances(ours, theirs, prepared.vectors, unit_length=True)
     if distances.undefined == len(ours):
         raise UndefinedFigureError(
-            Reason.NO_KNOWN_WORD, "No caption and its reference have words with vectors. Are they of the language?"
+            UndefinedReason.NO_KNOWN_WORD,
+            "No caption and its reference have words with vectors. Are they of the language?",
         )
     of_pairs = wmd_rel(distances.values, z=FARTHEST).per_image
     starts = np.cumsum([0, *counts[:-1]])
     signature = prepared.signature("wmdrel", z=f"{FARTHEST:g}", vectors=prepared.vectors.signature)
-    return [Scored("wmdrel", signature, _of_images(np.add.reduceat(of_pairs, starts) / counts), _left_out(distances))]
+    return [
+        ScoredFigure("wmdrel", signature, _of_images(np.add.reduceat(of_pairs, starts) / counts), _left_out(distances))
+    ]
 
 
-def _left_out(distances: Distances) -> tuple[str, ...]:
+def _left_out(distances: TextDistances) -> tuple[str, ...]:
     """What WMDRel does not rest on; words are those of the distinct texts."""
     notes = []
     if distances.unknown_words:
@@ -484,37 +487,37 @@ def _left_out(distances: Distances) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _clinrel(prepared: Prepared) -> list[Scored]:
+def _clinrel(prepared: PreparedCaptions) -> list[ScoredFigure]:
     given = _projections(prepared, "CLinRel")
     if given.references is None:
         raise MissingInputError("CLinRel needs projections of the English references; none were given.")
     scores = _of_images(clin_rel(given.candidates, given.references))
     encoder = given.encoders(given.english_encoder)
     settings = {"v": IMPLEMENTATION, "encoder": encoder, "english": given.english}
-    return [Scored("clinrel", Signature.of("clinrel", settings), scores)]
+    return [ScoredFigure("clinrel", Signature.of("clinrel", settings), scores)]
 
 
-def _cmedrel(prepared: Prepared) -> list[Scored]:
+def _cmedrel(prepared: PreparedCaptions) -> list[ScoredFigure]:
     given = _projections(prepared, "CMedRel")
     if given.images is None:
         raise MissingInputError("CMedRel needs features of the images; none were given.")
     scores = _of_images(cmed_rel(given.candidates, given.images))
     encoder = given.encoders(given.features_encoder)
     settings = {"v": IMPLEMENTATION, "encoder": encoder, "sample": given.sample}
-    return [Scored("cmedrel", Signature.of("cmedrel", settings), scores)]
+    return [ScoredFigure("cmedrel", Signature.of("cmedrel", settings), scores)]
 
 
-def _wcc(prepared: Prepared) -> list[Scored]:
+def _wcc(prepared: PreparedCaptions) -> list[ScoredFigure]:
     parts = [prepared.scored(name)[0] for name in ("wmdrel", "clinrel", "cmedrel")]
     settings = {key: parts[0].signature.get(key) for key in ("z", "vectors")}
     given = _projections(prepared, "WCC")
     encoder = given.encoders(given.english_encoder, given.features_encoder)
     settings |= {"encoder": encoder, "english": given.english}
     signature = prepared.signature("wcc", **settings)
-    return [Scored("wcc", signature, _summed(wcc, [part.scores for part in parts]), parts[0].notes)]
+    return [ScoredFigure("wcc", signature, _summed(wcc, [part.scores for part in parts]), parts[0].notes)]
 
 
-def _projections(prepared: Prepared, title: str) -> Projections:
+def _projections(prepared: PreparedCaptions, title: str) -> VectorProjections:
     if prepared.projections is None:
         raise MissingInputError(f"{title} needs projections of the captions; none were given.")
     return prepared.projections
@@ -530,16 +533,33 @@ def _summed(total: Callable[..., NDArray[np.float64]], parts: Sequence[MetricSco
 
 
 _ALL = (
-    Metric("cider", (Figure("cider", "CIDEr"),), _cider),
-    Metric("cider-d", (Figure("cider-d", "CIDEr-D"),), _cider_d),
-    Metric("bleu", tuple(Figure(f"bleu-{order}", f"BLEU-{order}") for order in (1, 2, 3, 4)), _bleu),
-    Metric("rouge-l", (Figure("rouge-l", "ROUGE-L"),), _rouge_l),
-    Metric("meteor", (Figure("meteor", "METEOR"),), _meteor, frozenset({Need.JAVA})),
-    Metric("bmrc", (Figure("bmrc", "BMRC", shown_times=1.0),), _bmrc, frozenset({Need.JAVA})),
-    Metric("wmdrel", (Figure("wmdrel", "WMDRel"),), _wmdrel, frozenset({Need.VECTORS})),
-    Metric("clinrel", (Figure("clinrel", "CLinRel"),), _clinrel, frozenset({Need.PROJECTIONS}), reads_references=False),
-    Metric("cmedrel", (Figure("cmedrel", "CMedRel"),), _cmedrel, frozenset({Need.PROJECTIONS}), reads_references=False),
-    Metric("wcc", (Figure("wcc", "WCC", shown_times=1.0),), _wcc, frozenset({Need.VECTORS, Need.PROJECTIONS})),
+    Metric("cider", (MetricFigure("cider", "CIDEr"),), _cider),
+    Metric("cider-d", (MetricFigure("cider-d", "CIDEr-D"),), _cider_d),
+    Metric("bleu", tuple(MetricFigure(f"bleu-{order}", f"BLEU-{order}") for order in (1, 2, 3, 4)), _bleu),
+    Metric("rouge-l", (MetricFigure("rouge-l", "ROUGE-L"),), _rouge_l),
+    Metric("meteor", (MetricFigure("meteor", "METEOR"),), _meteor, frozenset({MetricNeed.JAVA})),
+    Metric("bmrc", (MetricFigure("bmrc", "BMRC", shown_times=1.0),), _bmrc, frozenset({MetricNeed.JAVA})),
+    Metric("wmdrel", (MetricFigure("wmdrel", "WMDRel"),), _wmdrel, frozenset({MetricNeed.VECTORS})),
+    Metric(
+        "clinrel",
+        (MetricFigure("clinrel", "CLinRel"),),
+        _clinrel,
+        frozenset({MetricNeed.PROJECTIONS}),
+        reads_references=False,
+    ),
+    Metric(
+        "cmedrel",
+        (MetricFigure("cmedrel", "CMedRel"),),
+        _cmedrel,
+        frozenset({MetricNeed.PROJECTIONS}),
+        reads_references=False,
+    ),
+    Metric(
+        "wcc",
+        (MetricFigure("wcc", "WCC", shown_times=1.0),),
+        _wcc,
+        frozenset({MetricNeed.VECTORS, MetricNeed.PROJECTIONS}),
+    ),
 )
 METRICS: Mapping[str, Metric] = {metric.name: metric for metric in _ALL}
-FIGURES: Mapping[str, Figure] = {figure.name: figure for metric in _ALL for figure in metric.figures}
+FIGURES: Mapping[str, MetricFigure] = {figure.name: figure for metric in _ALL for figure in metric.figures}

@@ -12,17 +12,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from crosslens_metrics.quality import LEVELS, ordinal_alpha
-from crosslens_metrics.undefined import Reason
+from crosslens_metrics.undefined import UndefinedReason
 
 
 @dataclass(frozen=True)
-class Agreement:
+class RatingAgreement:
     """`things` were rated by two people or more, who make `pairs`, of which `same` said exactly the same."""
 
     things: int
     pairs: int
     same: int
-    alpha: float | Reason
+    alpha: float | UndefinedReason
     """Krippendorff's, ordinal; NOT-ENOUGH-INFO is no place on the scale and counts as no rating in it."""
 
     @property
@@ -30,7 +30,7 @@ class Agreement:
         return self.same / self.pairs if self.pairs else None
 
 
-def agreement(things: ArrayLike, ratings: ArrayLike) -> Agreement:
+def agreement(things: ArrayLike, ratings: ArrayLike) -> RatingAgreement:
     """Of ratings in long form, one row each.
 
     Parameters
@@ -47,7 +47,7 @@ def agreement(things: ArrayLike, ratings: ArrayLike) -> Agreement:
     rated, given = np.asarray(things), np.asarray(ratings, dtype=np.int_)
     counts = _counts(rated, given)
     several = counts.sum(axis=1) >= 2
-    return Agreement(
+    return RatingAgreement(
         things=int(several.sum()),
         pairs=int(_pairs(counts.sum(axis=1)).sum()),
         same=int(_pairs(counts).sum()),
@@ -55,7 +55,7 @@ def agreement(things: ArrayLike, ratings: ArrayLike) -> Agreement:
     )
 
 
-def agreement_of_each(things: ArrayLike, raters: ArrayLike, ratings: ArrayLike) -> dict[int, Agreement]:
+def agreement_of_each(things: ArrayLike, raters: ArrayLike, ratings: ArrayLike) -> dict[int, RatingAgreement]:
     """For each rater, with the others who rated the same: only pairs in which they are count.
 
     Alpha is of all ratings of the things that they rated. Nobody rates a thing twice.
@@ -81,7 +81,7 @@ def agreement_of_each(things: ArrayLike, raters: ArrayLike, ratings: ArrayLike) 
     for person in np.unique(people).tolist():
         own = people == person
         theirs = np.isin(thing_of, thing_of[own])
-        agreements[person] = Agreement(
+        agreements[person] = RatingAgreement(
             things=int((others[own] > 0).sum()),
             pairs=int(others[own].sum()),
             same=int(alike[own].sum()),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import scipy
 
-from crosslens_metrics.undefined import Reason, UndefinedFigureError
+from crosslens_metrics.undefined import UndefinedFigureError, UndefinedReason
 
 
 def sign_test(wins: int, losses: int) -> float:
@@ -38,5 +38,5 @@ def sign_test(wins: int, losses: int) -> float:
     if wins < 0 or losses < 0:
         raise ValueError(f"There are no negative numbers of images: {wins} wins, {losses} losses.")
     if wins + losses < 1:
-        raise UndefinedFigureError(Reason.NO_DECIDED, "No image was decided either way.")
+        raise UndefinedFigureError(UndefinedReason.NO_DECIDED, "No image was decided either way.")
     return min(1.0, 2 * float(scipy.special.bdtr(min(wins, losses), wins + losses, 0.5)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 
 
-class Reason(StrEnum):
+class UndefinedReason(StrEnum):
     """A code for programs; pages and reports say it in words."""
 
     NO_IMAGES = "no_images"
@@ -33,6 +33,6 @@ class Reason(StrEnum):
 class UndefinedFigureError(ValueError):
     """The figure has no value for these data."""
 
-    def __init__(self, reason: Reason, message: str) -> None:
+    def __init__(self, reason: UndefinedReason, message: str) -> None:
         super().__init__(message)
         self.reason = reason

@@ -14,13 +14,13 @@ PIECE_TYPE = np.dtype("<u8")
 FIRST_BYTES = np.array([(1 << 8 * many) - 1 for many in range(PIECE + 1)], dtype=np.uint64)
 # Odd constants without structure, from the fractional part of the golden ratio and of the square root of 3.
 MULTIPLIERS = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBB67AE8584CAA73B)
-SMALLEST_TABLE_BITS = 12
+MIN_TABLE_BITS = 12
 FREE = 0
 # The place of a zero byte in encoded words, since zeros fill a word's last piece. UTF-8 never has it.
 ZERO_STAND_IN = b"\xff"
 
 
-class Vocabulary:
+class WordNumbers:
     """Numbers for words, from 1.
 
     A word is cut into pieces of eight bytes. A table has the pairs (number of the pieces before, piece); they are found
@@ -32,7 +32,7 @@ class Vocabulary:
         # The entry 0 is equal to nothing that can be asked for.
         self._before = np.full(1, np.iinfo(np.int32).max, dtype=np.int32)
         self._piece = np.zeros(1, dtype=np.uint64)
-        self._table = np.zeros(1 << SMALLEST_TABLE_BITS, dtype=np.int32)
+        self._table = np.zeros(1 << MIN_TABLE_BITS, dtype=np.int32)
         self._size = 1
 
     def __len__(self) -> int:

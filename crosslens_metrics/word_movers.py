@@ -17,7 +17,7 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
 
-from crosslens_metrics.undefined import Reason, UndefinedFigureError
+from crosslens_metrics.undefined import UndefinedFigureError, UndefinedReason
 
 PACKAGE = "POT"
 FRAMEWORKS = {
@@ -27,16 +27,16 @@ FRAMEWORKS = {
     "tensorflow": "POT_BACKEND_DISABLE_TENSORFLOW",
 }
 """What POT loads where it is installed, and the variable that keeps it from doing so."""
-STEPS_AT_MOST = 1_000_000
+MAX_STEPS = 1_000_000
 
 
-class Lookup(Protocol):
+class VectorLookup(Protocol):
     """What `crosslens_metrics.word_vectors` opens: a vector for a word, or None."""
 
     def vector(self, word: str) -> NDArray[np.float32] | None: ...
 
 
-WordLookup = Lookup | Mapping[str, ArrayLike]
+WordLookup = VectorLookup | Mapping[str, ArrayLike]
 
 
 class SolverMissingError(ImportError):
@@ -44,7 +44,7 @@ class SolverMissingError(ImportError):
 
 
 @dataclass(frozen=True)
-class Distances:
+class TextDistances:
     """Distances of pairs of texts, and how much of the texts they rest on.
 
     values : ndarray of float64, shape (n_pairs,)
@@ -94,13 +94,13 @@ def word_movers_distance(a: str, b: str, vectors: WordLookup, *, unit_length: bo
     """
     distances = word_movers_distances([a], [b], vectors, unit_length=unit_length)
     if distances.undefined:
-        raise UndefinedFigureError(Reason.NO_KNOWN_WORD, "One of the two texts has no word with a vector.")
+        raise UndefinedFigureError(UndefinedReason.NO_KNOWN_WORD, "One of the two texts has no word with a vector.")
     return float(distances.values[0])
 
 
 def word_movers_distances(
     a: Sequence[str], b: Sequence[str], vectors: WordLookup, *, unit_length: bool = False
-) -> Distances:
+) -> TextDistances:
     """The word mover's distance of many pairs; each word is looked up once, each text counted once.
 
     Parameters
@@ -124,11 +124,11 @@ def word_movers_distances(
         raise ValueError(f"There are {len(a)} texts on one side and {len(b)} on the other.")
     if not a:
         raise ValueError("There is no pair of texts.")
-    words = _Words(vectors)
+    words = _KnownWords(vectors)
     bags = {text: words.bag(text) for text in dict.fromkeys([*a, *b])}
     matrix = words.matrix(unit_length=unit_length)
     values = np.array([_distance(bags[one], bags[other], matrix) for one, other in zip(a, b, strict=True)])
-    return Distances(
+    return TextDistances(
         values=values,
         undefined=int(np.isinf(values).sum()),
         words=sum(bag.tokens for bag in bags.values()),
@@ -137,7 +137,7 @@ def word_movers_distances(
 
 
 @dataclass(frozen=True)
-class _Bag:
+class _WordBag:
     """How often each known word comes; `total` is the sum, `tokens` counts the unknown ones too."""
 
     counts: dict[int, int]
@@ -145,7 +145,7 @@ class _Bag:
     tokens: int
 
 
-class _Words:
+class _KnownWords:
     """Numbers the words with a vector in the order in which they come."""
 
     def __init__(self, vectors: WordLookup) -> None:
@@ -153,14 +153,14 @@ class _Words:
         self._numbers: dict[str, int | None] = {}
         self._rows: list[ArrayLike] = []
 
-    def bag(self, text: str) -> _Bag:
+    def bag(self, text: str) -> _WordBag:
         tokens = text.split()
         counts: dict[int, int] = {}
         for token in tokens:
             number = self._numbers[token] if token in self._numbers else self._add(token)
             if number is not None:
                 counts[number] = counts.get(number, 0) + 1
-        return _Bag(counts=counts, total=sum(counts.values()), tokens=len(tokens))
+        return _WordBag(counts=counts, total=sum(counts.values()), tokens=len(tokens))
 
     def matrix(self, *, unit_length: bool) -> NDArray[np.float64]:
         if not self._rows:
@@ -198,7 +198,7 @@ def _finder(vectors: WordLookup) -> Callable[[str], Any]:
     return lambda word: mapping[word] if word in mapping else None  # noqa: SIM401 - gensim's get is not a mapping's
 
 
-def _distance(a: _Bag, b: _Bag, vectors: NDArray[np.float64]) -> float:
+def _distance(a: _WordBag, b: _WordBag, vectors: NDArray[np.float64]) -> float:
     if not a.total or not b.total:
         return np.inf
     # In whole numbers both sides weigh exactly the same. What they share stays where it is: distances obey the
@@ -215,7 +215,7 @@ def _distance(a: _Bag, b: _Bag, vectors: NDArray[np.float64]) -> float:
     return _cheapest()(supply, demand, costs) / weight if costs.any() else 0.0
 
 
-def _rest(bag: _Bag, other: _Bag) -> tuple[list[int], NDArray[np.float64]]:
+def _rest(bag: _WordBag, other: _WordBag) -> tuple[list[int], NDArray[np.float64]]:
     """The words of which `bag` has more than `other`, and how much more, as a share times both totals."""
     words, more = [], []
     for word, count in bag.counts.items():
@@ -238,7 +238,7 @@ def _cheapest() -> Callable[[NDArray[np.float64], NDArray[np.float64], NDArray[n
         ) from error
 
     def cost(supply: NDArray[np.float64], demand: NDArray[np.float64], costs: NDArray[np.float64]) -> float:
-        return float(emd2(supply, demand, costs, numItermax=STEPS_AT_MOST, center_dual=False, check_marginals=False))
+        return float(emd2(supply, demand, costs, numItermax=MAX_STEPS, center_dual=False, check_marginals=False))
 
     return cost
 

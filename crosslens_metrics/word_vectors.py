@@ -23,11 +23,11 @@ LAYOUT = 1
 """Raised when the files are laid out in another way, so that a signature always means one reading."""
 ROWS_AT_ONCE = 4_096
 INDEX_CACHE_KIB = 512
-LONGEST_WORD = 200
+MAX_WORD_CHARACTERS = 200
 """Nothing longer is looked for."""
 
 
-class Vectors(Protocol):
+class WordVectorSource(Protocol):
     """Whatever gives words a direction: a table of them, or a model that makes vectors for any word."""
 
     @property
@@ -73,7 +73,7 @@ def cosine_similarity(one: ArrayLike, other: ArrayLike) -> float:
     return float(np.clip(a @ b / np.sqrt((a @ a) * (b @ b)), 0.0, 1.0))
 
 
-def similarity_in(vectors: Vectors, one: str, other: str) -> float | None:
+def similarity_in(vectors: WordVectorSource, one: str, other: str) -> float | None:
     """How near two words are, or None where one of them has no vector."""
     a, b = vectors.vector(one), vectors.vector(other)
     return None if a is None or b is None else cosine_similarity(a, b)
@@ -84,7 +84,7 @@ def plain_word(word: str) -> str:
     # JSON can smuggle in half a character, which no database takes.
     whole = word.encode(errors="ignore").decode()
     plain = " ".join(unicodedata.normalize("NFC", whole).split())
-    return plain if len(plain) <= LONGEST_WORD else ""
+    return plain if len(plain) <= MAX_WORD_CHARACTERS else ""
 
 
 def spellings(word: str) -> list[str]:
@@ -100,7 +100,7 @@ def spellings(word: str) -> list[str]:
 
 
 @dataclass(frozen=True)
-class Manifest:
+class VectorsManifest:
     """What stands beside the two files; `signature` follows from the content, not from how it was written."""
 
     layout: int
@@ -130,7 +130,7 @@ class WordVectors:
     64 KiB around each row that was ever read.
     """
 
-    def __init__(self, folder: Path, manifest: Manifest) -> None:
+    def __init__(self, folder: Path, manifest: VectorsManifest) -> None:
         self.signature = manifest.signature
         self.dimensions = manifest.dimensions
         self._words = manifest.words
@@ -182,7 +182,7 @@ class WordVectors:
         return index
 
 
-def read_manifest(folder: Path) -> Manifest:
+def read_manifest(folder: Path) -> VectorsManifest:
     """What is said of the table in `folder`, whose files have the sizes that they had when they were written.
 
     Raises
@@ -192,7 +192,7 @@ def read_manifest(folder: Path) -> Manifest:
     try:
         said = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
         signature = said.pop("signature")
-        manifest = Manifest(**said)
+        manifest = VectorsManifest(**said)
         sizes = [(folder / name).stat().st_size for name in (MATRIX, WORDS)]
     except OSError as error:
         raise MalformedTableError(
@@ -223,7 +223,7 @@ def open_table(folder: Path) -> WordVectors:
     return WordVectors(folder, read_manifest(folder))
 
 
-def check_table(folder: Path) -> Manifest:
+def check_table(folder: Path) -> VectorsManifest:
     """Read every byte of a table and compare it with its signature.
 
     Raises
@@ -297,7 +297,7 @@ class TableWriter:
         if len(self._waiting) == ROWS_AT_ONCE:
             self._flush()
 
-    def finish(self) -> Manifest:
+    def finish(self) -> VectorsManifest:
         """Write what is missing.
 
         Raises
@@ -317,7 +317,7 @@ class TableWriter:
         self._index.commit()
         self.close()
         words, matrix = self._hashes
-        manifest = Manifest(
+        manifest = VectorsManifest(
             layout=LAYOUT,
             language=self.language,
             dimensions=self.dimensions,

@@ -7,7 +7,7 @@ from datetime import datetime
 from pathlib import Path
 
 from demo.files import write_lines
-from images.models import Collection, ImportJob, Outcome
+from images.models import Collection, ImportJob, ImportOutcome
 from inference.models import CaptioningModel
 from inference.services.imports import import_path
 from jobs.models import JobState
@@ -39,6 +39,6 @@ def import_captions(
 
 def check(job: ImportJob) -> None:
     """Raise RuntimeError if an import refused content of the demo: that is a mistake in the demo."""
-    refused = [f"{row.name}: {row.reason}" for row in job.rows.filter(outcome=Outcome.REJECTED)]
+    refused = [f"{row.name}: {row.reason}" for row in job.rows.filter(outcome=ImportOutcome.REJECTED)]
     if job.state != JobState.DONE or refused:
         raise RuntimeError("; ".join([job.error, *refused]))

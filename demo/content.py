@@ -16,20 +16,20 @@ from django.utils import timezone
 from allocation.services.lifecycle import expire_overdue
 from annotation.models import CaptionBatch, CaptionItem, Rating, Round, RoundKind
 from annotation.services import batches
-from annotation.services.campaign import Beginning
+from annotation.services.campaign import LanguageBeginning
 from annotation.services.projects import NewRound, create_project
 from annotation.services.rounds import fill_round
 from demo import evaluations, game_pictures, games, photographs, places, practice, references, runs
 from demo.captions import Clock, check, import_captions
 from demo.files import read
-from demo.texts import MODEL_DESCRIPTION, MODEL_NAME, TEXTS, Texts
+from demo.texts import MODEL_DESCRIPTION, MODEL_NAME, TEXTS, PhotographTexts
 from images.models import Collection
 from images.services.collections import collection_named
 from images.services.images import make_sizes
 from images.services.imports import import_path as import_images
 from inference.models import CaptioningModel
 from languages.models import Language
-from people.models import Consent, Level, Project, Role, User
+from people.models import Consent, LanguageLevel, Project, Role, User
 from people.services.consent import give_consent
 from people.services.language_skills import set_language_skills
 from people.services.members import add_member
@@ -45,18 +45,18 @@ WHY_NO_PILOT = "The demo shows the main round."
 REPLICATION = 2
 
 
-class Person(NamedTuple):
+class DemoPerson(NamedTuple):
     username: str
     first_name: str
     role: Role
     what: str
     language: str = ""
-    level: Level = Level.NATIVE
+    level: LanguageLevel = LanguageLevel.NATIVE
     interface_language: str = ""
 
 
-def _described(username: str, *, role: str, level: str = "NATIVE", **others: str) -> Person:
-    return Person(username, role=Role[role], level=Level[level], **others)
+def _described(username: str, *, role: str, level: str = "NATIVE", **others: str) -> DemoPerson:
+    return DemoPerson(username, role=Role[role], level=LanguageLevel[level], **others)
 
 
 class SignIn(NamedTuple):
@@ -129,7 +129,7 @@ def _hashed_password() -> str:
     return make_password(PASSWORD)
 
 
-def _person(person: Person) -> User:
+def _person(person: DemoPerson) -> User:
     user, is_new = User.objects.get_or_create(
         username=person.username,
         defaults={
@@ -183,7 +183,7 @@ def _project(people: dict[str, User], collection: Collection, model: CaptioningM
             batch_size=len(photographs.PHOTOGRAPHS),
             lease_s=int(LEASE.total_seconds()),
             seed=SEED,
-            beginning=Beginning(why_no_pilot=WHY_NO_PILOT),
+            beginning=LanguageBeginning(why_no_pilot=WHY_NO_PILOT),
             now=now,
         )
     for round in project.rounds.filter(awaits_tasks=True):
@@ -263,7 +263,7 @@ def _write(batch: CaptionBatch, person: User, *, annotator_index: int, count: in
     return now
 
 
-def _items(batch: CaptionBatch) -> list[tuple[CaptionItem, Texts]]:
+def _items(batch: CaptionBatch) -> list[tuple[CaptionItem, PhotographTexts]]:
     entries = batch.round.collection.entries
     keys = dict(entries.values_list("image_id", "key"))
     return [(item, TEXTS[keys[item.image_id]]) for item in batch.items.order_by("position")]

@@ -19,13 +19,13 @@ from images.models import Collection
 from inference.models import CaptioningModel
 from languages.models import Language
 from people.models import Project, User
-from sxs_eval.models import Comparison, Judgement, JudgingBatch, Kind
+from sxs_eval.models import Comparison, Judgement, JudgingBatch, TrialKind
 from sxs_eval.services import judging
-from sxs_eval.services.comparisons import Setting, create_comparison, fill_comparison
+from sxs_eval.services.comparisons import ComparisonSetting, create_comparison, fill_comparison
 from sxs_eval.services.gold import use_gold_pair
 
 SEED = 3600
-SETTING = Setting(seed=SEED, batch_size=8, lease_s=3 * 24 * 3600, gold_percent=20, repeat_percent=20)
+SETTING = ComparisonSetting(seed=SEED, batch_size=8, lease_s=3 * 24 * 3600, gold_percent=20, repeat_percent=20)
 STARTED, RETURNED, IN_THE_MIDDLE = RATERS = ("jonas-de", "greta-de", "emil-de")
 MORE_PAIRS = {STARTED: 0, RETURNED: 2, IN_THE_MIDDLE: 4}
 """How many pairs beyond their first batch each has answered in the half judged comparison."""
@@ -35,15 +35,15 @@ TYPICAL_S = 11.0
 PLAINLY_WRONG = 0
 
 
-class Versus(NamedTuple):
+class ModelPair(NamedTuple):
     language: str
     base: str
     test: str
 
 
-HALF_JUDGED = Versus("de", BRIEF, RICH)
-JUDGED = (Versus("de", WOBBLY, RICH), Versus("de", WOBBLY, BRIEF))
-UNTOUCHED = (Versus("ar", BRIEF, RICH), Versus("hi", BRIEF, RICH), Versus("ja", BRIEF, RICH))
+HALF_JUDGED = ModelPair("de", BRIEF, RICH)
+JUDGED = (ModelPair("de", WOBBLY, RICH), ModelPair("de", WOBBLY, BRIEF))
+UNTOUCHED = (ModelPair("ar", BRIEF, RICH), ModelPair("hi", BRIEF, RICH), ModelPair("ja", BRIEF, RICH))
 
 
 def load(
@@ -81,7 +81,7 @@ def _models(collection: Collection, folder: Path, clock: Clock) -> dict[str, Cap
 
 
 def _comparison(
-    versus: Versus, project: Project, models: Mapping[str, CaptioningModel], collection: Collection, manager: User
+    versus: ModelPair, project: Project, models: Mapping[str, CaptioningModel], collection: Collection, manager: User
 ) -> Comparison:
     base, test = models[versus.base], models[versus.test]
     made = Comparison.objects.filter(project=project, language=versus.language, base=base, test=test).first()
@@ -113,7 +113,7 @@ def _look_through_gold_pairs(comparison: Comparison) -> None:
         use_gold_pair(comparison=comparison, gold_id=gold.pk, is_used=False)
 
 
-def _judge_all(comparison: Comparison, rater: User, versus: Versus, now: datetime) -> None:
+def _judge_all(comparison: Comparison, rater: User, versus: ModelPair, now: datetime) -> None:
     if _has_had_a_batch(comparison, rater):
         return
     rng = Random(f"{SEED} {versus} {rater.username}")
@@ -150,13 +150,13 @@ def _has_had_a_batch(comparison: Comparison, rater: User) -> bool:
 
 
 def _answer(
-    batch: JudgingBatch, rater: User, versus: Versus, *, now: datetime, rng: Random, pairs: int | None = None
+    batch: JudgingBatch, rater: User, versus: ModelPair, *, now: datetime, rng: Random, pairs: int | None = None
 ) -> datetime:
     """Answer a batch to its end, or so many `pairs` of it; return the time then."""
     keys = dict(batch.comparison.collection.entries.values_list("image_id", "key"))
     scores: dict[int | None, int] = dict(_scores(batch.comparison, rater))
     for trial in batch.judgements.select_related("pair").order_by("position"):
-        if pairs is not None and trial.kind == Kind.PAIR:
+        if pairs is not None and trial.kind == TrialKind.PAIR:
             if not pairs:
                 break
             pairs -= 1
@@ -175,16 +175,16 @@ def _answer(
 
 
 def _scores(comparison: Comparison, rater: User) -> list[tuple[int | None, int]]:
-    answered = Judgement.objects.filter(comparison=comparison, person=rater, kind=Kind.PAIR, score__isnull=False)
+    answered = Judgement.objects.filter(comparison=comparison, person=rater, kind=TrialKind.PAIR, score__isnull=False)
     return [(pair, score) for pair, score in answered.values_list("pair", "score") if score is not None]
 
 
 def _score(
-    trial: Judgement, scores: Mapping[int | None, int], keys: Mapping[int, str], versus: Versus, rng: Random
+    trial: Judgement, scores: Mapping[int | None, int], keys: Mapping[int, str], versus: ModelPair, rng: Random
 ) -> int:
     if trial.pair is None:
         return rng.choice((2, 3, 3))
-    if trial.kind == Kind.REPEAT:
+    if trial.kind == TrialKind.REPEAT:
         return _on_scale(scores[trial.pair_id] + rng.gauss(0, 0.6))
     quality = TEXTS[keys[trial.pair.image_id]].quality
     difference = quality[MODELS.index(versus.test)] - quality[MODELS.index(versus.base)]

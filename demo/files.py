@@ -12,20 +12,20 @@ import yaml
 FOLDER = Path(__file__).with_name("data")
 
 
-class _Loader(yaml.CSafeLoader):
+class _TupleLoader(yaml.CSafeLoader):
     """Reads lists as tuples, as everybody shares what is read."""
 
 
-def _as_tuple(loader: _Loader, node: yaml.SequenceNode) -> tuple[Any, ...]:
+def _as_tuple(loader: _TupleLoader, node: yaml.SequenceNode) -> tuple[Any, ...]:
     return tuple(loader.construct_sequence(node, deep=True))
 
 
-_Loader.add_constructor("tag:yaml.org,2002:seq", _as_tuple)
+_TupleLoader.add_constructor("tag:yaml.org,2002:seq", _as_tuple)
 
 
 def read(name: str) -> dict[str, Any]:
     """Read a file of `demo/data` that maps keys to what belongs to them, in the file's order."""
-    read: dict[str, Any] = yaml.load((FOLDER / name).read_text(encoding="utf-8"), _Loader)  # noqa: S506 - a safe loader
+    read: dict[str, Any] = yaml.load((FOLDER / name).read_text(encoding="utf-8"), _TupleLoader)  # noqa: S506 - a safe loader
     return read
 
 

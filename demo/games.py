@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from demo import game_items, game_pictures
 from demo.captions import Clock, check
-from gapgame.models import Access, GameBatch, ItemSet, Outcome, Season, Turn
+from gapgame.models import GameBatch, ItemSet, Season, SeasonAccess, Turn, TurnOutcome
 from gapgame.permissions import may_play
 from gapgame.rules.play import ATTEMPTS
 from gapgame.services import playing
@@ -21,7 +21,7 @@ from gapgame.services.closing import GRACE, close_season
 from gapgame.services.item_imports import import_path
 from gapgame.services.items import create_item_set
 from gapgame.services.players import join_season
-from gapgame.services.seasons import Terms, Texts, create_season
+from gapgame.services.seasons import SeasonTerms, SeasonTexts, create_season
 from images.services.images import make_sizes
 from inference.models import WordVectorSet
 from inference.services.word_vectors import import_packaged
@@ -37,7 +37,7 @@ VECTORS = {"en": "glove-6b-50d", "es": "use-multilingual-v3"}
 LONG = timedelta(days=14)
 
 
-class Habits(NamedTuple):
+class PlayerHabits(NamedTuple):
     """How somebody in the demo plays: how often they know the word, and how long they think."""
 
     language: str
@@ -48,20 +48,20 @@ class Habits(NamedTuple):
 
 
 PLAYERS = {
-    "pia-en": Habits("en", "Pia", 0.42, 9.0),
-    "pablo-es": Habits("es", "Pablo", 0.35, 12.0),
-    "olga-en": Habits("en", "Olga the Owl", 0.5, 7.0),
-    "tomas-es": Habits("es", "Tomás", 0.3, 10.0),
-    "shy-en": Habits("en", "Nobody Special", 0.25, 8.0, is_on_leaderboard=False),
+    "pia-en": PlayerHabits("en", "Pia", 0.42, 9.0),
+    "pablo-es": PlayerHabits("es", "Pablo", 0.35, 12.0),
+    "olga-en": PlayerHabits("en", "Olga the Owl", 0.5, 7.0),
+    "tomas-es": PlayerHabits("es", "Tomás", 0.3, 10.0),
+    "shy-en": PlayerHabits("en", "Nobody Special", 0.25, 8.0, is_on_leaderboard=False),
 }
 IN_THE_MIDDLE = "pia-en"
 
-LAST_SEASON = Texts(
+LAST_SEASON = SeasonTexts(
     name="Warm-up season",
     description="A short season to try the game. It is over: see the **leaderboard**.",
     prizes="The winner got a postcard of a lighthouse, the runner-up one of the fog around it.",
 )
-THIS_SEASON = Texts(
+THIS_SEASON = SeasonTexts(
     name="Demo season",
     description="Sentences in English and Spanish with one missing word. You have three guesses, and photographs help.",
     prizes="Nothing but glory: this is a demo.",
@@ -99,7 +99,7 @@ def _items(project: Project, manager: User, unpacked: Path, clock: Clock, say: S
     item_set = made or create_item_set(project=project, name=SET_NAME, by=manager)
     if item_set.items.count() < len(game_items.items()):
         say("Drawing the game's images ...")
-        pictures = game_pictures.prepared(unpacked, game_items.names_of_pictures())
+        pictures = game_pictures.prepared_images(unpacked, game_items.names_of_pictures())
         path = game_items.write(pictures)
         fresh: list[int] = []
         check(import_path(path=path, item_set=item_set, clock=clock, announce=fresh.append))
@@ -117,7 +117,7 @@ def _vectors(now: datetime) -> Mapping[str, WordVectorSet]:
 
 def _season(
     item_set: ItemSet,
-    texts: Texts,
+    texts: SeasonTexts,
     manager: User,
     vectors: Mapping[str, WordVectorSet],
     starts_at: datetime,
@@ -127,13 +127,13 @@ def _season(
     season = Season.objects.filter(project=project, name=texts.name).first()
     if season is not None:
         return season
-    terms = Terms(
+    terms = SeasonTerms(
         starts_at=_whole_hour(starts_at),
         ends_at=_whole_hour(ends_at),
         time_zone=ZONE,
         vectors=vectors,
         batch_size=BATCH_SIZE,
-        access=Access.OPEN,
+        access=SeasonAccess.OPEN,
     )
     return create_season(project=project, item_set=item_set, texts=texts, terms=terms, by=manager, now=terms.starts_at)
 
@@ -162,7 +162,7 @@ def _play_batch(season: Season, user: User, began_at: datetime, *, stop_at: int 
         now += timedelta(seconds=rng.uniform(2, 6))
 
 
-def _play_turn(turn: Turn, user: User, habits: Habits, now: datetime, rng: Random, *, attempts: int) -> datetime:
+def _play_turn(turn: Turn, user: User, habits: PlayerHabits, now: datetime, rng: Random, *, attempts: int) -> datetime:
     """Guess until the turn is over or `attempts` are made; images help. Return the time then."""
     others = sorted({answer for _, answer, *_ in game_items.SENTENCES[habits.language]} - {turn.item.word})
     guesses = rng.sample(others, attempts)
@@ -171,6 +171,6 @@ def _play_turn(turn: Turn, user: User, habits: Habits, now: datetime, rng: Rando
         is_known = rng.random() < habits.knows + 0.1 * (number - 1) and attempts == ATTEMPTS
         word = turn.item.word if is_known else guess
         turn = playing.make_guess(turn_id=turn.pk, user=user, number=number, guess=word, now=now)
-        if turn.outcome != Outcome.OPEN:
+        if turn.outcome != TurnOutcome.OPEN:
             break
     return now

@@ -34,7 +34,7 @@ class LaunchError(Exception):
 
 
 @dataclass
-class Part:
+class DemoProcess:
     """One of the processes, with all those it starts itself in a process group of its own."""
 
     name: str
@@ -105,9 +105,9 @@ def run(*, port: int, ready: Callable[[], None]) -> None:
     """
     require_free(port)
     web, worker, beat = parts = [
-        Part("web server", _web(port)),
-        Part("worker", _worker()),
-        Part("beat", _celery("beat"), is_started_again=True),
+        DemoProcess("web server", _web(port)),
+        DemoProcess("worker", _worker()),
+        DemoProcess("beat", _celery("beat"), is_started_again=True),
     ]
     stop = threading.Event()
     asked = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -153,7 +153,7 @@ def _celery(part: str) -> list[str]:
     ]
 
 
-def _wait_for_page(port: int, web: Part, stop: threading.Event) -> bool:
+def _wait_for_page(port: int, web: DemoProcess, stop: threading.Event) -> bool:
     """Whether a page came before somebody asked to stop."""
     deadline = time.monotonic() + START_TIMEOUT_S
     while not stop.wait(LOOK_EVERY_S):
@@ -166,7 +166,7 @@ def _wait_for_page(port: int, web: Part, stop: threading.Event) -> bool:
     return False
 
 
-def _stop_all(parts: list[Part]) -> None:
+def _stop_all(parts: list[DemoProcess]) -> None:
     for part in parts:
         if part.process and part.process.poll() is None:
             part.process.terminate()

@@ -38,7 +38,7 @@ class PhotographsMissingError(CommandError):
 
 
 @dataclass(frozen=True)
-class Photograph:
+class PackagedPhotograph:
     """`path` is its place in its package; `licence` a name and an address; `source` is as the package states it."""
 
     key: str
@@ -67,9 +67,9 @@ class Photograph:
         }
 
 
-def _described(group: str) -> tuple[Photograph, ...]:
+def _described(group: str) -> tuple[PackagedPhotograph, ...]:
     return tuple(
-        Photograph(**{**fields, "key": key, "licence": (fields["licence"], LICENCES[fields["licence"]])})
+        PackagedPhotograph(**{**fields, "key": key, "licence": (fields["licence"], LICENCES[fields["licence"]])})
         for key, fields in _FILE[group].items()
     )
 
@@ -79,7 +79,7 @@ PHOTOGRAPHS = _described("photographs")
 PRACTISED = (HORSE, *_described("for_practice"))
 
 
-def installed(say: Callable[[str], object], *, also: Sequence[Photograph] = ()) -> Path:
+def installed(say: Callable[[str], object], *, also: Sequence[PackagedPhotograph] = ()) -> Path:
     """Return the folder with the photographs and a manifest that credits them; download what is missing.
 
     What is wanted `also` is downloaded with them, to download once, and is not in the manifest.
@@ -99,7 +99,7 @@ def installed(say: Callable[[str], object], *, also: Sequence[Photograph] = ()) 
     return folder
 
 
-def unpack(packages: Path, folder: Path, *, also: Sequence[Photograph] = ()) -> None:
+def unpack(packages: Path, folder: Path, *, also: Sequence[PackagedPhotograph] = ()) -> None:
     """Copy the photographs, and what is wanted besides, from the packages in one folder into another.
 
     Raises
@@ -142,5 +142,5 @@ def _missing(why: str) -> PhotographsMissingError:
     )
 
 
-def _is_right(file: Path, photograph: Photograph) -> bool:
+def _is_right(file: Path, photograph: PackagedPhotograph) -> bool:
     return file.is_file() and sha256(file.read_bytes()).hexdigest() == photograph.sha256

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from annotation.models import Release
 from annotation.services import caption_imports
-from annotation.services.campaign import Beginning
+from annotation.services.campaign import LanguageBeginning
 from annotation.services.projects import create_project
 from annotation.services.releases import build, start_release
 from corpora.models import Selection
@@ -47,7 +47,7 @@ def load(*, manager: User, researcher: User, folder: Path, clock: Clock) -> None
             batch_size=len(PLACES),
             lease_s=24 * 3600,
             seed=SEED,
-            beginning=Beginning(),
+            beginning=LanguageBeginning(),
             now=clock(),
         )
         add_member(project=project, user=researcher, role=Role.RESEARCHER)

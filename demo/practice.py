@@ -15,14 +15,14 @@ from images.services.images import make_sizes
 from images.services.imports import import_path
 from languages.models import Language
 from people.models import Project, Role, User
-from practice.models import Kind, PracticeItem, PracticeSet
+from practice.models import PracticeItem, PracticeKind, PracticeSet
 from practice.rules.grading import SIMILAR, is_better_left
 from practice.selectors.shown import items_of
 from practice.services.attempts import NoTryLeftError, answer_item, start_attempt
 from practice.services.sets import NewItem, publish_practice
 
 COLLECTION_NAME = "Demo practice"
-KINDS = {Role.ANNOTATOR: (Kind.RATING, Kind.WRITING), Role.RATER: (Kind.COMPARING,)}
+KINDS = {Role.ANNOTATOR: (PracticeKind.RATING, PracticeKind.WRITING), Role.RATER: (PracticeKind.COMPARING,)}
 _FILE = read("practice.yaml")
 
 
@@ -31,7 +31,7 @@ def load(
 ) -> None:
     """Publish what is missing, and let everybody of `people`, with their role and language, pass who did not yet."""
     images = _images(folder, clock)
-    for kind in Kind:
+    for kind in PracticeKind:
         if not PracticeSet.objects.filter(project=project, kind=kind).exists():
             items = [_item(images, **fields) for fields in _FILE[kind.value]]
             publish_practice(project=project, kind=kind, items=items, by=manager, now=clock())
@@ -56,7 +56,7 @@ def _item(images: dict[str, Image], *, image: str, **fields: str) -> NewItem:
     return NewItem(image=images[image], language=Language.objects.get(pk="en"), **fields)
 
 
-def _pass(person: User, project: Project, kind: Kind, language: str, now: datetime) -> None:
+def _pass(person: User, project: Project, kind: PracticeKind, language: str, now: datetime) -> None:
     try:
         attempt = start_attempt(person=person, project=project, kind=kind, language=language, now=now)
     except NoTryLeftError:

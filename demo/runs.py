@@ -9,7 +9,7 @@ from demo.captions import Clock
 from images.models import Collection
 from inference.backends.captioners import Decoding
 from inference.backends.registry import backend_named
-from inference.models import CaptioningModel, Encoder, Precision
+from inference.models import CaptioningModel, Encoder, WeightPrecision
 from inference.services import encoders, models, runs
 from inference.services.model_cache import spec_of
 from languages.models import Language
@@ -50,7 +50,7 @@ def load(*, collection: Collection, captioned_by: CaptioningModel, manager: User
             collection=collection,
             captions_of=captioned_by,
             language=Language.objects.get(pk="en"),
-            precision=Precision.FLOAT16,
+            precision=WeightPrecision.FLOAT16,
             is_shared=True,
             by=manager,
             now=clock(),

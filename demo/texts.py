@@ -24,7 +24,7 @@ DESCRIPTIONS = {
 DISCLAIMER = "Written by hand for the demo. No model made these captions, so they say nothing about any model."
 
 
-class Texts(NamedTuple):
+class PhotographTexts(NamedTuple):
     """What is said of one photograph; the comments of the file say what each field is."""
 
     english: str
@@ -36,7 +36,7 @@ class Texts(NamedTuple):
     compared: dict[str, tuple[str, ...]]
 
 
-TEXTS = {key: Texts(**fields) for key, fields in read("captions.yaml").items()}
+TEXTS = {key: PhotographTexts(**fields) for key, fields in read("captions.yaml").items()}
 """By the key of the photograph."""
 CAPTIONS = {
     language: {key: texts.compared[language] for key, texts in TEXTS.items()}

@@ -19,7 +19,7 @@ from languages.models import Language
 from people.models import Invitation, Project
 
 
-class Split(models.IntegerChoices):
+class CorpusSplit(models.IntegerChoices):
     """intersect_N: the word and its translations in N languages share at least one sense."""
 
     INTERSECT_0 = 0, "intersect_0"
@@ -68,7 +68,7 @@ class GapItem(models.Model):
     before = models.TextField(blank=True)
     after = models.TextField(blank=True)
     word = models.CharField(max_length=100)
-    split = models.PositiveSmallIntegerField(choices=Split.choices)
+    split = models.PositiveSmallIntegerField(choices=CorpusSplit.choices)
     sense = models.JSONField(default=list, blank=True, help_text="Ids of the synsets that the languages share.")
     representative_source = models.CharField(max_length=10, choices=RepresentativeSource.choices)
     is_used = models.BooleanField(default=True)
@@ -77,7 +77,7 @@ class GapItem(models.Model):
         ordering: ClassVar[list[str]] = ["item_set", "pk"]
         constraints: ClassVar[list[models.BaseConstraint]] = [
             models.UniqueConstraint(fields=["item_set", "key"], name="item_key_once_per_set"),
-            models.CheckConstraint(condition=Q(split__in=Split.values), name="item_split_known"),
+            models.CheckConstraint(condition=Q(split__in=CorpusSplit.values), name="item_split_known"),
             models.CheckConstraint(condition=~Q(word=""), name="item_has_a_word"),
             models.CheckConstraint(
                 condition=Q(representative_source__in=RepresentativeSource.values), name="item_representative_known"
@@ -109,7 +109,7 @@ class ItemImage(models.Model):
         return f"image {self.position} of item {self.item_id}"
 
 
-class Access(models.TextChoices):
+class SeasonAccess(models.TextChoices):
     OPEN = "open", _("Anyone can sign up")
     INVITED = "invited", _("Only people invited to the project as players")
 
@@ -130,7 +130,7 @@ class Season(models.Model):
     ends_at = models.DateTimeField(help_text="The cut-off: guesses from this instant on do not count.")
     time_zone = models.CharField(max_length=64, default="UTC")
     batch_size = models.PositiveSmallIntegerField(default=100)
-    access = models.CharField(max_length=8, choices=Access.choices, default=Access.INVITED)
+    access = models.CharField(max_length=8, choices=SeasonAccess.choices, default=SeasonAccess.INVITED)
     needs_address = models.BooleanField(
         default=False,
         db_default=False,
@@ -146,7 +146,7 @@ class Season(models.Model):
         constraints: ClassVar[list[models.BaseConstraint]] = [
             models.CheckConstraint(condition=Q(ends_at__gt=F("starts_at")), name="season_ends_after_it_starts"),
             models.CheckConstraint(condition=Q(batch_size__gte=1), name="season_batch_not_empty"),
-            models.CheckConstraint(condition=Q(access__in=Access.values), name="season_access_known"),
+            models.CheckConstraint(condition=Q(access__in=SeasonAccess.values), name="season_access_known"),
             models.CheckConstraint(
                 condition=Q(closed_at=None) | Q(closed_at__gte=F("ends_at")), name="season_closed_after_cut_off"
             ),
@@ -268,7 +268,7 @@ class GameBatch(models.Model):
         return f"batch {self.number} of player {self.player_id}"
 
 
-class Outcome(models.TextChoices):
+class TurnOutcome(models.TextChoices):
     WAITING = "waiting", _("Not started")
     OPEN = "open", _("In progress")
     ATTEMPT_1 = "attempt_1", _("Found at the first attempt")
@@ -279,7 +279,7 @@ class Outcome(models.TextChoices):
     CUT_OFF = "cut_off", _("Ended by the cut-off")
 
 
-UNFINISHED = (Outcome.WAITING, Outcome.OPEN)
+UNFINISHED = (TurnOutcome.WAITING, TurnOutcome.OPEN)
 
 
 class SkipReason(models.TextChoices):
@@ -301,7 +301,7 @@ class Turn(models.Model):
     item = models.ForeignKey(GapItem, on_delete=models.PROTECT, related_name="turns")
     position = models.PositiveSmallIntegerField(help_text="In the batch, from 1.")
     seed = models.BigIntegerField()
-    outcome = models.CharField(max_length=9, choices=Outcome.choices, default=Outcome.WAITING)
+    outcome = models.CharField(max_length=9, choices=TurnOutcome.choices, default=TurnOutcome.WAITING)
     attempts_made = models.PositiveSmallIntegerField(default=0)
     score = models.PositiveIntegerField(default=0, help_text="millionths of a point")
     opened_at = models.DateTimeField(null=True, blank=True)
@@ -315,7 +315,7 @@ class Turn(models.Model):
             models.UniqueConstraint(fields=["player", "item"], name="turn_item_once_per_player"),
             models.UniqueConstraint(fields=["batch", "position"], name="turn_position_once"),
             models.UniqueConstraint(fields=["player"], condition=Q(outcome="open"), name="turn_one_open_per_player"),
-            models.CheckConstraint(condition=Q(outcome__in=Outcome.values), name="turn_outcome_known"),
+            models.CheckConstraint(condition=Q(outcome__in=TurnOutcome.values), name="turn_outcome_known"),
             models.CheckConstraint(condition=Q(attempts_made__lte=ATTEMPTS), name="turn_three_attempts"),
             models.CheckConstraint(condition=Q(score__lte=MICRO), name="turn_score_at_most_one"),
             models.CheckConstraint(

@@ -11,7 +11,7 @@ from django.http import Http404
 from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext as _
 
-from gapgame.models import Access, ItemSet, Player, Season, Turn
+from gapgame.models import ItemSet, Player, Season, SeasonAccess, Turn
 from people.models import Membership, Role, User
 from people.permissions import READERS, project_for
 from people.selectors.qualification import still_takes_part
@@ -32,7 +32,7 @@ def item_set_for(user: User | AnonymousUser, slug: str, item_set_id: int, *roles
 def seasons_open_to(user: User | AnonymousUser) -> QuerySet[Season]:
     """Return seasons that `user` may see as a player: open ones, and those of projects in which they are a player."""
     mine = Membership.objects.filter(user=user.pk, role=Role.PLAYER).values("project")
-    return Season.objects.filter(Q(access=Access.OPEN) | Q(project__in=mine), project__archived_at=None)
+    return Season.objects.filter(Q(access=SeasonAccess.OPEN) | Q(project__in=mine), project__archived_at=None)
 
 
 def season_to_play(user: User | AnonymousUser, season_slug: str) -> Season:

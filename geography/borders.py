@@ -25,7 +25,7 @@ from numpy.typing import ArrayLike
 from geography import codes, outline_files
 from geography.coordinates import are_right
 from geography.nearest import DEGREE_M, NearestLand
-from geography.places import Place
+from geography.places import PointPlace
 
 NEAR_M = 10_000.0
 SMALL_ISLAND_M = 4_000.0
@@ -44,7 +44,7 @@ CELL_DEGREES = 0.2
 
 
 @dataclass(frozen=True)
-class Region:
+class BorderRegion:
     """A region beside those that are shipped, in degrees (WGS 84), longitude first.
 
     Attributes
@@ -64,7 +64,7 @@ class Region:
 
 
 @dataclass(frozen=True)
-class _Row:
+class _BorderRow:
     code: str
     within: frozenset[str]
     area: float
@@ -85,7 +85,7 @@ class Borders:
         self._regions = regions
         self._disputed = disputed
 
-    def locate(self, latitudes: ArrayLike, longitudes: ArrayLike) -> list[Place]:
+    def locate(self, latitudes: ArrayLike, longitudes: ArrayLike) -> list[PointPlace]:
         """Places of points.
 
         Parameters
@@ -107,12 +107,12 @@ class Borders:
         east = np.asarray(longitudes, dtype=float).ravel()
         if len(north) != len(east):
             raise ValueError(f"There are {len(north)} latitudes and {len(east)} longitudes.")
-        places: list[Place] = []
+        places: list[PointPlace] = []
         for start in range(0, len(north), CHUNK):
             places += self._located(north[start : start + CHUNK], east[start : start + CHUNK])
         return places
 
-    def adding(self, regions: Iterable[Region]) -> Borders:
+    def adding(self, regions: Iterable[BorderRegion]) -> Borders:
         """These borders with more regions. One with the code of a shipped region replaces it."""
         added = sorted(regions, key=lambda region: region.code)
         if not added:
@@ -147,9 +147,9 @@ class Borders:
         return sorted(found)
 
     @cached_property
-    def _rows(self) -> list[_Row]:
+    def _rows(self) -> list[_BorderRow]:
         return [
-            _Row(row["code"], frozenset(row["within"]), row["area"], row.get("is_anywhere", False))
+            _BorderRow(row["code"], frozenset(row["within"]), row["area"], row.get("is_anywhere", False))
             for row in self._regions[1]
         ]
 
@@ -166,7 +166,7 @@ class Borders:
         """Codes of countries whose land is among the regions; the atolls of others are too small for them."""
         return frozenset(code for row in self._rows for code in row.within)
 
-    def _located(self, north: Any, east: Any) -> list[Place]:
+    def _located(self, north: Any, east: Any) -> list[PointPlace]:
         right = are_right(north, east)
         country_rows = np.full(len(north), NO_COUNTRY)
         # A point on a border is given to the first country by its code. West of Fiji and Chukotka, 180 is also -180.
@@ -186,7 +186,7 @@ class Borders:
         without = [point for point, rows in regions.items() if not rows]
         self._add_nearest(north, east, without, on_land, countries, regions)
         # Thousands of points have a place in common.
-        one_of_each: dict[tuple[int, tuple[str, ...], tuple[int, ...]], Place] = {}
+        one_of_each: dict[tuple[int, tuple[str, ...], tuple[int, ...]], PointPlace] = {}
         places = []
         for point, row in enumerate(country_rows.tolist()):
             about = row, countries.get(point, ()), tuple(regions.get(point, ()))
@@ -231,13 +231,15 @@ class Borders:
             if ours:
                 regions[point].append(min(ours)[1])
 
-    def _place(self, country_row: int, countries: tuple[str, ...], rows: Sequence[int]) -> Place:
+    def _place(self, country_row: int, countries: tuple[str, ...], rows: Sequence[int]) -> PointPlace:
         if country_row == NO_COUNTRY or not countries:
-            return Place()
+            return PointPlace()
         finest_first = sorted((self._rows[row].area, self._rows[row].code) for row in rows if self._rows[row].code)
         found = [code for _, code in finest_first]
         parents = [parent for code in found for parent in codes.parents_of(code)]
-        return Place(countries, tuple(dict.fromkeys([*found, *parents])), self._countries[1][country_row]["continent"])
+        return PointPlace(
+            countries, tuple(dict.fromkeys([*found, *parents])), self._countries[1][country_row]["continent"]
+        )
 
 
 def is_on_small_island(latitude: float, longitude: float) -> bool:

@@ -10,7 +10,7 @@ CONTINENTS = ("AF", "AN", "AS", "EU", "NA", "OC", "SA")
 
 
 @dataclass(frozen=True)
-class Place:
+class PointPlace:
     """Where a point lies.
 
     Attributes

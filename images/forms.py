@@ -21,20 +21,20 @@ from crosslens_metrics.formats.problems import LineError
 from images.models import Collection, CollectionImage, Image
 from images.permissions import collections_in, collections_to_use
 from images.rules.attributions import FIELDS, LABELS, with_address
-from images.rules.manifests import inside
+from images.rules.manifests import path_inside
 from images.selectors import filters
-from images.selectors.editing import Edit
+from images.selectors.editing import ImageEdit
 from people.forms.names import NameCharField
 from people.forms.owners import OwnerForm
 from people.models import Project, User
 from people.services.ownership import not_usable
 
 IS_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE | re.ASCII)
-LONGEST_NAME = Collection._meta.get_field("name").max_length
+MAX_NAME_CHARACTERS = Collection._meta.get_field("name").max_length
 
 
 class CollectionForm(OwnerForm):
-    name = NameCharField(label=_("Name"), max_length=LONGEST_NAME)
+    name = NameCharField(label=_("Name"), max_length=MAX_NAME_CHARACTERS)
     description = forms.CharField(label=_("Description"), required=False, widget=forms.Textarea(attrs={"rows": 3}))
 
     def clean(self) -> dict[str, Any]:
@@ -114,7 +114,7 @@ def _are_paths(paths: object, files: Sequence[object]) -> bool:
     if not isinstance(paths, list) or len(paths) != len(files):
         return False
     try:
-        return all(isinstance(path, str) and inside(path) == path for path in paths)
+        return all(isinstance(path, str) and path_inside(path) == path for path in paths)
     except LineError:
         return False
 
@@ -141,7 +141,7 @@ class FindForm(forms.Form):
         """Return the entries that a valid form asks for; none if a filter refuses its value, with an error."""
         if self.is_valid():
             try:
-                return filters.matching(self.collection, self.by, self.asked)
+                return filters.matching_entries(self.collection, self.by, self.asked)
             except filters.FilterError as refused:
                 self.add_error(None, str(refused))
         return self.collection.entries.none()
@@ -293,14 +293,14 @@ class ManyImagesEditForm(AttributionFields):
                     self.add_error(name, gettext("Enter what to fill in."))
         return cleaned
 
-    def edit(self) -> Edit:
+    def edit(self) -> ImageEdit:
         cleaned = self.cleaned_data
         names = [name for box, several in CHANGED_TOGETHER.items() if cleaned[f"change_{box}"] for name in several]
         values = with_address({name: cleaned[name] for name in names})
         only_blank = cleaned["which"] == self.BLANK
         # Without a known address there is nothing to fill in.
         kept = {name: value for name, value in values.items() if value or not only_blank}
-        return Edit(kept, only_blank=only_blank)
+        return ImageEdit(kept, only_blank=only_blank)
 
 
 FormT = TypeVar("FormT", bound=forms.Form)

@@ -185,7 +185,7 @@ class ImportJob(Job):
         return self.source_name
 
 
-class Outcome(models.TextChoices):
+class ImportOutcome(models.TextChoices):
     ADDED = "added", _("Added")
     ALREADY = "already", _("Already there")
     REJECTED = "rejected", _("Not imported")
@@ -203,7 +203,7 @@ class ImportRow(models.Model):
     job = models.ForeignKey(ImportJob, on_delete=models.CASCADE, related_name="rows")
     number = models.PositiveIntegerField(help_text="Line of the file, or position among the files, from 1.")
     name = models.CharField(max_length=500)
-    outcome = models.CharField(max_length=8, choices=Outcome.choices)
+    outcome = models.CharField(max_length=8, choices=ImportOutcome.choices)
     reason = models.TextField(blank=True)
     added = _count_of("added")
     already = _count_of("already")

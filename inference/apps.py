@@ -15,5 +15,5 @@ class InferenceConfig(AppConfig):
 
         personal_data.register("inference", export=data_export)
         register_users()
-        filters.register(filters.Filter("captions", _("English caption"), caption_choices, caption_condition))
+        filters.register(filters.ImagesFilter("captions", _("English caption"), caption_choices, caption_condition))
         image_pages.register("captions", captions_section)

@@ -37,7 +37,7 @@ def named_once(kind: str) -> list[models.BaseConstraint]:
     ]
 
 
-class Registered(Owned):
+class RegisteredModel(Owned):
     """What backends make usable: a model, a translator or an encoder."""
 
     name = NameField(max_length=120)
@@ -53,17 +53,17 @@ class Registered(Owned):
         return self.name
 
 
-class Translator(Registered):
+class Translator(RegisteredModel):
     """A machine translation model, which translates English captions into other languages."""
 
     backend = models.CharField(max_length=40, help_text="A name of inference.backends.registry.translators().")
     source = models.CharField(max_length=500, help_text="Folder, model of the hub with its commit, or endpoint.")
 
-    class Meta(Registered.Meta):
+    class Meta(RegisteredModel.Meta):
         constraints: ClassVar[list[models.BaseConstraint]] = named_once("translator")
 
 
-class CaptioningModel(Registered):
+class CaptioningModel(RegisteredModel):
     """The author of captions: a registered model with the decoding that all its runs use.
 
     What is decoded otherwise is another model, `variant_of` the first. `decoding` is empty until the first run; see
@@ -90,7 +90,7 @@ class CaptioningModel(Registered):
         null=True, blank=True, help_text="Since when nothing new is made with it. What it made stays."
     )
 
-    class Meta(Registered.Meta):
+    class Meta(RegisteredModel.Meta):
         constraints: ClassVar[list[models.BaseConstraint]] = [
             *named_once("captioning_model"),
             models.CheckConstraint(
@@ -111,7 +111,7 @@ class CaptioningModel(Registered):
         return [base, *base.variants.all()]
 
 
-class Encoder(Registered):
+class Encoder(RegisteredModel):
     """Makes vectors of images or captions. `signature` and what follows from it are known after the first load.
 
     Vectors are compared only where `space` is the same.
@@ -123,7 +123,7 @@ class Encoder(Registered):
     space = models.CharField(max_length=120, blank=True)
     dimensions = models.PositiveIntegerField(null=True, blank=True)
 
-    class Meta(Registered.Meta):
+    class Meta(RegisteredModel.Meta):
         constraints: ClassVar[list[models.BaseConstraint]] = named_once("encoder")
 
 
@@ -136,7 +136,7 @@ class RunState(models.TextChoices):
     CANCELLED = "cancelled", _("Cancelled")
 
 
-GOING = (RunState.QUEUED, RunState.RUNNING)
+UNFINISHED_STATES = (RunState.QUEUED, RunState.RUNNING)
 
 
 class Run(Owned):
@@ -192,7 +192,7 @@ class Run(Owned):
             ),
         ]
         indexes: ClassVar[list[models.Index]] = [
-            models.Index(fields=["state", "nudged_at"], condition=Q(state__in=GOING), name="run_to_do"),
+            models.Index(fields=["state", "nudged_at"], condition=Q(state__in=UNFINISHED_STATES), name="run_to_do"),
         ]
 
     def __str__(self) -> str:
@@ -326,7 +326,9 @@ class Training(Owned, Job):
             ),
         ]
         indexes: ClassVar[list[models.Index]] = [
-            models.Index(fields=["state", "lease_until"], condition=Q(state__in=GOING), name="training_to_do"),
+            models.Index(
+                fields=["state", "lease_until"], condition=Q(state__in=UNFINISHED_STATES), name="training_to_do"
+            ),
         ]
 
     def __str__(self) -> str:
@@ -486,12 +488,12 @@ class Stabiliser(models.Model):
         return str(self.pk)
 
 
-class Precision(models.TextChoices):
+class WeightPrecision(models.TextChoices):
     FLOAT16 = "float16", _("16 bits per number")
     FLOAT32 = "float32", _("32 bits per number")
 
 
-BYTES = {Precision.FLOAT16: 2, Precision.FLOAT32: 4}
+BYTES = {WeightPrecision.FLOAT16: 2, WeightPrecision.FLOAT32: 4}
 
 
 class EmbeddingSet(models.Model):
@@ -512,7 +514,7 @@ class EmbeddingSet(models.Model):
         help_text="The model whose captions were encoded; empty if images were.",
     )
     language = models.ForeignKey(Language, on_delete=models.PROTECT, null=True, blank=True, related_name="+")
-    precision = models.CharField(max_length=7, choices=Precision.choices, default=Precision.FLOAT16)
+    precision = models.CharField(max_length=7, choices=WeightPrecision.choices, default=WeightPrecision.FLOAT16)
     dimensions = models.PositiveIntegerField(null=True, blank=True)
     rows = models.PositiveIntegerField(default=0)
     file = models.CharField(max_length=200, blank=True, help_text="Name in storage, once it is complete.")
@@ -527,7 +529,9 @@ class EmbeddingSet(models.Model):
                 | Q(captions_of__isnull=False, language__isnull=False),
                 name="embedding_set_of_images_or_of_captions",
             ),
-            models.CheckConstraint(condition=Q(precision__in=Precision.values), name="embedding_set_precision_known"),
+            models.CheckConstraint(
+                condition=Q(precision__in=WeightPrecision.values), name="embedding_set_precision_known"
+            ),
         ]
 
     def __str__(self) -> str:
@@ -543,7 +547,7 @@ class EmbeddingSet(models.Model):
     @property
     def bytes(self) -> int | None:
         """The size of the vectors alone; None if it is not known yet."""
-        return self.rows * self.dimensions * BYTES[Precision(self.precision)] if self.dimensions else None
+        return self.rows * self.dimensions * BYTES[WeightPrecision(self.precision)] if self.dimensions else None
 
 
 class VectorKind(models.TextChoices):

@@ -10,7 +10,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from images.models import ImportJob, ImportKind
-from inference.models import GOING, Run, Training
+from inference.models import UNFINISHED_STATES, Run, Training
 from inference.services import executor, imports, routing, runs, training_worker, worker_status
 from inference.services.heartbeat import heartbeat
 from jobs.tasks import current_app, job, shared_task
@@ -36,7 +36,7 @@ ask_for_caption_import = job(run_caption_import, ImportJob.objects.filter(kind=I
 @shared_task(bind=True)
 def work_on(self: Task[..., None], run_id: int) -> None:
     if routing.is_run_for_another(run_id=run_id, now=timezone.now()):
-        forward(self, run_id, Run.objects.values_list("queue", flat=True).get(pk=run_id))
+        resend_message(self, run_id, Run.objects.values_list("queue", flat=True).get(pk=run_id))
         return
     has_more = executor.execute_run(
         run_id=run_id, worker=worker_status.worker_name(), clock=timezone.now, slice_s=slice_here_s()
@@ -48,7 +48,7 @@ def work_on(self: Task[..., None], run_id: int) -> None:
 @shared_task(bind=True)
 def train(self: Task[..., None], training_id: int) -> None:
     if routing.is_training_for_another(training_id=training_id, now=timezone.now()):
-        forward(self, training_id, Training.objects.values_list("queue", flat=True).get(pk=training_id))
+        resend_message(self, training_id, Training.objects.values_list("queue", flat=True).get(pk=training_id))
         return
     has_more = training_worker.execute_training(
         training_id=training_id, worker=worker_status.worker_name(), clock=timezone.now, slice_s=slice_here_s()
@@ -82,7 +82,7 @@ def _send_training(training_id: int) -> None:
 
 
 job(work_on, runs.runs_waiting, send=_send_to)
-ask_for_training = job(train, Training.objects.filter(state__in=GOING), send=_send_training)
+ask_for_training = job(train, Training.objects.filter(state__in=UNFINISHED_STATES), send=_send_training)
 
 
 def slice_here_s() -> float:
@@ -90,7 +90,7 @@ def slice_here_s() -> float:
     return executor.SLICE_S if heartbeat.queues == {worker_status.GPU} else SHORT_SLICE_S
 
 
-def forward(task: Task[..., None], row_id: int, queue: str) -> None:
+def resend_message(task: Task[..., None], row_id: int, queue: str) -> None:
     """Send a message again, for a worker that it fits."""
     expires = task.request.expires or MESSAGE_LIFETIME_S
     task.apply_async((row_id,), queue=queue, countdown=FORWARD_AFTER_S, expires=expires)

@@ -64,9 +64,9 @@ def job(task: Task[..., None], waiting: QuerySet[Any] | Waiting, *, send: Send |
 
 def _keys(rows: QuerySet[Any], *, now: datetime) -> list[int]:
     if issubclass(rows.model, Leased):
-        return leases.nudged(rows, now=now)
+        return leases.rows_to_nudge(rows, now=now)
     if issubclass(rows.model, Due):
-        return leases.due(rows, now=now)
+        return leases.due_rows(rows, now=now)
     return list(rows.order_by("pk").values_list("pk", flat=True))
 
 

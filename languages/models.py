@@ -9,7 +9,7 @@ from django.db.models.functions import Lower
 from django.utils.translation import gettext
 
 
-class Direction(models.TextChoices):
+class TextDirection(models.TextChoices):
     LTR = "ltr", "left to right"
     RTL = "rtl", "right to left"
 
@@ -18,7 +18,7 @@ class Language(models.Model):
     tag = models.CharField("BCP-47 tag", max_length=35, primary_key=True)
     english_name = models.CharField(max_length=80)
     own_name = models.CharField(max_length=80)
-    direction = models.CharField(max_length=3, choices=Direction.choices, default=Direction.LTR)
+    direction = models.CharField(max_length=3, choices=TextDirection.choices, default=TextDirection.LTR)
     spaced = models.BooleanField("spaces separate words", default=True)
     scripts = models.JSONField(
         default=list,
@@ -30,7 +30,9 @@ class Language(models.Model):
         ordering: ClassVar[list[str]] = ["english_name"]
         constraints: ClassVar[list[models.BaseConstraint]] = [
             models.UniqueConstraint(Lower("tag"), name="language_tag_unique_whatever_case"),
-            models.CheckConstraint(condition=models.Q(direction__in=Direction.values), name="language_direction_known"),
+            models.CheckConstraint(
+                condition=models.Q(direction__in=TextDirection.values), name="language_direction_known"
+            ),
         ]
 
     def __str__(self) -> str:

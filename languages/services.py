@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from django.db import transaction
 
 from crosslens_metrics.language_tags import canonical_tag
-from languages.models import Direction, Language
+from languages.models import Language, TextDirection
 from languages.rules.script_codes import canonical_script, script_of_tag
 
 
@@ -44,7 +44,7 @@ def add_language(
         tag=canonical,
         english_name=english_name.strip(),
         own_name=own_name.strip(),
-        direction=Direction.RTL if is_right_to_left else Direction.LTR,
+        direction=TextDirection.RTL if is_right_to_left else TextDirection.LTR,
         spaced=spaced,
         scripts=list(dict.fromkeys(codes)),
     )

@@ -10,7 +10,7 @@ from typing import Any
 from django.conf import settings
 from django.http import HttpRequest, HttpResponseBase, StreamingHttpResponse
 
-from operations.logs.context import Doing, doing, path_of, request_id_of
+from operations.logs.context import LogContext, doing, path_of, request_id_of
 from operations.services import metrics
 
 log = logging.getLogger("operations.access")
@@ -52,21 +52,21 @@ class LogRequests:
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         began = time.perf_counter()
-        now = Doing(request_id=request_id_of(request), request=request)
+        now = LogContext(request_id=request_id_of(request), request=request)
         # Not reset: a streamed response is produced after this. The thread's next request sets its own.
         doing.set(now)
         response = self.get_response(request)
         response["X-Request-ID"] = now.request_id
         if isinstance(response, StreamingHttpResponse) and getattr(response, "file_to_stream", None) is None:
-            response.streaming_content = _Sent(
-                response.streaming_content, lambda: tell(request, response, time.perf_counter() - began)
+            response.streaming_content = _LoggedContent(
+                response.streaming_content, lambda: log_request(request, response, time.perf_counter() - began)
             )
         else:
-            tell(request, response, time.perf_counter() - began)
+            log_request(request, response, time.perf_counter() - began)
         return response
 
 
-class _Sent:
+class _LoggedContent:
     """Content that is logged when it has been sent, or given up; a server closes it in both cases."""
 
     def __init__(self, content: Any, then: Callable[[], None]) -> None:
@@ -79,7 +79,7 @@ class _Sent:
         self._then()
 
 
-def tell(request: HttpRequest, response: HttpResponseBase, duration_s: float) -> None:
+def log_request(request: HttpRequest, response: HttpResponseBase, duration_s: float) -> None:
     view = view_of(request)
     metrics.count_request(view=view, method=request.method or "", status=response.status_code, duration_s=duration_s)
     path = path_of(request)

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from crosslens_metrics.messages import gettext as _
 from parallel_text import tagging, words
-from parallel_text.aligners import LONGEST, Aligner, Links, find_aligner
-from parallel_text.config import ENGLISH, Config
-from parallel_text.problems import Problems
-from parallel_text.steps import Report, Work
+from parallel_text.aligners import MAX_SENTENCE_TOKENS, Links, WordAligner, find_aligner
+from parallel_text.config import ENGLISH, CorpusConfig
+from parallel_text.problems import LineProblems
+from parallel_text.steps import StepReport, StepWork
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -19,7 +19,7 @@ TOOLS = b"crosslens_"
 """How the keys of a file's metadata begin that name a tool."""
 
 
-class Align:
+class AlignStep:
     """One part for each language and file of English sentences, called "es-00003"."""
 
     name = "align"
@@ -27,13 +27,13 @@ class Align:
     # Not `candidates`, whose thresholds would have everything aligned again: its English tokens are found here, too.
     needs = ("ingest",)
 
-    def settings(self, config: Config) -> dict[str, Any]:
+    def settings(self, config: CorpusConfig) -> dict[str, Any]:
         return {"program": config.align.program, "english_words": tagging.VERSION, "words": words.VERSION}
 
-    def files(self, config: Config) -> list[str]:
+    def files(self, config: CorpusConfig) -> list[str]:
         return []
 
-    def chunks(self, work: Work) -> list[str]:
+    def chunks(self, work: StepWork) -> list[str]:
         # Refused here, once and before any work, where no part could be done.
         find_aligner(work.config.align.program)
         return [
@@ -42,10 +42,10 @@ class Align:
             for name in work.folder.names(f"ingest/pairs.{language}/")
         ]
 
-    def is_written(self, work: Work, chunk: str) -> bool:
+    def is_written(self, work: StepWork, chunk: str) -> bool:
         return _file(chunk) in work.folder.names(_file(chunk))
 
-    def run_chunk(self, work: Work, chunk: str) -> None:
+    def run_chunk(self, work: StepWork, chunk: str) -> None:
         from pyarrow import parquet
 
         aligner = find_aligner(work.config.align.program)
@@ -60,7 +60,7 @@ class Align:
         with work.folder.writing(_file(chunk)) as path:
             parquet.write_table(made, path, compression="zstd")
 
-    def finish(self, work: Work) -> Report:
+    def finish(self, work: StepWork) -> StepReport:
         """Count what was aligned, and name the aligners: each part may have met another."""
         from pyarrow import parquet
 
@@ -71,11 +71,11 @@ class Align:
                 if key.startswith(TOOLS):
                     tools.setdefault(key.removeprefix(TOOLS).decode(), set()).add(value.decode())
         counts: dict[str, Any] = {}
-        problems = Problems()
+        problems = LineProblems()
         for language in work.config.languages:
             counts[language] = _count(work, language, problems)
         totals = {name: sum(of[name] for of in counts.values()) for name in ("pairs", "links")}
-        return Report(
+        return StepReport(
             {**totals, "languages": counts}, problems, {name: " | ".join(sorted(of)) for name, of in tools.items()}
         )
 
@@ -85,7 +85,7 @@ def _file(chunk: str) -> str:
     return f"align/{language}/{number}.parquet"
 
 
-def _pairs(work: Work, chunk: str) -> tuple[pa.Table, list[list[str]]]:
+def _pairs(work: StepWork, chunk: str) -> tuple[pa.Table, list[list[str]]]:
     """Read a part's pairs in their order, and the English tokens of each."""
     language, _dash, number = chunk.rpartition("-")
     query = """
@@ -106,7 +106,7 @@ def _compared(tokens: Sequence[str], language: str) -> list[str]:
     return [words.lower(token, language) for token in tokens]
 
 
-def _tools(aligner: Aligner, language: str) -> dict[str, str]:
+def _tools(aligner: WordAligner, language: str) -> dict[str, str]:
     return {aligner.kind: aligner.version, **words.word_tools([language])}
 
 
@@ -125,7 +125,7 @@ def _table(pairs: pa.Table, theirs: list[list[str]], links: list[Links], tools: 
     return pa.table(columns).replace_schema_metadata(metadata)
 
 
-def _count(work: Work, language: str, problems: Problems) -> dict[str, Any]:
+def _count(work: StepWork, language: str, problems: LineProblems) -> dict[str, Any]:
     """Count pairs, their tokens and links, and name the first pairs that are too long to be aligned."""
     files = [str(work.folder.read(name)) for name in work.folder.names(f"align/{language}/")]
     if not files:
@@ -140,7 +140,7 @@ def _count(work: Work, language: str, problems: Problems) -> dict[str, Any]:
             [files],
         ).fetchone()
         too_long = database.execute(
-            "SELECT pair, len(words) FROM parquet($1) WHERE len(words) > $2 ORDER BY pair", [files, LONGEST]
+            "SELECT pair, len(words) FROM parquet($1) WHERE len(words) > $2 ORDER BY pair", [files, MAX_SENTENCE_TOKENS]
         ).fetchall()
     for pair, length in too_long:
         message = _("Pair %(pair)s has %(length)s words in %(language)s and was not aligned.")
@@ -149,4 +149,4 @@ def _count(work: Work, language: str, problems: Problems) -> dict[str, Any]:
     return dict(zip(("pairs", "tokens", "links", "unaligned"), counted, strict=True))
 
 
-STEP = Align()
+STEP = AlignStep()

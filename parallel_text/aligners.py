@@ -27,7 +27,7 @@ PROGRAMS = {"eflomal": "eflomal-align", "fast_align": "fast_align"}
 VARIABLE = "CROSSLENS_ALIGNER"
 """The environment variable that names an aligner or its path."""
 
-LONGEST = 1023
+MAX_SENTENCE_TOKENS = 1023
 """Tokens of a sentence that is aligned: eflomal takes no more."""
 
 KEPT_OF_STDERR = 2000
@@ -52,7 +52,7 @@ Links = list[tuple[int, int]]
 
 
 @dataclass(frozen=True)
-class Aligner:
+class WordAligner:
     """A program that aligns words. `kind` is a name of `PROGRAMS`."""
 
     kind: str
@@ -80,14 +80,16 @@ class Aligner:
         Returns
         -------
         list of lists of pairs of int, length n
-            Sorted. A pair with an empty side or more than `LONGEST` tokens has none.
+            Sorted. A pair with an empty side or more than `MAX_SENTENCE_TOKENS` tokens has none.
 
         Raises
         ------
         CorpusError
             If the program fails, or its output is not that of an aligner.
         """
-        aligned = [number for number, sides in enumerate(pairs) if all(0 < len(side) <= LONGEST for side in sides)]
+        aligned = [
+            number for number, sides in enumerate(pairs) if all(0 < len(side) <= MAX_SENTENCE_TOKENS for side in sides)
+        ]
         found: list[Links] = [[] for _pair in pairs]
         if not aligned:
             return found
@@ -182,7 +184,7 @@ class Aligner:
         )
 
 
-def find_aligner(program: str = "", *, prefix: Path | None = None) -> Aligner:
+def find_aligner(program: str = "", *, prefix: Path | None = None) -> WordAligner:
     """Find an aligner.
 
     Parameters
@@ -211,11 +213,11 @@ def find_aligner(program: str = "", *, prefix: Path | None = None) -> Aligner:
     places = [*os.get_exec_path(), str((prefix or Path(sys.prefix)) / "aligner" / "bin")]
     for kind in [program] if program else PROGRAMS:
         if found := shutil.which(PROGRAMS[kind], path=os.pathsep.join(places)):
-            return Aligner(kind, Path(found))
+            return WordAligner(kind, Path(found))
     raise CorpusError(f"{_how_missing(program)} {_how_to_get(prefix or Path(sys.prefix))}")
 
 
-def _at(path: Path) -> Aligner:
+def _at(path: Path) -> WordAligner:
     kind = _kind_of(str(path))
     if kind not in PROGRAMS:
         raise CorpusError(
@@ -226,7 +228,7 @@ def _at(path: Path) -> Aligner:
         raise CorpusError(
             _("There is no program %(path)s. %(how)s") % {"path": path, "how": _how_to_get(Path(sys.prefix))}
         )
-    return Aligner(kind, path)
+    return WordAligner(kind, path)
 
 
 def _kind_of(program: str) -> str:

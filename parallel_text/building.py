@@ -19,10 +19,10 @@ from pathlib import Path
 from typing import Any
 
 from crosslens_metrics.messages import gettext as _
-from parallel_text.config import Config
-from parallel_text.folder import Folder
-from parallel_text.problems import CorpusError, Problems
-from parallel_text.steps import Report, Step, Work
+from parallel_text.config import CorpusConfig
+from parallel_text.folder import CorpusFolder
+from parallel_text.problems import CorpusError, LineProblems
+from parallel_text.steps import Step, StepReport, StepWork
 
 STEP_NAMES = ("ingest", "candidates", "align", "dictionary", "senses", "intersect", "images", "publish")
 """The steps, in the order in which they run."""
@@ -31,7 +31,7 @@ PARENT_CHECK_S = 1.0
 
 
 @dataclass(frozen=True)
-class Done:
+class DoneStep:
     """What is kept of a step that is done, in `steps/NAME.json`."""
 
     step: str
@@ -41,7 +41,7 @@ class Done:
     files: Mapping[str, str]
     counts: Mapping[str, Any]
     tools: Mapping[str, str]
-    problems: Problems
+    problems: LineProblems
     seconds: float
 
     def as_json(self) -> dict[str, Any]:
@@ -80,7 +80,7 @@ def _sha256_of_lines(lines: Iterable[str]) -> str:
     return digest.hexdigest()
 
 
-def fingerprint_of(step: Step, config: Config, *, files: Mapping[str, str], needs: Mapping[str, str]) -> str:
+def fingerprint_of(step: Step, config: CorpusConfig, *, files: Mapping[str, str], needs: Mapping[str, str]) -> str:
     """Identify a step's result: by its version, its settings, the SHA-256 of its files, and the steps that it needs."""
     identity = {"step": step.name, "version": step.version, "settings": step.settings(config)}
     # Names of files do not count: the same content elsewhere gives the same corpus.
@@ -88,22 +88,22 @@ def fingerprint_of(step: Step, config: Config, *, files: Mapping[str, str], need
     return hashlib.sha256(json.dumps(identity, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
 
 
-def done(folder: Folder, name: str) -> Done | None:
+def done_step(folder: CorpusFolder, name: str) -> DoneStep | None:
     """Read what is kept of a step, or None if it has never been done."""
     try:
         data = json.loads(folder.read(f"steps/{name}.json").read_text(encoding="utf-8"))
     except FileNotFoundError:
         return None
-    return Done(**{**data, "problems": Problems.from_json(data["problems"])})
+    return DoneStep(**{**data, "problems": LineProblems.from_json(data["problems"])})
 
 
-def is_done(folder: Folder, name: str, fingerprint: str) -> bool:
+def is_done(folder: CorpusFolder, name: str, fingerprint: str) -> bool:
     """Return whether a step was done with this fingerprint."""
-    record = done(folder, name)
+    record = done_step(folder, name)
     return record is not None and record.fingerprint == fingerprint
 
 
-def begin(folder: Folder, name: str, fingerprint: str) -> None:
+def begin(folder: CorpusFolder, name: str, fingerprint: str) -> None:
     """Make room for a step: keep parts that were written with this fingerprint, and delete all others."""
     folder.remove(f"steps/{name}.json")
     begun = f"steps/{name}.begun"
@@ -115,9 +115,11 @@ def begin(folder: Folder, name: str, fingerprint: str) -> None:
         path.write_text(fingerprint)
 
 
-def end(work: Work, step: Step, fingerprint: str, report: Report, *, files: Mapping[str, str], seconds: float) -> Done:
+def record_done(
+    work: StepWork, step: Step, fingerprint: str, report: StepReport, *, files: Mapping[str, str], seconds: float
+) -> DoneStep:
     """Record that a step is done. This is the last thing that it writes."""
-    record = Done(
+    record = DoneStep(
         step=step.name,
         version=step.version,
         fingerprint=fingerprint,
@@ -134,12 +136,12 @@ def end(work: Work, step: Step, fingerprint: str, report: Report, *, files: Mapp
 
 
 def build(
-    work: Work,
+    work: StepWork,
     *,
     steps: Iterable[str] = STEP_NAMES,
     again: bool = False,
     announce: Callable[[str], None] = lambda line: None,
-) -> list[Done]:
+) -> list[DoneStep]:
     """Bring the steps named up to date, in their order, with `work.config.workers` processes.
 
     Parameters
@@ -161,7 +163,7 @@ def build(
     wanted = set(steps)
     prints: dict[str, str] = {}
     records = []
-    hashes = _Hashes(work.input, listed=work.config.images.folder)
+    hashes = _FileHashes(work.input, listed=work.config.images.folder)
     for name in STEP_NAMES:
         step = step_named(name)
         files = {file: hashes[file] for file in step.files(work.config)}
@@ -173,7 +175,7 @@ def build(
                 raise CorpusError(
                     _("%(step)s needs %(need)s, which is not up to date. Run it first.") % {"step": name, "need": need}
                 )
-        record = done(work.folder, name)
+        record = done_step(work.folder, name)
         if record is not None and record.fingerprint == fingerprint and not again:
             announce(_("%(step)s: done before") % {"step": name})
         else:
@@ -184,7 +186,9 @@ def build(
     return records
 
 
-def _run(work: Work, step: Step, fingerprint: str, files: Mapping[str, str], announce: Callable[[str], None]) -> Done:
+def _run(
+    work: StepWork, step: Step, fingerprint: str, files: Mapping[str, str], announce: Callable[[str], None]
+) -> DoneStep:
     start = time.monotonic()
     begin(work.folder, step.name, fingerprint)
     try:
@@ -198,12 +202,12 @@ def _run(work: Work, step: Step, fingerprint: str, files: Mapping[str, str], ann
         report = step.finish(work)
     finally:
         shutil.rmtree(work.scratch, ignore_errors=True)
-    record = end(work, step, fingerprint, report, files=files, seconds=time.monotonic() - start)
+    record = record_done(work, step, fingerprint, report, files=files, seconds=time.monotonic() - start)
     announce(_("%(step)s: done in %(seconds).1f s") % {"step": step.name, "seconds": record.seconds})
     return record
 
 
-def _run_chunks(work: Work, step: str, chunks: list[str]) -> Iterable[str]:
+def _run_chunks(work: StepWork, step: str, chunks: list[str]) -> Iterable[str]:
     """Run the parts, in processes of their own where there are several; gives each name when it is done."""
     count = min(work.config.workers, len(chunks))
     if count <= 1:
@@ -227,7 +231,7 @@ def _run_chunks(work: Work, step: str, chunks: list[str]) -> Iterable[str]:
             pool.shutdown(wait=True, cancel_futures=True)
 
 
-def run_chunk(work: Work, step: str, chunk: str) -> None:
+def run_chunk(work: StepWork, step: str, chunk: str) -> None:
     """Run one part of a step."""
     step_named(step).run_chunk(work, chunk)
 
@@ -243,7 +247,7 @@ def _end_with(parent: int) -> None:
     threading.Thread(target=watch, daemon=True).start()
 
 
-class _Hashes(dict[str, str]):
+class _FileHashes(dict[str, str]):
     """SHA-256 of the files that a configuration names, each computed once.
 
     Of the folder `listed`, that of images, no file is read, as no step reads one: there may be millions of them.
@@ -263,9 +267,9 @@ class _Hashes(dict[str, str]):
         return self[name]
 
 
-def work_in(out: Path, config: Config, *, base: Path) -> Work:
+def work_in(out: Path, config: CorpusConfig, *, base: Path) -> StepWork:
     """Prepare to build in the folder `out`; files of the configuration are relative to `base`."""
-    return Work(config, Folder(out), out / ".scratch", partial(_input_in, base))
+    return StepWork(config, CorpusFolder(out), out / ".scratch", partial(_input_in, base))
 
 
 def _input_in(base: Path, name: str) -> Path:

@@ -13,14 +13,14 @@ import pyarrow.parquet as pq
 
 from crosslens_metrics.formats.word_vectors import WordVectorFileError, vectors_in
 from crosslens_metrics.messages import gettext as _
-from crosslens_metrics.word_vectors import MalformedTableError, Vectors
-from parallel_text.config import Config
+from crosslens_metrics.word_vectors import MalformedTableError, WordVectorSource
+from parallel_text.config import CorpusConfig
 from parallel_text.fragments import fragments
-from parallel_text.imageability import WORDS_AT_ONCE, Imageability, read_ratings
-from parallel_text.problems import CorpusError, Problems
+from parallel_text.imageability import WORDS_AT_ONCE, ImageabilityRatings, read_ratings
+from parallel_text.problems import CorpusError, LineProblems
 from parallel_text.sql import make_view, write_table
-from parallel_text.steps import Report, Work, chunks_of_sentences
-from parallel_text.tagging import COMMON_NOUNS, VERSION, Tagged, Tagger, tagger_version
+from parallel_text.steps import StepReport, StepWork, chunks_of_sentences
+from parallel_text.tagging import COMMON_NOUNS, VERSION, EnglishTagger, TaggedSentence, tagger_version
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -49,24 +49,24 @@ COUNTS = pa.schema(
 )
 
 
-class Candidates:
+class CandidatesStep:
     name = "candidates"
     version = 2
     needs = ("ingest",)
 
-    def settings(self, config: Config) -> dict[str, Any]:
+    def settings(self, config: CorpusConfig) -> dict[str, Any]:
         settings = asdict(config.candidates)
         kept = {"threshold": settings["threshold"], "occurrences": settings["occurrences"]}
         return kept | {"seed": config.seed, "words": VERSION}
 
-    def files(self, config: Config) -> list[str]:
+    def files(self, config: CorpusConfig) -> list[str]:
         return [name for name in (config.candidates.ratings, config.candidates.vectors) if name]
 
-    def chunks(self, work: Work) -> list[str]:
+    def chunks(self, work: StepWork) -> list[str]:
         return chunks_of_sentences(work)
 
-    def run_chunk(self, work: Work, chunk: str) -> None:
-        tagger, counts = Tagger(), Counter[_Reading]()
+    def run_chunk(self, work: StepWork, chunk: str) -> None:
+        tagger, counts = EnglishTagger(), Counter[_FragmentReading]()
         sentences = pq.ParquetFile(work.folder.read(f"ingest/english/{chunk}.parquet"))
         with work.folder.writing(f"candidates/tokens/{chunk}.parquet") as path:
             with pq.ParquetWriter(path, TOKENS, compression="zstd") as writer:
@@ -82,18 +82,18 @@ class Candidates:
                 rows = [reading._asdict() | {"occurrences": n} for reading, n in counts.items()]
                 pq.write_table(pa.Table.from_pylist(rows, COUNTS), counted, compression="zstd")
 
-    def is_written(self, work: Work, chunk: str) -> bool:
+    def is_written(self, work: StepWork, chunk: str) -> bool:
         name = f"candidates/tokens/{chunk}.parquet"
         return name in work.folder.names(name)
 
-    def finish(self, work: Work) -> Report:
-        problems, tools = Problems(), {"HanTa": tagger_version()}
+    def finish(self, work: StepWork) -> StepReport:
+        problems, tools = LineProblems(), {"HanTa": tagger_version()}
         settings = work.config.candidates
         ratings = read_ratings(work.input(settings.ratings), problems, name=settings.ratings)
         vectors = _vectors(work)
         if vectors is not None:
             tools["word vectors"] = vectors.signature
-        imageability = Imageability(ratings, vectors, threshold=settings.threshold, seed=work.config.seed)
+        imageability = ImageabilityRatings(ratings, vectors, threshold=settings.threshold, seed=work.config.seed)
         with work.database() as database:
             _count(database, work)
             _score(database, imageability)
@@ -103,9 +103,9 @@ class Candidates:
             "rated_words": len(ratings),
             "predictions": None if imageability.fit is None else imageability.fit.as_json(),
         }
-        return Report(counts, problems, tools)
+        return StepReport(counts, problems, tools)
 
-    def _decide(self, database: DuckDBPyConnection, work: Work) -> dict[str, Any]:
+    def _decide(self, database: DuckDBPyConnection, work: StepWork) -> dict[str, Any]:
         """Keep or reject each fragment, write them all, and count them."""
         settings = work.config.candidates
         database.execute(
@@ -139,10 +139,10 @@ class Candidates:
         }
 
 
-STEP = Candidates()
+STEP = CandidatesStep()
 
 
-class _Reading(NamedTuple):
+class _FragmentReading(NamedTuple):
     """A fragment with the lemmas of its words, and the words in lower case: *saw* is from *see*, or a *saw*."""
 
     fragment: str
@@ -151,13 +151,13 @@ class _Reading(NamedTuple):
     forms: tuple[str, ...]
 
 
-def _readings(tagged: Tagged) -> Iterator[_Reading]:
+def _readings(tagged: TaggedSentence) -> Iterator[_FragmentReading]:
     for found in fragments(tagged):
         forms = tuple(word.lower() for word in tagged.words[found.start : found.end])
-        yield _Reading(found.text, found.kind, tagged.lemmas[found.start : found.end], forms)
+        yield _FragmentReading(found.text, found.kind, tagged.lemmas[found.start : found.end], forms)
 
 
-def _vectors(work: Work) -> Vectors | None:
+def _vectors(work: StepWork) -> WordVectorSource | None:
     name = work.config.candidates.vectors
     if not name:
         return None
@@ -172,11 +172,11 @@ def _vectors(work: Work) -> Vectors | None:
     return vectors
 
 
-def _paths(work: Work, prefix: str) -> list[Path]:
+def _paths(work: StepWork, prefix: str) -> list[Path]:
     return [work.folder.read(name) for name in work.folder.names(prefix)]
 
 
-def _count(database: DuckDBPyConnection, work: Work) -> None:
+def _count(database: DuckDBPyConnection, work: StepWork) -> None:
     make_view(database, "tokens", _paths(work, "candidates/tokens/"))
     database.execute(
         """
@@ -190,7 +190,7 @@ def _count(database: DuckDBPyConnection, work: Work) -> None:
     )
 
 
-def _score(database: DuckDBPyConnection, imageability: Imageability) -> None:
+def _score(database: DuckDBPyConnection, imageability: ImageabilityRatings) -> None:
     """Give each fragment the mean imageability of its words, unknown words counting zero.
 
     Of a word its lemma counts first, then its form; a rating comes before any prediction. Of several readings of a
@@ -225,7 +225,7 @@ def _score(database: DuckDBPyConnection, imageability: Imageability) -> None:
     )
 
 
-def _score_words(database: DuckDBPyConnection, imageability: Imageability) -> None:
+def _score_words(database: DuckDBPyConnection, imageability: ImageabilityRatings) -> None:
     """Score lemmas and forms, some at a time: the vectors of all of them may not fit into memory."""
     database.execute("CREATE TABLE scores (word VARCHAR, score DOUBLE, source VARCHAR)")
     with database.cursor() as reading:
@@ -244,7 +244,7 @@ def _score_words(database: DuckDBPyConnection, imageability: Imageability) -> No
             database.unregister("given")
 
 
-def _write_nouns(database: DuckDBPyConnection, work: Work) -> None:
+def _write_nouns(database: DuckDBPyConnection, work: StepWork) -> None:
     with work.folder.writing("candidates/nouns.parquet") as path:
         write_table(
             database,

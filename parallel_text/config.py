@@ -20,9 +20,9 @@ MOSES = ("english", "other", "ids")
 """Keys of the files of Moses' format; the last one may be left out."""
 INVENTORY_FORMATS = ("tsv", "omw", "wordnet", "lmf", "babelnet")
 MEMORY = re.compile(r"[1-9][0-9]{0,5} ?(MB|GB|MiB|GiB)")
-LARGEST_SEED = 2**63 - 1
-MOST_WORKERS = 256
-FEWEST_IN_A_CHUNK = 100
+MAX_SEED = 2**63 - 1
+MAX_WORKERS = 256
+MIN_IN_A_CHUNK = 100
 
 
 class ConfigError(CorpusError):
@@ -82,7 +82,7 @@ class ImageSettings:
 
 
 @dataclass(frozen=True)
-class Config:
+class CorpusConfig:
     """Everything that a corpus depends on, besides the contents of its files."""
 
     name: str
@@ -104,7 +104,7 @@ class Config:
         return tuple(sorted({text.language for text in self.texts}))
 
 
-def read_config(path: Path) -> Config:
+def read_config(path: Path) -> CorpusConfig:
     """Read a TOML file, and the file of exclusions that it names.
 
     Raises
@@ -127,7 +127,7 @@ def read_config(path: Path) -> Config:
     return replace(config, exclude=config.exclude.with_those_of(path.parent / config.exclude.file))
 
 
-def config_from(data: Mapping[str, Any]) -> Config:
+def config_from(data: Mapping[str, Any]) -> CorpusConfig:
     """Check a configuration that was read from TOML.
 
     Raises
@@ -135,13 +135,13 @@ def config_from(data: Mapping[str, Any]) -> Config:
     ConfigError
         Names every key that is wrong, unknown or missing.
     """
-    top = _Table(data, "", [])
-    config = Config(
+    top = _ConfigTable(data, "", [])
+    config = CorpusConfig(
         name=top.text("name", needed=True),
-        seed=top.number("seed", 0, least=0, most=LARGEST_SEED, whole=True),
-        workers=top.number("workers", 2, least=1, most=MOST_WORKERS, whole=True),
+        seed=top.number("seed", 0, least=0, most=MAX_SEED, whole=True),
+        workers=top.number("workers", 2, least=1, most=MAX_WORKERS, whole=True),
         memory=top.text("memory") or "1GB",
-        chunk_sentences=top.number("chunk_sentences", 100_000, least=FEWEST_IN_A_CHUNK, most=10_000_000, whole=True),
+        chunk_sentences=top.number("chunk_sentences", 100_000, least=MIN_IN_A_CHUNK, most=10_000_000, whole=True),
         texts=tuple(_text(table) for table in top.tables("texts")),
         candidates=_candidates(top.table("candidates")),
         align=AlignSettings(program=top.table("align").text("program")),
@@ -167,13 +167,13 @@ def config_from(data: Mapping[str, Any]) -> Config:
     return config
 
 
-class _Table:
+class _ConfigTable:
     """Reads the keys of one table, and gathers what is wrong with them and which nobody asked for."""
 
     def __init__(self, data: Any, place: str, problems: list[str]) -> None:
         self.place, self.problems = place, problems
         self.data: dict[str, Any] = dict(data) if isinstance(data, Mapping) else {}
-        self.children: list[_Table] = []
+        self.children: list[_ConfigTable] = []
         if not isinstance(data, Mapping):
             self.problem("", _("This must be a table."))
 
@@ -215,10 +215,10 @@ class _Table:
             return ""
         return value
 
-    def table(self, key: str) -> _Table:
+    def table(self, key: str) -> _ConfigTable:
         return self._child(self.data.pop(key, {}), key)
 
-    def tables(self, key: str) -> list[_Table]:
+    def tables(self, key: str) -> list[_ConfigTable]:
         value = self.data.pop(key, [])
         if not isinstance(value, list) or not value:
             self.problem(key, _("There must be at least one [[%(key)s]].") % {"key": key})
@@ -245,8 +245,8 @@ class _Table:
         for child in self.children:
             child.finish()
 
-    def _child(self, data: Any, key: str) -> _Table:
-        child = _Table(data, ".".join(part for part in (self.place, key) if part), self.problems)
+    def _child(self, data: Any, key: str) -> _ConfigTable:
+        child = _ConfigTable(data, ".".join(part for part in (self.place, key) if part), self.problems)
         self.children.append(child)
         return child
 
@@ -255,7 +255,7 @@ def _is_pair(value: Any) -> bool:
     return isinstance(value, list | tuple) and len(value) == 2 and all(isinstance(each, str) for each in value)
 
 
-def _text(table: _Table) -> Text:
+def _text(table: _ConfigTable) -> Text:
     language = table.language("language")
     if language == ENGLISH:
         table.problem("language", _("Give the other language; English is always one of the two."))
@@ -272,7 +272,7 @@ def _text(table: _Table) -> Text:
     return Text(language, form or _format_of(file, table), (file,))
 
 
-def _format_of(file: str, table: _Table) -> str:
+def _format_of(file: str, table: _ConfigTable) -> str:
     name = file.lower().removesuffix(".gz")
     for ending, form in ((".tsv", "tsv"), (".txt", "tsv"), (".tmx", "tmx"), (".zip", "opus")):
         if name.endswith(ending):
@@ -282,7 +282,7 @@ def _format_of(file: str, table: _Table) -> str:
     return ""
 
 
-def _candidates(table: _Table) -> CandidateSettings:
+def _candidates(table: _ConfigTable) -> CandidateSettings:
     defaults = CandidateSettings()
     return CandidateSettings(
         ratings=table.text("ratings", needed=True),
@@ -292,11 +292,11 @@ def _candidates(table: _Table) -> CandidateSettings:
     )
 
 
-def _dictionary(table: _Table) -> DictionarySettings:
+def _dictionary(table: _ConfigTable) -> DictionarySettings:
     return DictionarySettings(share=table.number("share", DictionarySettings().share, least=0, most=1))
 
 
-def _inventory(table: _Table) -> Inventory:
+def _inventory(table: _ConfigTable) -> Inventory:
     return Inventory(
         language=table.language("language"),
         file=table.text("file", needed=True),
@@ -304,11 +304,11 @@ def _inventory(table: _Table) -> Inventory:
     )
 
 
-def _images(table: _Table) -> ImageSettings:
+def _images(table: _ConfigTable) -> ImageSettings:
     return ImageSettings(manifest=table.text("manifest"), folder=table.text("folder"), features=table.text("features"))
 
 
-def _exclusions(table: _Table) -> Exclusions:
+def _exclusions(table: _ConfigTable) -> Exclusions:
     return Exclusions(
         words=tuple(sorted(set(table.texts("words")))),
         senses=tuple(sorted(set(table.pairs("senses")))),

@@ -7,11 +7,11 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from parallel_text import words
-from parallel_text.config import ENGLISH, Config, Inventory
+from parallel_text.config import ENGLISH, CorpusConfig, Inventory
 from parallel_text.inventories import read_inventory
-from parallel_text.problems import Problems
+from parallel_text.problems import LineProblems
 from parallel_text.sql import write_table
-from parallel_text.steps import Report, Work
+from parallel_text.steps import StepReport, StepWork
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -54,7 +54,7 @@ ENTRIES_OF_A_LANGUAGE = """
 """
 
 
-class Dictionary:
+class DictionaryStep:
     """One part for each language. Words that are kept have lemmas; the lemma of others is the word itself.
 
     Each link counts: intersection leaves a token one link in each direction. A link with a number or with punctuation
@@ -65,20 +65,20 @@ class Dictionary:
     version = 1
     needs = ("candidates", "align")
 
-    def settings(self, config: Config) -> dict[str, Any]:
+    def settings(self, config: CorpusConfig) -> dict[str, Any]:
         inventories = [[inventory.language, inventory.format] for inventory in _inventories(config)]
         return {"share": config.dictionary.share, "inventories": inventories, "words": words.VERSION}
 
-    def files(self, config: Config) -> list[str]:
+    def files(self, config: CorpusConfig) -> list[str]:
         return [inventory.file for inventory in _inventories(config)]
 
-    def chunks(self, work: Work) -> list[str]:
+    def chunks(self, work: StepWork) -> list[str]:
         return list(work.config.languages)
 
-    def is_written(self, work: Work, chunk: str) -> bool:
+    def is_written(self, work: StepWork, chunk: str) -> bool:
         return _part(chunk) in work.folder.names(_part(chunk))
 
-    def run_chunk(self, work: Work, chunk: str) -> None:
+    def run_chunk(self, work: StepWork, chunk: str) -> None:
         nouns = str(work.folder.read("candidates/nouns.parquet"))
         with work.database() as database:
             database.execute("CREATE TABLE counted (english VARCHAR, word VARCHAR, alignments BIGINT)")
@@ -94,28 +94,28 @@ class Dictionary:
             with work.folder.writing(_part(chunk)) as path:
                 write_table(database, ENTRIES_OF_A_LANGUAGE, path, {"language": chunk})
 
-    def finish(self, work: Work) -> Report:
+    def finish(self, work: StepWork) -> StepReport:
         files = [str(work.folder.read(_part(language))) for language in work.config.languages]
         with work.database() as database, work.folder.writing(ENTRIES) as path:
             rows = "SELECT * FROM parquet($files) ORDER BY language, english, alignments DESC, word"
             write_table(database, rows, path, {"files": files})
             counts = _counts(database, str(path))
         tools = {"duckdb": version("duckdb"), **words.lemma_tools(work.config.languages)}
-        return Report(counts, tools=tools)
+        return StepReport(counts, tools=tools)
 
 
-def _inventories(config: Config) -> list[Inventory]:
+def _inventories(config: CorpusConfig) -> list[Inventory]:
     """The sense inventories of the languages besides English, whose nouns tell lemmas of nouns from others."""
     return [inventory for inventory in config.inventories if inventory.language != ENGLISH]
 
 
-def _nouns(work: Work, language: str) -> set[str]:
+def _nouns(work: StepWork, language: str) -> set[str]:
     """Read the nouns of a language. What is wrong with its inventories is reported by `senses`."""
     return {
         sense.lemma
         for inventory in _inventories(work.config)
         if inventory.language == language
-        for sense in read_inventory(inventory, work.input(inventory.file), Problems())
+        for sense in read_inventory(inventory, work.input(inventory.file), LineProblems())
         if sense.is_noun
     }
 
@@ -157,4 +157,4 @@ def _counts(database: DuckDBPyConnection, path: str) -> dict[str, Any]:
     return {**totals, "languages": languages}
 
 
-STEP = Dictionary()
+STEP = DictionaryStep()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from crosslens_metrics.formats.fields import Fields
+from crosslens_metrics.formats.fields import LineFields
 from crosslens_metrics.formats.lines import LineReader
 from crosslens_metrics.formats.problems import FileProblemsError, LineError
 from crosslens_metrics.messages import gettext as _
@@ -37,7 +37,7 @@ class Exclusions:
             with LineReader(path, suffixes=SUFFIXES) as reader:
                 for record in reader.records(column="word"):
                     with reader.line(record):
-                        fields = Fields(record.value, example=EXAMPLE, is_csv=reader.is_csv)
+                        fields = LineFields(record.value, example=EXAMPLE, is_csv=reader.is_csv)
                         word, synset, image = (fields.text(name) for name in ("word", "synset", "image"))
                         if image and not word and not synset:
                             images.add(image)

@@ -12,7 +12,7 @@ PARTIAL = ".partial-"
 """How the name of a file begins that is still being written."""
 
 
-class Folder:
+class CorpusFolder:
     """Files by names such as `ingest/english/00000.parquet`. A name has its file whole, or not at all."""
 
     def __init__(self, path: Path) -> None:

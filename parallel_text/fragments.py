@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from parallel_text.tagging import COMMON_NOUNS, Tagged
+from parallel_text.tagging import COMMON_NOUNS, TaggedSentence
 
-LONGEST = 5
+MAX_PHRASE_WORDS = 5
 """Words of a phrase."""
 
 _NOUN_PHRASE = re.compile(r"J*N+")
@@ -18,7 +18,7 @@ _CLASSES = {"AJ0": "J", "AJC": "J", "AJS": "J", "AVP": "P", "AT0": "D", "DPS": "
 
 
 @dataclass(frozen=True)
-class Fragment:
+class CandidateFragment:
     """A candidate and the positions of its tokens, from `start` to before `end`."""
 
     text: str
@@ -27,7 +27,7 @@ class Fragment:
     end: int
 
 
-def fragments(tagged: Tagged) -> Iterator[Fragment]:
+def fragments(tagged: TaggedSentence) -> Iterator[CandidateFragment]:
     """Find nouns, verbs and adjectives by their lemmas, and noun and verb phrases by their words in lower case.
 
     Proper nouns are no candidates.
@@ -35,12 +35,12 @@ def fragments(tagged: Tagged) -> Iterator[Fragment]:
     classes = "".join(_class(tag, word) for tag, word in zip(tagged.tags, tagged.words, strict=True))
     for position, (letter, lemma) in enumerate(zip(classes, tagged.lemmas, strict=True)):
         if kind := {"N": "noun", "V": "verb", "J": "adjective"}.get(letter):
-            yield Fragment(lemma, kind, position, position + 1)
+            yield CandidateFragment(lemma, kind, position, position + 1)
     for kind, pattern in (("noun_phrase", _NOUN_PHRASE), ("verb_phrase", _VERB_PHRASE)):
         for match in pattern.finditer(classes):
-            if 2 <= match.end() - match.start() <= LONGEST:
+            if 2 <= match.end() - match.start() <= MAX_PHRASE_WORDS:
                 words = tagged.words[match.start() : match.end()]
-                yield Fragment(" ".join(words).lower(), kind, match.start(), match.end())
+                yield CandidateFragment(" ".join(words).lower(), kind, match.start(), match.end())
 
 
 def _class(tag: str, word: str) -> str:

@@ -13,17 +13,17 @@ import scipy
 from numpy.typing import NDArray
 
 from crosslens_metrics.messages import gettext as _
-from crosslens_metrics.word_vectors import Vectors
-from parallel_text.problems import CorpusError, Problems
+from crosslens_metrics.word_vectors import WordVectorSource
+from parallel_text.problems import CorpusError, LineProblems
 from parallel_text.readers.lines import lines_of
 from parallel_text.readers.packed import opened
 
-LEAST, MOST = 100.0, 700.0
+MIN_IMAGEABILITY, MAX_IMAGEABILITY = 100.0, 700.0
 """The scale of the MRC psycholinguistic database."""
 
 FOLDS = 10
 PENALTIES = (0.01, 0.1, 1.0, 10.0, 100.0)
-FEWEST_RATED = 50
+MIN_RATED = 50
 """Rated words with vectors, below which nothing is predicted."""
 
 WORDS_AT_ONCE = 4_096
@@ -33,7 +33,7 @@ Matrix = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Fit:
+class ImageabilityFit:
     """How well predictions meet ratings that they were not fitted to, in 10 folds.
 
     `precision` and `recall` are of words at or above `threshold`; None where no word is, or none is predicted to be.
@@ -51,7 +51,7 @@ class Fit:
         return {name: round(value, 4) if isinstance(value, float) else value for name, value in asdict(self).items()}
 
 
-def read_ratings(path: Path, problems: Problems, *, name: str) -> dict[str, float]:
+def read_ratings(path: Path, problems: LineProblems, *, name: str) -> dict[str, float]:
     """Read a CSV file with the columns `word` and `imageability`, by word in lower case.
 
     Raises
@@ -63,7 +63,7 @@ def read_ratings(path: Path, problems: Problems, *, name: str) -> dict[str, floa
         return _ratings(csv.reader(text or "" for _number, text in lines_of(file, name, problems)), problems, name)
 
 
-def _ratings(rows: Any, problems: Problems, name: str) -> dict[str, float]:
+def _ratings(rows: Any, problems: LineProblems, name: str) -> dict[str, float]:
     header = [column.strip().lower() for column in next(rows, [])]
     if not {"word", "imageability"} <= set(header):
         raise CorpusError(_("%(file)s, line 1: the columns word and imageability are needed.") % {"file": name})
@@ -98,21 +98,23 @@ def _fault(row: list[str], word_at: int, rating_at: int, ratings: Mapping[str, f
         rating = float(row[rating_at])
     except ValueError:
         rating = float("nan")
-    if not LEAST <= rating <= MOST:
+    if not MIN_IMAGEABILITY <= rating <= MAX_IMAGEABILITY:
         return _("The rating must be a number from 100 to 700.")
     return ""
 
 
-class Imageability:
+class ImageabilityRatings:
     """Ratings, extended to words with vectors by ridge regression."""
 
-    def __init__(self, ratings: Mapping[str, float], vectors: Vectors | None, *, threshold: float, seed: int) -> None:
+    def __init__(
+        self, ratings: Mapping[str, float], vectors: WordVectorSource | None, *, threshold: float, seed: int
+    ) -> None:
         self.ratings, self.vectors = ratings, vectors
-        self.fit: Fit | None = None
+        self.fit: ImageabilityFit | None = None
         self._weights: Matrix | None = None
         batches = list(_rows(sorted(ratings), vectors))
         kept = [word for _rows_of_batch, known in batches for word in known]
-        if len(kept) >= FEWEST_RATED:
+        if len(kept) >= MIN_RATED:
             rows = np.concatenate([rows_of_batch for rows_of_batch, _known in batches])
             targets = np.array([ratings[word] for word in kept])
             self.fit = cross_validated(rows, targets, threshold=threshold, seed=seed)
@@ -124,12 +126,12 @@ class Imageability:
         scores = {word: (self.ratings[word], "rated") for word in words if word in self.ratings}
         if self._weights is not None:
             for rows, kept in _rows([word for word in words if word not in scores], self.vectors):
-                predicted = np.clip(_with_one(rows) @ self._weights, LEAST, MOST)
+                predicted = np.clip(_with_one(rows) @ self._weights, MIN_IMAGEABILITY, MAX_IMAGEABILITY)
                 scores |= {word: (float(score), "vectors") for word, score in zip(kept, predicted, strict=True)}
         return scores
 
 
-def cross_validated(rows: Matrix, targets: Matrix, *, threshold: float, seed: int) -> Fit:
+def cross_validated(rows: Matrix, targets: Matrix, *, threshold: float, seed: int) -> ImageabilityFit:
     """Predict each rating from the other nine tenths; the penalty is chosen inside those.
 
     Parameters
@@ -149,7 +151,7 @@ def cross_validated(rows: Matrix, targets: Matrix, *, threshold: float, seed: in
         predicted[held] = _with_one(rows[held]) @ _ridge(rows[kept], targets[kept], penalty)
     said, true = predicted >= threshold, targets >= threshold
     hits = int((said & true).sum())
-    return Fit(
+    return ImageabilityFit(
         words=len(targets),
         dimensions=rows.shape[1],
         spearman=float(scipy.stats.spearmanr(predicted, targets).statistic),
@@ -160,7 +162,7 @@ def cross_validated(rows: Matrix, targets: Matrix, *, threshold: float, seed: in
     )
 
 
-def _rows(words: Sequence[str], vectors: Vectors | None) -> Iterator[tuple[Matrix, list[str]]]:
+def _rows(words: Sequence[str], vectors: WordVectorSource | None) -> Iterator[tuple[Matrix, list[str]]]:
     """Give vectors of unit length of the words that have one, and those words, `WORDS_AT_ONCE` looked up at a time."""
     if vectors is None:
         return

@@ -15,36 +15,36 @@ import numpy as np
 from crosslens_metrics.central import most_central
 from crosslens_metrics.messages import gettext as _
 from crosslens_metrics.named_vectors import MalformedVectorsError, NamedVectors, read_named_vectors
-from parallel_text.config import Config
-from parallel_text.manifest import ImageLine, Manifest
-from parallel_text.problems import CorpusError, Problems
+from parallel_text.config import CorpusConfig
+from parallel_text.manifest import ImageLine, ImageManifest
+from parallel_text.problems import CorpusError, LineProblems
 from parallel_text.sql import make_view, write_table
-from parallel_text.steps import Report, WholeStep, Work
+from parallel_text.steps import StepReport, StepWork, WholeStep
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 ROWS_AT_ONCE = 50_000
-LEAST_LENGTH = 1e-12
+MIN_LENGTH = 1e-12
 """A vector that is shorter has no direction."""
 
 
-class Images(WholeStep):
+class ImagesStep(WholeStep):
     """It has no parts. Without a manifest no image is known, and all words that have a sense are kept."""
 
     name = "images"
     version = 2
     needs: tuple[str, ...] = ("senses", "intersect")
 
-    def settings(self, config: Config) -> dict[str, Any]:
+    def settings(self, config: CorpusConfig) -> dict[str, Any]:
         # Which of the three a file is, as hashes of files alone do not tell.
         given = [bool(name) for name in (config.images.manifest, config.images.folder, config.images.features)]
         return {"given": given, "exclude": list(config.exclude.images)}
 
-    def files(self, config: Config) -> list[str]:
+    def files(self, config: CorpusConfig) -> list[str]:
         return [name for name in (config.images.manifest, config.images.folder, config.images.features) if name]
 
-    def finish(self, work: Work) -> Report:
+    def finish(self, work: StepWork) -> StepReport:
         """Write the images that can be used, and the words that have any.
 
         Raises
@@ -54,7 +54,7 @@ class Images(WholeStep):
         """
         import duckdb
 
-        problems, counts = Problems(), dict.fromkeys(("excluded", "chosen_by_features"), 0)
+        problems, counts = LineProblems(), dict.fromkeys(("excluded", "chosen_by_features"), 0)
         with work.database() as database:
             counts["excluded"] = _load_lines(database, work, problems)
             _keep_known(database, work, problems)
@@ -64,10 +64,10 @@ class Images(WholeStep):
                 if work.config.images.manifest and not counts["images"] and not counts["excluded"]:
                     raise _no_images(work, problems)
             counts |= _write_instances(database, work)
-        return Report(counts, problems, {"DuckDB": duckdb.__version__})
+        return StepReport(counts, problems, {"DuckDB": duckdb.__version__})
 
 
-STEP = Images()
+STEP = ImagesStep()
 
 LINES = """CREATE TABLE lines (line BIGINT, synset VARCHAR, file VARCHAR, named VARCHAR, licence VARCHAR,
     licence_url VARCHAR, author VARCHAR, source VARCHAR, title VARCHAR)"""
@@ -93,7 +93,7 @@ COUNTS = """CREATE TABLE counts AS SELECT synsets, count(DISTINCT file)::INTEGER
     JOIN images USING (synset) GROUP BY synsets"""
 
 
-def _load_lines(database: DuckDBPyConnection, work: Work, problems: Problems) -> int:
+def _load_lines(database: DuckDBPyConnection, work: StepWork, problems: LineProblems) -> int:
     """Load the images of the manifest that can be used by themselves, and return how many were excluded."""
     import pyarrow as pa
     from pyarrow import parquet
@@ -105,7 +105,7 @@ def _load_lines(database: DuckDBPyConnection, work: Work, problems: Problems) ->
     folder = work.input(given.folder) if given.folder else None
     if folder is not None and not folder.is_dir():
         raise CorpusError(_("%(folder)s is not a folder. Give the folder of the images.") % {"folder": given.folder})
-    manifest = Manifest(
+    manifest = ImageManifest(
         work.input(given.manifest), given.manifest, folder, frozenset(work.config.exclude.images), problems
     )
     lines = manifest.lines()
@@ -122,7 +122,7 @@ def _load_lines(database: DuckDBPyConnection, work: Work, problems: Problems) ->
     return manifest.excluded
 
 
-def _keep_known(database: DuckDBPyConnection, work: Work, problems: Problems) -> None:
+def _keep_known(database: DuckDBPyConnection, work: StepWork, problems: LineProblems) -> None:
     """Leave out images of synsets that no inventory has, and those that come again."""
     manifest = work.config.images.manifest
     database.execute(KNOWN, [str(work.folder.read("senses/inventory.parquet"))])
@@ -136,13 +136,13 @@ def _keep_known(database: DuckDBPyConnection, work: Work, problems: Problems) ->
     database.execute("DELETE FROM images WHERE time > 1")
 
 
-def _choose_representatives(database: DuckDBPyConnection, work: Work, problems: Problems) -> int:
+def _choose_representatives(database: DuckDBPyConnection, work: StepWork, problems: LineProblems) -> int:
     """Choose an image of each synset by features, else its first; return how many were chosen by features."""
-    features = _Features(work, problems)
+    features = _ImageFeatures(work, problems)
     chosen, by_features = [], 0
     for synset, images in groupby(_rows(database, OF_SYNSETS), itemgetter(0)):
         files = [(file, named) for _synset, file, named in images]
-        place = features.place_of(files)
+        place = features.central_index_of(files)
         by_features += place is not None
         chosen.append((synset, files[place or 0][0]))
     if chosen:
@@ -158,7 +158,7 @@ def _choose_representatives(database: DuckDBPyConnection, work: Work, problems: 
     return by_features
 
 
-def _write_instances(database: DuckDBPyConnection, work: Work) -> dict[str, int]:
+def _write_instances(database: DuckDBPyConnection, work: StepWork) -> dict[str, int]:
     """Write the instances that have images, in their order; all of them where there is no manifest."""
     path_of_all = work.folder.read("intersect/instances.parquet")
     database.execute(COUNTS, [str(path_of_all)])
@@ -178,10 +178,10 @@ def _write_instances(database: DuckDBPyConnection, work: Work) -> dict[str, int]
     return {"synsets": synsets, "instances": instances, "illustrated": illustrated}
 
 
-class _Features:
+class _ImageFeatures:
     """Image features by the names that a file of them may use."""
 
-    def __init__(self, work: Work, problems: Problems) -> None:
+    def __init__(self, work: StepWork, problems: LineProblems) -> None:
         self._name, self._problems = work.config.images.features, problems
         self._vectors: NamedVectors | None = None
         self._rows: dict[str, int] = {}
@@ -193,7 +193,7 @@ class _Features:
                 raise CorpusError(str(error).replace(str(path), self._name)) from error
             self._rows = {key: row for row, key in reversed(list(enumerate(self._vectors.keys)))}
 
-    def place_of(self, files: list[tuple[str, str]]) -> int | None:
+    def central_index_of(self, files: list[tuple[str, str]]) -> int | None:
         """Return the place of the image closest to the others by those that have features; None if none has."""
         if self._vectors is None:
             return None
@@ -212,7 +212,7 @@ class _Features:
         if row is None:
             self._problems.add("no_features", _("There are no features of %(file)s.") % {"file": file}, file=self._name)
             return None
-        if np.linalg.norm(self._vectors.vectors[row]) < LEAST_LENGTH:
+        if np.linalg.norm(self._vectors.vectors[row]) < MIN_LENGTH:
             message = _("The features of %(file)s are all 0, which has no direction.") % {"file": file}
             self._problems.add("bad_features", message, file=self._name)
             return None
@@ -225,7 +225,7 @@ def _rows(database: DuckDBPyConnection, query: str) -> Iterator[tuple[Any, ...]]
         yield from rows
 
 
-def _no_images(work: Work, problems: Problems) -> CorpusError:
+def _no_images(work: StepWork, problems: LineProblems) -> CorpusError:
     counts = ", ".join(f"{kind} {count}" for kind, count in sorted(problems.counts.items()))
     first = next((examples[0] for examples in problems.examples.values()), None)
     message = _("No image of %(file)s can be used (%(counts)s).") % {

@@ -10,11 +10,11 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from crosslens_metrics.messages import gettext as _
-from parallel_text.config import Config, Text
-from parallel_text.problems import CorpusError, Problems
+from parallel_text.config import CorpusConfig, Text
+from parallel_text.problems import CorpusError, LineProblems
 from parallel_text.readers import no_pairs, read_pairs
 from parallel_text.sql import NOTHING, write_table
-from parallel_text.steps import Report, Work
+from parallel_text.steps import StepReport, StepWork
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -26,32 +26,32 @@ ROW_GROUP = 20_480
 KEYS_AT_ONCE = 1 << 21
 """About how many rows are looked at together to find where chunks end."""
 
-LARGEST_KEY = 2**64 - 1
+MAX_KEY = 2**64 - 1
 KEY = "('0x' || left(md5({column}), 16))::UBIGINT"
 """The order of sentences: the first half of their MD5. Any range of it is a random sample of the sentences."""
 
 
-class Ingest:
+class IngestStep:
     """Its parts are the texts of the configuration, each read and sorted by itself."""
 
     name = "ingest"
     version = 2
     needs: tuple[str, ...] = ()
 
-    def settings(self, config: Config) -> dict[str, Any]:
+    def settings(self, config: CorpusConfig) -> dict[str, Any]:
         texts = [[text.language, text.format, *text.files] for text in config.texts]
         return {"texts": texts, "chunk_sentences": config.chunk_sentences}
 
-    def files(self, config: Config) -> list[str]:
+    def files(self, config: CorpusConfig) -> list[str]:
         return [name for text in config.texts for name in text.files]
 
-    def chunks(self, work: Work) -> list[str]:
+    def chunks(self, work: StepWork) -> list[str]:
         return [f"{number:05d}" for number in range(len(work.config.texts))]
 
-    def is_written(self, work: Work, chunk: str) -> bool:
+    def is_written(self, work: StepWork, chunk: str) -> bool:
         return {_lines(chunk), _about(chunk)} <= set(work.folder.names(f"ingest/lines/{chunk}."))
 
-    def run_chunk(self, work: Work, chunk: str) -> None:
+    def run_chunk(self, work: StepWork, chunk: str) -> None:
         """Write the lines of one text, in the order of their English sentences.
 
         Raises
@@ -59,7 +59,7 @@ class Ingest:
         CorpusError
             Where a file cannot be read, or no pair of it can be used.
         """
-        text, problems = work.config.texts[int(chunk)], Problems()
+        text, problems = work.config.texts[int(chunk)], LineProblems()
         work.scratch.mkdir(parents=True, exist_ok=True)
         with TemporaryDirectory(dir=work.scratch) as scratch, work.folder.writing(_lines(chunk)) as path:
             unsorted = Path(scratch) / "lines.parquet"
@@ -76,15 +76,15 @@ class Ingest:
         with work.folder.writing(_about(chunk)) as path:
             path.write_text(json.dumps({"pairs": count, "problems": problems.as_json()}, ensure_ascii=False))
 
-    def finish(self, work: Work) -> Report:
+    def finish(self, work: StepWork) -> StepReport:
         """Number the sentences, and write each chunk with its pairs in every language."""
         import duckdb
         import pyarrow
 
-        texts, problems, read = _Texts(work), Problems(), 0
+        texts, problems, read = _SortedTexts(work), LineProblems(), 0
         for chunk in self.chunks(work):
             about = json.loads(work.folder.read(_about(chunk)).read_text())
-            problems.merge(Problems.from_json(about["problems"]))
+            problems.merge(LineProblems.from_json(about["problems"]))
             read += about["pairs"]
         for prefix in ("english", "pairs."):
             work.folder.remove(f"ingest/{prefix}")
@@ -93,7 +93,7 @@ class Ingest:
         size = work.config.chunk_sentences
         for number, keys in enumerate(texts.ranges(size, read)):
             with work.database() as database:
-                cut = _Chunk(database, work, f"{number:05d}.parquet")
+                cut = _SentenceChunk(database, work, f"{number:05d}.parquet")
                 cut.load(texts, keys, number * size, (number + 1) * size - 1)
                 for language in written:
                     written[language] += cut.write_pairs(language, written[language])
@@ -103,10 +103,10 @@ class Ingest:
         work.folder.remove("ingest/lines/")
         by_languages = dict(sorted(languages_of.items()))
         counts = {"sentences": sentences, "pairs": written, "sentences_by_languages": by_languages}
-        return Report(counts, problems, {"DuckDB": duckdb.__version__, "Apache Arrow": pyarrow.__version__})
+        return StepReport(counts, problems, {"DuckDB": duckdb.__version__, "Apache Arrow": pyarrow.__version__})
 
 
-STEP = Ingest()
+STEP = IngestStep()
 
 
 _LINES = """
@@ -135,7 +135,7 @@ _ENGLISH = """
 _JOINED = "lines JOIN english ON english.text = lines.english AND english.unit = lines.unit"
 
 
-class _Range(NamedTuple):
+class _KeyRange(NamedTuple):
     """The keys of a chunk, and the number of the first sentence that has the first key: the chunk may begin later."""
 
     first: int
@@ -143,10 +143,10 @@ class _Range(NamedTuple):
     sentence: int
 
 
-class _Texts:
+class _SortedTexts:
     """The sorted lines of all texts, as tables of DuckDB."""
 
-    def __init__(self, work: Work) -> None:
+    def __init__(self, work: StepWork) -> None:
         self._work = work
         languages = enumerate(text.language for text in work.config.texts)
         self._languages = {f"language_{number}": language for number, language in languages}
@@ -163,19 +163,19 @@ class _Texts:
     def values(self, first: int, last: int) -> dict[str, Any]:
         return {**self._languages, **self._paths, "first_key": first, "last_key": last}
 
-    def ranges(self, size: int, rows: int) -> Iterator[_Range]:
+    def ranges(self, size: int, rows: int) -> Iterator[_KeyRange]:
         """Give the keys of each chunk of `size` sentences; `rows` is about how many lines there are."""
         import numpy as np
 
         query = (
             f"SELECT key, count(DISTINCT (english, unit)) AS sentences FROM ({self.lines}) GROUP BY key ORDER BY key"
         )
-        step = LARGEST_KEY // max(1, rows // KEYS_AT_ONCE)
+        step = MAX_KEY // max(1, rows // KEYS_AT_ONCE)
         chunk, counted = 0, 0
         begun: tuple[int, int] | None = None
         with self._work.database() as database:
-            for start in range(0, LARGEST_KEY + 1, step + 1):
-                end = min(start + step, LARGEST_KEY)
+            for start in range(0, MAX_KEY + 1, step + 1):
+                end = min(start + step, MAX_KEY)
                 found = database.execute(query, self.values(start, end)).fetchnumpy()
                 keys, before = found["key"], counted
                 ends = counted + np.cumsum(found["sentences"])
@@ -188,20 +188,20 @@ class _Texts:
                     place = int(np.searchsorted(ends, (chunk + 1) * size))
                     if place == len(keys):
                         break
-                    yield _Range(begun[0], int(keys[place]), begun[1])
+                    yield _KeyRange(begun[0], int(keys[place]), begun[1])
                     chunk, begun = chunk + 1, None
                 counted = int(ends[-1]) if len(keys) else counted
         if begun is not None:
-            yield _Range(begun[0], LARGEST_KEY, begun[1])
+            yield _KeyRange(begun[0], MAX_KEY, begun[1])
 
 
-class _Chunk:
+class _SentenceChunk:
     """One chunk, in a database of its own."""
 
-    def __init__(self, database: DuckDBPyConnection, work: Work, file: str) -> None:
+    def __init__(self, database: DuckDBPyConnection, work: StepWork, file: str) -> None:
         self._database, self._work, self._file = database, work, file
 
-    def load(self, texts: _Texts, keys: _Range, least: int, most: int) -> None:
+    def load(self, texts: _SortedTexts, keys: _KeyRange, least: int, most: int) -> None:
         """Read the lines between two keys, and keep the sentences from the number `least` to `most`."""
         self._database.execute(f"CREATE TABLE lines AS {texts.lines}", texts.values(keys.first, keys.last))
         self._database.execute(_ENGLISH, {"first": keys.sentence, "least": least, "most": most})
@@ -231,7 +231,7 @@ class _Chunk:
             return write_table(self._database, query, path, values)
 
 
-def _write_lines(path: Path, text: Text, work: Work, problems: Problems) -> int:
+def _write_lines(path: Path, text: Text, work: StepWork, problems: LineProblems) -> int:
     import pyarrow as pa
     from pyarrow import parquet
 
@@ -247,7 +247,7 @@ def _write_lines(path: Path, text: Text, work: Work, problems: Problems) -> int:
     return count
 
 
-def _numbered(text: Text, work: Work, problems: Problems) -> Iterator[tuple[str, str, str, str, int, int]]:
+def _numbered(text: Text, work: StepWork, problems: LineProblems) -> Iterator[tuple[str, str, str, str, int, int]]:
     """Give the lines of a text; `number` is that of the English sentence, over all files in it.
 
     Where several languages name the same English file, each of its lines is one sentence: its place is an id.
@@ -261,7 +261,7 @@ def _numbered(text: Text, work: Work, problems: Problems) -> Iterator[tuple[str,
         yield pair.english, pair.other, pair.file, id, pair.line, number
 
 
-def _path_of(work: Work) -> Any:
+def _path_of(work: StepWork) -> Any:
     def path_of(name: str) -> Path:
         path = work.input(name)
         if not path.is_file():

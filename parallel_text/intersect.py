@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from parallel_text.config import Config
+from parallel_text.config import CorpusConfig
 from parallel_text.senses import ENGLISH_NOUNS
-from parallel_text.steps import Report, Work, chunks_of_sentences
+from parallel_text.steps import StepReport, StepWork, chunks_of_sentences
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -68,23 +68,23 @@ _INSTANCES = """
 """
 
 
-class Intersect:
+class IntersectStep:
     """An instance is in *intersect_N* where its `n` is at least N, so that intersect_(N+1) is a part of intersect_N."""
 
     name = "intersect"
     version = 2
     needs = ("ingest", "candidates", "senses")
 
-    def settings(self, config: Config) -> dict[str, Any]:
+    def settings(self, config: CorpusConfig) -> dict[str, Any]:
         return {"words": list(config.exclude.words), "senses": [list(pair) for pair in config.exclude.senses]}
 
-    def files(self, config: Config) -> list[str]:
+    def files(self, config: CorpusConfig) -> list[str]:
         return []
 
-    def chunks(self, work: Work) -> list[str]:
+    def chunks(self, work: StepWork) -> list[str]:
         return chunks_of_sentences(work)
 
-    def run_chunk(self, work: Work, chunk: str) -> None:
+    def run_chunk(self, work: StepWork, chunk: str) -> None:
         files = {
             "english": str(work.folder.read(f"ingest/english/{chunk}.parquet")),
             "nouns": str(work.folder.read("candidates/nouns.parquet")),
@@ -96,10 +96,10 @@ class Intersect:
         with work.folder.writing(_part(chunk)) as path:
             pq.write_table(rows, path, compression="zstd")
 
-    def is_written(self, work: Work, chunk: str) -> bool:
+    def is_written(self, work: StepWork, chunk: str) -> bool:
         return _part(chunk) in work.folder.names(_part(chunk))
 
-    def finish(self, work: Work) -> Report:
+    def finish(self, work: StepWork) -> StepReport:
         """Put the parts together, and count instances by N."""
         parts = [work.folder.read(_part(chunk)) for chunk in self.chunks(work)]
         with (
@@ -116,17 +116,17 @@ class Intersect:
         import duckdb
 
         counts = {"instances": sum(count for _n, count in rows), "by_n": {str(n): count for n, count in rows}}
-        return Report(counts, tools={"DuckDB": duckdb.__version__})
+        return StepReport(counts, tools={"DuckDB": duckdb.__version__})
 
 
-STEP = Intersect()
+STEP = IntersectStep()
 
 
 def _part(chunk: str) -> str:
     return f"intersect/parts/{chunk}.parquet"
 
 
-def _add_senses(database: DuckDBPyConnection, work: Work) -> None:
+def _add_senses(database: DuckDBPyConnection, work: StepWork) -> None:
     """Make tables of the senses of English nouns and of those that were excluded."""
     exclude = work.config.exclude
     excluded = pa.table(

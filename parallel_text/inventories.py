@@ -11,8 +11,8 @@ from typing import Any
 from crosslens_metrics.language_tags import ALIASES
 from crosslens_metrics.messages import gettext as _
 from parallel_text.config import Inventory
-from parallel_text.problems import CorpusError, Problems
-from parallel_text.readers.lines import LONGEST_BYTES, lines_of
+from parallel_text.problems import CorpusError, LineProblems
+from parallel_text.readers.lines import MAX_LINE_BYTES, lines_of
 from parallel_text.readers.packed import faults_of, opened
 from parallel_text.words import lower
 
@@ -21,12 +21,12 @@ _OFFSET = re.compile(r"([0-9]{8})-([nvasr])$")
 _BABELNET = re.compile(r"bn:[0-9]{8}([nvar])$")
 _OMW_TYPE = re.compile(r"(?:[\w-]+:)?lemma$")
 FIRST_LINES = 1000
-_LONGEST = 200
+_MAX_LEMMA_CHARACTERS = 200
 """Characters of a lemma."""
 
 
 @dataclass(frozen=True)
-class Sense:
+class LemmaSense:
     """A lemma as words compare, one of its synsets, and the line that says so."""
 
     lemma: str
@@ -64,7 +64,7 @@ def format_of(path: Path) -> str:
     return "tsv"
 
 
-def read_inventory(inventory: Inventory, path: Path, problems: Problems) -> Iterator[Sense]:
+def read_inventory(inventory: Inventory, path: Path, problems: LineProblems) -> Iterator[LemmaSense]:
     """Read the senses of one language.
 
     Formats are `tsv` (synset, tab, lemma), `omw` (Open Multilingual Wordnet's tab files), `wordnet` (the folder or the
@@ -81,7 +81,7 @@ def read_inventory(inventory: Inventory, path: Path, problems: Problems) -> Iter
         yield from readers[inventory.format or format_of(path)](inventory, path, problems)
 
 
-def _tsv(inventory: Inventory, path: Path, problems: Problems) -> Iterator[Sense]:
+def _tsv(inventory: Inventory, path: Path, problems: LineProblems) -> Iterator[LemmaSense]:
     for line, fields in _fields(inventory, path, problems):
         if len(fields) != 2:
             _bad(problems, inventory, line, _("A line needs a synset, a tab and a lemma."))
@@ -89,7 +89,7 @@ def _tsv(inventory: Inventory, path: Path, problems: Problems) -> Iterator[Sense
             yield from _sense(fields[1], fields[0], line, inventory, problems)
 
 
-def _omw(inventory: Inventory, path: Path, problems: Problems) -> Iterator[Sense]:
+def _omw(inventory: Inventory, path: Path, problems: LineProblems) -> Iterator[LemmaSense]:
     for line, fields in _fields(inventory, path, problems):
         if len(fields) < 3:
             _bad(problems, inventory, line, _("A line needs a synset, a type and a lemma, with tabs between them."))
@@ -97,7 +97,7 @@ def _omw(inventory: Inventory, path: Path, problems: Problems) -> Iterator[Sense
             yield from _sense(fields[2], fields[0], line, inventory, problems)
 
 
-def _babelnet(inventory: Inventory, path: Path, problems: Problems) -> Iterator[Sense]:
+def _babelnet(inventory: Inventory, path: Path, problems: LineProblems) -> Iterator[LemmaSense]:
     wanted = {inventory.language.lower(), inventory.language.partition("-")[0].lower()}
     wanted |= {other for other, tag in ALIASES.items() if tag in wanted}
     for line, fields in _fields(inventory, path, problems):
@@ -107,7 +107,7 @@ def _babelnet(inventory: Inventory, path: Path, problems: Problems) -> Iterator[
             yield from _sense(fields[2], fields[0], line, inventory, problems)
 
 
-def _wordnet(inventory: Inventory, path: Path, problems: Problems) -> Iterator[Sense]:
+def _wordnet(inventory: Inventory, path: Path, problems: LineProblems) -> Iterator[LemmaSense]:
     if path.is_dir():
         path = next((found for found in (path / "data.noun", path / "dict" / "data.noun") if found.is_file()), path)
     if path.is_dir():
@@ -126,7 +126,7 @@ def _wordnet(inventory: Inventory, path: Path, problems: Problems) -> Iterator[S
             yield from _sense(word, synset, line, inventory, problems)
 
 
-def _lmf(inventory: Inventory, path: Path, problems: Problems) -> Iterator[Sense]:
+def _lmf(inventory: Inventory, path: Path, problems: LineProblems) -> Iterator[LemmaSense]:
     from wn import lmf  # brings a client of HTTP with it, which nothing else here needs
 
     try:
@@ -152,21 +152,21 @@ def _lmf_name(identifier: str, ili: str) -> str:
     return match[0] if match else ili or identifier
 
 
-def _sense(lemma: str, synset: str, line: int, inventory: Inventory, problems: Problems) -> Iterator[Sense]:
+def _sense(lemma: str, synset: str, line: int, inventory: Inventory, problems: LineProblems) -> Iterator[LemmaSense]:
     lemma, synset = plain_lemma(lemma, inventory.language), synset.strip()
-    if not lemma or not synset or len(lemma) > _LONGEST or len(synset) > _LONGEST:
+    if not lemma or not synset or len(lemma) > _MAX_LEMMA_CHARACTERS or len(synset) > _MAX_LEMMA_CHARACTERS:
         _bad(problems, inventory, line, _("The lemma or the synset is missing or too long."))
     else:
-        yield Sense(lemma, synset, line)
+        yield LemmaSense(lemma, synset, line)
 
 
-def _fields(inventory: Inventory, path: Path, problems: Problems) -> Iterator[tuple[int, list[str]]]:
+def _fields(inventory: Inventory, path: Path, problems: LineProblems) -> Iterator[tuple[int, list[str]]]:
     for line, text in _texts(inventory, path, problems):
         if text.strip() and not text.startswith("#"):
             yield line, text.split("\t")
 
 
-def _texts(inventory: Inventory, path: Path, problems: Problems) -> Iterator[tuple[int, str]]:
+def _texts(inventory: Inventory, path: Path, problems: LineProblems) -> Iterator[tuple[int, str]]:
     with opened(path, inventory.file) as file:
         for line, text in lines_of(file, inventory.file, problems):
             if text is not None:
@@ -175,8 +175,8 @@ def _texts(inventory: Inventory, path: Path, problems: Problems) -> Iterator[tup
 
 def _first_lines(path: Path) -> list[bytes]:
     with opened(path, path.name) as file:
-        return [file.readline(LONGEST_BYTES) for _line in range(FIRST_LINES)]
+        return [file.readline(MAX_LINE_BYTES) for _line in range(FIRST_LINES)]
 
 
-def _bad(problems: Problems, inventory: Inventory, line: int, message: str) -> None:
+def _bad(problems: LineProblems, inventory: Inventory, line: int, message: str) -> None:
     problems.add("bad_inventory_line", message, file=inventory.file, line=line)

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from crosslens_metrics.messages import gettext as _
-from parallel_text.folder import Folder
+from parallel_text.folder import CorpusFolder
 from parallel_text.problems import CorpusError
 
 
@@ -33,7 +33,7 @@ def building_in(out: Path) -> Iterator[None]:
                 raise CorpusError(
                     _("Another program is building in %(folder)s. Wait for it to end.") % {"folder": out}
                 ) from error
-            Folder(out).forget_partial()
+            CorpusFolder(out).forget_partial()
             shutil.rmtree(out / ".scratch", ignore_errors=True)
             yield
     except OSError as error:

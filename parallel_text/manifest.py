@@ -11,15 +11,23 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 from urllib.parse import urlsplit
 
-from crosslens_metrics.formats.fields import Fields
+from crosslens_metrics.formats.fields import LineFields
 from crosslens_metrics.formats.names import ImageNames, without_suffix
 from crosslens_metrics.formats.problems import FileRefusedError, LineError
-from crosslens_metrics.formats.records import Record, csv_records, json_records
+from crosslens_metrics.formats.records import LineRecord, csv_records, json_records
 from crosslens_metrics.messages import gettext as _
-from parallel_text.problems import CorpusError, Problems
+from parallel_text.problems import CorpusError, LineProblems
 from parallel_text.readers.packed import opened
 
-LONGEST = {"synset": 100, "file": 500, "licence": 200, "licence_url": 500, "author": 500, "source": 1000, "title": 500}
+MAX_CHARACTERS = {
+    "synset": 100,
+    "file": 500,
+    "licence": 200,
+    "licence_url": 500,
+    "author": 500,
+    "source": 1000,
+    "title": 500,
+}
 ALIASES = {"license": "licence", "license_url": "licence_url"}
 EXAMPLE = '{"synset": "02077923-n", "file": "seal.jpg", "licence": "CC BY 4.0", "author": "…", "source": "…"}'
 NO_LICENCE = {"", "-", "?", "all rights reserved", "copyrighted", "n/a", "none", "unknown"}
@@ -46,7 +54,7 @@ class ImageLine:
 
 
 @dataclass
-class Manifest:
+class ImageManifest:
     """Reads a manifest; `excluded` counts the images that were excluded.
 
     Without a folder, nothing tells whether files exist. A line without a file is of all images in its sense's folder.
@@ -56,7 +64,7 @@ class Manifest:
     name: str
     folder: Path | None
     exclude: frozenset[str]
-    problems: Problems
+    problems: LineProblems
     excluded: int = field(default=0, init=False)
     names_in: dict[str, ImageNames[None]] = field(default_factory=dict, init=False)
 
@@ -76,7 +84,7 @@ class Manifest:
             except LineError as error:
                 self.problems.add("bad_line", error.reason, file=self.name, line=number)
 
-    def _records(self) -> Iterator[tuple[int, Fields]]:
+    def _records(self) -> Iterator[tuple[int, LineFields]]:
         is_csv = self.name.lower().removesuffix(".gz").endswith((".csv", ".tsv"))
         records = partial(csv_records, column="synset") if is_csv else json_records
         try:
@@ -91,8 +99,8 @@ class Manifest:
         except FileRefusedError as error:
             raise CorpusError(f"{self.name}: {error}") from error
 
-    def _images(self, number: int, fields: Fields) -> Iterator[ImageLine]:
-        values = {name: fields.text(name, longest=longest) for name, longest in LONGEST.items()}
+    def _images(self, number: int, fields: LineFields) -> Iterator[ImageLine]:
+        values = {name: fields.text(name, longest=longest) for name, longest in MAX_CHARACTERS.items()}
         synset, named = synset_of(values.pop("synset")), values.pop("file").replace("\\", "/")
         if not synset:
             raise LineError(_("synset is empty. Fill it in."))
@@ -168,11 +176,11 @@ def folders_of(synset: str) -> list[str]:
     return [f"{match[2]}{match[1]}", synset] if match else [synset.replace(":", "_").replace("/", "_")]
 
 
-def _fields(record: Record, *, is_csv: bool) -> Fields:
+def _fields(record: LineRecord, *, is_csv: bool) -> LineFields:
     values: Any = record.value
     if isinstance(values, dict):
         values = {ALIASES.get(name, name): value for name, value in values.items()}
-    return Fields(values, example=EXAMPLE, is_csv=is_csv)
+    return LineFields(values, example=EXAMPLE, is_csv=is_csv)
 
 
 class _UnusableError(ValueError):

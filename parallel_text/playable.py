@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from crosslens_metrics.words_in_text import occurrences, stands_in
 
-LONGEST_SENTENCE, LONGEST_WORD, MOST_SENSES = 500, 100, 100
+MAX_SENTENCE_CHARACTERS, MAX_WORD_CHARACTERS, MAX_SENSES = 500, 100, 100
 """The game's limits, in characters and synsets."""
 
 NO_GAP = frozenset({"blank", "joined"})
@@ -41,9 +41,9 @@ def why_unplayable(sentence: str, word: str, start: int, senses: Sequence[str], 
     faults = {
         "blank": lambda: _BLANK.search(sentence),
         "joined": lambda: (start, start + len(word)) not in occurrences(sentence, word, spaced=True),
-        "long_sentence": lambda: len(sentence) > LONGEST_SENTENCE,
-        "long_word": lambda: len(word) > LONGEST_WORD,
-        "many_senses": lambda: len(senses) > MOST_SENSES,
+        "long_sentence": lambda: len(sentence) > MAX_SENTENCE_CHARACTERS,
+        "long_word": lambda: len(word) > MAX_WORD_CHARACTERS,
+        "many_senses": lambda: len(senses) > MAX_SENSES,
         "direction": lambda: _TURNERS.search(sentence),
         "alone": lambda: not any(unicodedata.category(character)[0] in "LN" for character in before + after),
         "same_sentence": lambda: occurrence > 1,

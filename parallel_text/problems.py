@@ -15,7 +15,7 @@ class CorpusError(Exception):
 
 
 @dataclass(frozen=True)
-class Example:
+class ProblemExample:
     """One line that was left out. `line` counts from 1; 0 is the file as a whole."""
 
     message: str
@@ -24,11 +24,11 @@ class Example:
 
 
 @dataclass
-class Problems:
+class LineProblems:
     """Lines that were left out: how many of each kind, and the first of each."""
 
     counts: dict[str, int] = field(default_factory=dict)
-    examples: dict[str, list[Example]] = field(default_factory=dict)
+    examples: dict[str, list[ProblemExample]] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return sum(self.counts.values())
@@ -38,9 +38,9 @@ class Problems:
         self.counts[kind] = self.counts.get(kind, 0) + 1
         kept = self.examples.setdefault(kind, [])
         if len(kept) < EXAMPLES:
-            kept.append(Example(message, file, line))
+            kept.append(ProblemExample(message, file, line))
 
-    def merge(self, other: Problems) -> None:
+    def merge(self, other: LineProblems) -> None:
         """Add the problems of another part, after those that are here."""
         for kind, count in other.counts.items():
             self.counts[kind] = self.counts.get(kind, 0) + count
@@ -60,5 +60,5 @@ class Problems:
         problems = cls()
         for entry in data:
             problems.counts[entry["kind"]] = entry["count"]
-            problems.examples[entry["kind"]] = [Example(**example) for example in entry["examples"]]
+            problems.examples[entry["kind"]] = [ProblemExample(**example) for example in entry["examples"]]
         return problems

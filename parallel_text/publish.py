@@ -10,10 +10,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from parallel_text.config import ENGLISH, Config
+from parallel_text.config import ENGLISH, CorpusConfig
 from parallel_text.playable import NO_GAP, REASONS, why_unplayable
-from parallel_text.statistics import LARGEST_N, compute
-from parallel_text.steps import Report, Work, chunks_of_sentences
+from parallel_text.statistics import MAX_N, compute
+from parallel_text.steps import StepReport, StepWork, chunks_of_sentences
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -21,30 +21,30 @@ if TYPE_CHECKING:
 IMAGE_COLUMNS = ("file", "author", "licence", "licence_url", "title", "source")
 PUBLISHED = ("instances.jsonl", "dictionary.jsonl", "images.jsonl", "items.jsonl", "statistics.json")
 PLAYABLE = "playable"
-MOST_IMAGES = 100
+MAX_IMAGES = 100
 """Images of an item of the Gap Filling Game."""
 
 ROWS_AT_ONCE = 10_000
 BEFORE = ("ingest", "candidates", "align", "dictionary", "senses", "intersect", "images")
 
 
-class Publish:
+class PublishStep:
     """Each chunk of sentences is written by itself; the end joins them. The same corpus gives the same bytes."""
 
     name = "publish"
     version = 3
     needs = BEFORE
 
-    def settings(self, config: Config) -> dict[str, Any]:
+    def settings(self, config: CorpusConfig) -> dict[str, Any]:
         return {"name": config.name, "seed": config.seed}
 
-    def files(self, config: Config) -> list[str]:
+    def files(self, config: CorpusConfig) -> list[str]:
         return []
 
-    def chunks(self, work: Work) -> list[str]:
+    def chunks(self, work: StepWork) -> list[str]:
         return chunks_of_sentences(work)
 
-    def run_chunk(self, work: Work, chunk: str) -> None:
+    def run_chunk(self, work: StepWork, chunk: str) -> None:
         with (
             work.folder.writing(f"publish/instances/{chunk}.jsonl") as path,
             work.folder.writing(f"publish/items/{chunk}.jsonl") as items_path,
@@ -53,7 +53,7 @@ class Publish:
             items_path.open("w", encoding="utf-8") as items,
             work.database() as database,
         ):
-            part, counts = _Part(database, work, chunk), Counter[str]()
+            part, counts = _InstanceChunk(database, work, chunk), Counter[str]()
             for instance in part.instances():
                 file.write(_line(part.published(instance)))
                 if instance["images"]:
@@ -64,12 +64,12 @@ class Publish:
                         items.write(_line(part.item(instance) | ({"unplayable": why} if why else {})))
             counts_path.write_text(json.dumps(counts), encoding="utf-8")
 
-    def is_written(self, work: Work, chunk: str) -> bool:
+    def is_written(self, work: StepWork, chunk: str) -> bool:
         # The instances have their name last: where they are, all are.
         name = f"publish/instances/{chunk}.jsonl"
         return name in work.folder.names(name)
 
-    def finish(self, work: Work) -> Report:
+    def finish(self, work: StepWork) -> StepReport:
         chunks = self.chunks(work)
         for kind in ("instances", "items"):
             with work.folder.writing(f"{kind}.jsonl") as path, path.open("wb") as whole:
@@ -90,16 +90,16 @@ class Publish:
         files = {name: _sha256(work, name) for name in PUBLISHED}
         playable = {name: items[name] for name in (PLAYABLE, *REASONS) if items[name] or name == PLAYABLE}
         counts = {"instances": statistics.instances, "images": images, "items": playable, "sha256": files}
-        return Report(counts)
+        return StepReport(counts)
 
 
-STEP = Publish()
+STEP = PublishStep()
 
 
-class _Part:
+class _InstanceChunk:
     """The instances of one chunk, with what they refer to."""
 
-    def __init__(self, database: DuckDBPyConnection, work: Work, chunk: str) -> None:
+    def __init__(self, database: DuckDBPyConnection, work: StepWork, chunk: str) -> None:
         self._database, self._work, self._chunk = database, work, chunk
         english = str(work.folder.read(f"ingest/english/{chunk}.parquet"))
         database.execute(
@@ -157,7 +157,7 @@ class _Part:
             "word": instance["word"],
             "lemma": instance["lemma"],
             "start": instance["start"],
-            "split": f"intersect_{min(instance['n'], LARGEST_N)}",
+            "split": f"intersect_{min(instance['n'], MAX_N)}",
             "sense": instance["synsets"],
             "images": kept,
         }
@@ -196,16 +196,16 @@ class _Part:
 
 def _drawn(files: Sequence[str], key: str, seed: int) -> list[str]:
     """Draw as many files as an item may have: those whose hash with the seed is least."""
-    if len(files) <= MOST_IMAGES:
+    if len(files) <= MAX_IMAGES:
         return list(files)
 
     def drawn(file: str) -> bytes:
         return hashlib.sha256(f"{seed}\0{key}\0{file}".encode()).digest()
 
-    return sorted(sorted(files, key=drawn)[:MOST_IMAGES])
+    return sorted(sorted(files, key=drawn)[:MAX_IMAGES])
 
 
-def _dictionary(database: DuckDBPyConnection, work: Work) -> Iterator[dict[str, Any]]:
+def _dictionary(database: DuckDBPyConnection, work: StepWork) -> Iterator[dict[str, Any]]:
     """Give a line for each noun and language: its translations by lemma, most frequent first."""
     cursor = database.execute(
         "SELECT english, language, total, lemma, word, alignments, share FROM parquet($1) WHERE kept "
@@ -224,7 +224,7 @@ def _dictionary(database: DuckDBPyConnection, work: Work) -> Iterator[dict[str, 
         yield {"word": english, "language": language, "alignments": total, "translations": translations}
 
 
-def _images(database: DuckDBPyConnection, work: Work) -> Iterator[dict[str, Any]]:
+def _images(database: DuckDBPyConnection, work: StepWork) -> Iterator[dict[str, Any]]:
     cursor = database.execute(
         "SELECT * FROM parquet($1) ORDER BY synset, file", [str(work.folder.read("images/images.parquet"))]
     )
@@ -238,7 +238,7 @@ def _rows(cursor: DuckDBPyConnection) -> Iterator[tuple[Any, ...]]:
         yield from rows
 
 
-def _write(work: Work, name: str, lines: Iterable[Mapping[str, Any]]) -> int:
+def _write(work: StepWork, name: str, lines: Iterable[Mapping[str, Any]]) -> int:
     """Write lines of JSON to a file, and count them."""
     count = 0
     with work.folder.writing(name) as path, path.open("w", encoding="utf-8") as file:
@@ -252,7 +252,7 @@ def _line(value: Mapping[str, Any]) -> str:
     return json.dumps(value, ensure_ascii=False) + "\n"
 
 
-def _made_by(work: Work, name: str) -> dict[str, Any]:
+def _made_by(work: StepWork, name: str) -> dict[str, Any]:
     """Return what a step says of how it was made, without how long it took."""
     record = json.loads(work.folder.read(f"steps/{name}.json").read_text(encoding="utf-8"))
     problems = {problem["kind"]: problem["count"] for problem in record["problems"]}
@@ -260,6 +260,6 @@ def _made_by(work: Work, name: str) -> dict[str, Any]:
     return {key: record[key] for key in kept} | {"problems": problems}
 
 
-def _sha256(work: Work, name: str) -> str:
+def _sha256(work: StepWork, name: str) -> str:
     with work.folder.read(name).open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

@@ -11,11 +11,11 @@ import pyarrow.parquet as pq
 
 from crosslens_metrics.messages import gettext as _
 from parallel_text import words
-from parallel_text.config import ENGLISH, Config, Inventory
-from parallel_text.inventories import Sense, read_inventory
-from parallel_text.problems import CorpusError, Problems
+from parallel_text.config import ENGLISH, CorpusConfig, Inventory
+from parallel_text.inventories import LemmaSense, read_inventory
+from parallel_text.problems import CorpusError, LineProblems
 from parallel_text.sql import make_view, write_table
-from parallel_text.steps import Report, WholeStep, Work
+from parallel_text.steps import StepReport, StepWork, WholeStep
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -82,18 +82,18 @@ _ALIGNED = """
 """
 
 
-class Senses(WholeStep):
+class SensesStep(WholeStep):
     name = "senses"
     version = 2
     needs = ("candidates", "align", "dictionary")
 
-    def settings(self, config: Config) -> dict[str, Any]:
+    def settings(self, config: CorpusConfig) -> dict[str, Any]:
         return {"inventories": [[each.language, each.format] for each in config.inventories], "words": words.VERSION}
 
-    def files(self, config: Config) -> list[str]:
+    def files(self, config: CorpusConfig) -> list[str]:
         return [inventory.file for inventory in config.inventories]
 
-    def finish(self, work: Work) -> Report:
+    def finish(self, work: StepWork) -> StepReport:
         """Write the inventories as one table, and the senses of every aligned noun.
 
         Raises
@@ -101,7 +101,7 @@ class Senses(WholeStep):
         CorpusError
             Where an inventory cannot be read, or has no synset in common with the English one.
         """
-        problems = Problems()
+        problems = LineProblems()
         counts = {"synsets": _write_inventory(work, problems)}
         with work.database() as database:
             make_view(database, "inventory", [work.folder.read(INVENTORY)])
@@ -114,13 +114,13 @@ class Senses(WholeStep):
             counts |= _write_aligned(work, database)
         import duckdb
 
-        return Report(counts, problems, {"DuckDB": duckdb.__version__})
+        return StepReport(counts, problems, {"DuckDB": duckdb.__version__})
 
 
-STEP = Senses()
+STEP = SensesStep()
 
 
-def _write_inventory(work: Work, problems: Problems) -> dict[str, int]:
+def _write_inventory(work: StepWork, problems: LineProblems) -> dict[str, int]:
     """Write the nouns of all inventories, and count the synsets of each language."""
     english: set[str] = set()
     counts: dict[str, int] = {}
@@ -158,7 +158,7 @@ def _no_senses(inventory: Inventory) -> str:
     ) % {"file": inventory.file}
 
 
-def _nouns(inventory: Inventory, work: Work, problems: Problems, english: set[str]) -> Iterator[Sense]:
+def _nouns(inventory: Inventory, work: StepWork, problems: LineProblems, english: set[str]) -> Iterator[LemmaSense]:
     """Give the senses of nouns whose synset English has, too."""
     for sense in read_inventory(inventory, work.input(inventory.file), problems):
         if not sense.is_noun:
@@ -170,7 +170,7 @@ def _nouns(inventory: Inventory, work: Work, problems: Problems, english: set[st
         yield sense
 
 
-def _write_aligned(work: Work, database: DuckDBPyConnection) -> dict[str, Any]:
+def _write_aligned(work: StepWork, database: DuckDBPyConnection) -> dict[str, Any]:
     """Write the aligned nouns chunk by chunk, so that memory does not grow with the corpus."""
     nouns = str(work.folder.read("candidates/nouns.parquet"))
     numbers = sorted({name.rpartition("/")[2] for name in work.folder.names("align/")})

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from parallel_text.config import ENGLISH
 from parallel_text.sql import make_view
-from parallel_text.steps import Work
+from parallel_text.steps import StepWork
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -25,12 +25,12 @@ SHARING = """
 """
 """Each word of intersect_1 once for English and for each language that shares its sense."""
 
-LARGEST_N = 4
+MAX_N = 4
 """Splits of the game and of the tasks end here; statistics go as far as there are languages."""
 
 
 @dataclass(frozen=True)
-class Side:
+class SideStatistics:
     """Table 2: one side of the sentences that English and `language` illustrate together.
 
     `mean_length` is in tokens, `types` are tokens in lower case, and `singletons` are sentences that occur once.
@@ -46,7 +46,7 @@ class Side:
 
 
 @dataclass(frozen=True)
-class Senses:
+class SenseStatistics:
     """Of the instances of intersect_`n`: how many have one sense that at least `n` languages share.
 
     At 0, their senses are all of the English word.
@@ -63,7 +63,7 @@ class Senses:
 
 
 @dataclass(frozen=True)
-class Statistics:
+class CorpusStatistics:
     """All figures of a corpus.
 
     Attributes
@@ -86,10 +86,10 @@ class Statistics:
     instances: int
     nouns: int
     sentences: Mapping[str, list[int]]
-    sides: list[Side]
+    sides: list[SideStatistics]
     words_per_sentence: Mapping[int, int]
     images_per_synset: Mapping[int, int]
-    senses: list[Senses]
+    senses: list[SenseStatistics]
     words_by_language: Mapping[str, Mapping[int, int]] = field(default_factory=dict)
 
     @property
@@ -137,10 +137,10 @@ class Statistics:
             instances=data["instances"],
             nouns=data["nouns"],
             sentences={language: list(counts.values()) for language, counts in data["table_1"].items()},
-            sides=[Side(**side) for side in data["table_2"]],
+            sides=[SideStatistics(**side) for side in data["table_2"]],
             words_per_sentence=_numbered(data["words_per_sentence"]["sentences"]),
             images_per_synset=_numbered(data["images_per_synset"]["synsets"]),
-            senses=[Senses(each["n"], each["instances"], each["one_sense"]) for each in data["one_sense"]],
+            senses=[SenseStatistics(each["n"], each["instances"], each["one_sense"]) for each in data["one_sense"]],
             # Corpora that were published by earlier versions do not have these.
             words_by_language={
                 language: _numbered(of["sentences"])
@@ -149,7 +149,7 @@ class Statistics:
         )
 
 
-def compute(work: Work) -> Statistics:
+def compute(work: StepWork) -> CorpusStatistics:
     """Compute the statistics of a corpus whose images are there."""
     with work.database() as database:
         make_view(database, "instances", [work.folder.read("images/instances.parquet")])
@@ -157,7 +157,7 @@ def compute(work: Work) -> Statistics:
         languages = work.config.languages
         words = _words(database, languages)
         [(count, nouns)] = database.sql("SELECT count(*), count(DISTINCT lemma) FROM instances").fetchall()
-        return Statistics(
+        return CorpusStatistics(
             instances=count,
             nouns=nouns,
             sentences=_sentences(database, languages),
@@ -198,7 +198,7 @@ def _words(database: DuckDBPyConnection, languages: tuple[str, ...]) -> dict[str
     return counts
 
 
-def _sides(database: DuckDBPyConnection, work: Work, language: str) -> list[Side]:
+def _sides(database: DuckDBPyConnection, work: StepWork, language: str) -> list[SideStatistics]:
     """Tokens of the pairs that hold an instance in which the language shares a sense, English first."""
     database.execute(
         """
@@ -235,7 +235,7 @@ def _sides(database: DuckDBPyConnection, work: Work, language: str) -> list[Side
             ).fetchall()
         sentences, tokens, types, singletons = figures
         sides.append(
-            Side(
+            SideStatistics(
                 language=language,
                 is_english=column == "sentence",
                 sentences=sentences,
@@ -248,7 +248,7 @@ def _sides(database: DuckDBPyConnection, work: Work, language: str) -> list[Side
     return sides
 
 
-def _images(database: DuckDBPyConnection, work: Work) -> dict[int, int]:
+def _images(database: DuckDBPyConnection, work: StepWork) -> dict[int, int]:
     rows = database.execute(
         """
         SELECT images, count(*) FROM (
@@ -261,17 +261,17 @@ def _images(database: DuckDBPyConnection, work: Work) -> dict[int, int]:
     return dict(rows)
 
 
-def _senses(database: DuckDBPyConnection, languages: int) -> list[Senses]:
+def _senses(database: DuckDBPyConnection, languages: int) -> list[SenseStatistics]:
     """Count instances by their senses at each N; at 0, the senses of the English word are those of the inventory."""
     [(instances, one)] = database.sql("SELECT count(*), count(*) FILTER (english_senses = 1) FROM instances").fetchall()
-    senses = [Senses(0, instances, one)]
+    senses = [SenseStatistics(0, instances, one)]
     for n in range(1, languages + 1):
         [(instances, one)] = database.execute(
             "SELECT count(*), count(*) FILTER (len(list_filter(shared, lambda each: len(each.languages) >= $n)) = 1) "
             "FROM instances WHERE n >= $n",
             {"n": n},
         ).fetchall()
-        senses.append(Senses(n, instances, one))
+        senses.append(SenseStatistics(n, instances, one))
     return senses
 
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 from uuid import uuid4
 
 from crosslens_metrics.messages import gettext as _
-from parallel_text.config import Config
-from parallel_text.folder import Folder
-from parallel_text.problems import CorpusError, Problems
+from parallel_text.config import CorpusConfig
+from parallel_text.folder import CorpusFolder
+from parallel_text.problems import CorpusError, LineProblems
 from parallel_text.sql import PARQUET
 
 if TYPE_CHECKING:
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Work:
+class StepWork:
     """What a step works with.
 
     `folder` holds the files of the corpus, `scratch` is a folder of this machine for what may be lost, and `input`
     gives the path of a file that the configuration names.
     """
 
-    config: Config
-    folder: Folder
+    config: CorpusConfig
+    folder: CorpusFolder
     scratch: Path
     input: Callable[[str], Path]
 
@@ -55,11 +55,11 @@ class Work:
 
 
 @dataclass(frozen=True)
-class Report:
+class StepReport:
     """What a step did: numbers of what it counted, lines left out, and names and versions of the tools it used."""
 
     counts: Mapping[str, Any] = field(default_factory=dict)
-    problems: Problems = field(default_factory=Problems)
+    problems: LineProblems = field(default_factory=LineProblems)
     tools: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -79,19 +79,19 @@ class Step(Protocol):
         """Steps whose files it reads."""
         ...
 
-    def settings(self, config: Config) -> dict[str, Any]:
+    def settings(self, config: CorpusConfig) -> dict[str, Any]:
         """Return what its result depends on besides files, as JSON."""
         ...
 
-    def files(self, config: Config) -> list[str]:
+    def files(self, config: CorpusConfig) -> list[str]:
         """List the files of the configuration that it reads."""
         ...
 
-    def chunks(self, work: Work) -> list[str]:
+    def chunks(self, work: StepWork) -> list[str]:
         """List its parts, which may run at the same time, and again."""
         ...
 
-    def run_chunk(self, work: Work, chunk: str) -> None:
+    def run_chunk(self, work: StepWork, chunk: str) -> None:
         """Do one part; its output is written last.
 
         Raises
@@ -100,11 +100,11 @@ class Step(Protocol):
         """
         ...
 
-    def is_written(self, work: Work, chunk: str) -> bool:
+    def is_written(self, work: StepWork, chunk: str) -> bool:
         """Return whether this part's output is there."""
         ...
 
-    def finish(self, work: Work) -> Report:
+    def finish(self, work: StepWork) -> StepReport:
         """Join the parts and write the step's tables.
 
         Raises
@@ -117,16 +117,16 @@ class Step(Protocol):
 class WholeStep:
     """A step without parts: all of it is done at its end."""
 
-    def chunks(self, work: Work) -> list[str]:
+    def chunks(self, work: StepWork) -> list[str]:
         return []
 
-    def run_chunk(self, work: Work, chunk: str) -> None:
+    def run_chunk(self, work: StepWork, chunk: str) -> None:
         raise CorpusError(_("The step has no part “%(name)s”.") % {"name": chunk})
 
-    def is_written(self, work: Work, chunk: str) -> bool:
+    def is_written(self, work: StepWork, chunk: str) -> bool:
         return False
 
 
-def chunks_of_sentences(work: Work) -> list[str]:
+def chunks_of_sentences(work: StepWork) -> list[str]:
     """List the chunks into which `ingest` cut the English sentences."""
     return [name.rpartition("/")[2].removesuffix(".parquet") for name in work.folder.names("ingest/english/")]

@@ -21,12 +21,12 @@ COMMON_NOUNS = frozenset({"NN0", "NN1", "NN2"})
 
 _WORD = re.compile(r"[^\W_]+(?:(?:[-'’.]|(?<=\d)[,:](?=\d))[^\W_]+)*['’]?|\S")
 _CLITIC = re.compile(r"(?i)(?:n['’]t|['’](?:s|ll|re|ve|d|m))$")
-MOST_KEPT = 200_000
+MAX_KEPT = 200_000
 """Words whose analysis is kept in memory; the next one starts afresh."""
 
 
 @dataclass(frozen=True)
-class Tagged:
+class TaggedSentence:
     """The tokens of a sentence, in parallel: as spelt, where each starts in characters, its tag and its lemma."""
 
     words: tuple[str, ...]
@@ -60,29 +60,29 @@ def _split(word: str, start: int) -> Iterator[tuple[str, int]]:
     yield clitic[0], start + clitic.start()
 
 
-class Tagger:
+class EnglishTagger:
     """HanTa's tagger of English, which keeps what it worked out for a word: the same answers in less time."""
 
     def __init__(self) -> None:
         self._hanta = _hanta()
         self._lemmas: dict[tuple[str, int], str] = {}
 
-    def tag(self, text: str) -> Tagged:
+    def tag(self, text: str) -> TaggedSentence:
         """Return the tokens of a sentence with tags and lemmas."""
         pairs = list(tokens(text))
         if not pairs:
-            return Tagged((), (), (), ())
+            return TaggedSentence((), (), (), ())
         words, starts = zip(*pairs, strict=True)
         # The apostrophe that the model knows.
         known = [word.replace("’", "'") for word in words]
         numbers = self._hanta.tag_sent_viterbi(known)
         lemmas = tuple(self._lemma(word, number) for word, number in zip(known, numbers, strict=True))
-        return Tagged(words, starts, tuple(self._hanta.int2tag[number] for number in numbers), lemmas)
+        return TaggedSentence(words, starts, tuple(self._hanta.int2tag[number] for number in numbers), lemmas)
 
     def _lemma(self, word: str, number: int) -> str:
         key = (word, number)
         if key not in self._lemmas:
-            if len(self._lemmas) >= MOST_KEPT:
+            if len(self._lemmas) >= MAX_KEPT:
                 self._lemmas.clear()
             self._lemmas[key] = self._hanta._analyze(word, number)[0].lower()
         return self._lemmas[key]
@@ -101,7 +101,7 @@ def _hanta() -> HanoverTagger:
         def analyze_forward(self, word: str) -> Sequence[tuple[int, float]]:
             """Keep the analysis of words that the model does not list, which costs most."""
             if word not in self.seen:
-                if len(self.seen) >= MOST_KEPT:
+                if len(self.seen) >= MAX_KEPT:
                     self.seen.clear()
                 self.seen[word] = super().analyze_forward(word)
             return self.seen[word]

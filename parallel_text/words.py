@@ -19,7 +19,7 @@ SPACELESS = frozenset({"ja", "km", "lo", "my", "th", "yue", "zh"})
 ELIDING = frozenset({"ca", "fr", "ga", "gl", "it", "oc", "pt"})
 """Languages in which an apostrophe ends a word: French "l'homme" is "l'" and "homme"."""
 
-LONGEST_ENDING, SHORTEST_STEM = 3, 3
+MAX_ENDING_CHARACTERS, MIN_STEM_CHARACTERS = 3, 3
 
 NOUNS_IN_CAPITALS = frozenset({"de", "lb"})
 
@@ -94,12 +94,14 @@ def noun_lemma(form: str, language: str, nouns: Set[str]) -> str:
     """Return the lemma of a word that translates a noun, given the nouns of the language.
 
     Where the lemma is no noun, as that of Spanish "flores" is "florar", the word itself is taken if it is one, or else
-    the noun that is left without one to `LONGEST_ENDING` letters at its end.
+    the noun that is left without one to `MAX_ENDING_CHARACTERS` letters at its end.
     """
     lemma = lemma_of(form, language)
     if lemma in nouns:
         return lemma
-    stems = (form[: len(form) - cut] for cut in range(LONGEST_ENDING + 1) if len(form) - cut >= SHORTEST_STEM)
+    stems = (
+        form[: len(form) - cut] for cut in range(MAX_ENDING_CHARACTERS + 1) if len(form) - cut >= MIN_STEM_CHARACTERS
+    )
     return next((stem for stem in stems if stem in nouns), lemma)
 
 

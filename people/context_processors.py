@@ -16,7 +16,7 @@ from people.selectors.projects import OwnProject, named_roles_of, own_projects
 from people.services.ownership import projects_to_own
 
 
-class Ways:
+class RolePages:
     """The pages that somebody's roles, over all projects, lead to; one query, and only if a template asks."""
 
     def __init__(self, user: User | AnonymousUser) -> None:
@@ -75,5 +75,5 @@ class Ways:
 def navigation(request: HttpRequest) -> dict[str, Any]:
     """Add `ways` and `navigation`, evaluated only if a template uses them, so that annotators' pages spend no query."""
     # A request that middleware refuses has no user yet.
-    ways = Ways(getattr(request, "user", None) or AnonymousUser())
+    ways = RolePages(getattr(request, "user", None) or AnonymousUser())
     return {"ways": ways, "navigation": ProjectNavigation(request, roles_in=ways.in_project)}

@@ -8,11 +8,11 @@ from django.contrib.messages.storage.fallback import FallbackStorage
 from django.contrib.messages.storage.session import SessionStorage
 
 
-class Cookie(CookieStorage):
+class MessageCookie(CookieStorage):
     @property
     def cookie_name(self) -> str:  # type: ignore[override] # a constant of Django's
         return f"{settings.COOKIE_PREFIX}messages"
 
 
-class Messages(FallbackStorage):
-    storage_classes = (Cookie, SessionStorage)
+class MessageStorage(FallbackStorage):
+    storage_classes = (MessageCookie, SessionStorage)

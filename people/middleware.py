@@ -22,7 +22,7 @@ from people.services.lockout import address_of
 from people.services.session_store import SessionStore
 
 QUESTIONS = frozenset({"GET", "HEAD", "OPTIONS"})
-LONGEST_USER_AGENT = Session._meta.get_field("user_agent").max_length
+MAX_USER_AGENT_CHARACTERS = Session._meta.get_field("user_agent").max_length
 
 
 class SessionUse:
@@ -35,7 +35,7 @@ class SessionUse:
         session = request.session
         assert isinstance(session, SessionStore)
         user_agent = request.headers.get("User-Agent", "").replace("\0", "")
-        session.client = (address_of(request) or "", user_agent[:LONGEST_USER_AGENT])
+        session.client = (address_of(request) or "", user_agent[:MAX_USER_AGENT_CHARACTERS])
         response = self.get_response(request)
         # Pages can still be read when the disk is full.
         with suppress(DatabaseError):

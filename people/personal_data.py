@@ -14,7 +14,7 @@ from people.models import Project, User
 
 
 @dataclass(frozen=True)
-class Part:
+class ExportPart:
     """One file of a data export: `name`.json, a sentence about its contents, and its rows.
 
     Rows have JSON values, dates and times. They contain nothing about other people, and nothing that the person must
@@ -26,8 +26,8 @@ class Part:
     rows: Iterable[Mapping[str, Any]]
 
 
-class Export(Protocol):
-    def __call__(self, person: User, /) -> Iterable[Part]: ...
+class DataExport(Protocol):
+    def __call__(self, person: User, /) -> Iterable[ExportPart]: ...
 
 
 class OnWithdrawal(Protocol):
@@ -46,27 +46,27 @@ class OnDeletion(Protocol):
 
 
 @dataclass(frozen=True)
-class _Holder:
-    export: Export | None
+class _DataHolder:
+    export: DataExport | None
     on_withdrawal: OnWithdrawal | None
     on_deletion: OnDeletion | None
 
 
-_kinds: dict[str, _Holder] = {}
+_kinds: dict[str, _DataHolder] = {}
 
 
 def register(
     kind: str,
     *,
-    export: Export | None = None,
+    export: DataExport | None = None,
     on_withdrawal: OnWithdrawal | None = None,
     on_deletion: OnDeletion | None = None,
 ) -> None:
     """Register an app `kind`; call it when the app is ready."""
-    _kinds[kind] = _Holder(export, on_withdrawal, on_deletion)
+    _kinds[kind] = _DataHolder(export, on_withdrawal, on_deletion)
 
 
-def parts_of(person: User) -> Iterator[tuple[str, Part]]:
+def parts_of(person: User) -> Iterator[tuple[str, ExportPart]]:
     """Return what every app stores about `person`, with the kind's name."""
     for kind, holder in _kinds.items():
         if holder.export is not None:

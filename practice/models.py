@@ -15,7 +15,7 @@ from languages.models import Language
 from people.models import Project
 
 
-class Kind(models.TextChoices):
+class PracticeKind(models.TextChoices):
     RATING = "rating", _("Rating")
     WRITING = "writing", _("Writing")
     COMPARING = "comparing", _("Comparing")
@@ -28,7 +28,7 @@ class PracticeSet(models.Model):
     """
 
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="practice_sets")
-    kind = models.CharField(max_length=9, choices=Kind.choices)
+    kind = models.CharField(max_length=9, choices=PracticeKind.choices)
     version = models.PositiveIntegerField()
     counts_from = models.PositiveIntegerField(help_text="The oldest version whose passes still count.")
     is_required = models.BooleanField(default=True, help_text="Whether nobody gets work before they passed.")
@@ -43,7 +43,7 @@ class PracticeSet(models.Model):
         ordering: ClassVar[list[str]] = ["project", "kind", "version"]
         constraints: ClassVar[list[models.BaseConstraint]] = [
             models.UniqueConstraint(fields=["project", "kind", "version"], name="practice_version_once"),
-            models.CheckConstraint(condition=Q(kind__in=Kind.values), name="practice_kind_known"),
+            models.CheckConstraint(condition=Q(kind__in=PracticeKind.values), name="practice_kind_known"),
             models.CheckConstraint(
                 condition=Q(pass_percent__gte=1, pass_percent__lte=100, tries__gte=1), name="practice_can_be_passed"
             ),

@@ -9,9 +9,12 @@ from django.utils.translation import gettext as _
 from people.models import LanguageSkill, Membership, Project, Role, User
 from people.permissions import project_for
 from people.selectors.qualification import WORKING_LEVELS
-from practice.models import Kind, PracticeAttempt
+from practice.models import PracticeAttempt, PracticeKind
 
-KINDS_OF = {Role.ANNOTATOR: (Kind.RATING, Kind.WRITING), Role.RATER: (Kind.RATING, Kind.COMPARING)}
+KINDS_OF = {
+    Role.ANNOTATOR: (PracticeKind.RATING, PracticeKind.WRITING),
+    Role.RATER: (PracticeKind.RATING, PracticeKind.COMPARING),
+}
 
 
 def project_to_practise(user: User, slug: str) -> Project:
@@ -33,7 +36,7 @@ def wanted_by(user: User, project: Project) -> list[tuple[int, str, str]]:
     kinds = {kind for role, kinds in KINDS_OF.items() if role in roles for kind in kinds}
     skills = LanguageSkill.objects.filter(user=user, level__in=WORKING_LEVELS).order_by("language")
     languages = list(skills.values_list("language", flat=True))
-    return [(project.pk, kind, language) for kind in Kind.values if kind in kinds for language in languages]
+    return [(project.pk, kind, language) for kind in PracticeKind.values if kind in kinds for language in languages]
 
 
 def attempt_for(user: User, attempt_id: int) -> PracticeAttempt:

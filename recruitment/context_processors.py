@@ -8,7 +8,7 @@ from django.http import HttpRequest
 from django.utils.functional import SimpleLazyObject
 
 from recruitment.models import Participant
-from recruitment.selectors.work import working
+from recruitment.selectors.work import study_in_progress
 
 
 def study(request: HttpRequest) -> dict[str, Any]:
@@ -18,6 +18,6 @@ def study(request: HttpRequest) -> dict[str, Any]:
     def participation() -> Participant | None:
         if user is None or not user.is_authenticated or user.has_usable_password():
             return None
-        return working(user)
+        return study_in_progress(user)
 
     return {"participation": SimpleLazyObject(participation)}

@@ -9,7 +9,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect
 
 from people.requests import user_of
-from recruitment.selectors.work import batches_had, working
+from recruitment.selectors.work import batches_had, study_in_progress
 
 TAKING = frozenset({"annotation:batch-take", "annotation:verification-take", "sxs_eval:batch-take"})
 
@@ -25,7 +25,7 @@ class StudyLimits:
         match = request.resolver_match
         if match is None or match.view_name not in TAKING or not request.user.is_authenticated:
             return None
-        participant = working(user_of(request))
+        participant = study_in_progress(user_of(request))
         if participant is None or batches_had(participant) < participant.study.batches:
             return None
         return redirect("recruitment:study-finish")

@@ -11,9 +11,9 @@ from django.utils.translation import gettext_lazy as _
 
 from languages.models import Language
 from people.models import Project, Role
-from recruitment.rules.panels import LONGEST_ID, Panel
+from recruitment.rules.panels import MAX_ID_CHARACTERS, PanelKind
 
-LONGEST_ADDRESS = 500
+MAX_ADDRESS_CHARACTERS = 500
 
 
 class WorkRole(models.TextChoices):
@@ -27,16 +27,16 @@ class Study(models.Model):
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="studies")
     name = models.CharField(max_length=100)
     token = models.CharField(max_length=43, unique=True)
-    panel = models.CharField(max_length=8, choices=Panel.choices, default=Panel.PROLIFIC)
+    panel = models.CharField(max_length=8, choices=PanelKind.choices, default=PanelKind.PROLIFIC)
     role = models.CharField(max_length=12, choices=WorkRole.choices, default=WorkRole.ANNOTATOR)
     languages = models.ManyToManyField(Language, related_name="+")
     places = models.PositiveIntegerField(help_text="How many people can take part.")
     batches = models.PositiveSmallIntegerField(help_text="How many batches each person does, and at most takes.")
     person_parameter = models.CharField(max_length=50, help_text="In the panel's address: who the person is.")
     session_parameter = models.CharField(max_length=50, blank=True, help_text="Which submission of theirs it is.")
-    done_url = models.CharField(max_length=LONGEST_ADDRESS)
-    screened_out_url = models.CharField(max_length=LONGEST_ADDRESS, blank=True)
-    failed_url = models.CharField(max_length=LONGEST_ADDRESS, blank=True)
+    done_url = models.CharField(max_length=MAX_ADDRESS_CHARACTERS)
+    screened_out_url = models.CharField(max_length=MAX_ADDRESS_CHARACTERS, blank=True)
+    failed_url = models.CharField(max_length=MAX_ADDRESS_CHARACTERS, blank=True)
     webhook_secret = models.CharField(max_length=200, blank=True)
     currency = models.CharField(max_length=3, default="GBP")
     reward = models.DecimalField(max_digits=8, decimal_places=2, help_text="What the panel pays each person.")
@@ -50,7 +50,7 @@ class Study(models.Model):
         verbose_name_plural = "studies"
         constraints: ClassVar[list[models.BaseConstraint]] = [
             models.CheckConstraint(condition=Q(role__in=WorkRole.values), name="study_role_known"),
-            models.CheckConstraint(condition=Q(panel__in=Panel.values), name="study_panel_known"),
+            models.CheckConstraint(condition=Q(panel__in=PanelKind.values), name="study_panel_known"),
             models.CheckConstraint(condition=Q(places__gte=1, batches__gte=1), name="study_not_empty"),
             models.CheckConstraint(condition=Q(reward__gte=0, rate__gte=0), name="study_pay_not_negative"),
         ]
@@ -78,8 +78,10 @@ class Participant(models.Model):
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="participations"
     )
-    panel_id = models.CharField(max_length=LONGEST_ID, help_text="What the panel calls the person.")
-    session_id = models.CharField(max_length=LONGEST_ID, blank=True, help_text="What the panel calls the submission.")
+    panel_id = models.CharField(max_length=MAX_ID_CHARACTERS, help_text="What the panel calls the person.")
+    session_id = models.CharField(
+        max_length=MAX_ID_CHARACTERS, blank=True, help_text="What the panel calls the submission."
+    )
     state = models.CharField(max_length=8, choices=ParticipantState.choices, default=ParticipantState.WORKING)
     arrived_at = models.DateTimeField()
     ended_at = models.DateTimeField(null=True, blank=True)

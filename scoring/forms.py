@@ -31,9 +31,9 @@ from scoring.rules.metrics import (
     needs_references,
     needs_vectors,
 )
-from scoring.selectors.setup import Coverage, english_for, features_for, vectors_for
+from scoring.selectors.setup import ReferenceCoverage, english_for, features_for, vectors_for
 
-LONGEST_NAME = 120
+MAX_NAME_CHARACTERS = 120
 NEEDS_JAVA = "java"
 BASIC_METRICS = ("cider", "cider-d", "bleu", "rouge-l")
 WITHOUT_REFERENCES = ("cmedrel",)
@@ -111,7 +111,7 @@ class ScoringForm(forms.Form):
     )
 
     def __init__(
-        self, data: Mapping[str, Any] | None = None, *, references: ReferenceSet, coverage: Sequence[Coverage]
+        self, data: Mapping[str, Any] | None = None, *, references: ReferenceSet, coverage: Sequence[ReferenceCoverage]
     ) -> None:
         spaced = references.language.spaced
         initial = {"tokenizer": Tokenizer.WHITESPACE if spaced else Tokenizer.ICU, "normalise": True}
@@ -150,7 +150,7 @@ class ScoringForm(forms.Form):
             self.fields |= visual_fields(references, self.encoders)
 
     @staticmethod
-    def _label(row: Coverage, references: ReferenceSet) -> str:
+    def _label(row: ReferenceCoverage, references: ReferenceSet) -> str:
         text = ngettext(
             "%(model)s (%(number)d of %(all)d image)", "%(model)s (%(number)d of %(all)d images)", references.images
         )
@@ -295,7 +295,7 @@ class ReferencesForm(forms.Form):
     )
     name = NameCharField(
         label=_("Name"),
-        max_length=LONGEST_NAME,
+        max_length=MAX_NAME_CHARACTERS,
         help_text=_("If references of this name exist in the language, the file replaces those of its images."),
     )
     collection = forms.ModelChoiceField(
@@ -344,7 +344,7 @@ class ReferenceTranslationForm(forms.Form):
         empty_label=_("Choose…"),
         help_text=_("The signature of each score against the new references names it."),
     )
-    name = NameCharField(label=_("Name"), max_length=LONGEST_NAME, help_text=_("The same in all languages."))
+    name = NameCharField(label=_("Name"), max_length=MAX_NAME_CHARACTERS, help_text=_("The same in all languages."))
     mixed_with = forms.ModelMultipleChoiceField(
         ReferenceSet.objects.none(),
         label=_("Mix with captions of people"),
@@ -362,7 +362,7 @@ class ReferenceTranslationForm(forms.Form):
         self, data: Mapping[str, Any] | None = None, *, by: User, english: ReferenceSet, people: Sequence[ReferenceSet]
     ) -> None:
         name = gettext("%(name)s, translated") % {"name": english.name}
-        super().__init__(data, initial={"name": name[:LONGEST_NAME]})
+        super().__init__(data, initial={"name": name[:MAX_NAME_CHARACTERS]})
         translator: Any = self.fields["translator"]
         translator.queryset = translators(by)
         self.has_translators = translator.queryset.exists()
@@ -379,7 +379,7 @@ class ReferenceTranslationForm(forms.Form):
         return Decoding(beams=self.cleaned_data["beams"], max_tokens=self.cleaned_data["max_tokens"])
 
 
-class Method:
+class SignificanceMethod:
     BOOTSTRAP, PERMUTATION = "bootstrap", "permutation"
     CHOICES = ((BOOTSTRAP, _("Bootstrap over images")), (PERMUTATION, _("Permutation of each image's two captions")))
 
@@ -394,7 +394,9 @@ class CompareForm(forms.Form):
         empty_label=_("Choose…"),
         help_text=_("A difference above zero means that the first model is better."),
     )
-    method = forms.ChoiceField(label=_("Method"), choices=Method.CHOICES, initial=Method.BOOTSTRAP, required=False)
+    method = forms.ChoiceField(
+        label=_("Method"), choices=SignificanceMethod.CHOICES, initial=SignificanceMethod.BOOTSTRAP, required=False
+    )
 
     def __init__(self, data: Mapping[str, Any] | None = None, *, project: Project, labels: Mapping[int, str]) -> None:
         super().__init__(data)
@@ -407,7 +409,7 @@ class CompareForm(forms.Form):
             field.error_messages["invalid_choice"] = _("There is no such scoring in this project.")
 
     def clean_method(self) -> str:
-        return str(self.cleaned_data["method"] or Method.BOOTSTRAP)
+        return str(self.cleaned_data["method"] or SignificanceMethod.BOOTSTRAP)
 
     def clean(self) -> dict[str, Any]:
         cleaned: dict[str, Any] = super().clean() or {}

@@ -8,7 +8,7 @@ from celery import Task
 from django.utils import timezone
 
 from images.models import ImportJob, ImportKind
-from inference.tasks import MESSAGE_LIFETIME_S, forward, slice_here_s
+from inference.tasks import MESSAGE_LIFETIME_S, resend_message, slice_here_s
 from jobs.models import OPEN_STATES
 from jobs.tasks import job, shared_task
 from scoring.models import Pass, ReferenceTranslation, Scoring
@@ -19,7 +19,7 @@ from scoring.services import reference_imports, reference_translations, scoring_
 def run_pass(self: Task[..., None], pass_id: int) -> None:
     queue = scoring_passes.queue_elsewhere(pass_id=pass_id, now=timezone.now())
     if queue:
-        forward(self, pass_id, queue)
+        resend_message(self, pass_id, queue)
     else:
         scoring_passes.run_pass(pass_id=pass_id, clock=timezone.now)
 
@@ -50,7 +50,7 @@ ask_for_reference_import = job(run_reference_import, ImportJob.objects.filter(ki
 @shared_task(bind=True)
 def translate_references(self: Task[..., None], translation_id: int) -> None:
     if reference_translations.is_for_another(translation_id=translation_id, now=timezone.now()):
-        forward(self, translation_id, _queue_of(translation_id))
+        resend_message(self, translation_id, _queue_of(translation_id))
         return
     has_more = reference_translations.execute_translation(
         translation_id=translation_id, clock=timezone.now, slice_s=slice_here_s()

@@ -57,7 +57,7 @@ NAMES = {"PK-GB": "Gilgit-Baltistan", "PK-KP": "Khyber Pakhtunkhwa", "PK-SD": "S
 
 
 @dataclass(frozen=True)
-class Disputed:
+class DisputedArea:
     """An area that a state holds and another one counts as its own.
 
     Attributes
@@ -83,13 +83,13 @@ class Disputed:
 
 
 DISPUTED = (
-    Disputed("Crimea", "RU UA", "RU", features=("Q7835",)),
-    Disputed(
+    DisputedArea("Crimea", "RU UA", "RU", features=("Q7835",)),
+    DisputedArea(
         "Donetsk, Kherson, Luhansk and Zaporizhzhia", "RU UA", "UA RU", provinces=("UA-09", "UA-14", "UA-23", "UA-65")
     ),
-    Disputed("Northern Cyprus", "CY TR", "CY", features=("Q23681",)),
-    Disputed("West Bank", "IL PS", "PS", features=("Q36678",)),
-    Disputed(
+    DisputedArea("Northern Cyprus", "CY TR", "CY", features=("Q23681",)),
+    DisputedArea("West Bank", "IL PS", "PS", features=("Q36678",)),
+    DisputedArea(
         "East Jerusalem", "IL PS", "IL",
         corners=(
             (35.205, 31.865), (35.235, 31.865), (35.255, 31.835), (35.265, 31.80), (35.255, 31.745), (35.225, 31.725),
@@ -97,51 +97,51 @@ DISPUTED = (
             (35.228, 31.793), (35.22, 31.80), (35.20, 31.81), (35.18, 31.815), (35.18, 31.83), (35.2, 31.84),
         ),
     ),
-    Disputed(
+    DisputedArea(
         "Golan Heights", "IL SY", "IL",
         corners=(
             (35.66, 32.68), (35.64, 32.72), (35.645, 32.80), (35.63, 32.88), (35.622, 32.95), (35.63, 33.05),
             (35.626, 33.10), (35.66, 33.23), (35.68, 33.26), (35.72, 33.33), (35.85, 33.42), (36.0, 33.4), (36.0, 32.7),
         ),
     ),
-    Disputed(
+    DisputedArea(
         "Western Sahara", "EH MA", "EH MA",
         corners=((-17.6, 20.7), (-12.0, 20.7), (-8.0, 25.0), (-8.0, 27.667), (-13.6, 27.667), (-17.6, 27.0)),
     ),
-    Disputed("Kosovo", "RS XK", "XK", features=("XK",)),
-    Disputed("Abkhazia", "GE RU", "GE", provinces=("GE-AB",)),
-    Disputed(
+    DisputedArea("Kosovo", "RS XK", "XK", features=("XK",)),
+    DisputedArea("Abkhazia", "GE RU", "GE", provinces=("GE-AB",)),
+    DisputedArea(
         "South Ossetia", "GE RU", "GE",
         corners=(
             (43.42, 42.5), (43.8, 42.75), (44.5, 42.8), (44.86, 42.7), (44.7, 42.3), (44.5, 42.08), (44.35, 42.05),
             (44.1, 42.12), (44.0, 42.17), (43.9, 42.17), (43.75, 42.1), (43.55, 42.2), (43.42, 42.3),
         ),
     ),
-    Disputed("Jammu, Kashmir and Ladakh", "IN PK", "IN", provinces=("IN-JK", "IN-LA", "-99-X06~")),
-    Disputed("Azad Kashmir and Gilgit-Baltistan", "IN PK", "PK", provinces=("PK-GB", "PK-JK")),
-    Disputed(
+    DisputedArea("Jammu, Kashmir and Ladakh", "IN PK", "IN", provinces=("IN-JK", "IN-LA", "-99-X06~")),
+    DisputedArea("Azad Kashmir and Gilgit-Baltistan", "IN PK", "PK", provinces=("PK-GB", "PK-JK")),
+    DisputedArea(
         "Aksai Chin", "CN IN", "CN",
         corners=(
             (77.8, 35.45), (78.2, 35.75), (78.9, 35.95), (79.5, 35.8), (80.0, 35.6), (80.35, 35.4), (80.2, 35.1),
             (79.9, 34.65), (79.5, 34.45), (79.0, 34.3), (78.7, 34.35), (78.9, 33.9), (78.0, 34.5),
         ),
     ),
-    Disputed(
+    DisputedArea(
         "Shaksgam Valley", "CN IN PK", "CN",
         corners=((75.3, 37.0), (76.0, 36.6), (76.6, 36.3), (77.2, 36.0), (77.8, 35.5), (76.0, 35.5), (75.0, 36.5)),
     ),
-    Disputed("Arunachal Pradesh", "CN IN", "IN", provinces=("IN-AR",)),
-    Disputed("Paracel Islands", "CN TW VN", "CN", provinces=("CN-X01~",)),
-    Disputed(
+    DisputedArea("Arunachal Pradesh", "CN IN", "IN", provinces=("IN-AR",)),
+    DisputedArea("Paracel Islands", "CN TW VN", "CN", provinces=("CN-X01~",)),
+    DisputedArea(
         "Southern Kuril Islands", "JP RU", "RU",
         corners=((145.3, 43.2), (149.0, 43.2), (149.0, 45.6), (147.0, 45.0), (145.35, 44.5)),
     ),
-    Disputed(
+    DisputedArea(
         "Hala'ib Triangle", "EG SD", "EG",
         corners=((34.08, 21.9), (34.6, 22.3), (35.2, 22.85), (35.6, 23.14), (36.0, 23.1), (37.2, 22.0), (37.0, 21.9)),
     ),
-    Disputed("Bir Tawil", "EG SD", "", features=("Q620634",)),
-    Disputed(
+    DisputedArea("Bir Tawil", "EG SD", "", features=("Q620634",)),
+    DisputedArea(
         "Abyei", "SD SS", "SD SS", corners=((27.83, 9.35), (29.0, 9.35), (29.0, 10.17), (27.83, 10.17)),
     ),
 )  # fmt: skip

@@ -26,7 +26,7 @@ LANGUAGE_AREAS = ROOT / "corpora/data/language_areas.json"
 TOLERANCE = 0.9
 """Units of the map: neighbours are simplified together, so that no gaps appear."""
 
-SMALLEST = 6.0
+MIN_ISLAND_AREA = 6.0
 """Square units: islands below that are left out, but the largest of each country."""
 
 CHUNK_DEGREES = 1.0
@@ -82,7 +82,7 @@ def _project(degrees: Any) -> Any:
 
 def _path(outline: Any) -> str:
     parts = sorted(shapely.get_parts(_polygons(outline)), key=shapely.area, reverse=True)
-    kept = [part for index, part in enumerate(parts) if index == 0 or part.area >= SMALLEST]
+    kept = [part for index, part in enumerate(parts) if index == 0 or part.area >= MIN_ISLAND_AREA]
     rings = [ring for part in kept for ring in (part.exterior, *part.interiors)]
     return "".join(_ring(np.rint(shapely.get_coordinates(ring)).astype(int)) for ring in rings)
 

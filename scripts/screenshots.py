@@ -34,7 +34,7 @@ from demo.texts import CAPTIONS, TEXTS  # noqa: E402
 from tests.servers import embedded_environment, find_chromium, free_port, wait_for_port  # noqa: E402
 
 FOLDER = ROOT / "docs" / "screenshots"
-LARGEST_BYTES = 150_000
+MAX_BYTES = 150_000
 # The first start fetches the photographs.
 START_S = 600
 WIDE, PHONE = (1200, 800), (390, 844)
@@ -230,19 +230,19 @@ SHOTS: dict[str, Callable[[Browser, str], bytes]] = {
 
 
 def _keep(name: str, png: bytes) -> None:
-    """Store the image as large and with as many colours as fit into LARGEST_BYTES."""
+    """Store the image as large and with as many colours as fit into MAX_BYTES."""
     image = Image.open(io.BytesIO(png)).convert("RGB")
     for scale, colours in itertools.product((1, 0.85, 0.7, 0.6, 0.5), (256, 128, 64)):
         smaller = image.resize((round(image.width * scale), round(image.height * scale)), Image.Resampling.LANCZOS)
         file = io.BytesIO()
         smaller.quantize(colours, dither=Image.Dither.NONE).save(file, "PNG", optimize=True)
-        if file.tell() <= LARGEST_BYTES:
+        if file.tell() <= MAX_BYTES:
             (FOLDER / f"{name}.png").write_bytes(file.getvalue())
             sys.stdout.write(
                 f"{name}.png: {smaller.width} x {smaller.height}, {colours} colours, {file.tell()} bytes\n"
             )
             return
-    raise RuntimeError(f"{name}.png has more than {LARGEST_BYTES} bytes at half its size already.")
+    raise RuntimeError(f"{name}.png has more than {MAX_BYTES} bytes at half its size already.")
 
 
 def _credits() -> str:

@@ -12,7 +12,7 @@ from django.db.models import F, Q
 from django.utils.translation import gettext_lazy as _
 
 from allocation.models import Assignment, Batch, LeasedBatch, Pool, Task
-from corpora.rules.image_filters import LONGEST
+from corpora.rules.image_filters import MAX_FILTER_CHARACTERS
 from crosslens_metrics.scales import SCALES, SEVEN_POINTS
 from images.models import Collection, Image
 from inference.models import CaptioningModel, ModelCaption
@@ -71,7 +71,10 @@ class Comparison(models.Model):
         null=True, blank=True, help_text="How many images are drawn by the seed; empty for all."
     )
     images = models.CharField(
-        max_length=LONGEST, blank=True, default="", help_text="An image filter: only its images; empty for all."
+        max_length=MAX_FILTER_CHARACTERS,
+        blank=True,
+        default="",
+        help_text="An image filter: only its images; empty for all.",
     )
     seed = models.BigIntegerField(help_text="For the subset, the order of pairs, and the gold pairs drawn.")
     scale = models.PositiveSmallIntegerField(choices=SCALE_CHOICES, default=SEVEN_POINTS.points)
@@ -186,7 +189,7 @@ class JudgingBatch(LeasedBatch):
         return f"batch {self.pk} of comparison {self.comparison_id}"
 
 
-class Kind(models.TextChoices):
+class TrialKind(models.TextChoices):
     PAIR = "pair", _("Pair")
     GOLD = "gold", _("Gold pair")
     REPEAT = "repeat", _("Repeat, sides swapped")
@@ -204,7 +207,7 @@ class Judgement(models.Model):
     position = models.PositiveSmallIntegerField()
     comparison = models.ForeignKey(Comparison, on_delete=models.PROTECT, related_name="judgements")
     person = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
-    kind = models.CharField(max_length=6, choices=Kind.choices, default=Kind.PAIR)
+    kind = models.CharField(max_length=6, choices=TrialKind.choices, default=TrialKind.PAIR)
     assignment = models.OneToOneField(
         Assignment, on_delete=models.PROTECT, null=True, blank=True, related_name="judgement"
     )

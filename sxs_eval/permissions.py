@@ -14,7 +14,7 @@ from compiled_query import CompiledQuery
 from inference.selectors import assigned_work
 from people.models import Membership, Role, User
 from people.permissions import READERS, project_for
-from people.selectors.qualification import MissingRequirement, Work, missing_requirements_of, still_takes_part
+from people.selectors.qualification import MissingRequirement, WorkKind, missing_requirements_of, still_takes_part
 from sxs_eval.models import Comparison, GoldPair, JudgingBatch, Pair, RaterState, RaterStatus
 
 
@@ -73,7 +73,7 @@ def missing_requirements_of_comparisons(
     user: User, comparisons: list[Comparison]
 ) -> dict[int, list[MissingRequirement]]:
     wanted = [
-        Work(each.project_id, Role.RATER, each.language, needs_english=False, tasks=("comparing",))
+        WorkKind(each.project_id, Role.RATER, each.language, needs_english=False, tasks=("comparing",))
         for each in comparisons
     ]
     missing = dict(zip((each.pk for each in comparisons), missing_requirements_of(user, wanted), strict=True))

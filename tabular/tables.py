@@ -12,13 +12,13 @@ from django.utils.safestring import SafeString
 
 Row = TypeVar("Row")
 SORT = "sort"
-FALLING = "-"
+DESCENDING = "-"
 NUMBER, TEXT = "number", ""
-NOTHING = "–"
+NO_VALUE = "–"
 
 
 @dataclass(frozen=True)
-class Column(Generic[Row]):
+class TableColumn(Generic[Row]):
     """A column; `value` is what rows are sorted by, and what is shown unless there is a `cell`.
 
     Rows for which it is None come last in either order. `kind` is a class of the style sheets.
@@ -35,7 +35,7 @@ class Column(Generic[Row]):
 
 
 @dataclass(frozen=True)
-class Head:
+class ColumnHead:
     """The head of a column. `order` is “ascending” or “descending” if the table is sorted by it; `url` sorts by it."""
 
     label: str
@@ -45,13 +45,13 @@ class Head:
 
 
 @dataclass(frozen=True)
-class Order:
+class SortOrder:
     name: str
     is_falling: bool
 
 
 @dataclass(frozen=True)
-class Table(Generic[Row]):
+class PageTable(Generic[Row]):
     """What `_table.html` shows. With the `query` of the address, a link in the head of each column sorts by it.
 
     Without a caption, `id` is of the heading above it.
@@ -59,7 +59,7 @@ class Table(Generic[Row]):
 
     id: str
     caption: str
-    columns: Sequence[Column[Row]]
+    columns: Sequence[TableColumn[Row]]
     rows: Sequence[Row]
     empty: str = ""
     query: QueryDict | None = None
@@ -71,22 +71,22 @@ class Table(Generic[Row]):
         return iter(self.rows)
 
     @property
-    def heads(self) -> list[Head]:
+    def heads(self) -> list[ColumnHead]:
         if self.query is None:
-            return [Head(column.label, column.kind) for column in self.columns]
-        return heads(self.columns, asked_order(self.query, self.columns), self.query)
+            return [ColumnHead(column.label, column.kind) for column in self.columns]
+        return column_heads(self.columns, asked_order(self.query, self.columns), self.query)
 
 
-def asked_order(query: QueryDict, columns: Sequence[Column[Row]]) -> Order:
+def asked_order(query: QueryDict, columns: Sequence[TableColumn[Row]]) -> SortOrder:
     """Return the column that the query names, or else the first."""
     asked = query.get(SORT, "")
-    name = asked.removeprefix(FALLING)
+    name = asked.removeprefix(DESCENDING)
     if any(column.name == name for column in columns):
-        return Order(name, asked.startswith(FALLING))
-    return Order(columns[0].name, is_falling=False)
+        return SortOrder(name, asked.startswith(DESCENDING))
+    return SortOrder(columns[0].name, is_falling=False)
 
 
-def in_order(rows: Iterable[Row], columns: Sequence[Column[Row]], order: Order) -> list[Row]:
+def in_order(rows: Iterable[Row], columns: Sequence[TableColumn[Row]], order: SortOrder) -> list[Row]:
     """Sort rows; equal rows keep their order."""
     value = next(column.value for column in columns if column.name == order.name)
     keyed = [(value(row), row) for row in rows]
@@ -95,7 +95,7 @@ def in_order(rows: Iterable[Row], columns: Sequence[Column[Row]], order: Order) 
     return [row for _, row in known] + [row for key, row in keyed if key is None]
 
 
-def heads(columns: Sequence[Column[Row]], order: Order, query: QueryDict) -> list[Head]:
+def column_heads(columns: Sequence[TableColumn[Row]], order: SortOrder, query: QueryDict) -> list[ColumnHead]:
     """Return the default order: numbers from the highest, names from A; asked again, the other way."""
     made = []
     for column in columns:
@@ -104,9 +104,9 @@ def heads(columns: Sequence[Column[Row]], order: Order, query: QueryDict) -> lis
         link = query.copy()
         link.pop("page", None)
         link.pop("seen", None)
-        link[SORT] = f"{FALLING if is_falling else ''}{column.name}"
+        link[SORT] = f"{DESCENDING if is_falling else ''}{column.name}"
         said = ("descending" if order.is_falling else "ascending") if is_sorted else ""
-        made.append(Head(column.label, column.kind, f"?{link.urlencode()}", said))
+        made.append(ColumnHead(column.label, column.kind, f"?{link.urlencode()}", said))
     return made
 
 

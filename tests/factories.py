@@ -15,15 +15,24 @@ from django.conf import settings
 from annotation.models import Guidelines, Round
 from annotation.services.rounds import create_round
 from crosslens_metrics.word_vectors import TableWriter
-from gapgame.models import Access, GapItem, ItemImage, ItemSet, Player, RepresentativeSource, Season, SeasonLanguage
+from gapgame.models import (
+    GapItem,
+    ItemImage,
+    ItemSet,
+    Player,
+    RepresentativeSource,
+    Season,
+    SeasonAccess,
+    SeasonLanguage,
+)
 from images.models import Collection, CollectionImage, Image
 from inference.models import CaptioningModel, ModelCaption, VectorKind, WordVectorSet
 from inference.selectors.word_vectors import folder_of
 from jobs.models import JobState
 from languages.models import Language
-from people.models import Consent, ConsentText, LanguageSkill, Level, Membership, Project, Role, User
+from people.models import Consent, ConsentText, LanguageLevel, LanguageSkill, Membership, Project, Role, User
 from sxs_eval.models import Comparison
-from sxs_eval.services.comparisons import Setting, create_comparison
+from sxs_eval.services.comparisons import ComparisonSetting, create_comparison
 
 NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
@@ -138,7 +147,7 @@ def make_comparison(*, images: int = 3, replication: int = 3, language: str = "d
         base=base,
         test=test,
         collection=collection,
-        setting=Setting(replication=replication, **({"seed": 1} | fields)),
+        setting=ComparisonSetting(replication=replication, **({"seed": 1} | fields)),
         by=None,
         with_pairs=True,
     )
@@ -147,11 +156,11 @@ def make_comparison(*, images: int = 3, replication: int = 3, language: str = "d
 def make_rater(comparison: Comparison, name: str | None = None) -> User:
     """Somebody who may judge in `comparison`: the role, the language, and consent to the newest text."""
     user = make_user(name)
-    LanguageSkill.objects.create(user=user, language=comparison.language, level=Level.NATIVE)
+    LanguageSkill.objects.create(user=user, language=comparison.language, level=LanguageLevel.NATIVE)
     return join_project(comparison.project, user, Role.RATER)
 
 
-def make_annotator(round: Round, name: str | None = None, *, level: Level = Level.NATIVE) -> User:
+def make_annotator(round: Round, name: str | None = None, *, level: LanguageLevel = LanguageLevel.NATIVE) -> User:
     """Somebody who may work on `round`: the role, the languages, and consent to the newest text."""
     user = make_user(name, reads_english=True)
     LanguageSkill.objects.create(user=user, language=round.language, level=level)
@@ -211,7 +220,7 @@ def make_season(*, items: int = 5, language: str = "en", vectors: WordVectorSet 
         "starts_at": NOW - timedelta(days=1),
         "ends_at": NOW + timedelta(days=1),
         "batch_size": 3,
-        "access": Access.INVITED,
+        "access": SeasonAccess.INVITED,
     }
     values |= fields
     values.setdefault("item_set", make_item_set(values["project"]))

@@ -16,10 +16,10 @@ from annotation.models import Caption, CaptionBatch, CaptionItem, Release, Stage
 from annotation.permissions import missing_requirements
 from annotation.services import batches
 from corpora.models import SelectedImage, Selection
-from crosslens_metrics.reports.comparison_figures import Undefined
+from crosslens_metrics.reports.comparison_figures import UndefinedComparison
 from demo import content, evaluations, games, places
 from demo.texts import CAPTIONS, MODEL_NAME, MODELS, RICH, TEXTS
-from gapgame.models import Access, GapItem, Outcome, Season, Turn
+from gapgame.models import GapItem, Season, SeasonAccess, Turn, TurnOutcome
 from images.models import Collection, Image, ImportJob
 from inference.models import ModelCaption
 from jobs.models import JobState
@@ -30,7 +30,7 @@ from people.rules.roles import conflicting_roles
 from people.services.withdrawal import withdraw_consent
 from scoring.models import Pass
 from scoring.services.scoring_passes import run_pass
-from sxs_eval.models import Comparison, GoldPair, Judgement, JudgingBatch, Kind, RaterStatus
+from sxs_eval.models import Comparison, GoldPair, Judgement, JudgingBatch, RaterStatus, TrialKind
 from sxs_eval.rules.judging import are_equal
 from sxs_eval.selectors.results import evidence_of, report_of
 from sxs_eval.selectors.work import judging_page, work_of
@@ -182,7 +182,7 @@ class TestContent:
         assert [each.text.version for each in User.objects.get(username="yuki-ja").consents.all()] == [2]
 
 
-def compared(versus: evaluations.Versus) -> Comparison:
+def compared(versus: evaluations.ModelPair) -> Comparison:
     return Comparison.objects.get(language=versus.language, base__name=versus.base, test__name=versus.test)
 
 
@@ -241,7 +241,7 @@ class TestComparisons:
             report = report_of(comparison)
             assert report.outcome.images.complete == len(KEYS)
             assert len(report.raters) == 3
-            assert not isinstance(report.flips.same, Undefined)
+            assert not isinstance(report.flips.same, UndefinedComparison)
         report = report_of(compared(evaluations.JUDGED[0]))
         assert report.outcome.wins.count > 2 * report.outcome.losses.count > 0
         assert not RaterStatus.objects.exists()
@@ -251,7 +251,7 @@ class TestComparisons:
         assert len({judgement.active_ms for judgement in answered}) > answered.count() / 2
         assert all(judgement.judged_at < timezone.now() for judgement in answered)
         for comparison in map(compared, (evaluations.HALF_JUDGED, *evaluations.JUDGED)):
-            assert {*comparison.judgements.exclude(choice=None).values_list("kind", flat=True)} == {*Kind}
+            assert {*comparison.judgements.exclude(choice=None).values_list("kind", flat=True)} == {*TrialKind}
 
     def test_other_languages_are_untouched(self, loaded):
         for comparison in map(compared, evaluations.UNTOUCHED):
@@ -322,7 +322,7 @@ class TestGame:
         assert not Image.objects.exclude(state=JobState.DONE).exists()
 
     def test_one_player_is_in_the_middle_of_a_sentence(self, loaded):
-        turn = Turn.objects.get(outcome=Outcome.OPEN)
+        turn = Turn.objects.get(outcome=TurnOutcome.OPEN)
         assert (turn.player.user.username, turn.attempts_made) == (games.IN_THE_MIDDLE, 1)
 
     def test_loading_again_plays_nothing_again(self, loaded):
@@ -332,5 +332,5 @@ class TestGame:
 
     def test_whoever_joins_can_play(self, loaded):
         season = Season.objects.get(closed_at=None)
-        assert season.access == Access.OPEN
+        assert season.access == SeasonAccess.OPEN
         assert {language.language_id for language in season.languages.all()} == set(games.VECTORS)

@@ -25,8 +25,8 @@ from gapgame.formats.task_images import features_of
 from parallel_text.config import Inventory, Text
 from parallel_text.imageability import read_ratings
 from parallel_text.inventories import read_inventory
-from parallel_text.manifest import Manifest
-from parallel_text.problems import CorpusError, Problems
+from parallel_text.manifest import ImageManifest
+from parallel_text.problems import CorpusError, LineProblems
 from parallel_text.readers import read_pairs
 from tests.memory import peak_of
 
@@ -50,7 +50,7 @@ def arrays() -> bytes:
 
 
 def read_sentences(path: Path, form: str) -> None:
-    list(read_pairs(Text("es", form, (path.name,)), lambda _name: path, Problems()))
+    list(read_pairs(Text("es", form, (path.name,)), lambda _name: path, LineProblems()))
 
 
 def read_word_vectors(path: Path) -> None:
@@ -76,17 +76,17 @@ READERS: dict[str, tuple[Callable[[], bytes], str, Callable[[Path], Any], type[E
     "a manifest of images": (
         one_line,
         "a.jsonl.gz",
-        lambda path: list(Manifest(path, path.name, None, frozenset(), Problems()).lines()),
+        lambda path: list(ImageManifest(path, path.name, None, frozenset(), LineProblems()).lines()),
         CorpusError,
     ),
     "a sense inventory": (
         one_line,
         "a.tsv.gz",
-        lambda path: list(read_inventory(Inventory("es", path.name), path, Problems())),
+        lambda path: list(read_inventory(Inventory("es", path.name), path, LineProblems())),
         CorpusError,
     ),
     "ratings of imageability": (
-        one_line, "a.csv.gz", lambda path: read_ratings(path, Problems(), name=path.name), CorpusError
+        one_line, "a.csv.gz", lambda path: read_ratings(path, LineProblems(), name=path.name), CorpusError
     ),
     "word vectors": (one_line, "a.txt.gz", read_word_vectors, WordVectorFileError),
 }  # fmt: skip

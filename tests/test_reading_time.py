@@ -21,7 +21,7 @@ from corpora.services import candidate_imports
 from crosslens_metrics.formats.problems import FileProblemsError
 from crosslens_metrics.formats.records import json_records
 from gapgame.services import item_imports
-from images.models import ImportJob, ImportKind, Outcome
+from images.models import ImportJob, ImportKind, ImportOutcome
 from images.services import imports as image_imports
 from images.services import jobs, reading_time
 from inference.models import ModelCaption
@@ -104,7 +104,7 @@ def test_what_was_taken_before_a_reader_hung_is_kept(monkeypatch):
 
     assert states == [JobState.RUNNING, JobState.RUNNING, JobState.FAILED]
     assert job.error.startswith(TOO_LONG)
-    assert [row.outcome for row in job.rows.all()] == [Outcome.ADDED]
+    assert [row.outcome for row in job.rows.all()] == [ImportOutcome.ADDED]
     assert [caption.text for caption in ModelCaption.objects.all()] == ["a"]
 
 
@@ -122,7 +122,7 @@ def test_names_are_compared_in_one_pass_while_a_page_waits(name, monkeypatch):
     # In one pass that is a tenth of it; each name compared with each takes half a minute.
     monkeypatch.setattr(reading_time, "MAX_SILENT_S", 5)
     read, error = WAITED_FOR[name]
-    with pytest.raises(error), reading_time.limited():
+    with pytest.raises(error), reading_time.limited_time():
         read()
 
 
@@ -131,7 +131,7 @@ def test_what_the_database_does_is_not_interrupted_and_what_follows_is():
         signal.raise_signal(signal.SIGALRM)
         return execute(*query)
 
-    with reading_time.limited():
+    with reading_time.limited_time():
         with connection.execute_wrapper(ring):
             assert Language.objects.exists()
         with pytest.raises(reading_time.ReadingTimeError):
@@ -140,7 +140,7 @@ def test_what_the_database_does_is_not_interrupted_and_what_follows_is():
 
 def test_the_limit_counts_from_the_last_result_and_not_outside_of_an_import(monkeypatch):
     monkeypatch.setattr(reading_time, "MAX_SILENT_S", 60)
-    with reading_time.limited():
+    with reading_time.limited_time():
         signal.setitimer(signal.ITIMER_REAL, 1)
         reading_time.restart()
         assert signal.getitimer(signal.ITIMER_REAL)[0] > 50

@@ -19,7 +19,7 @@ from django.utils import timezone
 import config.settings
 from operations.logs.lines import formatter
 from people.models import Session, User
-from people.services.invitation_mails import INVITATIONS, Mailing, queue_mails
+from people.services.invitation_mails import INVITATIONS, InvitationMailing, queue_mails
 from people.services.outbox import post_by_server
 from tests.factories import make_project, make_user
 from tests.people.conftest import PASSWORD
@@ -184,7 +184,7 @@ def test_no_name_of_a_project_adds_a_header_to_a_mail(db: None) -> None:
     project.name = "Lions\nBcc: everybody@evil.example"
     project.save()
     invitation = make_invitation(project, email="bob@example.org")
-    mailing = Mailing(by=project.created_by, site="https://crosslens.example.org/")
+    mailing = InvitationMailing(by=project.created_by, site="https://crosslens.example.org/")
     queue_mails(invitations=[invitation], mailing=mailing, now=timezone.now())
     INVITATIONS.send(mail_id=invitation.mails.get().pk, post=post_by_server, clock=timezone.now)
 

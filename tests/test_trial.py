@@ -14,11 +14,11 @@ import pytest
 from PIL import Image
 
 from deploy.trial import annotators, images
-from deploy.trial.__main__ import Trial, main
-from deploy.trial.annotators import Annotator, Crowd
-from deploy.trial.browser import Answer, Browser, Forms
-from deploy.trial.engine import Engine
-from deploy.trial.log import FailedError, Log
+from deploy.trial.__main__ import InstallationTrial, main
+from deploy.trial.annotators import AnnotatorCrowd, TrialAnnotator
+from deploy.trial.browser import FormParser, PageAnswer, TrialBrowser
+from deploy.trial.engine import ContainerEngine
+from deploy.trial.log import FailedError, TrialLog
 from images.rules.limits import MAX_UPLOAD_BYTES
 from scripts.checks.sources import files_in
 from tests.servers import ROOT
@@ -40,7 +40,7 @@ lines</textarea>
 
 
 def test_a_form_is_sent_as_a_browser_would() -> None:
-    search, form = Forms(PAGE).forms
+    search, form = FormParser(PAGE).forms
 
     assert (search.method, form.method, form.action) == ("get", "post", "/collections/new/")
     assert dict(form.fields) == {
@@ -55,23 +55,23 @@ def test_a_form_is_sent_as_a_browser_would() -> None:
     assert {"off", "images"} <= form.names
 
 
-class Replies(Browser):
+class Replies(TrialBrowser):
     """Answers what it is told to, in order."""
 
     def __init__(self, *replies: Any) -> None:
         self.replies = list(replies)
 
-    def post(self, path: str, *_fields: Any, **_more: Any) -> Answer:
+    def post(self, path: str, *_fields: Any, **_more: Any) -> PageAnswer:
         reply = self.replies.pop(0)
         if isinstance(reply, Exception):
             raise reply
         headers = email.message.Message()
         headers["Location"] = reply
-        return Answer(302, headers, "")  # type: ignore[arg-type]
+        return PageAnswer(302, headers, "")  # type: ignore[arg-type]
 
 
-def post_again(browser: Browser) -> str:
-    annotator = Annotator("ann", browser, 1)
+def post_again(browser: TrialBrowser) -> str:
+    annotator = TrialAnnotator("ann", browser, 1)
     return annotator._again(lambda: browser.post("/x/", {}).location)
 
 
@@ -97,17 +97,17 @@ def test_annotators_do_not_try_for_ever(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_a_crowd_tells_of_who_gave_up(tmp_path: Any) -> None:
-    annotator = Annotator("ann", Replies(FailedError("POST /x/: 403 instead of 302: ")), 1)
+    annotator = TrialAnnotator("ann", Replies(FailedError("POST /x/: 403 instead of 302: ")), 1)
 
-    with Crowd(Log(tmp_path / "log"), [annotator]) as crowd:
+    with AnnotatorCrowd(TrialLog(tmp_path / "log"), [annotator]) as crowd:
         pass
 
     assert crowd.errors == ["ann: POST /x/: 403 instead of 302: "]
 
 
 def test_a_step_that_fails_is_in_the_summary_and_the_others_go_on(tmp_path: Any) -> None:
-    log = Log(tmp_path / "log")
-    trial = Trial(log, Engine(log, tmp_path))
+    log = TrialLog(tmp_path / "log")
+    trial = InstallationTrial(log, ContainerEngine(log, tmp_path))
 
     def killed() -> str:
         raise FailedError("it does not come back")
@@ -122,7 +122,7 @@ def test_a_step_that_fails_is_in_the_summary_and_the_others_go_on(tmp_path: Any)
 
 
 def test_a_command_that_fails_is_told_by_its_last_line(tmp_path: Any) -> None:
-    log = Log(tmp_path / "log")
+    log = TrialLog(tmp_path / "log")
 
     with pytest.raises(FailedError, match="ended with 3: no room"):
         log.run(["sh", "-c", "echo begun; echo no room >&2; exit 3"])

@@ -14,12 +14,12 @@ from annotation.formats.quality import as_json, fresh_table
 from annotation.models import Rating, RoundKind, RoundState
 from annotation.selectors.live_statistics import LanguageStatistics, filtered_statistics, live_statistics
 from corpora.api.image_filters import IMAGES, asked_filter, image_filter_refusals
-from people.api.operations import Operations
-from people.api.views import asker
+from people.api.operations import ApiOperations
+from people.api.views import person_asking
 from people.permissions import READERS, project_for
 from people.rules.pseudonyms import pseudonym
 
-api = Operations("projects")
+api = ApiOperations("projects")
 
 
 class LanguageStatisticsSerializer(serializers.Serializer[LanguageStatistics]):
@@ -47,7 +47,7 @@ class ShareSerializer(serializers.Serializer[Any]):
     high = serializers.FloatField(allow_null=True)
 
 
-class RaterSerializer(serializers.Serializer[Any]):
+class ReviewerSerializer(serializers.Serializer[Any]):
     rater = serializers.CharField(help_text="A pseudonym.")
     ratings = serializers.IntegerField()
     agreed = serializers.IntegerField(help_text="Ratings that are the caption's median.")
@@ -75,7 +75,7 @@ class RoundQualitySerializer(serializers.Serializer[Any]):
     not_enough_info = ShareSerializer()
     alpha = serializers.FloatField(allow_null=True, help_text="Krippendorff's alpha, ordinal.")
     alpha_undefined = serializers.CharField(allow_blank=True, help_text="Why there is no alpha.")
-    raters = RaterSerializer(many=True)
+    raters = ReviewerSerializer(many=True)
 
 
 class QualitySerializer(serializers.Serializer[Any]):
@@ -91,7 +91,7 @@ class QualitySerializer(serializers.Serializer[Any]):
     parameters=[IMAGES],
 )
 def statistics_show(request: Request, slug: str) -> Response:
-    project = project_for(asker(request), slug, *READERS)
+    project = project_for(person_asking(request), slug, *READERS)
     images = asked_filter(request, project)
     with image_filter_refusals():
         rows = live_statistics(project) if images.is_all else filtered_statistics(project, images, now=timezone.now())
@@ -106,7 +106,7 @@ def statistics_show(request: Request, slug: str) -> Response:
     parameters=[IMAGES],
 )
 def quality_show(request: Request, slug: str) -> Response:
-    project = project_for(asker(request), slug, *READERS)
+    project = project_for(person_asking(request), slug, *READERS)
     images = asked_filter(request, project)
     with image_filter_refusals():
         table = fresh_table(project, images)

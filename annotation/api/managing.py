@@ -22,21 +22,21 @@ from rest_framework.response import Response
 from allocation.models import AssignmentState
 from annotation.api import shapes
 from annotation.api.refusals import check_no_assigned_images
-from annotation.formats.captions import Layout, export_captions, file_name
+from annotation.formats.captions import CaptionLayout, export_captions, file_name
 from annotation.models import Caption, Feedback, Round, RoundKind, Verdict
 from annotation.selectors import overview
 from corpora.api.image_filters import IMAGES, asked_filter, image_filter_refusals
 from crosslens_metrics.language_tags import MalformedTagError, canonical_tag
 from images.models import CollectionImage
 from languages.models import Language
-from people.api.operations import Operations
-from people.api.pagination import Part, many, page
-from people.api.views import asker
+from people.api.operations import ApiOperations
+from people.api.pagination import ListPart, many_shown, page
+from people.api.views import person_asking
 from people.models import Project, Role
 from people.permissions import READERS, project_for
 from people.services import audit_log
 
-api = Operations("projects")
+api = ApiOperations("projects")
 OF_ROUNDS = [
     OpenApiParameter("language", str, description="Only this language, by its tag, in any spelling."),
     OpenApiParameter(
@@ -49,7 +49,7 @@ OF_ROUNDS = [
 
 @api.get("languages", "The languages of a project", shapes.LanguagesSerializer)
 def language_list(request: Request, slug: str) -> Response:
-    project = readable(request, slug)
+    project = readable_project(request, slug)
     tags = Round.objects.filter(project=project).values("language")
     languages = Language.objects.filter(pk__in=tags).order_by("pk")
     return Response(shapes.LanguagesSerializer({"results": languages}).data)
@@ -59,13 +59,15 @@ def language_list(request: Request, slug: str) -> Response:
     "rounds", "The rounds of a project and their states", "RoundPage", shapes.RoundSerializer, parameters=[OF_ROUNDS[0]]
 )
 def round_list(request: Request, slug: str) -> Response:
-    rounds = rounds_of(request, readable(request, slug)).select_related("pool", "verifies", "guidelines")
-    return page(request, [Part(0, rounds)], order=["pk"], show=many(shapes.RoundSerializer))
+    rounds = rounds_of(request, readable_project(request, slug)).select_related("pool", "verifies", "guidelines")
+    return page(request, [ListPart(0, rounds)], order=["pk"], show=many_shown(shapes.RoundSerializer))
 
 
 @api.get("round", "A round", shapes.RoundSerializer)
 def round_show(request: Request, slug: str, round_id: int) -> Response:
-    rounds = Round.objects.filter(project=readable(request, slug)).select_related("pool", "verifies", "guidelines")
+    rounds = Round.objects.filter(project=readable_project(request, slug)).select_related(
+        "pool", "verifies", "guidelines"
+    )
     round = rounds.filter(pk=round_id).first()
     if round is None:
         raise Http404(_("There is no such round in this project."))
@@ -74,7 +76,7 @@ def round_show(request: Request, slug: str, round_id: int) -> Response:
 
 @api.get("progress", "The progress of each round", shapes.ProgressSerializer)
 def progress_show(request: Request, slug: str) -> Response:
-    progress = overview.project_progress(readable(request, slug), now=timezone.now())
+    progress = overview.project_progress(readable_project(request, slug), now=timezone.now())
     return Response(shapes.ProgressSerializer(progress).data)
 
 
@@ -86,10 +88,10 @@ def progress_show(request: Request, slug: str) -> Response:
     description="The images of all collections that its rounds use.",
 )
 def image_list(request: Request, slug: str) -> Response:
-    user, project = asker(request), readable(request, slug)
+    user, project = person_asking(request), readable_project(request, slug)
     collections = Round.objects.filter(project=project).order_by("collection").values_list("collection", flat=True)
     entries = CollectionImage.objects.select_related("image", "collection")
-    parts = (Part(pk, entries.filter(collection=pk)) for pk in collections.distinct())
+    parts = (ListPart(pk, entries.filter(collection=pk)) for pk in collections.distinct())
     return page(
         request,
         parts,
@@ -109,7 +111,7 @@ def image_list(request: Request, slug: str) -> Response:
 def caption_list(request: Request, slug: str) -> Response:
     project = with_words(request, slug)
     captions = Caption.objects.select_related("round", "guidelines")
-    parts = parts_of(captions, written(rounds_of(request, project)))
+    parts = parts_of(captions, rounds_with_captions(rounds_of(request, project)))
     return page(request, parts, order=["image_id", "pk"], show=shown_by(project, shapes.CaptionSerializer))
 
 
@@ -123,7 +125,7 @@ def caption_list(request: Request, slug: str) -> Response:
 def rating_list(request: Request, slug: str) -> Response:
     project = with_words(request, slug)
     rated = Caption.objects.filter(item__isnull=False).select_related("round", "item__english__model")
-    parts = parts_of(rated, written(rounds_of(request, project)))
+    parts = parts_of(rated, rounds_with_captions(rounds_of(request, project)))
     return page(request, parts, order=["image_id", "pk"], show=shown_by(project, shapes.RatingSerializer))
 
 
@@ -141,7 +143,7 @@ def verdict_list(request: Request, slug: str) -> Response:
     counted = Verdict.objects.filter(assignment__state=AssignmentState.DONE)
     counted = counted.select_related("caption__round", "batch__round")
     parts = (
-        Part(pk, counted.filter(batch__round=pk, caption__verification_tasks__round=pk))
+        ListPart(pk, counted.filter(batch__round=pk, caption__verification_tasks__round=pk))
         for pk in rounds.order_by("pk").values_list("pk", flat=True)
     )
     return page(request, parts, order=["caption_id", "pk"], show=shown_by(project, shapes.VerdictSerializer))
@@ -151,40 +153,42 @@ def verdict_list(request: Request, slug: str) -> Response:
 def feedback_list(request: Request, slug: str) -> Response:
     project = with_words(request, slug, Role.MANAGER)
     said = Feedback.objects.filter(project=project).select_related("by")
-    return page(request, [Part(0, said)], order=["pk"], show=shown_by(project, shapes.FeedbackSerializer))
+    return page(request, [ListPart(0, said)], order=["pk"], show=shown_by(project, shapes.FeedbackSerializer))
 
 
 @api.get(
     "captions_export",
     "A file of all captions that count",
-    {(200, layout.content_type.partition(";")[0]): OpenApiTypes.STR for layout in Layout},
+    {(200, layout.content_type.partition(";")[0]): OpenApiTypes.STR for layout in CaptionLayout},
     description="The same file as on the pages. See docs/managers.md for its columns.",
     is_file=True,
-    parameters=[OpenApiParameter("layout", str, OpenApiParameter.PATH, enum=Layout.values), IMAGES],
+    parameters=[OpenApiParameter("layout", str, OpenApiParameter.PATH, enum=CaptionLayout.values), IMAGES],
 )
 def captions_export(request: Request, slug: str, layout: str) -> StreamingHttpResponse:
     project = with_words(request, slug)
-    if layout not in Layout.values:
-        known = {"known": ", ".join(Layout.values)}
+    if layout not in CaptionLayout.values:
+        known = {"known": ", ".join(CaptionLayout.values)}
         raise Http404(_("There is no such format. Available formats: %(known)s.") % known)
-    wanted, until, images = Layout(layout), timezone.now(), asked_filter(request, project)
+    wanted, until, images = CaptionLayout(layout), timezone.now(), asked_filter(request, project)
     with image_filter_refusals():
         pieces = export_captions(project, wanted, until=until, images=images)
     if request.method == "GET":
-        audit_log.record(project=project, action="captions.exported", about=layout, by=asker(request), now=until)
+        audit_log.record(
+            project=project, action="captions.exported", about=layout, by=person_asking(request), now=until
+        )
     answer = StreamingHttpResponse(pieces, content_type=wanted.content_type)
     answer["Content-Disposition"] = f'attachment; filename="{file_name(project, wanted, until, images)}"'
     return answer
 
 
-def readable(request: Request, slug: str) -> Project:
-    return project_for(asker(request), slug, *READERS)
+def readable_project(request: Request, slug: str) -> Project:
+    return project_for(person_asking(request), slug, *READERS)
 
 
 def with_words(request: Request, slug: str, *roles: Role) -> Project:
     """Find a project whose captions the asker, with one of `roles` or else anybody who reads it, may read now."""
-    project = project_for(asker(request), slug, *(roles or READERS))
-    check_no_assigned_images(asker(request), project)
+    project = project_for(person_asking(request), slug, *(roles or READERS))
+    check_no_assigned_images(person_asking(request), project)
     return project
 
 
@@ -204,14 +208,14 @@ def rounds_of(request: Request, project: Project) -> QuerySet[Round]:
     return rounds
 
 
-def written(rounds: QuerySet[Round]) -> QuerySet[Round]:
+def rounds_with_captions(rounds: QuerySet[Round]) -> QuerySet[Round]:
     return rounds.exclude(kind=RoundKind.VERIFICATION)
 
 
-def parts_of(captions: QuerySet[Caption], rounds: QuerySet[Round]) -> Iterator[Part[Caption]]:
+def parts_of(captions: QuerySet[Caption], rounds: QuerySet[Round]) -> Iterator[ListPart[Caption]]:
     """Split captions by round."""
     for pk in rounds.order_by("pk").values_list("pk", flat=True):
-        yield Part(pk, captions.filter(round=pk))
+        yield ListPart(pk, captions.filter(round=pk))
 
 
 def shown_by(project: Project, shape: type[serializers.Serializer[Any]]) -> Any:

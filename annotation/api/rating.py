@@ -16,14 +16,14 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotation import tasks
-from annotation.api.refusals import nothing_left, refusals
+from annotation.api.refusals import nothing_left, refusals_as_problems
 from annotation.api.working import (
     BatchHeadSerializer,
+    BatchSteps,
     OwnRoundSerializer,
     RatedSerializer,
     RateSerializer,
-    Steps,
-    rated,
+    store_rating,
 )
 from annotation.models import Rating
 from annotation.permissions import ratings_for, round_to_rate
@@ -31,10 +31,10 @@ from annotation.selectors import verification
 from annotation.selectors.work import batch_head
 from annotation.services import verification as services
 from images.api import ServedImageSerializer, served_fields
-from people.api.operations import Operations
-from people.api.views import asker
+from people.api.operations import ApiOperations
+from people.api.views import person_asking
 
-api = Operations("work: rating captions")
+api = ApiOperations("work: rating captions")
 
 
 class RatingHeadSerializer(BatchHeadSerializer):
@@ -63,7 +63,7 @@ class RatingWorkSerializer(serializers.Serializer[Any]):
 
 @api.get("rating_work", "Your rounds with captions to rate", RatingWorkSerializer)
 def rating_work_show(request: Request) -> Response:
-    rounds = verification.rating_work_of(asker(request), timezone.now())
+    rounds = verification.rating_work_of(person_asking(request), timezone.now())
     return Response(RatingWorkSerializer({"rounds": rounds}).data)
 
 
@@ -74,17 +74,17 @@ def rating_work_show(request: Request) -> Response:
     description="Returns your open batch if you have one.",
 )
 def rating_batch_take(request: Request, round_id: int) -> Response:
-    round = round_to_rate(asker(request), round_id)
-    with refusals():
-        batch = services.take_batch(round=round, person=asker(request), now=timezone.now(), rng=SystemRandom())
+    round = round_to_rate(person_asking(request), round_id)
+    with refusals_as_problems():
+        batch = services.take_batch(round=round, person=person_asking(request), now=timezone.now(), rng=SystemRandom())
     if batch is None:
         raise nothing_left(_("There is nothing left for you in this round: all other captions have enough reviewers."))
-    return answer(request, batch.pk)
+    return batch_response(request, batch.pk)
 
 
 @api.get("rating_batch", "A batch of captions to rate", RatingBatchSerializer)
 def rating_batch_show(request: Request, batch_id: UUID) -> Response:
-    return answer(request, batch_id)
+    return batch_response(request, batch_id)
 
 
 @api.put(
@@ -95,8 +95,10 @@ def rating_batch_show(request: Request, batch_id: UUID) -> Response:
     request=RateSerializer,
 )
 def verdict_save(request: Request, batch_id: UUID, position: int) -> Response:
-    ratings_for(asker(request), batch_id)
-    return rated(request, services.save_verdict, batch_id=batch_id, person=asker(request), position=position)
+    ratings_for(person_asking(request), batch_id)
+    return store_rating(
+        request, services.save_verdict, batch_id=batch_id, person=person_asking(request), position=position
+    )
 
 
 def _submit_batch(**about: Any) -> None:
@@ -104,9 +106,9 @@ def _submit_batch(**about: Any) -> None:
     tasks.nudge_figures(batch.round_id)
 
 
-def answer(request: Request, batch_id: UUID) -> Response:
+def batch_response(request: Request, batch_id: UUID) -> Response:
     """Answer with a batch as it is now."""
-    user, now = asker(request), timezone.now()
+    user, now = person_asking(request), timezone.now()
     batch = ratings_for(user, batch_id)
     head = batch_head(batch, size=0, now=now)
     is_shown = head.is_open and batch.submitted_at is None
@@ -123,7 +125,7 @@ def answer(request: Request, batch_id: UUID) -> Response:
     return Response(about | {"captions": CaptionToRateSerializer(captions, many=True).data})
 
 
-STEPS = Steps(api, RatingBatchSerializer, ratings_for, answer)
+STEPS = BatchSteps(api, RatingBatchSerializer, ratings_for, batch_response)
 rating_batch_submit = STEPS.view(
     "rating_batch_submit",
     "Submit a batch of ratings",

@@ -37,7 +37,7 @@ explain(
 
 
 @contextmanager
-def refusals() -> Iterator[None]:
+def refusals_as_problems() -> Iterator[None]:
     """Answer with a problem if a service refuses."""
     try:
         yield

@@ -17,19 +17,19 @@ from rest_framework.response import Response
 
 from annotation import tasks
 from annotation.api.managing import with_words
-from annotation.api.refusals import refusals
-from annotation.api.working import given
+from annotation.api.refusals import refusals_as_problems
+from annotation.api.working import validated_data
 from annotation.formats.archives import MANIFEST
 from annotation.formats.licences import LICENCES
 from annotation.models import Release
 from annotation.services import releases
 from jobs.models import JobState
-from people.api.operations import Operations, one_address
-from people.api.pagination import Part, many, page
-from people.api.views import asker
+from people.api.operations import ApiOperations, one_address
+from people.api.pagination import ListPart, many_shown, page
+from people.api.views import person_asking
 from people.models import Role
 
-api = Operations("releases")
+api = ApiOperations("releases")
 
 
 class ReleaseSerializer(serializers.ModelSerializer[Release]):
@@ -82,7 +82,7 @@ class FilesSerializer(serializers.Serializer[Any]):
 @api.list("releases", "The releases of a project", "ReleasePage", ReleaseSerializer)
 def release_list(request: Request, slug: str) -> Response:
     rows = Release.objects.filter(project=with_words(request, slug))
-    return page(request, [Part(0, rows)], order=["number"], show=many(ReleaseSerializer))
+    return page(request, [ListPart(0, rows)], order=["number"], show=many_shown(ReleaseSerializer))
 
 
 @api.post(
@@ -94,9 +94,9 @@ def release_list(request: Request, slug: str) -> Response:
 )
 def release_start(request: Request, slug: str) -> Response:
     project = with_words(request, slug, Role.MANAGER)
-    sent = given(NewReleaseSerializer, request)
-    with refusals():
-        made = releases.start_release(project=project, by=asker(request), now=timezone.now(), **sent)
+    sent = validated_data(NewReleaseSerializer, request)
+    with refusals_as_problems():
+        made = releases.start_release(project=project, by=person_asking(request), now=timezone.now(), **sent)
     tasks.ask_for_release(made.pk)
     return Response(ReleaseSerializer(made).data, status=202)
 
@@ -121,7 +121,7 @@ def release_file(request: Request, slug: str, number: int, name: str) -> FileRes
     # Only names of its own files: another path could lead anywhere in storage.
     if name != MANIFEST and name not in {file["name"] for file in files_of(release)}:
         raise Http404(_("There is no such file in this release."))
-    return sent(f"{release.folder}/{name}", name.rpartition("/")[2])
+    return file_response(f"{release.folder}/{name}", name.rpartition("/")[2])
 
 
 @api.get(
@@ -129,7 +129,7 @@ def release_file(request: Request, slug: str, number: int, name: str) -> FileRes
 )
 def release_archive(request: Request, slug: str, number: int) -> FileResponse:
     release = release_of(request, slug, number, is_done=True)
-    return sent(release.archive, f"{releases.name_of(release)}.tar.gz", content_type="application/gzip")
+    return file_response(release.archive, f"{releases.name_of(release)}.tar.gz", content_type="application/gzip")
 
 
 def release_of(request: Request, slug: str, number: int, *, is_done: bool = False) -> Release:
@@ -142,18 +142,18 @@ def release_of(request: Request, slug: str, number: int, *, is_done: bool = Fals
 
 
 def files_of(release: Release) -> list[dict[str, Any]]:
-    with stored(f"{release.folder}/{MANIFEST}") as file:
+    with open_stored(f"{release.folder}/{MANIFEST}") as file:
         files: list[dict[str, Any]] = json.load(file)["files"]
     return files
 
 
-def sent(name: str, called: str, content_type: str = "application/octet-stream") -> FileResponse:
-    answer = FileResponse(stored(name), filename=called, as_attachment=True, content_type=content_type)
+def file_response(name: str, called: str, content_type: str = "application/octet-stream") -> FileResponse:
+    answer = FileResponse(open_stored(name), filename=called, as_attachment=True, content_type=content_type)
     answer["X-Content-Type-Options"] = "nosniff"
     return answer
 
 
-def stored(name: str) -> File[bytes]:
+def open_stored(name: str) -> File[bytes]:
     try:
         return default_storage.open(name)
     except FileNotFoundError as error:

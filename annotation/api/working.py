@@ -19,20 +19,20 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from allocation.models import BatchState
-from annotation.api.refusals import nothing_left, refusals
+from annotation.api.refusals import nothing_left, refusals_as_problems
 from annotation.models import Caption, CaptionBatch, CaptionState, Feedback, Rating, Round, RoundKind, Stage
 from annotation.permissions import batch_for, readable_feedback, round_for
-from annotation.rules.text_checks import LONGEST_DRAFT
+from annotation.rules.text_checks import MAX_DRAFT_CHARACTERS
 from annotation.selectors import work
 from annotation.services import batches, feedback
 from images.api import ServedImageSerializer, served_fields
-from people.api.operations import Operations, View
-from people.api.pagination import Part, many, page
-from people.api.views import asker
+from people.api.operations import ApiOperations, View
+from people.api.pagination import ListPart, many_shown, page
+from people.api.views import person_asking
 from people.models import User
 
 MS_PER_DAY = 24 * 3600 * 1000
-api = Operations("work")
+api = ApiOperations("work")
 Shape = type[serializers.Serializer[Any]]
 
 
@@ -115,7 +115,7 @@ class RatedSerializer(serializers.Serializer[Any]):
 
 
 class DraftSerializer(serializers.Serializer[Any]):
-    text = serializers.CharField(trim_whitespace=False, allow_blank=True, max_length=LONGEST_DRAFT)
+    text = serializers.CharField(trim_whitespace=False, allow_blank=True, max_length=MAX_DRAFT_CHARACTERS)
     revision = serializers.IntegerField(
         min_value=0, max_value=2**31 - 1, help_text="Revision of the text that this one is based on; 0 for the first."
     )
@@ -140,25 +140,25 @@ class DraftedSerializer(serializers.Serializer[Any]):
 
 @api.get("work", "Your rounds with captions to write", WorkSerializer)
 def work_show(request: Request) -> Response:
-    rounds = [row for row in work.work_of(asker(request), timezone.now()) if is_written_in(row.round)]
+    rounds = [row for row in work.work_of(person_asking(request), timezone.now()) if is_written_in(row.round)]
     return Response(WorkSerializer({"rounds": rounds}).data)
 
 
 @api.post("batch_take", "Take a batch", BatchSerializer, description="Returns your open batch if you have one.")
 def batch_take(request: Request, round_id: int) -> Response:
-    round = round_for(asker(request), round_id)
+    round = round_for(person_asking(request), round_id)
     if not is_written_in(round):
         raise Http404(_("You have no such round."))
-    with refusals():
-        batch = batches.take_batch(round=round, person=asker(request), now=timezone.now(), rng=SystemRandom())
+    with refusals_as_problems():
+        batch = batches.take_batch(round=round, person=person_asking(request), now=timezone.now(), rng=SystemRandom())
     if batch is None:
         raise nothing_left(_("There is nothing left for you in this round: other people have taken every image."))
-    return answer(request, batch.pk)
+    return batch_response(request, batch.pk)
 
 
 @api.get("batch", "One of your batches", BatchSerializer)
 def batch_show(request: Request, batch_id: UUID) -> Response:
-    return answer(request, batch_id)
+    return batch_response(request, batch_id)
 
 
 @api.put(
@@ -169,8 +169,10 @@ def batch_show(request: Request, batch_id: UUID) -> Response:
     request=RateSerializer,
 )
 def rating_save(request: Request, batch_id: UUID, position: int) -> Response:
-    batch_for(asker(request), batch_id)
-    return rated(request, batches.save_rating, batch_id=batch_id, person=asker(request), position=position)
+    batch_for(person_asking(request), batch_id)
+    return store_rating(
+        request, batches.save_rating, batch_id=batch_id, person=person_asking(request), position=position
+    )
 
 
 @api.put(
@@ -181,11 +183,11 @@ def rating_save(request: Request, batch_id: UUID, position: int) -> Response:
     request=DraftSerializer,
 )
 def draft_save(request: Request, batch_id: UUID, position: int) -> Response:
-    batch_for(asker(request), batch_id)
-    sent = given(DraftSerializer, request)
-    with refusals():
+    batch_for(person_asking(request), batch_id)
+    sent = validated_data(DraftSerializer, request)
+    with refusals_as_problems():
         item = batches.save_draft(
-            batch_id=batch_id, person=asker(request), position=position, now=timezone.now(), **sent
+            batch_id=batch_id, person=person_asking(request), position=position, now=timezone.now(), **sent
         )
     texts = work.texts_of(item.batch)
     warnings = work.warnings_of(item, work.language_of(item.batch.round_id), texts)
@@ -207,10 +209,10 @@ class OwnCaptionSerializer(serializers.ModelSerializer[Caption]):
 
 @api.list("own_captions", "Your submissions", "OwnCaptionPage", OwnCaptionSerializer)
 def own_caption_list(request: Request) -> Response:
-    mine = Caption.objects.filter(author=asker(request), item__isnull=False)
+    mine = Caption.objects.filter(author=person_asking(request), item__isnull=False)
     rounds = Round.objects.filter(pk__in=mine.values("round")).order_by("pk")
-    parts = (Part(round.pk, mine.filter(round=round).select_related("round__project", "item")) for round in rounds)
-    return page(request, parts, order=["pk"], show=many(OwnCaptionSerializer))
+    parts = (ListPart(round.pk, mine.filter(round=round).select_related("round__project", "item")) for round in rounds)
+    return page(request, parts, order=["pk"], show=many_shown(OwnCaptionSerializer))
 
 
 class OwnFeedbackSerializer(serializers.ModelSerializer[Feedback]):
@@ -223,8 +225,8 @@ class OwnFeedbackSerializer(serializers.ModelSerializer[Feedback]):
 
 @api.list("own_feedback", "Your feedback", "OwnFeedbackPage", OwnFeedbackSerializer)
 def own_feedback_list(request: Request) -> Response:
-    mine = readable_feedback(asker(request)).select_related("project")
-    return page(request, [Part(0, mine)], order=["pk"], show=many(OwnFeedbackSerializer))
+    mine = readable_feedback(person_asking(request)).select_related("project")
+    return page(request, [ListPart(0, mine)], order=["pk"], show=many_shown(OwnFeedbackSerializer))
 
 
 @api.post(
@@ -234,8 +236,8 @@ def own_feedback_list(request: Request) -> Response:
     description="Required before you take another batch of the project. If you repeat it, the first time is kept.",
 )
 def feedback_acknowledge(request: Request, feedback_id: int) -> Response:
-    with refusals():
-        acknowledged = feedback.acknowledge(feedback_id=feedback_id, person=asker(request), now=timezone.now())
+    with refusals_as_problems():
+        acknowledged = feedback.acknowledge(feedback_id=feedback_id, person=person_asking(request), now=timezone.now())
     return Response(OwnFeedbackSerializer(acknowledged).data)
 
 
@@ -243,16 +245,16 @@ def is_written_in(round: Round) -> bool:
     return round.kind != RoundKind.VERIFICATION
 
 
-def rated(request: Request, save: Callable[..., object], *, position: int, **whose: Any) -> Response:
+def store_rating(request: Request, save: Callable[..., object], *, position: int, **whose: Any) -> Response:
     """Store the rating that was sent by `save`, a service."""
-    sent = given(RateSerializer, request)
+    sent = validated_data(RateSerializer, request)
     rating, active_ms = Rating(sent["rating"]), sent["active_ms"]
-    with refusals():
+    with refusals_as_problems():
         save(position=position, rating=rating, active_ms=active_ms, now=timezone.now(), **whose)
     return Response({"position": position, "rating": sent["rating"]})
 
 
-def given(shape: Shape, request: Request) -> dict[str, Any]:
+def validated_data(shape: Shape, request: Request) -> dict[str, Any]:
     """Read what was sent, in `shape`.
 
     Raises
@@ -264,9 +266,9 @@ def given(shape: Shape, request: Request) -> dict[str, Any]:
     return dict(sent.validated_data)
 
 
-def answer(request: Request, batch_id: UUID) -> Response:
+def batch_response(request: Request, batch_id: UUID) -> Response:
     """Answer with a batch as it is now."""
-    user, now = asker(request), timezone.now()
+    user, now = person_asking(request), timezone.now()
     batch = batch_for(user, batch_id)
     head = work.batch_head(batch, size=0, now=now)
     is_away = head.state == BatchState.RETURNED or (batch.stage == Stage.RATE and not head.is_open)
@@ -301,10 +303,10 @@ def _item(position: int, image: Any, **more: Any) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class Steps:
+class BatchSteps:
     """The views of steps that a batch of one kind takes as a whole."""
 
-    api: Operations
+    api: ApiOperations
     shown_as: Shape
     find: Callable[[User, UUID], object]
     answer: Callable[[Request, UUID], Response]
@@ -323,10 +325,10 @@ class Steps:
 
         @self.api.post(id, summary, self.shown_as, description=description, request=shape)
         def view(request: Request, batch_id: UUID) -> Response:
-            self.find(asker(request), batch_id)
-            sent = given(shape, request) if shape else {}
-            with refusals():
-                service(batch_id=batch_id, person=asker(request), now=timezone.now(), **sent)
+            self.find(person_asking(request), batch_id)
+            sent = validated_data(shape, request) if shape else {}
+            with refusals_as_problems():
+                service(batch_id=batch_id, person=person_asking(request), now=timezone.now(), **sent)
             response = self.answer(request, batch_id)
             for name, value in (headers or {}).items():
                 response[name] = value
@@ -335,7 +337,7 @@ class Steps:
         return view
 
 
-STEPS = Steps(api, BatchSerializer, batch_for, answer)
+STEPS = BatchSteps(api, BatchSerializer, batch_for, batch_response)
 writing_open = STEPS.view(
     "writing_open",
     "Open writing",

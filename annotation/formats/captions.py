@@ -39,7 +39,7 @@ from tabular.spreadsheets import CSV_TYPE
 
 IMAGES_AT_ONCE = 100
 
-READ: Mapping[str, tuple[str, Callable[[Any], Any] | None]] = {
+CAPTION_COLUMNS: Mapping[str, tuple[str, Callable[[Any], Any] | None]] = {
     "caption": ("text", None),
     "caption_as_typed": ("text_as_typed", None),
     "guidelines_version": ("guidelines__version", None),
@@ -54,25 +54,25 @@ READ: Mapping[str, tuple[str, Callable[[Any], Any] | None]] = {
     "writing_ms": ("item__writing_ms", None),
 }
 """Columns that are read from a caption: their source, and how to convert the stored value."""
-COLUMNS = ("image", "language", "author", *READ, *ORIGIN_COLUMNS)
-_CONVERTED = [(place, read) for place, (_stored, read) in enumerate(READ.values()) if read is not None]
+COLUMNS = ("image", "language", "author", *CAPTION_COLUMNS, *ORIGIN_COLUMNS)
+_CONVERTED = [(place, read) for place, (_stored, read) in enumerate(CAPTION_COLUMNS.values()) if read is not None]
 
 _BY_AUTHOR = itemgetter(AUTHOR, POSITION)
 _REST = len(FIRST_COLUMNS)
 
 
-class Layout(TextChoices):
+class CaptionLayout(TextChoices):
     XM3600 = "xm3600", _("Crossmodal-3600 (JSON Lines)")
     JSONL = "jsonl", _("one row per caption (JSON Lines)")
     CSV = "csv", _("one row per caption (CSV)")
 
     @property
     def suffix(self) -> str:
-        return "csv" if self is Layout.CSV else "jsonl"
+        return "csv" if self is CaptionLayout.CSV else "jsonl"
 
     @property
     def content_type(self) -> str:
-        return CSV_TYPE if self is Layout.CSV else JSON_LINES_TYPE
+        return CSV_TYPE if self is CaptionLayout.CSV else JSON_LINES_TYPE
 
 
 @dataclass(frozen=True)
@@ -84,12 +84,12 @@ class ImageCaptions:
     origin: ImageOrigin
 
 
-def file_name(project: Project, layout: Layout, until: datetime, images: ImageFilter = ALL_IMAGES) -> str:
+def file_name(project: Project, layout: CaptionLayout, until: datetime, images: ImageFilter = ALL_IMAGES) -> str:
     return f"{project.slug}-{layout}{images.in_file_names()}-{stamp(until)}.{layout.suffix}"
 
 
 def export_captions(
-    project: Project, layout: Layout, *, until: datetime, images: ImageFilter = ALL_IMAGES
+    project: Project, layout: CaptionLayout, *, until: datetime, images: ImageFilter = ALL_IMAGES
 ) -> Iterator[bytes]:
     """Yield the file piece by piece: captions of `images` submitted up to and including `until`.
 
@@ -99,13 +99,13 @@ def export_captions(
         Before anything is yielded, if `images` cannot be applied to a language.
     """
     # Columns that are not written are not read: that is faster.
-    is_xm3600 = layout is Layout.XM3600
-    stored = ["text"] if is_xm3600 else [stored for stored, _read in READ.values()]
+    is_xm3600 = layout is CaptionLayout.XM3600
+    stored = ["text"] if is_xm3600 else [stored for stored, _read in CAPTION_COLUMNS.values()]
     captions = images_with_captions(project, stored, until=until, images=images)
     if is_xm3600:
         return in_pieces(map(_xm3600_line, captions))
     rows = _rows(captions)
-    if layout is Layout.CSV:
+    if layout is CaptionLayout.CSV:
         return in_pieces(csv_lines(COLUMNS, rows))
     return in_pieces(json_line(dict(zip(COLUMNS, row, strict=True))) for row in rows)
 

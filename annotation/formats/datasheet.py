@@ -30,7 +30,7 @@ class LanguageSheet:
     mean_seconds: str
     pilots: Mapping[str, int]
     verified: int
-    raters: int
+    reviewers: int
     good_or_better: str
     left_out: Mapping[str, int]
 
@@ -47,7 +47,7 @@ class PlacesSheet:
 
 
 @dataclass(frozen=True)
-class Sheet:
+class DatasheetContents:
     title: str
     number: int
     authors: Sequence[str]
@@ -63,7 +63,7 @@ class Sheet:
     verdicts_left_out: int
     english_ratings: int
     annotators: int
-    raters: int
+    reviewers: int
     models: Sequence[str]
     collections: Sequence[tuple[str, str]]
     image_licences: Sequence[tuple[str, int]]
@@ -85,7 +85,7 @@ class Sheet:
         return any(language.verified for language in self.languages)
 
 
-def datasheet(sheet: Sheet) -> str:
+def datasheet(sheet: DatasheetContents) -> str:
     parts = [
         f"# Datasheet: {sheet.title}, release {sheet.number}",
         sheet.description or "*The authors gave no description.*",
@@ -100,7 +100,7 @@ def datasheet(sheet: Sheet) -> str:
     return "\n\n".join(part.strip() for part in parts) + "\n"
 
 
-def _motivation(sheet: Sheet) -> str:
+def _motivation(sheet: DatasheetContents) -> str:
     about = f"\n\n{sheet.project_description}" if sheet.project_description else ""
     return f"""
 ## Motivation
@@ -113,7 +113,7 @@ def _motivation(sheet: Sheet) -> str:
 """
 
 
-def _composition(sheet: Sheet) -> str:
+def _composition(sheet: DatasheetContents) -> str:
     licences = "".join(f"| {name or 'not known'} | {count} |\n" for name, count in sheet.image_licences)
     verified = (
         "Captions were verified by sample; quality.csv has the figures with their\nuncertainty."
@@ -130,7 +130,7 @@ each other's.
 
 **How many instances are there?** {sheet.captions:,} captions of {sheet.images:,} images by {sheet.annotators:,}
 annotators; {sheet.english_ratings:,} ratings of English captions; {sheet.verdicts:,} ratings of captions by
-{sheet.raters:,} raters.
+{sheet.reviewers:,} raters.
 
 | language | captions | images | annotators | from a file | words | characters | seconds | verified | good or better |
 | --- | --: | --: | --: | --: | --: | --: | --: | --: | --: |
@@ -176,7 +176,7 @@ def _language_row(language: LanguageSheet) -> str:
     return f"| {' | '.join(str(cell) for cell in cells)} |\n"
 
 
-def _left_out(sheet: Sheet) -> str:
+def _left_out(sheet: DatasheetContents) -> str:
     rows = [
         f"- {language.name}: {count} {reason}"
         for language in sheet.languages
@@ -187,7 +187,7 @@ def _left_out(sheet: Sheet) -> str:
     return "\n".join(rows) or "- nothing"
 
 
-def _collection(sheet: Sheet) -> str:
+def _collection(sheet: DatasheetContents) -> str:
     collections = "".join(f"- {name}{': ' + about if about else ''}\n" for name, about in sheet.collections)
     days = f"from {sheet.first_day} to {sheet.last_day} (UTC)" if sheet.first_day else "not here: all are from files"
     sources = "".join(f"- {source}\n" for source in sheet.sources)
@@ -244,7 +244,7 @@ else from a continent, else from anywhere. So many came from each:
 {rows}"""
 
 
-def _how(sheet: Sheet) -> str:
+def _how(sheet: DatasheetContents) -> str:
     if not sheet.is_written_here:
         return "All captions are from files; how they came about is said where the files come from."
     models = ", ".join(sheet.models) or "none"
@@ -254,16 +254,16 @@ in the target language. Each image is given to as many different people as wante
 captions."""
 
 
-def _who(sheet: Sheet) -> str:
+def _who(sheet: DatasheetContents) -> str:
     annotators = (
         f"{sheet.annotators:,} annotators who say that they read\nEnglish and are native or fluent in the language; "
         if sheet.is_written_here
         else "Nobody wrote captions here; "
     )
-    return f"{annotators}{sheet.raters:,} raters. "
+    return f"{annotators}{sheet.reviewers:,} raters. "
 
 
-def _guidance(sheet: Sheet) -> str:
+def _guidance(sheet: DatasheetContents) -> str:
     if not sheet.guidelines:
         return "Here, nothing: all captions are from files."
     versions = ", ".join(map(str, sheet.guidelines))
@@ -271,7 +271,7 @@ def _guidance(sheet: Sheet) -> str:
 that was written here, names its version."""
 
 
-def _agreed(sheet: Sheet) -> str:
+def _agreed(sheet: DatasheetContents) -> str:
     if not sheet.consents:
         return "Nobody was asked here."
     texts = "\n".join(f"- version {version}, in consent/{version}.md: {what}" for version, what in sheet.consents)
@@ -281,7 +281,7 @@ becomes of answers when somebody withdraws is said beside the text.
 {texts}"""
 
 
-def _pilots(sheet: Sheet) -> str:
+def _pilots(sheet: DatasheetContents) -> str:
     rows = [
         f"- {language.name}: {', '.join(f'{count} {state}' for state, count in language.pilots.items()) or 'none'}"
         for language in sheet.languages
@@ -322,7 +322,7 @@ ratings.
 """
 
 
-def _distribution(sheet: Sheet) -> str:
+def _distribution(sheet: DatasheetContents) -> str:
     return f"""
 ## Distribution
 
@@ -331,7 +331,7 @@ def _distribution(sheet: Sheet) -> str:
 """
 
 
-def _maintenance(sheet: Sheet) -> str:
+def _maintenance(sheet: DatasheetContents) -> str:
     return f"""
 ## Maintenance
 

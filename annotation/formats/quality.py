@@ -34,13 +34,13 @@ DIGITS = 6
 NameOf = Callable[[int], str]
 
 
-class Layout(TextChoices):
+class QualityLayout(TextChoices):
     CSV = "csv", "CSV"
     JSON = "json", "JSON"
 
     @property
     def content_type(self) -> str:
-        return CSV_TYPE if self is Layout.CSV else "application/json"
+        return CSV_TYPE if self is QualityLayout.CSV else "application/json"
 
 
 def fresh_table(project: Project, images: ImageFilter = ALL_IMAGES) -> QualityTable:
@@ -58,9 +58,9 @@ def fresh_table(project: Project, images: ImageFilter = ALL_IMAGES) -> QualityTa
     return quality_table(project, figures)
 
 
-def write(table: QualityTable, layout: Layout, *, name_of: NameOf) -> Iterator[str]:
-    """Yield the lines of the file; `name_of` gives the name of a rater in it."""
-    if layout is Layout.JSON:
+def write(table: QualityTable, layout: QualityLayout, *, name_of: NameOf) -> Iterator[str]:
+    """Yield the lines of the file; `name_of` gives the name of a reviewer in it."""
+    if layout is QualityLayout.JSON:
         yield json.dumps(as_json(table, name_of=name_of), ensure_ascii=False, indent=2, allow_nan=False) + "\n"
         return
     yield csv_line(COLUMNS)
@@ -83,15 +83,15 @@ def as_json(table: QualityTable, *, name_of: NameOf) -> list[dict[str, Any]]:
             "raters": sorted(
                 (
                     {
-                        "rater": name_of(rater.person_id),
-                        "ratings": rater.verdicts,
-                        "agreed": rater.agreed,
+                        "rater": name_of(reviewer.person_id),
+                        "ratings": reviewer.verdicts,
+                        "agreed": reviewer.agreed,
                         "confusion": {
                             level: dict(zip(LEVELS, cells, strict=True))
-                            for level, cells in zip(LEVELS, rater.confusion, strict=True)
+                            for level, cells in zip(LEVELS, reviewer.confusion, strict=True)
                         },
                     }
-                    for rater in row.raters
+                    for reviewer in row.reviewers
                 ),
                 key=lambda one: str(one["rater"]),
             ),

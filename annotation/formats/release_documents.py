@@ -9,14 +9,14 @@ from typing import Any
 
 from annotation.formats.licences import LICENCES
 from annotation.formats.release_tables import CSV_COLUMNS, MEANINGS
-from annotation.formats.tables import Column
+from annotation.formats.tables import ReleaseColumn
 
 CFF_VERSION = "1.2.0"
 
 NOT_IN_YAML = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 """Characters that JSON allows, and YAML refuses or reads as the end of a line."""
 
-LISTED = {
+DESCRIBED_FILES = {
     "captions.xm3600.jsonl": "`captions.xm3600.jsonl` | an image a line, in the layout of Crossmodal-3600",
     "captions.jsonl": "`captions.jsonl`, `captions.parquet` | a caption a row",
     "verdicts.jsonl": "`verdicts.jsonl`, `verdicts.parquet` | a rating of a caption by somebody else than its author",
@@ -34,7 +34,7 @@ LISTED = {
 }
 """What README.md says about the files."""
 
-SOMETIMES = frozenset({"changes.csv", "levels.csv", "guidelines", "consent"})
+OPTIONAL_FILES = frozenset({"changes.csv", "levels.csv", "guidelines", "consent"})
 """The files that not every release has."""
 
 
@@ -107,7 +107,7 @@ def readme(
     images: int,
     filled: Sequence[str],
     there: Collection[str],
-    tables: Mapping[str, Sequence[Column[Any]]],
+    tables: Mapping[str, Sequence[ReleaseColumn[Any]]],
 ) -> str:
     """Return README.md. Its head is what `datasets` reads: a configuration for each of the tables that is `filled`.
 
@@ -124,7 +124,9 @@ def readme(
         "  - image-to-text",
     ]
     head += ["language:", *(f"  - {_quoted(tag)}" for tag in languages), "configs:", *configs, "---"]
-    listed = "".join(f"| {said} |\n" for name, said in LISTED.items() if name not in SOMETIMES or name in there)
+    listed = "".join(
+        f"| {said} |\n" for name, said in DESCRIBED_FILES.items() if name not in OPTIONAL_FILES or name in there
+    )
     loaded = "".join(f'{name} = load_dataset("path/to/this/folder", "{name}", split="train")\n' for name in filled)
     body = f"""
 # {title}, release {number}
@@ -168,7 +170,7 @@ for file in json.loads(pathlib.Path("manifest.json").read_text("utf-8"))["files"
 """
     columns = {name: [(column.name, column.meaning) for column in of_table] for name, of_table in tables.items()}
     for name, of_table in CSV_COLUMNS.items():
-        if name not in SOMETIMES or name in there:
+        if name not in OPTIONAL_FILES or name in there:
             columns[name] = [(column, MEANINGS[column]) for column in of_table]
     return "\n".join(head) + "\n" + body + "".join(_columns(name, of_table) for name, of_table in columns.items())
 

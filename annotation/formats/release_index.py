@@ -35,7 +35,7 @@ PER_QUERY = 200
 FIELDS = ("number", "key", "sha256", "width", "height", "title", "author", "licence", "licence_url", "source")
 
 
-def folded(text: str) -> str:
+def search_form(text: str) -> str:
     """Return a text as search compares it: whatever case, width or composition it was typed in."""
     return " ".join(unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold()).split())
 
@@ -72,7 +72,7 @@ class IndexedImage:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class IndexQuery:
     """Which images: those with captions in a language, chosen for one, from a place or level, or with a text."""
 
     language: str = ""
@@ -85,7 +85,9 @@ class Wanted:
         """Whether a list shows the caption: one in the language and with the text, if either is asked for."""
         if not self.language and not self.text:
             return False
-        return caption.language == (self.language or caption.language) and folded(self.text) in folded(caption.text)
+        return caption.language == (self.language or caption.language) and search_form(self.text) in search_form(
+            caption.text
+        )
 
     def where(self) -> tuple[str, list[str]]:
         conditions = {
@@ -100,7 +102,7 @@ class Wanted:
             in_language = "language = ? AND " if self.language else ""
             parts.append(f"number IN (SELECT image FROM caption WHERE {in_language}instr(folded, ?))")
             values += [self.language] if self.language else []
-            values.append(folded(self.text))
+            values.append(search_form(self.text))
         return " AND ".join(parts) or "1", values
 
 
@@ -149,11 +151,11 @@ def _codes(value: Any) -> list[str]:
 def _captions(number: int, rows: Iterable[dict[str, Any]]) -> Iterator[tuple[int, str, str, str, str]]:
     english: dict[tuple[str, str], None] = {}
     for row in rows:
-        yield number, row["language"], row["caption"], "", folded(row["caption"])
+        yield number, row["language"], row["caption"], "", search_form(row["caption"])
         if row["english_caption"]:
             english[row["english_model"] or "", row["english_caption"]] = None
     for model, text in sorted(english):
-        yield number, "en", text, model, folded(text)
+        yield number, "en", text, model, search_form(text)
 
 
 class ReleaseIndex:
@@ -169,11 +171,11 @@ class ReleaseIndex:
     def __exit__(self, *_error: object) -> None:
         self._database.close()
 
-    def count(self, wanted: Wanted) -> int:
+    def count(self, wanted: IndexQuery) -> int:
         where, values = wanted.where()
         return int(self._rows(f"SELECT count(*) FROM image WHERE {where}", values)[0][0])
 
-    def numbers(self, wanted: Wanted) -> list[int]:
+    def numbers(self, wanted: IndexQuery) -> list[int]:
         where, values = wanted.where()
         return [row[0] for row in self._rows(f"SELECT number FROM image WHERE {where} ORDER BY number", values)]
 
@@ -187,7 +189,7 @@ class ReleaseIndex:
         found = {row["number"]: row for row in self._rows(f"SELECT * FROM image WHERE number IN ({marks})", numbers)}
         return [_image(found[number], captions[number]) for number in numbers if number in found]
 
-    def each(self, wanted: Wanted) -> Iterator[IndexedImage]:
+    def each(self, wanted: IndexQuery) -> Iterator[IndexedImage]:
         """Go through images in constant memory, apart from their numbers."""
         numbers = self.numbers(wanted)
         for start in range(0, len(numbers), PER_QUERY):

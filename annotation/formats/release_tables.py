@@ -7,15 +7,15 @@ from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-from annotation.formats.tables import DAY, FLOAT, NUMBER, TEXT, TEXTS, Column
+from annotation.formats.tables import DAY, FLOAT, NUMBER, TEXT, TEXTS, ReleaseColumn
 from annotation.models import Round
-from annotation.rules.release_places import NOWHERE, ReleasedPlace
+from annotation.rules.release_places import UNKNOWN_PLACE, ReleasedPlace
 from annotation.selectors.caption_rows import day_of, list_of
 from crosslens_metrics.caption_stats import COLUMNS as STATISTICS
 from images.models import Image
 
 
-class Stored(NamedTuple):
+class StoredCaption(NamedTuple):
     """What is read of a caption in the database, by the names of the columns."""
 
     pk: int
@@ -45,7 +45,7 @@ class CaptionRow(NamedTuple):
     annotator: str | None
     round: Round
     verified_as: str | None
-    stored: Stored
+    stored: StoredCaption
 
     @property
     def guidelines_version(self) -> int | None:
@@ -61,7 +61,7 @@ class VerdictRow(NamedTuple):
     """A rating of a caption by somebody other than its author."""
 
     caption: CaptionRow
-    rater: str
+    reviewer: str
     rating: str
     guidelines_version: int
     guidelines_language: str | None
@@ -77,7 +77,7 @@ class ImageRow:
     collection: str
     stored_image: Image
     region: str
-    place: ReleasedPlace = NOWHERE
+    place: ReleasedPlace = UNKNOWN_PLACE
 
 
 PLACES_SINCE = 2
@@ -86,7 +86,7 @@ LANGUAGES_SINCE = 3
 """The first format that names the language of the guidelines that somebody read."""
 
 
-def stored(name: str) -> Callable[[CaptionRow], Any]:
+def stored_name(name: str) -> Callable[[CaptionRow], Any]:
     return attrgetter(f"stored.{name}")
 
 
@@ -104,119 +104,121 @@ RATING_MS = "Active time on the rating, in milliseconds, idle time cut."
 RATED_ON = "Day of the rating (UTC)."
 CAPTION_ID = "The caption, as in captions."
 
-CAPTIONS: tuple[Column[CaptionRow], ...] = (
-    Column("id", TEXT, lambda row: row.id, "Name of the caption, the same in every release that has it."),
-    Column("image", TEXT, lambda row: row.image, IMAGE),
-    Column("image_sha256", TEXT, lambda row: row.stored_image.sha256, SHA256),
-    Column("language", TEXT, lambda row: row.language, LANGUAGE),
-    Column("annotator", TEXT, lambda row: row.annotator, ANNOTATOR),
-    Column("caption", TEXT, stored("text"), "The caption, trimmed and in Unicode's NFC; of a file, letter for letter."),
-    Column("guidelines_version", NUMBER, lambda row: row.guidelines_version, GUIDELINES),
-    Column(
+CAPTIONS: tuple[ReleaseColumn[CaptionRow], ...] = (
+    ReleaseColumn("id", TEXT, lambda row: row.id, "Name of the caption, the same in every release that has it."),
+    ReleaseColumn("image", TEXT, lambda row: row.image, IMAGE),
+    ReleaseColumn("image_sha256", TEXT, lambda row: row.stored_image.sha256, SHA256),
+    ReleaseColumn("language", TEXT, lambda row: row.language, LANGUAGE),
+    ReleaseColumn("annotator", TEXT, lambda row: row.annotator, ANNOTATOR),
+    ReleaseColumn(
+        "caption", TEXT, stored_name("text"), "The caption, trimmed and in Unicode's NFC; of a file, letter for letter."
+    ),
+    ReleaseColumn("guidelines_version", NUMBER, lambda row: row.guidelines_version, GUIDELINES),
+    ReleaseColumn(
         "warnings",
         TEXTS,
         lambda row: list_of(row.stored.warnings),
         "Hints that the writer saw and let be: short, script, repeated, copied.",
     ),
-    Column("english_model", TEXT, stored("item__english__model__name"), ENGLISH_MODEL),
-    Column("english_caption", TEXT, stored("item__english__text"), ENGLISH_CAPTION),
-    Column("english_rating", TEXT, lambda row: row.stored.item__rating or None, "How the annotator rated it."),
-    Column("verified_as", TEXT, lambda row: row.verified_as, VERIFIED_AS),
-    Column(
+    ReleaseColumn("english_model", TEXT, stored_name("item__english__model__name"), ENGLISH_MODEL),
+    ReleaseColumn("english_caption", TEXT, stored_name("item__english__text"), ENGLISH_CAPTION),
+    ReleaseColumn("english_rating", TEXT, lambda row: row.stored.item__rating or None, "How the annotator rated it."),
+    ReleaseColumn("verified_as", TEXT, lambda row: row.verified_as, VERIFIED_AS),
+    ReleaseColumn(
         "source",
         TEXT,
         lambda row: row.round.source,
         "Where a caption from a file comes from, and under which licence; else empty.",
     ),
-    Column("rating_ms", NUMBER, stored("item__rating_ms"), RATING_MS),
-    Column(
+    ReleaseColumn("rating_ms", NUMBER, stored_name("item__rating_ms"), RATING_MS),
+    ReleaseColumn(
         "writing_ms",
         NUMBER,
-        stored("item__writing_ms"),
+        stored_name("item__writing_ms"),
         "Active time on the writing, in milliseconds, idle time cut.",
     ),
-    Column(
+    ReleaseColumn(
         "submitted_on",
         DAY,
         lambda row: day_of(row.stored.submitted_at),
         "Day on which it was submitted, or read from its file (UTC).",
     ),
 )
-VERDICTS: tuple[Column[VerdictRow], ...] = (
-    Column("caption_id", TEXT, lambda row: row.caption.id, CAPTION_ID),
-    Column("image", TEXT, lambda row: row.caption.image, IMAGE),
-    Column("language", TEXT, lambda row: row.caption.language, LANGUAGE),
-    Column(
+VERDICTS: tuple[ReleaseColumn[VerdictRow], ...] = (
+    ReleaseColumn("caption_id", TEXT, lambda row: row.caption.id, CAPTION_ID),
+    ReleaseColumn("image", TEXT, lambda row: row.caption.image, IMAGE),
+    ReleaseColumn("language", TEXT, lambda row: row.caption.language, LANGUAGE),
+    ReleaseColumn(
         "rater",
         TEXT,
-        lambda row: row.rater,
+        lambda row: row.reviewer,
         "Pseudonym of the rater, in this release alone; the same as for captions that the person wrote.",
     ),
-    Column("rating", TEXT, lambda row: row.rating, RATING),
-    Column("verified_as", TEXT, lambda row: row.caption.verified_as, VERIFIED_AS),
-    Column("guidelines_version", NUMBER, lambda row: row.guidelines_version, GUIDELINES),
-    Column("rating_ms", NUMBER, lambda row: row.rating_ms, RATING_MS),
-    Column("rated_on", DAY, lambda row: row.rated_on, RATED_ON),
+    ReleaseColumn("rating", TEXT, lambda row: row.rating, RATING),
+    ReleaseColumn("verified_as", TEXT, lambda row: row.caption.verified_as, VERIFIED_AS),
+    ReleaseColumn("guidelines_version", NUMBER, lambda row: row.guidelines_version, GUIDELINES),
+    ReleaseColumn("rating_ms", NUMBER, lambda row: row.rating_ms, RATING_MS),
+    ReleaseColumn("rated_on", DAY, lambda row: row.rated_on, RATED_ON),
 )
-ENGLISH_RATINGS: tuple[Column[CaptionRow], ...] = (
-    Column("caption_id", TEXT, lambda row: row.id, CAPTION_ID),
-    Column("image", TEXT, lambda row: row.image, IMAGE),
-    Column("language", TEXT, lambda row: row.language, LANGUAGE),
-    Column("annotator", TEXT, lambda row: row.annotator, ANNOTATOR),
-    Column("english_model", TEXT, stored("item__english__model__name"), ENGLISH_MODEL),
-    Column("english_caption", TEXT, stored("item__english__text"), ENGLISH_CAPTION),
-    Column("rating", TEXT, stored("item__rating"), RATING),
-    Column("guidelines_version", NUMBER, lambda row: row.guidelines_version, GUIDELINES),
-    Column("rated_on", DAY, lambda row: day_of(row.stored.item__rated_at), RATED_ON),
+ENGLISH_RATINGS: tuple[ReleaseColumn[CaptionRow], ...] = (
+    ReleaseColumn("caption_id", TEXT, lambda row: row.id, CAPTION_ID),
+    ReleaseColumn("image", TEXT, lambda row: row.image, IMAGE),
+    ReleaseColumn("language", TEXT, lambda row: row.language, LANGUAGE),
+    ReleaseColumn("annotator", TEXT, lambda row: row.annotator, ANNOTATOR),
+    ReleaseColumn("english_model", TEXT, stored_name("item__english__model__name"), ENGLISH_MODEL),
+    ReleaseColumn("english_caption", TEXT, stored_name("item__english__text"), ENGLISH_CAPTION),
+    ReleaseColumn("rating", TEXT, stored_name("item__rating"), RATING),
+    ReleaseColumn("guidelines_version", NUMBER, lambda row: row.guidelines_version, GUIDELINES),
+    ReleaseColumn("rated_on", DAY, lambda row: day_of(row.stored.item__rated_at), RATED_ON),
 )
-IMAGES: tuple[Column[ImageRow], ...] = (
-    Column("image", TEXT, lambda row: row.key, IMAGE),
-    Column("collection", TEXT, lambda row: row.collection, "Collection of the image."),
-    Column("sha256", TEXT, lambda row: row.stored_image.sha256, SHA256),
-    Column("width", NUMBER, lambda row: row.stored_image.width, "Pixels, upright."),
-    Column("height", NUMBER, lambda row: row.stored_image.height, "Pixels, upright."),
-    Column(
+IMAGES: tuple[ReleaseColumn[ImageRow], ...] = (
+    ReleaseColumn("image", TEXT, lambda row: row.key, IMAGE),
+    ReleaseColumn("collection", TEXT, lambda row: row.collection, "Collection of the image."),
+    ReleaseColumn("sha256", TEXT, lambda row: row.stored_image.sha256, SHA256),
+    ReleaseColumn("width", NUMBER, lambda row: row.stored_image.width, "Pixels, upright."),
+    ReleaseColumn("height", NUMBER, lambda row: row.stored_image.height, "Pixels, upright."),
+    ReleaseColumn(
         "region",
         TEXT,
         lambda row: row.region,
         "For which part of the world the image was chosen, where that is known.",
     ),
-    Column("title", TEXT, lambda row: row.stored_image.title, "Title of the image."),
-    Column("author", TEXT, lambda row: row.stored_image.author, "Author of the image."),
-    Column("licence", TEXT, lambda row: row.stored_image.licence, "Licence of the image."),
-    Column("licence_url", TEXT, lambda row: row.stored_image.licence_url, "Address of that licence."),
-    Column("source", TEXT, lambda row: row.stored_image.source, "Where the image was found."),
+    ReleaseColumn("title", TEXT, lambda row: row.stored_image.title, "Title of the image."),
+    ReleaseColumn("author", TEXT, lambda row: row.stored_image.author, "Author of the image."),
+    ReleaseColumn("licence", TEXT, lambda row: row.stored_image.licence, "Licence of the image."),
+    ReleaseColumn("licence_url", TEXT, lambda row: row.stored_image.licence_url, "Address of that licence."),
+    ReleaseColumn("source", TEXT, lambda row: row.stored_image.source, "Where the image was found."),
 )
 REGION_OF_MANIFEST = (
     "Column `region` of the list that the images came with, in its words; `regions` has what the coordinates say."
 )
-PLACES: tuple[Column[ImageRow], ...] = (
-    Column(
+PLACES: tuple[ReleaseColumn[ImageRow], ...] = (
+    ReleaseColumn(
         "countries",
         TEXT,
         lambda row: row.place.countries or None,
         "Countries in which the image was taken: ISO 3166-1 codes, separated by spaces; several where that is "
         "disputed; empty where it is not known, and at sea.",
     ),
-    Column(
+    ReleaseColumn(
         "regions",
         TEXT,
         lambda row: row.place.regions or None,
         "Regions in which it was taken: ISO 3166-2 or imported codes, separated by spaces, the most detailed first.",
     ),
-    Column(
+    ReleaseColumn(
         "continent",
         TEXT,
         lambda row: row.place.continent or None,
         "Continent on which it was taken: AF, AN, AS, EU, NA, OC or SA.",
     ),
-    Column(
+    ReleaseColumn(
         "chosen_for",
         TEXT,
         lambda row: row.place.chosen_for or None,
         "Language for which it was chosen by place, if it was.",
     ),
-    Column(
+    ReleaseColumn(
         "level",
         TEXT,
         lambda row: row.place.level or None,
@@ -224,11 +226,11 @@ PLACES: tuple[Column[ImageRow], ...] = (
     ),
 )
 """Columns after `region`, since format 2."""
-COORDINATES: tuple[Column[ImageRow], ...] = (
-    Column("latitude", FLOAT, lambda row: row.place.latitude, "Degrees north (WGS 84)."),
-    Column("longitude", FLOAT, lambda row: row.place.longitude, "Degrees east (WGS 84)."),
+COORDINATES: tuple[ReleaseColumn[ImageRow], ...] = (
+    ReleaseColumn("latitude", FLOAT, lambda row: row.place.latitude, "Degrees north (WGS 84)."),
+    ReleaseColumn("longitude", FLOAT, lambda row: row.place.longitude, "Degrees east (WGS 84)."),
 )
-TABLES: Mapping[str, tuple[Column[Any], ...]] = {
+TABLES: Mapping[str, tuple[ReleaseColumn[Any], ...]] = {
     "captions": CAPTIONS,
     "verdicts": VERDICTS,
     "english_ratings": ENGLISH_RATINGS,
@@ -236,7 +238,7 @@ TABLES: Mapping[str, tuple[Column[Any], ...]] = {
 }
 
 
-def tables_of(*, format: int, has_coordinates: bool) -> Mapping[str, tuple[Column[Any], ...]]:
+def tables_of(*, format: int, has_coordinates: bool) -> Mapping[str, tuple[ReleaseColumn[Any], ...]]:
     """Return the tables of a release by name, with their columns in this version of the format."""
     if format < PLACES_SINCE:
         return TABLES
@@ -249,11 +251,11 @@ def tables_of(*, format: int, has_coordinates: bool) -> Mapping[str, tuple[Colum
     return {name: tuple(_with_languages(columns)) for name, columns in tables.items()}
 
 
-def _with_languages(columns: Iterable[Column[Any]]) -> Iterator[Column[Any]]:
+def _with_languages(columns: Iterable[ReleaseColumn[Any]]) -> Iterator[ReleaseColumn[Any]]:
     for column in columns:
         yield column
         if column.name == "guidelines_version":
-            yield Column("guidelines_language", TEXT, lambda row: row.guidelines_language, GUIDELINES_LANGUAGE)
+            yield ReleaseColumn("guidelines_language", TEXT, lambda row: row.guidelines_language, GUIDELINES_LANGUAGE)
 
 
 SHARES = ("good", "medium", "bad", "not_enough_info")

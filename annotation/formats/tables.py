@@ -22,7 +22,7 @@ R = TypeVar("R")
 
 
 @dataclass(frozen=True)
-class Column(Generic[R]):
+class ReleaseColumn(Generic[R]):
     """A column: `value` computes it from a row; `meaning` is its description in README.md."""
 
     name: str
@@ -31,13 +31,13 @@ class Column(Generic[R]):
     meaning: str
 
 
-class Table(Generic[R]):
+class ReleaseTable(Generic[R]):
     """A table that is written as `NAME.jsonl` and `NAME.parquet` in a folder.
 
     Rows are written in groups, column by column. That is twice as fast as row by row.
     """
 
-    def __init__(self, folder: Path, name: str, columns: Sequence[Column[R]]) -> None:
+    def __init__(self, folder: Path, name: str, columns: Sequence[ReleaseColumn[R]]) -> None:
         self.count = 0
         self._columns = columns
         self._rows: list[R] = []

@@ -8,8 +8,8 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from allocation.forms import HIGHEST_REPLICATION, LARGEST_BATCH, LONGEST_LEASE_H, SHORTEST_LEASE_H
-from annotation.forms.campaign import LONGEST_REASON, ReasonForm
+from allocation.forms import MAX_BATCH_SIZE, MAX_LEASE_H, MAX_REPLICATION, MIN_LEASE_H
+from annotation.forms.campaign import MAX_REASON_CHARACTERS, ReasonForm
 from annotation.forms.checks import FeedbackTextForm
 from annotation.rules.bulk_actions import BulkAction
 from annotation.rules.campaign import UnfinishedBatches
@@ -19,7 +19,7 @@ class OptionalReasonForm(forms.Form):
     reason = forms.CharField(
         label=_("Reason (optional)"),
         required=False,
-        max_length=LONGEST_REASON,
+        max_length=MAX_REASON_CHARACTERS,
         widget=forms.Textarea(attrs={"rows": 2}),
     )
 
@@ -42,17 +42,17 @@ class SettingsForm(forms.Form):
     replication = forms.IntegerField(
         label=_("Captions per image, or reviewers per caption"),
         min_value=1,
-        max_value=HIGHEST_REPLICATION,
+        max_value=MAX_REPLICATION,
         required=False,
         help_text=_("If you lower this, nothing that is written or assigned is lost."),
     )
     batch_size = forms.IntegerField(
-        label=_("Images or captions per batch"), min_value=1, max_value=LARGEST_BATCH, required=False
+        label=_("Images or captions per batch"), min_value=1, max_value=MAX_BATCH_SIZE, required=False
     )
     lease_h = forms.DecimalField(
         label=_("Hours to finish a batch"),
-        min_value=SHORTEST_LEASE_H,
-        max_value=LONGEST_LEASE_H,
+        min_value=MIN_LEASE_H,
+        max_value=MAX_LEASE_H,
         decimal_places=2,
         required=False,
     )

@@ -10,20 +10,20 @@ from django.db.models import TextChoices
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
-from annotation.rules.campaign import PILOT_IMAGES, Action, UnfinishedBatches
+from annotation.rules.campaign import PILOT_IMAGES, RoundAction, UnfinishedBatches
 
-LONGEST_REASON = 2000
-NEEDS_REASON = frozenset({Action.REJECT, Action.SKIP})
+MAX_REASON_CHARACTERS = 2000
+NEEDS_REASON = frozenset({RoundAction.REJECT, RoundAction.SKIP})
 
 
 class StepForm(forms.Form):
     """The fields of all actions; those that an action does not use are ignored."""
 
-    reason = forms.CharField(required=False, max_length=LONGEST_REASON)
+    reason = forms.CharField(required=False, max_length=MAX_REASON_CHARACTERS)
     needs_qualification = forms.BooleanField(required=False)
     assigned = forms.ChoiceField(required=False, choices=UnfinishedBatches.choices)
 
-    def __init__(self, data: Mapping[str, Any], *, action: Action) -> None:
+    def __init__(self, data: Mapping[str, Any], *, action: RoundAction) -> None:
         super().__init__(data)
         self.action = action
 
@@ -75,13 +75,13 @@ class SampleForm(forms.Form):
 class ReasonForm(forms.Form):
     reason = forms.CharField(
         label=_("Reason"),
-        max_length=LONGEST_REASON,
+        max_length=MAX_REASON_CHARACTERS,
         widget=forms.Textarea(attrs={"rows": 2}),
         error_messages={"required": _("Enter a reason.")},
     )
 
 
-class Decision(TextChoices):
+class AnnotatorDecision(TextChoices):
     QUALIFY = "qualify", _("Qualify")
     PAUSE = "pause", _("Pause")
     LIFT = "lift", _("Withdraw the decision")
@@ -95,14 +95,16 @@ class DecisionForm(forms.Form):
     reason = forms.CharField(
         label=_("Reason"),
         required=False,
-        max_length=LONGEST_REASON,
+        max_length=MAX_REASON_CHARACTERS,
         widget=forms.Textarea(attrs={"rows": 2}),
         help_text=_("Kept in the log. The annotator does not see it."),
     )
-    decision = forms.ChoiceField(choices=Decision.choices, widget=forms.HiddenInput)
+    decision = forms.ChoiceField(choices=AnnotatorDecision.choices, widget=forms.HiddenInput)
 
     def clean(self) -> dict[str, Any]:
         cleaned: dict[str, Any] = super().clean() or {}
-        if cleaned.get("decision") in (Decision.PAUSE, Decision.EXCLUDE) and not cleaned.get("reason"):
+        if cleaned.get("decision") in (AnnotatorDecision.PAUSE, AnnotatorDecision.EXCLUDE) and not cleaned.get(
+            "reason"
+        ):
             self.add_error("reason", gettext("Enter a reason."))
         return cleaned

@@ -10,8 +10,8 @@ from django.utils.translation import gettext_lazy as _
 
 from annotation.models import Rating, Round
 from annotation.permissions import feedback_readers
-from annotation.selectors.checks import Apart, Asked, authors_of, rounds_to_check
-from annotation.services.feedback import LONGEST_NOTE, FeedbackError, clean_note
+from annotation.selectors.checks import CheckFilters, RatingsApart, authors_of, rounds_to_check
+from annotation.services.feedback import MAX_NOTE_CHARACTERS, FeedbackError, clean_note
 from languages.models import Language
 from people.models import Project, User
 
@@ -29,7 +29,7 @@ class CheckForm(forms.Form):
     )
     rated = forms.ChoiceField(label=_("English rated as"), choices=ANY_LEVEL, required=False)
     verdict = forms.ChoiceField(label=_("Rated by others as"), choices=ANY_LEVEL, required=False)
-    apart = forms.ChoiceField(label=_("Two levels apart"), choices=Apart.choices, required=False)
+    apart = forms.ChoiceField(label=_("Two levels apart"), choices=RatingsApart.choices, required=False)
     unchecked = forms.BooleanField(label=_("Only captions that nobody has checked"), required=False)
 
     def __init__(self, sent: QueryDict, *, project: Project, language: Language) -> None:
@@ -46,10 +46,10 @@ class CheckForm(forms.Form):
     def has_rounds(self) -> bool:
         return bool(self._rounds)
 
-    def asked(self) -> Asked:
+    def asked(self) -> CheckFilters:
         """Return the filters. Call it on a valid form."""
         given = self.cleaned_data
-        return Asked(
+        return CheckFilters(
             round=self._rounds[given["round"]],
             annotator=self._people.get(given["annotator"]),
             rated=given["rated"],
@@ -64,7 +64,7 @@ class CheckForm(forms.Form):
         field.choices = choices
 
 
-class _Person(forms.ModelChoiceField):  # type: ignore[type-arg]
+class _PersonField(forms.ModelChoiceField):  # type: ignore[type-arg]
     def label_from_instance(self, person: User) -> str:
         return person.username
 
@@ -72,7 +72,7 @@ class _Person(forms.ModelChoiceField):  # type: ignore[type-arg]
 class FeedbackTextForm(forms.Form):
     text = forms.CharField(
         label=_("Feedback"),
-        widget=forms.Textarea(attrs={"rows": 6, "maxlength": LONGEST_NOTE}),
+        widget=forms.Textarea(attrs={"rows": 6, "maxlength": MAX_NOTE_CHARACTERS}),
         help_text=_("They must read and confirm it before they get another batch. Do not quote English captions."),
         strip=False,
     )
@@ -87,7 +87,7 @@ class FeedbackTextForm(forms.Form):
 class FeedbackForm(FeedbackTextForm):
     """Feedback to one annotator about a round in general."""
 
-    person = _Person(
+    person = _PersonField(
         label=_("To"),
         queryset=User.objects.none(),
         empty_label=_("Choose…"),

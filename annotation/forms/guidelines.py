@@ -16,22 +16,22 @@ from images.forms import ChosenImages
 from images.models import Image
 from languages.models import Language
 
-LONGEST_TEXT = 50_000
-LONGEST_CAPTION = 1_000
-MOST_EXAMPLES = 30
+MAX_TEXT_CHARACTERS = 50_000
+MAX_CAPTION_CHARACTERS = 1_000
+MAX_EXAMPLES = 30
 ENGLISH = "en"
 
 
 class GuidelinesForm(forms.Form):
     rating = forms.CharField(
         label=_("For rating"),
-        max_length=LONGEST_TEXT,
+        max_length=MAX_TEXT_CHARACTERS,
         widget=forms.Textarea(attrs={"rows": 16, "dir": "auto"}),
         help_text=_("Shown to everybody who rates captions. You can use Markdown."),
     )
     writing = forms.CharField(
         label=_("For writing"),
-        max_length=LONGEST_TEXT,
+        max_length=MAX_TEXT_CHARACTERS,
         widget=forms.Textarea(attrs={"rows": 16, "dir": "auto"}),
         help_text=_("Shown to everybody who writes captions. You can use Markdown."),
     )
@@ -78,7 +78,7 @@ class GuidelinesForm(forms.Form):
 class ExampleForm(forms.Form):
     image = forms.ModelChoiceField(queryset=Image.objects.none(), widget=forms.HiddenInput)
     caption = forms.CharField(
-        label=_("Caption"), max_length=LONGEST_CAPTION, widget=forms.Textarea(attrs={"rows": 2, "dir": "auto"})
+        label=_("Caption"), max_length=MAX_CAPTION_CHARACTERS, widget=forms.Textarea(attrs={"rows": 2, "dir": "auto"})
     )
     language = forms.ModelChoiceField(label=_("Language"), queryset=Language.objects.all(), initial=ENGLISH)
     level = forms.ChoiceField(label=_("Level"), choices=Rating.choices, initial=Rating.EXCELLENT)
@@ -100,12 +100,12 @@ class ExampleForm(forms.Form):
         )
 
 
-class Examples(ChosenImages[ExampleForm]):
+class ExampleForms(ChosenImages[ExampleForm]):
     """The submitted examples; those of the newest version before anything is submitted."""
 
     form_class = ExampleForm
     prefix = "example"
-    most = MOST_EXAMPLES
+    most = MAX_EXAMPLES
 
 
 def stored_examples(last: Guidelines) -> list[dict[str, Any]]:
@@ -128,4 +128,4 @@ def _lines(text: str) -> str:
 
 
 def too_many() -> str:
-    return gettext("You can have at most %(most)d examples. Remove some first.") % {"most": MOST_EXAMPLES}
+    return gettext("You can have at most %(most)d examples. Remove some first.") % {"most": MAX_EXAMPLES}

@@ -12,14 +12,14 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
-from allocation.forms import HIGHEST_REPLICATION, BatchesForm, batch_size_field, hours, is_open_field, lease_field
+from allocation.forms import MAX_REPLICATION, BatchesForm, batch_size_field, hours, is_open_field, lease_field
 from annotation.forms.campaign import too_many_images
 from annotation.models import Round, RoundKind, RoundState
 from annotation.rules.campaign import MAIN, PILOT, PILOT_IMAGES
-from annotation.rules.estimates import Plan
+from annotation.rules.estimates import LanguagePlan
 from annotation.selectors.estimates import SettingsUsed
-from annotation.selectors.overview import Coverage
-from annotation.services.campaign import Beginning
+from annotation.selectors.overview import EnglishCoverage
+from annotation.services.campaign import LanguageBeginning
 from annotation.services.projects import NewRound, RoundSettings, settings_of
 from images.forms import UsableCollectionField
 from images.models import Collection
@@ -30,7 +30,7 @@ from people.forms.names import NameCharField
 from people.models import Project, User
 
 REPLICATION = "replication-"
-MOST_PEOPLE = 10_000
+MAX_PEOPLE = 10_000
 
 
 class CollectionForm(forms.Form):
@@ -49,7 +49,7 @@ def _why_not_for_a_new_project(collection: Collection) -> str:
     return text % {"name": collection, "project": collection.project}
 
 
-class _Batches(BatchesForm):
+class _RoundBatchesForm(BatchesForm):
     batch_size = batch_size_field(
         label=_("Images per batch"),
         initial=15,
@@ -63,11 +63,11 @@ class _Batches(BatchesForm):
     )
 
 
-class _Estimated(forms.Form):
+class _EstimateForm(forms.Form):
     """What only the estimate needs."""
 
     people = forms.IntegerField(
-        label=_("People in each language"), min_value=1, max_value=MOST_PEOPLE, initial=5, required=False
+        label=_("People in each language"), min_value=1, max_value=MAX_PEOPLE, initial=5, required=False
     )
     hours_a_day = forms.DecimalField(
         label=_("Hours a day, each"),
@@ -87,10 +87,10 @@ class _Estimated(forms.Form):
         return cleaned
 
     def estimate_fields(self) -> list[forms.BoundField]:
-        return [self[name] for name in _Estimated.base_fields]
+        return [self[name] for name in _EstimateForm.base_fields]
 
 
-class LanguagesForm(_Estimated, _Batches):
+class LanguagesForm(_EstimateForm, _RoundBatchesForm):
     """Languages to caption a collection in, with the replication of each, after English captions of some models."""
 
     languages = forms.ModelMultipleChoiceField(
@@ -102,7 +102,7 @@ class LanguagesForm(_Estimated, _Batches):
     replication = forms.IntegerField(
         label=_("Captions per image"),
         min_value=1,
-        max_value=HIGHEST_REPLICATION,
+        max_value=MAX_REPLICATION,
         initial=2,
         help_text=_("In every language, each by a different person. The method uses 2."),
     )
@@ -142,7 +142,7 @@ class LanguagesForm(_Estimated, _Batches):
     def __init__(
         self,
         *args: Any,
-        coverage: Coverage,
+        coverage: EnglishCoverage,
         languages: QuerySet[Language],
         last: SettingsUsed | None = None,
         **kwargs: Any,
@@ -158,7 +158,7 @@ class LanguagesForm(_Estimated, _Batches):
         ]
         for language in self.offered:
             self.fields[REPLICATION + language.tag] = forms.IntegerField(
-                label=language.name, min_value=1, max_value=HIGHEST_REPLICATION, required=False
+                label=language.name, min_value=1, max_value=MAX_REPLICATION, required=False
             )
         for name, value in _first_values(coverage, last).items():
             if name in self.fields:
@@ -194,10 +194,10 @@ class LanguagesForm(_Estimated, _Batches):
             self.add_error("why_no_pilot", gettext("Enter why these languages need no pilot."))
         return cleaned
 
-    def beginning(self) -> Beginning:
+    def beginning(self) -> LanguageBeginning:
         if self.cleaned_data["begin"] == MAIN:
-            return Beginning(why_no_pilot=self.cleaned_data["why_no_pilot"])
-        return Beginning(pilot_images=self.cleaned_data["pilot_images"] or PILOT_IMAGES)
+            return LanguageBeginning(why_no_pilot=self.cleaned_data["why_no_pilot"])
+        return LanguageBeginning(pilot_images=self.cleaned_data["pilot_images"] or PILOT_IMAGES)
 
     def new_rounds(self) -> list[NewRound]:
         said = self.cleaned_data
@@ -206,11 +206,11 @@ class LanguagesForm(_Estimated, _Batches):
             for language in sorted(said["languages"], key=lambda one: one.name)
         ]
 
-    def plan(self, *, images: int) -> Plan:
+    def plan(self, *, images: int) -> LanguagePlan:
         """Return the settings that the estimate of every language shares."""
         said = self.cleaned_data
         pilot = 0 if said["begin"] == MAIN else self.beginning().pilot_images
-        return Plan(
+        return LanguagePlan(
             images=images,
             replication=said["replication"],
             batch_size=said["batch_size"],
@@ -221,7 +221,7 @@ class LanguagesForm(_Estimated, _Batches):
         )
 
 
-def _first_values(coverage: Coverage, last: SettingsUsed | None) -> dict[str, Any]:
+def _first_values(coverage: EnglishCoverage, last: SettingsUsed | None) -> dict[str, Any]:
     """Return the values of the last project, as far as they are possible with this collection."""
     known = {model.pk for model, count in coverage.by_model}
     best = max(coverage.by_model, key=lambda one: one[1], default=None)
@@ -242,11 +242,11 @@ class ProjectForm(LanguagesForm):
     )
 
 
-class RoundForm(_Batches):
+class RoundForm(_RoundBatchesForm):
     replication = forms.IntegerField(
         label=_("Captions per image"),
         min_value=1,
-        max_value=HIGHEST_REPLICATION,
+        max_value=MAX_REPLICATION,
         help_text=_("Each by a different person. If you lower this, nothing that is written or assigned is lost."),
     )
     is_open = is_open_field()

@@ -28,7 +28,7 @@ class Rating(models.TextChoices):
 
 
 class Guidelines(models.Model):
-    """One version of a project's guidelines for raters and writers; never edited, only replaced by the next."""
+    """One version of a project's guidelines for reviewers and writers; never edited, only replaced by the next."""
 
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="guidelines")
     version = models.PositiveIntegerField()

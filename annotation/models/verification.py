@@ -30,7 +30,7 @@ class VerificationTask(models.Model):
 
 
 class VerificationBatch(RoundBatch):
-    """Captions assigned to one rater, submitted together."""
+    """Captions assigned to one reviewer, submitted together."""
 
     lease = models.OneToOneField(Batch, on_delete=models.CASCADE, primary_key=True, related_name="verification_batch")
     round = models.ForeignKey(Round, on_delete=models.PROTECT, related_name="verification_batches")

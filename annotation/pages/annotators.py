@@ -14,14 +14,14 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from annotation.models import AnnotatorState
-from annotation.pages.progress import SEEN_DIGITS, alpha, exact, minutes
+from annotation.pages.progress import SEEN_DIGITS, alpha, exact_share, minutes
 from annotation.selectors.annotators import AnnotatorRow, RoundOfOne
 from charts import texts
 from crosslens_metrics.caption_stats import mean_to_one_decimal
 from people.models import User
 from people.pages.addresses import address
 from tabular import tables
-from tabular.tables import NOTHING, TEXT, Column, Table, for_readers, isolated, link, note, parts, tag
+from tabular.tables import NO_VALUE, TEXT, PageTable, TableColumn, for_readers, isolated, link, note, parts, tag
 
 PER_PAGE = 50
 RECENTLY = timedelta(days=7)
@@ -34,7 +34,7 @@ class AnnotatorsPage:
     """`seen` identifies everything that the page shows; `query` asks for the same again."""
 
     page: Page[AnnotatorRow]
-    table: Table[AnnotatorRow]
+    table: PageTable[AnnotatorRow]
     languages: Sequence[tuple[str, str]]
     statuses: Sequence[tuple[str, str]]
     activities: Sequence[tuple[str, str]]
@@ -42,33 +42,35 @@ class AnnotatorsPage:
     seen: str
 
 
-def columns(slug: str) -> list[Column[AnnotatorRow]]:
+def columns(slug: str) -> list[TableColumn[AnnotatorRow]]:
     return [
-        Column("name", _("Name"), lambda row: row.person.username.casefold(), lambda row: _name(row, slug), TEXT),
-        Column(
+        TableColumn("name", _("Name"), lambda row: row.person.username.casefold(), lambda row: _name(row, slug), TEXT),
+        TableColumn(
             "language", _("Language"), lambda row: row.language.name.casefold(), lambda row: _language(row, slug), TEXT
         ),
-        Column("done", _("Captions"), lambda row: row.sums.captions, _captions),
-        Column("rated", _("Rated"), lambda row: row.rated),
-        Column("assigned", _("Assigned"), lambda row: row.unfinished.images),
-        Column("expired", _("Expired batches"), lambda row: row.unfinished.expired),
-        Column("late", _("Late"), lambda row: row.sums.late),
-        Column("pace", _("Per day"), lambda row: row.pace.per_day, lambda row: texts.plain(row.pace.per_day, 1)),
-        Column(
+        TableColumn("done", _("Captions"), lambda row: row.sums.captions, _captions),
+        TableColumn("rated", _("Rated"), lambda row: row.rated),
+        TableColumn("assigned", _("Assigned"), lambda row: row.unfinished.images),
+        TableColumn("expired", _("Expired batches"), lambda row: row.unfinished.expired),
+        TableColumn("late", _("Late"), lambda row: row.sums.late),
+        TableColumn(
+            "pace", _("Per day"), lambda row: row.pace.per_day, lambda row: texts.plain_number(row.pace.per_day, 1)
+        ),
+        TableColumn(
             "minutes",
             _("Minutes each"),
             lambda row: row.sums.minutes_per_caption,
             lambda row: minutes(row.sums.minutes_per_caption),
         ),
-        Column(
+        TableColumn(
             "agreement",
             _("Agreement"),
             lambda row: row.shared.exact if row.shared else None,
-            lambda row: parts(exact(row.shared), note(alpha(row.shared))),
+            lambda row: parts(exact_share(row.shared), note(alpha(row.shared))),
         ),
-        Column("overridden", _("Warnings"), lambda row: row.sums.overridden),
-        Column("seen-at", _("Last submitted"), lambda row: row.sums.last_at),
-        Column("status", _("Status"), _status_of, _status, TEXT),
+        TableColumn("overridden", _("Warnings"), lambda row: row.sums.overridden),
+        TableColumn("seen-at", _("Last submitted"), lambda row: row.sums.last_at),
+        TableColumn("status", _("Status"), _status_of, _status, TEXT),
     ]
 
 
@@ -112,7 +114,7 @@ def annotators_page(rows: Sequence[AnnotatorRow], query: QueryDict, *, slug: str
     kept.pop("seen", None)
     return AnnotatorsPage(
         page=page,
-        table=Table("annotators-caption", caption(page.paginator.count), known, page, _empty(slug, kept), query),
+        table=PageTable("annotators-caption", caption(page.paginator.count), known, page, _empty(slug, kept), query),
         languages=sorted({(row.language.pk, row.language.name) for row in rows}, key=lambda one: one[1]),
         statuses=_statuses(),
         activities=_activities(),
@@ -160,27 +162,27 @@ def _empty(slug: str, query: QueryDict) -> str:
     return parts(_("Nobody writes or rates captions here yet."), invite)
 
 
-def rounds_table(rows: Sequence[RoundOfOne], slug: str, person: User) -> Table[RoundOfOne]:
+def rounds_table(rows: Sequence[RoundOfOne], slug: str, person: User) -> PageTable[RoundOfOne]:
     """One annotator's work by round."""
-    columns: list[Column[RoundOfOne]] = [
-        Column("round", _("Round"), lambda row: _round(row, slug, person), kind=TEXT),
-        Column("done", _("Done"), _captions),
-        Column("assigned", _("Assigned"), lambda row: row.unfinished.images),
-        Column("expired", _("Expired batches"), lambda row: row.unfinished.expired),
-        Column("late", _("Late"), lambda row: row.sums.late),
-        Column("rating", _("Minutes to rate"), lambda row: _minutes_each(row, row.sums.rating_ms)),
-        Column(
+    columns: list[TableColumn[RoundOfOne]] = [
+        TableColumn("round", _("Round"), lambda row: _round(row, slug, person), kind=TEXT),
+        TableColumn("done", _("Done"), _captions),
+        TableColumn("assigned", _("Assigned"), lambda row: row.unfinished.images),
+        TableColumn("expired", _("Expired batches"), lambda row: row.unfinished.expired),
+        TableColumn("late", _("Late"), lambda row: row.sums.late),
+        TableColumn("rating", _("Minutes to rate"), lambda row: _minutes_each(row, row.sums.rating_ms)),
+        TableColumn(
             "writing",
             _("Minutes to write"),
             lambda row: None if row.is_rating else _minutes_each(row, row.sums.writing_ms),
         ),
-        Column("words", _("Words"), _words),
-        Column("characters", _("Characters"), lambda row: _mean(row, row.sums.characters)),
-        Column("agreement", _("Agreement"), _agreement),
-        Column("warnings", _("Warnings"), _warnings, kind=TEXT),
-        Column("seen-at", _("Last submitted"), lambda row: row.sums.last_at),
+        TableColumn("words", _("Words"), _words),
+        TableColumn("characters", _("Characters"), lambda row: _mean(row, row.sums.characters)),
+        TableColumn("agreement", _("Agreement"), _agreement),
+        TableColumn("warnings", _("Warnings"), _warnings, kind=TEXT),
+        TableColumn("seen-at", _("Last submitted"), lambda row: row.sums.last_at),
     ]
-    return Table("rounds-caption", _("Work by round"), columns, rows)
+    return PageTable("rounds-caption", _("Work by round"), columns, rows)
 
 
 def _round(row: RoundOfOne, slug: str, person: User) -> str:
@@ -208,11 +210,11 @@ def _words(row: RoundOfOne) -> str:
 
 
 def _agreement(row: RoundOfOne) -> str:
-    of_all = exact(row.shared_by_all)
+    of_all = exact_share(row.shared_by_all)
     return parts(
-        exact(row.shared),
+        exact_share(row.shared),
         note(alpha(row.shared)),
-        note("" if of_all == NOTHING else _("all: %(share)s") % {"share": of_all}),
+        note("" if of_all == NO_VALUE else _("all: %(share)s") % {"share": of_all}),
     )
 
 

@@ -14,18 +14,18 @@ from annotation.models import Rating, Round, RoundKind, RoundState
 from annotation.pages.quality import or_better
 from annotation.pages.room_columns import share_texts
 from annotation.rules.bulk_actions import BulkAction
-from annotation.rules.campaign import Action, why_not
+from annotation.rules.campaign import RoundAction, why_not
 from annotation.rules.consequences import consequence, of_batches
 from annotation.selectors.control_room import RoomRow, target_of
 from annotation.selectors.feedback import readers_by_language
-from annotation.services.bulk import Outcome
+from annotation.services.bulk import BulkOutcome
 from annotation.services.projects import settings_of
 from charts import texts
 from people.models import Project
 
 
 @dataclass(frozen=True)
-class Planned:
+class PlannedAction:
     """A chosen round with what would happen to it, or why it is left out. `evidence` is for deciding about it."""
 
     row: RoomRow
@@ -39,16 +39,16 @@ class Planned:
 
 
 @dataclass(frozen=True)
-class Preview:
+class BulkPreview:
     action: BulkAction
-    planned: Sequence[Planned]
+    planned: Sequence[PlannedAction]
 
     @property
-    def included(self) -> list[Planned]:
+    def included(self) -> list[PlannedAction]:
         return [one for one in self.planned if not one.why_left_out]
 
     @property
-    def left_out(self) -> list[Planned]:
+    def left_out(self) -> list[PlannedAction]:
         return [one for one in self.planned if one.why_left_out]
 
     @property
@@ -62,15 +62,15 @@ class Preview:
 
 def preview_of(
     action: BulkAction, chosen: Sequence[RoomRow], *, project: Project, changes: Mapping[str, Any] | None = None
-) -> Preview:
+) -> BulkPreview:
     if action == BulkAction.SETTINGS:
-        return Preview(action, [_of_settings(row, changes or {}) for row in chosen])
+        return BulkPreview(action, [_of_settings(row, changes or {}) for row in chosen])
     if action == BulkAction.RETURN:
-        return Preview(action, [_of_return(row) for row in chosen])
+        return BulkPreview(action, [_of_return(row) for row in chosen])
     if action == BulkAction.WRITE:
-        return Preview(action, _of_message(chosen, project))
+        return BulkPreview(action, _of_message(chosen, project))
     assert action.step is not None
-    return Preview(action, [_of_step(row, action.step) for row in chosen])
+    return BulkPreview(action, [_of_step(row, action.step) for row in chosen])
 
 
 def chosen_rows(
@@ -87,20 +87,20 @@ def chosen_rows(
     return chosen
 
 
-def _of_step(row: RoomRow, action: Action) -> Planned:
+def _of_step(row: RoomRow, action: RoundAction) -> PlannedAction:
     why = why_not(action, row.step, row.steps)
-    is_decision = action in (Action.ACCEPT, Action.REJECT)
+    is_decision = action in (RoundAction.ACCEPT, RoundAction.REJECT)
     if why is None and is_decision and row.batches:
         why = f"{of_batches(row.batches, None)} {_('Wait until they are submitted, or return them.')}"
     if why:
-        return Planned(row, why_left_out=why)
+        return PlannedAction(row, why_left_out=why)
     said = [consequence(action, row.step, row.steps)]
-    if action == Action.CLOSE:
+    if action == RoundAction.CLOSE:
         said.append(_missing(row))
         said.append(of_batches(row.progress.batches, None))
-    if action == Action.ACCEPT and row.round.kind != RoundKind.VERIFICATION:
+    if action == RoundAction.ACCEPT and row.round.kind != RoundKind.VERIFICATION:
         said.append(_missing(row))
-    return Planned(row, " ".join(filter(None, said)), evidence=_evidence(row) if is_decision else "")
+    return PlannedAction(row, " ".join(filter(None, said)), evidence=_evidence(row) if is_decision else "")
 
 
 def _missing(row: RoomRow) -> str:
@@ -124,39 +124,41 @@ def _evidence(row: RoomRow) -> str:
         value, _kind, interval = share_texts(share)
         said.append(f"{value} {name} ({interval})")
     if quality.alpha is not None:
-        said.append(f"α {texts.plain(quality.alpha, 2)}")
+        said.append(f"α {texts.plain_number(quality.alpha, 2)}")
     return ", ".join(said)
 
 
-def _of_return(row: RoomRow) -> Planned:
+def _of_return(row: RoomRow) -> PlannedAction:
     if row.round.state == RoundState.OPEN:
-        return Planned(row, why_left_out=_("This round is open. Close it first."))
+        return PlannedAction(row, why_left_out=_("This round is open. Close it first."))
     if not row.progress.batches:
-        return Planned(row, why_left_out=_("It has no unfinished batches."))
+        return PlannedAction(row, why_left_out=_("It has no unfinished batches."))
     text = ngettext(
         "%(number)d batch is returned: it can no longer be submitted. Drafts are kept.",
         "%(number)d batches are returned: they can no longer be submitted. Drafts are kept.",
         row.progress.batches,
     )
-    return Planned(row, text % {"number": row.progress.batches})
+    return PlannedAction(row, text % {"number": row.progress.batches})
 
 
-def _of_settings(row: RoomRow, changes: Mapping[str, Any]) -> Planned:
+def _of_settings(row: RoomRow, changes: Mapping[str, Any]) -> PlannedAction:
     """Say what changes; without changes, say how it is."""
     before, names = settings_of(row.round), _setting_names(row.round)
     if not changes:
-        return Planned(row, ", ".join(f"{name}: {_setting(key, getattr(before, key))}" for key, name in names.items()))
+        return PlannedAction(
+            row, ", ".join(f"{name}: {_setting(key, getattr(before, key))}" for key, name in names.items())
+        )
     after = replace(before, **changes)
     if row.round.state != RoundState.OPEN:
         if set(changes) == {"is_open"}:
-            return Planned(row, why_left_out=_("Only an open round can be paused or resumed."))
+            return PlannedAction(row, why_left_out=_("Only an open round can be paused or resumed."))
         after = replace(after, is_open=before.is_open)
     said = [
         f"{name}: {_setting(key, getattr(before, key))} → {_setting(key, getattr(after, key))}"
         for key, name in names.items()
         if getattr(after, key) != getattr(before, key)
     ]
-    return Planned(row, ". ".join(said), why_left_out="" if said else _("It has these settings already."))
+    return PlannedAction(row, ". ".join(said), why_left_out="" if said else _("It has these settings already."))
 
 
 def _setting_names(round: Round) -> Mapping[str, str]:
@@ -172,13 +174,13 @@ def _setting_names(round: Round) -> Mapping[str, str]:
 
 def _setting(name: str, value: Any) -> str:
     if name == "lease_s":
-        return texts.plain(value / 3600, 0 if value % 3600 == 0 else 2)
+        return texts.plain_number(value / 3600, 0 if value % 3600 == 0 else 2)
     if isinstance(value, bool):
         return _("yes") if value else _("no")
     return str(value)
 
 
-def _of_message(chosen: Sequence[RoomRow], project: Project) -> list[Planned]:
+def _of_message(chosen: Sequence[RoomRow], project: Project) -> list[PlannedAction]:
     readers = readers_by_language(project, {row.round.language_id for row in chosen})
     reached: set[int] = set()
     planned = []
@@ -187,14 +189,14 @@ def _of_message(chosen: Sequence[RoomRow], project: Project) -> list[Planned]:
         reached |= people
         if people:
             text = ngettext("%(number)d annotator gets it.", "%(number)d annotators get it.", len(people))
-            planned.append(Planned(row, text % {"number": len(people)}))
+            planned.append(PlannedAction(row, text % {"number": len(people)}))
         else:
             why = _("It has no annotators, or they get the message in another language.")
-            planned.append(Planned(row, why_left_out=why))
+            planned.append(PlannedAction(row, why_left_out=why))
     return planned
 
 
-def said_done(action: BulkAction, outcomes: Sequence[Outcome]) -> str:
+def said_done(action: BulkAction, outcomes: Sequence[BulkOutcome]) -> str:
     """Say what was done; empty if nothing was."""
     done = [one for one in outcomes if one.is_done]
     if not done:
@@ -211,7 +213,7 @@ def said_done(action: BulkAction, outcomes: Sequence[Outcome]) -> str:
     return _DONE[action](len(done)) % {"number": len(done)}
 
 
-def said_left_out(outcomes: Sequence[Outcome]) -> list[str]:
+def said_left_out(outcomes: Sequence[BulkOutcome]) -> list[str]:
     """Say which rounds were left out and why, once for each reason."""
     by_reason: dict[str, list[str]] = {}
     for one in outcomes:

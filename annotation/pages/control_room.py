@@ -12,14 +12,14 @@ from django.utils.translation import gettext as _
 
 from annotation.models import RoundKind, RoundState
 from annotation.pages.progress import SEEN_DIGITS
-from annotation.pages.room_columns import Cell, RoomColumn, Shown, room_columns
+from annotation.pages.room_columns import ColumnVisibility, RoomCell, RoomColumn, room_columns
 from annotation.rules.waiting import WaitsFor
 from annotation.selectors.control_room import RoomRow, room_rows
 from annotation.selectors.overview import ProjectProgress
 from languages.models import Language
 from people.pages.addresses import address
 from tabular import tables
-from tabular.tables import TEXT, Column, Head
+from tabular.tables import TEXT, ColumnHead, TableColumn
 
 CURRENT, ALL = "current", "all"
 COLUMNS, DEFAULT = "columns", "default"
@@ -28,13 +28,13 @@ CHOSEN = ("language", "round", "choose")
 
 
 @dataclass(frozen=True)
-class Line:
+class RoomLine:
     """A row of the table; `name` and `value` are those of its checkbox. The last three are addresses."""
 
     row: RoomRow
     language: str
     title: str
-    cells: Sequence[Cell]
+    cells: Sequence[RoomCell]
     name: str
     value: str
     is_chosen: bool
@@ -50,7 +50,7 @@ class ColumnChoice:
 
     @property
     def is_wide(self) -> bool:
-        return self.column.shown == Shown.WIDE
+        return self.column.shown == ColumnVisibility.WIDE
 
 
 @dataclass(frozen=True)
@@ -58,9 +58,9 @@ class RoomPage:
     """What the page shows: `seen` identifies all of it, so that it is not sent twice; `query` asks for it again."""
 
     progress: ProjectProgress
-    lines: Sequence[Line]
-    heads: Sequence[Head]
-    totals: Sequence[Cell]
+    lines: Sequence[RoomLine]
+    heads: Sequence[ColumnHead]
+    totals: Sequence[RoomCell]
     columns: Sequence[ColumnChoice]
     is_default: bool
     which: Sequence[tuple[str, str]]
@@ -75,7 +75,7 @@ def room_page(progress: ProjectProgress, query: QueryDict, *, kept_columns: str,
     known = room_columns(now.date())
     is_default, shown = _shown(known, kept_columns)
     rows = _asked(room_rows(progress, now=now), query)
-    wide = {column.name for column in shown if is_default and column.shown == Shown.WIDE}
+    wide = {column.name for column in shown if is_default and column.shown == ColumnVisibility.WIDE}
     sortable = [_language_column(), *(_sortable(column, wide) for column in known)]
     order = tables.asked_order(query, sortable)
     is_current = query.get("rounds", CURRENT) not in (*RoundKind.values, ALL)
@@ -84,7 +84,7 @@ def room_page(progress: ProjectProgress, query: QueryDict, *, kept_columns: str,
     for name in ("seen", *CHOSEN):
         kept.pop(name, None)
     totals = [_total(column, rows, wide) for column in shown]
-    heads = tables.heads([_language_column(), *(_sortable(column, wide) for column in shown)], order, kept)
+    heads = tables.column_heads([_language_column(), *(_sortable(column, wide) for column in shown)], order, kept)
     return RoomPage(
         progress=progress,
         lines=lines,
@@ -119,12 +119,12 @@ def _shown(known: Sequence[RoomColumn], kept: str) -> tuple[bool, list[RoomColum
     return False, [column for column in known if column.name in names]
 
 
-def _language_column() -> Column[RoomRow]:
-    return Column("language", _("Language"), lambda row: row.round.language.name.casefold(), kind=TEXT)
+def _language_column() -> TableColumn[RoomRow]:
+    return TableColumn("language", _("Language"), lambda row: row.round.language.name.casefold(), kind=TEXT)
 
 
-def _sortable(column: RoomColumn, wide: Collection[str]) -> Column[RoomRow]:
-    return Column(column.name, str(column.label), column.value, kind=_narrowed(column, column.kind, wide))
+def _sortable(column: RoomColumn, wide: Collection[str]) -> TableColumn[RoomRow]:
+    return TableColumn(column.name, str(column.label), column.value, kind=_narrowed(column, column.kind, wide))
 
 
 def _asked(rows: Iterable[RoomRow], query: QueryDict) -> list[RoomRow]:
@@ -153,10 +153,10 @@ def _asked(rows: Iterable[RoomRow], query: QueryDict) -> list[RoomRow]:
 
 def _line(
     row: RoomRow, shown: Sequence[RoomColumn], wide: Collection[str], query: QueryDict, *, is_current: bool
-) -> Line:
+) -> RoomLine:
     round, slug = row.round, row.round.project.slug
     name, value = ("language", round.language_id) if is_current else ("round", str(round.pk))
-    return Line(
+    return RoomLine(
         row=row,
         language=round.language.name,
         title=round.title,
@@ -170,11 +170,11 @@ def _line(
     )
 
 
-def _total(column: RoomColumn, rows: Sequence[RoomRow], wide: Collection[str]) -> Cell:
-    return _cell(column, Cell(column.add(rows), column.kind), wide)
+def _total(column: RoomColumn, rows: Sequence[RoomRow], wide: Collection[str]) -> RoomCell:
+    return _cell(column, RoomCell(column.add(rows), column.kind), wide)
 
 
-def _cell(column: RoomColumn, cell: Cell, wide: Collection[str]) -> Cell:
+def _cell(column: RoomColumn, cell: RoomCell, wide: Collection[str]) -> RoomCell:
     return cell._replace(kind=_narrowed(column, cell.kind, wide))
 
 
@@ -182,7 +182,7 @@ def _narrowed(column: RoomColumn, kind: str, wide: Collection[str]) -> str:
     return f"{kind} is-wide" if column.name in wide else kind
 
 
-def _seen(progress: ProjectProgress, lines: Sequence[Line], totals: Sequence[Cell]) -> str:
+def _seen(progress: ProjectProgress, lines: Sequence[RoomLine], totals: Sequence[RoomCell]) -> str:
     said = [(line.value, line.title, line.cells) for line in lines]
     everything = (progress.awaits_tasks, progress.done, progress.wanted, progress.left_out, totals, said)
     return sha256(repr(everything).encode()).hexdigest()[:SEEN_DIGITS]

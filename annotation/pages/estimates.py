@@ -8,13 +8,13 @@ from datetime import date, timedelta
 
 from django.utils.translation import gettext as _
 
-from annotation.rules.estimates import Basis, Estimate, Plan, Seconds, estimate, total
-from annotation.rules.pace import MOST_DAYS_AHEAD
-from annotation.selectors.estimates import Measured
+from annotation.rules.estimates import Estimate, EstimateBasis, LanguagePlan, SecondsPerAnswer, estimate, total_estimate
+from annotation.rules.pace import MAX_DAYS_AHEAD
+from annotation.selectors.estimates import MeasuredTimes
 from annotation.services.projects import NewRound
 from charts import texts
 from languages.models import Language
-from tabular.tables import TEXT, Column, Table, note, parts
+from tabular.tables import TEXT, PageTable, TableColumn, note, parts
 
 
 @dataclass(frozen=True)
@@ -23,29 +23,37 @@ class EstimateLine:
 
     language: Language | None
     estimate: Estimate
-    caption: Seconds | None
-    rating: Seconds | None
+    caption: SecondsPerAnswer | None
+    rating: SecondsPerAnswer | None
     ends_on: date | None
 
     @property
     def hours(self) -> str:
-        return texts.plain(self.estimate.hours)
+        return texts.plain_number(self.estimate.hours)
 
 
 @dataclass(frozen=True)
 class EstimatePage:
-    lines: Table[EstimateLine]
+    lines: PageTable[EstimateLine]
     total: EstimateLine
     left_out: int
     too_few: Sequence[Language]
 
     @property
     def is_assumed(self) -> bool:
-        return any(pace.basis == Basis.ASSUMED for one in self.lines for pace in (one.caption, one.rating) if pace)
+        return any(
+            pace.basis == EstimateBasis.ASSUMED for one in self.lines for pace in (one.caption, one.rating) if pace
+        )
 
 
 def estimate_page(
-    plan: Plan, languages: Sequence[NewRound], measured: Measured, *, currency: str, left_out: int, today: date
+    plan: LanguagePlan,
+    languages: Sequence[NewRound],
+    measured: MeasuredTimes,
+    *,
+    currency: str,
+    left_out: int,
+    today: date,
 ) -> EstimatePage:
     """Estimate every language with its own replication; `left_out` images have no English caption.
 
@@ -58,33 +66,33 @@ def estimate_page(
             replace(plan, replication=new.replication), caption_s=caption.seconds, rating_s=rating.seconds
         )
         lines.append(EstimateLine(new.language, of_language, caption, rating, _ends_on(of_language, today)))
-    everything = total(line.estimate for line in lines)
+    everything = total_estimate(line.estimate for line in lines)
     return EstimatePage(
-        lines=Table("estimate-head", "", _columns(currency, has_cost=everything.cost is not None), lines),
+        lines=PageTable("estimate-head", "", _columns(currency, has_cost=everything.cost is not None), lines),
         total=EstimateLine(None, everything, None, None, _ends_on(everything, today)),
         left_out=left_out,
         too_few=[new.language for new in languages if new.replication > plan.people],
     )
 
 
-def _columns(currency: str, *, has_cost: bool) -> list[Column[EstimateLine]]:
-    cost = Column[EstimateLine]("cost", f"{_('Cost')} ({currency})", lambda line: line.estimate.cost)
+def _columns(currency: str, *, has_cost: bool) -> list[TableColumn[EstimateLine]]:
+    cost = TableColumn[EstimateLine]("cost", f"{_('Cost')} ({currency})", lambda line: line.estimate.cost)
     return [
-        Column("language", _("Language"), lambda line: line.language and line.language.name, kind=TEXT),
-        Column("captions", _("Captions"), lambda line: line.estimate.captions),
-        Column("ratings", _("Ratings of captions"), lambda line: line.estimate.ratings),
-        Column("batches", _("Batches"), lambda line: line.estimate.batches),
-        Column("caption", _("Seconds per caption"), lambda line: _seconds(line.caption), kind=TEXT),
-        Column("rating", _("Seconds per rating"), lambda line: _seconds(line.rating), kind=TEXT),
-        Column("hours", _("Hours"), lambda line: line.hours),
+        TableColumn("language", _("Language"), lambda line: line.language and line.language.name, kind=TEXT),
+        TableColumn("captions", _("Captions"), lambda line: line.estimate.captions),
+        TableColumn("ratings", _("Ratings of captions"), lambda line: line.estimate.ratings),
+        TableColumn("batches", _("Batches"), lambda line: line.estimate.batches),
+        TableColumn("caption", _("Seconds per caption"), lambda line: _seconds(line.caption), kind=TEXT),
+        TableColumn("rating", _("Seconds per rating"), lambda line: _seconds(line.rating), kind=TEXT),
+        TableColumn("hours", _("Hours"), lambda line: line.hours),
         *([cost] if has_cost else []),
-        Column("finished", _("Finished"), lambda line: line.ends_on, kind=TEXT),
+        TableColumn("finished", _("Finished"), lambda line: line.ends_on, kind=TEXT),
     ]
 
 
-def _seconds(time: Seconds | None) -> str | None:
-    return None if time is None else parts(texts.plain(time.seconds, 0), note(time.basis.label))
+def _seconds(time: SecondsPerAnswer | None) -> str | None:
+    return None if time is None else parts(texts.plain_number(time.seconds, 0), note(time.basis.label))
 
 
 def _ends_on(one: Estimate, today: date) -> date | None:
-    return today + timedelta(days=one.days) if 0 < one.days <= MOST_DAYS_AHEAD else None
+    return today + timedelta(days=one.days) if 0 < one.days <= MAX_DAYS_AHEAD else None

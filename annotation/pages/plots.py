@@ -18,22 +18,22 @@ from django.utils.translation import ngettext
 
 from annotation.models import Rating, Round, RoundKind
 from annotation.pages.progress import SEEN_DIGITS
-from annotation.rules.tallies import LENGTH_STEP, Sums, total
+from annotation.rules.tallies import LENGTH_STEP, TallySums, total_sums
 from annotation.selectors.annotators import RoundOfOne
 from annotation.selectors.series import RoundSeries
 from charts import texts
 from charts.columns import ColumnPlot, column_plot
-from charts.markup import joined
-from charts.stacks import Shares, StackedPlot, stacked_plot
+from charts.markup import joined_html
+from charts.stacks import BarShares, StackedPlot, stacked_plot
 from crosslens_metrics.caption_stats import mean_to_one_decimal
 from languages.models import Language
 
-FEWEST_DAYS, MOST_DAYS = 14, 60
+MIN_DAYS, MAX_DAYS = 14, 60
 SMALL, LARGE = 90, 180
 """Pixels."""
 SHOWN_LENGTHS = 0.99
 """The share of captions before the last column, which holds the longest hundredth."""
-LONGEST_BESIDE = 20
+MAX_CHARACTERS_BESIDE = 20
 """How many characters of a name fit beside a bar on a phone."""
 ANY = "any"
 
@@ -42,7 +42,7 @@ NAME = '<th scope="row" data-in-file="{1}">{0}</th>'
 VALUE = '<td class="number" data-in-file="{1}">{0}</td>'
 
 
-class Cell(NamedTuple):
+class PlotCell(NamedTuple):
     """`text` as the page shows it, and as a file has it: without unit, in no language."""
 
     text: str
@@ -51,17 +51,17 @@ class Cell(NamedTuple):
 
 @dataclass(frozen=True)
 class PlotTable:
-    heads: Sequence[Cell]
-    rows: Sequence[Sequence[Cell]]
+    heads: Sequence[PlotCell]
+    rows: Sequence[Sequence[PlotCell]]
 
     @property
     def body(self) -> SafeString:
-        rows = (joined(NAME, [name]) + joined(VALUE, values) for name, *values in self.rows)
+        rows = (joined_html(NAME, [name]) + joined_html(VALUE, values) for name, *values in self.rows)
         return mark_safe("".join(f"<tr>{row}</tr>" for row in rows))  # noqa: S308 - escaped
 
 
 @dataclass(frozen=True)
-class Figure:
+class PlotFigure:
     """A plot of either kind, with a table of the same numbers unless another figure has it."""
 
     id: str
@@ -81,10 +81,10 @@ class Figure:
 class PlotsPage:
     """`seen` identifies everything that the page shows; `query` asks for the same again."""
 
-    days: Figure | None
-    ratings: Figure | None
-    verdicts: Figure | None
-    lengths: Sequence[Figure]
+    days: PlotFigure | None
+    ratings: PlotFigure | None
+    verdicts: PlotFigure | None
+    lengths: Sequence[PlotFigure]
     lengths_table: PlotTable | None
     languages: Sequence[tuple[str, str]]
     kinds: Sequence[tuple[str, object]]
@@ -127,10 +127,10 @@ def plots_page(
     )
 
 
-def plots_of_one(rows: Sequence[RoundOfOne], *, today: date) -> list[Figure]:
+def plots_of_one(rows: Sequence[RoundOfOne], *, today: date) -> list[PlotFigure]:
     """Plot one annotator: captions by day, and their ratings beside everybody's."""
     written = [row for row in rows if not row.is_rating]
-    days = total(row.sums for row in written).days
+    days = total_sums(row.sums for row in written).days
     compared = [
         pair
         for row in rows
@@ -148,15 +148,15 @@ def plots_of_one(rows: Sequence[RoundOfOne], *, today: date) -> list[Figure]:
     return figures
 
 
-def _days(series: Sequence[RoundSeries], today: date) -> Figure | None:
-    days = total(one.sums for one in series).days
+def _days(series: Sequence[RoundSeries], today: date) -> PlotFigure | None:
+    days = total_sums(one.sums for one in series).days
     return _columns_by_day(days, today) if days else None
 
 
-def _columns_by_day(days: Mapping[str, int], today: date) -> Figure:
+def _columns_by_day(days: Mapping[str, int], today: date) -> PlotFigure:
     last = max(today, date.fromisoformat(max(days)))
-    first = max(date.fromisoformat(min(days)), last - timedelta(days=MOST_DAYS - 1))
-    first = min(first, last - timedelta(days=FEWEST_DAYS - 1))
+    first = max(date.fromisoformat(min(days)), last - timedelta(days=MAX_DAYS - 1))
+    first = min(first, last - timedelta(days=MIN_DAYS - 1))
     shown_days = [first + timedelta(days=number) for number in range((last - first).days + 1)]
     columns = [(_day(day), days.get(day.isoformat(), 0)) for day in shown_days]
     most = max(columns, key=lambda column: column[1])
@@ -167,7 +167,7 @@ def _columns_by_day(days: Mapping[str, int], today: date) -> Figure:
         number,
     ) % {"number": number, "first": columns[0][0], "last": columns[-1][0], "day": most[0], "most": most[1]}
     title = _("Captions per day")
-    return Figure(
+    return PlotFigure(
         id="days",
         title=title,
         note="",
@@ -176,7 +176,7 @@ def _columns_by_day(days: Mapping[str, int], today: date) -> Figure:
         table=PlotTable(
             [_plain(_("Day")), _plain(_("Captions"))],
             [
-                (Cell(_day(day), day.isoformat()), _plain(days[day.isoformat()]))
+                (PlotCell(_day(day), day.isoformat()), _plain(days[day.isoformat()]))
                 for day in reversed(shown_days)
                 if days.get(day.isoformat())
             ],
@@ -188,7 +188,7 @@ def _day(day: date) -> str:
     return date_format(day, "j M")
 
 
-def _levels(id: str, title: str, series: Sequence[RoundSeries]) -> Figure | None:
+def _levels(id: str, title: str, series: Sequence[RoundSeries]) -> PlotFigure | None:
     rated = [one for one in series if one.sums.ratings]
     # Where each language has one round, the language's name is enough.
     is_plain = len({one.round.language_id for one in rated}) == len(rated) > 1
@@ -196,46 +196,46 @@ def _levels(id: str, title: str, series: Sequence[RoundSeries]) -> Figure | None
     return _stacked(id, title, rows) if rows else None
 
 
-def _stacked(id: str, title: str, rows: Sequence[Shares]) -> Figure:
+def _stacked(id: str, title: str, rows: Sequence[BarShares]) -> PlotFigure:
     kinds = [(level.value.lower(), str(level.label)) for level in Rating]
     table = PlotTable(
         [_plain(_("Round")), *(_in_percent(label) for _, label in kinds), _plain(_("Ratings"))],
         [
             (
                 _plain(row.name),
-                *(Cell(texts.percent(share, 1), f"{share:.1f}") for share in row.percent),
+                *(PlotCell(texts.percentage(share, 1), f"{share:.1f}") for share in row.percent),
                 _plain(row.note),
             )
             for row in rows
         ],
     )
-    is_short = all(len(row.name) <= LONGEST_BESIDE for row in rows)
-    return Figure(id, title, "", None, stacked_plot(title, kinds, rows, has_names_beside=is_short), table)
+    is_short = all(len(row.name) <= MAX_CHARACTERS_BESIDE for row in rows)
+    return PlotFigure(id, title, "", None, stacked_plot(title, kinds, rows, has_names_beside=is_short), table)
 
 
 def _named(round: Round) -> str:
     return f"{round.language.name} · {round.title}"
 
 
-def _shares(name: str, sums: Sums) -> Shares:
+def _shares(name: str, sums: TallySums) -> BarShares:
     given = sum(sums.ratings.values()) or 1
-    return Shares(name, str(given), [100 * sums.ratings.get(level.value, 0) / given for level in Rating])
+    return BarShares(name, str(given), [100 * sums.ratings.get(level.value, 0) / given for level in Rating])
 
 
-def _lengths(series: Sequence[RoundSeries]) -> tuple[list[Figure], PlotTable | None]:
+def _lengths(series: Sequence[RoundSeries]) -> tuple[list[PlotFigure], PlotTable | None]:
     """Return a small plot for each language, all with the same axes, and one table of all numbers."""
-    by_language: dict[Language, list[Sums]] = defaultdict(list)
+    by_language: dict[Language, list[TallySums]] = defaultdict(list)
     for one in series:
         by_language[one.round.language].append(one.sums)
-    sums = {language: total(values) for language, values in by_language.items()}
+    sums = {language: total_sums(values) for language, values in by_language.items()}
     if not sums:
         return [], None
-    bins = _bins(total(sums.values()).lengths)
+    bins = _bins(total_sums(sums.values()).lengths)
     names = [f"{start}–{start + LENGTH_STEP - 1}" for start in bins[:-1]] + [f"{bins[-1]}+"]
     shares = {language: _binned(values, bins) for language, values in sums.items()}
     highest = max(max(values) for values in shares.values())
     figures = [
-        Figure(
+        PlotFigure(
             id=f"lengths-{language.pk}",
             title=language.name,
             note=_about(sums[language]),
@@ -256,7 +256,7 @@ def _lengths(series: Sequence[RoundSeries]) -> tuple[list[Figure], PlotTable | N
         (
             _plain(language.name),
             _plain(sums[language].captions),
-            *(Cell(texts.plain(share, 1), f"{share:.1f}") for share in values),
+            *(PlotCell(texts.plain_number(share, 1), f"{share:.1f}") for share in values),
         )
         for language, values in shares.items()
     ]
@@ -264,12 +264,12 @@ def _lengths(series: Sequence[RoundSeries]) -> tuple[list[Figure], PlotTable | N
     return figures, PlotTable(heads, rows)
 
 
-def _plain(value: object) -> Cell:
-    return Cell(str(value), str(value))
+def _plain(value: object) -> PlotCell:
+    return PlotCell(str(value), str(value))
 
 
-def _in_percent(head: str) -> Cell:
-    return Cell(head, f"{head} (%)")
+def _in_percent(head: str) -> PlotCell:
+    return PlotCell(head, f"{head} (%)")
 
 
 def _bins(lengths: Mapping[str, int]) -> list[int]:
@@ -284,7 +284,7 @@ def _bins(lengths: Mapping[str, int]) -> list[int]:
     return list(range(0, last + LENGTH_STEP, LENGTH_STEP))
 
 
-def _binned(sums: Sums, bins: Sequence[int]) -> list[float]:
+def _binned(sums: TallySums, bins: Sequence[int]) -> list[float]:
     """Return the percentage of the captions in each column."""
     counts = dict.fromkeys(bins, 0)
     for start, count in sums.lengths.items():
@@ -292,11 +292,11 @@ def _binned(sums: Sums, bins: Sequence[int]) -> list[float]:
     return [100 * count / max(1, sums.captions) for count in counts.values()]
 
 
-def _about(sums: Sums) -> str:
+def _about(sums: TallySums) -> str:
     mean = mean_to_one_decimal(sums.characters, sums.captions)
     text = ngettext(
         "%(number)d caption of %(mean)s characters",
         "%(number)d captions of %(mean)s characters on average",
         sums.captions,
     )
-    return text % {"number": sums.captions, "mean": "" if mean is None else texts.plain(mean, 1)}
+    return text % {"number": sums.captions, "mean": "" if mean is None else texts.plain_number(mean, 1)}

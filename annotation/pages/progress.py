@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from annotation.selectors.figures import Shared
+from annotation.selectors.figures import SharedRatings
 from charts import texts
 
-NOTHING = "–"
+NO_VALUE = "–"
 SEEN_DIGITS = 16
 
 
 def minutes(value: float | None) -> str:
-    return NOTHING if value is None else texts.plain(value, 1)
+    return NO_VALUE if value is None else texts.plain_number(value, 1)
 
 
-def exact(shared: Shared | None) -> str:
-    return NOTHING if shared is None or shared.exact is None else texts.percent(100 * shared.exact, 0)
+def exact_share(shared: SharedRatings | None) -> str:
+    return NO_VALUE if shared is None or shared.exact is None else texts.percentage(100 * shared.exact, 0)
 
 
-def alpha(shared: Shared | None) -> str:
+def alpha(shared: SharedRatings | None) -> str:
     """Format a value; empty if there is none."""
-    return "" if shared is None or shared.alpha is None else f"α {texts.plain(shared.alpha, 2)}"
+    return "" if shared is None or shared.alpha is None else f"α {texts.plain_number(shared.alpha, 2)}"

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from annotation.models import Caption
-from annotation.pages.released_images import Spoken
+from annotation.pages.released_images import LanguageCaptions
 from annotation.rules.released_places import CONTINENT, place_name
-from corpora.models import ImagePlace, Level
+from corpora.models import ImagePlace, PlaceLevelChoice
 from corpora.selectors.chosen import chosen_of
 from images.models import CollectionImage
 from images.selectors import ServedImage, served_image
@@ -20,7 +20,7 @@ from people.permissions import usable_in
 
 
 @dataclass(frozen=True)
-class Written:
+class WrittenCaption:
     """A caption; `model` is "" if a person wrote it. Of a model, it may be switched off."""
 
     text: str
@@ -37,7 +37,7 @@ class ProjectImagePage:
     places: Sequence[str]
     chosen_for: str
     level: str
-    languages: Sequence[Spoken]
+    languages: Sequence[LanguageCaptions]
     before: CollectionImage | None
     after: CollectionImage | None
 
@@ -50,7 +50,7 @@ def project_image_page(entry: CollectionImage, project: Project, viewer: User) -
         served=served_image(entry.image, viewer),
         places=_places(entry.image_id),
         chosen_for=Language.objects.get(pk=chosen.language_id).name if chosen else "",
-        level=str(Level(chosen.level).label) if chosen else "",
+        level=str(PlaceLevelChoice(chosen.level).label) if chosen else "",
         languages=_captions(entry.image_id, project),
         before=beside.filter(position__lt=entry.position).order_by("-position").first(),
         after=beside.filter(position__gt=entry.position).order_by("position").first(),
@@ -65,13 +65,15 @@ def _places(image_id: int) -> list[str]:
     return [place_name(code) for code in (*place.regions.split(), *place.countries.split(), *continent)]
 
 
-def _captions(image_id: int, project: Project) -> list[Spoken]:
-    written: dict[Language, list[Written]] = defaultdict(list)
+def _captions(image_id: int, project: Project) -> list[LanguageCaptions]:
+    written: dict[Language, list[WrittenCaption]] = defaultdict(list)
     people = Caption.objects.counted().filter(image=image_id, round__project=project)
     for caption in people.select_related("round__language").order_by("round__language", "pk"):
-        written[caption.round.language].append(Written(caption.text))
+        written[caption.round.language].append(WrittenCaption(caption.text))
     models = ModelCaption.objects.filter(usable_in(project, "model__"), image=image_id)
     for made in models.select_related("language", "model").order_by("model__name", "pk"):
-        written[made.language].append(Written(made.text, made.model.name, made.switched_off_at is not None))
-    spoken = [Spoken(language.tag, language.name, language, captions) for language, captions in written.items()]
+        written[made.language].append(WrittenCaption(made.text, made.model.name, made.switched_off_at is not None))
+    spoken = [
+        LanguageCaptions(language.tag, language.name, language, captions) for language, captions in written.items()
+    ]
     return sorted(spoken, key=lambda one: (one.name, one.tag))

@@ -13,23 +13,23 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from annotation.models import Rating
-from annotation.selectors.quality import LanguageQuality, QualityRow, QualityTable, RaterOfCaptions, ShareOfCaptions
+from annotation.selectors.quality import CaptionReviewer, LanguageQuality, QualityRow, QualityTable, ShareOfCaptions
 from charts import plots, texts
 from corpora.pages.image_filters import AskedImages
 from crosslens_metrics.quality import LEVELS
-from crosslens_metrics.undefined import Reason
+from crosslens_metrics.undefined import UndefinedReason
 from people.models import Project
 from people.pages.addresses import address
-from tabular.tables import NOTHING, TEXT, Column, Table, figure, for_readers, link, note, parts
+from tabular.tables import NO_VALUE, TEXT, PageTable, TableColumn, figure, for_readers, link, note, parts
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrPromise
 
 WHY_NO_ALPHA: Mapping[str, StrPromise] = {
-    Reason.NO_PAIR_OF_RATINGS: gettext_lazy(
+    UndefinedReason.NO_PAIR_OF_RATINGS: gettext_lazy(
         "No caption has two ratings on the scale, so agreement cannot be computed."
     ),
-    Reason.ALL_RATINGS_EQUAL: gettext_lazy("All ratings are the same, so agreement is undefined."),
+    UndefinedReason.ALL_RATINGS_EQUAL: gettext_lazy("All ratings are the same, so agreement is undefined."),
 }
 LEVEL_NAMES = {level.value: level.label for level in Rating}
 FROM_THE_BEST = tuple(reversed(LEVELS))
@@ -42,34 +42,34 @@ RoundOfLanguage = tuple[LanguageQuality, QualityRow | None]
 
 
 @dataclass(frozen=True)
-class Confusion:
+class ReviewerConfusion:
     """One rater's confusion: their ratings against the overall levels, from the best level down."""
 
     name: str
-    rater: RaterOfCaptions
+    reviewer: CaptionReviewer
     agreement: str
     rows: Sequence[tuple[StrPromise, Sequence[tuple[int, bool]]]]
     """A rating, and how often it came with each overall level, and whether they are the same."""
 
 
-def table_of(table: QualityTable, project: Project, images: AskedImages) -> Table[RoundOfLanguage]:
+def table_of(table: QualityTable, project: Project, images: AskedImages) -> PageTable[RoundOfLanguage]:
     """A row for the verification of each language, begun or not, and for each of its pilots."""
     shares = zip(levels(), map(attrgetter, ("good", "medium", "bad", "not_enough_info")), strict=True)
-    counted = Column[RoundOfLanguage]("images", _("Images"), lambda one: one[1].images if one[1] else None)
-    columns: list[Column[RoundOfLanguage]] = [
-        Column("language", _("Language"), _name, kind=TEXT),
+    counted = TableColumn[RoundOfLanguage]("images", _("Images"), lambda one: one[1].images if one[1] else None)
+    columns: list[TableColumn[RoundOfLanguage]] = [
+        TableColumn("language", _("Language"), _name, kind=TEXT),
         *([] if images.is_all else [counted]),
-        Column("verified", _("Verified"), lambda one: _verified(one[1])),
-        *(Column(label, label, partial(_share, share)) for label, share in shares),
-        Column("agreement", _("Agreement"), lambda one: _agreement(one[1]) if one[1] else None),
-        Column("details", for_readers(_("Details")), lambda one: _details(one, project, images), kind=TEXT),
+        TableColumn("verified", _("Verified"), lambda one: _verified(one[1])),
+        *(TableColumn(label, label, partial(_share, share)) for label, share in shares),
+        TableColumn("agreement", _("Agreement"), lambda one: _agreement(one[1]) if one[1] else None),
+        TableColumn("details", for_readers(_("Details")), lambda one: _details(one, project, images), kind=TEXT),
     ]
     rows = [(language, row) for language in table.languages for row in (language.verification, *language.pilots)]
-    return Table("quality-caption", _("Quality of captions by language"), columns, rows, _("No language yet."))
+    return PageTable("quality-caption", _("Quality of captions by language"), columns, rows, _("No language yet."))
 
 
 def alpha_of(row: QualityRow) -> str:
-    return "" if row.alpha is None else texts.plain(row.alpha, 2)
+    return "" if row.alpha is None else texts.plain_number(row.alpha, 2)
 
 
 def or_better(level: Rating) -> str:
@@ -102,14 +102,14 @@ def _share(share_of: Callable[[QualityRow], ShareOfCaptions], one: RoundOfLangua
     if share is None or share.value is None or share.interval is None:
         return None
     interval = type(share.interval)(100 * share.interval.low, 100 * share.interval.high)
-    return parts(texts.percent(100 * share.value), note(figure(texts.between(interval))))
+    return parts(texts.percentage(100 * share.value), note(figure(texts.interval_text(interval))))
 
 
 def _agreement(row: QualityRow) -> str:
     alpha = alpha_of(row)
     if alpha:
         return format_html('<bdi dir="ltr">{}</bdi>', alpha)
-    return format_html('<abbr title="{}">{}</abbr>', why_no_alpha(row), NOTHING)
+    return format_html('<abbr title="{}">{}</abbr>', why_no_alpha(row), NO_VALUE)
 
 
 def _details(one: RoundOfLanguage, project: Project, images: AskedImages) -> str | None:
@@ -126,8 +126,8 @@ def levels_plot(row: QualityRow) -> plots.BarPlot:
     return plots.bar_plot(_("Captions by the median of their ratings"), bars)
 
 
-def confusions_of(row: QualityRow, *, name_of: Callable[[int], str]) -> list[Confusion]:
-    confusions = [_confusion(rater, name_of(rater.person_id)) for rater in row.raters]
+def confusions_of(row: QualityRow, *, name_of: Callable[[int], str]) -> list[ReviewerConfusion]:
+    confusions = [_confusion(reviewer, name_of(reviewer.person_id)) for reviewer in row.reviewers]
     return sorted(confusions, key=lambda one: one.name)
 
 
@@ -135,14 +135,14 @@ def level_names() -> list[StrPromise]:
     return [LEVEL_NAMES[level] for level in FROM_THE_BEST]
 
 
-def _confusion(rater: RaterOfCaptions, name: str) -> Confusion:
+def _confusion(reviewer: CaptionReviewer, name: str) -> ReviewerConfusion:
     places = [LEVELS.index(level) for level in FROM_THE_BEST]
-    return Confusion(
+    return ReviewerConfusion(
         name=name,
-        rater=rater,
-        agreement=texts.percent(100 * rater.agreement),
+        reviewer=reviewer,
+        agreement=texts.percentage(100 * reviewer.agreement),
         rows=[
-            (LEVEL_NAMES[LEVELS[said]], [(rater.confusion[said][came_to], said == came_to) for came_to in places])
+            (LEVEL_NAMES[LEVELS[said]], [(reviewer.confusion[said][came_to], said == came_to) for came_to in places])
             for said in places
         ],
     )

@@ -8,20 +8,20 @@ from typing import Any
 
 from django.core.paginator import Page, Paginator
 
-from annotation.formats.release_index import IndexedCaption, IndexedImage, ReleaseIndex, Wanted
+from annotation.formats.release_index import IndexedCaption, IndexedImage, IndexQuery, ReleaseIndex
 from annotation.rules.released_places import CONTINENT, place_name
-from corpora.models import Level
+from corpora.models import PlaceLevelChoice
 from images.models import Image
 from images.selectors import ServedImage, served_image
 from languages.models import Language
 from people.models import User
 
 PER_PAGE = 24
-LONGEST_SEARCH = 200
+MAX_SEARCH_CHARACTERS = 200
 
 
 @dataclass(frozen=True)
-class Spoken:
+class LanguageCaptions:
     """Captions in one language, with text and model; `language` is None if the platform no longer knows it."""
 
     tag: str
@@ -36,12 +36,12 @@ class ShownImage:
 
     image: IndexedImage
     served: ServedImage | None
-    spoken: Sequence[Spoken]
+    spoken: Sequence[LanguageCaptions]
 
 
 @dataclass(frozen=True)
 class ImagesPage:
-    wanted: Wanted
+    wanted: IndexQuery
     languages: Sequence[tuple[str, str]]
     chosen: Sequence[tuple[str, str]]
     places: Sequence[tuple[str, str]]
@@ -60,18 +60,20 @@ class ImagePage:
     after: int
 
 
-def wanted_of(query: Mapping[str, str]) -> Wanted:
+def wanted_of(query: Mapping[str, str]) -> IndexQuery:
     """Read the filters of an address."""
     names = ("language", "chosen", "place", "level")
-    return Wanted(**{name: query.get(name, "") for name in names}, text=query.get("text", "").strip()[:LONGEST_SEARCH])
+    return IndexQuery(
+        **{name: query.get(name, "") for name in names}, text=query.get("text", "").strip()[:MAX_SEARCH_CHARACTERS]
+    )
 
 
-def images_page(index: ReleaseIndex, viewer: User, *, wanted: Wanted, number: str) -> ImagesPage:
+def images_page(index: ReleaseIndex, viewer: User, *, wanted: IndexQuery, number: str) -> ImagesPage:
     """Prepare a page of the images that are wanted, with their captions in the language asked for or that match."""
     page: Page[int] = Paginator(index.numbers(wanted), PER_PAGE).get_page(number)
     counts = index.languages()
     names = _names([*counts, *index.chosen()])
-    levels: Mapping[str, str] = {value: str(label) for value, label in Level.choices}
+    levels: Mapping[str, str] = {value: str(label) for value, label in PlaceLevelChoice.choices}
     return ImagesPage(
         wanted=wanted,
         languages=[(tag, f"{names[tag]} ({count})") for tag, count in counts.items()],
@@ -97,13 +99,13 @@ def image_page(index: ReleaseIndex, viewer: User, *, number: int) -> ImagePage |
         shown=_shown(images, viewer, None)[0],
         places=[(code, place_name(code)) for code in (*image.regions, *image.countries, *continent)],
         chosen_for=_names([image.chosen_for])[image.chosen_for] if image.chosen_for else "",
-        level=str(dict(Level.choices).get(image.level, "")),
+        level=str(dict(PlaceLevelChoice.choices).get(image.level, "")),
         before=number - 1,
         after=number + 1 if index.images([number + 1]) else 0,
     )
 
 
-def _shown(images: Sequence[IndexedImage], viewer: User, wanted: Wanted | None) -> list[ShownImage]:
+def _shown(images: Sequence[IndexedImage], viewer: User, wanted: IndexQuery | None) -> list[ShownImage]:
     """Show all captions, or with `wanted` only those in its language, or with its text."""
     stored = {image.sha256: image for image in Image.objects.filter(sha256__in=[image.sha256 for image in images])}
     languages = Language.objects.in_bulk({caption.language for image in images for caption in image.captions})
@@ -117,12 +119,12 @@ def _shown(images: Sequence[IndexedImage], viewer: User, wanted: Wanted | None) 
     ]
 
 
-def _spoken(captions: Sequence[IndexedCaption], languages: Mapping[str, Language]) -> list[Spoken]:
+def _spoken(captions: Sequence[IndexedCaption], languages: Mapping[str, Language]) -> list[LanguageCaptions]:
     by_tag: dict[str, list[IndexedCaption]] = {}
     for caption in captions:
         by_tag.setdefault(caption.language, []).append(caption)
     spoken = [
-        Spoken(tag, languages[tag].name if tag in languages else tag, languages.get(tag), of_tag)
+        LanguageCaptions(tag, languages[tag].name if tag in languages else tag, languages.get(tag), of_tag)
         for tag, of_tag in by_tag.items()
     ]
     return sorted(spoken, key=lambda one: (one.name, one.tag))

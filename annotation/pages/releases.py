@@ -15,7 +15,7 @@ from annotation.services.release_changes import IMAGE
 from jobs.models import OPEN_STATES
 from languages.models import Language
 from people.pages.addresses import address
-from tabular.tables import TEXT, Column, Table
+from tabular.tables import TEXT, PageTable, TableColumn
 
 SIZES = ((10**9, "GB"), (10**6, "MB"), (10**3, "kB"))
 
@@ -29,8 +29,8 @@ class ReleasePage:
     licence_url: str
     authors: Sequence[str]
     size: str
-    languages: Table[str]
-    files: Table[Mapping[str, Any]]
+    languages: PageTable[str]
+    files: PageTable[Mapping[str, Any]]
 
 
 def release_page(release: Release) -> ReleasePage:
@@ -45,19 +45,19 @@ def release_page(release: Release) -> ReleasePage:
         authors=release.authors.split("\n"),
         size=size_text(release.archive_bytes),
         languages=_languages(counts, changes),
-        files=Table("release-files", _("Files of the release"), _file_columns(release), counts.get("files", [])),
+        files=PageTable("release-files", _("Files of the release"), _file_columns(release), counts.get("files", [])),
     )
 
 
-def _file_columns(release: Release) -> list[Column[Mapping[str, Any]]]:
+def _file_columns(release: Release) -> list[TableColumn[Mapping[str, Any]]]:
     def name(file: Mapping[str, Any]) -> str:
         url = address("annotation:release-file", release.project.slug, release.number, file["name"])
         return format_html('<a href="{}" download><bdi>{}</bdi></a>', url, file["name"])
 
     return [
-        Column("file", _("File"), name, kind=TEXT),
-        Column("size", _("Size"), lambda file: size_text(file["bytes"])),
-        Column(
+        TableColumn("file", _("File"), name, kind=TEXT),
+        TableColumn("size", _("Size"), lambda file: size_text(file["bytes"])),
+        TableColumn(
             "sha256",
             "SHA-256",
             lambda file: format_html('<code class="signature" dir="ltr">{}</code>', file["sha256"]),
@@ -73,26 +73,28 @@ def size_text(count: int) -> str:
     return _("%(count)d bytes") % {"count": count}
 
 
-def _languages(counts: Mapping[str, Any], changes: Mapping[str, Any]) -> Table[str]:
+def _languages(counts: Mapping[str, Any], changes: Mapping[str, Any]) -> PageTable[str]:
     """The languages of a release by their tags, with what was left out and removed, and why."""
     captions: Mapping[str, int] = counts.get("languages", {})
     added, changed, removed = (changes.get(name, {}) for name in ("added", "changed", "removed"))
     names = {tag: language.name for tag, language in Language.objects.in_bulk([*captions, *removed]).items()}
-    columns: list[Column[str]] = [
-        Column("language", _("Language"), lambda tag: names.get(tag, tag), kind=TEXT),
-        Column("captions", _("Captions"), lambda tag: captions.get(tag, 0)),
-        Column("left-out", _("Left out"), lambda tag: _reasons(counts.get("left_out", {}).get(tag, {})), kind=TEXT),
+    columns: list[TableColumn[str]] = [
+        TableColumn("language", _("Language"), lambda tag: names.get(tag, tag), kind=TEXT),
+        TableColumn("captions", _("Captions"), lambda tag: captions.get(tag, 0)),
+        TableColumn(
+            "left-out", _("Left out"), lambda tag: _reasons(counts.get("left_out", {}).get(tag, {})), kind=TEXT
+        ),
     ]
     caption = _("By language")
     if since := changes.get("since"):
         caption = _("By language, with changes since release %(number)s") % {"number": since}
         columns += [
-            Column("added", _("Added"), lambda tag: added.get(tag, 0)),
-            Column("changed", _("Changed"), lambda tag: changed.get(tag, 0)),
-            Column("removed", _("Removed"), lambda tag: _reasons(removed.get(tag, {})), kind=TEXT),
+            TableColumn("added", _("Added"), lambda tag: added.get(tag, 0)),
+            TableColumn("changed", _("Changed"), lambda tag: changed.get(tag, 0)),
+            TableColumn("removed", _("Removed"), lambda tag: _reasons(removed.get(tag, {})), kind=TEXT),
         ]
     rows = sorted({*captions, *removed}, key=lambda tag: (names.get(tag, tag), tag))
-    return Table("release-languages", caption, columns, rows)
+    return PageTable("release-languages", caption, columns, rows)
 
 
 def _reasons(counts: Mapping[str, int]) -> str:

@@ -14,8 +14,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from annotation.models import Rating, RoundKind, RoundState
-from annotation.pages.progress import NOTHING, alpha, exact, minutes
-from annotation.rules.waiting import WaitsFor, Where
+from annotation.pages.progress import NO_VALUE, alpha, exact_share, minutes
+from annotation.rules.waiting import WaitingPage, WaitsFor
 from annotation.selectors.control_room import RoomRow
 from annotation.selectors.quality import QualityRow, ShareOfCaptions
 from charts import texts
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
     from django_stubs_ext import StrPromise
 
 
-class Shown(Enum):
+class ColumnVisibility(Enum):
     """When a column is shown to somebody who has not chosen any."""
 
     ALWAYS = "always"
     WIDE = "wide"
 
 
-class Cell(NamedTuple):
+class RoomCell(NamedTuple):
     """`kind` is a class of the style sheet; `note` follows in small type; `mark` says who is waited for."""
 
     text: str
@@ -51,13 +51,15 @@ class RoomColumn:
     label: StrPromise
     help: StrPromise
     value: Callable[[RoomRow], Any]
-    cell: Callable[[RoomRow], Cell]
+    cell: Callable[[RoomRow], RoomCell]
     add: Callable[[Sequence[RoomRow]], str] = lambda rows: ""
     kind: str = NUMBER
-    shown: Shown = Shown.ALWAYS
+    shown: ColumnVisibility = ColumnVisibility.ALWAYS
 
 
-def _count(name: str, label: StrPromise, help: StrPromise, shown: Shown = Shown.ALWAYS) -> RoomColumn:
+def _count(
+    name: str, label: StrPromise, help: StrPromise, shown: ColumnVisibility = ColumnVisibility.ALWAYS
+) -> RoomColumn:
     """A column of a number of `RoundProgress`."""
 
     def value(row: RoomRow) -> int:
@@ -68,59 +70,61 @@ def _count(name: str, label: StrPromise, help: StrPromise, shown: Shown = Shown.
         label=label,
         help=help,
         value=value,
-        cell=lambda row: Cell(str(value(row))),
+        cell=lambda row: RoomCell(str(value(row))),
         add=lambda rows: str(sum(map(value, rows))),
         shown=shown,
     )
 
 
-def _state(row: RoomRow) -> Cell:
+def _state(row: RoomRow) -> RoomCell:
     state, round = row.round.state, row.round
     if round.awaits_tasks:
-        return Cell(_("Being set up"), "state")
+        return RoomCell(_("Being set up"), "state")
     if state == RoundState.OPEN and not round.pool.is_open:
-        return Cell(_("Paused"), "state state--paused")
+        return RoomCell(_("Paused"), "state state--paused")
     if state == RoundState.OPEN and row.progress.is_finished:
-        return Cell(_("Finished"), "state state--accepted")
+        return RoomCell(_("Finished"), "state state--accepted")
     if state == RoundState.CLOSED:
-        return Cell(_("Closed"), "state state--closed")
-    return Cell(str(RoundState(state).label), f"state state--{state}")
+        return RoomCell(_("Closed"), "state state--closed")
+    return RoomCell(str(RoundState(state).label), f"state state--{state}")
 
 
 WHO_FIRST = {WaitsFor.YOU: 0, WaitsFor.PEOPLE: 1, WaitsFor.NOTHING: 2}
 
 
-def _waits(row: RoomRow) -> Cell:
+def _waiting_cell(row: RoomRow) -> RoomCell:
     if not row.waiting.what:
-        return Cell(NOTHING, "waits")
-    return Cell(row.waiting.what, f"waits waits--{row.waiting.who.value}", url=_address(row), mark="●")
+        return RoomCell(NO_VALUE, "waits")
+    return RoomCell(row.waiting.what, f"waits waits--{row.waiting.who.value}", url=_address(row), mark="●")
 
 
 def _address(row: RoomRow) -> str:
     slug, round, where = row.round.project.slug, row.round, row.waiting.where
-    if where == Where.INVITE:
+    if where == WaitingPage.INVITE:
         role = "&role=rater" if round.kind == RoundKind.VERIFICATION else ""
         return f"{address('people:invitation-create', slug)}?language={round.language_id}{role}"
-    if where == Where.SETTINGS:
+    if where == WaitingPage.SETTINGS:
         return address("annotation:round-settings", slug, round.pk)
-    if where == Where.CAPTIONS:
+    if where == WaitingPage.CAPTIONS:
         return f"{address('annotation:check-show', slug, round.language_id)}?round={round.pk}"
     return f"{address('annotation:language-show', slug, round.language_id)}#round-{round.pk}"
 
 
 def _day(day: date | None, today: date) -> str:
     if day is None:
-        return NOTHING
+        return NO_VALUE
     return date_format(day, "j M" if day.year == today.year else "j M Y")
 
 
-def _share(of: Callable[[QualityRow], ShareOfCaptions]) -> tuple[Callable[[RoomRow], Any], Callable[[RoomRow], Cell]]:
+def _share(
+    of: Callable[[QualityRow], ShareOfCaptions],
+) -> tuple[Callable[[RoomRow], Any], Callable[[RoomRow], RoomCell]]:
     def value(row: RoomRow) -> float | None:
         return of(row.quality).value if row.quality else None
 
-    def cell(row: RoomRow) -> Cell:
+    def cell(row: RoomRow) -> RoomCell:
         share = of(row.quality) if row.quality else None
-        return Cell(NOTHING) if share is None or share.value is None else Cell(*share_texts(share))
+        return RoomCell(NO_VALUE) if share is None or share.value is None else RoomCell(*share_texts(share))
 
     return value, cell
 
@@ -128,25 +132,25 @@ def _share(of: Callable[[QualityRow], ShareOfCaptions]) -> tuple[Callable[[RoomR
 def share_texts(share: ShareOfCaptions) -> tuple[str, str, str]:
     """Return the share in percent, a class, and its interval."""
     if share.value is None or share.interval is None:
-        return NOTHING, "number", ""
-    low, high = (texts.plain(100 * end, 0) for end in (share.interval.low, share.interval.high))
-    return texts.percent(100 * share.value, 0), "number", f"{low}–{high}"
+        return NO_VALUE, "number", ""
+    low, high = (texts.plain_number(100 * end, 0) for end in (share.interval.low, share.interval.high))
+    return texts.percentage(100 * share.value, 0), "number", f"{low}–{high}"
 
 
 def _alpha(row: RoomRow) -> float | None:
     return row.quality.alpha if row.quality else None
 
 
-def _rated(row: RoomRow) -> Cell:
+def _rated(row: RoomRow) -> RoomCell:
     if row.quality is None or not row.quality.sampled:
-        return Cell(NOTHING)
-    return Cell(f"{row.quality.verified}/{row.quality.sampled}")
+        return RoomCell(NO_VALUE)
+    return RoomCell(f"{row.quality.verified}/{row.quality.sampled}")
 
 
 def _percent(rows: Iterable[RoomRow]) -> str:
     known = list(rows)
     wanted, done = (sum(getattr(row.progress, name) for row in known) for name in ("wanted", "done"))
-    return texts.percent(100 * done // wanted, 0) if wanted else NOTHING
+    return texts.percentage(100 * done // wanted, 0) if wanted else NO_VALUE
 
 
 def room_columns(today: date) -> list[RoomColumn]:
@@ -167,7 +171,7 @@ def room_columns(today: date) -> list[RoomColumn]:
             gettext_lazy("Waits for"),
             gettext_lazy("What has to happen next: by you, by people, or nothing. Select it to go where it is done."),
             lambda row: (WHO_FIRST[row.waiting.who], row.waiting.what),
-            _waits,
+            _waiting_cell,
             kind=TEXT,
         ),
         _count(
@@ -191,7 +195,7 @@ def room_columns(today: date) -> list[RoomColumn]:
             gettext_lazy("%"),
             gettext_lazy("Done, as a share of required; rounded down."),
             lambda row: row.progress.percent,
-            lambda row: Cell(_percent([row])),
+            lambda row: RoomCell(_percent([row])),
             _percent,
         ),
         _count("assigned", gettext_lazy("Assigned"), gettext_lazy("Images that are assigned to somebody right now.")),
@@ -200,34 +204,34 @@ def room_columns(today: date) -> list[RoomColumn]:
             "to_correct",
             gettext_lazy("Returned"),
             gettext_lazy("Captions that were returned for correction."),
-            Shown.WIDE,
+            ColumnVisibility.WIDE,
         ),
         _count(
             "expired",
             gettext_lazy("Expired"),
             gettext_lazy("Batches that were not submitted by their deadline. Other people get their images."),
-            Shown.WIDE,
+            ColumnVisibility.WIDE,
         ),
         _count(
             "late",
             gettext_lazy("Late"),
             gettext_lazy("Captions that were submitted after the deadline. They are kept, but do not count."),
-            Shown.WIDE,
+            ColumnVisibility.WIDE,
         ),
         RoomColumn(
             "pace",
             gettext_lazy("Per day"),
             gettext_lazy("Mean of the last seven days including today, or since the start of work if that is later."),
             lambda row: row.progress.pace.per_day,
-            lambda row: Cell(texts.plain(row.progress.pace.per_day, 1)),
-            lambda rows: texts.plain(sum(row.progress.pace.per_day for row in rows), 1),
+            lambda row: RoomCell(texts.plain_number(row.progress.pace.per_day, 1)),
+            lambda rows: texts.plain_number(sum(row.progress.pace.per_day for row in rows), 1),
         ),
         RoomColumn(
             "end",
             gettext_lazy("Finish"),
             gettext_lazy("Estimated: the day of the last caption, at that pace. Below, the latest of them."),
             lambda row: row.progress.ends_on,
-            lambda row: Cell(_day(row.progress.ends_on, today)),
+            lambda row: RoomCell(_day(row.progress.ends_on, today)),
             lambda rows: _day(max((row.progress.ends_on for row in rows if row.progress.ends_on), default=None), today),
         ),
         RoomColumn(
@@ -235,8 +239,8 @@ def room_columns(today: date) -> list[RoomColumn]:
             gettext_lazy("Min. each"),
             gettext_lazy("Minutes spent on a caption and the rating before it, without idle time."),
             lambda row: row.progress.minutes,
-            lambda row: Cell(minutes(row.progress.minutes)),
-            shown=Shown.WIDE,
+            lambda row: RoomCell(minutes(row.progress.minutes)),
+            shown=ColumnVisibility.WIDE,
         ),
         RoomColumn(
             "good",
@@ -260,7 +264,7 @@ def room_columns(today: date) -> list[RoomColumn]:
             gettext_lazy("α"),
             gettext_lazy("Krippendorff’s alpha of these ratings: 1 is full agreement and 0 is chance."),
             _alpha,
-            lambda row: Cell(NOTHING if (value := _alpha(row)) is None else texts.plain(value, 2)),
+            lambda row: RoomCell(NO_VALUE if (value := _alpha(row)) is None else texts.plain_number(value, 2)),
         ),
         RoomColumn(
             "rated",
@@ -277,14 +281,14 @@ def room_columns(today: date) -> list[RoomColumn]:
                 "which neighbouring levels nearly agree. Computed in the background."
             ),
             lambda row: row.progress.shared.exact if row.progress.shared else None,
-            lambda row: Cell(exact(row.progress.shared), note=alpha(row.progress.shared)),
-            shown=Shown.WIDE,
+            lambda row: RoomCell(exact_share(row.progress.shared), note=alpha(row.progress.shared)),
+            shown=ColumnVisibility.WIDE,
         ),
         _count(
             "overridden",
             gettext_lazy("Warnings"),
             gettext_lazy("How often somebody submitted a caption despite a warning."),
-            Shown.WIDE,
+            ColumnVisibility.WIDE,
         ),
         _count(
             "able",

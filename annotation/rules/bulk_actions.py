@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.db.models import TextChoices
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
-from annotation.rules.campaign import Action
+from annotation.rules.campaign import RoundAction
 
 
 class BulkAction(TextChoices):
@@ -23,9 +23,9 @@ class BulkAction(TextChoices):
     INVITE = "invite", gettext_lazy("Invite people")
 
     @property
-    def step(self) -> Action | None:
+    def step(self) -> RoundAction | None:
         """The action of a campaign; None if it takes no step."""
-        return Action(self.value) if self.value in Action.values else None
+        return RoundAction(self.value) if self.value in RoundAction.values else None
 
 
 OFFERED = (

@@ -20,7 +20,7 @@ UNDECIDED = frozenset({PLANNED, OPEN, CLOSED})
 
 PILOT_IMAGES = 150
 VERIFIED_CAPTIONS = 600
-RATERS_PER_CAPTION = 3
+REVIEWERS_PER_CAPTION = 3
 
 
 class UnfinishedBatches(TextChoices):
@@ -30,7 +30,7 @@ class UnfinishedBatches(TextChoices):
     RETURN = "return", gettext_lazy("Return them; people keep their drafts")
 
 
-class Action(TextChoices):
+class RoundAction(TextChoices):
     OPEN = "open", gettext_lazy("Open")
     CLOSE = "close", gettext_lazy("Close")
     REOPEN = "reopen", gettext_lazy("Open again")
@@ -40,7 +40,7 @@ class Action(TextChoices):
 
 
 @dataclass(frozen=True)
-class Step:
+class CampaignStep:
     """A round of a language. `verifies` is the `key` of the round whose captions it rates."""
 
     key: Hashable
@@ -50,37 +50,37 @@ class Step:
     verifies: Hashable | None = None
 
 
-def pilots(steps: Sequence[Step]) -> list[Step]:
+def pilots(steps: Sequence[CampaignStep]) -> list[CampaignStep]:
     return sorted((step for step in steps if step.kind == PILOT), key=lambda step: step.number)
 
 
-def main_of(steps: Sequence[Step]) -> Step | None:
+def main_of(steps: Sequence[CampaignStep]) -> CampaignStep | None:
     """Return the last of them, if there are several."""
     mains = [step for step in steps if step.kind == MAIN]
     return max(mains, key=lambda step: step.number, default=None)
 
 
-def verification_of(step: Step, steps: Sequence[Step]) -> Step | None:
+def verification_of(step: CampaignStep, steps: Sequence[CampaignStep]) -> CampaignStep | None:
     """Return the round that rates the captions of `step`; a skipped one only if there is no other."""
     verifying = [other for other in steps if other.verifies == step.key]
     return max(verifying, key=lambda other: (other.state != SKIPPED, other.number), default=None)
 
 
-def verified_by(step: Step, steps: Sequence[Step]) -> Step | None:
+def verified_by(step: CampaignStep, steps: Sequence[CampaignStep]) -> CampaignStep | None:
     return next((other for other in steps if other.key == step.verifies), None)
 
 
-def actions_of(step: Step, steps: Sequence[Step]) -> list[Action]:
+def actions_of(step: CampaignStep, steps: Sequence[CampaignStep]) -> list[RoundAction]:
     """Return the actions that are allowed with a round now."""
-    return [action for action in Action if why_not(action, step, steps) is None]
+    return [action for action in RoundAction if why_not(action, step, steps) is None]
 
 
-def why_not(action: str, step: Step, steps: Sequence[Step]) -> str | None:
+def why_not(action: str, step: CampaignStep, steps: Sequence[CampaignStep]) -> str | None:
     """Return why `action` is not allowed with `step` now, and what to do first; None if it is."""
-    return _RULES[Action(action)](step, steps)
+    return _RULES[RoundAction(action)](step, steps)
 
 
-def why_no_pilot(steps: Sequence[Step]) -> str | None:
+def why_no_pilot(steps: Sequence[CampaignStep]) -> str | None:
     """Return why no further pilot may be planned now."""
     undecided = [step for step in pilots(steps) if step.state in UNDECIDED]
     if undecided:
@@ -93,7 +93,7 @@ def why_no_pilot(steps: Sequence[Step]) -> str | None:
     return None
 
 
-def why_no_verification(step: Step, steps: Sequence[Step]) -> str | None:
+def why_no_verification(step: CampaignStep, steps: Sequence[CampaignStep]) -> str | None:
     """Return why no round may be planned that rates the captions of `step`."""
     if step.kind == VERIFICATION:
         return _("You cannot have ratings rated.")
@@ -105,7 +105,7 @@ def why_no_verification(step: Step, steps: Sequence[Step]) -> str | None:
     return None
 
 
-def _open(step: Step, steps: Sequence[Step]) -> str | None:
+def _open(step: CampaignStep, steps: Sequence[CampaignStep]) -> str | None:
     if step.state != PLANNED:
         return _("This round has already been opened or skipped.")
     if step.kind == PILOT:
@@ -113,7 +113,7 @@ def _open(step: Step, steps: Sequence[Step]) -> str | None:
     return _open_main(steps) if step.kind == MAIN else _open_verification(step, steps)
 
 
-def _open_pilot(step: Step, steps: Sequence[Step]) -> str | None:
+def _open_pilot(step: CampaignStep, steps: Sequence[CampaignStep]) -> str | None:
     before = [other for other in pilots(steps) if other.number < step.number and other.state in UNDECIDED]
     if before:
         return _("Pilot %(number)d is not decided yet. Accept it, reject it, or skip it first.") % {
@@ -125,7 +125,7 @@ def _open_pilot(step: Step, steps: Sequence[Step]) -> str | None:
     return None
 
 
-def _open_main(steps: Sequence[Step]) -> str | None:
+def _open_main(steps: Sequence[CampaignStep]) -> str | None:
     last = next(reversed(pilots(steps)), None)
     if last is None:
         return _("There was no pilot. Plan one, or skip it and give a reason.")
@@ -142,7 +142,7 @@ def _open_main(steps: Sequence[Step]) -> str | None:
     return None
 
 
-def _open_verification(step: Step, steps: Sequence[Step]) -> str | None:
+def _open_verification(step: CampaignStep, steps: Sequence[CampaignStep]) -> str | None:
     verified = verified_by(step, steps)
     if verified is None:
         return _("The round whose captions it rates no longer exists.")
@@ -155,11 +155,11 @@ def _open_verification(step: Step, steps: Sequence[Step]) -> str | None:
     return None
 
 
-def _close(step: Step, steps: Sequence[Step]) -> str | None:
+def _close(step: CampaignStep, steps: Sequence[CampaignStep]) -> str | None:
     return None if step.state == OPEN else _("This round is not open.")
 
 
-def _reopen(step: Step, steps: Sequence[Step]) -> str | None:
+def _reopen(step: CampaignStep, steps: Sequence[CampaignStep]) -> str | None:
     if step.kind == MAIN and step.state == ACCEPTED:
         verification = verification_of(step, steps)
         if verification and verification.state == OPEN:
@@ -178,7 +178,7 @@ def _reopen(step: Step, steps: Sequence[Step]) -> str | None:
     return None
 
 
-def _accept(step: Step, steps: Sequence[Step]) -> str | None:
+def _accept(step: CampaignStep, steps: Sequence[CampaignStep]) -> str | None:
     if step.state != CLOSED:
         return _("Close the round first.") if step.state == OPEN else _("You can only decide a closed round.")
     if step.kind == VERIFICATION:
@@ -193,7 +193,7 @@ def _accept(step: Step, steps: Sequence[Step]) -> str | None:
     return None
 
 
-def _reject(step: Step, steps: Sequence[Step]) -> str | None:
+def _reject(step: CampaignStep, steps: Sequence[CampaignStep]) -> str | None:
     if step.kind != PILOT:
         return _("You can only reject a pilot. Open this round again to have better captions written.")
     if step.state != CLOSED:
@@ -204,17 +204,17 @@ def _reject(step: Step, steps: Sequence[Step]) -> str | None:
     return None
 
 
-def _skip(step: Step, steps: Sequence[Step]) -> str | None:
+def _skip(step: CampaignStep, steps: Sequence[CampaignStep]) -> str | None:
     if step.kind == MAIN:
         return _("You cannot skip the main round.")
     return None if step.state == PLANNED else _("You can only skip a round that has not been opened.")
 
 
 _RULES = {
-    Action.OPEN: _open,
-    Action.CLOSE: _close,
-    Action.REOPEN: _reopen,
-    Action.ACCEPT: _accept,
-    Action.REJECT: _reject,
-    Action.SKIP: _skip,
+    RoundAction.OPEN: _open,
+    RoundAction.CLOSE: _close,
+    RoundAction.REOPEN: _reopen,
+    RoundAction.ACCEPT: _accept,
+    RoundAction.REJECT: _reject,
+    RoundAction.SKIP: _skip,
 }

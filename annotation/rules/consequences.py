@@ -13,8 +13,8 @@ from annotation.rules.campaign import (
     PILOT,
     PLANNED,
     VERIFICATION,
-    Action,
-    Step,
+    CampaignStep,
+    RoundAction,
     UnfinishedBatches,
     main_of,
     verification_of,
@@ -22,7 +22,7 @@ from annotation.rules.campaign import (
 )
 
 
-def consequence(action: Action, step: Step, steps: Sequence[Step]) -> str:
+def consequence(action: RoundAction, step: CampaignStep, steps: Sequence[CampaignStep]) -> str:
     """Say what `action` makes possible or impossible; it is allowed with `step`."""
     return _SENTENCES[action](step, steps)
 
@@ -46,7 +46,7 @@ def of_batches(number: int, choice: UnfinishedBatches | None) -> str:
     return text % {"number": number}
 
 
-def _open(step: Step, steps: Sequence[Step]) -> str:
+def _open(step: CampaignStep, steps: Sequence[CampaignStep]) -> str:
     if step.kind == MAIN:
         return _("People can then take batches. No more pilots can be planned.")
     of = verified_by(step, steps)
@@ -55,7 +55,7 @@ def _open(step: Step, steps: Sequence[Step]) -> str:
     return _("People can then rate captions.") if step.kind == VERIFICATION else _("People can then take batches.")
 
 
-def _close(step: Step, steps: Sequence[Step]) -> str:
+def _close(step: CampaignStep, steps: Sequence[CampaignStep]) -> str:
     of = verified_by(step, steps)
     if of and of.kind == PILOT:
         return _("Nobody gets new batches. You can then accept or reject the pilot.")
@@ -64,13 +64,13 @@ def _close(step: Step, steps: Sequence[Step]) -> str:
     return _("Nobody gets new batches. You can then accept it, or open it again.")
 
 
-def _reopen(step: Step, steps: Sequence[Step]) -> str:
+def _reopen(step: CampaignStep, steps: Sequence[CampaignStep]) -> str:
     if step.state == ACCEPTED:
         return _("People can take batches again. You decide about it again later.")
     return _("People can take batches again.")
 
 
-def _accept(step: Step, steps: Sequence[Step]) -> str:
+def _accept(step: CampaignStep, steps: Sequence[CampaignStep]) -> str:
     if step.kind == PILOT:
         return _("You can then open the main round. You cannot undo this.")
     if step.kind == MAIN:
@@ -83,23 +83,23 @@ def _accept(step: Step, steps: Sequence[Step]) -> str:
     return _("The language is then finished.") if is_last else _("You cannot undo this.")
 
 
-def _reject(step: Step, steps: Sequence[Step]) -> str:
+def _reject(step: CampaignStep, steps: Sequence[CampaignStep]) -> str:
     return _(
         "You can then plan pilot %(number)d. The captions of pilot %(rejected)d are kept. You cannot undo this."
     ) % {"number": step.number + 1, "rejected": step.number}
 
 
-def _skip(step: Step, steps: Sequence[Step]) -> str:
+def _skip(step: CampaignStep, steps: Sequence[CampaignStep]) -> str:
     if step.kind == PILOT:
         return _("It and its rating are never opened. You cannot undo this.")
     return _("It is never opened. You can plan another one.")
 
 
 _SENTENCES = {
-    Action.OPEN: _open,
-    Action.CLOSE: _close,
-    Action.REOPEN: _reopen,
-    Action.ACCEPT: _accept,
-    Action.REJECT: _reject,
-    Action.SKIP: _skip,
+    RoundAction.OPEN: _open,
+    RoundAction.CLOSE: _close,
+    RoundAction.REOPEN: _reopen,
+    RoundAction.ACCEPT: _accept,
+    RoundAction.REJECT: _reject,
+    RoundAction.SKIP: _skip,
 }

@@ -10,7 +10,7 @@ SHUFFLE_KEYS = 2**31
 
 
 @dataclass(frozen=True)
-class Drawn:
+class DrawnCaption:
     """A caption (by its primary key) to be rated, and its place in the order of assignment."""
 
     caption: int
@@ -19,7 +19,7 @@ class Drawn:
 
 def draw_captions(
     captions: Mapping[str, Sequence[int]], *, seed: int, size: int | None, kept: Collection[int] = ()
-) -> list[Drawn]:
+) -> list[DrawnCaption]:
     """Draw one caption of each of `size` images, or all captions if `size` is None, in the order of the images' keys.
 
     Each image draws on its own, from the seed and its key: adding or removing images changes no other draw.
@@ -39,6 +39,6 @@ def draw_captions(
     return [_drawn(seed, key, among[key]) for key in sorted(in_order[:size])]
 
 
-def _drawn(seed: int, name: str, captions: Sequence[int]) -> Drawn:
+def _drawn(seed: int, name: str, captions: Sequence[int]) -> DrawnCaption:
     draw = random.Random(f"{seed}:caption:{name}")
-    return Drawn(caption=draw.choice(captions), shuffle_key=draw.randrange(SHUFFLE_KEYS))
+    return DrawnCaption(caption=draw.choice(captions), shuffle_key=draw.randrange(SHUFFLE_KEYS))

@@ -10,23 +10,23 @@ from math import ceil
 from django.db.models import TextChoices
 from django.utils.translation import gettext_lazy
 
-from annotation.rules.campaign import RATERS_PER_CAPTION, VERIFIED_CAPTIONS
+from annotation.rules.campaign import REVIEWERS_PER_CAPTION, VERIFIED_CAPTIONS
 from people.rules.pay import MS_PER_HOUR, cost_of
 
 ASSUMED_CAPTION_S, ASSUMED_RATING_S = 60.0, 10.0
 """(ours) Active seconds to rate an English caption and write one's own, and to rate a caption in verification."""
-FEWEST_TIMED, FEWEST_PEOPLE = 100, 3
+MIN_TIMED, MIN_PEOPLE = 100, 3
 """(ours) The fewest answers whose mean predicts the pace, and of how many people, so that it is nobody's own."""
 
 
-class Basis(TextChoices):
+class EstimateBasis(TextChoices):
     LANGUAGE = "language", gettext_lazy("measured in this language")
     ALL = "all", gettext_lazy("measured in all languages")
     ASSUMED = "assumed", gettext_lazy("assumed")
 
 
 @dataclass(frozen=True)
-class Timed:
+class TimedAnswers:
     """Answers of several people and the active time that they took together."""
 
     answers: int = 0
@@ -35,27 +35,27 @@ class Timed:
 
     @property
     def is_enough(self) -> bool:
-        return self.answers >= FEWEST_TIMED and self.people >= FEWEST_PEOPLE
+        return self.answers >= MIN_TIMED and self.people >= MIN_PEOPLE
 
 
 @dataclass(frozen=True)
-class Seconds:
+class SecondsPerAnswer:
     """Mean active seconds per answer, and what they are based on."""
 
     seconds: float
-    basis: Basis
+    basis: EstimateBasis
 
 
-def seconds_per_answer(in_language: Timed, in_all: Timed, *, assumed: float) -> Seconds:
+def seconds_per_answer(in_language: TimedAnswers, in_all: TimedAnswers, *, assumed: float) -> SecondsPerAnswer:
     """Use what was measured in the language, else in all languages, else what is assumed."""
-    for timed, basis in ((in_language, Basis.LANGUAGE), (in_all, Basis.ALL)):
+    for timed, basis in ((in_language, EstimateBasis.LANGUAGE), (in_all, EstimateBasis.ALL)):
         if timed.is_enough:
-            return Seconds(timed.active_ms / timed.answers / 1000, basis)
-    return Seconds(assumed, Basis.ASSUMED)
+            return SecondsPerAnswer(timed.active_ms / timed.answers / 1000, basis)
+    return SecondsPerAnswer(assumed, EstimateBasis.ASSUMED)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plan:
+class LanguagePlan:
     """The settings of one language; `pilot_images` is 0 without a pilot.
 
     `people` work `hours_a_day` each. Without a `rate` per hour there is no cost.
@@ -85,14 +85,14 @@ class Estimate:
         return self.active_ms / MS_PER_HOUR
 
 
-def estimate(plan: Plan, *, caption_s: float, rating_s: float) -> Estimate:
+def estimate(plan: LanguagePlan, *, caption_s: float, rating_s: float) -> Estimate:
     """Estimate a language with its pilot, the rating of that, the main round and its verification.
 
     A pilot's captions are all rated; of the main round, one caption of each image in a sample.
     """
     pilot = min(plan.pilot_images, plan.images) * plan.replication
     main = plan.images * plan.replication
-    rated = [pilot * RATERS_PER_CAPTION, min(VERIFIED_CAPTIONS, plan.images) * RATERS_PER_CAPTION]
+    rated = [pilot * REVIEWERS_PER_CAPTION, min(VERIFIED_CAPTIONS, plan.images) * REVIEWERS_PER_CAPTION]
     captions, ratings = pilot + main, sum(rated)
     active_ms = round(1000 * (captions * caption_s + ratings * rating_s))
     return Estimate(
@@ -106,7 +106,7 @@ def estimate(plan: Plan, *, caption_s: float, rating_s: float) -> Estimate:
     )
 
 
-def total(estimates: Iterable[Estimate]) -> Estimate:
+def total_estimate(estimates: Iterable[Estimate]) -> Estimate:
     """Add up languages that are worked on at the same time, over the same images."""
     each = list(estimates)
     costs = [one.cost for one in each if one.cost is not None]

@@ -10,12 +10,12 @@ from functools import lru_cache
 from math import ceil
 
 WINDOW_DAYS = 7
-MOST_DAYS_AHEAD = 3650
+MAX_DAYS_AHEAD = 3650
 """Estimates further away than this are not given a date."""
 
 
 @dataclass(frozen=True)
-class Pace:
+class WorkPace:
     """Pace over the last `days`, including today: fewer than the window if work began later."""
 
     done: int
@@ -30,7 +30,7 @@ class Pace:
         if left <= 0 or not self.done:
             return None
         days = ceil(Fraction(left * self.days, self.done))
-        return today + timedelta(days=days) if days <= MOST_DAYS_AHEAD else None
+        return today + timedelta(days=days) if days <= MAX_DAYS_AHEAD else None
 
 
 @lru_cache(maxsize=8)
@@ -39,12 +39,12 @@ def window(today: date) -> tuple[str, ...]:
     return tuple((today - timedelta(days=ago)).isoformat() for ago in range(WINDOW_DAYS))
 
 
-def pace(days: Mapping[str, int], *, total: int, today: date) -> Pace:
+def pace(days: Mapping[str, int], *, total: int, today: date) -> WorkPace:
     """Compute the pace; `days` has how much was done by day, such as {“2026-11-21”: 15}, at least in the window.
 
     `total` is all that was ever done: if it is more than that, work began before the window.
     """
     counts = [days.get(day, 0) for day in window(today)]
     if total > sum(counts):
-        return Pace(sum(counts), WINDOW_DAYS)
-    return Pace(total, max((ago for ago, count in enumerate(counts, 1) if count), default=1))
+        return WorkPace(sum(counts), WINDOW_DAYS)
+    return WorkPace(total, max((ago for ago, count in enumerate(counts, 1) if count), default=1))

@@ -17,4 +17,4 @@ class ReleasedPlace(NamedTuple):
     longitude: float | None = None
 
 
-NOWHERE = ReleasedPlace()
+UNKNOWN_PLACE = ReleasedPlace()

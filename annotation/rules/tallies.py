@@ -15,7 +15,7 @@ LENGTH_STEP = 10
 
 
 @dataclass(frozen=True, kw_only=True)
-class Answer:
+class TallyAnswer:
     """A caption with the rating before it, or, without a `text`, a rating of somebody else's caption.
 
     If it does not count, only its time and `is_late` matter.
@@ -33,7 +33,7 @@ class Answer:
 
 
 @dataclass(kw_only=True)
-class Sums:
+class TallySums:
     """The columns of a tally, by name."""
 
     batches: int = 0
@@ -59,13 +59,13 @@ class Sums:
         return sum(self.warnings.values())
 
 
-COUNTS = ("batches", "captions", "late", "rating_ms", "writing_ms", "words", "characters")
-TABLES = ("ratings", "warnings", "lengths", "days")
-COLUMNS = (*COUNTS, *TABLES, "last_at")
+COUNT_COLUMNS = ("batches", "captions", "late", "rating_ms", "writing_ms", "words", "characters")
+TABLE_COLUMNS = ("ratings", "warnings", "lengths", "days")
+COLUMNS = (*COUNT_COLUMNS, *TABLE_COLUMNS, "last_at")
 
 
-def sums_of(answers: Iterable[Answer]) -> Sums:
-    sums = Sums()
+def sums_of(answers: Iterable[TallyAnswer]) -> TallySums:
+    sums = TallySums()
     batches: set[Hashable] = set()
     ratings, warnings, lengths, days = (Counter[str]() for _ in range(4))
     for answer in answers:
@@ -90,26 +90,26 @@ def sums_of(answers: Iterable[Answer]) -> Sums:
     return sums
 
 
-def stored(sums: Sums) -> dict[str, Any]:
-    """Return sums as JSON may hold them; see `restored`."""
+def sums_as_json(sums: TallySums) -> dict[str, Any]:
+    """Return sums as JSON may hold them; see `sums_from_json`."""
     return asdict(sums) | {"last_at": sums.last_at.isoformat() if sums.last_at else None}
 
 
-def restored(stored: Mapping[str, Any]) -> Sums:
+def sums_from_json(stored: Mapping[str, Any]) -> TallySums:
     at = stored["last_at"]
-    return Sums(**dict(stored, last_at=datetime.fromisoformat(at) if at else None))
+    return TallySums(**dict(stored, last_at=datetime.fromisoformat(at) if at else None))
 
 
-def total(each: Iterable[Sums]) -> Sums:
+def total_sums(each: Iterable[TallySums]) -> TallySums:
     """Add up answers that share no batch."""
     known = list(each)
     if len(known) == 1:
         return replace(known[0])
-    sums = Sums()
-    for name in COUNTS:
+    sums = TallySums()
+    for name in COUNT_COLUMNS:
         setattr(sums, name, sum(getattr(one, name) for one in known))
     for one in known:
-        for name in TABLES:
+        for name in TABLE_COLUMNS:
             if added := getattr(one, name):
                 table = getattr(sums, name)
                 for key, count in added.items():

@@ -16,15 +16,15 @@ from languages.rules.scripts import KNOWN_SCRIPTS, script_of
 from languages.rules.traits import LanguageTraits
 
 # (ours) The published protocol names no numbers for these.
-LONGEST_CAPTION = 1000
+MAX_CAPTION_CHARACTERS = 1000
 """Code points in NFC, trimmed."""
-LONGEST_DRAFT = 10_000
+MAX_DRAFT_CHARACTERS = 10_000
 """Code points: the longest draft that is kept, far above the longest caption that can be submitted."""
-FEWEST_WORDS = 3
-FEWEST_CHARACTERS_UNSPACED = 5
+MIN_WORDS = 3
+MIN_CHARACTERS_UNSPACED = 5
 """The fewest letters and digits, for scripts that do not separate words by spaces. 2% of the published Chinese
 captions have fewer."""
-LARGEST_FOREIGN_SHARE = 2 / 3
+MAX_FOREIGN_SHARE = 2 / 3
 """The largest share of letters in another script. Captions quote signs and brands: 0.4% of the published Thai
 captions have more than half, 0.07% more than this, and none in the five other languages tried."""
 NEAR_IDENTICAL = 0.8
@@ -42,7 +42,7 @@ LEVEL_GUIDANCE: dict[str, Promise] = {
 
 # One of these says as much as several Latin letters: otherwise a brand's name weighs too much in a short sentence.
 _LETTERS_WORTH = {"Hani": 3, "Hang": 2, "Hira": 2, "Kana": 2}
-_LONGEST_DECOMPOSITION = 4
+_MAX_DECOMPOSITION = 4
 """How many code points NFC can make of one: longer texts are refused without being normalised."""
 # Letters, marks and signs by category that show nothing: fillers, the grapheme joiner, the blank of braille.
 _DRAWN_BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
@@ -72,7 +72,7 @@ def as_stored(text: str) -> str:
 
 def unstorable(text: str) -> CaptionFault | None:
     """Return why `text` cannot even be a draft, or None."""
-    if len(text) > LONGEST_DRAFT:
+    if len(text) > MAX_DRAFT_CHARACTERS:
         return CaptionFault(
             "too-long", _("This is far too long for a caption: you can submit at most 1,000 characters.")
         )
@@ -90,7 +90,7 @@ def hard_error(text: str) -> CaptionFault | None:
     trimmed = text.strip()
     if not trimmed:
         return CaptionFault("empty", _("This is empty. Write a caption."))
-    if len(trimmed) > LONGEST_CAPTION * _LONGEST_DECOMPOSITION or len(as_stored(trimmed)) > LONGEST_CAPTION:
+    if len(trimmed) > MAX_CAPTION_CHARACTERS * _MAX_DECOMPOSITION or len(as_stored(trimmed)) > MAX_CAPTION_CHARACTERS:
         return CaptionFault("too-long", _("This is too long: you can submit at most 1,000 characters."))
     if all(_is_blank(character) for character in trimmed):
         return CaptionFault("invisible", _("This has only spaces or control characters. Write a caption."))
@@ -106,11 +106,11 @@ def soft_warnings(text: str, *, language: LanguageTraits, others: Iterable[str])
         warnings.append(
             CaptionFault("script", _("Most of this is not in the script of the language. Is it the right language?"))
         )
-    if language.spaced and sum(any(map(str.isalnum, piece)) for piece in text.split()) < FEWEST_WORDS:
+    if language.spaced and sum(any(map(str.isalnum, piece)) for piece in text.split()) < MIN_WORDS:
         warnings.append(
             CaptionFault("short", _("This has fewer than three words. Would it help a friend who cannot see?"))
         )
-    elif not language.spaced and sum(map(str.isalnum, text)) < FEWEST_CHARACTERS_UNSPACED:
+    elif not language.spaced and sum(map(str.isalnum, text)) < MIN_CHARACTERS_UNSPACED:
         warnings.append(CaptionFault("short", _("This is very short. Would it help a friend who cannot see?")))
     folded = _folded(text)
     if folded and any(folded == _folded(other) for other in others):
@@ -126,10 +126,10 @@ def is_copied(text: str, english: str) -> bool:
     Asking this for one text after another would reveal that caption. So it is answered only once, for all captions of a
     batch, when they are submitted (`annotation/services/batches.py`).
     """
-    return not hard_error(text) and likeness(text, english) >= NEAR_IDENTICAL
+    return not hard_error(text) and trigram_similarity(text, english) >= NEAR_IDENTICAL
 
 
-def likeness(text: str, other: str) -> float:
+def trigram_similarity(text: str, other: str) -> float:
     """Return the Dice coefficient of the character trigrams of two texts, from 0 to 1, ignoring case and punctuation.
 
     A typo, an inserted word or two swapped halves leave most trigrams unchanged.
@@ -157,7 +157,7 @@ def _is_mostly_foreign(text: str, scripts: frozenset[str]) -> bool:
             own += _LETTERS_WORTH.get(script, 1)
         elif script:
             foreign += _LETTERS_WORTH.get(script, 1)
-    return foreign > LARGEST_FOREIGN_SHARE * (own + foreign)
+    return foreign > MAX_FOREIGN_SHARE * (own + foreign)
 
 
 @lru_cache(maxsize=4096)

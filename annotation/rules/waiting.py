@@ -20,8 +20,8 @@ from annotation.rules.campaign import (
     SKIPPED,
     UNDECIDED,
     VERIFICATION,
-    Action,
-    Step,
+    CampaignStep,
+    RoundAction,
     pilots,
     verification_of,
     verified_by,
@@ -38,7 +38,7 @@ class WaitsFor(TextChoices):
     NOTHING = "nothing", gettext_lazy("Nothing")
 
 
-class Where(TextChoices):
+class WaitingPage(TextChoices):
     """The page where it is done."""
 
     LANGUAGE = "language"
@@ -48,7 +48,7 @@ class Where(TextChoices):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Facts:
+class RoundFacts:
     """The figures of a round. `able` and `invited` count people; `batches` are unfinished and within their deadline.
 
     Of a pilot, `batches` includes those of its rating.
@@ -77,7 +77,7 @@ class Waiting:
 
     who: WaitsFor
     what: str
-    where: Where = Where.LANGUAGE
+    where: WaitingPage = WaitingPage.LANGUAGE
     alike: str = ""
 
     @property
@@ -85,7 +85,7 @@ class Waiting:
         return self.alike or self.what
 
 
-def waiting(step: Step, steps: Sequence[Step], facts: Facts) -> Waiting:
+def waiting(step: CampaignStep, steps: Sequence[CampaignStep], facts: RoundFacts) -> Waiting:
     """Return what `step`, one of the `steps` of a language, waits for."""
     if step.state == PLANNED:
         return _planned(step, steps)
@@ -96,8 +96,8 @@ def waiting(step: Step, steps: Sequence[Step], facts: Facts) -> Waiting:
     return _decided(step, steps, facts)
 
 
-def _planned(step: Step, steps: Sequence[Step]) -> Waiting:
-    if why_not(Action.OPEN, step, steps) is None:
+def _planned(step: CampaignStep, steps: Sequence[CampaignStep]) -> Waiting:
+    if why_not(RoundAction.OPEN, step, steps) is None:
         return Waiting(WaitsFor.YOU, _open_it(step, steps))
     last = next(reversed(pilots(steps)), None)
     if step.kind == MAIN and (last is None or last.state == REJECTED):
@@ -110,7 +110,7 @@ def _planned(step: Step, steps: Sequence[Step]) -> Waiting:
     return Waiting(WaitsFor.NOTHING, _("After pilot %(number)d") % {"number": before.number if before else 1})
 
 
-def _open_it(step: Step, steps: Sequence[Step]) -> str:
+def _open_it(step: CampaignStep, steps: Sequence[CampaignStep]) -> str:
     of = verified_by(step, steps)
     if step.kind == PILOT:
         return _("Open pilot %(number)d") % {"number": step.number}
@@ -121,7 +121,7 @@ def _open_it(step: Step, steps: Sequence[Step]) -> str:
     return _("Open the verification")
 
 
-def _open(step: Step, facts: Facts) -> Waiting:
+def _open(step: CampaignStep, facts: RoundFacts) -> Waiting:
     is_rating = step.kind == VERIFICATION
     if facts.awaits_tasks:
         return Waiting(WaitsFor.NOTHING, _("Being set up"))
@@ -130,18 +130,18 @@ def _open(step: Step, facts: Facts) -> Waiting:
     if not facts.missing:
         return Waiting(WaitsFor.YOU, _("Close it: all is submitted"))
     if facts.is_paused:
-        return Waiting(WaitsFor.YOU, _("Resume it: paused"), Where.SETTINGS)
+        return Waiting(WaitsFor.YOU, _("Resume it: paused"), WaitingPage.SETTINGS)
     if facts.free and not facts.able and not facts.assigned:
         if facts.invited:
             text = ngettext("%(number)d invited, nobody joined", "%(number)d invited, nobody joined", facts.invited)
-            return Waiting(WaitsFor.PEOPLE, text % {"number": facts.invited}, Where.INVITE)
-        return Waiting(WaitsFor.YOU, _("Nobody can rate") if is_rating else _("Nobody can write"), Where.INVITE)
+            return Waiting(WaitsFor.PEOPLE, text % {"number": facts.invited}, WaitingPage.INVITE)
+        return Waiting(WaitsFor.YOU, _("Nobody can rate") if is_rating else _("Nobody can write"), WaitingPage.INVITE)
     if not facts.assigned and facts.idle_days >= STANDSTILL_DAYS:
         text = ngettext("Stands still for %(number)d day", "Stands still for %(number)d days", facts.idle_days)
         return Waiting(WaitsFor.YOU, text % {"number": facts.idle_days}, alike=_("Stand still"))
     if facts.to_correct and facts.missing == facts.to_correct:
         text = ngettext("%(number)d caption to rewrite", "%(number)d captions to rewrite", facts.to_correct)
-        return Waiting(WaitsFor.PEOPLE, text % {"number": facts.to_correct}, Where.CAPTIONS)
+        return Waiting(WaitsFor.PEOPLE, text % {"number": facts.to_correct}, WaitingPage.CAPTIONS)
     if is_rating:
         text = ngettext("%(number)d rating missing", "%(number)d ratings missing", facts.missing)
         return Waiting(WaitsFor.PEOPLE, text % {"number": facts.missing})
@@ -149,7 +149,7 @@ def _open(step: Step, facts: Facts) -> Waiting:
     return Waiting(WaitsFor.PEOPLE, text % {"number": facts.missing})
 
 
-def _closed(step: Step, steps: Sequence[Step], facts: Facts) -> Waiting:
+def _closed(step: CampaignStep, steps: Sequence[CampaignStep], facts: RoundFacts) -> Waiting:
     of = verified_by(step, steps)
     if of and of.kind == PILOT:
         return Waiting(WaitsFor.NOTHING, _("Decided with pilot %(number)d") % {"number": of.number})
@@ -164,7 +164,7 @@ def _closed(step: Step, steps: Sequence[Step], facts: Facts) -> Waiting:
     return Waiting(WaitsFor.YOU, _("Accept the main round") if step.kind == MAIN else _("Accept the verification"))
 
 
-def _of_pilot(step: Step, rating: Step | None) -> str:
+def _of_pilot(step: CampaignStep, rating: CampaignStep | None) -> str:
     number = {"number": step.number}
     if rating is None:
         return _("Plan a rating of pilot %(number)d") % number
@@ -173,8 +173,8 @@ def _of_pilot(step: Step, rating: Step | None) -> str:
     return _("Decide pilot %(number)d") % number
 
 
-def _decided(step: Step, steps: Sequence[Step], facts: Facts) -> Waiting:
-    if step.kind == MAIN and facts.missing and why_not(Action.REOPEN, step, steps) is None:
+def _decided(step: CampaignStep, steps: Sequence[CampaignStep], facts: RoundFacts) -> Waiting:
+    if step.kind == MAIN and facts.missing and why_not(RoundAction.REOPEN, step, steps) is None:
         text = ngettext("Reopen: %(number)d caption missing", "Reopen: %(number)d captions missing", facts.missing)
         return Waiting(WaitsFor.YOU, text % {"number": facts.missing}, alike=_("Reopen: captions missing"))
     is_finished = not any(other.state in UNDECIDED for other in steps)

@@ -7,28 +7,28 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
-SAME, ADDED, REMOVED = "same", "added", "removed"
+UNCHANGED, ADDED, REMOVED = "same", "added", "removed"
 
 Replaced = Callable[[str, str], "Iterator[tuple[str, str]]"]
 
 
 @dataclass(frozen=True)
-class Piece:
+class TextPiece:
     kind: str
     text: str
 
 
-def word_diff(before: str, after: str) -> list[Piece]:
+def word_diff(before: str, after: str) -> list[TextPiece]:
     """Return `after` with what was added and what was removed since `before`; the pieces make up both texts.
 
     Lines are compared first, and words only where lines differ: the time grows with the square of the length.
     """
-    pieces: list[Piece] = []
+    pieces: list[TextPiece] = []
     for kind, text in _pieces(before.splitlines(keepends=True), after.splitlines(keepends=True), _words):
         if pieces and pieces[-1].kind == kind:
-            pieces[-1] = Piece(kind, pieces[-1].text + text)
+            pieces[-1] = TextPiece(kind, pieces[-1].text + text)
         elif text:
-            pieces.append(Piece(kind, text))
+            pieces.append(TextPiece(kind, text))
     return pieces
 
 
@@ -46,6 +46,6 @@ def _pieces(before: Sequence[str], after: Sequence[str], replaced: Replaced) -> 
     for what, from_before, to_before, from_after, to_after in matcher.get_opcodes():
         old, new = "".join(before[from_before:to_before]), "".join(after[from_after:to_after])
         if what == "equal":
-            yield SAME, new
+            yield UNCHANGED, new
         else:
             yield from replaced(old, new)

@@ -11,11 +11,11 @@ from django.db.models import Max, Sum
 
 from allocation.models import Batch
 from annotation.models import AnnotatorState, AnnotatorStatus, Exclusion, Round, RoundKind, Tally
-from annotation.rules.pace import Pace, pace
-from annotation.rules.tallies import Sums
+from annotation.rules.pace import WorkPace, pace
+from annotation.rules.tallies import TallySums
 from annotation.selectors.figures import (
     AssignedWork,
-    Shared,
+    SharedRatings,
     assigned_work,
     computed_figures,
     recent_sums,
@@ -41,12 +41,12 @@ class AnnotatorRow:
 
     person: User
     language: Language
-    sums: Sums
+    sums: TallySums
     rated: int
     unfinished: AssignedWork
     to_correct: int
-    pace: Pace
-    shared: Shared | None
+    pace: WorkPace
+    shared: SharedRatings | None
     status: str
     is_excluded: bool
     is_member: bool
@@ -57,12 +57,12 @@ class RoundOfOne:
     """One person in one round, and how far everybody in it agrees, to compare with."""
 
     round: Round
-    sums: Sums
+    sums: TallySums
     unfinished: AssignedWork
     to_correct: int
-    shared: Shared | None
-    shared_by_all: Shared | None
-    by_all: Sums
+    shared: SharedRatings | None
+    shared_by_all: SharedRatings | None
+    by_all: TallySums
 
     @property
     def is_rating(self) -> bool:
@@ -82,7 +82,7 @@ def annotators(project: Project, *, now: datetime) -> list[AnnotatorRow]:
     wrote = dict(recent_sums(writing, by=by, today=today))
     ratings = tallies.filter(round__kind=RoundKind.VERIFICATION).order_by().values_list(*by)
     rated = {one[:2]: one[2:] for one in ratings.annotate(Sum("captions"), Max("last_at"))}
-    shared: dict[tuple[int, str], list[Shared]] = defaultdict(list)
+    shared: dict[tuple[int, str], list[SharedRatings]] = defaultdict(list)
     unfinished: dict[tuple[int, str], list[AssignedWork]] = defaultdict(list)
     back: dict[tuple[int, str], int] = defaultdict(int)
     for (round_id, person_id), one in shared_with(project):
@@ -99,7 +99,7 @@ def annotators(project: Project, *, now: datetime) -> list[AnnotatorRow]:
     rows = []
     for person_id, tag in keys:
         key = (person_id, tag)
-        written, (number, rated_at) = wrote.get(key, Sums()), rated.get(key, (0, None))
+        written, (number, rated_at) = wrote.get(key, TallySums()), rated.get(key, (0, None))
         written.last_at = max(filter(None, (written.last_at, rated_at)), default=None)
         rows.append(
             AnnotatorRow(
@@ -136,12 +136,12 @@ def _statuses(project: Project) -> tuple[dict[tuple[int, str], str], set[tuple[i
     return {(person, tag): state for person, tag, state in decided}, set(excluded)
 
 
-def _together(shared: Sequence[Shared]) -> Shared | None:
+def _together(shared: Sequence[SharedRatings]) -> SharedRatings | None:
     """Combine several rounds: all pairs, and the alpha of the round with most pairs, as alphas cannot be added."""
     if not shared:
         return None
     largest = max(shared, key=lambda one: one.pairs)
-    return Shared(sum(one.pairs for one in shared), sum(one.same for one in shared), largest.alpha)
+    return SharedRatings(sum(one.pairs for one in shared), sum(one.same for one in shared), largest.alpha)
 
 
 def is_of_project(person: User, project: Project) -> bool:
@@ -167,12 +167,12 @@ def rounds_of_one(project: Project, person: User, *, now: datetime) -> list[Roun
     rows = [
         RoundOfOne(
             round=round,
-            sums=own.get(round.pk, Sums()),
+            sums=own.get(round.pk, TallySums()),
             unfinished=unfinished.get((round.pk, person.pk), AssignedWork()),
             to_correct=back.get((round.pk, person.pk), 0),
             shared=shared_by(kept.get(round.pk), person.pk),
             shared_by_all=shared_in(kept.get(round.pk)),
-            by_all=by_all.get(round.pk) or Sums(),
+            by_all=by_all.get(round.pk) or TallySums(),
         )
         for round in rounds.select_related("language", "verifies")
     ]

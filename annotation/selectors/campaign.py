@@ -22,9 +22,9 @@ from annotation.models import (
     RoundState,
     Tally,
 )
-from annotation.permissions import RATERS
+from annotation.permissions import REVIEWER_ROLES
 from annotation.rules import campaign as rules
-from annotation.rules.campaign import Action, Step
+from annotation.rules.campaign import CampaignStep, RoundAction
 from annotation.rules.consequences import consequence
 from annotation.selectors.figures import AssignedWork, assigned_work, tallies_of
 from annotation.selectors.overview import coverage_of
@@ -35,10 +35,10 @@ from people.models import Membership, Project, User
 
 
 @dataclass(frozen=True)
-class Offer:
+class ActionOffer:
     """An action that is allowed now, what follows from it, and whether it is the one to take next."""
 
-    action: Action
+    action: RoundAction
     consequence: str
     is_next: bool
 
@@ -48,7 +48,7 @@ class RoundStep:
     """A round with the actions that are allowed now. `wanted` and `done` count captions, or ratings of them."""
 
     round: Round
-    offers: Sequence[Offer]
+    offers: Sequence[ActionOffer]
     hint: str
     wanted: int
     done: int
@@ -59,7 +59,7 @@ class RoundStep:
     is_complete: bool
 
     @property
-    def actions(self) -> list[Action]:
+    def actions(self) -> list[RoundAction]:
         return [offer.action for offer in self.offers]
 
     @property
@@ -136,8 +136,8 @@ class LanguagePage:
         return next((size for size in reversed(sizes) if size), rules.PILOT_IMAGES)
 
 
-def steps_of(rounds: Iterable[Round]) -> list[Step]:
-    return [Step(each.pk, each.kind, each.number, each.state, each.verifies_id) for each in rounds]
+def steps_of(rounds: Iterable[Round]) -> list[CampaignStep]:
+    return [CampaignStep(each.pk, each.kind, each.number, each.state, each.verifies_id) for each in rounds]
 
 
 def rounds_of(project: Project, language: Language) -> list[Round]:
@@ -168,7 +168,7 @@ def language_page(project: Project, language: Language, *, now: datetime) -> Lan
 
 def _steps(
     rounds: Sequence[Round],
-    steps: Sequence[Step],
+    steps: Sequence[CampaignStep],
     done: Mapping[int, int],
     assigned: Mapping[tuple[int, int], AssignedWork],
 ) -> list[RoundStep]:
@@ -202,30 +202,32 @@ def _steps(
     return rows
 
 
-def _offers(step: Step, steps: Sequence[Step], *, is_next: bool, is_complete: bool) -> list[Offer]:
-    come_next = {Action.OPEN: is_next, Action.CLOSE: is_complete, Action.ACCEPT: is_next}
+def _offers(
+    step: CampaignStep, steps: Sequence[CampaignStep], *, is_next: bool, is_complete: bool
+) -> list[ActionOffer]:
+    come_next = {RoundAction.OPEN: is_next, RoundAction.CLOSE: is_complete, RoundAction.ACCEPT: is_next}
     return [
-        Offer(action, consequence(action, step, steps), come_next.get(action, False))
+        ActionOffer(action, consequence(action, step, steps), come_next.get(action, False))
         for action in rules.actions_of(step, steps)
     ]
 
 
-def _is_next(step: Step, steps: Sequence[Step]) -> bool:
+def _is_next(step: CampaignStep, steps: Sequence[CampaignStep]) -> bool:
     """Return whether something can be done with it now; a closed pilot waits for its rating."""
     if step.state == RoundState.CLOSED:
-        return rules.why_not(Action.ACCEPT, step, steps) is None
-    return step.state == RoundState.OPEN or rules.why_not(Action.OPEN, step, steps) is None
+        return rules.why_not(RoundAction.ACCEPT, step, steps) is None
+    return step.state == RoundState.OPEN or rules.why_not(RoundAction.OPEN, step, steps) is None
 
 
-def _hint(step: Step, steps: Sequence[Step], *, is_complete: bool, missing: int) -> str:
+def _hint(step: CampaignStep, steps: Sequence[CampaignStep], *, is_complete: bool, missing: int) -> str:
     """Return what the round waits for."""
     if step.state == RoundState.PLANNED:
-        return rules.why_not(Action.OPEN, step, steps) or _("You can open it now.")
+        return rules.why_not(RoundAction.OPEN, step, steps) or _("You can open it now.")
     if step.state == RoundState.OPEN:
         return _("Everything is submitted. Close the round to continue.") if is_complete else ""
     if step.state == RoundState.CLOSED:
-        return rules.why_not(Action.ACCEPT, step, steps) or _("Check what was submitted, then decide.")
-    if missing and step.kind == RoundKind.MAIN and rules.why_not(Action.REOPEN, step, steps) is None:
+        return rules.why_not(RoundAction.ACCEPT, step, steps) or _("Check what was submitted, then decide.")
+    if missing and step.kind == RoundKind.MAIN and rules.why_not(RoundAction.REOPEN, step, steps) is None:
         return _("Missing captions: %(number)d. Open this round again to have them written.") % {"number": missing}
     return ""
 
@@ -243,7 +245,7 @@ def reopenable(rounds: Sequence[Round]) -> list[Round]:
         step.key
         for of_language in steps.values()
         for step in of_language
-        if rules.why_not(Action.REOPEN, step, of_language) is None
+        if rules.why_not(RoundAction.REOPEN, step, of_language) is None
     }
     return [each for each in rounds if each.pk in allowed]
 
@@ -300,7 +302,7 @@ def may_be_decided_about(project: Project, language: Language) -> Q:
 
 
 def _members(project: Project, language: Language) -> QuerySet[Membership]:
-    return Membership.objects.filter(project=project, role__in=RATERS, user__language_skills__language=language)
+    return Membership.objects.filter(project=project, role__in=REVIEWER_ROLES, user__language_skills__language=language)
 
 
 def _in_order(round: Round) -> tuple[bool, int, bool, int]:

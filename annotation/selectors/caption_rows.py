@@ -32,7 +32,7 @@ IMAGE, LANGUAGE, AUTHOR, POSITION = range(len(FIRST_COLUMNS))
 
 
 @dataclass(frozen=True)
-class Images:
+class CollectionImages:
     """Images of a collection in order, by primary key, with their keys and the rows of each that has any."""
 
     collection: Collection
@@ -42,7 +42,7 @@ class Images:
 
 def counted_by_image(
     rounds: Iterable[Round], columns: Sequence[str], *, until: datetime, at_once: int, within: Q | None = None
-) -> Iterator[Images]:
+) -> Iterator[CollectionImages]:
     """Yield the captions that count, submitted up to `until`: `FIRST_COLUMNS` and `columns`, in no order within an
     image. `within` restricts them.
 
@@ -56,11 +56,11 @@ def counted_by_image(
         counted = Caption.objects.counted().filter(round__in=by_collection[collection], submitted_at__lte=until)
         counted = counted.filter(within or Q())
         for keys in keys_in_order(collection.pk, at_once=at_once):
-            yield Images(collection, keys, _by_image(counted, keys, columns))
+            yield CollectionImages(collection, keys, _by_image(counted, keys, columns))
         gone = counted.exclude(image__in=CollectionImage.objects.filter(collection=collection).values("image"))
         digests = iter(gone.order_by("image__sha256").values_list("image", "image__sha256").distinct())
         while keys := dict(islice(digests, at_once)):
-            yield Images(collection, keys, _by_image(gone, keys, columns))
+            yield CollectionImages(collection, keys, _by_image(gone, keys, columns))
 
 
 def _by_image(captions: QuerySet[Caption], images: Iterable[int], columns: Sequence[str]) -> dict[int, list[Row]]:
@@ -70,7 +70,7 @@ def _by_image(captions: QuerySet[Caption], images: Iterable[int], columns: Seque
     return rows_by_image
 
 
-class _Stored(Func):
+class _StoredTime(Func):
     """A time in UTC as SQLite stores it: 2026-11-21 20:39:11.123456. PostgreSQL leaves out zeros at its end."""
 
     template = "CAST(%(expressions)s AS text)"
@@ -84,7 +84,7 @@ class _Stored(Func):
 
 def raw_rows(query: QuerySet[Any], columns: Sequence[str]) -> list[Row]:
     """Fetch the rows of a query, in the order of `columns`, as the driver returns them."""
-    selected = [_Stored(F(column)) if column.endswith(MOMENT) else F(column) for column in columns]
+    selected = [_StoredTime(F(column)) if column.endswith(MOMENT) else F(column) for column in columns]
     sql, parameters = query.order_by().values_list(*selected).query.sql_with_params()
     with connection.cursor() as cursor:
         cursor.execute(sql, parameters)

@@ -43,14 +43,14 @@ FAR_APART = 2
 """(ours) How many levels apart two ratings of the same caption count as a disagreement."""
 
 
-class Apart(TextChoices):
+class RatingsApart(TextChoices):
     ANY = "", _("all")
     RATINGS = "ratings", _("ratings of the English caption")
     VERDICTS = "verdicts", _("ratings of the caption by others")
 
 
 @dataclass(frozen=True)
-class Asked:
+class CheckFilters:
     round: Round
     annotator: User | None = None
     rated: str = ""
@@ -73,7 +73,7 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Found:
+class ManagerFinding:
     """One manager's findings; empty if nothing was said."""
 
     by: str
@@ -83,7 +83,7 @@ class Found:
 
 
 @dataclass(frozen=True)
-class Row:
+class CheckedCaption:
     """A caption. `is_asked` says whether the filters match it, or only another one of its image."""
 
     id: int
@@ -95,26 +95,26 @@ class Row:
     is_returned: bool
     may_be_returned: bool
     verdicts: Sequence[Verdict]
-    mine: Found
-    others: Sequence[Found]
+    mine: ManagerFinding
+    others: Sequence[ManagerFinding]
     feedback: Sequence[Feedback]
     returns: Sequence[CorrectionRequest]
 
 
 @dataclass(frozen=True)
-class Shown:
+class CheckedImage:
     key: str
     image: ServedImage
     english: str
     are_ratings_apart: bool
-    rows: Sequence[Row]
+    rows: Sequence[CheckedCaption]
 
 
 @dataclass(frozen=True)
 class CheckPage:
     """A page of images. `after` and `before` are the cursors to the next and previous page; 0 if there is none."""
 
-    images: Sequence[Shown]
+    images: Sequence[CheckedImage]
     after: int
     before: int
 
@@ -132,7 +132,7 @@ def authors_of(rounds: Iterable[Round]) -> list[User]:
     return list(User.objects.filter(pk__in=people).order_by("username"))
 
 
-def check_page(asked: Asked, viewer: User, *, after: int = 0, before: int = 0) -> CheckPage:
+def check_page(asked: CheckFilters, viewer: User, *, after: int = 0, before: int = 0) -> CheckPage:
     """List the images after, or before, a cursor; from the first if there is none."""
     captions = _asked_for(asked).order_by("-image" if before else "image")
     captions = captions.filter(image__lt=before) if before else captions.filter(image__gt=after)
@@ -148,19 +148,19 @@ def check_page(asked: Asked, viewer: User, *, after: int = 0, before: int = 0) -
     )
 
 
-def row_of(caption: Caption, viewer: User) -> Row:
+def row_of(caption: Caption, viewer: User) -> CheckedCaption:
     """Return one caption again, after a change."""
     (row,) = _rows([_with_all_it_needs(Caption.objects.filter(pk=caption.pk)).get()], caption.round, viewer)
     return row
 
 
-def _asked_for(asked: Asked) -> QuerySet[Caption]:
+def _asked_for(asked: CheckFilters) -> QuerySet[Caption]:
     captions = Caption.objects.filter(round=asked.round, state__in=SHOWN_STATES, item__isnull=False)
-    if asked.apart == Apart.RATINGS:
-        # Anybody may be the other rater, so this comes before the other filters.
+    if asked.apart == RatingsApart.RATINGS:
+        # Anybody may be the other reviewer, so this comes before the other filters.
         spread = captions.filter(item__rating__in=list(SCALE)).order_by().values("image")
         captions = captions.filter(image__in=_far_apart(spread, "item__rating").values("image"))
-    if asked.apart == Apart.VERDICTS:
+    if asked.apart == RatingsApart.VERDICTS:
         said = _counted_verdicts().filter(caption__round=asked.round, rating__in=list(SCALE)).order_by()
         captions = captions.filter(pk__in=_far_apart(said.values("caption"), "rating").values("caption"))
     if asked.annotator:
@@ -191,11 +191,11 @@ def _with_all_it_needs(captions: QuerySet[Caption]) -> QuerySet[Caption]:
     return captions.select_related("author", "item__english", "image")
 
 
-def _shown(asked: Asked, images: Sequence[int], viewer: User) -> list[Shown]:
+def _shown(asked: CheckFilters, images: Sequence[int], viewer: User) -> list[CheckedImage]:
     everything = Caption.objects.filter(round=asked.round, state__in=SHOWN_STATES, item__isnull=False)
     captions = list(_with_all_it_needs(everything.filter(image__in=images)).order_by("image", "author__username"))
     wanted = set(_asked_for(asked).filter(image__in=images).values_list("pk", flat=True))
-    rows: dict[int, list[Row]] = defaultdict(list)
+    rows: dict[int, list[CheckedCaption]] = defaultdict(list)
     firsts: dict[int, tuple[Image, str]] = {}
     for caption, row in zip(captions, _rows(captions, asked.round, viewer), strict=True):
         rows[caption.image_id].append(replace(row, is_asked=row.id in wanted))
@@ -204,7 +204,7 @@ def _shown(asked: Asked, images: Sequence[int], viewer: User) -> list[Shown]:
     entries = CollectionImage.objects.filter(collection=asked.round.collection_id, image__in=images)
     keys = dict(entries.values_list("image", "key"))
     return [
-        Shown(
+        CheckedImage(
             key=keys.get(pk, image.sha256[:12]),
             image=served_image(image, viewer),
             english=english,
@@ -220,17 +220,17 @@ def _are_apart(ratings: Iterable[str]) -> bool:
     return bool(places) and max(places) - min(places) >= FAR_APART
 
 
-def _rows(captions: Sequence[Caption], round: Round, viewer: User) -> list[Row]:
+def _rows(captions: Sequence[Caption], round: Round, viewer: User) -> list[CheckedCaption]:
     about = {"caption__in": [caption.pk for caption in captions]}
     verdicts: dict[int, list[Verdict]] = defaultdict(list)
     for verdict in _counted_verdicts().filter(**about).select_related("person").order_by("person__username"):
         verdicts[verdict.caption_id].append(verdict)
-    nothing = Found(viewer.username, None, "", "")
-    mine: dict[int, Found] = {}
-    others: dict[int, list[Found]] = defaultdict(list)
+    nothing = ManagerFinding(viewer.username, None, "", "")
+    mine: dict[int, ManagerFinding] = {}
+    others: dict[int, list[ManagerFinding]] = defaultdict(list)
     for check in SpotCheck.objects.filter(**about).select_related("by").order_by("by__username"):
         label = str(Rating(check.level).label) if check.level else ""
-        finding = Found(check.by.username, check.is_rating_right, check.level, label)
+        finding = ManagerFinding(check.by.username, check.is_rating_right, check.level, label)
         if check.by_id == viewer.pk:
             mine[check.caption_id] = finding
         else:
@@ -244,7 +244,7 @@ def _rows(captions: Sequence[Caption], round: Round, viewer: User) -> list[Row]:
     rated_by_others = set(VerificationTask.objects.filter(**about).values_list("caption", flat=True))
     is_undecided = round.state in (RoundState.OPEN, RoundState.CLOSED)
     return [
-        Row(
+        CheckedCaption(
             id=caption.pk,
             author=caption.author,
             text=caption.text,

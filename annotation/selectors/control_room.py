@@ -11,8 +11,8 @@ from itertools import groupby
 from annotation.models import Round, RoundKind, RoundState
 from annotation.rules import campaign as rules
 from annotation.rules import campaign_order
-from annotation.rules.campaign import Action, Step
-from annotation.rules.waiting import Facts, Waiting, waiting
+from annotation.rules.campaign import CampaignStep, RoundAction
+from annotation.rules.waiting import RoundFacts, Waiting, waiting
 from annotation.selectors.campaign import steps_of
 from annotation.selectors.overview import ProjectProgress, RoundProgress
 from annotation.selectors.quality import QualityRow
@@ -23,9 +23,9 @@ class RoomRow:
     """A round of a language, one of its `rounds`; `now` is when its progress was computed."""
 
     progress: RoundProgress
-    step: Step
+    step: CampaignStep
     rounds: Sequence[RoundProgress]
-    steps: Sequence[Step]
+    steps: Sequence[CampaignStep]
     is_current: bool
     now: datetime
 
@@ -43,7 +43,7 @@ class RoomRow:
     def waiting(self) -> Waiting:
         row = self.progress
         since = row.last_at or row.round.opened_at
-        facts = Facts(
+        facts = RoundFacts(
             wanted=row.wanted,
             done=row.done,
             assigned=row.assigned,
@@ -77,16 +77,16 @@ def room_rows(progress: ProjectProgress, *, now: datetime) -> list[RoomRow]:
     return [row for _, rounds in by_language for row in _of_language(list(rounds), now)]
 
 
-def target_of(rows: Iterable[RoomRow], action: Action) -> RoomRow:
+def target_of(rows: Iterable[RoomRow], action: RoundAction) -> RoomRow:
     """Choose the round that `action` is about among all rounds of a language: its current one if none allows it."""
     of_language = list(rows)
-    step = campaign_order.target(action, of_language[0].steps)
+    step = campaign_order.round_to_change(action, of_language[0].steps)
     return next(row for row in of_language if (row.step == step if step else row.is_current))
 
 
 def _of_language(rounds: Sequence[RoundProgress], now: datetime) -> list[RoomRow]:
     steps = steps_of(row.round for row in rounds)
-    current = campaign_order.current(steps)
+    current = campaign_order.current_round(steps)
     return [
         RoomRow(row, step, rounds, steps, is_current=step == current, now=now)
         for row, step in zip(rounds, steps, strict=True)

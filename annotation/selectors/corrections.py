@@ -18,7 +18,7 @@ from people.models import Membership, Project, Role, User
 
 
 @dataclass(frozen=True)
-class Rewriting:
+class CaptionRewriting:
     """A caption that its author has to rewrite, or has. `image` is None while it is assigned to them elsewhere."""
 
     caption_id: int
@@ -49,13 +49,13 @@ def warnings_for(caption: Caption, text: str) -> Sequence[text_checks.CaptionFau
     )
 
 
-def rewriting(caption: Caption, author: User) -> Rewriting:
+def caption_to_rewrite(caption: Caption, author: User) -> CaptionRewriting:
     """What the author sees on the page of a returned caption."""
     last = caption.corrections.latest("at")
     is_hidden = Caption.objects.filter(
         assigned_work.is_assigned(author, "image", besides=TO_REWRITE), pk=caption.pk
     ).exists()
-    return Rewriting(
+    return CaptionRewriting(
         caption_id=caption.pk,
         project=caption.round.project,
         language=caption.round.language,

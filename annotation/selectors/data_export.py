@@ -26,7 +26,7 @@ from annotation.permissions import TO_REWRITE, readable_feedback
 from images.models import CollectionImage
 from inference.selectors import assigned_work
 from people.models import User
-from people.personal_data import Part
+from people.personal_data import ExportPart
 
 LEFT_OUT_WHILE_ASSIGNED = ("image", "rating", "rated_at", "rating_ms")
 
@@ -37,44 +37,44 @@ def _of_round(path: str) -> dict[str, F]:
     return {name: F(f"{path}__{place}") for name, place in (places | {"round_number": "number"}).items()}
 
 
-def data_export(person: User) -> Iterator[Part]:
+def data_export(person: User) -> Iterator[ExportPart]:
     hidden = set(
         CaptionItem.objects.filter(assigned_work.is_assigned(person, "image"), person=person).values_list(
             "image", flat=True
         )
     )
-    yield Part(
+    yield ExportPart(
         "batches",
         _("Batches of images that you took to rate and describe."),
         _batches(CaptionBatch.objects.all(), person, "writing_opened_at", "stage"),
     )
-    yield Part(
+    yield ExportPart(
         "images",
         _("Every image in these batches: how you rated its English caption, and what you typed, whether "
             "submitted or not. The English captions are not included, because a program wrote them. For "
             "images that are assigned to you now, in any kind of work, your rating is left out."),
         _items(person, hidden),
     )  # fmt: skip
-    yield Part(
+    yield ExportPart(
         "captions", _("Captions that you submitted, as you typed them and as they are stored."), _captions(person)
     )
-    yield Part(
+    yield ExportPart(
         "corrections",
         _("Captions that a manager returned to you for correction, with the note and the earlier text. "
             "Images that are assigned to you now are left out."),
         _corrections(person),
     )  # fmt: skip
-    yield Part(
+    yield ExportPart(
         "feedback",
         _("Feedback from managers about your work. Images that are assigned to you now are left out."),
         _feedback(person),
     )
-    yield Part(
+    yield ExportPart(
         "rating-batches",
         _("Batches of other people's captions that you took to rate."),
         _batches(VerificationBatch.objects.all(), person),
     )
-    yield Part(
+    yield ExportPart(
         "verdicts",
         _(
             "How you rated other people’s captions. The captions themselves are not included, because they "
@@ -82,8 +82,10 @@ def data_export(person: User) -> Iterator[Part]:
         ),
         _verdicts(person),
     )
-    yield Part("statuses", _("Whether a manager qualified or paused you in a language, and why."), _statuses(person))
-    yield Part(
+    yield ExportPart(
+        "statuses", _("Whether a manager qualified or paused you in a language, and why."), _statuses(person)
+    )
+    yield ExportPart(
         "exclusions",
         _("Managers’ decisions to exclude your captions in a language, and why."),
         _exclusions(person),

@@ -13,8 +13,8 @@ from annotation.models import Round, RoundKind, Tally
 from annotation.rules.estimates import (
     ASSUMED_CAPTION_S,
     ASSUMED_RATING_S,
-    Seconds,
-    Timed,
+    SecondsPerAnswer,
+    TimedAnswers,
     seconds_per_answer,
 )
 from people.models import Project, Role, User
@@ -29,38 +29,40 @@ def register_rate(rate_of: RateOf) -> None:
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredTimes:
     """Timed answers by language tag; under the empty one those in all languages."""
 
-    captions: Mapping[str, Timed]
-    ratings: Mapping[str, Timed]
+    captions: Mapping[str, TimedAnswers]
+    ratings: Mapping[str, TimedAnswers]
 
-    def caption(self, tag: str) -> Seconds:
+    def caption(self, tag: str) -> SecondsPerAnswer:
         return self._seconds(self.captions, tag, ASSUMED_CAPTION_S)
 
-    def rating(self, tag: str) -> Seconds:
+    def rating(self, tag: str) -> SecondsPerAnswer:
         return self._seconds(self.ratings, tag, ASSUMED_RATING_S)
 
     @staticmethod
-    def _seconds(timed: Mapping[str, Timed], tag: str, assumed: float) -> Seconds:
-        return seconds_per_answer(timed.get(tag, Timed()), timed.get("", Timed()), assumed=assumed)
+    def _seconds(timed: Mapping[str, TimedAnswers], tag: str, assumed: float) -> SecondsPerAnswer:
+        return seconds_per_answer(timed.get(tag, TimedAnswers()), timed.get("", TimedAnswers()), assumed=assumed)
 
 
-def measured_times() -> Measured:
+def measured_times() -> MeasuredTimes:
     """Sum up the tallies of all projects: captions with the rating before them, and ratings in verification."""
     timed = Tally.objects.filter(rating_ms__gt=0, captions__gt=0).order_by()
     verification = Q(round__kind=RoundKind.VERIFICATION)
-    return Measured(captions=_timed(timed.exclude(verification)), ratings=_timed(timed.filter(verification)))
+    return MeasuredTimes(captions=_timed(timed.exclude(verification)), ratings=_timed(timed.filter(verification)))
 
 
-def _timed(tallies: QuerySet[Tally]) -> dict[str, Timed]:
+def _timed(tallies: QuerySet[Tally]) -> dict[str, TimedAnswers]:
     sums = {
         "answers": Sum("captions", default=0),
         "people": Count("person", distinct=True),
         "active_ms": Sum(F("rating_ms") + F("writing_ms"), default=0),
     }
     by_language = tallies.values_list("round__language").annotate(**sums)
-    return {"": Timed(**tallies.aggregate(**sums))} | {tag: Timed(*values) for tag, *values in by_language}
+    return {"": TimedAnswers(**tallies.aggregate(**sums))} | {
+        tag: TimedAnswers(*values) for tag, *values in by_language
+    }
 
 
 @dataclass(frozen=True, kw_only=True)

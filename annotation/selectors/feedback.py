@@ -15,11 +15,11 @@ from images.selectors import ServedImage, served_image
 from languages.models import Language
 from people.models import LanguageSkill, Membership, Project, Role, User
 
-MOST_SHOWN = 100
+MAX_SHOWN = 100
 
 
 @dataclass(frozen=True)
-class Note:
+class FeedbackNote:
     """Feedback as its annotator sees it: on a caption of theirs, with the image, or in general. Never in English."""
 
     id: int
@@ -34,14 +34,14 @@ class Note:
     image: ServedImage | None
 
 
-def notes_to(person: User) -> list[Note]:
+def notes_to(person: User) -> list[FeedbackNote]:
     """List feedback, unread first, then the newest first."""
-    messages = list(_with_all_it_needs(readable_feedback(person)).order_by("-at", "-pk")[:MOST_SHOWN])
+    messages = list(_with_all_it_needs(readable_feedback(person)).order_by("-at", "-pk")[:MAX_SHOWN])
     messages.sort(key=lambda one: one.acknowledged_at is not None)
     return [_note(one, person) for one in messages]
 
 
-def note_to(person: User, feedback_id: int) -> Note | None:
+def note_to(person: User, feedback_id: int) -> FeedbackNote | None:
     """Return one message; None for everybody else, and while the image is assigned to them."""
     message = _with_all_it_needs(readable_feedback(person)).filter(pk=feedback_id).first()
     return _note(message, person) if message else None
@@ -55,7 +55,7 @@ def unread(person: User) -> int:
 def given_in(round: Round) -> Sequence[Feedback]:
     """List the feedback on a round, the newest first."""
     given = Feedback.objects.filter(round=round).select_related("person", "by", "caption")
-    return list(given.order_by("-at", "-pk")[:MOST_SHOWN])
+    return list(given.order_by("-at", "-pk")[:MAX_SHOWN])
 
 
 def readers_by_language(project: Project, tags: Collection[str]) -> dict[str, set[int]]:
@@ -72,9 +72,9 @@ def _with_all_it_needs(feedback: QuerySet[Feedback]) -> QuerySet[Feedback]:
     return feedback.select_related("project", "round__language", "round__verifies", "by", "caption__image")
 
 
-def _note(message: Feedback, person: User) -> Note:
+def _note(message: Feedback, person: User) -> FeedbackNote:
     caption = message.caption
-    return Note(
+    return FeedbackNote(
         id=message.pk,
         project=message.project,
         language=message.round.language,

@@ -16,7 +16,7 @@ from allocation.models import Assignment, AssignmentState, Batch, BatchState
 from annotation.models import Caption, CorrectionRequest, Round, RoundFigures, Stage, Tally
 from annotation.rules import text_checks
 from annotation.rules.pace import window
-from annotation.rules.tallies import COLUMNS, Sums, restored, total
+from annotation.rules.tallies import COLUMNS, TallySums, sums_from_json, total_sums
 from annotation.selectors.quality import QUALITY
 from people.models import Project, User
 
@@ -39,7 +39,7 @@ class AssignedWork:
 
 
 @dataclass(frozen=True)
-class Shared:
+class SharedRatings:
     """Agreement on English captions that several people rated; None if it was not computed or has no value."""
 
     pairs: int
@@ -59,21 +59,23 @@ class KeptFigures:
     wanted: int = 0
     captions: int = 0
     quality: Mapping[str, Any] = field(default_factory=dict)
-    shared: Shared | None = None
+    shared: SharedRatings | None = None
 
 
 def tallies_of(
     rounds: QuerySet[Round], *, columns: tuple[str, ...] = COLUMNS, person: User | None = None
-) -> Iterator[tuple[Key, Sums]]:
+) -> Iterator[tuple[Key, TallySums]]:
     """Yield the tallies of every person in every round, or of one; only `columns` are read."""
     tallies = Tally.objects.filter(round__in=rounds)
     if person:
         tallies = tallies.filter(person=person)
     for round, one, *values in tallies.values_list("round", "person", *columns):
-        yield (round, one), Sums(**dict(zip(columns, values, strict=True)))
+        yield (round, one), TallySums(**dict(zip(columns, values, strict=True)))
 
 
-def recent_sums(tallies: QuerySet[Tally], *, by: Sequence[str], today: date) -> Iterator[tuple[tuple[Any, ...], Sums]]:
+def recent_sums(
+    tallies: QuerySet[Tally], *, by: Sequence[str], today: date
+) -> Iterator[tuple[tuple[Any, ...], TallySums]]:
     """Add up tallies in the database, by the fields `by`; `days` has only those that count for the pace.
 
     Reading them all to add them up here takes five times as long.
@@ -86,7 +88,7 @@ def recent_sums(tallies: QuerySet[Tally], *, by: Sequence[str], today: date) -> 
         captions, late, rating_ms, writing_ms, last_at, *counts = row[len(by) :]
         yield (
             row[: len(by)],
-            Sums(
+            TallySums(
                 captions=captions,
                 late=late,
                 rating_ms=rating_ms,
@@ -108,19 +110,19 @@ def _counted(keys: Sequence[str], counts: Sequence[int | None]) -> dict[str, int
 
 def sums_of_rounds(
     rounds: QuerySet[Round], kept: Mapping[int, RoundFigures], *, columns: tuple[str, ...] = COLUMNS
-) -> dict[int, Sums]:
+) -> dict[int, TallySums]:
     """Add up everybody's tallies, for rounds that have any; `columns` at least are right.
 
     `kept` has the sums as they were when the figures were computed. Only the tallies of rounds in which somebody has
     submitted since are read.
     """
     tallies = Tally.objects.filter(round__in=rounds).order_by()
-    sums: dict[int, Sums] = {}
+    sums: dict[int, TallySums] = {}
     changed = []
     for round, revision in tallies.values_list("round").annotate(revised=Sum("revision")):
         figures = kept.get(round)
         if figures and figures.revision == revision and SUMS in figures.figures:
-            sums[round] = restored(figures.figures[SUMS])
+            sums[round] = sums_from_json(figures.figures[SUMS])
         else:
             changed.append(round)
     if not changed:
@@ -128,7 +130,7 @@ def sums_of_rounds(
     of_everyone = defaultdict(list)
     for (round, _), one in tallies_of(Round.objects.filter(pk__in=changed), columns=columns):
         of_everyone[round].append(one)
-    return sums | {round: total(each) for round, each in of_everyone.items()}
+    return sums | {round: total_sums(each) for round, each in of_everyone.items()}
 
 
 def assigned_work(rounds: Iterable[Round], *, now: datetime) -> dict[Key, AssignedWork]:
@@ -177,7 +179,7 @@ def kept_figures(project: Project) -> dict[int, KeptFigures]:
     }
 
 
-def shared_with(project: Project) -> Iterator[tuple[Key, Shared]]:
+def shared_with(project: Project) -> Iterator[tuple[Key, SharedRatings]]:
     """Yield the agreement of each person with the others, round by round."""
     kept = RoundFigures.objects.filter(round__project=project).values_list("round", "figures__agreement_of")
     for round, stored in kept:
@@ -188,17 +190,17 @@ def computed_figures(project: Project) -> dict[int, RoundFigures]:
     return RoundFigures.objects.filter(round__project=project).in_bulk()
 
 
-def shared_in(figures: RoundFigures | None) -> Shared | None:
+def shared_in(figures: RoundFigures | None) -> SharedRatings | None:
     """Return the agreement in a round, over everyone's ratings."""
     stored = figures.figures.get("agreement") if figures else None
     return _shared(stored) if stored else None
 
 
-def shared_by(figures: RoundFigures | None, person_id: int) -> Shared | None:
+def shared_by(figures: RoundFigures | None, person_id: int) -> SharedRatings | None:
     """Return the agreement of one person with the others in a round."""
     stored = figures.figures.get("agreement_of", {}).get(str(person_id)) if figures else None
     return _shared(stored) if stored else None
 
 
-def _shared(stored: Mapping[str, Any]) -> Shared:
-    return Shared(stored["pairs"], stored["same"], stored["alpha"])
+def _shared(stored: Mapping[str, Any]) -> SharedRatings:
+    return SharedRatings(stored["pairs"], stored["same"], stored["alpha"])

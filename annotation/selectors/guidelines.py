@@ -19,14 +19,14 @@ from annotation.models import (
     RoundState,
     VerificationBatch,
 )
-from annotation.rules.word_diff import Piece, word_diff
+from annotation.rules.word_diff import TextPiece, word_diff
 from images.models import CollectionImage
 from images.selectors import ServedImage, served_image
 from inference.selectors import assigned_work
 from languages.models import Language
 from people.models import Project, Role, User
 from people.rules.markdown import to_html
-from people.selectors.texts import Original
+from people.selectors.texts import OriginalText
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class ShownExample:
 
 
 @dataclass(frozen=True)
-class Examples:
+class VisibleExamples:
     """The examples that somebody may see, and how many are hidden from them now."""
 
     shown: Sequence[ShownExample]
@@ -49,13 +49,13 @@ class Examples:
 
 
 @dataclass(frozen=True)
-class Changes:
+class GuidelineChanges:
     """What changed from one version to another, either of which may be the newer one."""
 
     before: Guidelines
     after: Guidelines
-    rating: Sequence[Piece]
-    writing: Sequence[Piece]
+    rating: Sequence[TextPiece]
+    writing: Sequence[TextPiece]
 
     @property
     def is_empty(self) -> bool:
@@ -63,7 +63,7 @@ class Changes:
 
 
 @dataclass(frozen=True)
-class News:
+class GuidelineNews:
     """What was published since the version of somebody's last batch: the notes, the oldest first."""
 
     seen: int
@@ -71,11 +71,13 @@ class News:
     notes: Sequence[str]
 
 
-def changes_between(before: Guidelines, after: Guidelines) -> Changes:
-    return Changes(before, after, word_diff(before.rating, after.rating), word_diff(before.writing, after.writing))
+def changes_between(before: Guidelines, after: Guidelines) -> GuidelineChanges:
+    return GuidelineChanges(
+        before, after, word_diff(before.rating, after.rating), word_diff(before.writing, after.writing)
+    )
 
 
-def examples_for(guidelines: Guidelines, viewer: User) -> Examples:
+def examples_for(guidelines: Guidelines, viewer: User) -> VisibleExamples:
     """Return the examples of a version, except those that would show `viewer` others' captions of their images.
 
     Those are images assigned to them, in any kind of work, and images that they may still be assigned to caption in the
@@ -96,7 +98,7 @@ def examples_for(guidelines: Guidelines, viewer: User) -> Examples:
         for example in examples
         if example.pk in visible
     ]
-    return Examples(shown, len(examples) - len(shown))
+    return VisibleExamples(shown, len(examples) - len(shown))
 
 
 def _visible(guidelines: Guidelines, viewer: User) -> QuerySet[GuidelineExample]:
@@ -118,7 +120,7 @@ def _not_over() -> Q:
     return Q(kind=RoundKind.PILOT, state__in=undecided) | (Q(kind=RoundKind.MAIN) & ~Q(state=RoundState.SKIPPED))
 
 
-def news_for(annotator: User, rounds: Iterable[Round]) -> dict[int, News]:
+def news_for(annotator: User, rounds: Iterable[Round]) -> dict[int, GuidelineNews]:
     """Return by round what is new in the guidelines for somebody who worked in its project under an older version."""
     by_project: dict[int, list[Round]] = {}
     for round in rounds:
@@ -138,7 +140,7 @@ def news_for(annotator: User, rounds: Iterable[Round]) -> dict[int, News]:
             version = round.guidelines.version
             if version > seen[project]:
                 said = [note for number, note in notes.items() if number <= version and note]
-                news[round.pk] = News(seen[project], version, said)
+                news[round.pk] = GuidelineNews(seen[project], version, said)
     return news
 
 
@@ -170,7 +172,7 @@ def entries_of_project(project: Project) -> QuerySet[CollectionImage]:
     return CollectionImage.objects.filter(collection__in=project.rounds.values("collection"))
 
 
-def newest_guidelines(project: Project, *, part: str) -> Original | None:
+def newest_guidelines(project: Project, *, part: str) -> OriginalText | None:
     """Return the newest version of `part`, rating or writing, for translators."""
     newest = Guidelines.objects.filter(project=project).order_by("version").last()
-    return Original(newest.version, getattr(newest, part)) if newest else None
+    return OriginalText(newest.version, getattr(newest, part)) if newest else None

@@ -8,26 +8,26 @@ from django.db.models import Count
 from django.urls import reverse
 
 from annotation.models import CaptionTask, Round, RoundKind, RoundState
-from corpora.selectors.usage import Use
+from corpora.selectors.usage import ImagesUse
 from images.models import Collection, CollectionImage
-from images.selectors.image_pages import Section
+from images.selectors.image_pages import PageSection
 from people.models import Project, User
 from people.permissions import READERS
 
 
-def rounds_of(collections: Iterable[Collection]) -> Iterator[Use]:
+def rounds_of(collections: Iterable[Collection]) -> Iterator[ImagesUse]:
     """Yield the captioning rounds of collections, by language."""
     rounds = Round.objects.filter(collection__in=list(collections)).exclude(kind=RoundKind.VERIFICATION)
     rounds = rounds.exclude(state=RoundState.SKIPPED).select_related("language", "project")
     for round in rounds.order_by("language", "pk"):
-        yield Use(
+        yield ImagesUse(
             title=f"{round.language.name}: {round.title}",
             address=reverse("annotation:language-show", args=[round.project.slug, round.language_id]),
             has_begun=round.state != RoundState.PLANNED,
         )
 
 
-def uses_section(entry: CollectionImage, viewer: User) -> Section | None:
+def uses_section(entry: CollectionImage, viewer: User) -> PageSection | None:
     """Show the projects in which the image is described, among those that `viewer` manages or does research in."""
     mine = Project.objects.filter(memberships__user=viewer.pk, memberships__role__in=READERS).values("pk")
     tasks = CaptionTask.objects.filter(image=entry.image_id, round__project__in=mine).order_by()
@@ -44,4 +44,4 @@ def uses_section(entry: CollectionImage, viewer: User) -> Section | None:
         }
         for use in uses.order_by("round__project__name")
     ]
-    return Section("annotation/_image_uses.html", {"uses": shown}) if shown else None
+    return PageSection("annotation/_image_uses.html", {"uses": shown}) if shown else None

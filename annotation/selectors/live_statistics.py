@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from annotation.models import Round, RoundFigures, RoundKind
-from annotation.rules.tallies import Sums, total
+from annotation.rules.tallies import TallySums, total_sums
 from annotation.selectors.figures import computed_figures, sums_of_rounds
 from annotation.selectors.statistics import project_statistics
 from corpora.rules.image_filters import ImageFilter
@@ -69,7 +69,7 @@ def live_statistics(project: Project) -> list[LanguageStatistics]:
 
 
 def _of_language(
-    rounds: list[Round], sums: list[Sums], kept: dict[int, RoundFigures], *, is_tallied: bool
+    rounds: list[Round], sums: list[TallySums], kept: dict[int, RoundFigures], *, is_tallied: bool
 ) -> LanguageStatistics:
     figures = [kept[round.pk] for round in rounds if round.pk in kept and kept[round.pk].computed_at]
     newest = max(figures, key=lambda one: str(one.computed_at), default=None)
@@ -78,7 +78,7 @@ def _of_language(
     # Captions from a file have no author and no tally, and tallies include images left out of results: a language that
     # has some of either is counted in the background.
     if is_tallied:
-        now = total(sums)
+        now = total_sums(sums)
         statistics.captions, statistics.words, statistics.characters = now.captions, now.words, now.characters
     return LanguageStatistics(
         language=rounds[0].language,

@@ -19,13 +19,13 @@ from annotation.models import (
     RoundState,
     Tally,
 )
-from annotation.permissions import RATERS
-from annotation.rules.pace import Pace, pace
-from annotation.rules.tallies import Sums
+from annotation.permissions import REVIEWER_ROLES
+from annotation.rules.pace import WorkPace, pace
+from annotation.rules.tallies import TallySums
 from annotation.selectors.figures import (
     AssignedWork,
     KeptFigures,
-    Shared,
+    SharedRatings,
     assigned_work,
     kept_figures,
     recent_sums,
@@ -62,11 +62,11 @@ class RoundProgress:
     batches: int
     last_at: datetime | None
     quality: Mapping[str, Any]
-    pace: Pace
+    pace: WorkPace
     ends_on: date | None
     minutes: float | None
     overridden: int
-    shared: Shared | None
+    shared: SharedRatings | None
 
     @property
     def images(self) -> int:
@@ -136,13 +136,13 @@ def project_progress(project: Project, *, now: datetime) -> ProjectProgress:
     for (round_id, _), number in to_correct(project).items():
         back[round_id] += number
     sizes = _sizes(rounds)
-    people = _People(project, now)
+    people = _PeopleByLanguage(project, now)
     return ProjectProgress(
         [
             _progress(
                 round,
                 kept.get(round.pk, KeptFigures()),
-                work.get(round.pk) or Sums(),
+                work.get(round.pk) or TallySums(),
                 assigned[round.pk],
                 to_correct=back[round.pk],
                 size=sizes.get(round.collection_id, 0),
@@ -158,7 +158,7 @@ def project_progress(project: Project, *, now: datetime) -> ProjectProgress:
 def _progress(
     round: Round,
     kept: KeptFigures,
-    sums: Sums,
+    sums: TallySums,
     assigned: Sequence[AssignedWork],
     *,
     to_correct: int,
@@ -218,37 +218,37 @@ def _sizes(rounds: Iterable[Round]) -> dict[int, int]:
     )
 
 
-class _People:
+class _PeopleByLanguage:
     """How many people could work in the rounds of a project, by language; consent is not considered."""
 
     def __init__(self, project: Project, now: datetime) -> None:
         fluent = Membership.objects.filter(
-            project=project, role__in=RATERS, user__language_skills__level__in=WORKING_LEVELS
+            project=project, role__in=REVIEWER_ROLES, user__language_skills__level__in=WORKING_LEVELS
         ).values("user__language_skills__language")
         writes = Q(role=Role.ANNOTATOR, user__reads_english=True)
         counts = fluent.annotate(
-            writers=Count("user", filter=writes, distinct=True), raters=Count("user", distinct=True)
+            writers=Count("user", filter=writes, distinct=True), reviewers=Count("user", distinct=True)
         ).order_by()
-        self._able = {one["user__language_skills__language"]: (one["writers"], one["raters"]) for one in counts}
+        self._able = {one["user__language_skills__language"]: (one["writers"], one["reviewers"]) for one in counts}
         qualified = AnnotatorStatus.objects.filter(project=project, state=AnnotatorState.QUALIFIED)
         self._qualified = dict(qualified.values_list("language").annotate(Count("person")).order_by())
         self._invited = _invited(project, now)
 
     def able(self, round: Round) -> int:
-        """Count who could write, or rate: those who read English too, raters too, or those whom a manager qualified."""
+        """Count who could write, or rate: those who read English, reviewers too, or those whom a manager qualified."""
         if round.needs_qualification:
             return self._qualified.get(round.language_id, 0)
         return self._able.get(round.language_id, (0, 0))[round.kind == RoundKind.VERIFICATION]
 
     def invited(self, round: Round) -> int:
-        writers, raters = self._invited.get(round.language_id, (0, 0))
-        return writers + raters if round.kind == RoundKind.VERIFICATION else writers
+        writers, reviewers = self._invited.get(round.language_id, (0, 0))
+        return writers + reviewers if round.kind == RoundKind.VERIFICATION else writers
 
 
 def _invited(project: Project, now: datetime) -> dict[str, tuple[int, int]]:
-    """Count the places per language on open invitations: for annotators, and for raters."""
+    """Count the places per language on open invitations: for annotators, and for reviewers."""
     waiting = Invitation.objects.filter(
-        project=project, role__in=RATERS, revoked_at=None, expires_at__gt=now, places_taken__lt=F("places")
+        project=project, role__in=REVIEWER_ROLES, revoked_at=None, expires_at__gt=now, places_taken__lt=F("places")
     )
     by_language: dict[str, Counter[str]] = defaultdict(Counter)
     rows = waiting.filter(languages__isnull=False).values_list("languages", "role")
@@ -304,7 +304,7 @@ def _from_files(projects: Sequence[Project]) -> Iterable[tuple[tuple[int, str, s
 
 
 @dataclass(frozen=True)
-class Coverage:
+class EnglishCoverage:
     """How many images of a collection have an English caption: by each model, and by any."""
 
     images: int
@@ -316,13 +316,13 @@ class Coverage:
         return self.images - self.by_any
 
 
-def coverage_of(collection: Collection, captioners: Iterable[CaptioningModel]) -> Coverage:
+def coverage_of(collection: Collection, captioners: Iterable[CaptioningModel]) -> EnglishCoverage:
     """Count images with a caption in use by any of `captioners`."""
     captions = ModelCaption.objects.in_use().filter(
         language=ENGLISH, image__collections=collection, model__in=captioners
     )
     counts = dict(captions.values_list("model").annotate(Count("pk")).order_by())
-    return Coverage(
+    return EnglishCoverage(
         images=collection.entries.in_results().count(),
         by_model=[(model, counts[model.pk]) for model in CaptioningModel.objects.filter(pk__in=counts)],
         by_any=captions.aggregate(images=Count("image", distinct=True))["images"],

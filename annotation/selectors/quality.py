@@ -27,8 +27,8 @@ class ShareOfCaptions:
 
 
 @dataclass(frozen=True)
-class RaterOfCaptions:
-    """One person's ratings against the median of all raters of a caption: `crosslens_metrics.quality.confusions`."""
+class CaptionReviewer:
+    """One person's ratings against the median of all reviewers of a caption: `crosslens_metrics.quality.confusions`."""
 
     person_id: int
     verdicts: int
@@ -95,9 +95,9 @@ class QualityRow:
         return {level: int(counts.get(level, 0)) for level in LEVELS}
 
     @property
-    def raters(self) -> list[RaterOfCaptions]:
+    def reviewers(self) -> list[CaptionReviewer]:
         return [
-            RaterOfCaptions(
+            CaptionReviewer(
                 person_id=row["person"],
                 verdicts=row["verdicts"],
                 agreed=row["agreed"],

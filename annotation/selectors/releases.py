@@ -47,7 +47,7 @@ def images_left_out(project: Project) -> list[list[str]]:
     return [list(one) for one in entries.order_by(*columns).values_list(*columns)]
 
 
-def lacking(project: Project) -> list[str]:
+def missing_for_release(project: Project) -> list[str]:
     """Return why no release is possible now, each with what to do; empty if one is."""
     rounds = released_rounds(project)
     if not rounds:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from django.db.models import QuerySet
 
 from annotation.models import Round, RoundKind
-from annotation.rules.tallies import Sums
+from annotation.rules.tallies import TallySums
 from annotation.selectors.figures import computed_figures, sums_of_rounds
 from annotation.selectors.overview import in_campaign
 from languages.models import Language
@@ -19,7 +19,7 @@ SERIES_COLUMNS = ("captions", "words", "characters", "ratings", "lengths", "days
 @dataclass(frozen=True)
 class RoundSeries:
     round: Round
-    sums: Sums
+    sums: TallySums
 
     @property
     def is_rating(self) -> bool:

@@ -1,4 +1,4 @@
-"""What raters of captions see: images, captions and levels; never the authors nor others' ratings."""
+"""What reviewers of captions see: images, captions and levels; never the authors nor others' ratings."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from annotation.models import (
     Verdict,
     VerificationBatch,
 )
-from annotation.permissions import RATERS
+from annotation.permissions import REVIEWER_ROLES
 from annotation.selectors.work import LevelChoice, RoundBatchHead, RoundWork, batch_head, level_choices, works_of
 from images.models import CollectionImage
 from images.selectors import ServedImage, served_image
@@ -84,18 +84,18 @@ def images_to_write_about(person: User) -> QuerySet[CaptionItem, int]:
     return unfinished.exclude(is_over).values_list("image", flat=True)
 
 
-def not_for(rater: User) -> Q:
-    """Return tasks that must not be assigned to `rater`.
+def not_for(reviewer: User) -> Q:
+    """Return tasks that must not be assigned to `reviewer`.
 
     None with a caption of their own, and none of an image assigned to them in any kind of work: a caption must not show
     them what they have to write, judge or guess themselves.
     """
     image = "verification_task__caption__image"
     return (
-        Q(verification_task__caption__author=rater)
+        Q(verification_task__caption__author=reviewer)
         | ~Q(verification_task__caption__state=CaptionState.COUNTED)
-        | Q(**{f"{image}__in": images_to_write_about(rater)})
-        | assigned_work.is_kept_from(rater, image, besides="annotation")
+        | Q(**{f"{image}__in": images_to_write_about(reviewer)})
+        | assigned_work.is_kept_from(reviewer, image, besides="annotation")
     )
 
 
@@ -114,12 +114,12 @@ def ratings_page(batch: VerificationBatch, viewer: User, now: datetime) -> Ratin
     )
 
 
-def rating_work_of(rater: User, now: datetime) -> list[RoundWork]:
-    """Open rounds in which `rater` can rate captions of their languages, and closed ones with an open batch."""
-    projects = Membership.objects.filter(user=rater, role__in=RATERS).values("project")
+def rating_work_of(reviewer: User, now: datetime) -> list[RoundWork]:
+    """Open rounds in which `reviewer` can rate captions of their languages, and closed ones with an open batch."""
+    projects = Membership.objects.filter(user=reviewer, role__in=REVIEWER_ROLES).values("project")
     unfinished = (
         VerificationBatch.with_heads()
-        .filter(lease__person=rater, submitted_at=None, round__project__in=projects)
+        .filter(lease__person=reviewer, submitted_at=None, round__project__in=projects)
         .annotate(size=Count("verdicts"))
         .order_by("-lease__taken_at")
     )
@@ -127,14 +127,16 @@ def rating_work_of(rater: User, now: datetime) -> list[RoundWork]:
     assigned, resumable = open_and_resumable(
         (pk, head) for pk, head in heads if head.is_open or head.round.state == RoundState.OPEN
     )
-    offered = Q(state=RoundState.OPEN, language__in=rater.language_skills.values("language"), project__archived_at=None)
+    offered = Q(
+        state=RoundState.OPEN, language__in=reviewer.language_skills.values("language"), project__archived_at=None
+    )
     rounds = list(
         Round.objects.filter(kind=RoundKind.VERIFICATION, project__in=projects)
         .filter(offered | Q(pk__in=assigned))
         .select_related("project", "language", "pool", "verifies")
     )
-    return works_of(rater, rounds, VerificationBatch.objects.all(), assigned, resumable, without=not_for(rater))
+    return works_of(reviewer, rounds, VerificationBatch.objects.all(), assigned, resumable, without=not_for(reviewer))
 
 
-def has_captions_to_rate(rater: User, now: datetime) -> bool:
-    return any(work.has_something_to_do for work in rating_work_of(rater, now))
+def has_captions_to_rate(reviewer: User, now: datetime) -> bool:
+    return any(work.has_something_to_do for work in rating_work_of(reviewer, now))

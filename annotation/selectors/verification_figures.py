@@ -20,13 +20,13 @@ from crosslens_metrics.quality import (
     GOOD,
     LEVELS,
     NOT_ENOUGH_INFO,
-    Share,
+    CaptionShare,
     confusions,
     medians,
     ordinal_alpha,
     quality_of,
 )
-from crosslens_metrics.undefined import Reason
+from crosslens_metrics.undefined import UndefinedReason
 from images.models import Image, is_left_out
 
 
@@ -47,11 +47,11 @@ def figures_of(round: Round, images: QuerySet[Image] | None = None) -> dict[str,
     # In a fixed order: sums of floating-point numbers depend on it.
     columns = ("caption", "person", "rating", "assignment__task__places", "caption__author")
     rows = sorted(counting.order_by().values_list(*columns), key=lambda row: row[:2])
-    captions, raters, places = (np.array([row[column] for row in rows], dtype=int) for column in (0, 1, 3))
+    captions, reviewers, places = (np.array([row[column] for row in rows], dtype=int) for column in (0, 1, 3))
     ratings = np.array([CODES[row[2]] for row in rows], dtype=int)
     _, caption_of, answers = np.unique(captions, return_inverse=True, return_counts=True)
     verified = answers[caption_of] >= places if len(rows) else np.zeros(0, dtype=bool)
-    captions, raters, ratings = captions[verified], raters[verified], ratings[verified]
+    captions, reviewers, ratings = captions[verified], reviewers[verified], ratings[verified]
     authors = {row[0]: row[4] for row in rows}
     quality, alpha = quality_of(captions, ratings), ordinal_alpha(captions, ratings)
     sample = VerificationTask.objects.filter(
@@ -71,8 +71,8 @@ def figures_of(round: Round, images: QuerySet[Image] | None = None) -> dict[str,
         "medium": _share(quality.medium_or_better),
         "bad": _share(quality.bad),
         "not_enough_info": _share(quality.not_enough_info),
-        "alpha": None if isinstance(alpha, Reason) else alpha,
-        "alpha_undefined": str(alpha) if isinstance(alpha, Reason) else "",
+        "alpha": None if isinstance(alpha, UndefinedReason) else alpha,
+        "alpha_undefined": str(alpha) if isinstance(alpha, UndefinedReason) else "",
         "authors": _by_author(authors, captions, ratings),
         "raters": [
             {
@@ -82,7 +82,7 @@ def figures_of(round: Round, images: QuerySet[Image] | None = None) -> dict[str,
                 "not_enough_info": int(table[NOT_ENOUGH_INFO].sum()),
                 "confusion": table.tolist(),
             }
-            for person, table in confusions(captions, raters, ratings).items()
+            for person, table in confusions(captions, reviewers, ratings).items()
         ],
     }
 
@@ -101,7 +101,7 @@ def _by_author(
     return [{"person": author, "verified": count, "good": good[author]} for author, count in sorted(verified.items())]
 
 
-def _share(share: Share) -> dict[str, Any]:
+def _share(share: CaptionShare) -> dict[str, Any]:
     interval = share.interval
     return {
         "count": share.count,

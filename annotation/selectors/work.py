@@ -26,7 +26,7 @@ from annotation.models import (
 )
 from annotation.permissions import missing_requirements_of_rounds
 from annotation.rules import text_checks
-from annotation.selectors.guidelines import News, news_for
+from annotation.selectors.guidelines import GuidelineNews, news_for
 from compiled_query import CompiledQuery
 from images.selectors import ServedImage, served_image
 from languages.models import Language
@@ -93,7 +93,7 @@ class WriteItem:
 
 
 @dataclass(frozen=True)
-class Step:
+class BatchStep:
     url: str
     number: int
     is_written: bool
@@ -105,7 +105,7 @@ class WritePage:
     batch: LeaseHead
     item: WriteItem
     language: Language
-    steps: Sequence[Step]
+    steps: Sequence[BatchStep]
     written: int
     previous: int | None
     following: int | None
@@ -117,10 +117,10 @@ class RoundWork(OwnWork[RoundBatchHead]):
 
     round: Round
     finished: int
-    news: News | None
+    news: GuidelineNews | None
 
 
-def workable(batch: CaptionBatch | UUID) -> QuerySet[CaptionItem]:
+def items_of(batch: CaptionBatch | UUID) -> QuerySet[CaptionItem]:
     """The items of a batch that were not reassigned."""
     return (
         CaptionItem.objects.filter(batch=batch)
@@ -130,7 +130,7 @@ def workable(batch: CaptionBatch | UUID) -> QuerySet[CaptionItem]:
 
 
 # Saving a caption asks both for the page that comes next: saves 0.3 and 0.5 ms.
-TEXTS = CompiledQuery(lambda batch: workable(batch).values_list("position", "text", "is_autosaved"), batch=UUID)
+TEXTS = CompiledQuery(lambda batch: items_of(batch).values_list("position", "text", "is_autosaved"), batch=UUID)
 ITEM_WITH_IMAGE = CompiledQuery(
     lambda batch, position: CaptionItem.objects.select_related("image").filter(batch=batch, position=position),
     batch=UUID,
@@ -176,7 +176,7 @@ def batch_head(batch: CaptionBatch | VerificationBatch, *, size: int, now: datet
 def rate_page(batch: CaptionBatch, viewer: User, now: datetime) -> RatePage:
     items = [
         RateItem(item.position, served_image(item.image, viewer), item.english.text, item.rating)
-        for item in workable(batch).select_related("image", "english")
+        for item in items_of(batch).select_related("image", "english")
     ]
     return RatePage(
         batch=batch_head(batch, size=len(items), now=now),
@@ -198,7 +198,7 @@ def first_to_write(batch: CaptionBatch) -> int | None:
 
     If all captions are confirmed, it is that of the first image; None if every image was reassigned.
     """
-    unconfirmed = workable(batch).filter(is_autosaved=True).exclude(text="")
+    unconfirmed = items_of(batch).filter(is_autosaved=True).exclude(text="")
     if last := unconfirmed.order_by("-saved_at").values_list("position", flat=True).first():
         return last
     texts = texts_of(batch)
@@ -252,7 +252,7 @@ def _write_page(
         ),
         language=language,
         steps=[
-            Step(f"{address}{other}/", number, draft.is_written, other == position)
+            BatchStep(f"{address}{other}/", number, draft.is_written, other == position)
             for number, (other, draft) in enumerate(texts.items(), start=1)
         ],
         written=written_in(texts),
@@ -263,7 +263,7 @@ def _write_page(
 
 def own_captions(batch: CaptionBatch, viewer: User) -> list[WriteItem]:
     """All texts of an open batch, with the warnings about them."""
-    items = list(workable(batch).select_related("image"))
+    items = list(items_of(batch).select_related("image"))
     warnings = warnings_by_position(items, batch.round.language)
     return [
         WriteItem(
@@ -337,7 +337,7 @@ def works_of(
     assigned: Mapping[int, RoundBatchHead],
     resumable: Mapping[int, Sequence[RoundBatchHead]],
     *,
-    news: Mapping[int, News] | None = None,
+    news: Mapping[int, GuidelineNews] | None = None,
     without: Q | None = None,
 ) -> list[RoundWork]:
     """List `rounds` as `person` sees them, without the tasks that `without` excludes."""

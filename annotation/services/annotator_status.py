@@ -35,7 +35,7 @@ from people.services import audit_log
 
 
 @dataclass(frozen=True)
-class Undone:
+class UndoneExclusion:
     """How many captions count again, and how many others have lost their places to other people."""
 
     restored: int
@@ -67,7 +67,9 @@ def pause(*, project: Project, person: User, language: Language, reason: str, by
     return len(returned)
 
 
-def lift(*, project: Project, person: User, language: Language, by: User, now: datetime) -> AnnotatorStatus | None:
+def undo_decision(
+    *, project: Project, person: User, language: Language, by: User, now: datetime
+) -> AnnotatorStatus | None:
     """Undo the last decision: a paused person may work again, as qualified as before; a qualified one no longer is.
 
     Returns the decision that is in force now, if any.
@@ -111,14 +113,14 @@ def exclude(*, project: Project, person: User, language: Language, reason: str, 
     return exclusion
 
 
-def undo_exclusion(*, exclusion: Exclusion, by: User, now: datetime) -> Undone:
+def undo_exclusion(*, exclusion: Exclusion, by: User, now: datetime) -> UndoneExclusion:
     """Include excluded answers again, as far as nobody else has their places. Repeating it changes nothing."""
     project, person, language = exclusion.project, exclusion.person, exclusion.language
     with transaction.atomic():
         lock_person(person)
         rounds = locked_rounds(project, language)
         if not Exclusion.objects.filter(pk=exclusion.pk, undone_at=None).update(undone_at=now, undone_by=by):
-            return Undone(0, 0)
+            return UndoneExclusion(0, 0)
         excluded = Caption.objects.filter(round__in=rounds, author=person, state=CaptionState.EXCLUDED)
         restored = restore_work(assignments=_excluded_work(project, person, rounds))
         free = excluded.filter(item__in=restored)
@@ -129,7 +131,7 @@ def undo_exclusion(*, exclusion: Exclusion, by: User, now: datetime) -> Undone:
         if to_correct and _has_left(project, person):
             # Nobody will rewrite them, and others can have their places.
             set_aside(assignments=Assignment.objects.filter(item__caption__in=to_correct))
-        undone = Undone(count, excluded.count())
+        undone = UndoneExclusion(count, excluded.count())
         _settle(rounds, person)
         _log(project, person, language, "exclusion.undone", by, now, restored=undone.restored, left_out=undone.left_out)
     return undone

@@ -28,10 +28,10 @@ from annotation.models import (
 )
 from annotation.rules import text_checks
 from annotation.selectors.previously_seen import english_is_off, previously_seen
-from annotation.selectors.work import language_of, warnings_by_position, workable
+from annotation.selectors.work import items_of, language_of, warnings_by_position
 from annotation.services import tallies
 from annotation.services.round_batches import (
-    LONGEST_SITTING,
+    MAX_SITTING,
     RoundBatchKind,
     StaleStateError,
     UnratedImagesError,
@@ -154,7 +154,7 @@ def open_writing(*, batch_id: UUID, person: User, now: datetime) -> CaptionBatch
         if batch.stage != Stage.RATE:
             return batch
         _must_be_in_screen_1(batch, now)
-        unrated = list(workable(batch).filter(rating="").values_list("position", flat=True))
+        unrated = list(items_of(batch).filter(rating="").values_list("position", flat=True))
         if unrated:
             raise UnratedImagesError(unrated)
         batch.stage, batch.writing_opened_at = Stage.WRITE, now
@@ -202,7 +202,7 @@ def save_draft(
         if confirms and not text_checks.hard_error(text):
             item.is_autosaved = False
         began_at = item.saved_at or batch.writing_opened_at or now
-        item.writing_ms += credible_ms(active_ms, since=began_at, now=now, longest=LONGEST_SITTING)
+        item.writing_ms += credible_ms(active_ms, since=began_at, now=now, longest=MAX_SITTING)
         item.text, item.saved_at = text, now
         save_columns(item, "text", "revision", "saved_at", "writing_ms", "is_autosaved")
         KIND.renew(batch, person, now)
@@ -222,7 +222,7 @@ def confirm_captions(*, batch_id: UUID, person: User, revisions: Mapping[int, in
             raise StaleStateError
         if batch.lease.state == BatchState.RETURNED:
             raise BatchReturnedError
-        seen = [item for item in workable(batch) if revisions.get(item.position) == item.revision]
+        seen = [item for item in items_of(batch) if revisions.get(item.position) == item.revision]
         for item in seen:
             item.is_autosaved = item.is_autosaved and text_checks.hard_error(item.text) is not None
         CaptionItem.objects.bulk_update(seen, ["is_autosaved"])
@@ -248,7 +248,7 @@ def submit_batch(*, batch_id: UUID, person: User, now: datetime, copies_seen: bo
         if batch.stage != Stage.WRITE:
             raise StaleStateError
         KIND.check_may_submit(batch, person)
-        items = list(workable(batch).select_related("english"))
+        items = list(items_of(batch).select_related("english"))
         problems = {item.position: problem for item in items if (problem := text_checks.hard_error(item.text))}
         if problems:
             raise IncompleteBatchError(problems)

@@ -15,15 +15,15 @@ from django.utils.translation import gettext as _
 
 from annotation.models import Feedback, Round, RoundState
 from annotation.permissions import feedback_readers
-from annotation.rules.campaign import Action, UnfinishedBatches
+from annotation.rules.campaign import RoundAction, UnfinishedBatches
 from annotation.services import campaign
-from annotation.services.feedback import clean_note, tell
+from annotation.services.feedback import clean_note, send_feedback
 from annotation.services.projects import change_locked, lock_to_change, settings_of
 from people.models import User
 
 
 @dataclass(frozen=True)
-class Outcome:
+class BulkOutcome:
     """What happened to one round: done, for so many people if they were written to, or left out and why."""
 
     round: Round
@@ -38,32 +38,34 @@ class Outcome:
 def take_step(
     *,
     rounds: Sequence[Round],
-    action: Action,
+    action: RoundAction,
     by: User,
     now: datetime,
     reason: str = "",
     assigned: UnfinishedBatches | None = None,
-) -> list[Outcome]:
+) -> list[BulkOutcome]:
     """Open, close, reopen, accept, reject or skip each of `rounds`."""
     about: dict[str, Any] = {"by": by, "now": now}
-    if action == Action.CLOSE:
+    if action == RoundAction.CLOSE:
         about["assigned"] = assigned
-    elif action != Action.OPEN:
+    elif action != RoundAction.OPEN:
         about["reason"] = reason
     return [_outcome(_STEPS[action], round, about) for round in rounds]
 
 
-def return_batches(*, rounds: Sequence[Round], by: User, now: datetime) -> list[Outcome]:
+def return_batches(*, rounds: Sequence[Round], by: User, now: datetime) -> list[BulkOutcome]:
     """Return all unfinished batches of rounds that are not open."""
     return [_outcome(campaign.take_back, round, {"by": by, "now": now}) for round in rounds]
 
 
-def change_settings(*, rounds: Sequence[Round], changes: Mapping[str, Any], by: User, now: datetime) -> list[Outcome]:
+def change_settings(
+    *, rounds: Sequence[Round], changes: Mapping[str, Any], by: User, now: datetime
+) -> list[BulkOutcome]:
     """Change only the settings named in `changes`, fields of `RoundSettings`, of each of `rounds`."""
     return [_change(round, changes, by=by, now=now) for round in rounds]
 
 
-def write_to_people(*, rounds: Sequence[Round], text: str, by: User, now: datetime) -> list[Outcome]:
+def write_to_people(*, rounds: Sequence[Round], text: str, by: User, now: datetime) -> list[BulkOutcome]:
     """Send the annotators of each round's language the same feedback, each person once.
 
     People who have not confirmed this text yet get no second copy.
@@ -78,15 +80,15 @@ def write_to_people(*, rounds: Sequence[Round], text: str, by: User, now: dateti
     return [_write(round, text, reached, by=by, now=now) for round in rounds]
 
 
-def _outcome(step: Callable[..., Any], round: Round, about: Mapping[str, Any]) -> Outcome:
+def _outcome(step: Callable[..., Any], round: Round, about: Mapping[str, Any]) -> BulkOutcome:
     try:
         done = step(round=round, **about)
     except campaign.StepNotAllowedError as refused:
-        return Outcome(round, str(refused))
-    return Outcome(done if isinstance(done, Round) else round)
+        return BulkOutcome(round, str(refused))
+    return BulkOutcome(done if isinstance(done, Round) else round)
 
 
-def _change(round: Round, changes: Mapping[str, Any], *, by: User, now: datetime) -> Outcome:
+def _change(round: Round, changes: Mapping[str, Any], *, by: User, now: datetime) -> BulkOutcome:
     with transaction.atomic():
         # Read under the lock: another manager may just have changed another setting.
         locked = lock_to_change(round)
@@ -94,40 +96,40 @@ def _change(round: Round, changes: Mapping[str, Any], *, by: User, now: datetime
         after = replace(before, **changes)
         if locked.state != RoundState.OPEN:
             if set(changes) == {"is_open"}:
-                return Outcome(locked, _("Only an open round can be paused or resumed."))
+                return BulkOutcome(locked, _("Only an open round can be paused or resumed."))
             after = replace(after, is_open=before.is_open)
         if after == before:
-            return Outcome(locked, _("It has these settings already."))
+            return BulkOutcome(locked, _("It has these settings already."))
         change_locked(round=locked, settings=after, by=by, now=now)
-    return Outcome(locked)
+    return BulkOutcome(locked)
 
 
-def _write(round: Round, text: str, reached: set[int], *, by: User, now: datetime) -> Outcome:
+def _write(round: Round, text: str, reached: set[int], *, by: User, now: datetime) -> BulkOutcome:
     with transaction.atomic():
         # Two clicks take turns, and the second finds what the first wrote.
         campaign.locked_rounds(round.project, round.language)
         everybody = list(feedback_readers(round).exclude(pk__in=reached))
         if not everybody:
-            return Outcome(round, _("It has no annotators, or they get the message in another language."))
+            return BulkOutcome(round, _("It has no annotators, or they get the message in another language."))
         waiting = Feedback.objects.filter(project=round.project_id, text=text, by=by, acknowledged_at=None)
         have_it = set(waiting.filter(caption=None, person__in=everybody).values_list("person", flat=True))
         people = [person for person in everybody if person.pk not in have_it]
         if not people:
-            return Outcome(round, _("Everybody has this message already and has not confirmed it yet."))
-        tell(round=round, people=people, text=text, by=by, now=now)
+            return BulkOutcome(round, _("Everybody has this message already and has not confirmed it yet."))
+        send_feedback(round=round, people=people, text=text, by=by, now=now)
     reached.update(person.pk for person in everybody)
-    return Outcome(round, people=len(people))
+    return BulkOutcome(round, people=len(people))
 
 
-_STEPS: Mapping[Action, Callable[..., Round]] = {
-    Action.OPEN: campaign.open_round,
-    Action.CLOSE: campaign.close_round,
-    Action.REOPEN: campaign.reopen_round,
-    Action.ACCEPT: campaign.accept_round,
-    Action.REJECT: campaign.reject_round,
-    Action.SKIP: campaign.skip_round,
+_STEPS: Mapping[RoundAction, Callable[..., Round]] = {
+    RoundAction.OPEN: campaign.open_round,
+    RoundAction.CLOSE: campaign.close_round,
+    RoundAction.REOPEN: campaign.reopen_round,
+    RoundAction.ACCEPT: campaign.accept_round,
+    RoundAction.REJECT: campaign.reject_round,
+    RoundAction.SKIP: campaign.skip_round,
 }
 
 
-def done_in(outcomes: Iterable[Outcome]) -> list[Round]:
+def done_in(outcomes: Iterable[BulkOutcome]) -> list[Round]:
     return [one.round for one in outcomes if one.is_done]

@@ -20,7 +20,13 @@ from allocation.services.lifecycle import expire_batches, return_batches
 from allocation.services.managing import close_pool
 from annotation.models import Guidelines, Round, RoundKind, RoundState
 from annotation.rules import campaign as rules
-from annotation.rules.campaign import PILOT_IMAGES, RATERS_PER_CAPTION, VERIFIED_CAPTIONS, Action, UnfinishedBatches
+from annotation.rules.campaign import (
+    PILOT_IMAGES,
+    REVIEWERS_PER_CAPTION,
+    VERIFIED_CAPTIONS,
+    RoundAction,
+    UnfinishedBatches,
+)
 from annotation.selectors.campaign import steps_of
 from annotation.services.rounds import create_round
 from images.models import Collection
@@ -29,7 +35,7 @@ from languages.models import Language
 from people.models import Project, User, WebhookEvent
 from people.services import audit_log, webhooks
 
-NAMED = 5
+MAX_NAMED = 5
 """How many people's batches an error message names."""
 
 
@@ -42,7 +48,7 @@ class UnfinishedBatchesError(StepNotAllowedError):
 
     def __init__(self, batches: Sequence[Batch], what_to_do: str) -> None:
         names = sorted(batch.person.username for batch in batches)
-        named = ", ".join(names[:NAMED]) + ("…" if len(names) > NAMED else "")
+        named = ", ".join(names[:MAX_NAMED]) + ("…" if len(names) > MAX_NAMED else "")
         text = ngettext(
             "%(number)d batch is unfinished, of %(names)s.",
             "%(number)d batches are unfinished, of %(names)s.",
@@ -53,7 +59,7 @@ class UnfinishedBatchesError(StepNotAllowedError):
 
 
 @dataclass(frozen=True)
-class Beginning:
+class LanguageBeginning:
     """How a language begins: with a pilot, or with the main round and a reason why there is no pilot."""
 
     pilot_images: int = PILOT_IMAGES
@@ -70,7 +76,7 @@ def begin_language(
     batch_size: int,
     lease_s: int,
     seed: int,
-    beginning: Beginning,
+    beginning: LanguageBeginning,
     by: User,
     now: datetime,
 ) -> Round:
@@ -115,7 +121,7 @@ def open_round(*, round: Round, by: User, now: datetime, needs_qualification: bo
     StepNotAllowedError
     """
     with transaction.atomic():
-        round, _rounds = _locked(round, Action.OPEN)
+        round, _rounds = _locked(round, RoundAction.OPEN)
         if needs_qualification is not None:
             round.needs_qualification = needs_qualification
         round.guidelines = Guidelines.objects.filter(project=round.project_id).latest("version")
@@ -137,7 +143,7 @@ def close_round(*, round: Round, by: User, now: datetime, assigned: UnfinishedBa
         There are unfinished batches, and `assigned` was not given.
     """
     with transaction.atomic():
-        round, _rounds = _locked(round, Action.CLOSE)
+        round, _rounds = _locked(round, RoundAction.CLOSE)
         close_pool(pool=round.pool)
         batches = _assigned(round, now)
         if batches and assigned is None:
@@ -179,7 +185,7 @@ def reopen_round(*, round: Round, by: User, now: datetime, reason: str = "") -> 
     StepNotAllowedError
     """
     with transaction.atomic():
-        round, _rounds = _locked(round, Action.REOPEN)
+        round, _rounds = _locked(round, RoundAction.REOPEN)
         before = round.state
         round.state, round.closed_at, round.awaits_tasks = RoundState.OPEN, None, True
         round.decided_at, round.decided_by, round.reason = None, None, ""
@@ -199,7 +205,7 @@ def accept_round(*, round: Round, by: User, now: datetime, reason: str = "") -> 
         There are unfinished batches.
     """
     with transaction.atomic():
-        round, rounds = _locked(round, Action.ACCEPT)
+        round, rounds = _locked(round, RoundAction.ACCEPT)
         _decide(round, rounds, RoundState.ACCEPTED, reason, by=by, now=now)
         _emit(round, WebhookEvent.ROUND_ACCEPTED, now)
     return round
@@ -215,7 +221,7 @@ def reject_round(*, round: Round, reason: str, by: User, now: datetime) -> Round
         There are unfinished batches.
     """
     with transaction.atomic():
-        round, rounds = _locked(round, Action.REJECT)
+        round, rounds = _locked(round, RoundAction.REJECT)
         _decide(round, rounds, RoundState.REJECTED, reason, by=by, now=now)
     return round
 
@@ -228,7 +234,7 @@ def skip_round(*, round: Round, reason: str, by: User, now: datetime) -> Round:
     StepNotAllowedError
     """
     with transaction.atomic():
-        round, rounds = _locked(round, Action.SKIP)
+        round, rounds = _locked(round, RoundAction.SKIP)
         _skip(round, reason, by=by, now=now)
         for other in rounds:
             if other.verifies_id == round.pk and other.state == RoundState.PLANNED:
@@ -242,7 +248,7 @@ def create_verification(
     number: int,
     sample_size: int | None,
     seed: int | None = None,
-    raters: int = RATERS_PER_CAPTION,
+    reviewers: int = REVIEWERS_PER_CAPTION,
 ) -> Round:
     """Make a planned round that rates the captions of `of`."""
     return create_round(
@@ -250,7 +256,7 @@ def create_verification(
         language=of.language,
         collection=of.collection,
         captioners=(),
-        replication=raters,
+        replication=reviewers,
         batch_size=of.pool.batch_size,
         lease_s=of.pool.lease_s,
         seed=of.seed if seed is None else seed,
@@ -270,14 +276,14 @@ def locked_rounds(project: Project, language: Language) -> list[Round]:
     return list(rounds.order_by("pk").select_related("pool", "project", "language", "collection", "verifies"))
 
 
-def _locked(round: Round, action: Action) -> tuple[Round, list[Round]]:
+def _locked(round: Round, action: RoundAction) -> tuple[Round, list[Round]]:
     """Return the round as it is now, if `action` is allowed with it, and all rounds of its language."""
     rounds = locked_rounds(round.project, round.language)
     refuse(rules.why_not(action, step_in(round, rounds), steps_of(rounds)))
     return next(each for each in rounds if each.pk == round.pk), rounds
 
 
-def step_in(round: Round, rounds: Iterable[Round]) -> rules.Step:
+def step_in(round: Round, rounds: Iterable[Round]) -> rules.CampaignStep:
     """Return a round as the rules see it among those of its language."""
     return next(step for step in steps_of(rounds) if step.key == round.pk)
 
@@ -346,4 +352,4 @@ def record_of_round(round: Round, what: str, *, by: User, now: datetime, **detai
 
 def _emit(round: Round, event: WebhookEvent, now: datetime) -> None:
     payload = {"language": round.language_id, "kind": round.kind, "number": round.number, "state": round.state}
-    webhooks.emit(project=round.project, event=event, payload=payload, now=now)
+    webhooks.queue_event(project=round.project, event=event, payload=payload, now=now)

@@ -15,13 +15,13 @@ from typing import BinaryIO
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from annotation.formats.captions import Layout, export_captions
+from annotation.formats.captions import CaptionLayout, export_captions
 from annotation.models import Caption, Round, RoundKind, RoundState
 from annotation.services.rounds import create_round
 from crosslens_metrics.formats.lines import LineReader
 from crosslens_metrics.formats.problems import FileRefusedError, LineError
 from crosslens_metrics.formats.records import is_text
-from crosslens_metrics.formats.xm3600 import LONGEST_LINE, ImageCaptions, read_line
+from crosslens_metrics.formats.xm3600 import MAX_LINE_BYTES, ImageCaptions, read_line
 from crosslens_metrics.hidden_characters import has_hidden, visible_text
 from crosslens_metrics.language_tags import MalformedTagError, canonical_tag
 from images.models import Collection
@@ -43,7 +43,7 @@ UNKNOWN_SOURCE = "Unknown source"
 
 
 @dataclass
-class Contents:
+class CaptionFileContents:
     """The contents of a file: by line its image, and by language the most captions of an image.
 
     `names` has the language tag for each name in the file; `had_hidden` is how many captions have hidden characters.
@@ -57,7 +57,7 @@ class Contents:
 
 
 @dataclass(frozen=True)
-class Imported:
+class ImportedCaptions:
     """The result. `rounds` by language tag; `is_export_equal` is None if the project has other captions too.
 
     `had_hidden` is from how many captions hidden characters were removed.
@@ -70,7 +70,7 @@ class Imported:
     had_hidden: int
 
 
-def look_through(file: BinaryIO, collection: Collection) -> Contents:
+def look_through(file: BinaryIO, collection: Collection) -> CaptionFileContents:
     """Check every line of the file and return its contents.
 
     Raises
@@ -78,7 +78,7 @@ def look_through(file: BinaryIO, collection: Collection) -> Contents:
     FileRefusedError
         With what is wrong, line by line.
     """
-    with _Look(collection) as look:
+    with _CheckedReader(collection) as look:
         lines = _lines(file)
         while some := list(islice(lines, LINES_AT_ONCE)):
             look.at(some)
@@ -89,7 +89,7 @@ def look_through(file: BinaryIO, collection: Collection) -> Contents:
 
 def import_captions(
     *, project: Project, collection: Collection, file: BinaryIO, source: str, by: User | None, now: datetime
-) -> Imported:
+) -> ImportedCaptions:
     """Import the captions of a file into a project: an accepted main round for each language, its pilot skipped.
 
     Raises
@@ -123,16 +123,16 @@ def import_captions(
             details={"languages": sorted(rounds), "collection": collection.slug, "source": source},
         )
     is_equal = _is_same(file, project, now) if is_alone else None
-    return Imported(rounds, len(contents.images), contents.captions, is_equal, contents.had_hidden)
+    return ImportedCaptions(rounds, len(contents.images), contents.captions, is_equal, contents.had_hidden)
 
 
-class _Look(LineReader):
+class _CheckedReader(LineReader):
     """The lines of a file, checked in order, also after an error."""
 
     def __init__(self, collection: Collection) -> None:
         super().__init__()
         self.collection = collection
-        self.contents = Contents()
+        self.contents = CaptionFileContents()
         self._known = set(Language.objects.values_list("pk", flat=True))
         self._lines_of: dict[int, int] = {}
 
@@ -207,14 +207,14 @@ class _Look(LineReader):
 def _lines(file: BinaryIO) -> Iterator[tuple[int, ImageCaptions | LineError]]:
     file.seek(0)
     number = 0
-    while raw := file.readline(LONGEST_LINE + 1):
+    while raw := file.readline(MAX_LINE_BYTES + 1):
         number += 1
         try:
             yield number, read_line(raw, number)
         except LineError as malformed:
             yield number, malformed
-            while len(raw) > LONGEST_LINE and not raw.endswith(b"\n"):
-                raw = file.readline(LONGEST_LINE + 1)
+            while len(raw) > MAX_LINE_BYTES and not raw.endswith(b"\n"):
+                raw = file.readline(MAX_LINE_BYTES + 1)
 
 
 def _round(
@@ -239,7 +239,9 @@ def _round(
     return made
 
 
-def _captions(file: BinaryIO, contents: Contents, rounds: Mapping[str, Round], now: datetime) -> Iterator[Caption]:
+def _captions(
+    file: BinaryIO, contents: CaptionFileContents, rounds: Mapping[str, Round], now: datetime
+) -> Iterator[Caption]:
     for number, line in _lines(file):
         if isinstance(line, LineError):
             raise FileRefusedError(_("The file changed while it was being read. Import it again."))
@@ -261,5 +263,5 @@ def _captions(file: BinaryIO, contents: Contents, rounds: Mapping[str, Round], n
 def _is_same(file: BinaryIO, project: Project, until: datetime) -> bool:
     """Return whether the project's export is the file, byte for byte."""
     file.seek(0)
-    exported = export_captions(project, Layout.XM3600, until=until)
+    exported = export_captions(project, CaptionLayout.XM3600, until=until)
     return all(file.read(len(piece)) == piece for piece in exported) and not file.read(1)

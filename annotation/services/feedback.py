@@ -15,7 +15,7 @@ from annotation.services.campaign import name_in_log
 from people.models import Membership, Role, User
 from people.services import audit_log
 
-LONGEST_NOTE = 5000
+MAX_NOTE_CHARACTERS = 5000
 """(ours) Code points."""
 
 
@@ -48,7 +48,7 @@ def give_feedback(
     return made
 
 
-def tell(*, round: Round, people: Sequence[User], text: str, by: User, now: datetime) -> None:
+def send_feedback(*, round: Round, people: Sequence[User], text: str, by: User, now: datetime) -> None:
     """Send `people`, annotators of the project, the same feedback on their work in `round` in general."""
     with transaction.atomic():
         made = Feedback.objects.bulk_create(
@@ -91,7 +91,7 @@ def clean_note(text: str) -> str:
     text = text.replace("\r\n", "\n").strip()
     if not text:
         raise FeedbackError(_("Write your feedback first."))
-    if len(text) > LONGEST_NOTE:
+    if len(text) > MAX_NOTE_CHARACTERS:
         raise FeedbackError(_("This is too long: you can write at most 5,000 characters."))
     problem = text_checks.unstorable(text)
     if problem:

@@ -17,17 +17,17 @@ from django.db.models.functions import Coalesce
 
 from allocation.models import Batch, BatchState, Pool, Task
 from annotation.models import Caption, CaptionState, Round, RoundFigures, RoundKind, Tally
-from annotation.rules.tallies import stored, total
+from annotation.rules.tallies import sums_as_json, total_sums
 from annotation.selectors.figures import SUMS, tallies_of
 from annotation.selectors.quality import QUALITY
 from annotation.selectors.statistics import statistics_in
 from annotation.selectors.verification_figures import figures_of
 from crosslens_metrics.quality import CODES
-from crosslens_metrics.shared_ratings import Agreement, agreement, agreement_of_each
-from crosslens_metrics.undefined import Reason
+from crosslens_metrics.shared_ratings import RatingAgreement, agreement, agreement_of_each
+from crosslens_metrics.undefined import UndefinedReason
 
 _log = logging.getLogger(__name__)
-REST = timedelta(seconds=50)
+PAUSE_BETWEEN_FIGURES = timedelta(seconds=50)
 """(ours) The shortest time between two computations for a round that keeps changing."""
 LEASE = timedelta(minutes=10)
 """(ours) Longer than the largest round takes. After it, another worker computes a round whose worker died."""
@@ -62,7 +62,7 @@ def stale_rounds(*, now: datetime) -> list[int]:
     left = Batch.objects.filter(
         pool=OuterRef("pool"),
         state__in=[BatchState.RETURNED, BatchState.EXPIRED],
-        closed_at__gt=OuterRef("figures__computed_at") - REST,
+        closed_at__gt=OuterRef("figures__computed_at") - PAUSE_BETWEEN_FIGURES,
     )
     is_odd = ~Q(figures__wanted=F("figures__tasks") * F("pool__replication"))
     changed = (
@@ -72,7 +72,9 @@ def stale_rounds(*, now: datetime) -> list[int]:
         | ~Q(figures__revision=F("revised"))
         | (is_odd & Exists(left))
     )
-    resting = Q(figures__computed_at__gt=now - REST) | Q(figures__lease_until__gt=now - REST)
+    resting = Q(figures__computed_at__gt=now - PAUSE_BETWEEN_FIGURES) | Q(
+        figures__lease_until__gt=now - PAUSE_BETWEEN_FIGURES
+    )
     rounds = Round.objects.annotate(revised=revision).filter(changed).exclude(resting)
     longest_waiting = [F(f"figures__{name}").asc(nulls_first=True) for name in ("lease_until", "computed_at")]
     return list(rounds.order_by(*longest_waiting, "pk").values_list("pk", flat=True)[:ROUNDS_AT_ONCE])
@@ -116,7 +118,7 @@ def _check_places(round: Round) -> None:
 
 def _figures(round: Round) -> dict[str, Any]:
     everybody = tallies_of(Round.objects.filter(pk=round.pk))
-    figures: dict[str, Any] = {SUMS: stored(total(sums for _, sums in everybody))}
+    figures: dict[str, Any] = {SUMS: sums_as_json(total_sums(sums for _, sums in everybody))}
     if round.kind == RoundKind.VERIFICATION:
         return figures | {QUALITY: figures_of(round)}
     figures |= _agreement(round)
@@ -143,7 +145,7 @@ def _agreement(round: Round) -> dict[str, Any]:
     }
 
 
-def _stored(agreement: Agreement) -> dict[str, Any]:
-    is_defined = not isinstance(agreement.alpha, Reason)
+def _stored(agreement: RatingAgreement) -> dict[str, Any]:
+    is_defined = not isinstance(agreement.alpha, UndefinedReason)
     about = {"things": agreement.things, "pairs": agreement.pairs, "same": agreement.same}
     return {**about, "alpha": agreement.alpha if is_defined else None, "why": "" if is_defined else agreement.alpha}

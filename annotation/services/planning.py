@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 
 from annotation.models import Round, RoundKind, RoundState
 from annotation.rules import campaign as rules
-from annotation.rules.campaign import PILOT_IMAGES, RATERS_PER_CAPTION
+from annotation.rules.campaign import PILOT_IMAGES, REVIEWERS_PER_CAPTION
 from annotation.selectors.campaign import steps_of
 from annotation.services.campaign import (
     StepNotAllowedError,
@@ -55,7 +55,7 @@ def plan_pilot(
             collection=collection,
         )
         number = _next_number(rounds, RoundKind.VERIFICATION)
-        create_verification(pilot, number=number, sample_size=None, raters=_raters_so_far(pilot, rounds))
+        create_verification(pilot, number=number, sample_size=None, reviewers=_reviewers_so_far(pilot, rounds))
         details = {"sample_size": sample_size, "seed": seed, "collection": pilot.collection.slug}
         record_of_round(pilot, "planned", by=by, now=now, **details)
     return pilot
@@ -86,8 +86,8 @@ def plan_verification(*, of: Round, seed: int, sample_size: int | None = None, b
         rounds = locked_rounds(of.project, of.language)
         refuse(rules.why_no_verification(step_in(of, rounds), steps_of(rounds)))
         number = _next_number(rounds, RoundKind.VERIFICATION)
-        raters = _raters_so_far(of, rounds)
-        planned = create_verification(of, number=number, sample_size=sample_size, seed=seed, raters=raters)
+        reviewers = _reviewers_so_far(of, rounds)
+        planned = create_verification(of, number=number, sample_size=sample_size, seed=seed, reviewers=reviewers)
         record_of_round(planned, "planned", by=by, now=now, sample_size=sample_size, seed=seed)
     return planned
 
@@ -124,10 +124,10 @@ def _next_pilot(
     )
 
 
-def _raters_so_far(of: Round, rounds: Sequence[Round]) -> int:
+def _reviewers_so_far(of: Round, rounds: Sequence[Round]) -> int:
     """Return the replication of the last round that verified one of this kind."""
     before = [each for each in rounds if each.verifies is not None and each.verifies.kind == of.kind]
-    return max(before, key=lambda each: each.number).replication if before else RATERS_PER_CAPTION
+    return max(before, key=lambda each: each.number).replication if before else REVIEWERS_PER_CAPTION
 
 
 def _next_number(rounds: Iterable[Round], kind: RoundKind) -> int:

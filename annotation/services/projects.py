@@ -19,7 +19,7 @@ from allocation.services.managing import change_replication
 from annotation import defaults
 from annotation.models import Guidelines, Round, RoundKind, RoundState
 from annotation.services import figures
-from annotation.services.campaign import Beginning, begin_language, record_of_round
+from annotation.services.campaign import LanguageBeginning, begin_language, record_of_round
 from images.models import Collection
 from images.services.collections import give_collection
 from inference.models import CaptioningModel, Run
@@ -69,7 +69,7 @@ def create_project(
     batch_size: int,
     lease_s: int,
     seed: int,
-    beginning: Beginning,
+    beginning: LanguageBeginning,
     now: datetime,
     description: str = "",
 ) -> Project:
@@ -119,7 +119,7 @@ def add_languages(
     batch_size: int,
     lease_s: int,
     seed: int,
-    beginning: Beginning,
+    beginning: LanguageBeginning,
     by: User,
     now: datetime,
 ) -> list[Round]:

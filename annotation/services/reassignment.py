@@ -24,7 +24,7 @@ class ReassignmentError(Exception):
 
 
 @dataclass(frozen=True)
-class Moved:
+class ReassignedBatch:
     """`left` is how many images could not be moved: the new person has seen them, or must not see them now."""
 
     batch: CaptionBatch
@@ -32,7 +32,7 @@ class Moved:
     left: int
 
 
-def move_batch(*, batch: Batch, to: User, by: User, now: datetime) -> Moved:
+def move_batch(*, batch: Batch, to: User, by: User, now: datetime) -> ReassignedBatch:
     """Give the images of an open batch to somebody else, who starts afresh. Drafts stay with the first person.
 
     Raises
@@ -59,7 +59,7 @@ def move_batch(*, batch: Batch, to: User, by: User, now: datetime) -> Moved:
             prepare=KIND.preparing(round, Random()),
             without=previously_seen(to, round.project_id) | english_is_off(),
         )
-        moved = Moved(CaptionBatch.objects.get(pk=made.pk), made.assignments.count(), left)
+        moved = ReassignedBatch(CaptionBatch.objects.get(pk=made.pk), made.assignments.count(), left)
         about = {"batch": str(batch.pk), "new_batch": str(made.pk), "to": to.pk, "moved": moved.moved, "left": left}
         record(round, "batch.moved", person=batch.person, by=by, now=now, **about)
     return moved

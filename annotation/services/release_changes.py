@@ -44,7 +44,7 @@ def short_digest(said: str) -> str:
     return sha256(said.encode()).hexdigest()[:ID_DIGITS]
 
 
-class Captions:
+class CaptionNames:
     """The names of many captions, what each says and in which language, at 18 bytes each."""
 
     def __init__(self) -> None:
@@ -71,7 +71,7 @@ class Captions:
         return ids[order], texts[order], np.frombuffer(self._languages, dtype=np.uint16)[order]
 
 
-class Change(NamedTuple):
+class ChangedCaption(NamedTuple):
     id: str
     language: str
     change: str
@@ -79,7 +79,7 @@ class Change(NamedTuple):
 
 
 @dataclass
-class Changes:
+class ReleaseChanges:
     """Changes since release `since`: captions added, changed and removed, by language; for those removed, why."""
 
     since: int
@@ -87,7 +87,7 @@ class Changes:
     added: Counter[str] = field(default_factory=Counter)
     changed: Counter[str] = field(default_factory=Counter)
     removed: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
-    listed: Callable[[], Iterator[Change]] = field(default=lambda: iter(()))
+    listed: Callable[[], Iterator[ChangedCaption]] = field(default=lambda: iter(()))
 
     def as_counts(self) -> dict[str, Any]:
         return {
@@ -100,8 +100,8 @@ class Changes:
 
 
 def changes_since(
-    release: Release, captions: Captions, left_out: Mapping[str, str], *, beat: Callable[[], None]
-) -> Changes | None:
+    release: Release, captions: CaptionNames, left_out: Mapping[str, str], *, beat: Callable[[], None]
+) -> ReleaseChanges | None:
     """Return the changes since the previous release; None if there was none. `left_out`: why, by name of a caption.
 
     Raises
@@ -112,7 +112,7 @@ def changes_since(
     before = release_before(release)
     if before is None:
         return None
-    old = Captions()
+    old = CaptionNames()
     try:
         with default_storage.open(f"{before.folder}/captions.jsonl") as file:
             for number, line in enumerate(file):
@@ -126,7 +126,7 @@ def changes_since(
     return _compared(before.number, old, captions, left_out)
 
 
-def _compared(since: int, old: Captions, new: Captions, left_out: Mapping[str, str]) -> Changes:
+def _compared(since: int, old: CaptionNames, new: CaptionNames, left_out: Mapping[str, str]) -> ReleaseChanges:
     old_ids, old_texts, old_languages = old.in_order()
     new_ids, new_texts, new_languages = new.in_order()
     _both, in_old, in_new = np.intersect1d(old_ids, new_ids, assume_unique=True, return_indices=True)
@@ -135,16 +135,16 @@ def _compared(since: int, old: Captions, new: Captions, left_out: Mapping[str, s
     is_gone[in_old], is_added[in_new] = False, False
     changed = in_new[differ]
 
-    def listed() -> Iterator[Change]:
+    def listed() -> Iterator[ChangedCaption]:
         for place in np.flatnonzero(is_added):
-            yield Change(_name(new_ids[place]), new.tags[new_languages[place]], "added", "")
+            yield ChangedCaption(_name(new_ids[place]), new.tags[new_languages[place]], "added", "")
         for place in changed:
-            yield Change(_name(new_ids[place]), new.tags[new_languages[place]], "changed", "")
+            yield ChangedCaption(_name(new_ids[place]), new.tags[new_languages[place]], "changed", "")
         for place in np.flatnonzero(is_gone):
             name = _name(old_ids[place])
-            yield Change(name, old.tags[old_languages[place]], "removed", left_out.get(name, OTHER))
+            yield ChangedCaption(name, old.tags[old_languages[place]], "removed", left_out.get(name, OTHER))
 
-    changes = Changes(since, kept=len(in_old) - int(differ.sum()), listed=listed)
+    changes = ReleaseChanges(since, kept=len(in_old) - int(differ.sum()), listed=listed)
     for change in listed():
         if change.change == "removed":
             changes.removed[change.language][change.reason] += 1

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from annotation.models import Round
-from annotation.services.release_changes import Captions
-from annotation.services.release_places import Places
+from annotation.services.release_changes import CaptionNames
+from annotation.services.release_places import ReleasePlaces
 from crosslens_metrics.caption_stats import CaptionStatistics
 
 FORMAT = 3
@@ -24,8 +24,8 @@ class LanguageContents:
 
     statistics: CaptionStatistics = field(default_factory=CaptionStatistics)
     annotators: set[str] = field(default_factory=set)
-    raters: set[str] = field(default_factory=set)
-    raters_of_verified: set[str] = field(default_factory=set)
+    reviewers: set[str] = field(default_factory=set)
+    reviewers_of_verified: set[str] = field(default_factory=set)
     units: list[int] = field(default_factory=list)
     codes: list[int] = field(default_factory=list)
     unfinished: int = 0
@@ -35,24 +35,24 @@ class LanguageContents:
     from_files: int = 0
 
 
-class Verified(NamedTuple):
-    """The verdicts on one caption by rater, and the overall level once all of them are there."""
+class VerifiedCaption(NamedTuple):
+    """The verdicts on one caption by reviewer, and the overall level once all of them are there."""
 
     rows: list[tuple[Any, ...]]
     level: str | None
 
 
-NOT_VERIFIED = Verified([], None)
+NOT_VERIFIED = VerifiedCaption([], None)
 
 
 @dataclass
-class Contents:
+class ReleaseContents:
     """The counts of the whole release."""
 
     rounds: list[Round]
     by_language: dict[str, LanguageContents]
-    places: Places = field(default_factory=lambda: Places({}))
-    captions: Captions = field(default_factory=Captions)
+    places: ReleasePlaces = field(default_factory=lambda: ReleasePlaces({}))
+    captions: CaptionNames = field(default_factory=CaptionNames)
     left_out: dict[str, str] = field(default_factory=dict)
     guidelines: set[int] = field(default_factory=set)
     images: int = 0

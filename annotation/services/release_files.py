@@ -23,14 +23,14 @@ from allocation.models import AssignmentState
 from annotation.formats import release_tables as tables
 from annotation.formats.archives import MANIFEST, FileFacts, facts_of, sha256_of
 from annotation.formats.captions import xm3600_line
-from annotation.formats.tables import Table
+from annotation.formats.tables import ReleaseTable
 from annotation.models import Caption, CaptionBatch, CaptionState, Release, Round, Tally, Verdict, VerificationBatch
 from annotation.selectors.caption_rows import (
     AUTHOR,
     FIRST_COLUMNS,
     LANGUAGE,
     POSITION,
-    Images,
+    CollectionImages,
     Row,
     counted_by_image,
     day_of,
@@ -38,8 +38,8 @@ from annotation.selectors.caption_rows import (
 )
 from annotation.selectors.releases import released_rounds
 from annotation.services.release_changes import IMAGE, ReleaseNotPossibleError, changes_since, short_digest
-from annotation.services.release_contents import NOT_VERIFIED, Contents, LanguageContents, Verified
-from annotation.services.release_places import Places, snapshot_of
+from annotation.services.release_contents import NOT_VERIFIED, LanguageContents, ReleaseContents, VerifiedCaption
+from annotation.services.release_places import ReleasePlaces, snapshot_of
 from annotation.services.release_texts import write_texts
 from crosslens_metrics.quality import CODES, LEVELS, median_rating
 from images.models import Image
@@ -57,7 +57,7 @@ _REST = len(FIRST_COLUMNS)
 
 
 @dataclass(frozen=True)
-class Written:
+class WrittenFiles:
     """`checksum` is that of the manifest, which has those of all other files."""
 
     files: list[FileFacts]
@@ -65,7 +65,7 @@ class Written:
     counts: dict[str, Any]
 
 
-def write_release(release: Release, folder: Path, *, beat: Callable[[], None]) -> Written:
+def write_release(release: Release, folder: Path, *, beat: Callable[[], None]) -> WrittenFiles:
     """Write all files into an empty folder; `beat` is called regularly meanwhile.
 
     Raises
@@ -94,16 +94,16 @@ def write_release(release: Release, folder: Path, *, beat: Callable[[], None]) -
     path.write_text(json.dumps(manifest, ensure_ascii=False, indent=1) + "\n", encoding="utf-8", newline="\n")
     checksum = sha256_of(path)
     listed = [*facts, FileFacts(MANIFEST, path.stat().st_size, checksum)]
-    return Written(listed, checksum, counts | {"files": [file._asdict() for file in listed]})
+    return WrittenFiles(listed, checksum, counts | {"files": [file._asdict() for file in listed]})
 
 
-def _written_unchanged(release: Release, folder: Path, beat: Callable[[], None]) -> Contents:
+def _written_unchanged(release: Release, folder: Path, beat: Callable[[], None]) -> ReleaseContents:
     """Write the tables, and again if what counts has changed meanwhile: they would not agree with each other."""
     for _try in range(TRIES):
         rounds = released_rounds(release.project)
         before = _mark(release, rounds)
         places = _places(release, rounds)
-        contents = _Walk(release, rounds, folder, beat, places).through()
+        contents = _CaptionWriter(release, rounds, folder, beat, places).through()
         if not len(contents.captions):
             raise ReleaseNotPossibleError(_("No caption in the accepted rounds counts any more."))
         if _mark(release, rounds) == before:
@@ -142,7 +142,7 @@ def _submitted(release: Release, rounds: list[Round]) -> Any:
     return Verdict.objects.filter(batch__submitted_at__lte=release.until, batch__round__verifies__in=rounds)
 
 
-class _Walk:
+class _CaptionWriter:
     """One pass over the captions, which are written on the way."""
 
     def __init__(
@@ -156,16 +156,17 @@ class _Walk:
         self.release, self.rounds, self.folder, self.beat = release, rounds, folder, beat
         self.round_of = {round.pk: round for round in rounds}
         tags = sorted({round.language_id for round in rounds})
-        self.contents = Contents(rounds, {tag: LanguageContents() for tag in tags}, Places(places))
+        self.contents = ReleaseContents(rounds, {tag: LanguageContents() for tag in tags}, ReleasePlaces(places))
         self.tables = tables.tables_of(format=release.format, has_coordinates=release.has_coordinates)
         self.is_verified = _verdicts(release, rounds).exists()
         self.name_of = Pseudonyms(release)
         self.images_left_out = {(collection, digest) for collection, digest in release.images_left_out}
 
-    def through(self) -> Contents:
+    def through(self) -> ReleaseContents:
         with ExitStack() as stack:
             opened = {
-                name: stack.enter_context(Table(self.folder, name, columns)) for name, columns in self.tables.items()
+                name: stack.enter_context(ReleaseTable(self.folder, name, columns))
+                for name, columns in self.tables.items()
             }
             self.captions, self.verdicts, self.english_ratings, self.images = opened.values()
             xm3600, image_list = self.folder / "captions.xm3600.jsonl", self.folder / "images.csv"
@@ -173,7 +174,7 @@ class _Walk:
             self.image_list = stack.enter_context(image_list.open("w", encoding="utf-8", newline=""))
             self.image_list.write(csv_line(column.name for column in self.tables["images"]))
             walk = counted_by_image(
-                self.rounds, tables.Stored._fields, until=self.release.until, at_once=IMAGES_AT_ONCE
+                self.rounds, tables.StoredCaption._fields, until=self.release.until, at_once=IMAGES_AT_ONCE
             )
             for images in walk:
                 self.beat()
@@ -183,7 +184,7 @@ class _Walk:
         self._look_at_the_rest()
         return self.contents
 
-    def _put(self, images: Images) -> None:
+    def _put(self, images: CollectionImages) -> None:
         if not images.rows:
             return
         stored_images = Image.objects.in_bulk(list(images.rows))
@@ -196,7 +197,7 @@ class _Walk:
             stored_image = stored_images[pk]
             if (images.collection.slug, stored_image.sha256) in self.images_left_out:
                 for row in images.rows[pk]:
-                    stored = tables.Stored._make(row[_REST:])
+                    stored = tables.StoredCaption._make(row[_REST:])
                     self._leave_out(row[LANGUAGE], self._name_of_caption(stored_image, row, stored), IMAGE)
             else:
                 self._put_image(images, stored_image, key)
@@ -206,7 +207,7 @@ class _Walk:
         # If somebody wrote in two rounds of a language, by the round.
         return row[LANGUAGE], self.name_of.get(row[AUTHOR]) or "", row[POSITION], self.round_of[row[_REST + 1]].number
 
-    def _put_image(self, images: Images, stored_image: Image, key: str) -> None:
+    def _put_image(self, images: CollectionImages, stored_image: Image, key: str) -> None:
         region = stored_image.extra.get(REGION, "")
         row = tables.ImageRow(
             key,
@@ -219,17 +220,21 @@ class _Walk:
         self.image_list.write(csv_line(column.value(row) for column in self.tables["images"]))
         self.contents.image_licences[stored_image.licence] += 1
 
-    def _put_captions(self, stored_image: Image, key: str, rows: list[Row], verified: Mapping[int, Verified]) -> None:
+    def _put_captions(
+        self, stored_image: Image, key: str, rows: list[Row], verified: Mapping[int, VerifiedCaption]
+    ) -> None:
         texts: dict[str, list[str]] = {tag: [] for tag in self.contents.by_language}
         for row in rows:
-            stored = tables.Stored._make(row[_REST:])
+            stored = tables.StoredCaption._make(row[_REST:])
             texts[row[LANGUAGE]].append(stored.text)
             self._put_caption(stored_image, key, row, stored, verified.get(stored.pk, NOT_VERIFIED))
         self.xm3600.write(xm3600_line(key, texts))
         for tag, captions in texts.items():
             self.contents.by_language[tag].statistics.add(captions)
 
-    def _put_caption(self, stored_image: Image, key: str, row: Row, stored: tables.Stored, verified: Verified) -> None:
+    def _put_caption(
+        self, stored_image: Image, key: str, row: Row, stored: tables.StoredCaption, verified: VerifiedCaption
+    ) -> None:
         tag, annotator = row[LANGUAGE], self.name_of.get(row[AUTHOR])
         round, about = self.round_of[stored.round_id], self.contents.by_language[tag]
         name = self._name_of_caption(stored_image, row, stored)
@@ -250,26 +255,26 @@ class _Walk:
         if verified.rows:
             self._put_verdicts(caption, verified)
 
-    def _name_of_caption(self, stored_image: Image, row: Row, stored: tables.Stored) -> str:
+    def _name_of_caption(self, stored_image: Image, row: Row, stored: tables.StoredCaption) -> str:
         number = self.round_of[stored.round_id].number
         written = (stored.item__batch_id, stored.item__position)
         return caption_id(row[LANGUAGE], stored_image.sha256, number, row[POSITION], *written)
 
-    def _put_verdicts(self, caption: tables.CaptionRow, verified: Verified) -> None:
+    def _put_verdicts(self, caption: tables.CaptionRow, verified: VerifiedCaption) -> None:
         about = self.contents.by_language[caption.language]
         unit = len(self.contents.captions)
-        for rater, rating, version, language, rating_ms, day in verified.rows:
-            self.verdicts.add(tables.VerdictRow(caption, rater, rating, version, language or None, rating_ms, day))
-            about.raters.add(rater)
+        for reviewer, rating, version, language, rating_ms, day in verified.rows:
+            self.verdicts.add(tables.VerdictRow(caption, reviewer, rating, version, language or None, rating_ms, day))
+            about.reviewers.add(reviewer)
             self.contents.guidelines.add(version)
             self.contents.include_day(day)
             if verified.level is not None:
                 about.units.append(unit)
                 about.codes.append(CODES[rating])
-                about.raters_of_verified.add(rater)
+                about.reviewers_of_verified.add(reviewer)
         about.unfinished += verified.level is None
 
-    def _verified(self, images: Images) -> dict[int, Verified]:
+    def _verified(self, images: CollectionImages) -> dict[int, VerifiedCaption]:
         wanted = _verdicts(self.release, self.rounds).filter(caption__image__in=list(images.rows))
         shown = ("batch__guidelines__version", "batch__guidelines_language")
         fields = ("caption_id", "person_id", "rating", *shown, "rating_ms", "rated_at")
@@ -282,9 +287,9 @@ class _Walk:
             places[caption] = wanted_ratings
         verified = {}
         for caption, rows in by_caption.items():
-            codes = [CODES[rating] for _rater, rating, *_ in rows]
+            codes = [CODES[rating] for _reviewer, rating, *_ in rows]
             level = LEVELS[median_rating(codes)] if len(rows) >= places[caption] else None
-            verified[caption] = Verified(sorted(rows), level)
+            verified[caption] = VerifiedCaption(sorted(rows), level)
         return verified
 
     def _look_at_the_rest(self) -> None:
@@ -343,7 +348,7 @@ class Pseudonyms:
         return f"p{hmac.digest(self._salt, batch.encode(), 'sha256').hex()[:PSEUDONYM_DIGITS]}"
 
 
-def _counts(contents: Contents) -> dict[str, Any]:
+def _counts(contents: ReleaseContents) -> dict[str, Any]:
     by_language = contents.by_language
     return {
         "captions": len(contents.captions),
@@ -352,7 +357,7 @@ def _counts(contents: Contents) -> dict[str, Any]:
         "verdicts_left_out": contents.verdicts_left_out,
         "english_ratings": contents.english_ratings,
         "annotators": len(_all(language.annotators for language in by_language.values())),
-        "raters": len(_all(language.raters for language in by_language.values())),
+        "raters": len(_all(language.reviewers for language in by_language.values())),
         "languages": {tag: language.statistics.captions for tag, language in by_language.items()},
         "left_out": {
             tag: dict(sorted(language.left_out.items())) for tag, language in by_language.items() if language.left_out
@@ -360,7 +365,7 @@ def _counts(contents: Contents) -> dict[str, Any]:
     }
 
 
-def _about_places(release: Release, contents: Contents) -> dict[str, Any]:
+def _about_places(release: Release, contents: ReleaseContents) -> dict[str, Any]:
     if release.format < tables.PLACES_SINCE:
         return {}
     places = contents.places

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from annotation.models import Caption, Release, Round
-from annotation.rules.release_places import NOWHERE, ReleasedPlace
-from corpora.models import ImagePlace, Level
+from annotation.rules.release_places import UNKNOWN_PLACE, ReleasedPlace
+from corpora.models import ImagePlace, PlaceLevelChoice
 from corpora.selectors.chosen import origins_of
 from images.models import Image
 
@@ -51,7 +51,7 @@ def snapshot_of(release: Release, rounds: Iterable[Round]) -> dict[str, Any]:
     }
 
 
-class Places:
+class ReleasePlaces:
     """The places of a release, and how many of its images come from which level."""
 
     def __init__(self, stored: Mapping[str, Any]) -> None:
@@ -63,7 +63,7 @@ class Places:
 
     def of(self, digest: str) -> ReleasedPlace:
         """Return the place of an image, and count it."""
-        place = ReleasedPlace(*self._images[digest]) if digest in self._images else NOWHERE
+        place = ReleasedPlace(*self._images[digest]) if digest in self._images else UNKNOWN_PLACE
         self.located += bool(place.countries or place.continent)
         if place.level:
             self._levels[place.chosen_for, place.level] += 1
@@ -73,4 +73,4 @@ class Places:
     def levels(self) -> dict[str, dict[str, int]]:
         """How many images chosen for each language came from each level."""
         tags = sorted({tag for tag, _level in self._levels})
-        return {tag: {level: self._levels[tag, level] for level in Level.values} for tag in tags}
+        return {tag: {level: self._levels[tag, level] for level in PlaceLevelChoice.values} for tag in tags}

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from annotation.formats import release_documents as documents
-from annotation.formats.datasheet import LanguageSheet, PlacesSheet, Sheet, datasheet
+from annotation.formats.datasheet import DatasheetContents, LanguageSheet, PlacesSheet, datasheet
 from annotation.formats.licences import LICENCES
 from annotation.formats.release_tables import LEVELS, PLACES_SINCE, QUALITY, TABLES, tables_of
 from annotation.models import (
@@ -19,10 +19,10 @@ from annotation.models import (
     RoundKind,
     RoundState,
 )
-from annotation.services.release_changes import REASONS, Changes
-from annotation.services.release_contents import Contents, LanguageContents
+from annotation.services.release_changes import REASONS, ReleaseChanges
+from annotation.services.release_contents import LanguageContents, ReleaseContents
 from crosslens_metrics.caption_stats import COLUMNS as STATISTICS
-from crosslens_metrics.quality import Quality, Share, ordinal_alpha, quality_of
+from crosslens_metrics.quality import CaptionShare, QualityCounts, ordinal_alpha, quality_of
 from images.models import CollectionImage
 from people.models import ConsentText
 from tabular.downloads import as_iso
@@ -43,7 +43,7 @@ ON_WITHDRAWAL = {
 }
 
 
-def write_texts(release: Release, folder: Path, contents: Contents, changes: Changes | None) -> None:
+def write_texts(release: Release, folder: Path, contents: ReleaseContents, changes: ReleaseChanges | None) -> None:
     authors = release.authors.split("\n")
     names = {round.language_id: round.language.english_name for round in contents.rounds}
     until = as_iso(release.until)[:DAY_CHARACTERS]
@@ -94,12 +94,12 @@ def write_texts(release: Release, folder: Path, contents: Contents, changes: Cha
         path.write_text(text, encoding="utf-8", newline="")
 
 
-def _rows(contents: Contents) -> tuple[int, ...]:
+def _rows(contents: ReleaseContents) -> tuple[int, ...]:
     """Count the rows of each of TABLES."""
     return len(contents.captions), contents.verdicts, contents.english_ratings, contents.images
 
 
-def changes_text(release: Release, changes: Changes | None, names: dict[str, str]) -> str:
+def changes_text(release: Release, changes: ReleaseChanges | None, names: dict[str, str]) -> str:
     lines = [f"# Changes in release {release.number}", ""]
     if release.changes:
         lines += [release.changes, ""]
@@ -122,7 +122,7 @@ def changes_text(release: Release, changes: Changes | None, names: dict[str, str
     return "\n".join([*lines, ""])
 
 
-def _statistics(contents: Contents) -> list[list[Any]]:
+def _statistics(contents: ReleaseContents) -> list[list[Any]]:
     rows = []
     for tag, language in contents.by_language.items():
         values = {"language": tag} | language.statistics.as_columns()
@@ -130,7 +130,7 @@ def _statistics(contents: Contents) -> list[list[Any]]:
     return rows
 
 
-def _quality(contents: Contents) -> list[list[Any]]:
+def _quality(contents: ReleaseContents) -> list[list[Any]]:
     """Return a row for each language with verified captions."""
     rows = []
     for tag, language in contents.by_language.items():
@@ -141,7 +141,7 @@ def _quality(contents: Contents) -> list[list[Any]]:
         shares = (quality.good_or_better, quality.medium_or_better, quality.bad, quality.not_enough_info)
         rows.append(
             [
-                *(tag, quality.captions, len(language.codes), len(language.raters_of_verified)),
+                *(tag, quality.captions, len(language.codes), len(language.reviewers_of_verified)),
                 *(cell for share in shares for cell in _with_interval(share)),
                 *(round(alpha, 4) if isinstance(alpha, float) else None, language.unfinished),
             ]
@@ -149,12 +149,12 @@ def _quality(contents: Contents) -> list[list[Any]]:
     return rows
 
 
-def _with_interval(share: Share) -> list[object]:
+def _with_interval(share: CaptionShare) -> list[object]:
     values = (share.value, share.interval.low, share.interval.high) if share.interval else (None, None, None)
     return [share.count, *(None if value is None else round(100 * value, 2) for value in values)]
 
 
-def _guidelines(release: Release, contents: Contents) -> list[tuple[int, str]]:
+def _guidelines(release: Release, contents: ReleaseContents) -> list[tuple[int, str]]:
     versions = Guidelines.objects.filter(project=release.project_id, version__in=contents.guidelines)
     collections = {round.collection_id for round in contents.rounds}
     texts = []
@@ -183,13 +183,13 @@ def _consents(release: Release) -> list[ConsentText]:
     return list(agreed.distinct().order_by("version"))
 
 
-def _sheet(release: Release, contents: Contents) -> Sheet:
+def _sheet(release: Release, contents: ReleaseContents) -> DatasheetContents:
     project, rounds = release.project, contents.rounds
     people = [each.annotators for each in contents.by_language.values()]
-    raters = [each.raters for each in contents.by_language.values()]
+    reviewers = [each.reviewers for each in contents.by_language.values()]
     models = CaptionTask.objects.filter(round__in=rounds).order_by().values_list("english__model__name", flat=True)
     collections = {round.collection.slug: round.collection for round in rounds}
-    return Sheet(
+    return DatasheetContents(
         title=release.title,
         number=release.number,
         authors=release.authors.split("\n"),
@@ -205,7 +205,7 @@ def _sheet(release: Release, contents: Contents) -> Sheet:
         verdicts_left_out=contents.verdicts_left_out,
         english_ratings=contents.english_ratings,
         annotators=len(set().union(*people)),
-        raters=len(set().union(*raters)),
+        reviewers=len(set().union(*reviewers)),
         models=sorted(models.distinct()),
         collections=[(each.name, each.description.strip()) for _slug, each in sorted(collections.items())],
         image_licences=sorted(contents.image_licences.items()),
@@ -219,7 +219,7 @@ def _sheet(release: Release, contents: Contents) -> Sheet:
     )
 
 
-def _places(release: Release, contents: Contents) -> PlacesSheet | None:
+def _places(release: Release, contents: ReleaseContents) -> PlacesSheet | None:
     if release.format < PLACES_SINCE:
         return None
     places = contents.places
@@ -232,10 +232,10 @@ def _places(release: Release, contents: Contents) -> PlacesSheet | None:
     )
 
 
-def _language(release: Release, tag: str, language: LanguageContents, contents: Contents) -> LanguageSheet:
+def _language(release: Release, tag: str, language: LanguageContents, contents: ReleaseContents) -> LanguageSheet:
     name = next(round.language.english_name for round in contents.rounds if round.language_id == tag)
     statistics = language.statistics
-    quality = quality_of(language.units, language.codes) if language.codes else Quality((0,) * 5)
+    quality = quality_of(language.units, language.codes) if language.codes else QualityCounts((0,) * 5)
     share = quality.good_or_better
     return LanguageSheet(
         tag=tag,
@@ -249,7 +249,7 @@ def _language(release: Release, tag: str, language: LanguageContents, contents: 
         mean_seconds=f"{language.writing_ms / language.timed / 1000:.1f}" if language.timed else "–",
         pilots=_pilots(release, tag),
         verified=quality.captions,
-        raters=len(language.raters),
+        reviewers=len(language.reviewers),
         good_or_better=f"{100 * share.value:.1f}%" if share.value is not None else "–",
         left_out={REASONS.get(state, state): count for state, count in sorted(language.left_out.items())},
     )

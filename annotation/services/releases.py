@@ -18,7 +18,7 @@ from django.utils.translation import gettext as _
 from annotation.formats.archives import write_archive
 from annotation.formats.licences import LICENCES
 from annotation.models import Release
-from annotation.selectors.releases import images_left_out, lacking
+from annotation.selectors.releases import images_left_out, missing_for_release
 from annotation.services.release_changes import ReleaseNotPossibleError
 from annotation.services.release_contents import FORMAT
 from annotation.services.release_indexes import store_index
@@ -29,7 +29,7 @@ from people.models import Project, User, WebhookEvent
 from people.services import audit_log, webhooks
 
 if TYPE_CHECKING:
-    from annotation.services.release_files import Written
+    from annotation.services.release_files import WrittenFiles
 
 log = logging.getLogger(__name__)
 
@@ -38,8 +38,8 @@ Clock = Callable[[], datetime]
 RENEW_AFTER = timedelta(seconds=10)
 MAX_ATTEMPTS = 3
 SALT_BYTES = 32
-LONGEST_TITLE = Release._meta.get_field("title").max_length or 0
-LONGEST_SALT = Release._meta.get_field("salt").max_length or 0
+MAX_TITLE_CHARACTERS = Release._meta.get_field("title").max_length or 0
+MAX_SALT_CHARACTERS = Release._meta.get_field("salt").max_length or 0
 
 
 class ReleaseSettingsError(Exception):
@@ -92,7 +92,7 @@ def start_release(
     authors = "\n".join(line for line in lines if any(map(str.isalnum, line)))
     with transaction.atomic():
         audit_log.lock(project, by)
-        problems = lacking(project)
+        problems = missing_for_release(project)
         if licence not in LICENCES:
             known = {"licence": licence, "known": ", ".join(LICENCES)}
             problems.append(_("There is no licence “%(licence)s”. Choose one of: %(known)s.") % known)
@@ -102,11 +102,11 @@ def start_release(
             problems.append(_("Enter a title."))
         if until is not None and until > now:
             problems.append(_("The end of a release, --until, cannot be in the future."))
-        if len(salt) > LONGEST_SALT:
-            problems.append(_("The salt can have at most %(limit)d characters.") % {"limit": LONGEST_SALT})
-        if len(title) > LONGEST_TITLE:
+        if len(salt) > MAX_SALT_CHARACTERS:
+            problems.append(_("The salt can have at most %(limit)d characters.") % {"limit": MAX_SALT_CHARACTERS})
+        if len(title) > MAX_TITLE_CHARACTERS:
             said = _("The title has %(length)d characters. Enter at most %(limit)d.")
-            problems.append(said % {"length": len(title), "limit": LONGEST_TITLE})
+            problems.append(said % {"length": len(title), "limit": MAX_TITLE_CHARACTERS})
         if any(map(_has_control_characters, (title, authors.replace("\n", " ")))):
             problems.append(_("Remove the control characters from the title and authors."))
         if problems:
@@ -165,12 +165,12 @@ def build(*, release_id: int, clock: Clock) -> Release | None:
     return None
 
 
-def rebuild(*, release: Release, folder: Path) -> Written:
+def rebuild(*, release: Release, folder: Path) -> WrittenFiles:
     """Build the bytes of a release again, into an empty folder."""
     return _write(release, folder, lambda: None)
 
 
-def _write(release: Release, folder: Path, beat: Callable[[], None]) -> Written:
+def _write(release: Release, folder: Path, beat: Callable[[], None]) -> WrittenFiles:
     # Imported here: pyarrow's 50 MB are for workers, not for every process that serves pages.
     from annotation.services.release_files import write_release
 
@@ -222,7 +222,7 @@ def _extend(release: Release, *, now: datetime) -> None:
     """Renew the lease, though not with every piece of work."""
     if release.lease_until is not None and release.lease_until - now > LEASE - RENEW_AFTER:
         return
-    release.lease_until = leases.renewed(release, now=now)
+    release.lease_until = leases.renewed_lease(release, now=now)
 
 
 def _finish(release: Release, *, now: datetime, error: str = "") -> None:
@@ -232,7 +232,7 @@ def _finish(release: Release, *, now: datetime, error: str = "") -> None:
         # Before the row of the release: as in `start_release`.
         audit_log.lock(release.project)
         values = {name: getattr(release, name) for name in made}
-        if not leases.finished(release, now=now, error=error, **values):
+        if not leases.finish_row(release, now=now, error=error, **values):
             raise LeaseLostError(release.pk)
         about = {"number": release.number, "title": release.title}
         what = {"reason": error} if error else {"checksum": release.checksum, "captions": release.counts["captions"]}
@@ -245,5 +245,5 @@ def _finish(release: Release, *, now: datetime, error: str = "") -> None:
             details=what,
         )
         event = WebhookEvent.RELEASE_FAILED if error else WebhookEvent.RELEASE_DONE
-        webhooks.emit(project=release.project, event=event, payload=about | what, now=now)
+        webhooks.queue_event(project=release.project, event=event, payload=about | what, now=now)
     release.refresh_from_db(fields=["state", "error", "finished_at", "lease_until"])

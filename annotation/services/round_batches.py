@@ -20,7 +20,7 @@ from people.selectors.qualification import MissingRequirement, NotQualifiedError
 from people.selectors.texts import language_shown
 
 # (ours) Longer than this between two signs of life of one image is not active time, whatever a browser says.
-LONGEST_SITTING = timedelta(minutes=30)
+MAX_SITTING = timedelta(minutes=30)
 BatchT = TypeVar("BatchT", bound=RoundBatch)
 RatedT = TypeVar("RatedT", CaptionItem, Verdict)
 
@@ -102,7 +102,7 @@ def _lost_requirements(batch: RoundBatch, person: User) -> list[MissingRequireme
 def rate(row: CaptionItem | Verdict, lease: Batch, rating: Rating | None, active_ms: int, now: datetime) -> None:
     """Save the rating of one image of a locked batch, or take it back (None)."""
     since = row.rated_at or lease.taken_at
-    row.rating_ms += credible_ms(active_ms, since=since, now=now, longest=LONGEST_SITTING)
+    row.rating_ms += credible_ms(active_ms, since=since, now=now, longest=MAX_SITTING)
     row.rating, row.rated_at = (rating, now) if rating else ("", None)
     save_columns(row, "rating", "rated_at", "rating_ms")
 

@@ -22,12 +22,12 @@ from django.utils import translation
 from django.utils.translation import gettext as _
 
 from annotation.formats.licences import LICENCES
-from annotation.formats.release_index import IndexedImage, ReleaseIndex, Wanted
+from annotation.formats.release_index import IndexedImage, IndexQuery, ReleaseIndex
 from annotation.models import Release
 from annotation.rules.released_places import CONTINENT, place_name
 from annotation.services.release_indexes import index_path
-from charts.world import LegendEntry, Point, WorldMap, world_map
-from corpora.models import Level
+from charts.world import LegendEntry, MapPoint, WorldMap, world_map
+from corpora.models import PlaceLevelChoice
 from images.models import Image
 from images.rules.sizes import sizes_of
 from images.selectors import SHOWN_SIZE
@@ -39,7 +39,7 @@ PAGE_BYTES = 80_000
 """Of what a page lists; with its frame it stays below 100 kB."""
 
 TILES = 24
-CLIPPED = 400
+MAX_CAPTION_CHARACTERS = 400
 """Characters of a caption in a list; the page of the image has all of it."""
 
 PART_BYTES = 80_000
@@ -59,7 +59,7 @@ class ImageFiles(StrEnum):
 
 
 @dataclass(frozen=True)
-class Built:
+class BuiltSite:
     images: int
     pages: int
     without_file: int
@@ -77,7 +77,7 @@ class ImageFile:
 
 
 @dataclass(frozen=True)
-class Facet:
+class SiteFacet:
     """A link to a list of images."""
 
     name: str
@@ -86,7 +86,7 @@ class Facet:
     language: Language | None = None
 
 
-def build_site(*, release: Release, folder: Path, image_files: ImageFiles = ImageFiles.COPY) -> Built:
+def build_site(*, release: Release, folder: Path, image_files: ImageFiles = ImageFiles.COPY) -> BuiltSite:
     """Write the site into `folder`, which is empty or not there yet: whole, or not at all.
 
     Raises
@@ -106,7 +106,7 @@ def build_site(*, release: Release, folder: Path, image_files: ImageFiles = Imag
     unfinished = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}-unfinished-"))
     try:
         with ReleaseIndex(path) as index, translation.override(settings.LANGUAGE_CODE):
-            built = _Site(release, index, unfinished, image_files).build()
+            built = _SiteBuilder(release, index, unfinished, image_files).build()
         unfinished.chmod(0o755)
         unfinished.replace(folder)
     except BaseException:
@@ -115,12 +115,12 @@ def build_site(*, release: Release, folder: Path, image_files: ImageFiles = Imag
     return built
 
 
-class _Site:
+class _SiteBuilder:
     def __init__(self, release: Release, index: ReleaseIndex, folder: Path, image_files: ImageFiles) -> None:
         self.release, self.index, self.folder, self.image_files = release, index, folder, image_files
-        self.everything = index.numbers(Wanted())
+        self.everything = index.numbers(IndexQuery())
         self.languages = Language.objects.in_bulk([*index.languages(), *index.chosen()])
-        self.levels: Mapping[str, Any] = dict(Level.choices)
+        self.levels: Mapping[str, Any] = dict(PlaceLevelChoice.choices)
         self.found: dict[int, ImageFile] = {}
         self.pages = self.bytes = 0
         self.common = {
@@ -130,7 +130,7 @@ class _Site:
             "images": len(self.everything),
         }
 
-    def build(self) -> Built:
+    def build(self) -> BuiltSite:
         for name in ("site.css", "site.js"):
             self._write(name, render_to_string(f"site/{name}"))
         self._copy_documents()
@@ -138,29 +138,29 @@ class _Site:
         facets = {
             "languages": [self._in_language(tag) for tag in self.index.languages()],
             "chosen": [
-                self._listed(f"chosen/{tag}", Wanted(chosen=tag), self._name(tag), self._language(tag))
+                self._listed(f"chosen/{tag}", IndexQuery(chosen=tag), self._name(tag), self._language(tag))
                 for tag in self.index.chosen()
             ],
             "levels": [
-                self._listed(f"levels/{level}", Wanted(level=level), str(self.levels[level]))
+                self._listed(f"levels/{level}", IndexQuery(level=level), str(self.levels[level]))
                 for level in self.index.levels()
             ],
             "places": [
-                self._listed(f"places/{code.replace(':', '-')}", Wanted(place=code), place_name(code))
+                self._listed(f"places/{code.replace(':', '-')}", IndexQuery(place=code), place_name(code))
                 for code in self.index.places()
             ],
         }
-        everything = self._listed("all/images", Wanted(), _("All images"))
+        everything = self._listed("all/images", IndexQuery(), _("All images"))
         parts = {facet.address: self._write_search(facet) for facet in facets["languages"] if facet.language}
         search = [(facet, parts[facet.address]) for facet in facets["languages"] if facet.language]
         self._page("search.html", "search", {"search": search})
         about = {"everything": everything, "map": self._write_map(), "documents": self._documents(), **facets}
         self._page("index.html", "index", about | {"first": self.everything[0] if self.everything else 0})
-        return Built(len(self.everything), self.pages, len(self.everything) - len(self.found), self.bytes)
+        return BuiltSite(len(self.everything), self.pages, len(self.everything) - len(self.found), self.bytes)
 
     def _write_images(self) -> None:
         following = self._another()
-        for images in _chunks(self.index.each(Wanted()), 100):
+        for images in _chunks(self.index.each(IndexQuery()), 100):
             self._copy_image_files(images)
             for image in images:
                 sections = [
@@ -181,7 +181,8 @@ class _Site:
                     "is_linked": self.image_files == ImageFiles.LINK,
                     "sections": part,
                     "places": [
-                        Facet(place_name(code), f"places/{code.replace(':', '-')}.html", 0) for code in _codes(image)
+                        SiteFacet(place_name(code), f"places/{code.replace(':', '-')}.html", 0)
+                        for code in _codes(image)
                     ],
                     "chosen_for": self._name(image.chosen_for),
                     "level": self.levels.get(image.level, ""),
@@ -200,13 +201,15 @@ class _Site:
             captions.sort(key=lambda caption: caption.model != "")
             yield {"one": self._spoken(tag) | {"captions": captions}}
 
-    def _in_language(self, tag: str) -> Facet:
-        facet = self._listed(f"languages/{tag}", Wanted(language=tag), self._name(tag), self._language(tag), shown=tag)
+    def _in_language(self, tag: str) -> SiteFacet:
+        facet = self._listed(
+            f"languages/{tag}", IndexQuery(language=tag), self._name(tag), self._language(tag), shown=tag
+        )
         return replace(facet, count=self.index.languages()[tag])
 
     def _listed(
-        self, stem: str, wanted: Wanted, title: str, language: Language | None = None, *, shown: str = ""
-    ) -> Facet:
+        self, stem: str, wanted: IndexQuery, title: str, language: Language | None = None, *, shown: str = ""
+    ) -> SiteFacet:
         """Write the pages of a list of images; `shown` is the language whose captions they show."""
         tiles = ((len(tile.encode()), tile) for tile in (self._tile(image, shown) for image in self.index.each(wanted)))
         count, number = 0, 1
@@ -219,20 +222,25 @@ class _Site:
             context = {"title": title, "tiles": page, "language": language, "number": number}
             self._page(_numbered(stem, number), "list", context | {"before": before_name, "after": after_name})
             count, page, number = count + len(page), after, number + 1
-        return Facet(title, f"{stem}.html", count, language)
+        return SiteFacet(title, f"{stem}.html", count, language)
 
     def _tile(self, image: IndexedImage, shown: str) -> str:
         captions = [caption for caption in image.captions if shown and caption.language == shown]
-        context = {"image": image, "file": self.found.get(image.number), "captions": captions, "clipped": CLIPPED}
+        context = {
+            "image": image,
+            "file": self.found.get(image.number),
+            "captions": captions,
+            "clipped": MAX_CAPTION_CHARACTERS,
+        }
         return render_to_string("site/_tile.html", context | (self._spoken(shown) if shown else {}))
 
-    def _write_search(self, facet: Facet) -> int:
+    def _write_search(self, facet: SiteFacet) -> int:
         """Write the captions of a language as scripts, which a page from a disk may load; return how many."""
         assert facet.language is not None
         tag = facet.language.tag
         rows = (
             [image.number, caption.text]
-            for image in self.index.each(Wanted(language=tag))
+            for image in self.index.each(IndexQuery(language=tag))
             for caption in image.captions
             if caption.language == tag
         )
@@ -248,7 +256,7 @@ class _Site:
         countries = [code for code in places if len(code) == 2]
         if not countries:
             return None
-        points = [Point(*point[:2], point[2] or "anywhere") for point in self.index.points()]
+        points = [MapPoint(*point[:2], point[2] or "anywhere") for point in self.index.points()]
         summary = _("Countries with images: %(count)d.") % {"count": len(countries)}
         title = _("Where the images were taken")
         legend = [LegendEntry("has", _("Country with images"), False)]

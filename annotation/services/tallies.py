@@ -24,12 +24,12 @@ from annotation.models import (
     Verdict,
     VerificationBatch,
 )
-from annotation.rules.tallies import COLUMNS, Answer, Sums, sums_of, total
+from annotation.rules.tallies import COLUMNS, TallyAnswer, TallySums, sums_of, total_sums
 from people.models import Project, User
 
 
 @dataclass(frozen=True)
-class Difference:
+class TallyDifference:
     """A column of a tally that differed from its rows."""
 
     round: Round
@@ -50,7 +50,7 @@ def verdicts_submitted(*, batch: VerificationBatch, verdicts: Iterable[Verdict],
     _add(batch.round_id, batch.lease.person_id, sums_of(answers))
 
 
-def recount(*, round: Round, person: User) -> list[Difference]:
+def recount(*, round: Round, person: User) -> list[TallyDifference]:
     """Recount a person's answers in a round, after a change of many at once; return the corrections.
 
     Call within the transaction of the change, after its locks on batches and tasks.
@@ -59,7 +59,7 @@ def recount(*, round: Round, person: User) -> list[Difference]:
         tally = _locked(round.pk, person.pk)
         sums = sums_of(_answers(round, person))
         differences = [
-            Difference(round, person, name, getattr(tally, name), getattr(sums, name))
+            TallyDifference(round, person, name, getattr(tally, name), getattr(sums, name))
             for name in COLUMNS
             if getattr(tally, name) != getattr(sums, name)
         ]
@@ -68,7 +68,7 @@ def recount(*, round: Round, person: User) -> list[Difference]:
     return differences
 
 
-def recount_all(project: Project) -> Iterator[Difference]:
+def recount_all(project: Project) -> Iterator[TallyDifference]:
     """Recount all tallies of a project, one transaction each, so that nobody's work waits for long."""
     for round in Round.objects.filter(project=project).select_related("language", "verifies").order_by("pk"):
         for person in User.objects.filter(pk__in=_who_took_part(round)).order_by("username"):
@@ -80,9 +80,9 @@ def figures_changed(*, round_id: int) -> None:
     RoundFigures.objects.update_or_create(round_id=round_id, defaults={"is_stale": True})
 
 
-def _add(round_id: int, person_id: int, sums: Sums) -> None:
+def _add(round_id: int, person_id: int, sums: TallySums) -> None:
     tally = _locked(round_id, person_id)
-    _save(tally, total([Sums(**{name: getattr(tally, name) for name in COLUMNS}), sums]))
+    _save(tally, total_sums([TallySums(**{name: getattr(tally, name) for name in COLUMNS}), sums]))
 
 
 def _locked(round_id: int, person_id: int) -> Tally:
@@ -90,7 +90,7 @@ def _locked(round_id: int, person_id: int) -> Tally:
     return tallies.get_or_create(round_id=round_id, person_id=person_id)[0]
 
 
-def _save(tally: Tally, sums: Sums) -> None:
+def _save(tally: Tally, sums: TallySums) -> None:
     for name, value in asdict(sums).items():
         setattr(tally, name, value)
     tally.revision += 1
@@ -106,7 +106,7 @@ def _who_took_part(round: Round) -> set[int]:
     return people | {author for author in authors.distinct() if author is not None}
 
 
-def _answers(round: Round, person: User) -> Iterator[Answer]:
+def _answers(round: Round, person: User) -> Iterator[TallyAnswer]:
     if round.kind == RoundKind.VERIFICATION:
         verdicts = Verdict.objects.filter(
             batch__round=round, person=person, batch__submitted_at__isnull=False
@@ -124,10 +124,10 @@ def _answers(round: Round, person: User) -> Iterator[Answer]:
         yield from map(_answer_of_caption, captions.order_by().iterator())
 
 
-def _answer_of_caption(caption: Caption) -> Answer:
+def _answer_of_caption(caption: Caption) -> TallyAnswer:
     item = caption.item
     assert item is not None  # guaranteed, as it has an author
-    return Answer(
+    return TallyAnswer(
         batch=item.batch_id,
         at=caption.submitted_at,
         counts=caption.state == CaptionState.COUNTED,
@@ -140,9 +140,9 @@ def _answer_of_caption(caption: Caption) -> Answer:
     )
 
 
-def _answer_of_verdict(batch: VerificationBatch, verdict: Verdict, *, counts: bool, is_late: bool) -> Answer:
+def _answer_of_verdict(batch: VerificationBatch, verdict: Verdict, *, counts: bool, is_late: bool) -> TallyAnswer:
     assert batch.submitted_at is not None
-    return Answer(
+    return TallyAnswer(
         batch=batch.pk,
         at=batch.submitted_at,
         counts=counts,

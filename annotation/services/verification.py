@@ -29,7 +29,7 @@ from annotation.models import (
     VerificationBatch,
     VerificationTask,
 )
-from annotation.rules.drawing import Drawn, draw_captions
+from annotation.rules.drawing import DrawnCaption, draw_captions
 from annotation.selectors.verification import captions_by_image, not_for, to_rate
 from annotation.services import figures, tallies
 from annotation.services.round_batches import RoundBatchKind, StaleStateError, UnratedImagesError, rate, rate_many
@@ -83,7 +83,7 @@ def _add_missing(round: Round) -> int:
     return len(missing)
 
 
-def _drawn_and_locked(round: Round, verified: Round, kept: set[int]) -> list[Drawn]:
+def _drawn_and_locked(round: Round, verified: Round, kept: set[int]) -> list[DrawnCaption]:
     """Draw and lock the captions that the sample lacks. The lock keeps managers from returning them meanwhile."""
     while True:
         drawn = draw_captions(captions_by_image(verified), seed=round.seed, size=round.sample_size, kept=kept)

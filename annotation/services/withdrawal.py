@@ -67,7 +67,7 @@ def _drawn_anew(round: Round) -> None:
     Round.objects.filter(verifies=round, state=RoundState.OPEN).update(awaits_tasks=True)
 
 
-def forget(*, person: User, now: datetime) -> None:
+def return_open_batches(*, person: User, now: datetime) -> None:
     """Return all open batches of `person`, and erase drafts that were not submitted."""
     theirs = Round.objects.filter(captions__author=person).values("pk")
     list(Round.objects.filter(pk__in=theirs).order_by("pk").select_for_update(no_key=True).values_list("pk"))

@@ -8,17 +8,17 @@ from html import escape
 from django import template
 from django.utils.safestring import SafeString, mark_safe
 
-from annotation.pages.room_columns import Cell
+from annotation.pages.room_columns import RoomCell
 
 register = template.Library()
 
 
 @register.simple_tag
-def cells(row: Iterable[Cell]) -> SafeString:
+def cells(row: Iterable[RoomCell]) -> SafeString:
     return mark_safe("".join(map(_cell, row)))  # noqa: S308 - every text in it is escaped
 
 
-def _cell(cell: Cell) -> str:
+def _cell(cell: RoomCell) -> str:
     text = escape(cell.text)
     if cell.url:
         text = f'<a href="{escape(cell.url)}">{text}</a>'

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from allocation.views import Addresses
+from allocation.views import WorkAddresses
 
-CAPTIONS = Addresses(work="annotation:work-show", batch="annotation:batch-show")
-RATINGS = Addresses(work="annotation:work-show", batch="annotation:verification-show")
+CAPTIONS = WorkAddresses(work="annotation:work-show", batch="annotation:batch-show")
+RATINGS = WorkAddresses(work="annotation:work-show", batch="annotation:verification-show")

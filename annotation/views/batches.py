@@ -18,7 +18,7 @@ from django.views.decorators.gzip import gzip_page
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from allocation.models import BatchState
-from allocation.views import CLEAR, active_ms_of, explains_refusals, saves, says_where
+from allocation.views import CLEAR_SITE_DATA, active_ms_of, explains_refusals, save_view, says_where
 from annotation.models import CaptionBatch, Stage
 from annotation.permissions import batch_for
 from annotation.rules import text_checks
@@ -26,6 +26,7 @@ from annotation.selectors.work import (
     DraftText,
     batch_head,
     first_to_write,
+    items_of,
     language_of,
     own_captions,
     page_ahead,
@@ -34,7 +35,6 @@ from annotation.selectors.work import (
     texts_of,
     warnings_of,
     work_of,
-    workable,
     write_page,
     written_in,
 )
@@ -51,7 +51,7 @@ FRAME, AHEAD = "annotation/_annotator.html", "annotation/_ahead.html"
 """What screen 2 stands in: a whole page, or what the script takes of one."""
 GOES_ON = ("following", "finish")
 """The button below the text that confirms it: on the last image it leads to the review."""
-LONGEST_KEPT = 2 * text_checks.LONGEST_DRAFT
+MAX_KEPT_CHARACTERS = 2 * text_checks.MAX_DRAFT_CHARACTERS
 
 
 def _batch_at(request: HttpRequest, batch_id: UUID, stage: Stage) -> tuple[CaptionBatch, HttpResponse | None]:
@@ -105,7 +105,7 @@ def _keep_ratings(request: HttpRequest, batch: CaptionBatch) -> HttpResponse:
 
 
 @require_POST
-@saves(CAPTIONS, stays=False)
+@save_view(CAPTIONS, stays=False)
 def rating_save(request: HttpRequest, batch_id: UUID, position: int) -> HttpResponse:
     services.save_rating(
         batch_id=batch_id,
@@ -130,7 +130,7 @@ def _open_writing(request: HttpRequest, batch_id: UUID) -> HttpResponse:
     services.open_writing(batch_id=batch_id, person=user_of(request), now=timezone.now())
     response = redirect("annotation:batch-show", batch_id)
     # Screen 1 must be gone from the browser too: from its cache, and from behind the back button.
-    response[CLEAR] = '"cache"'
+    response[CLEAR_SITE_DATA] = '"cache"'
     return response
 
 
@@ -187,12 +187,12 @@ def _keep_caption(request: HttpRequest, batch_id: UUID, position: int) -> HttpRe
 
 def _writing_again(request: HttpRequest, message: str, text: str) -> HttpResponse:
     """Send somebody without scripts back to the page, with what they typed and why it was refused."""
-    request.session[REFUSED] = {"url": request.path, "message": message, "text": text[:LONGEST_KEPT]}
+    request.session[REFUSED] = {"url": request.path, "message": message, "text": text[:MAX_KEPT_CHARACTERS]}
     return redirect(request.path)
 
 
 def _go_on(request: HttpRequest, batch: CaptionBatch, position: int) -> HttpResponse:
-    positions = list(workable(batch).values_list("position", flat=True))
+    positions = list(items_of(batch).values_list("position", flat=True))
     place = positions.index(position) if position in positions else 0
     step = {"previous": -1, "following": 1}.get(request.POST.get("go", ""), 0)
     if step and 0 <= place + step < len(positions):
@@ -202,7 +202,7 @@ def _go_on(request: HttpRequest, batch: CaptionBatch, position: int) -> HttpResp
 
 @require_POST
 @gzip_page
-@saves(CAPTIONS, stays=True)
+@save_view(CAPTIONS, stays=True)
 def draft_save(request: HttpRequest, batch_id: UUID, position: int) -> HttpResponse:
     """Save what was typed so far, or what the writer confirms.
 

@@ -112,7 +112,7 @@ def say_done(request: HttpRequest, project: Project, said: str, undo: Sequence[R
 
 def _outcomes(
     request: HttpRequest, action: BulkAction, rounds: Sequence[Round], form: forms.Form
-) -> list[services.Outcome]:
+) -> list[services.BulkOutcome]:
     who: dict[str, Any] = {"rounds": rounds, "by": user_of(request), "now": timezone.now()}
     if isinstance(form, SettingsForm):
         return services.change_settings(changes=form.changes(), **who)

@@ -17,10 +17,10 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotation import tasks
-from annotation.forms.campaign import Decision, DecisionForm, PilotForm, ReasonForm, SampleForm, StepForm
+from annotation.forms.campaign import AnnotatorDecision, DecisionForm, PilotForm, ReasonForm, SampleForm, StepForm
 from annotation.models import Exclusion, Round
 from annotation.permissions import language_of, round_of
-from annotation.rules.campaign import VERIFIED_CAPTIONS, Action, UnfinishedBatches
+from annotation.rules.campaign import VERIFIED_CAPTIONS, RoundAction, UnfinishedBatches
 from annotation.selectors import campaign as selectors
 from annotation.services import annotator_status, planning
 from annotation.services import campaign as services
@@ -52,19 +52,19 @@ def language_progress(request: HttpRequest, slug: str, tag: str) -> HttpResponse
 @login_required
 def round_step(request: HttpRequest, slug: str, round_id: int, action: str) -> HttpResponse:
     round = round_of(request.user, slug, round_id, Role.MANAGER)
-    if action not in Action.values:
+    if action not in RoundAction.values:
         raise Http404(_("There is no such action."))
-    form = StepForm(request.POST, action=Action(action))
+    form = StepForm(request.POST, action=RoundAction(action))
     if not form.is_valid():
         return _again(request, round, action, _("Give a reason that others will understand later."))
     try:
-        done = _STEPS[Action(action)](round, form, {"by": user_of(request), "now": timezone.now()})
+        done = _STEPS[RoundAction(action)](round, form, {"by": user_of(request), "now": timezone.now()})
     except services.StepNotAllowedError as refused:
         return _again(request, round, action, str(refused))
     if done.awaits_tasks:
         tasks.nudge_filling([done.pk])
     back = reverse("annotation:language-show", args=[slug, round.language_id])
-    undo = [done] if action in (Action.CLOSE, Action.ACCEPT) else []
+    undo = [done] if action in (RoundAction.CLOSE, RoundAction.ACCEPT) else []
     say_done(request, round.project, f"{done.title}: {done.get_state_display()}.", undo, back=back)
     return redirect(back)
 
@@ -152,12 +152,12 @@ def annotator_status_decide(request: HttpRequest, slug: str, tag: str, person_id
     if request.method != "POST":
         return _exclusion_page(request, project, language, person, ReasonForm())
     form = DecisionForm(request.POST)
-    if not form.is_valid() and request.POST.get("decision") == Decision.EXCLUDE:
+    if not form.is_valid() and request.POST.get("decision") == AnnotatorDecision.EXCLUDE:
         return _exclusion_page(request, project, language, person, ReasonForm(request.POST))
     if not form.is_valid():
         return _status_page(request, project, language, person, form)
     about: dict[str, Any] = {"project": project, "language": language, "person": person}
-    decision, reason = Decision(form.cleaned_data["decision"]), form.cleaned_data["reason"]
+    decision, reason = AnnotatorDecision(form.cleaned_data["decision"]), form.cleaned_data["reason"]
     message = _DECISIONS[decision](about, reason, {"by": user_of(request), "now": timezone.now()})
     messages.success(request, f"{person.username}: {message}")
     return redirect("annotation:language-show", slug, tag)
@@ -241,13 +241,13 @@ def _skip(round: Round, form: StepForm, who: dict[str, Any]) -> Round:
     return services.skip_round(round=round, reason=form.cleaned_data["reason"], **who)
 
 
-_STEPS: dict[Action, Callable[[Round, StepForm, dict[str, Any]], Round]] = {
-    Action.OPEN: _open,
-    Action.CLOSE: _close,
-    Action.REOPEN: _reopen,
-    Action.ACCEPT: _accept,
-    Action.REJECT: _reject,
-    Action.SKIP: _skip,
+_STEPS: dict[RoundAction, Callable[[Round, StepForm, dict[str, Any]], Round]] = {
+    RoundAction.OPEN: _open,
+    RoundAction.CLOSE: _close,
+    RoundAction.REOPEN: _reopen,
+    RoundAction.ACCEPT: _accept,
+    RoundAction.REJECT: _reject,
+    RoundAction.SKIP: _skip,
 }
 
 
@@ -267,7 +267,7 @@ def _pause(about: dict[str, Any], reason: str, who: dict[str, Any]) -> str:
 
 
 def _lift(about: dict[str, Any], reason: str, who: dict[str, Any]) -> str:
-    back = annotator_status.lift(**about, **who)
+    back = annotator_status.undo_decision(**about, **who)
     return _("qualified again.") if back else _("the decision was withdrawn.")
 
 
@@ -298,10 +298,10 @@ def _undo(about: dict[str, Any], reason: str, who: dict[str, Any]) -> str:
     return said
 
 
-_DECISIONS: dict[Decision, Callable[[dict[str, Any], str, dict[str, Any]], str]] = {
-    Decision.QUALIFY: _qualify,
-    Decision.PAUSE: _pause,
-    Decision.LIFT: _lift,
-    Decision.EXCLUDE: _exclude,
-    Decision.UNDO: _undo,
+_DECISIONS: dict[AnnotatorDecision, Callable[[dict[str, Any], str, dict[str, Any]], str]] = {
+    AnnotatorDecision.QUALIFY: _qualify,
+    AnnotatorDecision.PAUSE: _pause,
+    AnnotatorDecision.LIFT: _lift,
+    AnnotatorDecision.EXCLUDE: _exclude,
+    AnnotatorDecision.UNDO: _undo,
 }

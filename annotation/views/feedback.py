@@ -15,7 +15,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from annotation.models import Caption, CaptionState, Feedback
 from annotation.permissions import caption_to_correct
 from annotation.rules import text_checks
-from annotation.selectors.corrections import rewriting, warnings_for
+from annotation.selectors.corrections import caption_to_rewrite, warnings_for
 from annotation.selectors.feedback import note_to, notes_to, unread
 from annotation.services import corrections
 from annotation.services.batches import InvalidCaptionError
@@ -59,7 +59,7 @@ def caption_rewrite(request: HttpRequest, caption_id: int) -> HttpResponse:
 
 def _submit(request: HttpRequest, caption: Caption) -> HttpResponse:
     text, author = request.POST.get("text", ""), user_of(request)
-    if rewriting(caption, author).image is None:
+    if caption_to_rewrite(caption, author).image is None:
         return _page(request, caption, 409, typed=text)
     warnings = [] if text_checks.hard_error(text) else warnings_for(caption, text)
     seen = set(request.POST.getlist("seen"))
@@ -78,7 +78,7 @@ def _submit(request: HttpRequest, caption: Caption) -> HttpResponse:
 
 
 def _page(request: HttpRequest, caption: Caption, status: int = 200, **more: Any) -> HttpResponse:
-    page = rewriting(caption, user_of(request))
+    page = caption_to_rewrite(caption, user_of(request))
     context = {
         "page": page,
         "language": page.language,

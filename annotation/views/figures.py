@@ -17,7 +17,7 @@ from annotation.pages.progress import SEEN_DIGITS
 from annotation.selectors.live_statistics import filtered_statistics, live_statistics
 from annotation.selectors.series import languages_of, round_series
 from annotation.views.progress import unless_seen
-from corpora.pages.image_filters import asked_images, failed
+from corpora.pages.image_filters import asked_images, with_reason
 from corpora.rules.image_filters import ImageFilterError
 from people.permissions import READERS, project_for
 
@@ -72,7 +72,7 @@ def _statistics(request: HttpRequest, slug: str) -> dict[str, Any]:
         else:
             rows = filtered_statistics(project, images.filter, now=timezone.now())
     except ImageFilterError as error:
-        images, rows = failed(images, error), []
+        images, rows = with_reason(images, error), []
     return {
         "project": project,
         "images": images,

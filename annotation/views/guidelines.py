@@ -12,7 +12,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
-from annotation.forms.guidelines import Examples, GuidelinesForm, stored_examples
+from annotation.forms.guidelines import ExampleForms, GuidelinesForm, stored_examples
 from annotation.models import Guidelines
 from annotation.permissions import has_assigned_images
 from annotation.selectors import guidelines as selectors
@@ -54,7 +54,7 @@ def guidelines_edit(request: HttpRequest, slug: str) -> HttpResponse:
     project = project_for(request.user, slug, Role.MANAGER)
     if elsewhere := _kept_away(request, project):
         return elsewhere
-    editor = _Editor(request, project)
+    editor = _GuidelinesEditor(request, project)
     if request.method != "POST":
         return editor.page(editor.begun())
     do = request.POST.get("do", "publish")
@@ -72,7 +72,7 @@ def guidelines_edit(request: HttpRequest, slug: str) -> HttpResponse:
     return redirect("annotation:guidelines-show", slug)
 
 
-class _Editor:
+class _GuidelinesEditor:
     """The context of the editor's page for one request."""
 
     def __init__(self, request: HttpRequest, project: Project) -> None:
@@ -84,16 +84,16 @@ class _Editor:
 
     def begun(self) -> dict[str, Any]:
         form = GuidelinesForm(last=self.last, rounds=self.rounds)
-        return {"form": form, "examples": Examples(None, images=self.images, stored=stored_examples(self.last))}
+        return {"form": form, "examples": ExampleForms(None, images=self.images, stored=stored_examples(self.last))}
 
     def sent(self) -> dict[str, Any]:
         form = GuidelinesForm(self.request.POST, last=self.last, rounds=self.rounds)
-        return {"form": form, "examples": Examples(self.request.POST, images=self.images)}
+        return {"form": form, "examples": ExampleForms(self.request.POST, images=self.images)}
 
     def changed(self, do: str) -> dict[str, Any]:
         """Show the form as sent, with one example more or less, without validating it."""
         form = GuidelinesForm.as_typed(self.request.POST, last=self.last, rounds=self.rounds)
-        examples = Examples.as_typed(self.request.POST, images=self.images)
+        examples = ExampleForms.as_typed(self.request.POST, images=self.images)
         if problem := examples.do(do, image=self.request.POST.get("image", "")):
             messages.error(self.request, problem)
         return {"form": form, "examples": examples}

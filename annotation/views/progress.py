@@ -14,7 +14,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from annotation.formats.captions import Layout
+from annotation.formats.captions import CaptionLayout
 from annotation.pages.annotators import annotators_page, rounds_table
 from annotation.pages.control_room import asked_columns, room_page
 from annotation.pages.plots import plots_of_one
@@ -23,7 +23,7 @@ from annotation.selectors import annotators as selectors
 from annotation.selectors.image_progress import ImageProgress, progress_over
 from annotation.selectors.overview import project_progress as progress_of
 from annotation.selectors.reassignment import open_batches
-from corpora.pages.image_filters import AskedImages, asked_images, failed
+from corpora.pages.image_filters import AskedImages, asked_images, with_reason
 from corpora.rules.image_filters import ImageFilterError
 from people.models import Project, Role, User
 from people.permissions import READERS, project_for
@@ -40,7 +40,7 @@ def project_show(request: HttpRequest, slug: str) -> HttpResponse:
     columns = asked_columns(request.GET)
     if columns is not None:
         return _keep_columns(request, slug, columns)
-    context = _progress(request, slug) | {"layouts": Layout, "actions": OFFERED}
+    context = _progress(request, slug) | {"layouts": CaptionLayout, "actions": OFFERED}
     images, rows = _over_some_images(request, context)
     context |= {"images": images, "over": rows}
     return render(request, "annotation/manage_project.html", context, status=images.status)
@@ -122,7 +122,7 @@ def _over_some_images(request: HttpRequest, context: dict[str, Any]) -> tuple[As
     try:
         return images, progress_over(rounds, images.filter, project=project)
     except ImageFilterError as error:
-        return failed(images, error), []
+        return with_reason(images, error), []
 
 
 def _annotators(request: HttpRequest, slug: str) -> dict[str, Any]:

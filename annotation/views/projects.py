@@ -15,14 +15,14 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotation import tasks
-from annotation.formats.captions import Layout, export_captions, file_name
+from annotation.formats.captions import CaptionLayout, export_captions, file_name
 from annotation.forms.projects import RoundForm
 from annotation.models import Round
 from annotation.permissions import has_assigned_images, round_of
 from annotation.selectors import overview
 from annotation.services import projects as services
 from annotation.services.references import use_as_references
-from corpora.pages.image_filters import asked_images, failed
+from corpora.pages.image_filters import asked_images, with_reason
 from corpora.rules.image_filters import ImageFilterError
 from images.models import Collection
 from inference.models import CaptioningModel
@@ -90,8 +90,10 @@ def references_use(request: HttpRequest, slug: str, round_id: int) -> HttpRespon
 @login_required
 def captions_export(request: HttpRequest, slug: str, layout: str) -> HttpResponseBase:
     project = project_for(request.user, slug, *READERS)
-    if layout not in Layout.values:
-        raise Http404(_("There is no such format. Available formats: %(known)s.") % {"known": ", ".join(Layout.values)})
+    if layout not in CaptionLayout.values:
+        raise Http404(
+            _("There is no such format. Available formats: %(known)s.") % {"known": ", ".join(CaptionLayout.values)}
+        )
     if has_assigned_images(user_of(request), project):
         messages.error(
             request,
@@ -99,11 +101,11 @@ def captions_export(request: HttpRequest, slug: str, layout: str) -> HttpRespons
                 "that batch first, or ask somebody else for the file."),
         )  # fmt: skip
         return redirect("annotation:project-show", slug)
-    images, wanted, until = asked_images(request.GET, project), Layout(layout), timezone.now()
+    images, wanted, until = asked_images(request.GET, project), CaptionLayout(layout), timezone.now()
     try:
         pieces = export_captions(project, wanted, until=until, images=images.filter)
     except ImageFilterError as error:
-        images = failed(images, error)
+        images = with_reason(images, error)
     if images.error:
         messages.error(request, images.error)
         return redirect("annotation:project-show", slug)

@@ -14,10 +14,10 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from annotation.formats.quality import Layout, fresh_table, write
+from annotation.formats.quality import QualityLayout, fresh_table, write
 from annotation.pages import quality as pages
 from annotation.selectors.quality import QualityTable, quality_table
-from corpora.pages.image_filters import AskedImages, asked_images, failed
+from corpora.pages.image_filters import AskedImages, asked_images, with_reason
 from corpora.rules.image_filters import ImageFilterError
 from people.models import Project, Role, User
 from people.permissions import READERS, has_role, project_for
@@ -30,7 +30,9 @@ from tabular.downloads import stamp
 def quality_show(request: HttpRequest, slug: str) -> HttpResponse:
     project = project_for(request.user, slug, *READERS)
     context = _context(request, project)
-    return render(request, "annotation/quality.html", context | {"layouts": Layout}, status=context["images"].status)
+    return render(
+        request, "annotation/quality.html", context | {"layouts": QualityLayout}, status=context["images"].status
+    )
 
 
 @require_safe
@@ -44,7 +46,7 @@ def quality_progress(request: HttpRequest, slug: str) -> HttpResponse:
 @require_safe
 @login_required
 def quality_round(request: HttpRequest, slug: str, round_id: int) -> HttpResponse:
-    """Show one round: captions by level, and each rater against the overall level."""
+    """Show one round: captions by level, and each reviewer against the overall level."""
     project = project_for(request.user, slug, *READERS)
     context = _context(request, project)
     row = next((row for row in context["quality"].rows if row.round.pk == round_id), None)
@@ -73,9 +75,11 @@ def quality_export(request: HttpRequest, slug: str, layout: str) -> HttpResponse
     if fresh is None:
         messages.error(request, images.error)
         return redirect("annotation:quality-show", slug)
-    if layout not in Layout.values:
-        raise Http404(_("There is no such format. Available formats: %(known)s.") % {"known": ", ".join(Layout.values)})
-    wanted = Layout(layout)
+    if layout not in QualityLayout.values:
+        raise Http404(
+            _("There is no such format. Available formats: %(known)s.") % {"known": ", ".join(QualityLayout.values)}
+        )
+    wanted = QualityLayout(layout)
     lines = write(fresh, wanted, name_of=partial(pseudonym, project))
     response = HttpResponse("".join(lines), content_type=wanted.content_type)
     name = f"{project.slug}-quality{images.filter.in_file_names()}-{stamp(timezone.now())}.{layout}"
@@ -103,7 +107,7 @@ def _fresh(request: HttpRequest, project: Project) -> tuple[AskedImages, Quality
     try:
         return images, None if images.error else fresh_table(project, images.filter)
     except ImageFilterError as error:
-        return failed(images, error), None
+        return with_reason(images, error), None
 
 
 def _name_of(request: HttpRequest, project: Project) -> Callable[[int], str]:

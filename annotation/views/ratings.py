@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from django.http import HttpRequest
 from django.utils.translation import gettext as _
 
-from allocation.refusals import Refusal, RefusedError
+from allocation.refusals import AllocationRefusal, RefusedError
 from annotation.models import Rating
 
 
@@ -30,5 +30,5 @@ def rating_sent(request: HttpRequest) -> Rating | None:
     if rating not in Rating.values:
         said = _("%(rating)s is not a level. Choose one of %(levels)s.")
         levels = ", ".join(Rating.values)
-        raise RefusedError(Refusal(422, "unknown-rating", said % {"rating": rating, "levels": levels}))
+        raise RefusedError(AllocationRefusal(422, "unknown-rating", said % {"rating": rating, "levels": levels}))
     return Rating(rating)

@@ -64,7 +64,7 @@ def batch_return_by_manager(request: HttpRequest, slug: str, batch_id: UUID) -> 
     return _back(request, slug)
 
 
-def _say_what_moved(request: HttpRequest, to: User, moved: services.Moved) -> None:
+def _say_what_moved(request: HttpRequest, to: User, moved: services.ReassignedBatch) -> None:
     text = ngettext(
         "%(number)d image is now assigned to %(name)s, who starts from the beginning.",
         "%(number)d images are now assigned to %(name)s, who starts from the beginning.",

@@ -17,7 +17,7 @@ from annotation.forms.releases import ReleaseForm
 from annotation.models import Release
 from annotation.pages.releases import release_page
 from annotation.permissions import has_assigned_images, release_for
-from annotation.selectors.releases import images_left_out, lacking, latest_release, releases_of
+from annotation.selectors.releases import images_left_out, latest_release, missing_for_release, releases_of
 from annotation.services import releases as services
 from annotation.services.references import use_release_as_references
 from jobs.models import JobState
@@ -51,7 +51,7 @@ def release_create(request: HttpRequest, slug: str) -> HttpResponse:
         else:
             tasks.ask_for_release(release.pk)
             return redirect("annotation:release-show", slug, release.number)
-    context = {"project": project, "form": form, "lacking": [] if form.is_bound else lacking(project)}
+    context = {"project": project, "form": form, "lacking": [] if form.is_bound else missing_for_release(project)}
     context["left_out"] = len(images_left_out(project))
     return render(request, "annotation/release_create.html", context, status=422 if form.is_bound else 200)
 

@@ -20,14 +20,14 @@ from annotation.pages.estimates import EstimatePage, estimate_page
 from annotation.selectors import overview
 from annotation.selectors.estimates import SettingsUsed, last_settings, measured_times, settings_used
 from annotation.services import projects as services
-from annotation.services.campaign import Beginning
+from annotation.services.campaign import LanguageBeginning
 from annotation.views.projects import must_be_manager, say_it_fills, say_what_is_left_out
 from images.models import Collection
 from images.permissions import collections_in
 from inference.models import CaptioningModel
 from inference.permissions import models_in
 from languages.models import Language
-from languages.rules.groups import GROUPS, Group
+from languages.rules.groups import GROUPS, LanguageGroup
 from people.models import Project, Role
 from people.permissions import project_for
 from people.requests import user_of
@@ -46,7 +46,7 @@ class SettingUp(TypedDict):
     batch_size: int
     lease_s: int
     seed: int
-    beginning: Beginning
+    beginning: LanguageBeginning
     now: datetime
 
 
@@ -58,7 +58,9 @@ def project_create(request: HttpRequest) -> HttpResponse:
     if not chosen.is_valid():
         return _collection_page(request, chosen)
     collection: Collection = chosen.cleaned_data["collection"]
-    asked = _Asked(request, ProjectForm, collection, models_in(None, by=user_of(request)), Language.objects.all())
+    asked = _SetupRequest(
+        request, ProjectForm, collection, models_in(None, by=user_of(request)), Language.objects.all()
+    )
     if not asked.is_to_be_done:
         return asked.page()
     is_taken_over = collection.project_id is None and not collection.is_shared
@@ -82,7 +84,7 @@ def language_add(request: HttpRequest, slug: str) -> HttpResponse:
         return _collection_page(request, chosen, project)
     collection: Collection = chosen.cleaned_data["collection"]
     languages = Language.objects.exclude(pk__in=project.rounds.values("language"))
-    asked = _Asked(request, LanguagesForm, collection, models_in(project), languages, project=project)
+    asked = _SetupRequest(request, LanguagesForm, collection, models_in(project), languages, project=project)
     if not asked.is_to_be_done:
         return asked.page()
     try:
@@ -95,7 +97,7 @@ def language_add(request: HttpRequest, slug: str) -> HttpResponse:
     return redirect("annotation:project-show", slug)
 
 
-class _Asked:
+class _SetupRequest:
     """What a request asks for: the form, an estimate, a group of languages ticked, or that it is done."""
 
     def __init__(
@@ -153,12 +155,12 @@ class _Asked:
         )
 
 
-def _groups(before: SettingsUsed | None) -> dict[str, Group]:
+def _groups(before: SettingsUsed | None) -> dict[str, LanguageGroup]:
     """Return the groups of languages to tick at once; that of the last project comes last."""
     if before is None:
         return GROUPS
     name = _("Those of %(project)s") % {"project": before.project.name}
-    return GROUPS | {"last": Group(name, tuple(before.replications))}
+    return GROUPS | {"last": LanguageGroup(name, tuple(before.replications))}
 
 
 def _collection_page(request: HttpRequest, form: CollectionForm, project: Project | None = None) -> HttpResponse:

@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.gzip import gzip_page
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from allocation.views import active_ms_of, explains_refusals, resumes, saves, says_where
+from allocation.views import active_ms_of, explains_refusals, resume_view, save_view, says_where
 from annotation import tasks
 from annotation.models import VerificationBatch
 from annotation.permissions import ratings_for, round_to_rate
@@ -70,7 +70,7 @@ def _keep(request: HttpRequest, batch: VerificationBatch) -> HttpResponse:
 
 
 @require_POST
-@saves(RATINGS, stays=False)
+@save_view(RATINGS, stays=False)
 def verdict_save(request: HttpRequest, batch_id: UUID, position: int) -> HttpResponse:
     services.save_verdict(
         batch_id=batch_id,
@@ -86,7 +86,7 @@ def verdict_save(request: HttpRequest, batch_id: UUID, position: int) -> HttpRes
 @require_safe
 @login_required
 def verification_done(request: HttpRequest, batch_id: UUID) -> HttpResponse:
-    """Confirm the submission without showing captions: the rater may write about the images in a later round."""
+    """Confirm the submission without showing captions: the reviewer may write about the images in a later round."""
     batch = ratings_for(request.user, batch_id)
     if not batch.submitted_at:
         return redirect("annotation:verification-show", batch_id)
@@ -108,4 +108,4 @@ def verification_return(request: HttpRequest, batch_id: UUID) -> HttpResponse:
     return render(request, "annotation/return.html", {"batch": head, "keep_url": keep_url})
 
 
-verification_resume = resumes(RATINGS, ratings_for, services.resume_batch)
+verification_resume = resume_view(RATINGS, ratings_for, services.resume_batch)

@@ -15,7 +15,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from allocation.views import explains_refusals, resumes
+from allocation.views import explains_refusals, resume_view
 from annotation.models import Stage
 from annotation.permissions import batch_for, round_for
 from annotation.selectors.corrections import to_rewrite
@@ -75,4 +75,4 @@ def batch_return(request: HttpRequest, batch_id: UUID) -> HttpResponse:
     return render(request, "annotation/return.html", {"batch": head})
 
 
-batch_resume = resumes(CAPTIONS, batch_for, services.resume_batch)
+batch_resume = resume_view(CAPTIONS, batch_for, services.resume_batch)

@@ -10,7 +10,7 @@ from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers
 from rest_framework.request import Request
 
-from corpora.rules.image_filters import EXAMPLES, LONGEST, ImageFilter, ImageFilterError, parse
+from corpora.rules.image_filters import EXAMPLES, MAX_FILTER_CHARACTERS, ImageFilter, ImageFilterError, parse
 from corpora.selectors.subsets import check
 from people.api.problems import ApiError, explain
 from people.models import Project
@@ -19,7 +19,7 @@ explain({"images-refused": "The image filter cannot be understood or applied; er
 
 IMAGES = OpenApiParameter(
     "images",
-    {"type": "string", "maxLength": LONGEST},
+    {"type": "string", "maxLength": MAX_FILTER_CHARACTERS},
     description=f"Only these images: {EXAMPLES}; all of several, separated by commas, must hold.",
 )
 
@@ -27,8 +27,8 @@ IMAGES = OpenApiParameter(
 def asked_filter(request: Request, project: Project) -> ImageFilter:
     """Read the parameter; a wrong one is refused with the reason."""
     text = request.query_params.get("images", "")
-    if len(text) > LONGEST:
-        said = _("An image filter has at most %(limit)d characters.") % {"limit": LONGEST}
+    if len(text) > MAX_FILTER_CHARACTERS:
+        said = _("An image filter has at most %(limit)d characters.") % {"limit": MAX_FILTER_CHARACTERS}
         raise serializers.ValidationError({"images": [said]})
     with image_filter_refusals():
         return check(parse(text.replace("\0", "?")), project=project)

@@ -13,7 +13,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from corpora import tasks
-from corpora.models import CandidateList, Level, SelectedImage, Selection
+from corpora.models import CandidateList, PlaceLevelChoice, SelectedImage, Selection
 from corpora.permissions import selection_for
 from corpora.selectors.pools import source_of
 from corpora.selectors.selections import selections_of, slugs_by_language
@@ -22,14 +22,14 @@ from images.models import Collection
 from images.permissions import collections_in
 from jobs.models import JobState
 from languages.models import Language
-from people.api.operations import Operations, one_address
-from people.api.pagination import Part, many, page
+from people.api.operations import ApiOperations, one_address
+from people.api.pagination import ListPart, many_shown, page
 from people.api.problems import ApiError, explain
-from people.api.views import asker
+from people.api.views import person_asking
 from people.models import Project, Role
 from people.permissions import READERS, project_for
 
-api = Operations("selections")
+api = ApiOperations("selections")
 explain({"selection-refused": "The images cannot be chosen so; detail says why."})
 
 
@@ -41,7 +41,7 @@ class SelectionSerializer(serializers.ModelSerializer[Selection]):
         help_text="By language: slug of the collection of its images alone."
     )
     languages = serializers.ListField(child=serializers.CharField())
-    levels = serializers.ListField(child=serializers.ChoiceField(Level.choices))
+    levels = serializers.ListField(child=serializers.ChoiceField(PlaceLevelChoice.choices))
     counts = serializers.SerializerMethodField(help_text="By language: pool, free, chosen and missing, by level.")
 
     class Meta:
@@ -83,9 +83,11 @@ class NewSelectionSerializer(serializers.Serializer[Any]):
     collection = serializers.SlugField(required=False, help_text="Choose from this collection, by its slug.")
     candidates = serializers.SlugField(required=False, help_text="Or from this candidate list, by its slug.")
     languages = serializers.ListField(child=serializers.CharField(), min_length=1, help_text="Tags.")
-    per_language = serializers.IntegerField(min_value=1, max_value=services.MOST_PER_LANGUAGE, default=100)
-    seed = serializers.IntegerField(min_value=0, max_value=services.LARGEST_SEED)
-    levels = serializers.ListField(child=serializers.ChoiceField(Level.choices), default=list(Level.values))
+    per_language = serializers.IntegerField(min_value=1, max_value=services.MAX_PER_LANGUAGE, default=100)
+    seed = serializers.IntegerField(min_value=0, max_value=services.MAX_SEED)
+    levels = serializers.ListField(
+        child=serializers.ChoiceField(PlaceLevelChoice.choices), default=list(PlaceLevelChoice.values)
+    )
     name = serializers.CharField(max_length=services.NAME_CHARACTERS, allow_blank=True, default="")
 
 
@@ -97,7 +99,7 @@ class ConfirmSerializer(serializers.Serializer[Any]):
 
 class SelectedImageSerializer(serializers.ModelSerializer[SelectedImage]):
     language = serializers.CharField(source="language_id")
-    level = serializers.ChoiceField(Level.choices)
+    level = serializers.ChoiceField(PlaceLevelChoice.choices)
     countries = serializers.SerializerMethodField()
     regions = serializers.SerializerMethodField()
 
@@ -115,8 +117,8 @@ class SelectedImageSerializer(serializers.ModelSerializer[SelectedImage]):
 
 @api.list("selections", "The selections of a project", "SelectionPage", SelectionSerializer)
 def selection_list(request: Request, slug: str) -> Response:
-    rows = selections_of(project_for(asker(request), slug, *READERS))
-    return page(request, [Part(0, rows)], order=["number"], show=many(SelectionSerializer))
+    rows = selections_of(project_for(person_asking(request), slug, *READERS))
+    return page(request, [ListPart(0, rows)], order=["number"], show=many_shown(SelectionSerializer))
 
 
 @api.post(
@@ -127,7 +129,7 @@ def selection_list(request: Request, slug: str) -> Response:
     request=NewSelectionSerializer,
 )
 def selection_start(request: Request, slug: str) -> Response:
-    project = project_for(asker(request), slug, Role.MANAGER)
+    project = project_for(person_asking(request), slug, Role.MANAGER)
     serializer = NewSelectionSerializer(data=request.data)
     serializer.is_valid(raise_exception=True)
     sent = dict(serializer.validated_data)
@@ -139,7 +141,7 @@ def selection_start(request: Request, slug: str) -> Response:
     source = source_in(project, sent.pop("collection", ""), sent.pop("candidates", ""))
     try:
         selection = services.start_selection(
-            project=project, source=source, languages=languages, by=asker(request), now=timezone.now(), **sent
+            project=project, source=source, languages=languages, by=person_asking(request), now=timezone.now(), **sent
         )
     except services.SelectionRefusedError as refused:
         raise ApiError(409, "selection-refused", str(refused)) from None
@@ -149,7 +151,7 @@ def selection_start(request: Request, slug: str) -> Response:
 
 @api.get("selection", "A selection", SelectionSerializer)
 def selection_show(request: Request, slug: str, number: int) -> Response:
-    return Response(SelectionSerializer(selection_for(asker(request), slug, number)).data)
+    return Response(SelectionSerializer(selection_for(person_asking(request), slug, number)).data)
 
 
 @api.post(
@@ -160,20 +162,22 @@ def selection_show(request: Request, slug: str, number: int) -> Response:
     request=ConfirmSerializer,
 )
 def selection_confirm(request: Request, slug: str, number: int) -> Response:
-    selection = selection_for(asker(request), slug, number, Role.MANAGER)
+    selection = selection_for(person_asking(request), slug, number, Role.MANAGER)
     sent = ConfirmSerializer(data=request.data)
     sent.is_valid(raise_exception=True)
     try:
-        services.confirm_selection(selection=selection, **sent.validated_data, by=asker(request), now=timezone.now())
+        services.confirm_selection(
+            selection=selection, **sent.validated_data, by=person_asking(request), now=timezone.now()
+        )
     except services.SelectionRefusedError as refused:
         raise ApiError(409, "selection-refused", str(refused)) from None
-    return Response(SelectionSerializer(selection_for(asker(request), slug, number, Role.MANAGER)).data)
+    return Response(SelectionSerializer(selection_for(person_asking(request), slug, number, Role.MANAGER)).data)
 
 
 @api.list("selected_images", "The images of a selection", "SelectedImagePage", SelectedImageSerializer)
 def selected_list(request: Request, slug: str, number: int) -> Response:
-    rows: QuerySet[SelectedImage] = selection_for(asker(request), slug, number).selected_images.all()
-    return page(request, [Part(0, rows)], order=["pk"], show=many(SelectedImageSerializer))
+    rows: QuerySet[SelectedImage] = selection_for(person_asking(request), slug, number).selected_images.all()
+    return page(request, [ListPart(0, rows)], order=["pk"], show=many_shown(SelectedImageSerializer))
 
 
 def source_in(project: Project, collection: str, candidates: str) -> Collection | CandidateList:

@@ -14,20 +14,20 @@ from rest_framework.response import Response
 
 from corpora.models import Subset
 from corpora.permissions import subset_for
-from corpora.rules.image_filters import EXAMPLES, LONGEST, ImageFilterError, parse
+from corpora.rules.image_filters import EXAMPLES, MAX_FILTER_CHARACTERS, ImageFilterError, parse
 from corpora.selectors.subset_pages import SubsetRow, rows_of, subsets_of
 from corpora.selectors.subsets import keys_by_image
 from corpora.services import subsets as services
 from images.models import Collection, Image
 from images.permissions import collections_in
-from people.api.operations import Operations, one_address
-from people.api.pagination import Part, page
+from people.api.operations import ApiOperations, one_address
+from people.api.pagination import ListPart, page
 from people.api.problems import ApiError, explain
-from people.api.views import asker
+from people.api.views import person_asking
 from people.models import Project, Role
 from people.permissions import READERS, project_for
 
-api = Operations("subsets")
+api = ApiOperations("subsets")
 explain(
     {
         "subset-refused": "The subset cannot be made or changed so; detail and errors say why.",
@@ -35,9 +35,9 @@ explain(
     }
 )
 
-LONGEST_DESCRIPTION = 2000
-LONGEST_KEY = 200
-MOST_KEYS = 100_000
+MAX_DESCRIPTION_CHARACTERS = 2000
+MAX_KEY_CHARACTERS = 200
+MAX_KEYS = 100_000
 
 
 class SubsetSerializer(serializers.Serializer[Any]):
@@ -61,16 +61,16 @@ class NewSubsetSerializer(serializers.Serializer[Any]):
     name = serializers.CharField(
         max_length=120, allow_blank=True, default="", help_text="On pages; without one, it is the slug."
     )
-    description = serializers.CharField(max_length=LONGEST_DESCRIPTION, allow_blank=True, default="")
+    description = serializers.CharField(max_length=MAX_DESCRIPTION_CHARACTERS, allow_blank=True, default="")
     collection = serializers.SlugField(required=False, help_text="Only images of this collection, by its slug.")
     keys = serializers.ListField(
-        child=serializers.CharField(max_length=LONGEST_KEY, allow_blank=True),
-        max_length=MOST_KEYS,
+        child=serializers.CharField(max_length=MAX_KEY_CHARACTERS, allow_blank=True),
+        max_length=MAX_KEYS,
         required=False,
         help_text="Keys of the images; or give images, sample, or both.",
     )
     images = serializers.CharField(
-        max_length=LONGEST, allow_blank=True, default="", help_text=f"An image filter: {EXAMPLES}."
+        max_length=MAX_FILTER_CHARACTERS, allow_blank=True, default="", help_text=f"An image filter: {EXAMPLES}."
     )
     sample = serializers.IntegerField(
         min_value=1, max_value=10_000_000, required=False, help_text="Draw this many at random."
@@ -78,12 +78,12 @@ class NewSubsetSerializer(serializers.Serializer[Any]):
     per_language = serializers.BooleanField(
         default=False, help_text="Draw as many for each language that images were chosen for."
     )
-    seed = serializers.IntegerField(min_value=0, max_value=services.LARGEST_SEED, default=0)
+    seed = serializers.IntegerField(min_value=0, max_value=services.MAX_SEED, default=0)
 
 
 class SubsetNamesSerializer(serializers.Serializer[Any]):
     name = serializers.CharField(max_length=120, allow_blank=True, help_text="Not only blanks.")
-    description = serializers.CharField(max_length=LONGEST_DESCRIPTION, allow_blank=True, default="")
+    description = serializers.CharField(max_length=MAX_DESCRIPTION_CHARACTERS, allow_blank=True, default="")
 
 
 class SubsetImageSerializer(serializers.Serializer[Any]):
@@ -92,24 +92,26 @@ class SubsetImageSerializer(serializers.Serializer[Any]):
 
 @api.list("subsets", "The named subsets of a project", "SubsetPage", SubsetSerializer)
 def subset_list(request: Request, slug: str) -> Response:
-    project = project_for(asker(request), slug, *READERS)
+    project = project_for(person_asking(request), slug, *READERS)
 
     def show(subsets: Sequence[Subset]) -> Any:
         return SubsetSerializer(rows_of(project, subsets), many=True).data
 
-    return page(request, [Part(0, subsets_of(project))], order=["pk"], show=show)
+    return page(request, [ListPart(0, subsets_of(project))], order=["pk"], show=show)
 
 
 @api.post("subset_make", "Make a named subset", {201: SubsetSerializer}, request=NewSubsetSerializer)
 def subset_make(request: Request, slug: str) -> Response:
-    project = project_for(asker(request), slug, Role.MANAGER)
+    project = project_for(person_asking(request), slug, Role.MANAGER)
     sent = NewSubsetSerializer(data=request.data)
     sent.is_valid(raise_exception=True)
     given = dict(sent.validated_data)
     about = {name: given[name] for name in ("slug", "name", "description")}
     try:
         images = services.images_wanted(project, _wanted(project, given))
-        made = services.make_subset(project=project, images=images, by=asker(request), now=timezone.now(), **about)
+        made = services.make_subset(
+            project=project, images=images, by=person_asking(request), now=timezone.now(), **about
+        )
     except services.SubsetError as refused:
         raise _refusal(refused, "keys" if "keys" in given else "images") from None
     except ImageFilterError as error:
@@ -119,16 +121,16 @@ def subset_make(request: Request, slug: str) -> Response:
 
 @api.get("subset", "A named subset", SubsetSerializer)
 def subset_show(request: Request, slug: str, subset_slug: str) -> Response:
-    return Response(_shown(subset_for(asker(request), slug, subset_slug)))
+    return Response(_shown(subset_for(person_asking(request), slug, subset_slug)))
 
 
 @api.put("subset_rename", "Rename a named subset", SubsetSerializer, request=SubsetNamesSerializer)
 def subset_rename(request: Request, slug: str, subset_slug: str) -> Response:
-    subset = subset_for(asker(request), slug, subset_slug, Role.MANAGER)
+    subset = subset_for(person_asking(request), slug, subset_slug, Role.MANAGER)
     sent = SubsetNamesSerializer(data=request.data)
     sent.is_valid(raise_exception=True)
     try:
-        services.rename_subset(subset=subset, by=asker(request), now=timezone.now(), **sent.validated_data)
+        services.rename_subset(subset=subset, by=person_asking(request), now=timezone.now(), **sent.validated_data)
     except services.SubsetError as refused:
         raise _refusal(refused, "name") from None
     return Response(_shown(subset))
@@ -136,9 +138,9 @@ def subset_rename(request: Request, slug: str, subset_slug: str) -> Response:
 
 @api.delete("subset_delete", "Delete a named subset that nothing uses; its images stay")
 def subset_delete(request: Request, slug: str, subset_slug: str) -> Response:
-    subset = subset_for(asker(request), slug, subset_slug, Role.MANAGER)
+    subset = subset_for(person_asking(request), slug, subset_slug, Role.MANAGER)
     try:
-        services.delete_subset(subset=subset, by=asker(request), now=timezone.now())
+        services.delete_subset(subset=subset, by=person_asking(request), now=timezone.now())
     except services.SubsetError as refused:
         raise ApiError(409, "subset-in-use", str(refused)) from None
     return Response(status=204)
@@ -146,17 +148,19 @@ def subset_delete(request: Request, slug: str, subset_slug: str) -> Response:
 
 @api.list("subset_images", "The keys of a subset's images", "SubsetImagePage", SubsetImageSerializer)
 def subset_images(request: Request, slug: str, subset_slug: str) -> Response:
-    subset = subset_for(asker(request), slug, subset_slug)
+    subset = subset_for(person_asking(request), slug, subset_slug)
 
     def show(images: Sequence[Model]) -> Any:
         keys = keys_by_image(subset.project, [image.pk for image in images])
         return [{"key": keys.get(image.pk, "")} for image in images]
 
-    return page(request, [Part(0, Image.objects.filter(pk__in=subset.images.values("pk")))], order=["pk"], show=show)
+    return page(
+        request, [ListPart(0, Image.objects.filter(pk__in=subset.images.values("pk")))], order=["pk"], show=show
+    )
 
 
-def _wanted(project: Project, given: dict[str, Any]) -> services.Wanted:
-    return services.Wanted(
+def _wanted(project: Project, given: dict[str, Any]) -> services.SubsetRequest:
+    return services.SubsetRequest(
         keys=given.get("keys"),
         images=parse(given["images"]),
         collection=_collection(project, given["collection"]) if "collection" in given else None,

@@ -14,13 +14,13 @@ from rest_framework.response import Response
 from corpora.rules.tables import TableError
 from corpora.selectors.tables import checked_table, table_of
 from corpora.services.tables import TableChangedError, replace_table
-from people.api.operations import Operations, one_address
+from people.api.operations import ApiOperations, one_address
 from people.api.problems import ApiError, explain
-from people.api.views import asker
+from people.api.views import person_asking
 from people.models import Project, Role
 from people.permissions import READERS, project_for
 
-api = Operations("language table")
+api = ApiOperations("language table")
 explain(
     {
         "language-table-changed": "The table is another one than expected by now. Read it again.",
@@ -49,18 +49,18 @@ class NewTableSerializer(serializers.Serializer[Any]):
 
 @api.get("language_table", "Where languages are spoken", TableSerializer)
 def language_table_show(request: Request, slug: str) -> Response:
-    return _answer(project_for(asker(request), slug, *READERS))
+    return _answer(project_for(person_asking(request), slug, *READERS))
 
 
 @api.put("language_table_replace", "Replace where languages are spoken", TableSerializer, request=NewTableSerializer)
 def language_table_replace(request: Request, slug: str) -> Response:
-    project = project_for(asker(request), slug, Role.MANAGER)
+    project = project_for(person_asking(request), slug, Role.MANAGER)
     sent = NewTableSerializer(data=request.data)
     sent.is_valid(raise_exception=True)
     about = {name: sent.validated_data[name] for name in ("note", "expected")}
     try:
         table = checked_table(sent.validated_data["areas"])
-        replace_table(project=project, table=table, by=asker(request), now=timezone.now(), **about)
+        replace_table(project=project, table=table, by=person_asking(request), now=timezone.now(), **about)
     except TableChangedError as error:
         raise ApiError(409, "language-table-changed", str(error)) from None
     except TableError as error:

@@ -13,11 +13,11 @@ from typing import IO
 
 from django.utils.translation import gettext as _
 
-from corpora.rules.candidates import COLUMNS, CandidateLine, ColumnsError, Fault, columns_of, read_line
+from corpora.rules.candidates import COLUMNS, CandidateFault, CandidateLine, ColumnsError, columns_of, read_line
 from crosslens_metrics.formats.problems import FileRefusedError
 from crosslens_metrics.formats.records import SEPARATOR_LINE, unclosed
 from parallel_text.problems import CorpusError
-from parallel_text.readers.packed import limited
+from parallel_text.readers.packed import limited_reader
 
 GZIP = b"\x1f\x8b"
 DELIMITERS = ",;\t"
@@ -31,7 +31,9 @@ def sha256_of(file: IO[bytes]) -> str:
     return hashlib.file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type]
 
 
-def candidate_lines(file: IO[bytes], *, needs_licence: bool) -> Iterator[tuple[int, str, CandidateLine | Fault]]:
+def candidate_lines(
+    file: IO[bytes], *, needs_licence: bool
+) -> Iterator[tuple[int, str, CandidateLine | CandidateFault]]:
     """Yield the number of each line, what to call it, and the candidate or what keeps it out.
 
     Lines are counted from 1, the first after the header; a line within quotes counts as part of its row.
@@ -46,7 +48,7 @@ def candidate_lines(file: IO[bytes], *, needs_licence: bool) -> Iterator[tuple[i
     file.seek(0)
     unpacked = file
     if start == GZIP:
-        unpacked = limited(gzip.GzipFile(fileobj=file), _("The file"), packed_bytes=file.seek(0, os.SEEK_END))
+        unpacked = limited_reader(gzip.GzipFile(fileobj=file), _("The file"), packed_bytes=file.seek(0, os.SEEK_END))
         file.seek(0)
     text = io.TextIOWrapper(unpacked, encoding="utf-8-sig", newline="")
     try:
@@ -58,7 +60,7 @@ def candidate_lines(file: IO[bytes], *, needs_licence: bool) -> Iterator[tuple[i
         key = columns["key"]
         for number, cells in enumerate(_rows(lines, delimiter), start=1):
             if cells is None:
-                yield number, "", Fault.UNREADABLE
+                yield number, "", CandidateFault.UNREADABLE
                 continue
             if number > MAX_LINES:
                 raise FileRefusedError(_("The file has more than %(limit)s lines. Split it.") % {"limit": MAX_LINES})

@@ -18,7 +18,7 @@ COLUMNS = ("latitude", "longitude")
 
 
 @dataclass(frozen=True)
-class Point:
+class PointLine:
     """A line of the file. Latitude and longitude are degrees, NaN where `fault` says that they cannot be right."""
 
     number: int
@@ -28,7 +28,7 @@ class Point:
     fault: CoordinateFault | None = None
 
 
-def read_points(file: IO[bytes]) -> Iterator[Point | LineError]:
+def read_points(file: IO[bytes]) -> Iterator[PointLine | LineError]:
     """Points of a CSV file with columns key, latitude and longitude in any case; other columns are ignored.
 
     A line whose coordinates cannot be right is a point with a fault, and then a LineError that says so.
@@ -50,7 +50,7 @@ def read_points(file: IO[bytes]) -> Iterator[Point | LineError]:
         latitude, longitude = (values.get(column, "") for column in COLUMNS)
         fault = fault_of(latitude, longitude)
         if fault is None:
-            yield Point(record.number, key, float(latitude), float(longitude))
+            yield PointLine(record.number, key, float(latitude), float(longitude))
         else:
-            yield Point(record.number, key, float("nan"), float("nan"), fault)
+            yield PointLine(record.number, key, float("nan"), float("nan"), fault)
             yield LineError(reason_of(fault), key, number=record.number)

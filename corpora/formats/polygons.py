@@ -18,13 +18,13 @@ from crosslens_metrics.formats.problems import FileProblemsError, FileRefusedErr
 from crosslens_metrics.formats.records import printable
 from geography.codes import canonical, countries
 
-LONGEST_CODE = 40
-LONGEST_NAME = 200
+MAX_CODE_CHARACTERS = 40
+MAX_NAME_CHARACTERS = 200
 TYPES = ("Polygon", "MultiPolygon")
 IN_DEGREES = re.compile(r"(CRS84|CRS83|EPSG:+(4326|4258|4269))$", re.IGNORECASE)
 """Names of coordinate reference systems that differ from WGS 84 by at most some metres."""
 
-LARGEST_NUMBER = 1e9
+MAX_NUMBER = 1e9
 """More than any altitude in metres."""
 
 
@@ -67,11 +67,13 @@ def read_regions(content: bytes, *, code_property: str, name_property: str) -> l
         code = canonical(code) if isinstance(code, str) else ""
         faults = list(_faults_of_code(code, code_property, number, first))
         polygons, more = _polygons(feature.get("geometry") if isinstance(feature, dict) else None)
-        label = printable(code[:LONGEST_CODE]) or _("no code")
+        label = printable(code[:MAX_CODE_CHARACTERS]) or _("no code")
         place = _("feature %(number)s (%(code)s)") % {"number": number, "code": label}
         problems += [LineError(fault, code, place=place) for fault in [*faults, *more]]
         name = properties.get(name_property)
-        regions.append(RegionPolygons(code, name.strip()[:LONGEST_NAME] if isinstance(name, str) else "", polygons))
+        regions.append(
+            RegionPolygons(code, name.strip()[:MAX_NAME_CHARACTERS] if isinstance(name, str) else "", polygons)
+        )
     if problems:
         raise FileProblemsError(problems)
     return regions
@@ -81,7 +83,9 @@ def _other_system(crs: object) -> str:
     """The name of the coordinate reference system that an older file gives, "" where that is WGS 84 or none."""
     properties = crs.get("properties") if isinstance(crs, dict) else None
     name = properties.get("name") if isinstance(properties, dict) else None
-    return printable(name[:LONGEST_NAME]) if isinstance(name, str) and not IN_DEGREES.search(name.strip()) else ""
+    return (
+        printable(name[:MAX_NAME_CHARACTERS]) if isinstance(name, str) and not IN_DEGREES.search(name.strip()) else ""
+    )
 
 
 def _faults_of_code(code: str, code_property: str, number: int, first: dict[str, int]) -> Iterator[str]:
@@ -89,7 +93,7 @@ def _faults_of_code(code: str, code_property: str, number: int, first: dict[str,
         yield _("There is no code in the property “%(name)s”.") % {"name": printable(code_property)}
     elif not CODE.fullmatch(code):
         reason = _("A code has at most %(count)s letters from A to Z, digits, hyphens, dots, tildes and underscores.")
-        yield reason % {"count": LONGEST_CODE}
+        yield reason % {"count": MAX_CODE_CHARACTERS}
     elif code in countries():
         reason = _("This is the code of a country. Give the region a code of its own, such as %(code)s-1.")
         yield reason % {"code": code}
@@ -150,4 +154,4 @@ def _fault_of_ring(ring: object) -> str:
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < LARGEST_NUMBER
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < MAX_NUMBER

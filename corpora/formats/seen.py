@@ -15,7 +15,7 @@ CACHE_KIB = 32_768
 PARAMETERS = 500
 
 
-class Seen:
+class SeenTexts:
     """Texts that came before. They are kept on disk, in a file that is gone when this is closed.
 
     Ask for and add many at a time: in the order of their digests they share pages of the file.

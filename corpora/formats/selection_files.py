@@ -10,17 +10,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import IO, Any
 
-from corpora.rules.selection import LEVELS, Choice
+from corpora.rules.selection import LEVELS, SelectedImages
 from crosslens_metrics.formats.problems import LineError
 from crosslens_metrics.formats.records import csv_records
 from geography import codes
 from geography.coordinates import fault_of
-from geography.places import CONTINENTS, CoordinateFault, Place
+from geography.places import CONTINENTS, CoordinateFault, PointPlace
 
 KEY_CHARACTERS = 200
 COORDINATES = ("latitude", "longitude")
 PLACE_COLUMNS = ("countries", "region", "continent")
-MOST_NAMED = 20
+MAX_NAMED = 20
 LOCATED_AT_ONCE = 100_000
 
 WHY_NOT = {
@@ -31,11 +31,11 @@ WHY_NOT = {
     CoordinateFault.NULL_ISLAND: "lies at 0, 0, which stands for unknown",
 }
 
-Locate = Callable[[Sequence[float], Sequence[float]], Sequence[Place]]
+Locate = Callable[[Sequence[float], Sequence[float]], Sequence[PointPlace]]
 
 
 @dataclass
-class Candidates:
+class CandidatePool:
     """Candidates of a file, with their places.
 
     Attributes
@@ -50,17 +50,17 @@ class Candidates:
 
     keys: list[str] = field(default_factory=list)
     places: array[int] = field(default_factory=lambda: array("q"))
-    distinct: list[Place] = field(default_factory=list)
+    distinct: list[PointPlace] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
     examples: list[str] = field(default_factory=list)
 
     def leave_out(self, number: int, reason: str, text: str) -> None:
         self.left_out[reason] += 1
-        if len(self.examples) < MOST_NAMED:
+        if len(self.examples) < MAX_NAMED:
             self.examples.append(f"Line {number}: {text}")
 
 
-def read_candidates(file: IO[bytes], *, locate: Locate) -> Candidates:
+def read_candidates(file: IO[bytes], *, locate: Locate) -> CandidatePool:
     """Read keys and coordinates; those without a place of their own are located.
 
     Parameters
@@ -77,10 +77,10 @@ def read_candidates(file: IO[bytes], *, locate: Locate) -> Candidates:
     FileRefusedError
         Where the file cannot be read at all, or a column is missing.
     """
-    found, seen, numbers = Candidates(), set[str](), dict[Place, int]()
+    found, seen, numbers = CandidatePool(), set[str](), dict[PointPlace, int]()
     waiting_at, latitudes, longitudes = array("q"), array("d"), array("d")
 
-    def number_of(place: Place) -> int:
+    def number_of(place: PointPlace) -> int:
         number = numbers.setdefault(place, len(numbers))
         if number == len(found.distinct):
             found.distinct.append(place)
@@ -138,7 +138,7 @@ def _without_collection() -> Iterator[None]:
             gc.enable()
 
 
-def as_json(choice: Choice, candidates: Candidates) -> dict[str, Any]:
+def as_json(choice: SelectedImages, candidates: CandidatePool) -> dict[str, Any]:
     """Return images and counts by language, as `select_images --json` prints them."""
     return {
         "images": [
@@ -158,7 +158,7 @@ def as_json(choice: Choice, candidates: Candidates) -> dict[str, Any]:
     }
 
 
-def place_as_json(place: Place) -> dict[str, Any]:
+def place_as_json(place: PointPlace) -> dict[str, Any]:
     return {"countries": list(place.countries), "region": place.region or None, "continent": place.continent or None}
 
 
@@ -166,7 +166,7 @@ def _by_level(counts: dict[Any, int]) -> dict[str, int]:
     return {str(level): counts[level] for level in LEVELS}
 
 
-def _place(countries: str, region: str, continent: str) -> Place | None:
+def _place(countries: str, region: str, continent: str) -> PointPlace | None:
     """Return the place that the cells give in codes, with the larger regions that it is in, or None."""
     named = tuple(sorted({codes.canonical(code) for code in countries.split()}))
     continent = codes.canonical(continent)
@@ -174,4 +174,4 @@ def _place(countries: str, region: str, continent: str) -> Place | None:
         return None
     regions = [codes.canonical(code) for code in region.split()]
     parents = [parent for code in regions for parent in codes.parents_of(code)]
-    return Place(named, tuple(dict.fromkeys([*regions, *parents])), continent)
+    return PointPlace(named, tuple(dict.fromkeys([*regions, *parents])), continent)

@@ -9,9 +9,9 @@ from django import forms
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from corpora.models import CandidateList, Level
+from corpora.models import CandidateList, PlaceLevelChoice
 from corpora.selectors.candidates import is_complete
-from corpora.services.selections import LARGEST_SEED, MOST_PER_LANGUAGE, NAME_CHARACTERS
+from corpora.services.selections import MAX_PER_LANGUAGE, MAX_SEED, NAME_CHARACTERS
 from images.models import Collection
 from images.permissions import collections_in
 from languages.models import Language
@@ -21,7 +21,7 @@ from people.models import Project
 PER_LANGUAGE = 100
 SEED_BITS = 32
 COLLECTION, CANDIDATES = "collection:", "candidates:"
-LONGEST_REASON = 500
+MAX_REASON_CHARACTERS = 500
 
 
 class SourceSelect(forms.Select):
@@ -53,14 +53,14 @@ class SelectionForm(forms.Form):
     per_language = forms.IntegerField(
         label=_("Images per language"),
         min_value=1,
-        max_value=MOST_PER_LANGUAGE,
+        max_value=MAX_PER_LANGUAGE,
         initial=PER_LANGUAGE,
         help_text=_("The method uses 100."),
     )
     levels = forms.MultipleChoiceField(
         label=_("Levels"),
-        choices=Level.choices,
-        initial=Level.values,
+        choices=PlaceLevelChoice.choices,
+        initial=PlaceLevelChoice.values,
         widget=forms.CheckboxSelectMultiple,
         help_text=_(
             "An image is taken from the best level that has one left: a region where the language is spoken, a "
@@ -70,7 +70,7 @@ class SelectionForm(forms.Form):
     seed = forms.IntegerField(
         label=_("Seed"),
         min_value=0,
-        max_value=LARGEST_SEED,
+        max_value=MAX_SEED,
         help_text=_("The same seed and the same images give the same selection."),
     )
     name = NameCharField(
@@ -153,7 +153,7 @@ class ExchangeForm(forms.Form):
     )
     reason = forms.CharField(
         label=_("Reason"),
-        max_length=LONGEST_REASON,
+        max_length=MAX_REASON_CHARACTERS,
         widget=forms.Textarea(attrs={"rows": 2}),
         help_text=_("It is stored with the selection."),
         error_messages={"required": _("Enter a reason.")},

@@ -12,17 +12,17 @@ from django.utils.translation import gettext_lazy as _
 
 from corpora.formats.keys import KeyFileError, keys_in, read_keys
 from corpora.models import Subset
-from corpora.rules.image_filters import LONGEST, ImageFilter, ImageFilterError, parse
-from corpora.services.subsets import LARGEST_SEED, SubsetError, Wanted, images_wanted
+from corpora.rules.image_filters import MAX_FILTER_CHARACTERS, ImageFilter, ImageFilterError, parse
+from corpora.services.subsets import MAX_SEED, SubsetError, SubsetRequest, images_wanted
 from images.models import Collection
 from images.permissions import collections_in
 from people.forms.names import NameCharField
 from people.models import Project
 
-LARGEST_FILE = 5 * 2**20
+MAX_FILE_BYTES = 5 * 2**20
 MAX_LINES = 100_000
 """Of keys: as many are looked up in half a second, while the page waits for them."""
-LONGEST_DESCRIPTION = 2000
+MAX_DESCRIPTION_CHARACTERS = 2000
 SEED_BITS = 32
 SLUG_CHARACTERS = 80
 
@@ -34,7 +34,7 @@ class NamesForm(forms.Form):
     description = forms.CharField(
         label=_("Description (optional)"),
         required=False,
-        max_length=LONGEST_DESCRIPTION,
+        max_length=MAX_DESCRIPTION_CHARACTERS,
         widget=forms.Textarea(attrs={"rows": 2, "dir": "auto"}),
     )
 
@@ -60,7 +60,7 @@ class SubsetForm(NamesForm):
         label=_("Keys"),
         required=False,
         strip=False,
-        max_length=LARGEST_FILE,
+        max_length=MAX_FILE_BYTES,
         widget=forms.Textarea(attrs={"rows": 8, "spellcheck": "false", "dir": "ltr"}),
         help_text=_("One key per line."),
     )
@@ -72,7 +72,7 @@ class SubsetForm(NamesForm):
     )
     only = forms.CharField(
         label=_("Image filter"),
-        max_length=LONGEST,
+        max_length=MAX_FILTER_CHARACTERS,
         required=False,
         widget=forms.TextInput(attrs={"dir": "ltr"}),
         help_text=_(
@@ -94,7 +94,7 @@ class SubsetForm(NamesForm):
     seed = forms.IntegerField(
         label=_("Seed"),
         min_value=0,
-        max_value=LARGEST_SEED,
+        max_value=MAX_SEED,
         required=False,
         help_text=_("The same seed and the same images give the same subset."),
     )
@@ -124,7 +124,7 @@ class SubsetForm(NamesForm):
         file = self.cleaned_data["file"]
         if file is None:
             return None
-        if file.size > LARGEST_FILE:
+        if file.size > MAX_FILE_BYTES:
             raise forms.ValidationError(gettext("The file is larger than 5 MB."))
         try:
             return read_keys(file.read())
@@ -154,7 +154,7 @@ class SubsetForm(NamesForm):
             text = gettext("The list has more than %(limit)s lines. Use an image filter, or the command image_subset.")
             self.add_error(field, text % {"limit": MAX_LINES})
             return
-        wanted = Wanted(
+        wanted = SubsetRequest(
             keys=cleaned[field] if field else None,
             images=cleaned["only"],
             collection=cleaned["collection"],

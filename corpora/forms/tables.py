@@ -12,18 +12,18 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from corpora.rules.levels import PLACE_LEVELS
-from corpora.rules.tables import REASONS, Areas, Table, TableError, data_of
+from corpora.rules.tables import REASONS, Areas, AreasTable, TableError, data_of
 from corpora.selectors.tables import checked_table
 
-LONGEST_NOTE = 2000
-LARGEST_FILE = 2**20
+MAX_NOTE_CHARACTERS = 2000
+MAX_FILE_BYTES = 2**20
 """Bytes; the table that is shipped has 20,000."""
 
 
 class _TableForm(forms.Form):
     """`table`, the whole new table, is there once the form is valid."""
 
-    table: Table
+    table: AreasTable
 
     def take(self, data: object, field: str | None = None) -> None:
         try:
@@ -56,7 +56,7 @@ class LanguageAreasForm(_TableForm):
 
     seen = forms.CharField(widget=forms.HiddenInput, required=False)
 
-    def __init__(self, *args: Any, tag: str, before: Table, **options: Any) -> None:
+    def __init__(self, *args: Any, tag: str, before: AreasTable, **options: Any) -> None:
         super().__init__(*args, **options)
         self.tag, self.before = tag, before
         areas = before.areas.get(tag, Areas())
@@ -92,7 +92,7 @@ class TableFileForm(_TableForm):
 
     def clean_file(self) -> Any:
         file = self.cleaned_data["file"]
-        if file.size > LARGEST_FILE:
+        if file.size > MAX_FILE_BYTES:
             raise ValidationError(gettext("The file is too large. A table has at most 1 MB."))
         return file
 
@@ -111,12 +111,12 @@ class TableFileForm(_TableForm):
 class ReplaceForm(_TableForm):
     """What the preview sends: the whole table, and on which version it is based."""
 
-    areas = forms.CharField(widget=forms.HiddenInput, max_length=LARGEST_FILE)
+    areas = forms.CharField(widget=forms.HiddenInput, max_length=MAX_FILE_BYTES)
     expected = forms.CharField(widget=forms.HiddenInput, max_length=80)
     note = forms.CharField(
         label=_("Reason (optional)"),
         required=False,
-        max_length=LONGEST_NOTE,
+        max_length=MAX_NOTE_CHARACTERS,
         widget=forms.Textarea(attrs={"rows": 2}),
         help_text=_("It is kept with the version and in the audit log."),
     )

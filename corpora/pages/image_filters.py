@@ -10,19 +10,19 @@ from urllib.parse import urlencode
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
-from corpora.models import Level
-from corpora.rules.image_filters import ALL_IMAGES, ImageFilter, ImageFilterError, Kind, Term, parse
+from corpora.models import PlaceLevelChoice
+from corpora.rules.image_filters import ALL_IMAGES, FilterKind, FilterTerm, ImageFilter, ImageFilterError, parse
 from corpora.selectors.subsets import check
 from images.models import CollectionImage
 from people.models import Project
 
 T = TypeVar("T")
-OFFERED = ("region", "country", "continent", "chosen", *(f"level:{level}" for level in Level.values))
+OFFERED = ("region", "country", "continent", "chosen", *(f"level:{level}" for level in PlaceLevelChoice.values))
 """Filters that the form offers in every project, after all images; those of subsets follow."""
 
 
 @dataclass(frozen=True)
-class Choice:
+class ImageFilterChoice:
     """An entry of the form's list."""
 
     value: str
@@ -39,7 +39,7 @@ class AskedImages:
 
     filter: ImageFilter
     error: str
-    choices: Sequence[Choice]
+    choices: Sequence[ImageFilterChoice]
     left_out: int = 0
 
     @property
@@ -74,17 +74,17 @@ def asked_images(
     return AskedImages(filter, error, _choices(filter, project), left_out)
 
 
-def failed(asked: AskedImages, error: ImageFilterError) -> AskedImages:
+def with_reason(asked: AskedImages, error: ImageFilterError) -> AskedImages:
     """Return what was asked with the reason why it cannot be applied, such as a language that the table lacks."""
     return replace(asked, filter=ALL_IMAGES, error=str(error))
 
 
-def over(asked: AskedImages, figures: Callable[[ImageFilter], T]) -> tuple[AskedImages, T]:
+def figures_over(asked: AskedImages, figures: Callable[[ImageFilter], T]) -> tuple[AskedImages, T]:
     """Compute figures over the images asked for; where the filter cannot be applied, over all, with the reason."""
     try:
         return asked, figures(asked.filter)
     except ImageFilterError as error:
-        return failed(asked, error), figures(ALL_IMAGES)
+        return with_reason(asked, error), figures(ALL_IMAGES)
 
 
 def words_of(filter: ImageFilter, subsets: Mapping[str, str] | None = None) -> str:
@@ -92,29 +92,29 @@ def words_of(filter: ImageFilter, subsets: Mapping[str, str] | None = None) -> s
     return ", ".join(_words(term, subsets or {}) for term in filter.terms) or _("All images")
 
 
-def _choices(filter: ImageFilter, project: Project) -> list[Choice]:
+def _choices(filter: ImageFilter, project: Project) -> list[ImageFilterChoice]:
     subsets = dict(project.subsets.order_by("name", "pk").values_list("slug", "name"))
     values = ["", *OFFERED, *(f"subset:{slug}" for slug in subsets)]
     if str(filter) not in values:
         values.append(str(filter))
-    return [Choice(value, words_of(parse(value), subsets), value == str(filter)) for value in values]
+    return [ImageFilterChoice(value, words_of(parse(value), subsets), value == str(filter)) for value in values]
 
 
-def _words(term: Term, subsets: Mapping[str, str]) -> str:
-    if term.kind is Kind.LEVEL:
-        return _("Chosen from level: %(level)s") % {"level": Level(term.value).label}
-    if term.kind is Kind.SUBSET:
+def _words(term: FilterTerm, subsets: Mapping[str, str]) -> str:
+    if term.kind is FilterKind.LEVEL:
+        return _("Chosen from level: %(level)s") % {"level": PlaceLevelChoice(term.value).label}
+    if term.kind is FilterKind.SUBSET:
         return _("Subset: %(name)s") % {"name": subsets.get(term.value, term.value)}
     if term.value:
         said = {
-            Kind.CHOSEN: _("Chosen for %(value)s"),
-            Kind.IN: _("Taken in %(value)s"),
-            Kind.ON: _("Taken on continent %(value)s"),
+            FilterKind.CHOSEN: _("Chosen for %(value)s"),
+            FilterKind.IN: _("Taken in %(value)s"),
+            FilterKind.ON: _("Taken on continent %(value)s"),
         }
         return said[term.kind] % {"value": term.value}
     return {
-        Kind.REGION: _("Taken where the language is spoken (region)"),
-        Kind.COUNTRY: _("Taken in a country of the language"),
-        Kind.CONTINENT: _("Taken on a continent of the language"),
-        Kind.CHOSEN: _("Chosen for the language"),
+        FilterKind.REGION: _("Taken where the language is spoken (region)"),
+        FilterKind.COUNTRY: _("Taken in a country of the language"),
+        FilterKind.CONTINENT: _("Taken on a continent of the language"),
+        FilterKind.CHOSEN: _("Chosen for the language"),
     }[term.kind]

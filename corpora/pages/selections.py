@@ -7,8 +7,8 @@ from django.db.models.functions import Coalesce
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from charts.world import LegendEntry, Point, WorldMap, world_map
-from corpora.models import Level, Selection
+from charts.world import LegendEntry, MapPoint, WorldMap, world_map
+from corpora.models import PlaceLevelChoice, Selection
 
 
 def map_of(selection: Selection, *, language: str = "") -> WorldMap:
@@ -19,10 +19,10 @@ def map_of(selection: Selection, *, language: str = "") -> WorldMap:
         east=Coalesce("image__place__longitude", F("candidate__longitude")),
     ).filter(north__isnull=False, east__isnull=False)
     points = [
-        Point(north, east, level)
+        MapPoint(north, east, level)
         for north, east, level in located.order_by("pk").values_list("north", "east", "level").iterator()
     ]
-    counts = {level: sum(point.kind == level for point in points) for level in Level}
+    counts = {level: sum(point.kind == level for point in points) for level in PlaceLevelChoice}
     summary = ngettext("%(number)d image.", "%(number)d images.", len(points)) % {"number": len(points)}
     legend = [LegendEntry(level.value, f"{level.label} ({count})", True) for level, count in counts.items() if count]
     return world_map(title=_("Where the images were taken"), summary=summary, points=points, legend=legend)

@@ -9,15 +9,15 @@ from dataclasses import dataclass
 from django.utils.translation import gettext as _
 
 from charts.world import LegendEntry, WorldMap, world_map
-from corpora.rules.levels import PLACE_LEVELS, Level
-from corpora.rules.table_changes import Change, changes_between
-from corpora.rules.tables import Areas, Table
+from corpora.rules.levels import PLACE_LEVELS, PlaceLevel
+from corpora.rules.table_changes import AreasChange, changes_between
+from corpora.rules.tables import Areas, AreasTable
 from geography import codes, outlines
 from languages.models import Language
 
 
 @dataclass(frozen=True)
-class Named:
+class NamedCode:
     """A code, and what it is called in English."""
 
     code: str
@@ -25,25 +25,25 @@ class Named:
 
 
 @dataclass(frozen=True)
-class Row:
+class LanguageAreasRow:
     language: Language
-    region: Sequence[Named]
-    country: Sequence[Named]
-    continent: Sequence[Named]
-    reasons: Sequence[tuple[Named, str]]
+    region: Sequence[NamedCode]
+    country: Sequence[NamedCode]
+    continent: Sequence[NamedCode]
+    reasons: Sequence[tuple[NamedCode, str]]
 
 
 @dataclass(frozen=True)
 class ChangeRow:
     language: str
     tag: str
-    added: Sequence[tuple[str, Sequence[Named]]]
-    removed: Sequence[tuple[str, Sequence[Named]]]
+    added: Sequence[tuple[str, Sequence[NamedCode]]]
+    removed: Sequence[tuple[str, Sequence[NamedCode]]]
     is_new: bool
     is_gone: bool
 
 
-def rows_of(table: Table) -> list[Row]:
+def rows_of(table: AreasTable) -> list[LanguageAreasRow]:
     """One row for each language of the table, by name."""
     languages = Language.objects.in_bulk(list(table.areas))
     found = [_row(languages[tag], areas) for tag, areas in table.areas.items() if tag in languages]
@@ -55,16 +55,16 @@ def map_of(language: Language, areas: Areas) -> WorldMap:
     kinds: dict[str, str] = {}
     for code, continents in outlines.continents().items():
         if code in areas.region:
-            kinds[code] = Level.REGION
+            kinds[code] = PlaceLevel.REGION
         elif code in areas.country or any(region.startswith(f"{code}-") for region in areas.region):
-            kinds[code] = Level.COUNTRY
+            kinds[code] = PlaceLevel.COUNTRY
         elif continents & areas.continent:
-            kinds[code] = Level.CONTINENT
-    kinds |= {code: Level.REGION for code in areas.region if "-" in code}
+            kinds[code] = PlaceLevel.CONTINENT
+    kinds |= {code: PlaceLevel.REGION for code in areas.region if "-" in code}
     legend = [
-        LegendEntry(Level.REGION, _("Region"), is_dot=False),
-        LegendEntry(Level.COUNTRY, _("Country"), is_dot=False),
-        LegendEntry(Level.CONTINENT, _("Continent"), is_dot=False),
+        LegendEntry(PlaceLevel.REGION, _("Region"), is_dot=False),
+        LegendEntry(PlaceLevel.COUNTRY, _("Country"), is_dot=False),
+        LegendEntry(PlaceLevel.CONTINENT, _("Continent"), is_dot=False),
     ]
     title = _("Where %(language)s is spoken") % {"language": language.name}
     named = _named(areas.region)
@@ -72,36 +72,36 @@ def map_of(language: Language, areas: Areas) -> WorldMap:
     return world_map(title=title, summary=_("Region: %(places)s.") % {"places": shown}, shades=kinds, legend=legend)
 
 
-def change_rows(before: Table, after: Table) -> list[ChangeRow]:
+def change_rows(before: AreasTable, after: AreasTable) -> list[ChangeRow]:
     """What would change, by language."""
     names = {language.pk: language.name for language in Language.objects.all()}
     return [_change(change, names) for change in changes_between(before, after)]
 
 
-def as_text(table: Table) -> str:
+def as_text(table: AreasTable) -> str:
     """The whole table as JSON: what the preview sends on, and what is exported."""
     return json.dumps(table.as_entries(), ensure_ascii=False, indent=1)
 
 
-def _row(language: Language, areas: Areas) -> Row:
+def _row(language: Language, areas: Areas) -> LanguageAreasRow:
     reasons = [(_name(code), why) for code, why in sorted(areas.reasons.items())]
-    continents = [Named(code, codes.continent_name(code)) for code in sorted(areas.continent)]
-    return Row(language, _named(areas.region), _named(areas.country), continents, reasons)
+    continents = [NamedCode(code, codes.continent_name(code)) for code in sorted(areas.continent)]
+    return LanguageAreasRow(language, _named(areas.region), _named(areas.country), continents, reasons)
 
 
-def _change(change: Change, names: Mapping[str, str]) -> ChangeRow:
+def _change(change: AreasChange, names: Mapping[str, str]) -> ChangeRow:
     added, removed = _by_level(change.added), _by_level(change.removed)
     name = names.get(change.tag, change.tag)
     return ChangeRow(name, change.tag, added, removed, change.is_new, change.is_gone)
 
 
-def _by_level(found: Mapping[Level, Sequence[str]]) -> list[tuple[str, Sequence[Named]]]:
-    words = {Level.REGION: _("Region"), Level.COUNTRY: _("Country"), Level.CONTINENT: _("Continent")}
+def _by_level(found: Mapping[PlaceLevel, Sequence[str]]) -> list[tuple[str, Sequence[NamedCode]]]:
+    words = {PlaceLevel.REGION: _("Region"), PlaceLevel.COUNTRY: _("Country"), PlaceLevel.CONTINENT: _("Continent")}
     return [
         (
             words[level],
-            [Named(code, codes.continent_name(code)) for code in found[level]]
-            if level is Level.CONTINENT
+            [NamedCode(code, codes.continent_name(code)) for code in found[level]]
+            if level is PlaceLevel.CONTINENT
             else _named(found[level]),
         )
         for level in PLACE_LEVELS
@@ -109,9 +109,9 @@ def _by_level(found: Mapping[Level, Sequence[str]]) -> list[tuple[str, Sequence[
     ]
 
 
-def _named(of_codes: Iterable[str]) -> list[Named]:
+def _named(of_codes: Iterable[str]) -> list[NamedCode]:
     return sorted(map(_name, of_codes), key=lambda one: one.name)
 
 
-def _name(code: str) -> Named:
-    return Named(code, codes.country_name(code) if code in codes.countries() else codes.region_name(code))
+def _name(code: str) -> NamedCode:
+    return NamedCode(code, codes.country_name(code) if code in codes.countries() else codes.region_name(code))

@@ -12,7 +12,7 @@ from enum import StrEnum
 from pathlib import PurePosixPath
 from urllib.parse import urlsplit, urlunsplit
 
-from crosslens_metrics.formats.names import plain
+from crosslens_metrics.formats.names import normalised_name
 from geography.coordinates import fault_of
 from geography.places import CoordinateFault
 
@@ -31,10 +31,10 @@ COLUMNS = {
 """Names of columns by what they hold; those of Open Images come last."""
 
 REQUIRED = ("key", "address", "latitude", "longitude")
-LONGEST = {"key": 200, "address": 2000, "licence": 200, "licence_url": 500}
+MAX_CHARACTERS = {"key": 200, "address": 2000, "licence": 200, "licence_url": 500}
 CUT = {"author": 500, "title": 500}
 DIGEST_BYTES = {"md5": 16, "sha1": 20, "sha256": 32}
-LARGEST_BYTES = 2**63 - 1
+MAX_BYTES = 2**63 - 1
 
 WEB = ("https://", "http://")
 CREATIVE_COMMONS = re.compile(
@@ -43,7 +43,7 @@ CREATIVE_COMMONS = re.compile(
 PUBLIC_DOMAIN = {"zero": "CC0", "mark": "Public Domain Mark"}
 
 
-class Fault(StrEnum):
+class CandidateFault(StrEnum):
     """Why a line is left out; the faults of coordinates have the names of `CoordinateFault`."""
 
     COORDINATES_MISSING = "missing"
@@ -109,32 +109,34 @@ def columns_of(header: Sequence[str]) -> dict[str, int]:
     return positions
 
 
-def read_line(cells: Sequence[str], columns: Mapping[str, int], *, needs_licence: bool = True) -> CandidateLine | Fault:
+def read_line(
+    cells: Sequence[str], columns: Mapping[str, int], *, needs_licence: bool = True
+) -> CandidateLine | CandidateFault:
     """Read one line, or say what keeps it out: the first fault found."""
     values = {field: cells[position].strip() if position < len(cells) else "" for field, position in columns.items()}
     if any("\0" in value for value in values.values()) or not values["key"].isprintable():
-        return Fault.UNREADABLE
-    values["key"] = plain(values["key"])
+        return CandidateFault.UNREADABLE
+    values["key"] = normalised_name(values["key"])
     if not values["key"]:
-        return Fault.NO_KEY
+        return CandidateFault.NO_KEY
     fault: CoordinateFault | None = fault_of(values["latitude"], values["longitude"])
     if fault is not None:
-        return Fault(str(fault))
+        return CandidateFault(str(fault))
     licence, licence_url = licence_of(values.get("licence", ""), values.get("licence_url", ""))
     if not values["address"]:
-        return Fault.NO_ADDRESS
+        return CandidateFault.NO_ADDRESS
     if not is_address(values["address"]):
-        return Fault.BAD_ADDRESS
+        return CandidateFault.BAD_ADDRESS
     if is_private(values["address"]):
-        return Fault.PRIVATE_ADDRESS
+        return CandidateFault.PRIVATE_ADDRESS
     if needs_licence and not (licence or licence_url):
-        return Fault.NO_LICENCE
+        return CandidateFault.NO_LICENCE
     texts = {**values, "licence": licence, "licence_url": licence_url}
-    if any(len(texts[field]) > longest for field, longest in LONGEST.items()):
-        return Fault.TOO_LONG
+    if any(len(texts[field]) > longest for field, longest in MAX_CHARACTERS.items()):
+        return CandidateFault.TOO_LONG
     checksum = checksum_of(values.get("checksum", ""))
     if checksum is None:
-        return Fault.BAD_CHECKSUM
+        return CandidateFault.BAD_CHECKSUM
     size = values.get("bytes", "")
     return CandidateLine(
         key=values["key"],

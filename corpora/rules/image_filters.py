@@ -9,14 +9,14 @@ from enum import StrEnum
 from django.utils.text import slugify
 from django.utils.translation import gettext as _
 
-from corpora.rules.levels import PLACE_LEVELS, Level
+from corpora.rules.levels import PLACE_LEVELS, PlaceLevel
 from crosslens_metrics.language_tags import MalformedTagError, canonical_tag
 from geography.codes import canonical
 from geography.places import CONTINENTS
 
 SEPARATOR = ","
-LONGEST = 400
-MOST_TERMS = 8
+MAX_FILTER_CHARACTERS = 400
+MAX_TERMS = 8
 _AS_HYPHENS = str.maketrans(":,.", "---")
 CODE = re.compile(r"[A-Z0-9][A-Z0-9_.~-]{0,39}")
 """Codes of places that a filter can name. Natural Earth ends those of islands far out with a tilde."""
@@ -30,7 +30,7 @@ EXAMPLES = (
 """All terms, for messages and help texts."""
 
 
-class Kind(StrEnum):
+class FilterKind(StrEnum):
     """What a term asks of an image."""
 
     REGION = "region"
@@ -43,7 +43,7 @@ class Kind(StrEnum):
     SUBSET = "subset"
 
 
-AREAS = tuple(Kind(level) for level in PLACE_LEVELS)
+AREAS = tuple(FilterKind(level) for level in PLACE_LEVELS)
 """The kinds that ask whether an image lies in an area of the language."""
 
 
@@ -52,10 +52,10 @@ class ImageFilterError(ValueError):
 
 
 @dataclass(frozen=True)
-class Term:
+class FilterTerm:
     """A condition; `value` is "" where the kind takes none."""
 
-    kind: Kind
+    kind: FilterKind
     value: str = ""
 
     def __str__(self) -> str:
@@ -66,7 +66,7 @@ class Term:
 class ImageFilter:
     """Conditions that all hold; without any, all images."""
 
-    terms: tuple[Term, ...] = ()
+    terms: tuple[FilterTerm, ...] = ()
 
     @property
     def is_all(self) -> bool:
@@ -75,7 +75,7 @@ class ImageFilter:
     @property
     def depends_on_language(self) -> bool:
         """Whether it selects other images for one language than for another."""
-        return any(term.kind in AREAS or term == Term(Kind.CHOSEN) for term in self.terms)
+        return any(term.kind in AREAS or term == FilterTerm(FilterKind.CHOSEN) for term in self.terms)
 
     def __str__(self) -> str:
         return SEPARATOR.join(map(str, self.terms))
@@ -96,41 +96,43 @@ def parse(text: str) -> ImageFilter:
     ImageFilterError
         If a term is unknown or has a wrong value.
     """
-    if len(text) > LONGEST:
-        raise ImageFilterError(_("An image filter has at most %(limit)d characters.") % {"limit": LONGEST})
+    if len(text) > MAX_FILTER_CHARACTERS:
+        raise ImageFilterError(
+            _("An image filter has at most %(limit)d characters.") % {"limit": MAX_FILTER_CHARACTERS}
+        )
     terms = dict.fromkeys(_term(part.strip()) for part in text.split(SEPARATOR)) if text.strip() else {}
-    if len(terms) > MOST_TERMS:
-        raise ImageFilterError(_("An image filter has at most %(limit)d terms.") % {"limit": MOST_TERMS})
+    if len(terms) > MAX_TERMS:
+        raise ImageFilterError(_("An image filter has at most %(limit)d terms.") % {"limit": MAX_TERMS})
     return ImageFilter(tuple(terms))
 
 
-def _term(text: str) -> Term:
+def _term(text: str) -> FilterTerm:
     name, colon, value = (part.strip() for part in text.partition(":"))
     try:
-        kind = Kind(name.lower())
+        kind = FilterKind(name.lower())
     except ValueError:
         raise ImageFilterError(
             _("“%(term)s” is not a term of an image filter. Use one of: %(known)s.") % {"term": text, "known": EXAMPLES}
         ) from None
-    if kind in AREAS or (kind is Kind.CHOSEN and not colon):
+    if kind in AREAS or (kind is FilterKind.CHOSEN and not colon):
         if colon:
             raise ImageFilterError(_("“%(term)s”: write “%(kind)s” without a value.") % {"term": text, "kind": kind})
-        return Term(kind)
-    return Term(kind, _value(kind, value, text))
+        return FilterTerm(kind)
+    return FilterTerm(kind, _value(kind, value, text))
 
 
-def _value(kind: Kind, value: str, text: str) -> str:
+def _value(kind: FilterKind, value: str, text: str) -> str:
     known = ""
-    if kind is Kind.LEVEL:
-        known, value = ", ".join(Level), value.lower()
-        is_right = value in list(Level)
-    elif kind is Kind.ON:
+    if kind is FilterKind.LEVEL:
+        known, value = ", ".join(PlaceLevel), value.lower()
+        is_right = value in list(PlaceLevel)
+    elif kind is FilterKind.ON:
         known, value = ", ".join(CONTINENTS), value.upper()
         is_right = value in CONTINENTS
-    elif kind is Kind.IN:
+    elif kind is FilterKind.IN:
         known, value = _("a country or region code such as IN or IN-WB"), value.upper()
         is_right, value = bool(CODE.fullmatch(value)), canonical(value)
-    elif kind is Kind.SUBSET:
+    elif kind is FilterKind.SUBSET:
         known, is_right = _("the name of a subset in its address, such as xm600"), bool(_SLUG.fullmatch(value))
     else:
         known = _("a language tag such as bn")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 
 
-class Level(StrEnum):
+class PlaceLevel(StrEnum):
     """From the best to the worst; see PLACE_LEVELS for those that depend on a place."""
 
     REGION = "region"
@@ -14,4 +14,4 @@ class Level(StrEnum):
     ANYWHERE = "anywhere"
 
 
-PLACE_LEVELS = (Level.REGION, Level.COUNTRY, Level.CONTINENT)
+PLACE_LEVELS = (PlaceLevel.REGION, PlaceLevel.COUNTRY, PlaceLevel.CONTINENT)

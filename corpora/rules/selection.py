@@ -13,16 +13,16 @@ from hashlib import blake2b
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from corpora.rules.levels import Level
+from corpora.rules.levels import PlaceLevel
 from corpora.rules.tables import Areas, level_of
-from geography.places import Place
+from geography.places import PointPlace
 
-LEVELS = tuple(Level)
+LEVELS = tuple(PlaceLevel)
 """From the best to the worst; an image is taken at its own level only."""
 
 HASH_BYTES = 8
 
-Counts = dict[Level, int]
+Counts = dict[PlaceLevel, int]
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class ChosenImage:
     index: int
     key: str
     language: str
-    level: Level
+    level: PlaceLevel
     position: int
 
 
@@ -67,7 +67,7 @@ class LanguageChoice:
 
 
 @dataclass(frozen=True)
-class Choice:
+class SelectedImages:
     """The outcome: images by language in the order of choice; `languages` in the order of their turns."""
 
     images: list[ChosenImage]
@@ -78,13 +78,13 @@ def choose(
     *,
     keys: Sequence[str],
     places: ArrayLike,
-    distinct: Sequence[Place],
+    distinct: Sequence[PointPlace],
     areas: Mapping[str, Areas],
     languages: Iterable[str],
     per_language: int,
     seed: int,
-    levels: Iterable[Level] = LEVELS,
-) -> Choice:
+    levels: Iterable[PlaceLevel] = LEVELS,
+) -> SelectedImages:
     """Choose up to `per_language` images for each language, none of them twice.
 
     Parameters
@@ -130,7 +130,7 @@ def choose(
     is_free = np.ones(len(order), dtype=bool)
     images: list[ChosenImage] = []
     outcome: dict[str, LanguageChoice] = {}
-    for tag in sorted(tags, key=lambda tag: (pools[tag][Level.REGION], tag)):
+    for tag in sorted(tags, key=lambda tag: (pools[tag][PlaceLevel.REGION], tag)):
         own = ranks[tag][in_order]
         free = _counted(ranks[tag], np.bincount(in_order[is_free], minlength=len(distinct)))
         chosen = dict.fromkeys(LEVELS, 0)
@@ -147,20 +147,20 @@ def choose(
                 for position, index in enumerate(order[taken].tolist(), start=before + 1)
             ]
         outcome[tag] = LanguageChoice(pools[tag], free, chosen, per_language - sum(chosen.values()))
-    return Choice(images, outcome)
+    return SelectedImages(images, outcome)
 
 
-def reserves(
+def reserve_keys(
     *,
     keys: Sequence[str],
     places: ArrayLike,
-    distinct: Sequence[Place],
+    distinct: Sequence[PointPlace],
     areas: Mapping[str, Areas],
     languages: Iterable[str],
     taken: Iterable[int],
     at_most: int,
     seed: int,
-    levels: Iterable[Level] = LEVELS,
+    levels: Iterable[PlaceLevel] = LEVELS,
 ) -> dict[str, list[str]]:
     """Return for each language the keys that it would take next, were it the only one: the best level first.
 
@@ -195,7 +195,7 @@ def hash_of(key: str, seed: int) -> int:
     return int.from_bytes(blake2b(f"{seed}:{key}".encode(), digest_size=HASH_BYTES).digest(), "big")
 
 
-def _ranks(distinct: Sequence[Place], areas: Areas) -> NDArray[np.uint8]:
+def _ranks(distinct: Sequence[PointPlace], areas: Areas) -> NDArray[np.uint8]:
     rank = {level: number for number, level in enumerate(LEVELS)}
     return np.fromiter((rank[level_of(place, areas)] for place in distinct), dtype=np.uint8, count=len(distinct))
 

@@ -13,10 +13,10 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from corpora.rules.levels import PLACE_LEVELS, Level
+from corpora.rules.levels import PLACE_LEVELS, PlaceLevel
 from crosslens_metrics.language_tags import MalformedTagError, canonical_tag
 from geography import codes
-from geography.places import CONTINENTS, Place
+from geography.places import CONTINENTS, PointPlace
 
 SHIPPED = Path(__file__).parent.parent / "data" / "language_areas.json"
 REASONS = "reasons"
@@ -67,11 +67,13 @@ class Areas:
     continent: frozenset[str] = frozenset()
     reasons: Mapping[str, str] = field(default_factory=dict, compare=False)
 
-    def at(self, level: Level) -> frozenset[str]:
+    def at(self, level: PlaceLevel) -> frozenset[str]:
         """The codes of `level`; none for Level.ANYWHERE."""
-        return {Level.REGION: self.region, Level.COUNTRY: self.country, Level.CONTINENT: self.continent}.get(
-            level, frozenset()
-        )
+        return {
+            PlaceLevel.REGION: self.region,
+            PlaceLevel.COUNTRY: self.country,
+            PlaceLevel.CONTINENT: self.continent,
+        }.get(level, frozenset())
 
     def as_lists(self) -> dict[str, list[str]]:
         return {str(level): sorted(self.at(level)) for level in PLACE_LEVELS}
@@ -82,7 +84,7 @@ class Areas:
 
 
 @dataclass(frozen=True)
-class Table:
+class AreasTable:
     """Areas by language tag; the same version has the same areas."""
 
     version: str
@@ -116,7 +118,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def read_table(data: Any, *, tags: Collection[str] | None = None, imported: Collection[str] = ()) -> Table:
+def read_table(data: Any, *, tags: Collection[str] | None = None, imported: Collection[str] = ()) -> AreasTable:
     """Read a table: by language tag, lists `region`, `country` and `continent` of codes, and maybe `reasons` by code.
 
     Parameters
@@ -146,21 +148,21 @@ def read_table(data: Any, *, tags: Collection[str] | None = None, imported: Coll
         areas[tag] = _areas_of(str(written), lists, imported, problems)
     if problems:
         raise TableError(problems)
-    return Table(version_of(areas), areas)
+    return AreasTable(version_of(areas), areas)
 
 
-def as_stored(data: Mapping[str, Any]) -> Table:
+def as_stored(data: Mapping[str, Any]) -> AreasTable:
     """Take a table that was checked when it was stored. Regions may be gone since: they select nothing."""
     areas = {
         tag: Areas(
-            region=frozenset(entry[Level.REGION]),
-            country=frozenset(entry[Level.COUNTRY]),
-            continent=frozenset(entry[Level.CONTINENT]),
+            region=frozenset(entry[PlaceLevel.REGION]),
+            country=frozenset(entry[PlaceLevel.COUNTRY]),
+            continent=frozenset(entry[PlaceLevel.CONTINENT]),
             reasons=entry.get(REASONS, {}),
         )
         for tag, entry in data.items()
     }
-    return Table(version_of(areas), areas)
+    return AreasTable(version_of(areas), areas)
 
 
 def version_of(areas: Mapping[str, Areas]) -> str:
@@ -170,18 +172,18 @@ def version_of(areas: Mapping[str, Areas]) -> str:
 
 
 @cache
-def shipped_table() -> Table:
+def shipped_table() -> AreasTable:
     """The table that comes with the platform, for the 36 languages of Crossmodal-3600."""
     return read_table(json.loads(SHIPPED.read_text(encoding="utf-8")))
 
 
-def level_of(place: Place, areas: Areas) -> Level:
+def level_of(place: PointPlace, areas: Areas) -> PlaceLevel:
     """Say how near to a language a place is: the best of the four levels."""
     if not areas.region.isdisjoint((*place.regions, *place.countries)):
-        return Level.REGION
+        return PlaceLevel.REGION
     if not areas.country.isdisjoint(place.countries):
-        return Level.COUNTRY
-    return Level.CONTINENT if place.continent in areas.continent else Level.ANYWHERE
+        return PlaceLevel.COUNTRY
+    return PlaceLevel.CONTINENT if place.continent in areas.continent else PlaceLevel.ANYWHERE
 
 
 def _tag(written: str, tags: Collection[str] | None, problems: list[str]) -> str:
@@ -211,10 +213,10 @@ def _areas_of(tag: str, lists: Any, imported: Collection[str], problems: list[st
         problems.append(_("%(tag)s: reasons must be an object with a text for each code.") % {"tag": tag})
         reasons = {}
     by_code = {codes.canonical(str(code)): reason for code, reason in reasons.items()}
-    return Areas(found[Level.REGION], found[Level.COUNTRY], found[Level.CONTINENT], by_code)
+    return Areas(found[PlaceLevel.REGION], found[PlaceLevel.COUNTRY], found[PlaceLevel.CONTINENT], by_code)
 
 
-def _codes(tag: str, level: Level, written: Any, imported: Collection[str], problems: list[str]) -> frozenset[str]:
+def _codes(tag: str, level: PlaceLevel, written: Any, imported: Collection[str], problems: list[str]) -> frozenset[str]:
     if not isinstance(written, list) or not all(isinstance(code, str) for code in written):
         problems.append(_("%(tag)s: %(level)s must be a list of codes.") % {"tag": tag, "level": level})
         return frozenset()
@@ -226,12 +228,12 @@ def _codes(tag: str, level: Level, written: Any, imported: Collection[str], prob
     return frozenset(given.values())
 
 
-def _is_known(level: Level, code: str, imported: Collection[str]) -> bool:
-    if level == Level.CONTINENT:
+def _is_known(level: PlaceLevel, code: str, imported: Collection[str]) -> bool:
+    if level == PlaceLevel.CONTINENT:
         return code in CONTINENTS
-    if level == Level.COUNTRY:
+    if level == PlaceLevel.COUNTRY:
         return code in codes.countries()
     return codes.is_known(code) or code in WITHOUT_BORDERS or code in imported
 
 
-_EXAMPLES = {Level.REGION: "IN, IN-WB", Level.COUNTRY: "IN", Level.CONTINENT: ", ".join(CONTINENTS)}
+_EXAMPLES = {PlaceLevel.REGION: "IN, IN-WB", PlaceLevel.COUNTRY: "IN", PlaceLevel.CONTINENT: ", ".join(CONTINENTS)}

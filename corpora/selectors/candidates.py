@@ -9,28 +9,28 @@ from django.db.models import Count, QuerySet
 from django.utils.translation import gettext_lazy as _
 
 from corpora.models import CandidateList
-from corpora.rules.candidates import Fault
+from corpora.rules.candidates import CandidateFault
 from geography.codes import country_name
 from people.models import Project
 
 COUNTRIES_SHOWN = 12
 
-FAULT_TEXTS: Mapping[Fault, object] = {
-    Fault.COORDINATES_MISSING: _("Coordinates are missing."),
-    Fault.COORDINATES_NOT_NUMBERS: _("Coordinates are not numbers."),
-    Fault.COORDINATES_OUT_OF_RANGE: _("Coordinates are not on Earth."),
-    Fault.COORDINATES_SWAPPED: _("Latitude and longitude are swapped."),
-    Fault.COORDINATES_ZERO: _("Coordinates are 0, 0, which usually means unknown."),
-    Fault.NO_KEY: _("There is no key."),
-    Fault.NO_ADDRESS: _("There is no address."),
-    Fault.BAD_ADDRESS: _("The address is neither http:// or https://, nor a path within a folder."),
-    Fault.PRIVATE_ADDRESS: _("The address is in a private network, from which nothing is fetched."),
-    Fault.NO_LICENCE: _("There is no licence."),
-    Fault.BAD_CHECKSUM: _("The checksum is not MD5, SHA-1 or SHA-256."),
-    Fault.TOO_LONG: _("The key, address or licence is too long."),
-    Fault.UNREADABLE: _("The line holds control characters, or quotation marks that are not doubled."),
-    Fault.KEY_TWICE: _("An earlier line has the same key."),
-    Fault.IMAGE_TWICE: _("An earlier line is the same image: it has the same address or checksum."),
+FAULT_TEXTS: Mapping[CandidateFault, object] = {
+    CandidateFault.COORDINATES_MISSING: _("Coordinates are missing."),
+    CandidateFault.COORDINATES_NOT_NUMBERS: _("Coordinates are not numbers."),
+    CandidateFault.COORDINATES_OUT_OF_RANGE: _("Coordinates are not on Earth."),
+    CandidateFault.COORDINATES_SWAPPED: _("Latitude and longitude are swapped."),
+    CandidateFault.COORDINATES_ZERO: _("Coordinates are 0, 0, which usually means unknown."),
+    CandidateFault.NO_KEY: _("There is no key."),
+    CandidateFault.NO_ADDRESS: _("There is no address."),
+    CandidateFault.BAD_ADDRESS: _("The address is neither http:// or https://, nor a path within a folder."),
+    CandidateFault.PRIVATE_ADDRESS: _("The address is in a private network, from which nothing is fetched."),
+    CandidateFault.NO_LICENCE: _("There is no licence."),
+    CandidateFault.BAD_CHECKSUM: _("The checksum is not MD5, SHA-1 or SHA-256."),
+    CandidateFault.TOO_LONG: _("The key, address or licence is too long."),
+    CandidateFault.UNREADABLE: _("The line holds control characters, or quotation marks that are not doubled."),
+    CandidateFault.KEY_TWICE: _("An earlier line has the same key."),
+    CandidateFault.IMAGE_TWICE: _("An earlier line is the same image: it has the same address or checksum."),
 }
 
 
@@ -51,7 +51,7 @@ class ListSummary:
     is_used: bool
 
 
-def fault_text(fault: Fault) -> str:
+def fault_text(fault: CandidateFault) -> str:
     return str(FAULT_TEXTS[fault])
 
 
@@ -72,7 +72,7 @@ def summary_of(candidates: CandidateList) -> ListSummary:
     return ListSummary(
         candidates=candidates,
         kept=counts.get("kept", 0),
-        left_out=[(fault_text(Fault(name)), count) for name, count in left_out],
+        left_out=[(fault_text(CandidateFault(name)), count) for name, count in left_out],
         countries=[(country_name(code), count) for code, count in countries[:COUNTRIES_SHOWN]],
         more_countries=sum(count for _code, count in countries[COUNTRIES_SHOWN:]),
         at_sea=counts.get("at_sea", 0),

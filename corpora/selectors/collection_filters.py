@@ -8,13 +8,13 @@ from django.db.models import Q
 from django.utils.translation import gettext as _
 
 from corpora.models import ImagePlace
-from corpora.rules.image_filters import ImageFilterError, Kind, Term, parse
+from corpora.rules.image_filters import FilterKind, FilterTerm, ImageFilterError, parse
 from corpora.selectors.image_places import placed_images
 from corpora.selectors.subsets import taken_in
 from geography import codes
 from images.models import Collection, CollectionImage
-from images.selectors.filters import Choices, FilterError, offered
-from images.selectors.image_pages import Section
+from images.selectors.filters import Choices, FilterError, filter_choices
+from images.selectors.image_pages import PageSection
 from people.models import User
 
 UNKNOWN = "unknown"
@@ -25,16 +25,16 @@ def place_choices(collection: Collection, viewer: User, asked: str) -> Choices:
     """Offer continents, the countries in the collection and, of the country asked for, its regions."""
     stored = ImagePlace.objects.filter(image__entries__collection=collection, problem="").order_by()
     distinct = stored.values_list("countries", flat=True).distinct()
-    found = offered("countries", collection, lambda: list(distinct))
+    found = filter_choices("countries", collection, lambda: list(distinct))
     countries = {code for several in found for code in several.split()}
     chosen = _country(asked)
     of_country = stored.filter(countries__contains=chosen) if chosen else stored.none()
     regions = {code for several in of_country.values_list("regions", flat=True).distinct() for code in several.split()}
     named_regions = {code: codes.region_name(code) for code in regions if code.startswith(f"{chosen}-")}
     groups = [
-        (_("Regions"), _terms(Kind.IN, named_regions)),
-        (_("Countries"), _terms(Kind.IN, {code: codes.country_name(code) for code in countries})),
-        (_("Continents"), _terms(Kind.ON, codes.CONTINENT_NAMES)),
+        (_("Regions"), _terms(FilterKind.IN, named_regions)),
+        (_("Countries"), _terms(FilterKind.IN, {code: codes.country_name(code) for code in countries})),
+        (_("Continents"), _terms(FilterKind.ON, codes.CONTINENT_NAMES)),
     ]
     known = {value for _group, terms in groups for value, _label in terms}
     # Another place may stand in an address, such as one that no image has any more.
@@ -57,25 +57,25 @@ def place_condition(collection: Collection, viewer: User, asked: str) -> Q:
         raise FilterError(str(error)) from error
 
 
-def places_section(entry: CollectionImage, viewer: User) -> Section:
+def places_section(entry: CollectionImage, viewer: User) -> PageSection:
     (placed,) = placed_images([entry])
-    return Section("corpora/_image_places.html", {"image": placed})
+    return PageSection("corpora/_image_places.html", {"image": placed})
 
 
 def _country(asked: str) -> str:
     """Return the country of a place that is asked for, if it is in one."""
     term = _term(asked)
-    return term.value.partition("-")[0] if term and term.kind is Kind.IN else ""
+    return term.value.partition("-")[0] if term and term.kind is FilterKind.IN else ""
 
 
-def _term(asked: str) -> Term | None:
+def _term(asked: str) -> FilterTerm | None:
     """Return the one term that says where images were taken, of those that a filter may have."""
     try:
         terms = parse(asked).terms
     except ImageFilterError:
         return None
-    return terms[0] if len(terms) == 1 and terms[0].kind in (Kind.IN, Kind.ON) else None
+    return terms[0] if len(terms) == 1 and terms[0].kind in (FilterKind.IN, FilterKind.ON) else None
 
 
-def _terms(kind: Kind, names: Mapping[str, str]) -> list[tuple[str, str]]:
-    return sorted(((str(Term(kind, code)), name) for code, name in names.items()), key=lambda one: one[1])
+def _terms(kind: FilterKind, names: Mapping[str, str]) -> list[tuple[str, str]]:
+    return sorted(((str(FilterTerm(kind, code)), name) for code, name in names.items()), key=lambda one: one[1])

@@ -12,7 +12,7 @@ from geography import codes
 from images.models import Collection, CollectionImage
 from images.rules.coordinate_faults import reason_of
 
-MOST_COUNTRIES = 50
+MAX_COUNTRIES = 50
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def place_summary(collection: Collection) -> PlaceSummary:
         without=coordinates["images"] - coordinates["given"],
         countries=[
             (" / ".join(map(codes.country_name, several.split())), images)
-            for several, images in counted[:MOST_COUNTRIES]
+            for several, images in counted[:MAX_COUNTRIES]
         ],
     )
 

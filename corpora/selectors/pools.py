@@ -11,7 +11,7 @@ from typing import Any
 from corpora.models import Candidate, CandidateList, Located, Selection
 from corpora.rules.levels import PLACE_LEVELS
 from corpora.rules.tables import Areas
-from geography.places import Place
+from geography.places import PointPlace
 from images.models import Collection, CollectionImage
 
 AT_ONCE = 10_000
@@ -34,16 +34,16 @@ class ImagePool:
     keys: list[str] = field(default_factory=list)
     ids: array[int] = field(default_factory=lambda: array("q"))
     places: array[int] = field(default_factory=lambda: array("q"))
-    distinct: list[Place] = field(default_factory=list)
+    distinct: list[PointPlace] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
 
 
 @dataclass(frozen=True)
-class Available:
+class AvailableImage:
     """One image that can be chosen. `image_id` is None for a candidate, `candidate_id` for an image."""
 
     key: str
-    place: Place
+    place: PointPlace
     image_id: int | None
     candidate_id: int | None
 
@@ -67,22 +67,22 @@ def pool_of(source: Collection | CandidateList, *, after_each: Callable[[], None
     return pool
 
 
-def available(source: Collection | CandidateList, key: str) -> Available | None:
+def available(source: Collection | CandidateList, key: str) -> AvailableImage | None:
     """Return the image or candidate with this key; None if there is none that has a place."""
     row = next(iter(_rows(source, key=key)), None)
     if row is None or row[2] is None:
         return None
     is_candidate = isinstance(source, CandidateList)
     image_id, candidate_id = (None, row[1]) if is_candidate else (row[1], None)
-    return Available(row[0], place_from(*row[2:]), image_id, candidate_id)
+    return AvailableImage(row[0], place_from(*row[2:]), image_id, candidate_id)
 
 
-def place_from(countries: str, regions: str, continent: str) -> Place:
+def place_from(countries: str, regions: str, continent: str) -> PointPlace:
     """Return the place that columns of `corpora.models.Located` hold."""
-    return Place(tuple(countries.split()), tuple(regions.split()), continent)
+    return PointPlace(tuple(countries.split()), tuple(regions.split()), continent)
 
 
-def place_of(row: Located) -> Place:
+def place_of(row: Located) -> PointPlace:
     return place_from(row.countries, row.regions, row.continent)
 
 

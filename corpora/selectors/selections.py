@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from django.db.models import Count, Q, QuerySet
 from django.utils.translation import gettext
 
-from corpora.models import Exchange, LanguageCollection, Level, SelectedImage, Selection
+from corpora.models import Exchange, LanguageCollection, PlaceLevelChoice, SelectedImage, Selection
 from corpora.rules.candidates import is_web
 from corpora.selectors.pools import place_of
-from corpora.selectors.usage import Use, are_in_use, uses_of
+from corpora.selectors.usage import ImagesUse, are_in_use, uses_of
 from geography import codes
-from geography.places import Place
+from geography.places import PointPlace
 from images.models import Collection
 from images.selectors import ServedImage, served_image
 from jobs.models import OPEN_STATES, JobState
@@ -29,7 +29,7 @@ SHOWN_OF_EACH = 4
 class LevelCount:
     """Numbers of images of one level: in the pool, free at the language's turn, and chosen (after exchanges)."""
 
-    level: Level
+    level: PlaceLevelChoice
     pool: int
     free: int
     chosen: int
@@ -69,7 +69,7 @@ class SelectionPage:
     without_place: Sequence[Language]
     not_fetched: int
     left_out: int
-    uses: Sequence[Use]
+    uses: Sequence[ImagesUse]
     language_collections: QuerySet[LanguageCollection]
     exchanges: QuerySet[Exchange]
 
@@ -138,12 +138,12 @@ def language_rows(selection: Selection) -> list[LanguageRow]:
     languages = Language.objects.in_bulk(selection.languages)
     counted: Mapping[str, Mapping[str, Mapping[str, int]]] = selection.counts.get("languages", {})
     # JSON keeps no order of keys on every database.
-    turns = sorted(counted, key=lambda tag: (counted[tag]["pool"][Level.REGION], tag))
+    turns = sorted(counted, key=lambda tag: (counted[tag]["pool"][PlaceLevelChoice.REGION], tag))
     rows = []
     for tag in turns:
         levels = [
             LevelCount(level, counted[tag]["pool"][level], counted[tag]["free"][level], chosen.get((tag, level), 0))
-            for level in Level
+            for level in PlaceLevelChoice
         ]
         missing = selection.per_language - sum(one.chosen for one in levels)
         rows.append(LanguageRow(languages[tag], levels, missing, any(selection.areas.get(tag, {}).values())))
@@ -167,7 +167,7 @@ def images_for(selection: Selection, language: Language, level: str = "") -> Que
     return rows.select_related("language", "image", "candidate").order_by("position")
 
 
-def place_text(place: Place) -> str:
+def place_text(place: PointPlace) -> str:
     """Name the most detailed region and the countries of a place in English, or the continent, or say “at sea”."""
     region = [codes.region_name(place.region)] if place.region else []
     countries = " / ".join(codes.country_name(code) for code in place.countries)
@@ -188,5 +188,7 @@ def shown_images(rows: Iterable[SelectedImage], viewer: User) -> list[ShownImage
 
 
 def _totals(rows: Sequence[LanguageRow]) -> LanguageRow:
-    levels = [LevelCount(level, 0, 0, sum(row.levels[at].chosen for row in rows)) for at, level in enumerate(Level)]
+    levels = [
+        LevelCount(level, 0, 0, sum(row.levels[at].chosen for row in rows)) for at, level in enumerate(PlaceLevelChoice)
+    ]
     return LanguageRow(None, levels, sum(row.missing for row in rows), True)

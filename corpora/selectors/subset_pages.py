@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from django.db.models import Count, QuerySet
 
 from corpora.models import Subset
-from corpora.selectors.usage import Use, uses_by_subset
+from corpora.selectors.usage import ImagesUse, uses_by_subset
 from people.models import Project
 
 
@@ -18,7 +18,7 @@ class SubsetRow:
 
     subset: Subset
     size: int
-    uses: Sequence[Use]
+    uses: Sequence[ImagesUse]
 
 
 def subsets_of(project: Project) -> QuerySet[Subset]:

@@ -8,7 +8,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils.translation import gettext as _
 
 from corpora.models import ImagePlace, ImagePlaceCode, ImportedRegion, SelectedImage, Subset
-from corpora.rules.image_filters import AREAS, ImageFilter, ImageFilterError, Kind, Term
+from corpora.rules.image_filters import AREAS, FilterKind, FilterTerm, ImageFilter, ImageFilterError
 from corpora.selectors.tables import table_of
 from geography.codes import is_known
 from images.models import CollectionImage, Image
@@ -38,7 +38,7 @@ def images_matching(filter: ImageFilter, *, project: Project, language: Language
     return images.only("pk")
 
 
-def taken_in(term: Term) -> QuerySet[Image]:
+def taken_in(term: FilterTerm) -> QuerySet[Image]:
     """Return the images taken in the country, region or continent of a term, which depends on no project.
 
     Raises
@@ -46,7 +46,7 @@ def taken_in(term: Term) -> QuerySet[Image]:
     ImageFilterError
         If there is no such place.
     """
-    if term.kind is Kind.ON:
+    if term.kind is FilterKind.ON:
         return Image.objects.filter(pk__in=ImagePlace.objects.filter(continent=term.value).values("pk")).order_by()
     return Image.objects.filter(_with_codes([_code(term)])).order_by()
 
@@ -74,11 +74,11 @@ def check(filter: ImageFilter, *, project: Project) -> ImageFilter:
         If the project has no such subset, or there is no such language, country or region.
     """
     for term in filter.terms:
-        if term.kind is Kind.SUBSET:
+        if term.kind is FilterKind.SUBSET:
             subset_named(project, term.value)
-        elif term.kind is Kind.CHOSEN and term.value:
+        elif term.kind is FilterKind.CHOSEN and term.value:
             _language(term)
-        elif term.kind is Kind.IN:
+        elif term.kind is FilterKind.IN:
             _code(term)
     return filter
 
@@ -105,47 +105,47 @@ def newest_choices(project: Project) -> QuerySet[SelectedImage]:
     return confirmed.exclude(Exists(confirmed.filter(later, image=OuterRef("image"))))
 
 
-def _condition(term: Term, project: Project, language: Language | None) -> Q:
+def _condition(term: FilterTerm, project: Project, language: Language | None) -> Q:
     if term.kind in AREAS:
         return _in_area(term.kind, project, _given(term, language))
-    if term.kind is Kind.CHOSEN:
+    if term.kind is FilterKind.CHOSEN:
         tag = _language(term) if term.value else _given(term, language).pk
         return Q(pk__in=newest_choices(project).filter(language=tag).values("image"))
-    if term.kind is Kind.LEVEL:
+    if term.kind is FilterKind.LEVEL:
         return Q(pk__in=newest_choices(project).filter(level=term.value).values("image"))
-    if term.kind in (Kind.IN, Kind.ON):
+    if term.kind in (FilterKind.IN, FilterKind.ON):
         return Q(pk__in=taken_in(term).values("pk"))
     return Q(pk__in=subset_named(project, term.value).images.order_by().values("pk"))
 
 
-def _given(term: Term, language: Language | None) -> Language:
+def _given(term: FilterTerm, language: Language | None) -> Language:
     if language is None:
         raise ImageFilterError(_("“%(term)s” needs a language.") % {"term": term})
     return language
 
 
-def _in_area(kind: Kind, project: Project, language: Language) -> Q:
+def _in_area(kind: FilterKind, project: Project, language: Language) -> Q:
     areas = table_of(project).areas.get(language.pk)
     if areas is None:
         said = _("The project’s table of languages says nothing about %(language)s (%(tag)s).")
         raise ImageFilterError(said % {"language": language.english_name, "tag": language.pk})
-    if kind is Kind.CONTINENT:
+    if kind is FilterKind.CONTINENT:
         return Q(pk__in=ImagePlace.objects.filter(continent__in=sorted(areas.continent)).values("pk"))
-    return _with_codes(sorted(areas.region if kind is Kind.REGION else areas.country))
+    return _with_codes(sorted(areas.region if kind is FilterKind.REGION else areas.country))
 
 
 def _with_codes(codes: list[str]) -> Q:
     return Q(pk__in=ImagePlaceCode.objects.filter(code__in=codes).values("image"))
 
 
-def _code(term: Term) -> str:
+def _code(term: FilterTerm) -> str:
     if not is_known(term.value) and not ImportedRegion.objects.filter(code=term.value).exists():
         said = _("“%(term)s”: there is no country or region %(code)s. Use a code such as IN or IN-WB.")
         raise ImageFilterError(said % {"term": term, "code": term.value})
     return term.value
 
 
-def _language(term: Term) -> str:
+def _language(term: FilterTerm) -> str:
     if not Language.objects.filter(pk=term.value).exists():
         said = _("“%(term)s”: there is no language %(tag)s.")
         raise ImageFilterError(said % {"term": term, "tag": term.value})

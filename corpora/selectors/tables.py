@@ -5,12 +5,12 @@ from __future__ import annotations
 from django.db.models import QuerySet
 
 from corpora.models import ImportedRegion, LanguageTable
-from corpora.rules.tables import Table, as_stored, read_table, shipped_table
+from corpora.rules.tables import AreasTable, as_stored, read_table, shipped_table
 from languages.models import Language
 from people.models import Project
 
 
-def table_of(project: Project) -> Table:
+def table_of(project: Project) -> AreasTable:
     """Return the table that counts for `project` now."""
     newest = versions_of(project).first()
     return as_stored(newest.areas) if newest else shipped_table()
@@ -21,7 +21,7 @@ def versions_of(project: Project) -> QuerySet[LanguageTable]:
     return LanguageTable.objects.filter(project=project).select_related("created_by").order_by("-number")
 
 
-def checked_table(data: object) -> Table:
+def checked_table(data: object) -> AreasTable:
     """Read a table for this platform: with its languages, and with regions that were imported.
 
     Raises

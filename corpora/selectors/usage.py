@@ -12,7 +12,7 @@ from people.models import Project
 
 
 @dataclass(frozen=True)
-class Use:
+class ImagesUse:
     """Something that takes its images from a collection or subset. `has_begun` once people may have seen them."""
 
     title: str
@@ -20,8 +20,8 @@ class Use:
     has_begun: bool
 
 
-Uses = Callable[[Iterable[Collection]], Iterable[Use]]
-SubsetUses = Callable[[Project], Iterable[tuple[str, Use]]]
+Uses = Callable[[Iterable[Collection]], Iterable[ImagesUse]]
+SubsetUses = Callable[[Project], Iterable[tuple[str, ImagesUse]]]
 """Of all subsets of a project: their slugs with what uses them."""
 _uses: list[Uses] = []
 _subset_uses: list[SubsetUses] = []
@@ -37,7 +37,7 @@ def register_for_subsets(uses: SubsetUses) -> None:
     _subset_uses.append(uses)
 
 
-def uses_of(collections: Iterable[Collection]) -> list[Use]:
+def uses_of(collections: Iterable[Collection]) -> list[ImagesUse]:
     return [use for uses in _uses for use in uses(collections)]
 
 
@@ -46,14 +46,14 @@ def are_in_use(collections: Iterable[Collection]) -> bool:
     return any(use.has_begun for use in uses_of(collections))
 
 
-def uses_by_subset(project: Project) -> dict[str, list[Use]]:
+def uses_by_subset(project: Project) -> dict[str, list[ImagesUse]]:
     """Return what uses the subsets of a project, by slug."""
-    found: dict[str, list[Use]] = defaultdict(list)
+    found: dict[str, list[ImagesUse]] = defaultdict(list)
     for uses in _subset_uses:
         for slug, use in uses(project):
             found[slug].append(use)
     return found
 
 
-def uses_of_subset(subset: Subset) -> list[Use]:
+def uses_of_subset(subset: Subset) -> list[ImagesUse]:
     return uses_by_subset(subset.project)[subset.slug]

@@ -20,15 +20,15 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from corpora.formats.candidate_files import candidate_lines, sha256_of
-from corpora.formats.seen import Seen, digest_of
+from corpora.formats.seen import SeenTexts, digest_of
 from corpora.models import CandidateList
-from corpora.rules.candidates import CandidateLine, Fault, same_address
+from corpora.rules.candidates import CandidateFault, CandidateLine, same_address
 from corpora.selectors.candidates import fault_text
 from corpora.services import candidate_rows
 from corpora.services.candidates import CandidatesRefusedError, clear_list, create_list, delete_list, record_import
 from corpora.services.places import current_borders
 from crosslens_metrics.formats.problems import FileRefusedError
-from images.models import ImportJob, ImportKind, ImportRow, Outcome
+from images.models import ImportJob, ImportKind, ImportOutcome, ImportRow
 from images.selectors import COUNTED
 from images.services import jobs
 from images.services.imports import keep_waiting
@@ -47,7 +47,7 @@ MAX_REPORTED = 2_000
 LIST, NEEDS_LICENCE, BACK = "list", "needs_licence", "back"
 
 Opener = Callable[[], AbstractContextManager[IO[bytes]]]
-Judged = tuple[int, str, CandidateLine | Fault]
+Judged = tuple[int, str, CandidateLine | CandidateFault]
 
 
 def start_upload(
@@ -132,13 +132,13 @@ def _run(job: ImportJob, open_file: Opener, *, clock: Clock) -> None:
     with jobs.to_the_end(job, clock=clock) as last_row, open_file() as file:
         if candidates is None:
             raise FileRefusedError(_("The list of candidates was deleted."))
-        _Import(job, candidates, clock).take_all(file, last_row)
+        _CandidateImport(job, candidates, clock).take_all(file, last_row)
     job.refresh_from_db()
     if candidates is not None and job.state == JobState.FAILED:
         delete_list(candidates=candidates, by=None, now=clock())
 
 
-class _Import:
+class _CandidateImport:
     """One run of a job."""
 
     def __init__(self, job: ImportJob, candidates: CandidateList, clock: Clock) -> None:
@@ -151,8 +151,8 @@ class _Import:
         counts = candidates.counts
         self.reported = job.rows.count()
         needs_licence = job.options[NEEDS_LICENCE]
-        with Seen() as seen:
-            lines = judged(candidate_lines(file, needs_licence=needs_licence), seen)
+        with SeenTexts() as seen:
+            lines = without_repeats(candidate_lines(file, needs_licence=needs_licence), seen)
             while chunk := list(islice(lines, LINES_PER_TRANSACTION)):
                 if chunk[-1][0] <= counts["line"]:
                     job.lease_until = jobs.extend(job, now=self.clock())
@@ -186,7 +186,7 @@ class _Import:
     def _take(self, chunk: list[Judged], last_row: int) -> None:
         kept = [line for _number, _name, line in chunk if isinstance(line, CandidateLine)]
         places = self.borders.locate([one.latitude for one in kept], [one.longitude for one in kept]) if kept else []
-        faulty = [(number, name, fault) for number, name, fault in chunk if isinstance(fault, Fault)]
+        faulty = [(number, name, fault) for number, name, fault in chunk if isinstance(fault, CandidateFault)]
         shown = [one for one in faulty if one[0] > last_row][: max(0, MAX_REPORTED - self.reported)]
         counts = self.candidates.counts
         counts["line"], counts["kept"] = chunk[-1][0], counts["kept"] + len(kept)
@@ -196,32 +196,32 @@ class _Import:
         with transaction.atomic():
             candidate_rows.insert(self.candidates, kept, places)
             ImportRow.objects.bulk_create(
-                jobs.row(self.job, number, name or str(number), Outcome.REJECTED, fault_text(fault))
+                jobs.report_row(self.job, number, name or str(number), ImportOutcome.REJECTED, fault_text(fault))
                 for number, name, fault in shown
             )
             self.candidates.save(update_fields=["counts"])
             left_out = sum(counts["left_out"].values())
-            self.job.options[COUNTED] = {Outcome.ADDED: counts["kept"], Outcome.REJECTED: left_out}
+            self.job.options[COUNTED] = {ImportOutcome.ADDED: counts["kept"], ImportOutcome.REJECTED: left_out}
             self.job.save(update_fields=["options"])
             self.job.lease_until = jobs.extend(self.job, now=self.clock(), done=len(chunk))
         self.reported += len(shown)
 
 
-def judged(lines: Iterator[Judged], seen: Seen) -> Iterator[Judged]:
+def without_repeats(lines: Iterator[Judged], seen: SeenTexts) -> Iterator[Judged]:
     """Leave out keys and images that an earlier line had: an address or a checksum is of one image."""
     while some := list(islice(lines, LINES_COMPARED)):
         marks = {number: _marks(line) for number, _name, line in some if isinstance(line, CandidateLine)}
         before = seen.among(mark for of_line in marks.values() for mark in of_line)
         new: set[bytes] = set()
         for number, name, line in some:
-            if isinstance(line, Fault):
+            if isinstance(line, CandidateFault):
                 yield number, name, line
                 continue
             key, *image = marks[number]
             if key in before or key in new:
-                yield number, name, Fault.KEY_TWICE
+                yield number, name, CandidateFault.KEY_TWICE
             elif not (before.isdisjoint(image) and new.isdisjoint(image)):
-                yield number, name, Fault.IMAGE_TWICE
+                yield number, name, CandidateFault.IMAGE_TWICE
             else:
                 new.update(marks[number])
                 yield number, name, line

@@ -10,7 +10,7 @@ from django.db import connection
 
 from corpora.models import Candidate, CandidateList
 from corpora.rules.candidates import CandidateLine
-from geography.places import Place
+from geography.places import PointPlace
 
 LINE_FIELDS = tuple(field.name for field in fields(CandidateLine))
 COLUMNS = ("list_id", "countries", "regions", "continent", *LINE_FIELDS)
@@ -18,7 +18,7 @@ COLUMNS = ("list_id", "countries", "regions", "continent", *LINE_FIELDS)
 _of_line = attrgetter(*LINE_FIELDS)
 
 
-def insert(candidates: CandidateList, lines: Sequence[CandidateLine], places: Iterable[Place]) -> None:
+def insert(candidates: CandidateList, lines: Sequence[CandidateLine], places: Iterable[PointPlace]) -> None:
     """Insert a row for each line with its place, in the transaction of the caller.
 
     The constraints of the database hold as always; nothing else looks at the values.

@@ -9,14 +9,14 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from corpora.models import Candidate, Exchange, SelectedImage, Selection
-from corpora.rules.levels import Level
-from corpora.rules.selection import reserves
+from corpora.rules.levels import PlaceLevel
+from corpora.rules.selection import reserve_keys
 from corpora.rules.tables import level_of
-from corpora.selectors.pools import Available, areas_of, available, pool_of, source_of
+from corpora.selectors.pools import AvailableImage, areas_of, available, pool_of, source_of
 from corpora.selectors.selections import collections_of
 from corpora.selectors.usage import are_in_use
 from corpora.services.selected_collections import exchange_entries
-from corpora.services.selections import RESERVE, SelectionRefusedError, locked
+from corpora.services.selections import RESERVE, SelectionRefusedError, locked_selection
 from images.models import Image
 from jobs.models import JobState
 from people.models import User
@@ -37,7 +37,7 @@ def exchange_image(
     if not reason.strip():
         raise SelectionRefusedError(_("Enter a reason."))
     with transaction.atomic():
-        selection = locked(selected.selection, by)
+        selection = locked_selection(selected.selection, by)
         row = selection.selected_images.filter(key=selected.key, language=selected.language_id).first()
         _check(selection, row)
         assert row is not None
@@ -80,9 +80,9 @@ def exchange_image(
     return row
 
 
-def suggestions(selection: Selection, language: str, *, at_most: int) -> list[Available]:
+def suggestions(selection: Selection, language: str, *, at_most: int) -> list[AvailableImage]:
     """Return the images that `language` would get next, the best first."""
-    found: list[Available] = []
+    found: list[AvailableImage] = []
     for one in _in_order(selection, language):
         found.append(one)
         if len(found) == at_most:
@@ -113,7 +113,7 @@ def _check(selection: Selection, row: SelectedImage | None) -> None:
         raise SelectionRefusedError(_("A round with these images has been opened. They can no longer be exchanged."))
 
 
-def _named(selection: Selection, key: str) -> Available:
+def _named(selection: Selection, key: str) -> AvailableImage:
     if selection.selected_images.filter(key=key).exists():
         raise SelectionRefusedError(_("“%(key)s” has been chosen already. Choose another image.") % {"key": key})
     if selection.exchanges.filter(removed=key).exists():
@@ -124,14 +124,14 @@ def _named(selection: Selection, key: str) -> Available:
     return found
 
 
-def _next(selection: Selection, language: str) -> Available:
+def _next(selection: Selection, language: str) -> AvailableImage:
     found = next(_in_order(selection, language), None)
     if found is None:
         raise SelectionRefusedError(_("No other image is left to choose from."))
     return found
 
 
-def _in_order(selection: Selection, language: str) -> Iterator[Available]:
+def _in_order(selection: Selection, language: str) -> Iterator[AvailableImage]:
     """Yield what can still be chosen: from the reserve and, when that is used up, from all candidates."""
     source = source_of(selection)
     used = set(selection.selected_images.values_list("key", flat=True))
@@ -142,7 +142,7 @@ def _in_order(selection: Selection, language: str) -> Iterator[Available]:
         return
     pool = pool_of(source)
     seen = used.union(reserve)
-    rest = reserves(
+    rest = reserve_keys(
         keys=pool.keys,
         places=pool.places,
         distinct=pool.distinct,
@@ -151,12 +151,12 @@ def _in_order(selection: Selection, language: str) -> Iterator[Available]:
         taken=[index for index, key in enumerate(pool.keys) if key in seen],
         at_most=RESERVE,
         seed=selection.seed,
-        levels=[Level(level) for level in selection.levels],
+        levels=[PlaceLevel(level) for level in selection.levels],
     )
     yield from (one for key in rest[language] if (one := available(source, key)))
 
 
-def _fill(row: SelectedImage, new: Available, level: Level) -> None:
+def _fill(row: SelectedImage, new: AvailableImage, level: PlaceLevel) -> None:
     row.key, row.level, row.image_id, row.candidate_id = new.key, level, new.image_id, new.candidate_id
     row.countries, row.regions = " ".join(new.place.countries), " ".join(new.place.regions)
     row.continent = new.place.continent

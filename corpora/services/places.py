@@ -10,9 +10,9 @@ from django.db import transaction
 from django.db.models import Count, F, Max, QuerySet
 
 from corpora.models import ImagePlace, ImagePlaceCode, ImportedRegion
-from geography.borders import Borders, Region, shipped_borders
+from geography.borders import BorderRegion, Borders, shipped_borders
 from geography.coordinates import fault_of
-from geography.places import Place
+from geography.places import PointPlace
 from images.models import Collection, Image
 
 AT_ONCE = 1_000
@@ -32,7 +32,7 @@ def current_borders() -> Borders:
 def _borders_with(count: int, newest: int | None) -> Borders:
     """Regions are only ever added and deleted, so that number and newest row tell one set of them from another."""
     rows = ImportedRegion.objects.values_list("code", "shape")
-    return shipped_borders().adding(Region(code, shapely.from_wkb(bytes(shape))) for code, shape in rows)
+    return shipped_borders().adding(BorderRegion(code, shapely.from_wkb(bytes(shape))) for code, shape in rows)
 
 
 def locate_images(
@@ -79,7 +79,7 @@ def _forget(images: QuerySet[Image]) -> None:
 
 
 @transaction.atomic
-def _store(positions: Sequence[Position], places: Sequence[Place], version: str) -> int:
+def _store(positions: Sequence[Position], places: Sequence[PointPlace], version: str) -> int:
     """Store what was found, but for images that have other coordinates by now."""
     images = Image.objects.filter(pk__in=[each[0] for each in positions]).order_by("pk")
     # The images are locked so that two who look up the same ones store them one after the other.

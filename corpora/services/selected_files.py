@@ -9,14 +9,14 @@ from django.utils.translation import gettext as _
 
 from corpora.models import Candidate, SelectedImage, Selection
 from corpora.selectors.selections import collections_of
-from corpora.services.selections import locked
+from corpora.services.selections import locked_selection
 from images.models import Collection, Image
 from images.rules.image_checks import ImageRefusedError
-from images.rules.manifests import Attribution
+from images.rules.manifests import ImageAttribution
 from images.services.collections import put_in
 from images.services.expected_images import ExpectedImage
 
-LONGEST_SOURCE = 1000
+MAX_SOURCE_CHARACTERS = 1000
 
 
 def chosen_candidate(collection: Collection, keys: Sequence[str], address: str) -> ExpectedImage | None:
@@ -32,7 +32,7 @@ def chosen_candidate(collection: Collection, keys: Sequence[str], address: str) 
     selection = Selection.objects.filter(collection=collection, candidates__isnull=False).first()
     if selection is None:
         return None
-    selection = locked(selection, None)
+    selection = locked_selection(selection, None)
     rows = selection.selected_images.select_related("candidate")
     named = sorted(rows.filter(key__in=keys), key=lambda row: len(row.key))
     row = rows.filter(candidate__address=address).first() or (named[-1] if named else None)
@@ -56,7 +56,7 @@ def _take(selection: Selection, row: SelectedImage, image: Image, path: str, is_
             put_in(collection, image, keys=[row.key], path=path, is_new=is_new)
 
 
-def _attribution(candidate: Candidate) -> Attribution:
+def _attribution(candidate: Candidate) -> ImageAttribution:
     names = ("title", "author", "licence", "licence_url", "latitude", "longitude")
-    source = candidate.address if len(candidate.address) <= LONGEST_SOURCE else ""
-    return Attribution(key=candidate.key, source=source, **{name: getattr(candidate, name) for name in names})
+    source = candidate.address if len(candidate.address) <= MAX_SOURCE_CHARACTERS else ""
+    return ImageAttribution(key=candidate.key, source=source, **{name: getattr(candidate, name) for name in names})

@@ -15,8 +15,8 @@ from django.db.models import Max
 from django.utils.translation import gettext as _
 
 from corpora.models import CandidateList, SelectedImage, Selection
-from corpora.rules.levels import Level
-from corpora.rules.selection import LEVELS, Choice, choose, reserves
+from corpora.rules.levels import PlaceLevel
+from corpora.rules.selection import LEVELS, SelectedImages, choose, reserve_keys
 from corpora.rules.tables import Areas
 from corpora.selectors.candidates import is_complete
 from corpora.selectors.pools import ImagePool, areas_of, pool_of, source_of
@@ -39,9 +39,9 @@ RESERVE = 50
 """Images kept in order for each language, to be suggested in exchange without reading all candidates again."""
 
 AT_ONCE = 1000
-LARGEST_SEED = 2**63 - 1
+MAX_SEED = 2**63 - 1
 NAME_CHARACTERS = 120
-MOST_PER_LANGUAGE = 100_000
+MAX_PER_LANGUAGE = 100_000
 
 log = logging.getLogger(__name__)
 
@@ -57,7 +57,7 @@ def start_selection(
     languages: Iterable[Language],
     per_language: int,
     seed: int,
-    levels: Iterable[Level] = LEVELS,
+    levels: Iterable[PlaceLevel] = LEVELS,
     name: str = "",
     by: User | None,
     now: datetime,
@@ -104,7 +104,7 @@ def run_selection(*, selection_id: int, clock: Clock) -> None:
     with leases.working_for(selection.created_by):
         if selection.attempts > MAX_ATTEMPTS:
             error = _("Choosing stopped %(count)s times.") % {"count": MAX_ATTEMPTS}
-            leases.finished(selection, now=clock(), error=error)
+            leases.finish_row(selection, now=clock(), error=error)
             return
         try:
             _choose(selection, clock=clock)
@@ -113,7 +113,7 @@ def run_selection(*, selection_id: int, clock: Clock) -> None:
         except Exception as error:
             log.exception("Selection %s stopped.", selection.pk)
             reason = _("An error stopped it (%(error)s). For details, see the server log.")
-            leases.finished(selection, now=clock(), error=reason % {"error": type(error).__name__})
+            leases.finish_row(selection, now=clock(), error=reason % {"error": type(error).__name__})
 
 
 def confirm_selection(*, selection: Selection, by_language: bool = False, by: User | None, now: datetime) -> Collection:
@@ -126,7 +126,7 @@ def confirm_selection(*, selection: Selection, by_language: bool = False, by: Us
     SelectionRefusedError
     """
     with transaction.atomic():
-        selection = locked(selection, by)
+        selection = locked_selection(selection, by)
         if selection.confirmed_at is not None:
             raise SelectionRefusedError(_("This selection has been confirmed already."))
         if selection.state != JobState.DONE:
@@ -150,14 +150,14 @@ def discard_selection(*, selection: Selection, by: User | None, now: datetime) -
         Where it has been confirmed.
     """
     with transaction.atomic():
-        selection = locked(selection, by)
+        selection = locked_selection(selection, by)
         if selection.confirmed_at is not None:
             raise SelectionRefusedError(_("This selection has been confirmed. Only drafts can be discarded."))
         _record(selection, "discarded", by=by, now=now)
         selection.delete()
 
 
-def locked(selection: Selection, by: User | None) -> Selection:
+def locked_selection(selection: Selection, by: User | None) -> Selection:
     """Lock the project and return the selection as it is now. Call within a transaction.
 
     Raises
@@ -174,7 +174,7 @@ def locked(selection: Selection, by: User | None) -> Selection:
 
 
 def _check(
-    project: Project, source: Collection | CandidateList, tags: list[str], per_language: int, levels: set[Level]
+    project: Project, source: Collection | CandidateList, tags: list[str], per_language: int, levels: set[PlaceLevel]
 ) -> None:
     if isinstance(source, CandidateList):
         is_usable = source.project_id == project.pk
@@ -192,14 +192,14 @@ def _check(
         raise SelectionRefusedError(_("Choose at least one level."))
     if per_language < 1:
         raise SelectionRefusedError(_("Choose at least one image per language."))
-    if per_language > MOST_PER_LANGUAGE:
+    if per_language > MAX_PER_LANGUAGE:
         text = _("Choose at most %(limit)s images per language.")
-        raise SelectionRefusedError(text % {"limit": MOST_PER_LANGUAGE})
+        raise SelectionRefusedError(text % {"limit": MAX_PER_LANGUAGE})
 
 
 def _choose(selection: Selection, *, clock: Clock) -> None:
     def renew() -> None:
-        selection.lease_until = leases.renewed(selection, now=clock())
+        selection.lease_until = leases.renewed_lease(selection, now=clock())
 
     source = source_of(selection)
     if isinstance(source, CandidateList):
@@ -209,22 +209,22 @@ def _choose(selection: Selection, *, clock: Clock) -> None:
         borders = current_borders().version
         renew()
     pool = pool_of(source, after_each=renew)
-    areas, levels = areas_of(selection), [Level(level) for level in selection.levels]
+    areas, levels = areas_of(selection), [PlaceLevel(level) for level in selection.levels]
     asked: dict[str, Any] = {"areas": areas, "languages": selection.languages, "seed": selection.seed, "levels": levels}
     about: dict[str, Any] = {"keys": pool.keys, "places": pool.places, "distinct": pool.distinct, **asked}
     choice = choose(per_language=selection.per_language, **about)
     renew()
-    reserve = reserves(taken=[one.index for one in choice.images], at_most=RESERVE, **about)
+    reserve = reserve_keys(taken=[one.index for one in choice.images], at_most=RESERVE, **about)
     counts = _counts(choice, pool) | {"reserve": reserve}
     renew()
     with transaction.atomic():
         selection.selected_images.all().delete()
         SelectedImage.objects.bulk_create(_selected(selection, choice, pool), batch_size=AT_ONCE)
-        if not leases.finished(selection, now=clock(), counts=counts, borders=borders):
+        if not leases.finish_row(selection, now=clock(), counts=counts, borders=borders):
             raise LeaseLostError(selection.pk)
 
 
-def _selected(selection: Selection, choice: Choice, pool: ImagePool) -> Iterator[SelectedImage]:
+def _selected(selection: Selection, choice: SelectedImages, pool: ImagePool) -> Iterator[SelectedImage]:
     name = "candidate_id" if selection.candidates_id else "image_id"
     for one in choice.images:
         place = pool.distinct[pool.places[one.index]]
@@ -241,7 +241,7 @@ def _selected(selection: Selection, choice: Choice, pool: ImagePool) -> Iterator
         )
 
 
-def _counts(choice: Choice, pool: ImagePool) -> dict[str, Any]:
+def _counts(choice: SelectedImages, pool: ImagePool) -> dict[str, Any]:
     return {
         "candidates": len(pool.keys),
         "left_out": dict(pool.left_out),

@@ -13,7 +13,7 @@ from django.db import models, transaction
 from django.utils.translation import gettext as _
 
 from corpora.models import Subset
-from corpora.rules.image_filters import ALL_IMAGES, AREAS, ImageFilter, Kind, Term
+from corpora.rules.image_filters import ALL_IMAGES, AREAS, FilterKind, FilterTerm, ImageFilter
 from corpora.selectors.subsets import check, images_matching, newest_choices
 from corpora.selectors.usage import uses_of_subset
 from images.models import Collection, CollectionImage
@@ -26,7 +26,7 @@ SLUG = re.compile(r"[-a-z0-9_]{1,80}")
 SHOWN = 10
 KEY_SHOWN = 200
 AT_ONCE = 500
-LARGEST_SEED = 2**53 - 1
+MAX_SEED = 2**53 - 1
 
 
 class SubsetError(Exception):
@@ -38,7 +38,7 @@ class SubsetError(Exception):
 
 
 @dataclass(frozen=True)
-class Wanted:
+class SubsetRequest:
     """Which images a subset is to have: those of `keys`, or those that `images` leaves, and of these maybe a sample.
 
     `keys` has one a line; `sample` images are drawn in all, or with `per_language` for each language that images were
@@ -134,7 +134,7 @@ def delete_subset(*, subset: Subset, by: User | None, now: datetime) -> None:
         subset.delete()
 
 
-def images_wanted(project: Project, wanted: Wanted) -> list[int]:
+def images_wanted(project: Project, wanted: SubsetRequest) -> list[int]:
     """Return the images that `wanted` describes.
 
     Raises
@@ -235,7 +235,7 @@ def images_of_filter(
         If the filter cannot be applied.
     """
     for term in images.terms:
-        if term.kind in AREAS or term == Term(Kind.CHOSEN):
+        if term.kind in AREAS or term == FilterTerm(FilterKind.CHOSEN):
             said = _("“%(term)s” is another set of images for each language. Use chosen:TAG or in:CODE for a subset.")
             raise SubsetError([said % {"term": term}])
     entries = _entries(project, collection).order_by()

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 
 from corpora.models import LanguageTable
 from corpora.rules.table_changes import changes_between
-from corpora.rules.tables import Table, TableError
+from corpora.rules.tables import AreasTable, TableError
 from corpora.selectors.tables import table_of
 from people.models import Project, User
 from people.services import audit_log
@@ -21,7 +21,7 @@ class TableChangedError(TableError):
 
 
 def replace_table(
-    *, project: Project, table: Table, note: str, by: User | None, now: datetime, expected: str = ""
+    *, project: Project, table: AreasTable, note: str, by: User | None, now: datetime, expected: str = ""
 ) -> LanguageTable | None:
     """Add `table` as the newest version; None where nothing would change, reasons included.
 

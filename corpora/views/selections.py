@@ -15,7 +15,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from corpora import tasks
 from corpora.forms.selections import ConfirmForm, ExchangeForm, SelectionForm
-from corpora.models import Level, SelectedImage, Selection
+from corpora.models import PlaceLevelChoice, SelectedImage, Selection
 from corpora.pages.selections import map_of
 from corpora.permissions import selection_for
 from corpora.selectors import selections as selectors
@@ -119,7 +119,7 @@ def selection_discard(request: HttpRequest, slug: str, number: int) -> HttpRespo
 def selected_list(request: HttpRequest, slug: str, number: int, tag: str) -> HttpResponse:
     selection = selection_for(request.user, slug, number)
     language, level = _language(selection, tag), request.GET.get("level", "")
-    rows = selectors.images_for(selection, language, level if level in Level.values else "")
+    rows = selectors.images_for(selection, language, level if level in PlaceLevelChoice.values else "")
     page = Paginator(rows, PER_PAGE).get_page(request.GET.get("page"))
     context = {
         "project": selection.project,
@@ -130,7 +130,7 @@ def selected_list(request: HttpRequest, slug: str, number: int, tag: str) -> Htt
         "has_begun": selectors.has_begun(selection, language),
         "is_done": selection.state == JobState.DONE,
         "map": map_of(selection, language=language.tag),
-        "levels": Level.choices,
+        "levels": PlaceLevelChoice.choices,
         "level": level,
     }
     return render(request, "corpora/selected_images.html", context)
@@ -184,5 +184,5 @@ def _page(selection: Selection) -> dict[str, Any]:
         "project": selection.project,
         "selection": selection,
         "page": selectors.selection_page(selection),
-        "levels": Level.choices,
+        "levels": PlaceLevelChoice.choices,
     }

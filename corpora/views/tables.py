@@ -12,7 +12,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from corpora.forms.tables import LanguageAreasForm, ReplaceForm, TableFileForm
 from corpora.pages import tables as pages
-from corpora.rules.tables import Areas, Table, as_stored, shipped_table
+from corpora.rules.tables import Areas, AreasTable, as_stored, shipped_table
 from corpora.selectors.tables import table_of, versions_of
 from corpora.services.tables import TableChangedError, replace_table
 from languages.models import Language
@@ -98,7 +98,9 @@ def _show(request: HttpRequest, project: Project, form: TableFileForm) -> HttpRe
     return render(request, "corpora/table.html", context, status=422 if form.is_bound else 200)
 
 
-def _preview(request: HttpRequest, project: Project, table: Table, sent: ReplaceForm | None = None) -> HttpResponse:
+def _preview(
+    request: HttpRequest, project: Project, table: AreasTable, sent: ReplaceForm | None = None
+) -> HttpResponse:
     before = table_of(project)
     form = sent or ReplaceForm(initial={"areas": pages.as_text(table), "expected": before.version})
     context = {"project": project, "changes": pages.change_rows(before, table), "form": form}

@@ -13,17 +13,17 @@ from crosslens_metrics.annotation_free import projections_of
 from crosslens_metrics.commands.running import CommandFailedError
 from crosslens_metrics.formats.word_vectors import WordVectorFileError, vectors_in
 from crosslens_metrics.named_vectors import MalformedVectorsError, NamedVectors, read_named_vectors
-from crosslens_metrics.scoring import Need, Projections, metric_named
-from crosslens_metrics.word_vectors import MalformedTableError, Vectors
+from crosslens_metrics.scoring import MetricNeed, VectorProjections, metric_named
+from crosslens_metrics.word_vectors import MalformedTableError, WordVectorSource
 
-OPTION_FOR = {Need.VECTORS: "vectors", Need.PROJECTIONS: "projections"}
+OPTION_FOR = {MetricNeed.VECTORS: "vectors", MetricNeed.PROJECTIONS: "projections"}
 VECTORS_HELP = "a word2vec or GloVe file (.gz too), or the folder of a table"
 
 
 class OpenVectors(Protocol):
     """Opens the word vectors that an option names; a file is first copied to a table in the folder `copy_to`."""
 
-    def __call__(self, given: str, *, language: str, copy_to: Path) -> Vectors | None: ...
+    def __call__(self, given: str, *, language: str, copy_to: Path) -> WordVectorSource | None: ...
 
 
 def add_annotation_free_arguments(parser: ArgumentParser, *, vectors_help: str) -> None:
@@ -52,7 +52,7 @@ def check_given(metrics: Sequence[str], options: Namespace) -> None:
                 raise CommandFailedError(f"{name} needs --{option}.")
 
 
-def vectors_of_file(given: str, *, language: str, copy_to: Path) -> Vectors:
+def vectors_of_file(given: str, *, language: str, copy_to: Path) -> WordVectorSource:
     """Open a file of word vectors or the folder of a table.
 
     Raises
@@ -68,7 +68,9 @@ def vectors_of_file(given: str, *, language: str, copy_to: Path) -> Vectors:
     return vectors
 
 
-def given_vectors(options: Namespace, *, language: str, stack: ExitStack, open_vectors: OpenVectors) -> Vectors | None:
+def given_vectors(
+    options: Namespace, *, language: str, stack: ExitStack, open_vectors: OpenVectors
+) -> WordVectorSource | None:
     """Open the word vectors; a file of them is read into a folder that is there as long as `stack` is open.
 
     Raises
@@ -81,7 +83,7 @@ def given_vectors(options: Namespace, *, language: str, stack: ExitStack, open_v
     return open_vectors(options.vectors, language=language, copy_to=folder / "vectors")
 
 
-def given_projections(options: Namespace, images: Sequence[str]) -> Projections | None:
+def given_projections(options: Namespace, images: Sequence[str]) -> VectorProjections | None:
     """Read the projections and features, in the order of the images.
 
     Raises

@@ -9,7 +9,7 @@ from crosslens_metrics.commands.arguments import whole_number
 from crosslens_metrics.commands.running import CommandFailedError, Write, write_report
 from crosslens_metrics.formats.problems import FileRefusedError
 from crosslens_metrics.formats.tables import read_table
-from crosslens_metrics.model_ranks import Ties
+from crosslens_metrics.model_ranks import TiedRanks
 from crosslens_metrics.reports.rankings import rankings_of
 
 HELP = "Hold the ranks that proposed metrics give models against those of standard metrics (Spearman)."
@@ -23,8 +23,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--model", metavar="COLUMN", help="names of the models (default: model, else the first)")
     parser.add_argument(
         "--ties",
-        choices=[str(kind) for kind in Ties],
-        default=str(Ties.MEAN),
+        choices=[str(kind) for kind in TiedRanks],
+        default=str(TiedRanks.MEAN),
         help="rank that equal scores share: 1, 2.5, 2.5, 4 or 1, 2, 2, 4 (default %(default)s)",
     )
     parser.add_argument("--skip-missing", action="store_true", help="leave out models without a score")
@@ -48,7 +48,7 @@ def run(options: Namespace, *, write: Write, note: Write) -> None:
             model=options.model,
             with_sums=options.sums,
             skip_missing=options.skip_missing,
-            ties=Ties(options.ties),
+            ties=TiedRanks(options.ties),
         )
     except FileRefusedError as error:
         raise CommandFailedError(f"{options.file}:\n{error}") from error

@@ -14,7 +14,7 @@ class CommandFailedError(Exception):
     """The command cannot do what was asked; says why and what to do."""
 
 
-class Report(Protocol):
+class CommandReport(Protocol):
     def as_json(self) -> dict[str, Any]: ...
     def lines(self, *, digits: int) -> Iterable[str]: ...
 
@@ -24,7 +24,7 @@ def as_json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False)
 
 
-def write_report(write: Write, report: Report, *, digits: int, for_programs: bool) -> None:
+def write_report(write: Write, report: CommandReport, *, digits: int, for_programs: bool) -> None:
     """Write lines rounded to `digits`, or JSON with values as they are."""
     if for_programs:
         write(as_json(report.as_json()))

@@ -26,7 +26,7 @@ class ArchiveRefusedError(ValueError):
     """An archive has no arrays that can be read, or they would take more memory than its size explains."""
 
 
-class Arrays(Mapping[str, NDArray[Any]]):
+class ArchiveArrays(Mapping[str, NDArray[Any]]):
     """The arrays of an archive by name. Each is read when it is asked for."""
 
     def __init__(self, archive: ZipFile) -> None:
@@ -69,7 +69,7 @@ class Arrays(Mapping[str, NDArray[Any]]):
 
 
 @contextmanager
-def opened_arrays(file: Path | IO[bytes]) -> Iterator[Arrays]:
+def opened_arrays(file: Path | IO[bytes]) -> Iterator[ArchiveArrays]:
     """Open an archive, unless its arrays would take more memory than its size explains.
 
     Raises
@@ -79,7 +79,7 @@ def opened_arrays(file: Path | IO[bytes]) -> Iterator[Arrays]:
         The archive is broken, or locked; also while arrays are read.
     """
     with ZipFile(file) as archive:
-        arrays = Arrays(archive)
+        arrays = ArchiveArrays(archive)
         packed_bytes = sum(entry.compress_size for entry in archive.infolist())
         limit = max(limits.UNPACKED_WORTH_A_LOOK_BYTES, limits.MAX_ARRAYS_RATIO * packed_bytes)
         if arrays.memory_bytes() > limit:

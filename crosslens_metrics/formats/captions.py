@@ -16,9 +16,9 @@ from typing import IO, Any, Generic, TypeVar
 from crosslens_metrics.formats.limits import MAX_LINE_BYTES
 from crosslens_metrics.formats.lines import LineReader
 from crosslens_metrics.formats.names import image_name
-from crosslens_metrics.formats.pairs import count_of, names_of, shown
+from crosslens_metrics.formats.pairs import count_of, names_of, shortened_name
 from crosslens_metrics.formats.problems import FileRefusedError, LineError
-from crosslens_metrics.formats.records import Record, is_text, malformed, no_number, not_utf8
+from crosslens_metrics.formats.records import LineRecord, is_text, malformed, no_number, not_utf8
 from crosslens_metrics.language_tags import MalformedTagError, canonical_tag, language_named_in
 from crosslens_metrics.messages import gettext as _
 
@@ -37,7 +37,7 @@ class CaptionFile(Generic[T]):
 
 
 @dataclass(frozen=True)
-class _Entry:
+class _CaptionEntry:
     """What one place of a file says of an image. A `closed` one holds all of its captions."""
 
     place: str
@@ -67,10 +67,10 @@ def read_candidates(file: IO[bytes], *, name: str, language: str | None = None) 
     ------
     FileProblemsError
     """
-    with _Reading(name, language) as reading:
+    with _CaptionReader(name, language) as reading:
         for entry in reading.entries(file):
             if len(entry.captions) != 1:
-                reason = f"{len(entry.captions)} candidates for image {shown(entry.image)}: give one."
+                reason = f"{len(entry.captions)} candidates for image {shortened_name(entry.image)}: give one."
                 reading.refuse(reason, place=entry.place)
             elif entry.image in reading.places:
                 reading.refuse_twice(entry)
@@ -103,14 +103,14 @@ def read_references(file: IO[bytes], *, name: str, language: str | None = None) 
     ------
     FileProblemsError
     """
-    with _Reading(name, language) as reading:
+    with _CaptionReader(name, language) as reading:
         for entry in reading.entries(file):
             if entry.image in reading.places and (entry.closed or entry.image in reading.closed):
                 reading.refuse_twice(entry)
             elif not entry.captions:
-                reading.refuse(f"Image {shown(entry.image)} has no reference.", place=entry.place)
+                reading.refuse(f"Image {shortened_name(entry.image)} has no reference.", place=entry.place)
             elif not all(caption.strip() for caption in entry.captions):
-                reason = f"A reference of image {shown(entry.image)} is empty. Fill it in or remove it."
+                reason = f"A reference of image {shortened_name(entry.image)} is empty. Fill it in or remove it."
                 reading.refuse(reason, place=entry.place)
             else:
                 reading.take(entry)
@@ -130,7 +130,7 @@ def references_in(path: Path, *, language: str | None = None) -> CaptionFile[lis
         return read_references(file, name=str(path), language=language)
 
 
-class _Reading(LineReader):
+class _CaptionReader(LineReader):
     """One file while it is read: what was taken, and what was wrong."""
 
     def __init__(self, name: str, language: str | None) -> None:
@@ -142,22 +142,22 @@ class _Reading(LineReader):
         self._languages: dict[str, None] = {}
         self._tags: dict[str, str] = {}
 
-    def entries(self, file: IO[bytes]) -> Iterator[_Entry]:
+    def entries(self, file: IO[bytes]) -> Iterator[_CaptionEntry]:
         if _is_one_object(file):
             yield from self._of_object(file)
             return
         for record in self.records(file, is_csv=False):
             yield from self._checked(f"{'entry' if self.is_list else 'line'} {record.number}", record)
 
-    def take(self, entry: _Entry) -> None:
+    def take(self, entry: _CaptionEntry) -> None:
         self.captions.setdefault(entry.image, []).extend(entry.captions)
         self.places.setdefault(entry.image, entry.place)
         if entry.closed:
             self.closed.add(entry.image)
 
-    def refuse_twice(self, entry: _Entry) -> None:
+    def refuse_twice(self, entry: _CaptionEntry) -> None:
         there = self.places[entry.image]
-        self.refuse(f"Image {shown(entry.image)} is there twice; it came first in {there}.", place=entry.place)
+        self.refuse(f"Image {shortened_name(entry.image)} is there twice; it came first in {there}.", place=entry.place)
 
     @property
     def named_language(self) -> str | None:
@@ -172,11 +172,11 @@ class _Reading(LineReader):
             others = f" in {self.language}; it has: {', '.join(sorted(self._languages))}" if self._languages else ""
             self.refuse(f"The file holds no captions{others}.")
 
-    def _checked(self, place: str, record: Record) -> Iterator[_Entry]:
+    def _checked(self, place: str, record: LineRecord) -> Iterator[_CaptionEntry]:
         with self.line(record, place=place):
             yield from self._of_row(place, record.value)
 
-    def _of_row(self, place: str, row: Any) -> Iterator[_Entry]:
+    def _of_row(self, place: str, row: Any) -> Iterator[_CaptionEntry]:
         if not isinstance(row, dict):
             raise LineError('Not an object. Write each caption as {"image": …, "caption": …}.')
         field_name = next((name for name in IMAGE_FIELDS if name in row), None)
@@ -190,20 +190,20 @@ class _Reading(LineReader):
         if said is not None and not self._is_wanted(said):
             return
         if ("caption" in row) == ("captions" in row):
-            raise LineError(f"Image {shown(image)} needs either “caption” or “captions”.")
+            raise LineError(f"Image {shortened_name(image)} needs either “caption” or “captions”.")
         if "caption" in row:
-            yield _Entry(place, image, [_caption(row["caption"])], closed=False)
+            yield _CaptionEntry(place, image, [_caption(row["caption"])], closed=False)
         else:
-            yield _Entry(place, image, _captions(row["captions"], "captions"), closed=True)
+            yield _CaptionEntry(place, image, _captions(row["captions"], "captions"), closed=True)
 
-    def _of_xm3600(self, place: str, image: str, row: dict[str, Any]) -> Iterator[_Entry]:
+    def _of_xm3600(self, place: str, image: str, row: dict[str, Any]) -> Iterator[_CaptionEntry]:
         there = {key: value for key, value in row.items() if isinstance(value, dict) and "caption" in value}
         wanted = [key for key in there if self._is_wanted(key)]
         if self.language is not None and not wanted:
             listed = ", ".join(there) or "none"
-            raise LineError(f"Image {shown(image)} has no captions in {self.language}; it has: {listed}.")
+            raise LineError(f"Image {shortened_name(image)} has no captions in {self.language}; it has: {listed}.")
         for key in wanted[:1]:
-            yield _Entry(place, image, _captions(there[key]["caption"], f"{key} caption"), closed=True)
+            yield _CaptionEntry(place, image, _captions(there[key]["caption"], f"{key} caption"), closed=True)
 
     def _is_wanted(self, tag: Any) -> bool:
         if not isinstance(tag, str):
@@ -216,7 +216,7 @@ class _Reading(LineReader):
             self._languages[self._tags[tag]] = None
         return self.language is None or self._tags[tag] == self.language
 
-    def _of_object(self, file: IO[bytes]) -> Iterator[_Entry]:
+    def _of_object(self, file: IO[bytes]) -> Iterator[_CaptionEntry]:
         content = _one_object(file)
         if "annotations" in content and not _is_captions(content["annotations"]):
             yield from self._of_annotations(content)
@@ -224,18 +224,18 @@ class _Reading(LineReader):
         if any(map(has_sentences, entries if isinstance(entries := content.get("images"), list) else [])):
             raise FileRefusedError(sentences_are_not_read())
         for image, captions in content.items():
-            place = f"image {shown(image)}"
+            place = f"image {shortened_name(image)}"
             with self.line(0, place=place):
                 given = [captions] if isinstance(captions, str) else captions
-                yield _Entry(place, _image(image, "image"), _captions(given, "value"), closed=True)
+                yield _CaptionEntry(place, _image(image, "image"), _captions(given, "value"), closed=True)
 
-    def _of_annotations(self, content: dict[str, Any]) -> Iterator[_Entry]:
+    def _of_annotations(self, content: dict[str, Any]) -> Iterator[_CaptionEntry]:
         annotations, images = content["annotations"], content.get("images", [])
         if not isinstance(annotations, list) or not isinstance(images, list):
             raise FileRefusedError("“images” and “annotations” are not lists, as COCO has them.")
         captioned = set()
         for number, annotation in enumerate(annotations, start=1):
-            for entry in self._checked(f"annotation {number}", Record(number, annotation)):
+            for entry in self._checked(f"annotation {number}", LineRecord(number, annotation)):
                 captioned.add(entry.image)
                 yield entry
         listed = [image_name(image["id"]) for image in images if isinstance(image, dict) and "id" in image]
@@ -304,7 +304,7 @@ def _one_object(file: IO[bytes]) -> dict[str, Any]:
 def _named_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     value = dict(pairs)
     if len(value) < len(pairs):
-        twice = shown(Counter(name for name, _value in pairs).most_common(1)[0][0])
+        twice = shortened_name(Counter(name for name, _value in pairs).most_common(1)[0][0])
         raise FileRefusedError(f"{twice} is there twice in one object. Give each image once, with all its captions.")
     return value
 

@@ -12,13 +12,13 @@ from crosslens_metrics.formats.problems import LineError
 from crosslens_metrics.formats.records import is_text
 from crosslens_metrics.messages import gettext as _
 
-LONGEST_SHOWN = 40
+MAX_CHARACTERS_SHOWN = 40
 QUOTE = "'"
 """What programs put before a text that a spreadsheet would take for a formula."""
 CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f]")
 
 
-class Fields:
+class LineFields:
     """The fields of a line. Each method gives one of them, or raises a `LineError`; a missing field is as an empty one.
 
     `example` is what a line looks like, told where it is no object. In a CSV file an apostrophe in front is taken away.
@@ -72,7 +72,7 @@ class Fields:
         if word not in values:
             raise LineError(
                 _("%(column)s is “%(cell)s”. Give one of: %(values)s.")
-                % {"column": name, "cell": text[:LONGEST_SHOWN], "values": ", ".join(filter(None, values))}
+                % {"column": name, "cell": text[:MAX_CHARACTERS_SHOWN], "values": ", ".join(filter(None, values))}
             )
         return word
 
@@ -81,7 +81,8 @@ class Fields:
         text = self.text(name, numbers=True)
         if not (text.isascii() and text.isdigit() and len(text) <= 9):
             raise LineError(
-                _("%(column)s is “%(cell)s”. Give a whole number.") % {"column": name, "cell": text[:LONGEST_SHOWN]}
+                _("%(column)s is “%(cell)s”. Give a whole number.")
+                % {"column": name, "cell": text[:MAX_CHARACTERS_SHOWN]}
             )
         return int(text)
 
@@ -106,6 +107,6 @@ class Fields:
         if text and (moment is None or moment.tzinfo is None):
             raise LineError(
                 _("%(column)s is “%(cell)s”. Give a time with its offset, such as 2026-01-31T12:00:00+00:00.")
-                % {"column": name, "cell": text[:LONGEST_SHOWN]}
+                % {"column": name, "cell": text[:MAX_CHARACTERS_SHOWN]}
             )
         return moment

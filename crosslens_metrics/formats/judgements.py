@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from crosslens_metrics.formats.fields import Fields
+from crosslens_metrics.formats.fields import LineFields
 from crosslens_metrics.formats.lines import LineReader
 from crosslens_metrics.formats.names import alike_names
 from crosslens_metrics.formats.problems import LineError
 from crosslens_metrics.messages import gettext as _
-from crosslens_metrics.reports.comparison import Judged, Repeat
+from crosslens_metrics.reports.comparison import CountedJudgements, Repeat
 from crosslens_metrics.scales import SCALES, SEVEN_POINTS, Scale
 
 SUFFIXES = (".csv", ".jsonl", ".ndjson", ".json")
@@ -48,7 +48,7 @@ _SIDES = {"test": 1, "base": 0, "": -1}
 _ANSWERS = {"": True, "true": True, "false": False}
 
 
-class Row(NamedTuple):
+class JudgementLine(NamedTuple):
     """One line that is right by itself."""
 
     number: int
@@ -74,7 +74,7 @@ class FileComparison:
     name: str
     base_model: str
     test_model: str
-    judged: Judged
+    judged: CountedJudgements
     repeats: tuple[Repeat, ...]
     repeats_without_first: int
     region_of: Mapping[str, str] | None
@@ -101,14 +101,14 @@ def read_judgements(file: Path) -> JudgementFile:
     FileProblemsError
         Where any of it cannot be read or contradicts something else in it.
     """
-    gathered: dict[str, _Gathered] = {}
+    gathered: dict[str, _ComparisonRows] = {}
     with LineReader(file, suffixes=SUFFIXES) as reader:
-        reading = _Reading(is_csv=reader.is_csv)
+        reading = _RowReader(is_csv=reader.is_csv)
         for record in reader.records(column="image"):
             with reader.line(record):
                 row = reading.row(record.number, record.value)
                 if row.comparison not in gathered:
-                    gathered[row.comparison] = _Gathered(row)
+                    gathered[row.comparison] = _ComparisonRows(row)
                 gathered[row.comparison].add(row)
         needed = NEEDED if reading.holds_judgements else ("image",)
         missing = [column for column in needed if column not in reading.columns]
@@ -134,7 +134,7 @@ def _missing(missing: list[str], columns: set[str]) -> str:
     }
 
 
-class _Reading:
+class _RowReader:
     """From the cells of one line to a row; remembers which columns there are and how scores are written.
 
     `holds_judgements`: some line is more than a pair of equal captions, which nobody judged.
@@ -146,8 +146,8 @@ class _Reading:
         self.holds_judgements = False
         self._first_score: tuple[int, bool] | None = None
 
-    def row(self, number: int, value: Any) -> Row:
-        fields = Fields(value, example=EXAMPLE, is_csv=self.is_csv)
+    def row(self, number: int, value: Any) -> JudgementLine:
+        fields = LineFields(value, example=EXAMPLE, is_csv=self.is_csv)
         self.columns.update(fields.values)
         cell = {name: fields.text(name, numbers=True, is_name=name in NAMES) for name in COLUMNS}
         kind = _KINDS[fields.one_of("kind", _KINDS, any_case=True)]
@@ -166,7 +166,7 @@ class _Reading:
         base_model, test_model = cell["base_model"], cell["test_model"]
         if bool(base_model) != bool(test_model) or (base_model and base_model == test_model):
             raise LineError(_("base_model and test_model must be two different models. Fill in both, or neither."))
-        return Row(
+        return JudgementLine(
             number=number,
             kind=kind,
             score=score,
@@ -191,19 +191,19 @@ class _Reading:
             )
 
 
-class _Gathered:
+class _ComparisonRows:
     """The rows of one comparison so far."""
 
-    def __init__(self, first: Row) -> None:
+    def __init__(self, first: JudgementLine) -> None:
         self.number = first.number
         self._name = first.comparison
         self._models = (first.base_model, first.test_model)
         self._scale = first.scale
-        self._rows: dict[tuple[str, str, str], Row] = {}
-        self._regions: dict[str, Row] = {}
+        self._rows: dict[tuple[str, str, str], JudgementLine] = {}
+        self._regions: dict[str, JudgementLine] = {}
         self._gold = self._set_aside = self._duplicates = 0
 
-    def add(self, row: Row) -> None:
+    def add(self, row: JudgementLine) -> None:
         if (row.base_model, row.test_model, row.scale) != (*self._models, self._scale):
             raise LineError(
                 _(
@@ -262,7 +262,7 @@ class _Gathered:
             name=self._name,
             base_model=self._models[0],
             test_model=self._models[1],
-            judged=Judged(
+            judged=CountedJudgements(
                 image=np.array([row.image for row in pairs], dtype=object),
                 rater=np.array([row.rater for row in pairs], dtype=object),
                 score=np.array([row.score for row in pairs], dtype=int),

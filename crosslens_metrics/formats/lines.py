@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import IO, Self
 
 from crosslens_metrics.formats.problems import FileProblemsError, FileRefusedError, LineError
-from crosslens_metrics.formats.records import Record, csv_records, is_json_list, json_records
+from crosslens_metrics.formats.records import LineRecord, csv_records, is_json_list, json_records
 from crosslens_metrics.messages import gettext as _
 
 
@@ -55,7 +55,7 @@ class LineReader:
 
     def records(
         self, file: IO[bytes] | None = None, *, column: str = "", is_csv: bool | None = None, keeps_case: bool = False
-    ) -> Iterator[Record]:
+    ) -> Iterator[LineRecord]:
         """The lines that can be read, those of a CSV file if its name says so; `column` is one that it must have."""
         if file is None:
             assert self.file is not None
@@ -67,19 +67,19 @@ class LineReader:
         records = csv_records(file, column=column, keeps_case=keeps_case) if is_csv else json_records(file)
         yield from self.whole(records)
 
-    def whole(self, records: Iterable[Record | LineError]) -> Iterator[Record]:
+    def whole(self, records: Iterable[LineRecord | LineError]) -> Iterator[LineRecord]:
         for record in records:
             if isinstance(record, LineError):
                 self.problems.append(record)
             else:
                 yield record
 
-    def line(self, record: Record | int, *, place: str = "") -> _Line:
+    def line(self, record: LineRecord | int, *, place: str = "") -> _LineBlock:
         """A block in which every ValueError is a problem of this line."""
-        return _Line(self, record if isinstance(record, int) else record.number, place)
+        return _LineBlock(self, record if isinstance(record, int) else record.number, place)
 
 
-class _Line:
+class _LineBlock:
     def __init__(self, reader: LineReader, number: int, place: str) -> None:
         self._reader, self._number, self._place = reader, number, place
 

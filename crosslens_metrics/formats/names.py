@@ -34,14 +34,14 @@ SAME, BUT_FOR_SUFFIX, IN_FOLDERS, AS_NUMBER = range(4)
 """How two names of one image differ, the nearest first."""
 
 
-def plain(name: str) -> str:
+def normalised_name(name: str) -> str:
     """The spelling in which a name is kept and compared."""
     return unicodedata.normalize("NFC", visible_text(name)).strip()
 
 
 def readable_name(name: str) -> str:
     """The name of a rater, a model or a set, as whoever reads it would spell it: blanks and hidden characters aside."""
-    return plain(" ".join(visible_text(name).split()))
+    return normalised_name(" ".join(visible_text(name).split()))
 
 
 def image_name(given: object) -> str | None:
@@ -50,7 +50,7 @@ def image_name(given: object) -> str | None:
         given = int(given)
     if isinstance(given, bool) or not isinstance(given, str | int):
         return None
-    parts = plain(str(given)).replace("\\", "/").split("/")
+    parts = normalised_name(str(given)).replace("\\", "/").split("/")
     name = "/".join(part for part in parts if part not in ("", "."))
     whole = DECIMAL.fullmatch(name)
     return (whole[1] if whole else name) or None

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from crosslens_metrics.formats.names import ImageNames
 from crosslens_metrics.formats.records import printable
 
-MOST_NAMES_SHOWN = 10
-LONGEST_NAME_SHOWN = 80
+MAX_NAMES_SHOWN = 10
+MAX_NAME_CHARACTERS_SHOWN = 80
 
 
 class ImagesDifferError(ValueError):
@@ -17,7 +17,7 @@ class ImagesDifferError(ValueError):
 
 
 @dataclass(frozen=True)
-class Pairs:
+class ScoredPairs:
     """What is scored, image by image; images that are numbers in their order as numbers, the others by name.
 
     `references` is None where there are none, for metrics that do without.
@@ -28,7 +28,7 @@ class Pairs:
     references: list[list[str]] | None
 
 
-def paired(candidates: Mapping[str, str], references: Mapping[str, list[str]] | None) -> Pairs:
+def paired(candidates: Mapping[str, str], references: Mapping[str, list[str]] | None) -> ScoredPairs:
     """Candidates beside their references, if there are any.
 
     Parameters
@@ -50,7 +50,7 @@ def paired(candidates: Mapping[str, str], references: Mapping[str, list[str]] | 
     """
     if references is None:
         images = sorted(candidates, key=_as_number)
-        return Pairs(images, [candidates[image] for image in images], None)
+        return ScoredPairs(images, [candidates[image] for image in images], None)
     candidate_of, said = _matched(candidates, references)
     matched = set(candidate_of.values())
     missing = [image for image in references if image not in candidate_of]
@@ -64,7 +64,9 @@ def paired(candidates: Mapping[str, str], references: Mapping[str, list[str]] | 
     if said:
         raise ImagesDifferError("\n".join(said))
     images = sorted(references, key=_as_number)
-    return Pairs(images, [candidates[candidate_of[image]] for image in images], [references[image] for image in images])
+    return ScoredPairs(
+        images, [candidates[candidate_of[image]] for image in images], [references[image] for image in images]
+    )
 
 
 def _matched(candidates: Mapping[str, str], references: Mapping[str, list[str]]) -> tuple[dict[str, str], list[str]]:
@@ -75,10 +77,11 @@ def _matched(candidates: Mapping[str, str], references: Mapping[str, list[str]])
     problems = []
     for image, several in found.items():
         if len(several) > 1:
-            problems.append(f"Candidate {shown(image)} may belong to several images: {names_of(several)}.")
+            problems.append(f"Candidate {shortened_name(image)} may belong to several images: {names_of(several)}.")
         for one in several[:1]:
             if one in candidate_of:
-                problems.append(f"{shown(candidate_of[one])} and {shown(image)} are both candidates for {shown(one)}.")
+                both = f"{shortened_name(candidate_of[one])} and {shortened_name(image)}"
+                problems.append(f"{both} are both candidates for {shortened_name(one)}.")
             candidate_of.setdefault(one, image)
     return candidate_of, problems
 
@@ -88,13 +91,13 @@ def count_of(images: Sequence[str]) -> str:
 
 
 def names_of(images: Sequence[str]) -> str:
-    first = ", ".join(shown(image) for image in sorted(images, key=_as_number)[:MOST_NAMES_SHOWN])
-    return f"{first} and {len(images) - MOST_NAMES_SHOWN:,} more" if len(images) > MOST_NAMES_SHOWN else first
+    first = ", ".join(shortened_name(image) for image in sorted(images, key=_as_number)[:MAX_NAMES_SHOWN])
+    return f"{first} and {len(images) - MAX_NAMES_SHOWN:,} more" if len(images) > MAX_NAMES_SHOWN else first
 
 
-def shown(image: str) -> str:
+def shortened_name(image: str) -> str:
     text = printable(image)
-    return text if len(text) <= LONGEST_NAME_SHOWN else f"{text[:LONGEST_NAME_SHOWN]}…"
+    return text if len(text) <= MAX_NAME_CHARACTERS_SHOWN else f"{text[:MAX_NAME_CHARACTERS_SHOWN]}…"
 
 
 def _as_number(image: str) -> tuple[int, int, str]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from crosslens_metrics.messages import gettext as _
 from crosslens_metrics.messages import ngettext
 
-MOST_SHOWN = 20
+MAX_SHOWN = 20
 
 
 class FileRefusedError(Exception):
@@ -49,7 +49,7 @@ class FileProblemsError(FileRefusedError):
 
     def lines(self) -> list[str]:
         """The first problems, and how many more there are."""
-        shown = [problem.described(self.file, is_list=self._is_list) for problem in self.problems[:MOST_SHOWN]]
+        shown = [problem.described(self.file, is_list=self._is_list) for problem in self.problems[:MAX_SHOWN]]
         if more := len(self.problems) - len(shown):
             text = ngettext("and %(number)d more problem.", "and %(number)d more problems.", more)
             shown.append(text % {"number": more})

@@ -38,14 +38,14 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Record:
+class LineRecord:
     """`number` is the line, from 1, or the position in a JSON list, from 1."""
 
     number: int
     value: Any
 
 
-def read_record(record: Record | LineError, read: Callable[[Any], T]) -> T | LineError:
+def read_record(record: LineRecord | LineError, read: Callable[[Any], T]) -> T | LineError:
     """What `read` makes of the record's value, or the `LineError` that it raises with the number of the line."""
     if isinstance(record, LineError):
         return record
@@ -56,7 +56,7 @@ def read_record(record: Record | LineError, read: Callable[[Any], T]) -> T | Lin
         return LineError(error.reason, error.name, number=record.number, captions=error.captions)
 
 
-def json_records(file: IO[bytes]) -> Iterator[Record | LineError]:
+def json_records(file: IO[bytes]) -> Iterator[LineRecord | LineError]:
     """The items of a JSON list, or of a file with one JSON object on each line, never more than one in memory.
 
     Raises
@@ -79,7 +79,7 @@ def is_json_list(file: IO[bytes]) -> bool:
     return _head(file).lstrip(BLANKS.encode()).startswith(b"[")
 
 
-def json_members(file: IO[bytes]) -> Iterator[tuple[str, Record | LineError]]:
+def json_members(file: IO[bytes]) -> Iterator[tuple[str, LineRecord | LineError]]:
     """The items of the lists in a JSON object, each with the name of its list, never more than one in memory.
 
     Raises
@@ -88,7 +88,7 @@ def json_members(file: IO[bytes]) -> Iterator[tuple[str, Record | LineError]]:
         Where the object around the lists cannot be read.
     """
     _head(file)
-    decoder, text = _Decoder(), _Window(file)
+    decoder, text = _StrictDecoder(), _TextWindow(file)
     follows = "{"
     while text.peek() == follows:
         text.skip(follows)
@@ -124,7 +124,7 @@ def count_lines(file: IO[bytes]) -> int:
 
 def csv_records(
     file: IO[bytes], *, column: str, more: Sequence[str] = (), keeps_case: bool = False
-) -> Iterator[Record | LineError]:
+) -> Iterator[LineRecord | LineError]:
     """The rows of a CSV file as dicts; commas, semicolons or tabs part its cells, as its first line shows.
 
     Parameters
@@ -172,7 +172,7 @@ def csv_records(
         elif not is_text(text):
             yield LineError(not_utf8(), number=number)
         else:
-            yield Record(number, dict(zip(header, row, strict=False)))
+            yield LineRecord(number, dict(zip(header, row, strict=False)))
 
 
 def is_text(*values: str) -> bool:
@@ -299,8 +299,8 @@ def _csv_header(lines: _CsvLines, columns: Sequence[str], *, keeps_case: bool) -
     return names, delimiter
 
 
-def _json_lines(file: IO[bytes]) -> Iterator[Record | LineError]:
-    decoder = _Decoder()
+def _json_lines(file: IO[bytes]) -> Iterator[LineRecord | LineError]:
+    decoder = _StrictDecoder()
     for number, line in _lines(file):
         if line is None:
             reason = _("The line is longer than %(limit)s MB. Put one object on each line.")
@@ -312,7 +312,7 @@ def _json_lines(file: IO[bytes]) -> Iterator[Record | LineError]:
             continue
         try:
             value = decoder.decode(line.decode())
-            yield Record(number, value) if decoder.is_clear else LineError(malformed(_twice()), number=number)
+            yield LineRecord(number, value) if decoder.is_clear else LineError(malformed(_twice()), number=number)
         except UnicodeDecodeError:
             yield LineError(not_utf8(), number=number)
         except (ValueError, RecursionError) as error:
@@ -332,14 +332,14 @@ def _lines(file: IO[bytes]) -> Iterator[tuple[int, bytes | None]]:
         yield number, None
 
 
-def _json_list(file: IO[bytes]) -> Iterator[Record | LineError]:
-    text = _Window(file)
+def _json_list(file: IO[bytes]) -> Iterator[LineRecord | LineError]:
+    text = _TextWindow(file)
     if text.peek() != "[":  # it is there; what follows could not be decoded
         raise FileRefusedError(not_utf8())
-    yield from _items(text, _Decoder())
+    yield from _items(text, _StrictDecoder())
 
 
-def _items(text: _Window, decoder: _Decoder) -> Iterator[Record | LineError]:
+def _items(text: _TextWindow, decoder: _StrictDecoder) -> Iterator[LineRecord | LineError]:
     """The items of the list at which `text` stands; it stands at the list's end after them, if that was found."""
     text.skip("[")
     number = 0
@@ -353,7 +353,7 @@ def _items(text: _Window, decoder: _Decoder) -> Iterator[Record | LineError]:
             reason = malformed(error) + " " + _("Nothing after it could be read.")
             yield LineError(reason, number=number)
             return
-        yield Record(number, value) if decoder.is_clear else LineError(malformed(_twice()), number=number)
+        yield LineRecord(number, value) if decoder.is_clear else LineError(malformed(_twice()), number=number)
         follows = text.peek()
         if follows == "]":
             return
@@ -365,7 +365,7 @@ def _items(text: _Window, decoder: _Decoder) -> Iterator[Record | LineError]:
         text.skip(",")
 
 
-class _Decoder(json.JSONDecoder):
+class _StrictDecoder(json.JSONDecoder):
     """JSON without NaN and infinity; `is_clear` tells whether no object of the last value names one thing twice."""
 
     def __init__(self) -> None:
@@ -382,7 +382,7 @@ class _Decoder(json.JSONDecoder):
         return value
 
 
-class _Window:
+class _TextWindow:
     """The part of a long text that is being read."""
 
     def __init__(self, file: IO[bytes]) -> None:

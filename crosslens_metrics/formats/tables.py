@@ -16,8 +16,8 @@ from pathlib import Path
 
 from crosslens_metrics.formats.problems import FileProblemsError, FileRefusedError, LineError
 
-MOST_BYTES = 50_000_000
-LARGEST = Decimal("1e150")
+MAX_BYTES = 50_000_000
+MAX_NUMBER = Decimal("1e150")
 """Squares of larger numbers overflow."""
 SEPARATORS = ",;\t|"
 MISSING = frozenset({"", "n/a", "n.a.", "na", "#n/a", "nan", "none", "null", "nil", "-", "--", "...", "?", "."})
@@ -30,17 +30,17 @@ _THOUSANDS_OR_DECIMALS = re.compile(r"[+-]?[1-9][0-9]{0,2},[0-9]{3}")
 
 
 @dataclass(frozen=True)
-class Row:
+class TextRow:
     line: int
     cells: tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class Table:
+class TextTable:
     """`columns` as the first line names them; each row has a cell for each."""
 
     columns: tuple[str, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[TextRow, ...]
 
     def place(self, asked: str) -> int:
         """Which column goes by a name; capitals, blanks and underscores only tell where they must.
@@ -50,7 +50,7 @@ class Table:
         FileRefusedError
             Where none does, or several do.
         """
-        for alike in (str.strip, folded):
+        for alike in (str.strip, folded_name):
             places = [place for place, name in enumerate(self.columns) if alike(name) == alike(asked)]
             if len(places) == 1:
                 return places[0]
@@ -87,7 +87,7 @@ class Table:
             bare = bare.replace(",", ".") if are_commas_points else bare
             if text in MISSING:
                 numbers.append(None)
-            elif _NUMBER.fullmatch(bare) and abs(Decimal(bare)) < LARGEST:
+            elif _NUMBER.fullmatch(bare) and abs(Decimal(bare)) < MAX_NUMBER:
                 numbers.append(Decimal(bare))
             else:
                 cell = row.cells[place].strip()[:40]
@@ -98,7 +98,7 @@ class Table:
         return tuple(numbers)
 
 
-def read_table(file: Path, *, asked: Iterable[str]) -> Table:
+def read_table(file: Path, *, asked: Iterable[str]) -> TextTable:
     """The table of a file; which sign parts its cells shows where the first line names what is asked for.
 
     Parameters
@@ -119,13 +119,13 @@ def read_table(file: Path, *, asked: Iterable[str]) -> Table:
     """
     try:
         with file.open("rb") as opened:
-            content = opened.read(MOST_BYTES + 1)
+            content = opened.read(MAX_BYTES + 1)
     except OSError as error:
         raise FileRefusedError(f"The file cannot be read: {error.strerror}.") from error
     return parse_table(content, asked=asked)
 
 
-def parse_table(content: bytes, *, asked: Iterable[str]) -> Table:
+def parse_table(content: bytes, *, asked: Iterable[str]) -> TextTable:
     """The same from what a file holds.
 
     Raises
@@ -133,8 +133,8 @@ def parse_table(content: bytes, *, asked: Iterable[str]) -> Table:
     FileRefusedError
         As `read_table`.
     """
-    if len(content) > MOST_BYTES:
-        raise FileRefusedError(f"That is more than {MOST_BYTES // 10**6} MB. Leave out what is no figure.")
+    if len(content) > MAX_BYTES:
+        raise FileRefusedError(f"That is more than {MAX_BYTES // 10**6} MB. Leave out what is no figure.")
     text = _decoded(content)
     named = re.match(r"sep=(.)\r?\n", text, re.IGNORECASE)
     tables, refusals = [], []
@@ -151,7 +151,7 @@ def parse_table(content: bytes, *, asked: Iterable[str]) -> Table:
     raise max(refusals, key=lambda refusal: refusal[0])[1]
 
 
-def folded(name: str) -> str:
+def folded_name(name: str) -> str:
     """A name without what people write now this way, now that way."""
     plain = unicodedata.normalize("NFKC", name).translate(_SAME_LETTER).casefold()
     return "".join(
@@ -185,10 +185,10 @@ def _width(text: str, separator: str) -> int:
     return text.lstrip().split("\n", 1)[0].count(separator)
 
 
-def _table(text: str, separator: str, *, skip_lines: int) -> Table:
+def _table(text: str, separator: str, *, skip_lines: int) -> TextTable:
     reader = csv.reader(_lines(text), delimiter=separator, strict=True, skipinitialspace=separator != "\t")
     columns: tuple[str, ...] = ()
-    rows: list[Row] = []
+    rows: list[TextRow] = []
     problems: list[LineError] = []
     while True:
         line = reader.line_num + 1
@@ -210,12 +210,12 @@ def _table(text: str, separator: str, *, skip_lines: int) -> Table:
             )
             problems.append(LineError(message, number=line))
         else:
-            rows.append(Row(line, tuple([*cells, *[""] * len(columns)][: len(columns)])))
+            rows.append(TextRow(line, tuple([*cells, *[""] * len(columns)][: len(columns)])))
     if problems:
         raise FileProblemsError(problems)
     if not rows:
         raise FileRefusedError("There is no row below the first line, which names the columns.")
-    return Table(columns, tuple(rows))
+    return TextTable(columns, tuple(rows))
 
 
 def _plain(cell: str) -> str:

@@ -20,13 +20,13 @@ from crosslens_metrics.word_vectors import (
     MANIFEST,
     TableWriter,
     VectorError,
-    Vectors,
+    WordVectorSource,
     open_table,
     read_manifest,
 )
 
-MOST_DIMENSIONS = 10_000
-LONGEST_LINE_BYTES = 1 << 20
+MAX_DIMENSIONS = 10_000
+MAX_LINE_BYTES = 1 << 20
 FIRST_BYTES, FIRST_NUMBERS = 1 << 16, 3
 WriterOf = Callable[[int], TableWriter]
 """Makes the writer, once it is known how many numbers a word has."""
@@ -43,7 +43,7 @@ class WordVectorFileError(Exception):
 
 
 @dataclass
-class _Progress:
+class _ReadingProgress:
     """How far gensim has come."""
 
     path: Path
@@ -63,7 +63,7 @@ class _Progress:
         return f"{self.path}, line {number + self.has_header}"
 
 
-def vectors_in(path: Path, *, language: str, copy_to: Path) -> Vectors | None:
+def vectors_in(path: Path, *, language: str, copy_to: Path) -> WordVectorSource | None:
     """Open the word vectors at a path: the folder of a table, or a file, which is copied to a table first.
 
     Parameters
@@ -148,7 +148,7 @@ def copy_file(path: Path, file_format: FileFormat, writer_of: WriterOf) -> Table
     WordVectorFileError
         With the line (of a binary file: the word), what is wrong there and what to do.
     """
-    progress = _Progress(path, file_format)
+    progress = _ReadingProgress(path, file_format)
     try:
         return _copy(progress, writer_of)
     except VectorError as refused:
@@ -170,7 +170,7 @@ def copy_file(path: Path, file_format: FileFormat, writer_of: WriterOf) -> Table
             progress.writer.close()
 
 
-def _copy(progress: _Progress, writer_of: WriterOf) -> TableWriter:
+def _copy(progress: _ReadingProgress, writer_of: WriterOf) -> TableWriter:
     path, is_binary = progress.path, progress.file_format == FileFormat.WORD2VEC_BINARY
     size, lines = _extent(path, is_text=not is_binary)
     if not size:
@@ -189,17 +189,17 @@ def _copy(progress: _Progress, writer_of: WriterOf) -> TableWriter:
     return progress.writer
 
 
-def _through(progress: _Progress, writer_of: WriterOf) -> Any:
+def _through(progress: _ReadingProgress, writer_of: WriterOf) -> Any:
     """A class for gensim to fill, which hands every vector on and keeps none."""
     from gensim.models import KeyedVectors
 
     class Through(KeyedVectors):  # type: ignore[misc, unused-ignore] # without gensim it is Any
         def __init__(self, vector_size: int | None, count: int, dtype: Any) -> None:
             size = vector_size or 0
-            if not 1 <= size <= MOST_DIMENSIONS:
+            if not 1 <= size <= MAX_DIMENSIONS:
                 line = f"{progress.path}, line 1"
                 raise WordVectorFileError(
-                    f"{line} tells of {size} numbers to a word; it must be 1 to {MOST_DIMENSIONS}."
+                    f"{line} tells of {size} numbers to a word; it must be 1 to {MAX_DIMENSIONS}."
                 )
             self.vector_size = size
             self.next_index = 0
@@ -234,7 +234,7 @@ def _extent(path: Path, *, is_text: bool) -> tuple[int, int]:
     most = limits.most_unpacked_bytes(path.stat().st_size)
     try:
         with _opened(path) as file:
-            while chunk := file.read(LONGEST_LINE_BYTES):
+            while chunk := file.read(MAX_LINE_BYTES):
                 size += len(chunk)
                 if size > most:
                     why = f"would unpack to more than {limits.MAX_TEXT_RATIO} times its size, which no vectors do"
@@ -242,8 +242,8 @@ def _extent(path: Path, *, is_text: bool) -> tuple[int, int]:
                 start = chunk.rfind(b"\n") + 1
                 line_bytes = len(chunk) - start + (0 if start else line_bytes)
                 # gensim would read it into memory whole.
-                if line_bytes > LONGEST_LINE_BYTES and (is_text or not lines):
-                    why = f"is longer than {LONGEST_LINE_BYTES >> 20} MB, so it is no word with its numbers"
+                if line_bytes > MAX_LINE_BYTES and (is_text or not lines):
+                    why = f"is longer than {MAX_LINE_BYTES >> 20} MB, so it is no word with its numbers"
                     raise WordVectorFileError(f"{path}, line {lines + 1} {why}.")
                 lines += chunk.count(b"\n")
                 last = chunk

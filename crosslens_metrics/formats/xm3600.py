@@ -11,12 +11,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
-from crosslens_metrics.formats.names import plain
+from crosslens_metrics.formats.names import normalised_name
 from crosslens_metrics.formats.problems import LineError
 from crosslens_metrics.language_tags import MalformedTagError, canonical_tag
 
 KEY = "image/key"
-LONGEST_LINE = 2**24
+MAX_LINE_BYTES = 2**24
 """Bytes. An image's captions in every language are some thousands."""
 
 CUT_OFF = "ends in the midst of an image: the file was cut off here."
@@ -59,10 +59,10 @@ def read_captions(file: BinaryIO) -> Iterator[ImageCaptions]:
     """
     seen: dict[str, int] = {}
     line = 0
-    while raw := file.readline(LONGEST_LINE + 1):
+    while raw := file.readline(MAX_LINE_BYTES + 1):
         line += 1
         image = read_line(raw, line)
-        before = seen.setdefault(plain(image.key), line)
+        before = seen.setdefault(normalised_name(image.key), line)
         if before != line:
             raise LineError(f"the image {image.key!r} is in line {before} already.", number=line)
         yield image
@@ -77,8 +77,8 @@ def read_line(raw: bytes, line: int) -> ImageCaptions:
     ------
     LineError
     """
-    if len(raw) > LONGEST_LINE:
-        raise LineError(f"longer than {LONGEST_LINE // 2**20} MiB; each image needs a line of its own.", number=line)
+    if len(raw) > MAX_LINE_BYTES:
+        raise LineError(f"longer than {MAX_LINE_BYTES // 2**20} MiB; each image needs a line of its own.", number=line)
     try:
         row = json.loads(raw.decode("utf-8-sig" if line == 1 else "utf-8"), object_pairs_hook=_object)
     except UnicodeDecodeError as error:

@@ -18,25 +18,25 @@ from crosslens_metrics import agreement, gains, sign_test
 from crosslens_metrics.flips import count_flips
 from crosslens_metrics.intervals import Interval, share_bounds
 from crosslens_metrics.reports.comparison_figures import (
-    Alpha,
+    AlphaFigure,
+    ComparisonOutcome,
+    ComparisonReason,
+    ComparisonSignature,
+    ComparisonSummary,
     FlipShares,
-    Gain,
-    Images,
-    Missing,
-    Outcome,
-    Part,
-    Precision,
+    GainFigure,
+    GainPrecision,
+    ImageCounts,
+    ImagePart,
+    JudgingTimes,
     RaterFigures,
     RegionOutcome,
-    Report,
-    Share,
-    Signature,
+    ReportedFigures,
     SignTest,
-    Summary,
-    Times,
-    Undefined,
-    defined,
-    share,
+    TrialShare,
+    UndefinedComparison,
+    share_of_trials,
+    value_or_reason,
 )
 from crosslens_metrics.scales import SEVEN_POINTS, Scale
 
@@ -49,7 +49,7 @@ Repeat = tuple[int, int, str]
 
 
 @dataclass(frozen=True)
-class Judged:
+class CountedJudgements:
     """Judgements that count, column by column, all columns of one length: no gold pairs, no repeats."""
 
     image: NDArray[Any]
@@ -71,7 +71,7 @@ class Judged:
 
 
 @dataclass(frozen=True)
-class Decided:
+class DecidedImages:
     """What the majority says of each image that has all its judgements: +1 test better, −1 worse, 0 neither."""
 
     image: NDArray[Any]
@@ -79,7 +79,7 @@ class Decided:
 
 
 def build_report(
-    judged: Judged,
+    judged: CountedJudgements,
     *,
     seed: int,
     replication: int = 3,
@@ -91,7 +91,7 @@ def build_report(
     not_judged_in: Mapping[str, int] | None = None,
     counted_similar_in: Mapping[str, int] | None = None,
     resamples: int = 10_000,
-) -> Report:
+) -> ReportedFigures:
     """All figures of one comparison.
 
     Parameters
@@ -119,19 +119,19 @@ def build_report(
     Report
         Figures, each with its interval, or why it has none.
     """
-    tally = _Tally(judged, replication)
-    outcome = _outcome(tally, slice(None), not_judged, counted_similar, resamples, stream(seed, "gain"))
+    tally = _ImageTally(judged, replication)
+    outcome = _outcome(tally, slice(None), not_judged, counted_similar, resamples, random_stream(seed, "gain"))
     regions = _regions(tally, region_of, not_judged_in or {}, counted_similar_in or {}, resamples, seed)
     preferred, left = _sides(judged)
-    return Report(
-        signature=Signature(METHOD, VERSION, replication, resamples, seed),
+    return ReportedFigures(
+        signature=ComparisonSignature(METHOD, VERSION, replication, resamples, seed),
         judgements=len(judged.score),
         set_aside=set_aside,
         outcome=outcome,
         precision=_precision(outcome),
-        alpha=defined(lambda: _alpha(tally.image, judged.score, resamples, stream(seed, "alpha"))),
+        alpha=value_or_reason(lambda: _alpha(tally.image, judged.score, resamples, random_stream(seed, "alpha"))),
         distribution={score: int((judged.score == score).sum()) for score in judged.scale.numbers},
-        left=share(int(left.sum()), int(preferred.sum()), Missing.NO_SIDE_PREFERRED),
+        left=share_of_trials(int(left.sum()), int(preferred.sum()), ComparisonReason.NO_SIDE_PREFERRED),
         flips=_flips(repeats),
         seconds=_times(judged.seconds),
         raters=_raters(judged, preferred, left, repeats),
@@ -140,7 +140,7 @@ def build_report(
 
 
 def outcomes_by_group(
-    judged: Judged,
+    judged: CountedJudgements,
     *,
     seed: int,
     replication: int,
@@ -150,19 +150,19 @@ def outcomes_by_group(
     resamples: int,
 ) -> tuple[RegionOutcome, ...]:
     """Compute the outcomes that `build_report` gives by region, over any other groups of images."""
-    tally = _Tally(judged, replication)
+    tally = _ImageTally(judged, replication)
     return _regions(tally, group_of, not_judged_in, counted_similar_in, resamples, seed)
 
 
 def summarise(
-    judged: Judged,
+    judged: CountedJudgements,
     *,
     seed: int,
     replication: int = 3,
     not_judged: int = 0,
     counted_similar: int = 0,
     resamples: int = 10_000,
-) -> Summary:
+) -> ComparisonSummary:
     """Of `build_report` what takes little time: most of it goes into the interval of alpha.
 
     Parameters
@@ -175,14 +175,16 @@ def summarise(
     -------
     Summary
     """
-    tally = _Tally(judged, replication)
-    return Summary(
-        _outcome(tally, slice(None), not_judged, counted_similar, resamples, stream(seed, "gain")),
-        defined(lambda: agreement.alpha_of_ratings(tally.image, judged.score, level="ordinal")),
+    tally = _ImageTally(judged, replication)
+    return ComparisonSummary(
+        _outcome(tally, slice(None), not_judged, counted_similar, resamples, random_stream(seed, "gain")),
+        value_or_reason(lambda: agreement.alpha_of_ratings(tally.image, judged.score, level="ordinal")),
     )
 
 
-def decided(judged: Judged, *, replication: int = 3, similar: Sequence[Any] = (), not_judged: int = 0) -> Decided:
+def decided(
+    judged: CountedJudgements, *, replication: int = 3, similar: Sequence[Any] = (), not_judged: int = 0
+) -> DecidedImages:
     """What each complete image adds to gains over several comparisons; `similar` images count as neither.
 
     Parameters
@@ -200,13 +202,13 @@ def decided(judged: Judged, *, replication: int = 3, similar: Sequence[Any] = ()
     Decided
         One outcome for each complete image.
     """
-    tally = _Tally(judged, replication)
+    tally = _ImageTally(judged, replication)
     complete = int(tally.is_complete.sum())
     if not _says_something(complete, len(tally.names) - complete + not_judged):
         similar = ()
     images = np.array([*np.asarray(tally.names, dtype=object)[tally.is_complete], *similar], dtype=object)
     outcomes = np.concatenate([tally.outcome[tally.is_complete], np.zeros(len(similar), dtype=np.int8)])
-    return Decided(images, outcomes)
+    return DecidedImages(images, outcomes)
 
 
 def _says_something(complete: int, incomplete: int) -> bool:
@@ -214,10 +216,10 @@ def _says_something(complete: int, incomplete: int) -> bool:
     return complete > 0 or incomplete == 0
 
 
-class _Tally:
+class _ImageTally:
     """Judgements counted by image."""
 
-    def __init__(self, judged: Judged, replication: int) -> None:
+    def __init__(self, judged: CountedJudgements, replication: int) -> None:
         self.replication = replication
         self.image, self.names = _codes(judged.image)
         n = len(self.names)
@@ -235,7 +237,7 @@ def _codes(column: NDArray[Any]) -> tuple[NDArray[np.int_], list[Hashable]]:
     return codes, list(seen)
 
 
-def stream(seed: int, figure: str) -> np.random.Generator:
+def random_stream(seed: int, figure: str) -> np.random.Generator:
     """Random numbers of one figure.
 
     Parameters
@@ -254,13 +256,13 @@ def stream(seed: int, figure: str) -> np.random.Generator:
 
 
 def _outcome(
-    tally: _Tally,
+    tally: _ImageTally,
     chosen: slice | NDArray[np.bool_],
     not_judged: int,
     counted_similar: int,
     resamples: int,
     rng: np.random.Generator,
-) -> Outcome:
+) -> ComparisonOutcome:
     judgements, is_complete = tally.judgements[chosen], tally.is_complete[chosen]
     outcomes = tally.outcome[chosen][is_complete]
     wins, losses = int((outcomes > 0).sum()), int((outcomes < 0).sum())
@@ -268,8 +270,8 @@ def _outcome(
     lacking = np.bincount(judgements[~is_complete], minlength=tally.replication)
     lacking[0] += not_judged
     parts_of = images if _says_something(len(outcomes), int(lacking.sum())) else 0
-    return Outcome(
-        images=Images(
+    return ComparisonOutcome(
+        images=ImageCounts(
             denominator=images,
             complete=len(outcomes),
             counted_similar=counted_similar,
@@ -280,39 +282,41 @@ def _outcome(
         wins=_part(wins, parts_of),
         losses=_part(losses, parts_of),
         neither=_part(images - wins - losses, parts_of),
-        gain=defined(
-            lambda: Gain(
+        gain=value_or_reason(
+            lambda: GainFigure(
                 gains.gain(wins, losses, parts_of),
-                defined(lambda: gains.gain_interval(wins, losses, parts_of, resamples=resamples, rng=rng)),
+                value_or_reason(lambda: gains.gain_interval(wins, losses, parts_of, resamples=resamples, rng=rng)),
             )
         ),
-        sign_test=defined(lambda: SignTest(sign_test.sign_test(wins, losses), wins + losses)),
+        sign_test=value_or_reason(lambda: SignTest(sign_test.sign_test(wins, losses), wins + losses)),
     )
 
 
-def _part(count: int, images: int) -> Part:
-    return Part(count, defined(lambda: gains.gain(count, 0, images)))
+def _part(count: int, images: int) -> ImagePart:
+    return ImagePart(count, value_or_reason(lambda: gains.gain(count, 0, images)))
 
 
-def _precision(outcome: Outcome) -> Precision | Undefined:
+def _precision(outcome: ComparisonOutcome) -> GainPrecision | UndefinedComparison:
     images = outcome.images.denominator
-    if isinstance(outcome.gain, Undefined):
+    if isinstance(outcome.gain, UndefinedComparison):
         return outcome.gain
 
-    def precision() -> Precision:
+    def precision() -> GainPrecision:
         needed = gains.images_needed(outcome.wins.count, outcome.losses.count, images, width_points=WIDTH_POINTS)
-        return Precision(WIDTH_POINTS, needed, max(0, needed - images))
+        return GainPrecision(WIDTH_POINTS, needed, max(0, needed - images))
 
-    return defined(precision)
+    return value_or_reason(precision)
 
 
-def _alpha(image: NDArray[np.int_], score: NDArray[np.int_], resamples: int, rng: np.random.Generator) -> Alpha:
+def _alpha(image: NDArray[np.int_], score: NDArray[np.int_], resamples: int, rng: np.random.Generator) -> AlphaFigure:
     value = agreement.alpha_of_ratings(image, score, level="ordinal")
-    interval = defined(lambda: agreement.alpha_interval(image, score, level="ordinal", resamples=resamples, rng=rng))
-    return Alpha(int((np.bincount(image) > 1).sum()), value, interval)
+    interval = value_or_reason(
+        lambda: agreement.alpha_interval(image, score, level="ordinal", resamples=resamples, rng=rng)
+    )
+    return AlphaFigure(int((np.bincount(image) > 1).sum()), value, interval)
 
 
-def _sides(judged: Judged) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+def _sides(judged: CountedJudgements) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Which judgements prefer a side that is known, and which the left one."""
     preferred = (judged.score != 0) & (judged.test_is_left >= 0)
     return preferred, preferred & ((judged.score > 0) == (judged.test_is_left == 1))
@@ -321,20 +325,21 @@ def _sides(judged: Judged) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
 def _flips(repeats: Sequence[Repeat]) -> FlipShares:
     flips = count_flips([first for first, _, _ in repeats], [again for _, again, _ in repeats])
     return FlipShares(
-        share(flips.same, flips.repeats, Missing.NO_REPEATS), share(flips.opposite, flips.repeats, Missing.NO_REPEATS)
+        share_of_trials(flips.same, flips.repeats, ComparisonReason.NO_REPEATS),
+        share_of_trials(flips.opposite, flips.repeats, ComparisonReason.NO_REPEATS),
     )
 
 
-def _times(seconds: NDArray[np.float64]) -> Times | Undefined:
+def _times(seconds: NDArray[np.float64]) -> JudgingTimes | UndefinedComparison:
     known = seconds[~np.isnan(seconds)]
     if not len(known):
-        return Undefined(Missing.NO_TIMES)
+        return UndefinedComparison(ComparisonReason.NO_TIMES)
     low, median, high = (float(value) for value in np.quantile(known, [0.25, 0.5, 0.75]))
-    return Times(len(known), median, Interval(low, high))
+    return JudgingTimes(len(known), median, Interval(low, high))
 
 
 def _raters(
-    judged: Judged, preferred: NDArray[np.bool_], left: NDArray[np.bool_], repeats: Sequence[Repeat]
+    judged: CountedJudgements, preferred: NDArray[np.bool_], left: NDArray[np.bool_], repeats: Sequence[Repeat]
 ) -> tuple[RaterFigures, ...]:
     codes, names = _codes(judged.rater)
     n = len(names)
@@ -353,18 +358,18 @@ def _raters(
             RaterFigures(
                 rater=name,
                 judgements=int(judgements[code]),
-                left=Share(count, total, 100 * count / total, Interval(100 * float(low), 100 * float(high)))
+                left=TrialShare(count, total, 100 * count / total, Interval(100 * float(low), 100 * float(high)))
                 if total
-                else Undefined(Missing.NO_SIDE_PREFERRED),
+                else UndefinedComparison(ComparisonReason.NO_SIDE_PREFERRED),
                 flips=_flips(shown_again.get(name, [])),
-                seconds_median=times if isinstance(times, Undefined) else times.median,
+                seconds_median=times if isinstance(times, UndefinedComparison) else times.median,
             )
         )
     return tuple(sorted(figures, key=lambda figure: figure.rater))
 
 
 def _regions(
-    tally: _Tally,
+    tally: _ImageTally,
     region_of: Mapping[Any, str] | None,
     not_judged_in: Mapping[str, int],
     counted_similar_in: Mapping[str, int],
@@ -383,7 +388,7 @@ def _regions(
                 not_judged_in.get(region, 0),
                 counted_similar_in.get(region, 0),
                 resamples,
-                stream(seed, f"gain in {region}"),
+                random_stream(seed, f"gain in {region}"),
             ),
         )
         for region in sorted({*regions.tolist(), *not_judged_in, *counted_similar_in})

@@ -10,63 +10,71 @@ from typing import TypeVar
 from crosslens_metrics.intervals import Interval, share_interval
 from crosslens_metrics.messages import gettext
 from crosslens_metrics.messages import gettext_noop as _
-from crosslens_metrics.ranking import Bound
-from crosslens_metrics.reports.figures import Absent, Figure
-from crosslens_metrics.undefined import Reason, UndefinedFigureError
+from crosslens_metrics.ranking import StrengthBound
+from crosslens_metrics.reports.figures import AbsentFigure, ReportFigure
+from crosslens_metrics.undefined import UndefinedFigureError, UndefinedReason
 
 T = TypeVar("T")
 
 
-class Missing(StrEnum):
-    """Reasons that only a report knows, besides those of `crosslens_metrics.undefined.Reason`."""
+class ComparisonReason(StrEnum):
+    """Reasons that only a report knows, besides those of `crosslens_metrics.undefined.UndefinedReason`."""
 
     NO_SIDE_PREFERRED = "no_side_preferred"
     NO_REPEATS = "no_repeats"
     NO_TIMES = "no_times"
 
 
-MESSAGES: dict[Reason | Missing, str] = {
-    Reason.NO_IMAGES: _("No image has all its judgements yet."),
-    Reason.NO_DECIDED: _("No image has a majority for either model, so there is nothing to test."),
-    Reason.NO_VARIATION: _("All resamples of the images give the same figure, so they show no uncertainty."),
-    Reason.NO_PAIR_OF_RATINGS: _("No image was judged by two raters, so agreement cannot be measured."),
-    Reason.ALL_RATINGS_EQUAL: _("All judgements are the same, so agreement cannot be distinguished from chance."),
-    Reason.RESAMPLES_UNDEFINED: _("There are too few images: the figure is undefined in some bootstrap resamples."),
-    Reason.MODELS_NOT_CONNECTED: _("Some models were never compared with the others, even indirectly."),
-    Reason.MODEL_NEVER_LOSES: _("Some models never lost an image to the others, so their lead cannot be measured."),
-    Reason.NO_MODELS: _("There are no models to rank."),
-    Reason.STRENGTH_UNBOUNDED: _("One side won every image, so the judgements cannot say how large the lead is."),
-    Reason.GROUP_UNBOUNDED: _(
+MESSAGES: dict[UndefinedReason | ComparisonReason, str] = {
+    UndefinedReason.NO_IMAGES: _("No image has all its judgements yet."),
+    UndefinedReason.NO_DECIDED: _("No image has a majority for either model, so there is nothing to test."),
+    UndefinedReason.NO_VARIATION: _("All resamples of the images give the same figure, so they show no uncertainty."),
+    UndefinedReason.NO_PAIR_OF_RATINGS: _("No image was judged by two raters, so agreement cannot be measured."),
+    UndefinedReason.ALL_RATINGS_EQUAL: _(
+        "All judgements are the same, so agreement cannot be distinguished from chance."
+    ),
+    UndefinedReason.RESAMPLES_UNDEFINED: _(
+        "There are too few images: the figure is undefined in some bootstrap resamples."
+    ),
+    UndefinedReason.MODELS_NOT_CONNECTED: _("Some models were never compared with the others, even indirectly."),
+    UndefinedReason.MODEL_NEVER_LOSES: _(
+        "Some models never lost an image to the others, so their lead cannot be measured."
+    ),
+    UndefinedReason.NO_MODELS: _("There are no models to rank."),
+    UndefinedReason.STRENGTH_UNBOUNDED: _(
+        "One side won every image, so the judgements cannot say how large the lead is."
+    ),
+    UndefinedReason.GROUP_UNBOUNDED: _(
         "Every comparison between its group and other models is one-sided, so the judgements cannot say how large the "
         "lead is."
     ),
-    Reason.NOT_COMPARED: _(
+    UndefinedReason.NOT_COMPARED: _(
         "The two were never compared, and judgements against other models cannot say how large the lead is."
     ),
-    Reason.NOT_CONVERGED: _("The estimation of the strengths did not converge."),
-    Reason.NO_DIFFERENCE: _("The images show no difference that more images could confirm."),
-    Missing.NO_SIDE_PREFERRED: _("No judgement with a known side prefers one."),
-    Missing.NO_REPEATS: _("No pair was shown a second time to the same rater."),
-    Missing.NO_TIMES: _("No judgement says how long it took."),
+    UndefinedReason.NOT_CONVERGED: _("The estimation of the strengths did not converge."),
+    UndefinedReason.NO_DIFFERENCE: _("The images show no difference that more images could confirm."),
+    ComparisonReason.NO_SIDE_PREFERRED: _("No judgement with a known side prefers one."),
+    ComparisonReason.NO_REPEATS: _("No pair was shown a second time to the same rater."),
+    ComparisonReason.NO_TIMES: _("No judgement says how long it took."),
 }
 
 
-BOUNDS: dict[Bound, str] = {
-    Bound.NEVER_LOST: _("never lost"),
-    Bound.NEVER_WON: _("never won"),
-    Bound.GROUP: _("won all or lost all against each model outside its group"),
+BOUNDS: dict[StrengthBound, str] = {
+    StrengthBound.NEVER_LOST: _("never lost"),
+    StrengthBound.NEVER_WON: _("never won"),
+    StrengthBound.GROUP: _("won all or lost all against each model outside its group"),
 }
 """Marks of models whose strength only the prior keeps finite."""
 
 
-def bound_message(bound: Bound) -> str:
+def bound_message(bound: StrengthBound) -> str:
     """The mark of a model, or nothing where judgements bound its strength."""
     return gettext(BOUNDS[bound]) if bound in BOUNDS else ""
 
 
 @dataclass(frozen=True)
-class Undefined(Absent):
-    reason: Reason | Missing
+class UndefinedComparison(AbsentFigure):
+    reason: UndefinedReason | ComparisonReason
 
     @property
     def message(self) -> str:
@@ -74,15 +82,15 @@ class Undefined(Absent):
 
 
 @dataclass(frozen=True)
-class Part(Figure):
+class ImagePart(ReportFigure):
     """Some of the images of the denominator."""
 
     count: int
-    percent: float | Undefined
+    percent: float | UndefinedComparison
 
 
 @dataclass(frozen=True)
-class Share(Figure):
+class TrialShare(ReportFigure):
     """A share of trials with its exact (Clopper-Pearson) 95% interval, both in percent."""
 
     count: int
@@ -92,21 +100,21 @@ class Share(Figure):
 
 
 @dataclass(frozen=True)
-class Gain(Figure):
+class GainFigure(ReportFigure):
     """WINS − LOSSES, and its 95% bootstrap interval over images, both in percentage points."""
 
     points: float
-    interval: Interval | Undefined
+    interval: Interval | UndefinedComparison
 
 
 @dataclass(frozen=True)
-class SignTest(Figure):
+class SignTest(ReportFigure):
     p: float
     decided: int
 
 
 @dataclass(frozen=True)
-class Precision(Figure):
+class GainPrecision(ReportFigure):
     """How many images, and how many more than now, an interval of `width_points` takes."""
 
     width_points: float
@@ -115,7 +123,7 @@ class Precision(Figure):
 
 
 @dataclass(frozen=True)
-class Signature(Figure):
+class ComparisonSignature(ReportFigure):
     """Two reports may be compared where this is the same, seed aside."""
 
     method: str
@@ -126,7 +134,7 @@ class Signature(Figure):
 
 
 @dataclass(frozen=True)
-class Images(Figure):
+class ImageCounts(ReportFigure):
     """`denominator` = complete + counted_similar; beside it `incomplete` images, by how many judgements they have."""
 
     denominator: int
@@ -139,95 +147,95 @@ class Images(Figure):
 
 
 @dataclass(frozen=True)
-class Alpha(Figure):
+class AlphaFigure(ReportFigure):
     """Ordinal Krippendorff's alpha over the images that two raters or more judged, incomplete ones included (ours)."""
 
     images: int
     value: float
-    interval: Interval | Undefined
+    interval: Interval | UndefinedComparison
 
 
 @dataclass(frozen=True)
-class Times(Figure):
+class JudgingTimes(ReportFigure):
     judgements: int
     median: float
     quartiles: Interval
 
 
 @dataclass(frozen=True)
-class FlipShares(Figure):
+class FlipShares(ReportFigure):
     """Of repeats: how many have the same sign (a tie is one) as the first time, and how many the opposite."""
 
-    same: Share | Undefined
-    opposite: Share | Undefined
+    same: TrialShare | UndefinedComparison
+    opposite: TrialShare | UndefinedComparison
 
 
 @dataclass(frozen=True)
-class RaterFigures(Figure):
+class RaterFigures(ReportFigure):
     rater: str
     judgements: int
-    left: Share | Undefined
+    left: TrialShare | UndefinedComparison
     """Of the judgements that prefer a side, how many prefer the left one."""
     flips: FlipShares
-    seconds_median: float | Undefined
+    seconds_median: float | UndefinedComparison
 
 
 @dataclass(frozen=True)
-class Outcome(Figure):
+class ComparisonOutcome(ReportFigure):
     """The gain over some images."""
 
-    images: Images
-    wins: Part
-    losses: Part
-    neither: Part
-    gain: Gain | Undefined
-    sign_test: SignTest | Undefined
+    images: ImageCounts
+    wins: ImagePart
+    losses: ImagePart
+    neither: ImagePart
+    gain: GainFigure | UndefinedComparison
+    sign_test: SignTest | UndefinedComparison
 
 
 @dataclass(frozen=True)
-class RegionOutcome(Figure):
+class RegionOutcome(ReportFigure):
     """`region` is empty for images whose region is unknown."""
 
     region: str
-    outcome: Outcome
+    outcome: ComparisonOutcome
 
 
 @dataclass(frozen=True)
-class Report(Figure):
-    signature: Signature
+class ReportedFigures(ReportFigure):
+    signature: ComparisonSignature
     judgements: int
     set_aside: int
     """Judgements that were made and do not count."""
-    outcome: Outcome
-    precision: Precision | Undefined
-    alpha: Alpha | Undefined
+    outcome: ComparisonOutcome
+    precision: GainPrecision | UndefinedComparison
+    alpha: AlphaFigure | UndefinedComparison
     distribution: Mapping[int, int]
     """How many judgements gave each score."""
-    left: Share | Undefined
+    left: TrialShare | UndefinedComparison
     flips: FlipShares
-    seconds: Times | Undefined
+    seconds: JudgingTimes | UndefinedComparison
     raters: tuple[RaterFigures, ...]
     regions: tuple[RegionOutcome, ...]
 
 
 @dataclass(frozen=True)
-class Summary(Figure):
+class ComparisonSummary(ReportFigure):
     """What a table of many comparisons shows of one: the same figures as in its report."""
 
-    outcome: Outcome
-    alpha: float | Undefined
+    outcome: ComparisonOutcome
+    alpha: float | UndefinedComparison
 
 
-def defined(figure: Callable[[], T]) -> T | Undefined:
+def value_or_reason(figure: Callable[[], T]) -> T | UndefinedComparison:
     """What `figure` gives, or why it gives nothing."""
     try:
         return figure()
     except UndefinedFigureError as undefined:
-        return Undefined(undefined.reason)
+        return UndefinedComparison(undefined.reason)
 
 
-def share(count: int, total: int, missing: Missing) -> Share | Undefined:
+def share_of_trials(count: int, total: int, missing: ComparisonReason) -> TrialShare | UndefinedComparison:
     if not total:
-        return Undefined(missing)
+        return UndefinedComparison(missing)
     interval = share_interval(count, total)
-    return Share(count, total, 100 * count / total, Interval(100 * interval.low, 100 * interval.high))
+    return TrialShare(count, total, 100 * count / total, Interval(100 * interval.low, 100 * interval.high))

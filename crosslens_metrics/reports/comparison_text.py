@@ -10,31 +10,33 @@ from crosslens_metrics.messages import ngettext
 from crosslens_metrics.reports.comparison import WIDTH_POINTS
 from crosslens_metrics.reports.comparison_figures import (
     BOUNDS,
-    Gain,
-    Images,
-    Outcome,
-    Part,
+    ComparisonOutcome,
+    GainFigure,
+    ImageCounts,
+    ImagePart,
     RaterFigures,
-    Report,
-    Share,
+    ReportedFigures,
     SignTest,
-    Undefined,
+    TrialShare,
+    UndefinedComparison,
     bound_message,
 )
-from crosslens_metrics.reports.comparisons import Pooled, RankedModel, RankedPair, Ranking
+from crosslens_metrics.reports.comparisons import ModelRanking, PooledGain, RankedModel, RankedPair
 
 LABEL_WIDTH = 24
 VALUE_WIDTH = 34
-SMALLEST_P = 0.0001
+MIN_P = 0.0001
 
 
-def report_lines(report: Report) -> Iterator[str]:
+def report_lines(report: ReportedFigures) -> Iterator[str]:
     """All figures of one comparison."""
     yield from _outcome_lines(report.outcome)
     precision = report.precision
     yield line(
         _("Images needed"),
-        precision if isinstance(precision, Undefined) else _("%(images)s, %(more)s more than now") % vars(precision),
+        precision
+        if isinstance(precision, UndefinedComparison)
+        else _("%(images)s, %(more)s more than now") % vars(precision),
         _(
             "for a 95%% confidence interval of the gain %(width).0f points wide, if the share of each outcome "
             "stays the same"
@@ -45,8 +47,8 @@ def report_lines(report: Report) -> Iterator[str]:
     yield line(
         _("Ordinal alpha"),
         alpha
-        if isinstance(alpha, Undefined)
-        else f"{alpha.value:z.3f} {between(alpha.interval, 'z.3f')} ({alpha.images})",
+        if isinstance(alpha, UndefinedComparison)
+        else f"{alpha.value:z.3f} {interval_text(alpha.interval, 'z.3f')} ({alpha.images})",
         _("agreement over images that two or more raters judged: 1 is full, 0 is chance"),
     )
     yield line(
@@ -69,7 +71,7 @@ def report_lines(report: Report) -> Iterator[str]:
     yield line(
         _("Seconds"),
         report.seconds
-        if isinstance(report.seconds, Undefined)
+        if isinstance(report.seconds, UndefinedComparison)
         else f"{report.seconds.median:.1f} [{report.seconds.quartiles.low:.1f}, {report.seconds.quartiles.high:.1f}]"
         f" ({report.seconds.judgements})",
         _("median time per judgement, and interquartile range"),
@@ -84,7 +86,7 @@ def report_lines(report: Report) -> Iterator[str]:
         yield from _outcome_lines(region.outcome)
 
 
-def pooled_lines(pooled: Pooled, *, incomplete: int) -> Iterator[str]:
+def pooled_lines(pooled: PooledGain, *, incomplete: int) -> Iterator[str]:
     yield line(
         _("Outcomes"),
         _("%(outcomes)s on %(images)s images") % vars(pooled),
@@ -97,7 +99,7 @@ def pooled_lines(pooled: Pooled, *, incomplete: int) -> Iterator[str]:
     yield line(_("Sign test"), _sign_test(pooled.sign_test), _("over images, by the sign of the sum of their outcomes"))
 
 
-def ranking_lines(ranking: Ranking) -> Iterator[str]:
+def ranking_lines(ranking: ModelRanking) -> Iterator[str]:
     if len(ranking.components) > 1:
         yield _(
             "The models fall into groups that were never compared with each other, even indirectly. Each group "
@@ -113,21 +115,21 @@ def ranking_lines(ranking: Ranking) -> Iterator[str]:
         yield from (_pair_line(pair) for pair in component.pairs)
 
 
-def line(label: str, value: str | Undefined, meaning: str) -> str:
+def line(label: str, value: str | UndefinedComparison, meaning: str) -> str:
     """The reason in place of a value that is not there."""
-    if isinstance(value, Undefined):
+    if isinstance(value, UndefinedComparison):
         return f"  {label:<{LABEL_WIDTH}} {_('undefined')}: {value.message} ({meaning})"
     return f"  {label:<{LABEL_WIDTH}} {value:<{VALUE_WIDTH}}  {meaning}"
 
 
-def between(interval: Interval | Undefined, form: str) -> str:
+def interval_text(interval: Interval | UndefinedComparison, form: str) -> str:
     """An interval, or a mark for one that is undefined where its figure is defined."""
-    if isinstance(interval, Undefined):
+    if isinstance(interval, UndefinedComparison):
         return f"[{_('no interval')}: {interval.message}]"
     return f"[{interval.low:{form}}, {interval.high:{form}}]"
 
 
-def _outcome_lines(outcome: Outcome) -> Iterator[str]:
+def _outcome_lines(outcome: ComparisonOutcome) -> Iterator[str]:
     images = outcome.images
     yield line(
         _("Images"),
@@ -158,57 +160,60 @@ def _outcome_lines(outcome: Outcome) -> Iterator[str]:
     )
 
 
-def _lacking(images: Images) -> str:
+def _lacking(images: ImageCounts) -> str:
     counts = [f"{count} × {number}" for number, count in images.incomplete_by_judgements.items() if count]
     return " " + _("(images × judgements: %(counts)s)") % {"counts": ", ".join(counts)} if counts else ""
 
 
-def _part(part: Part) -> str | Undefined:
-    return part.percent if isinstance(part.percent, Undefined) else f"{part.percent:.1f}% ({part.count})"
+def _part(part: ImagePart) -> str | UndefinedComparison:
+    return part.percent if isinstance(part.percent, UndefinedComparison) else f"{part.percent:.1f}% ({part.count})"
 
 
-def _gain(gain: Gain | Undefined) -> str | Undefined:
-    return gain if isinstance(gain, Undefined) else f"{gain.points:+z.1f} {between(gain.interval, '+z.1f')}"
+def _gain(gain: GainFigure | UndefinedComparison) -> str | UndefinedComparison:
+    return (
+        gain
+        if isinstance(gain, UndefinedComparison)
+        else f"{gain.points:+z.1f} {interval_text(gain.interval, '+z.1f')}"
+    )
 
 
-def _sign_test(test: SignTest | Undefined) -> str | Undefined:
-    if isinstance(test, Undefined):
+def _sign_test(test: SignTest | UndefinedComparison) -> str | UndefinedComparison:
+    if isinstance(test, UndefinedComparison):
         return test
-    p = f"p = {test.p:.4f}" if test.p >= SMALLEST_P else f"p < {SMALLEST_P}"
+    p = f"p = {test.p:.4f}" if test.p >= MIN_P else f"p < {MIN_P}"
     return _("%(p)s, %(decided)s decided") % {"p": p, "decided": test.decided}
 
 
-def _share(share: Share | Undefined) -> str | Undefined:
-    if isinstance(share, Undefined):
+def _share(share: TrialShare | UndefinedComparison) -> str | UndefinedComparison:
+    if isinstance(share, UndefinedComparison):
         return share
-    return f"{share.percent:.1f}% {between(share.interval, '.1f')} ({share.total})"
+    return f"{share.percent:.1f}% {interval_text(share.interval, '.1f')} ({share.total})"
 
 
 def _rater_line(rater: RaterFigures) -> str:
     cells = [
-        "–" if isinstance(figure, Undefined) else str(_share(figure))
+        "–" if isinstance(figure, UndefinedComparison) else str(_share(figure))
         for figure in (rater.left, rater.flips.same, rater.flips.opposite)
     ]
-    seconds = "–" if isinstance(rater.seconds_median, Undefined) else f"{rater.seconds_median:.1f}"
+    seconds = "–" if isinstance(rater.seconds_median, UndefinedComparison) else f"{rater.seconds_median:.1f}"
     left, same, opposite = cells
     return f"  {rater.rater:<{LABEL_WIDTH}}{rater.judgements:>7}  {left:<28}  {same:<26}  {opposite:<26}  {seconds}"
 
 
 def _model_line(model: RankedModel) -> str:
-    if isinstance(model.strength, Undefined):
+    if isinstance(model.strength, UndefinedComparison):
         return line(model.model, model.strength, _("strength"))
     mark = f"  ({bound_message(model.bound)})" if model.bound in BOUNDS else ""
-    return f"  {model.model:<{LABEL_WIDTH}}  {model.strength:+z.3f} {between(model.interval, '+z.3f')}{mark}"
+    return f"  {model.model:<{LABEL_WIDTH}}  {model.strength:+z.3f} {interval_text(model.interval, '+z.3f')}{mark}"
 
 
 def _pair_line(pair: RankedPair) -> str:
     if pair.separable is True:
         more = _("separable")
-    elif isinstance(pair.more_images, Undefined):
+    elif isinstance(pair.more_images, UndefinedComparison):
         # What leaves it without an interval is said there.
-        more = "" if isinstance(pair.interval, Undefined) else pair.more_images.message
+        more = "" if isinstance(pair.interval, UndefinedComparison) else pair.more_images.message
     else:
         more = _("not separable: %(more)s more") % {"more": pair.more_images}
-    return (
-        f"  {pair.stronger} > {pair.weaker}:  {pair.difference:.3f} {between(pair.interval, '+z.3f')}  {more}".rstrip()
-    )
+    difference = f"{pair.difference:.3f} {interval_text(pair.interval, '+z.3f')}"
+    return f"  {pair.stronger} > {pair.weaker}:  {difference}  {more}".rstrip()

@@ -12,30 +12,30 @@ from numpy.typing import NDArray
 
 from crosslens_metrics import gains, ranking, sign_test
 from crosslens_metrics.intervals import Interval, percentile_interval
-from crosslens_metrics.reports.comparison import Decided, stream
-from crosslens_metrics.reports.comparison_figures import Gain, SignTest, Undefined, defined
-from crosslens_metrics.reports.figures import Figure
-from crosslens_metrics.undefined import Reason
+from crosslens_metrics.reports.comparison import DecidedImages, random_stream
+from crosslens_metrics.reports.comparison_figures import GainFigure, SignTest, UndefinedComparison, value_or_reason
+from crosslens_metrics.reports.figures import ReportFigure
+from crosslens_metrics.undefined import UndefinedReason
 
 RANKING_METHOD = "bradley-terry"
 RANKING_VERSION = 2
-FEWEST_RANKED = 3
+MIN_RANKED = 3
 """Models: of two, the gain says it all."""
 RANKING_RESAMPLES = 1_000
 """(ours) At most: each takes a fit, and the bounds of an interval move by little after so many."""
 
 
 @dataclass(frozen=True)
-class Contest:
+class ModelContest:
     """The outcomes of one comparison. Images with the same name in several contests are the same image."""
 
     base: str
     test: str
-    decided: Decided
+    decided: DecidedImages
 
 
 @dataclass(frozen=True)
-class Pooled(Figure):
+class PooledGain(ReportFigure):
     """The gain over all outcomes (one per image and comparison); resampled are images, with all their comparisons.
 
     `comparisons` counts those that have outcomes.
@@ -49,12 +49,12 @@ class Pooled(Figure):
     outcomes: int
     wins: int
     losses: int
-    gain: Gain | Undefined
-    sign_test: SignTest | Undefined
+    gain: GainFigure | UndefinedComparison
+    sign_test: SignTest | UndefinedComparison
 
 
 @dataclass(frozen=True)
-class RankedModel(Figure):
+class RankedModel(ReportFigure):
     """`strength` is a log-odds: a lead of 1 is odds of 2.7 to 1.
 
     Its mean is zero over the models of the component that judgements bound, over all where there is none. `bound` marks
@@ -63,26 +63,26 @@ class RankedModel(Figure):
     """
 
     model: str
-    strength: float | Undefined
-    bound: ranking.Bound
-    interval: Interval | Undefined
+    strength: float | UndefinedComparison
+    bound: ranking.StrengthBound
+    interval: Interval | UndefinedComparison
 
 
 @dataclass(frozen=True)
-class RankedPair(Figure):
+class RankedPair(ReportFigure):
     """`more_images` at which the interval of the difference would end at zero; none more where it is separable."""
 
     stronger: str
     weaker: str
     difference: float
-    interval: Interval | Undefined
-    separable: bool | Undefined
-    images_needed: int | Undefined
-    more_images: int | Undefined
+    interval: Interval | UndefinedComparison
+    separable: bool | UndefinedComparison
+    images_needed: int | UndefinedComparison
+    more_images: int | UndefinedComparison
 
 
 @dataclass(frozen=True)
-class RankingSignature(Figure):
+class RankingSignature(ReportFigure):
     """`prior_images` without a majority for each compared pair whose lead the judgements do not bound."""
 
     method: str
@@ -93,7 +93,7 @@ class RankingSignature(Figure):
 
 
 @dataclass(frozen=True)
-class RankedComponent(Figure):
+class RankedComponent(ReportFigure):
     """Models that were compared with each other, if only by way of others; `models` from the strongest on.
 
     `resamples_unfitted` are left out of the models' intervals, since they do not bound all that have one.
@@ -106,14 +106,14 @@ class RankedComponent(Figure):
 
 
 @dataclass(frozen=True)
-class Ranking(Figure):
+class ModelRanking(ReportFigure):
     """Several `components` where models were never compared: nothing is said of models of different ones."""
 
     signature: RankingSignature
     components: tuple[RankedComponent, ...]
 
 
-def pool(decided: Sequence[Decided], *, seed: int, resamples: int = 10_000) -> Pooled:
+def pool(decided: Sequence[DecidedImages], *, seed: int, resamples: int = 10_000) -> PooledGain:
     """All comparisons together: of the same two models in several languages, or on several sets of images.
 
     Parameters
@@ -138,20 +138,22 @@ def pool(decided: Sequence[Decided], *, seed: int, resamples: int = 10_000) -> P
         return SignTest(sign_test.sign_test(wins, losses), wins + losses)
 
     def interval() -> Interval:
-        return gains.pooled_gain_interval(image, outcome, resamples=resamples, rng=stream(seed, "pooled gain"))
+        return gains.pooled_gain_interval(image, outcome, resamples=resamples, rng=random_stream(seed, "pooled gain"))
 
-    return Pooled(
+    return PooledGain(
         comparisons=sum(len(part.outcome) > 0 for part in decided),
         images=len(net),
         outcomes=len(outcome),
         wins=int((outcome > 0).sum()),
         losses=int((outcome < 0).sum()),
-        gain=defined(lambda: Gain(gains.pooled_gain(outcome), defined(interval))),
-        sign_test=defined(signs),
+        gain=value_or_reason(lambda: GainFigure(gains.pooled_gain(outcome), value_or_reason(interval))),
+        sign_test=value_or_reason(signs),
     )
 
 
-def rank_models(contests: Sequence[Contest], *, seed: int, resamples: int = RANKING_RESAMPLES) -> Ranking | None:
+def rank_models(
+    contests: Sequence[ModelContest], *, seed: int, resamples: int = RANKING_RESAMPLES
+) -> ModelRanking | None:
     """All models that were compared, by Bradley-Terry strength; an image without a majority is half a win to each.
 
     None where fewer models have outcomes than take a ranking.
@@ -171,10 +173,10 @@ def rank_models(contests: Sequence[Contest], *, seed: int, resamples: int = RANK
     """
     contests = [contest for contest in contests if len(contest.decided.outcome)]
     names = sorted({name for contest in contests for name in (contest.base, contest.test)})
-    if len(names) < FEWEST_RANKED:
+    if len(names) < MIN_RANKED:
         return None
     resamples = min(resamples, RANKING_RESAMPLES)
-    return Ranking(
+    return ModelRanking(
         signature=RankingSignature(RANKING_METHOD, RANKING_VERSION, ranking.PRIOR_IMAGES, resamples, seed),
         components=tuple(
             _component(contests, [names[model] for model in models], seed, resamples)
@@ -183,9 +185,9 @@ def rank_models(contests: Sequence[Contest], *, seed: int, resamples: int = RANK
     )
 
 
-def _outcomes(contests: Sequence[Contest], names: list[str]) -> ranking.Outcomes:
+def _outcomes(contests: Sequence[ModelContest], names: list[str]) -> ranking.RankingOutcomes:
     lengths = [len(contest.decided.outcome) for contest in contests]
-    return ranking.Outcomes(
+    return ranking.RankingOutcomes(
         image=_numbers([contest.decided for contest in contests]),
         base=np.repeat([names.index(contest.base) for contest in contests], lengths),
         test=np.repeat([names.index(contest.test) for contest in contests], lengths),
@@ -193,20 +195,20 @@ def _outcomes(contests: Sequence[Contest], names: list[str]) -> ranking.Outcomes
     )
 
 
-def _component(contests: Sequence[Contest], names: list[str], seed: int, resamples: int) -> RankedComponent:
+def _component(contests: Sequence[ModelContest], names: list[str], seed: int, resamples: int) -> RankedComponent:
     outcomes = _outcomes([contest for contest in contests if contest.base in names], names)
     table = ranking.win_table(outcomes, n_models=len(names))
     images = len(np.unique(outcomes.image))
     bounds = ranking.bounds(table)
-    fitted = defined(lambda: ranking.bradley_terry(table + ranking.prior(table)))
-    if isinstance(fitted, Undefined):
+    fitted = value_or_reason(lambda: ranking.bradley_terry(table + ranking.prior(table)))
+    if isinstance(fitted, UndefinedComparison):
         models = (RankedModel(name, fitted, bound, fitted) for name, bound in zip(names, bounds, strict=True))
         return RankedComponent(images, tuple(models), (), 0)
-    is_measured = np.array([bound == ranking.Bound.JUDGEMENTS for bound in bounds])
+    is_measured = np.array([bound == ranking.StrengthBound.JUDGEMENTS for bound in bounds])
     middle = is_measured if is_measured.any() else ~is_measured
     strengths = fitted - fitted[middle].mean()
     resampled = ranking.resampled_strengths(
-        outcomes, n_models=len(names), resamples=resamples, rng=stream(seed, "strengths")
+        outcomes, n_models=len(names), resamples=resamples, rng=random_stream(seed, "strengths")
     )
     core = resampled.core()
     has_interval = core & is_measured if (core & is_measured).sum() > 1 else np.zeros_like(core)
@@ -218,18 +220,22 @@ def _component(contests: Sequence[Contest], names: list[str], seed: int, resampl
     group_of = ranking.groups(table)
     order = [int(model) for model in np.argsort(-strengths, kind="stable")]
 
-    def of_model(model: int) -> NDArray[np.float64] | Undefined:
+    def of_model(model: int) -> NDArray[np.float64] | UndefinedComparison:
         if not is_measured[model]:
-            is_group = bounds[model] == ranking.Bound.GROUP
-            return Undefined(Reason.GROUP_UNBOUNDED if is_group else Reason.STRENGTH_UNBOUNDED)
-        return resampled.of(core) if has_interval[model] else Undefined(Reason.RESAMPLES_UNDEFINED)
+            is_group = bounds[model] == ranking.StrengthBound.GROUP
+            return UndefinedComparison(
+                UndefinedReason.GROUP_UNBOUNDED if is_group else UndefinedReason.STRENGTH_UNBOUNDED
+            )
+        return resampled.of(core) if has_interval[model] else UndefinedComparison(UndefinedReason.RESAMPLES_UNDEFINED)
 
-    def of_pair(pair: tuple[int, int]) -> NDArray[np.float64] | Undefined:
+    def of_pair(pair: tuple[int, int]) -> NDArray[np.float64] | UndefinedComparison:
         if group_of[pair[0]] != group_of[pair[1]]:
             is_compared = table[pair] + table[pair[::-1]] > 0
-            return Undefined(Reason.STRENGTH_UNBOUNDED if is_compared else Reason.NOT_COMPARED)
+            return UndefinedComparison(
+                UndefinedReason.STRENGTH_UNBOUNDED if is_compared else UndefinedReason.NOT_COMPARED
+            )
         both = np.isin(np.arange(len(names)), pair)
-        return defined(lambda: resampled.of(core if core[both].all() else both))
+        return value_or_reason(lambda: resampled.of(core if core[both].all() else both))
 
     return RankedComponent(
         images=images,
@@ -239,7 +245,7 @@ def _component(contests: Sequence[Contest], names: list[str], seed: int, resampl
     )
 
 
-def _numbers(decided: Sequence[Decided]) -> NDArray[np.int_]:
+def _numbers(decided: Sequence[DecidedImages]) -> NDArray[np.int_]:
     """One number per image, the same for the same image of another comparison."""
     seen: dict[Any, int] = {}
     return np.array([seen.setdefault(name, len(seen)) for part in decided for name in part.image.tolist()], dtype=int)
@@ -249,11 +255,13 @@ def _model(
     names: list[str],
     model: int,
     strengths: NDArray[np.float64],
-    bound: ranking.Bound,
-    resampled: NDArray[np.float64] | Undefined,
+    bound: ranking.StrengthBound,
+    resampled: NDArray[np.float64] | UndefinedComparison,
 ) -> RankedModel:
     interval = (
-        resampled if isinstance(resampled, Undefined) else defined(lambda: percentile_interval(resampled[:, model]))
+        resampled
+        if isinstance(resampled, UndefinedComparison)
+        else value_or_reason(lambda: percentile_interval(resampled[:, model]))
     )
     return RankedModel(names[model], float(strengths[model]), bound, interval)
 
@@ -263,23 +271,23 @@ def _pair(
     stronger: int,
     weaker: int,
     strengths: NDArray[np.float64],
-    resampled: NDArray[np.float64] | Undefined,
+    resampled: NDArray[np.float64] | UndefinedComparison,
     images: int,
 ) -> RankedPair:
     difference = float(strengths[stronger] - strengths[weaker])
     interval = (
         resampled
-        if isinstance(resampled, Undefined)
-        else defined(lambda: percentile_interval(resampled[:, stronger] - resampled[:, weaker]))
+        if isinstance(resampled, UndefinedComparison)
+        else value_or_reason(lambda: percentile_interval(resampled[:, stronger] - resampled[:, weaker]))
     )
-    if isinstance(interval, Undefined):
+    if isinstance(interval, UndefinedComparison):
         return RankedPair(names[stronger], names[weaker], difference, interval, interval, interval, interval)
     separable = not interval.holds(0)
-    needed = defined(lambda: ranking.images_to_separate(difference, interval, images=images))
-    more: int | Undefined = needed
+    needed = value_or_reason(lambda: ranking.images_to_separate(difference, interval, images=images))
+    more: int | UndefinedComparison = needed
     if separable:
         more = 0
-    elif not isinstance(needed, Undefined):
+    elif not isinstance(needed, UndefinedComparison):
         # Bounds from resamples are not quite symmetric: what is not separable takes one image more at least.
         more = max(1, needed - images)
     return RankedPair(names[stronger], names[weaker], difference, interval, separable, needed, more)

@@ -11,10 +11,18 @@ import numpy as np
 
 from crosslens_metrics.correlations import Coefficient
 from crosslens_metrics.formats.problems import FileProblemsError, LineError
-from crosslens_metrics.formats.tables import Table
+from crosslens_metrics.formats.tables import TextTable
 from crosslens_metrics.language_tags import comparable
-from crosslens_metrics.reports.metric_agreement import ALL, METHOD, Agreement, Part, agreement, group_parts, is_mirrored
-from crosslens_metrics.reports.score_figures import Undefined
+from crosslens_metrics.reports.metric_agreement import (
+    ALL,
+    METHOD,
+    EvaluationPart,
+    MetricAgreement,
+    agreement,
+    group_parts,
+    is_mirrored,
+)
+from crosslens_metrics.reports.score_figures import UndefinedScore
 from crosslens_metrics.reports.text import table_lines, with_interval
 
 
@@ -24,7 +32,7 @@ class CorrelationReport:
 
     human: str
     parts: dict[str, str]
-    agreements: dict[str, dict[str, Agreement]]
+    agreements: dict[str, dict[str, MetricAgreement]]
     left_out: dict[str, int]
     notes: tuple[str, ...]
     flip: bool
@@ -74,7 +82,7 @@ class CorrelationReport:
 
 
 def correlations_of(
-    table: Table,
+    table: TextTable,
     *,
     human: str,
     metrics: Sequence[str],
@@ -117,7 +125,7 @@ def correlations_of(
     if not skip_missing:
         _refuse_missing(table, {people_at: people, **automatic})
     parts, notes = _parts(table, group)
-    agreements: dict[str, dict[str, Agreement]] = {part.key: {} for part in parts}
+    agreements: dict[str, dict[str, MetricAgreement]] = {part.key: {} for part in parts}
     left_out: dict[str, int] = {}
     for place, scores in automatic.items():
         name = table.columns[place]
@@ -152,7 +160,7 @@ def correlations_of(
 
 
 def _numbers(
-    table: Table, people_at: int, places: Sequence[int]
+    table: TextTable, people_at: int, places: Sequence[int]
 ) -> tuple[tuple[Decimal | None, ...], dict[int, tuple[Decimal | None, ...]]]:
     """Return people's numbers, and those of each metric; errors of all columns are reported at once."""
     numbers: dict[int, tuple[Decimal | None, ...]] = {}
@@ -167,7 +175,7 @@ def _numbers(
     return numbers[people_at], {place: numbers[place] for place in places}
 
 
-def _refuse_missing(table: Table, columns: Mapping[int, Sequence[Decimal | None]]) -> None:
+def _refuse_missing(table: TextTable, columns: Mapping[int, Sequence[Decimal | None]]) -> None:
     problems = [
         LineError(
             f"{table.columns[place]} has no figure. Fill it in, or leave such rows out by --skip-missing.",
@@ -181,8 +189,8 @@ def _refuse_missing(table: Table, columns: Mapping[int, Sequence[Decimal | None]
         raise FileProblemsError(problems)
 
 
-def _parts(table: Table, group: tuple[str, Sequence[str]] | None) -> tuple[list[Part], list[str]]:
-    everything = Part(ALL, "all", np.ones(len(table.rows), dtype=bool))
+def _parts(table: TextTable, group: tuple[str, Sequence[str]] | None) -> tuple[list[EvaluationPart], list[str]]:
+    everything = EvaluationPart(ALL, "all", np.ones(len(table.rows), dtype=bool))
     if group is None:
         return [everything], []
     place = table.place(group[0])
@@ -199,17 +207,17 @@ def _exact(numbers: Sequence[Decimal | None], there: Iterable[bool]) -> list[Dec
     return [number for number, is_there in zip(numbers, there, strict=True) if is_there and number is not None]
 
 
-def _row(coefficient: Coefficient, by_metric: Mapping[str, Agreement], digits: int) -> list[str]:
+def _row(coefficient: Coefficient, by_metric: Mapping[str, MetricAgreement], digits: int) -> list[str]:
     coefficients = [agreed.coefficients[coefficient] for agreed in by_metric.values()]
     return [coefficient, *(with_interval(one.value, one.interval, digits) for one in coefficients)]
 
 
-def _reasons(by_metric: Mapping[str, Agreement]) -> Iterator[str]:
+def _reasons(by_metric: Mapping[str, MetricAgreement]) -> Iterator[str]:
     """Why figures are undefined, each reason once for all coefficients of a metric that have it."""
     for name, agreed in by_metric.items():
         reasons: dict[str, list[str]] = {}
         for coefficient, one in agreed.coefficients.items():
             for what, figure in (("", one.value), ("interval of ", one.interval)):
-                if isinstance(figure, Undefined):
+                if isinstance(figure, UndefinedScore):
                     reasons.setdefault(figure.message, []).append(what + coefficient)
         yield from (f"  undefined for {name}: {', '.join(figures)}. {reason}" for reason, figures in reasons.items())

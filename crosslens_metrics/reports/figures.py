@@ -11,7 +11,7 @@ from typing import Any
 from crosslens_metrics.intervals import Interval
 
 
-class Figure:
+class ReportFigure:
     """Base of all parts of a report."""
 
     def as_json(self) -> dict[str, Any]:
@@ -19,7 +19,7 @@ class Figure:
 
 
 @dataclass(frozen=True)
-class Absent(Figure):
+class AbsentFigure(ReportFigure):
     """Stands where a figure has no value; `reason` is a stable code. Each kind of report has messages of its own."""
 
     reason: StrEnum
@@ -34,7 +34,7 @@ class Absent(Figure):
 
 def as_json(value: Any) -> Any:
     """`value` of plain JSON types: no NaN, no infinity."""
-    if isinstance(value, Figure):
+    if isinstance(value, ReportFigure):
         return value.as_json()
     if isinstance(value, Interval):
         return {"low": value.low, "high": value.high}

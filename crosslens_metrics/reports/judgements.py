@@ -9,10 +9,10 @@ from typing import Any
 
 from crosslens_metrics.formats.judgements import FileComparison, JudgementFile
 from crosslens_metrics.messages import gettext as _
-from crosslens_metrics.reports.comparison import Decided, build_report, decided
-from crosslens_metrics.reports.comparison_figures import Report
+from crosslens_metrics.reports.comparison import DecidedImages, build_report, decided
+from crosslens_metrics.reports.comparison_figures import ReportedFigures
 from crosslens_metrics.reports.comparison_text import pooled_lines, ranking_lines, report_lines
-from crosslens_metrics.reports.comparisons import Contest, Pooled, Ranking, pool, rank_models
+from crosslens_metrics.reports.comparisons import ModelContest, ModelRanking, PooledGain, pool, rank_models
 
 MAX_ALIKE_SHOWN = 5
 
@@ -20,7 +20,7 @@ MAX_ALIKE_SHOWN = 5
 @dataclass(frozen=True)
 class ComparisonReport:
     comparison: FileComparison
-    report: Report
+    report: ReportedFigures
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class PooledReport:
     base_model: str
     test_model: str
     comparisons: tuple[str, ...]
-    pooled: Pooled
+    pooled: PooledGain
     incomplete: int
     """Images that lack judgements, of all comparisons of the two models."""
 
@@ -42,7 +42,7 @@ class PooledReport:
 class FileReport:
     comparisons: tuple[ComparisonReport, ...]
     pooled: tuple[PooledReport, ...]
-    ranking: Ranking | None
+    ranking: ModelRanking | None
     """None where fewer models have outcomes than take a ranking."""
     ignored_columns: tuple[str, ...]
     alike_images: tuple[tuple[str, str], ...]
@@ -119,7 +119,7 @@ def report_on(judgements: JudgementFile, *, seed: int, replication: int, resampl
     FileReport
     """
     reports = []
-    outcomes: list[tuple[FileComparison, Decided]] = []
+    outcomes: list[tuple[FileComparison, DecidedImages]] = []
     incomplete: dict[str, int] = {}
     for comparison in judgements.comparisons:
         report = build_report(
@@ -137,7 +137,7 @@ def report_on(judgements: JudgementFile, *, seed: int, replication: int, resampl
         incomplete[comparison.name] = report.outcome.images.incomplete
         outcomes.append((comparison, decided(comparison.judged, replication=replication, similar=comparison.equal)))
     contests = [
-        Contest(comparison.base_model, comparison.test_model, part)
+        ModelContest(comparison.base_model, comparison.test_model, part)
         for comparison, part in outcomes
         if comparison.base_model
     ]
@@ -155,9 +155,9 @@ def _equal_by_region(comparison: FileComparison) -> dict[str, int]:
 
 
 def _pooled(
-    outcomes: list[tuple[FileComparison, Decided]], incomplete: dict[str, int], seed: int, resamples: int
+    outcomes: list[tuple[FileComparison, DecidedImages]], incomplete: dict[str, int], seed: int, resamples: int
 ) -> Iterator[PooledReport]:
-    by_models: dict[tuple[str, str], list[tuple[FileComparison, Decided]]] = {}
+    by_models: dict[tuple[str, str], list[tuple[FileComparison, DecidedImages]]] = {}
     for comparison, part in outcomes:
         by_models.setdefault((comparison.base_model, comparison.test_model), []).append((comparison, part))
     for (base, test), parts in by_models.items():

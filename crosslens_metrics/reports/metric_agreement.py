@@ -15,8 +15,8 @@ from crosslens_metrics.correlation_intervals import correlation_interval
 from crosslens_metrics.correlations import Coefficient, correlation
 from crosslens_metrics.intervals import Interval
 from crosslens_metrics.language_tags import comparable
-from crosslens_metrics.reports.figures import Figure, as_json
-from crosslens_metrics.reports.score_figures import Undefined, defined
+from crosslens_metrics.reports.figures import ReportFigure, as_json
+from crosslens_metrics.reports.score_figures import UndefinedScore, value_or_reason
 
 RESAMPLES = 10_000
 ALL, GROUP, REST = "all", "group", "rest"
@@ -24,20 +24,20 @@ METHOD = "percentile bootstrap over evaluations"
 
 
 @dataclass(frozen=True)
-class Correlation(Figure):
+class CorrelationFigure(ReportFigure):
     """A coefficient with its 95% interval; None where no interval was asked for."""
 
-    value: float | Undefined
-    interval: Interval | Undefined | None
+    value: float | UndefinedScore
+    interval: Interval | UndefinedScore | None
 
 
 @dataclass(frozen=True)
-class Agreement(Figure):
+class MetricAgreement(ReportFigure):
     """Points are two per evaluation where signs were flipped too, else one."""
 
     evaluations: int
     points: int
-    coefficients: dict[Coefficient, Correlation]
+    coefficients: dict[Coefficient, CorrelationFigure]
 
     def as_json(self) -> dict[str, Any]:
         of_each = {str(coefficient): as_json(value) for coefficient, value in self.coefficients.items()}
@@ -45,7 +45,7 @@ class Agreement(Figure):
 
 
 @dataclass(frozen=True)
-class Part:
+class EvaluationPart:
     """Evaluations that are looked at by themselves; `chosen` has a truth value for each evaluation."""
 
     key: str
@@ -53,7 +53,7 @@ class Part:
     chosen: NDArray[np.bool_]
 
 
-def agreement(human: ArrayLike, metric: ArrayLike, *, flip: bool, resamples: int | None, seed: int) -> Agreement:
+def agreement(human: ArrayLike, metric: ArrayLike, *, flip: bool, resamples: int | None, seed: int) -> MetricAgreement:
     """All coefficients of one metric with people.
 
     Every figure is resampled from the same seed, so that it does not depend on which others are asked for.
@@ -75,11 +75,11 @@ def agreement(human: ArrayLike, metric: ArrayLike, *, flip: bool, resamples: int
     """
     people, automatic = np.asarray(human, dtype=float), np.asarray(metric, dtype=float)
 
-    def found(coefficient: Coefficient) -> Correlation:
-        value = defined(lambda: correlation(people, automatic, coefficient=coefficient, flip=flip))
-        if resamples is None or isinstance(value, Undefined):
-            return Correlation(value, None)
-        interval = defined(
+    def found(coefficient: Coefficient) -> CorrelationFigure:
+        value = value_or_reason(lambda: correlation(people, automatic, coefficient=coefficient, flip=flip))
+        if resamples is None or isinstance(value, UndefinedScore):
+            return CorrelationFigure(value, None)
+        interval = value_or_reason(
             lambda: correlation_interval(
                 people,
                 automatic,
@@ -89,23 +89,23 @@ def agreement(human: ArrayLike, metric: ArrayLike, *, flip: bool, resamples: int
                 rng=np.random.default_rng(seed % 2**64),
             )
         )
-        return Correlation(value, interval)
+        return CorrelationFigure(value, interval)
 
-    return Agreement(
+    return MetricAgreement(
         evaluations=len(people),
         points=len(people) * (2 if flip else 1),
         coefficients={coefficient: found(coefficient) for coefficient in Coefficient},
     )
 
 
-def group_parts(column: str, cells: Sequence[str], values: Sequence[str]) -> list[Part]:
+def group_parts(column: str, cells: Sequence[str], values: Sequence[str]) -> list[EvaluationPart]:
     """Those whose cell is one of the values, whatever its capitals, and the rest."""
     wanted = {comparable(value) for value in values}
     chosen = np.array([comparable(cell) in wanted for cell in cells], dtype=bool)
     named = ", ".join(values)
     return [
-        Part(GROUP, f"{column} is {named}", chosen),
-        Part(REST, f"{column} is not {named}", ~chosen),
+        EvaluationPart(GROUP, f"{column} is {named}", chosen),
+        EvaluationPart(REST, f"{column} is not {named}", ~chosen),
     ]
 
 

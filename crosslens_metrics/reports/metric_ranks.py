@@ -11,10 +11,10 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from crosslens_metrics.model_ranks import Ties, model_ranks, rank_agreement
-from crosslens_metrics.reports.score_figures import Undefined, defined
+from crosslens_metrics.model_ranks import TiedRanks, model_ranks, rank_agreement
+from crosslens_metrics.reports.score_figures import UndefinedScore, value_or_reason
 
-MOST_SUMMED = 10
+MAX_SUMMED = 10
 """Metrics have 1,013 sums of two or more."""
 
 
@@ -22,12 +22,15 @@ MOST_SUMMED = 10
 class RankTable:
     """`agreement` by proposed and by standard metric; `ranks` by metric, 1 for the best, in the order of the models."""
 
-    agreement: dict[str, dict[str, float | Undefined]]
+    agreement: dict[str, dict[str, float | UndefinedScore]]
     ranks: dict[str, NDArray[np.float64]]
 
 
 def rank_table(
-    proposed: Mapping[str, Sequence[Fraction]], standard: Mapping[str, Sequence[Fraction]], *, ties: Ties = Ties.MEAN
+    proposed: Mapping[str, Sequence[Fraction]],
+    standard: Mapping[str, Sequence[Fraction]],
+    *,
+    ties: TiedRanks = TiedRanks.MEAN,
 ) -> RankTable:
     """The correlation of each proposed metric's ranks with each standard one's.
 
@@ -46,8 +49,8 @@ def rank_table(
     """
     floats = {name: [float(score) for score in scores] for name, scores in {**standard, **proposed}.items()}
 
-    def agreement(one: str, other: str) -> float | Undefined:
-        return defined(lambda: rank_agreement(floats[one], floats[other], ties=ties))
+    def agreement(one: str, other: str) -> float | UndefinedScore:
+        return value_or_reason(lambda: rank_agreement(floats[one], floats[other], ties=ties))
 
     return RankTable(
         agreement={one: {other: agreement(one, other) for other in standard} for one in proposed},

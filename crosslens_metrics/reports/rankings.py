@@ -9,23 +9,23 @@ from fractions import Fraction
 from typing import Any
 
 from crosslens_metrics.formats.problems import FileProblemsError, FileRefusedError, LineError
-from crosslens_metrics.formats.tables import Table
-from crosslens_metrics.model_ranks import Ties
+from crosslens_metrics.formats.tables import TextTable
+from crosslens_metrics.model_ranks import TiedRanks
 from crosslens_metrics.reports.figures import as_json
-from crosslens_metrics.reports.metric_ranks import MOST_SUMMED, RankTable, rank_table, same_but_for_rounding, sums
-from crosslens_metrics.reports.score_figures import Undefined
-from crosslens_metrics.reports.text import rounded, table_lines
+from crosslens_metrics.reports.metric_ranks import MAX_SUMMED, RankTable, rank_table, same_but_for_rounding, sums
+from crosslens_metrics.reports.score_figures import UndefinedScore
+from crosslens_metrics.reports.text import rounded_number, table_lines
 
 MODEL = "model"
-CORRELATION = {Ties.MEAN: "Spearman's correlation", Ties.COMPETITION: "Correlation"}
-SHARED = {Ties.MEAN: "the mean rank", Ties.COMPETITION: "the best rank (1, 2, 2, 4)"}
+CORRELATION = {TiedRanks.MEAN: "Spearman's correlation", TiedRanks.COMPETITION: "Correlation"}
+SHARED = {TiedRanks.MEAN: "the mean rank", TiedRanks.COMPETITION: "the best rank (1, 2, 2, 4)"}
 
 
 @dataclass(frozen=True)
 class RankReport:
     """`left_out` models lack a score."""
 
-    ties: Ties
+    ties: TiedRanks
     models: tuple[str, ...]
     table: RankTable
     left_out: tuple[str, ...]
@@ -64,14 +64,14 @@ class RankReport:
 
 
 def rankings_of(
-    table: Table,
+    table: TextTable,
     *,
     proposed: Sequence[str],
     standard: Sequence[str],
     model: str | None,
     with_sums: bool,
     skip_missing: bool,
-    ties: Ties = Ties.MEAN,
+    ties: TiedRanks = TiedRanks.MEAN,
 ) -> RankReport:
     """All figures of a table.
 
@@ -120,8 +120,8 @@ def rankings_of(
     judged = {table.columns[place]: exact[place] for place in map(table.place, proposed)}
     notes = [f"{len(left)} of {len(table.rows)} models lack a score, and are left out of everything."] if left else []
     if with_sums:
-        if len(judged) > MOST_SUMMED:
-            raise FileRefusedError(f"--sums takes {MOST_SUMMED} proposed metrics at most, not {len(judged)}.")
+        if len(judged) > MAX_SUMMED:
+            raise FileRefusedError(f"--sums takes {MAX_SUMMED} proposed metrics at most, not {len(judged)}.")
         added = sums(judged)
         notes.extend(_columns_of_sums(table, added, set(columns), kept))
         judged |= added
@@ -136,7 +136,7 @@ def rankings_of(
     )
 
 
-def _model_names(table: Table, asked: str | None, columns: Mapping[int, object]) -> list[str]:
+def _model_names(table: TextTable, asked: str | None, columns: Mapping[int, object]) -> list[str]:
     """From the column asked for, else one named model, else the first that is no metric; else their lines."""
     place: int | None = None
     if asked is not None:
@@ -151,7 +151,7 @@ def _model_names(table: Table, asked: str | None, columns: Mapping[int, object])
 
 
 def _columns_of_sums(
-    table: Table, added: Mapping[str, Sequence[Fraction]], asked: set[int], kept: Sequence[int]
+    table: TextTable, added: Mapping[str, Sequence[Fraction]], asked: set[int], kept: Sequence[int]
 ) -> Iterator[str]:
     """Which other columns hold a sum already."""
     others: dict[str, list[Decimal]] = {}
@@ -170,12 +170,12 @@ def _columns_of_sums(
             )
 
 
-def _cell(figure: float | Undefined, digits: int) -> str:
-    return "undefined" if isinstance(figure, Undefined) else rounded(figure, digits)
+def _cell(figure: float | UndefinedScore, digits: int) -> str:
+    return "undefined" if isinstance(figure, UndefinedScore) else rounded_number(figure, digits)
 
 
-def _reasons(agreement: Mapping[str, Mapping[str, float | Undefined]]) -> Iterator[str]:
+def _reasons(agreement: Mapping[str, Mapping[str, float | UndefinedScore]]) -> Iterator[str]:
     for name, row in agreement.items():
         for other, figure in row.items():
-            if isinstance(figure, Undefined):
+            if isinstance(figure, UndefinedScore):
                 yield f"  undefined for {name} with {other}: {figure.message}"

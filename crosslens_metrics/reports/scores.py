@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from crosslens_metrics.scored_tokens import EmptyTexts
-from crosslens_metrics.scoring import FIGURES, Prepared, Scored
+from crosslens_metrics.scoring import FIGURES, PreparedCaptions, ScoredFigure
 
 
 @dataclass(frozen=True)
@@ -15,8 +15,8 @@ class FileScores:
     """The images of files, their captions as they were scored, and the figures."""
 
     images: Sequence[str]
-    prepared: Prepared
-    scored: Sequence[Scored]
+    prepared: PreparedCaptions
+    scored: Sequence[ScoredFigure]
 
     @property
     def notes(self) -> list[str]:

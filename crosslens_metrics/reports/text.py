@@ -6,26 +6,30 @@ from collections.abc import Iterator, Sequence
 from decimal import ROUND_HALF_UP, Decimal
 
 from crosslens_metrics.intervals import Interval
-from crosslens_metrics.reports.score_figures import Undefined
+from crosslens_metrics.reports.score_figures import UndefinedScore
 
 COMPUTED_DIGITS = 12
 """What is beyond is noise of floating-point numbers, and must not decide which way a half is rounded."""
 
 
-def rounded(value: float, digits: int) -> str:
+def rounded_number(value: float, digits: int) -> str:
     """Halves go away from zero; there is no minus before zero."""
     exact = Decimal(repr(round(value, COMPUTED_DIGITS)))
     figure = exact.quantize(Decimal(1).scaleb(-digits), rounding=ROUND_HALF_UP)
     return f"{figure or abs(figure):f}"
 
 
-def with_interval(value: float | Undefined, interval: Interval | Undefined | None, digits: int) -> str:
-    if isinstance(value, Undefined):
+def with_interval(value: float | UndefinedScore, interval: Interval | UndefinedScore | None, digits: int) -> str:
+    if isinstance(value, UndefinedScore):
         return "undefined"
-    text = rounded(value, digits)
-    if isinstance(interval, Undefined):
+    text = rounded_number(value, digits)
+    if isinstance(interval, UndefinedScore):
         return f"{text} [undefined]"
-    return text if interval is None else f"{text} [{rounded(interval.low, digits)}, {rounded(interval.high, digits)}]"
+    return (
+        text
+        if interval is None
+        else f"{text} [{rounded_number(interval.low, digits)}, {rounded_number(interval.high, digits)}]"
+    )
 
 
 def table_lines(rows: Sequence[Sequence[str]]) -> Iterator[str]:

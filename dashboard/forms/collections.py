@@ -8,19 +8,19 @@ from django import forms
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from images.forms import LONGEST_NAME
+from images.forms import MAX_NAME_CHARACTERS
 from images.models import Collection, CollectionImage
 from images.permissions import collections_in
 from people.forms.names import NameCharField
 from people.models import User
 
-LONGEST_REASON = CollectionImage._meta.get_field("exclusion_reason").max_length
+MAX_REASON_CHARACTERS = CollectionImage._meta.get_field("exclusion_reason").max_length
 
 
 class CollectionNameForm(forms.Form):
     """A name that no other collection has beside this one; of a copy, not that of the first either."""
 
-    name = NameCharField(label=_("Name"), max_length=LONGEST_NAME)
+    name = NameCharField(label=_("Name"), max_length=MAX_NAME_CHARACTERS)
     description = forms.CharField(label=_("Description"), required=False, widget=forms.Textarea(attrs={"rows": 3}))
 
     def __init__(self, *args: Any, collection: Collection, by: User, is_copy: bool = False, **kwargs: Any) -> None:
@@ -44,6 +44,6 @@ class LeaveOutForm(forms.Form):
 
     reason = forms.CharField(
         label=_("Reason"),
-        max_length=LONGEST_REASON,
+        max_length=MAX_REASON_CHARACTERS,
         help_text=_("Managers and researchers who may see the collection can read it."),
     )

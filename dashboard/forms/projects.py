@@ -9,7 +9,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from annotation.rules.campaign import UnfinishedBatches
-from crosslens_metrics.formats.names import plain
+from crosslens_metrics.formats.names import normalised_name
 from people.forms.names import NameCharField
 from people.models import Project
 
@@ -60,7 +60,7 @@ class DeleteForm(forms.Form):
 
     def clean_name(self) -> str:
         name: str = self.cleaned_data["name"]
-        if name != plain(self.project.name):
+        if name != normalised_name(self.project.name):
             raise forms.ValidationError(
                 gettext("This is not the name of the project. Type “%(name)s”.") % {"name": self.project.name}
             )

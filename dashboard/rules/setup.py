@@ -17,7 +17,7 @@ NAMED = 5
 """How many languages a sentence names."""
 
 
-class Step(TextChoices):
+class ProjectStep(TextChoices):
     """In the order in which they are done."""
 
     IMAGES = "images", gettext_lazy("Images with licences")
@@ -34,7 +34,7 @@ class Step(TextChoices):
     RELEASE = "release", gettext_lazy("Release")
 
 
-class State(TextChoices):
+class StepState(TextChoices):
     DONE = "done", gettext_lazy("Done")
     TO_DO = "to-do", gettext_lazy("To do")
     ADVISED = "advised", gettext_lazy("Recommended")
@@ -60,7 +60,7 @@ class LanguageFacts:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Facts:
+class ProjectFacts:
     """What a project has. `unauthored` counts images whose licence requires an author, but that have none,
     and `without_english` those that no model of the project has described.
     """
@@ -81,25 +81,25 @@ class Facts:
 class SetupStep:
     """`what` says what is missing; `languages` are those in which it is."""
 
-    step: Step
-    state: State
+    step: ProjectStep
+    state: StepState
     what: str = ""
     languages: Sequence[LanguageFacts] = ()
 
     @property
     def is_done(self) -> bool:
-        return self.state == State.DONE
+        return self.state == StepState.DONE
 
     @property
     def is_open(self) -> bool:
-        return self.state in (State.TO_DO, State.ADVISED)
+        return self.state in (StepState.TO_DO, StepState.ADVISED)
 
 
-BEFORE_A_PROJECT = (Step.IMAGES, Step.ENGLISH, Step.PROJECT)
-OF_A_PROJECT = tuple(step for step in Step if step != Step.PROJECT)
+BEFORE_A_PROJECT = (ProjectStep.IMAGES, ProjectStep.ENGLISH, ProjectStep.PROJECT)
+OF_A_PROJECT = tuple(step for step in ProjectStep if step != ProjectStep.PROJECT)
 
 
-def setup_steps(facts: Facts) -> list[SetupStep]:
+def setup_steps(facts: ProjectFacts) -> list[SetupStep]:
     """Return the steps of a project, or those before there is one, in order."""
     wanted = OF_A_PROJECT if facts.has_project else BEFORE_A_PROJECT
     return [_STEPS[step](facts) for step in wanted]
@@ -107,89 +107,97 @@ def setup_steps(facts: Facts) -> list[SetupStep]:
 
 def next_step(steps: Sequence[SetupStep]) -> SetupStep | None:
     """Return the first step that has to be done, or else the first that is recommended."""
-    return next((step for step in steps if step.state == State.TO_DO), None) or next(
+    return next((step for step in steps if step.state == StepState.TO_DO), None) or next(
         (step for step in steps if step.is_open), None
     )
 
 
-def _images(facts: Facts) -> SetupStep:
+def _images(facts: ProjectFacts) -> SetupStep:
     if not facts.has_collection:
-        return SetupStep(Step.IMAGES, State.TO_DO, _("Create a collection, and add images to it."))
+        return SetupStep(ProjectStep.IMAGES, StepState.TO_DO, _("Create a collection, and add images to it."))
     if not facts.images:
-        return SetupStep(Step.IMAGES, State.TO_DO, _("The collection has no images. Add some."))
+        return SetupStep(ProjectStep.IMAGES, StepState.TO_DO, _("The collection has no images. Add some."))
     if facts.unlicensed:
         text = ngettext(
             "%(number)d of %(all)d images has no licence. A release would refuse it.",
             "%(number)d of %(all)d images have no licence. A release would refuse them.",
             facts.unlicensed,
         )
-        return SetupStep(Step.IMAGES, State.TO_DO, text % {"number": facts.unlicensed, "all": facts.images})
+        return SetupStep(ProjectStep.IMAGES, StepState.TO_DO, text % {"number": facts.unlicensed, "all": facts.images})
     if facts.unauthored:
         text = ngettext(
             "%(number)d of %(all)d images has no author, but its licence requires one. A release would refuse it.",
             "%(number)d of %(all)d images have no author, but their licences require one. A release would refuse them.",
             facts.unauthored,
         )
-        return SetupStep(Step.IMAGES, State.TO_DO, text % {"number": facts.unauthored, "all": facts.images})
-    return SetupStep(Step.IMAGES, State.DONE)
+        return SetupStep(ProjectStep.IMAGES, StepState.TO_DO, text % {"number": facts.unauthored, "all": facts.images})
+    return SetupStep(ProjectStep.IMAGES, StepState.DONE)
 
 
-def _english(facts: Facts) -> SetupStep:
+def _english(facts: ProjectFacts) -> SetupStep:
     if not facts.images:
-        return SetupStep(Step.ENGLISH, State.WAITS, _("First add images."))
+        return SetupStep(ProjectStep.ENGLISH, StepState.WAITS, _("First add images."))
     if facts.without_english >= facts.images:
-        return SetupStep(Step.ENGLISH, State.TO_DO, _("No image has an English caption. Import some, or run a model."))
+        return SetupStep(
+            ProjectStep.ENGLISH, StepState.TO_DO, _("No image has an English caption. Import some, or run a model.")
+        )
     if facts.without_english:
         text = ngettext(
             "%(number)d of %(all)d images has no English caption and is left out until it has one.",
             "%(number)d of %(all)d images have no English caption and are left out until they have one.",
             facts.without_english,
         )
-        return SetupStep(Step.ENGLISH, State.ADVISED, text % {"number": facts.without_english, "all": facts.images})
-    return SetupStep(Step.ENGLISH, State.DONE)
+        return SetupStep(
+            ProjectStep.ENGLISH, StepState.ADVISED, text % {"number": facts.without_english, "all": facts.images}
+        )
+    return SetupStep(ProjectStep.ENGLISH, StepState.DONE)
 
 
-def _project(facts: Facts) -> SetupStep:
+def _project(facts: ProjectFacts) -> SetupStep:
     if not facts.images or facts.without_english >= facts.images:
-        return SetupStep(Step.PROJECT, State.WAITS, _("First add images with English captions."))
-    return SetupStep(Step.PROJECT, State.TO_DO, _("Choose the images, the models and the languages."))
+        return SetupStep(ProjectStep.PROJECT, StepState.WAITS, _("First add images with English captions."))
+    return SetupStep(ProjectStep.PROJECT, StepState.TO_DO, _("Choose the images, the models and the languages."))
 
 
-def _consent(facts: Facts) -> SetupStep:
+def _consent(facts: ProjectFacts) -> SetupStep:
     if facts.has_consent_gaps:
         text = _("The consent text still has gaps in brackets. Fill them in before anybody joins.")
-        return SetupStep(Step.CONSENT, State.TO_DO, text)
-    return SetupStep(Step.CONSENT, State.DONE)
+        return SetupStep(ProjectStep.CONSENT, StepState.TO_DO, text)
+    return SetupStep(ProjectStep.CONSENT, StepState.DONE)
 
 
-def _guidelines(facts: Facts) -> SetupStep:
+def _guidelines(facts: ProjectFacts) -> SetupStep:
     if facts.has_default_guidelines:
-        return SetupStep(Step.GUIDELINES, State.ADVISED, _("Adapt the default guidelines to your images."))
-    return SetupStep(Step.GUIDELINES, State.DONE)
+        return SetupStep(ProjectStep.GUIDELINES, StepState.ADVISED, _("Adapt the default guidelines to your images."))
+    return SetupStep(ProjectStep.GUIDELINES, StepState.DONE)
 
 
-def _languages(facts: Facts) -> SetupStep:
+def _languages(facts: ProjectFacts) -> SetupStep:
     if not facts.languages:
-        return SetupStep(Step.LANGUAGES, State.TO_DO, _("The project has no language. Add some."))
-    return SetupStep(Step.LANGUAGES, State.DONE)
+        return SetupStep(ProjectStep.LANGUAGES, StepState.TO_DO, _("The project has no language. Add some."))
+    return SetupStep(ProjectStep.LANGUAGES, StepState.DONE)
 
 
-def _people(facts: Facts) -> SetupStep:
+def _people(facts: ProjectFacts) -> SetupStep:
     if not facts.languages:
-        return SetupStep(Step.PEOPLE, State.WAITS, _("First add languages."))
+        return SetupStep(ProjectStep.PEOPLE, StepState.WAITS, _("First add languages."))
     short = [one for one in facts.languages if one.able < one.needed and not one.is_main_closed]
     uninvited = [one for one in short if one.able + one.invited < one.needed]
     if uninvited:
-        text = _("Not enough people can write in %(languages)s. Invite some.") % {"languages": named(uninvited)}
-        return SetupStep(Step.PEOPLE, State.TO_DO, text, uninvited)
+        text = _("Not enough people can write in %(languages)s. Invite some.") % {
+            "languages": languages_named(uninvited)
+        }
+        return SetupStep(ProjectStep.PEOPLE, StepState.TO_DO, text, uninvited)
     if short:
-        text = _("People were invited, but not enough have joined: %(languages)s.") % {"languages": named(short)}
-        return SetupStep(Step.PEOPLE, State.ADVISED, text, short)
-    return SetupStep(Step.PEOPLE, State.DONE)
+        text = _("People were invited, but not enough have joined: %(languages)s.") % {
+            "languages": languages_named(short)
+        }
+        return SetupStep(ProjectStep.PEOPLE, StepState.ADVISED, text, short)
+    return SetupStep(ProjectStep.PEOPLE, StepState.DONE)
 
 
 def _of_languages(
-    step: Step,
+    step: ProjectStep,
     text: StrPromise,
     *,
     is_done: Callable[[LanguageFacts], bool],
@@ -197,38 +205,42 @@ def _of_languages(
     before: StrPromise,
     has_begun: Callable[[LanguageFacts], bool] = lambda _one: False,
     begun: StrPromise | str = "",
-) -> Callable[[Facts], SetupStep]:
+) -> Callable[[ProjectFacts], SetupStep]:
     """Make a step that is done language by language; it waits until it may begin in one of those that are left.
 
     Languages in which it `has_begun` are named with what is left to do in them.
     """
 
-    def step_of(facts: Facts) -> SetupStep:
+    def step_of(facts: ProjectFacts) -> SetupStep:
         left = [one for one in facts.languages if not is_done(one)]
         ready = [one for one in left if may_begin(one)]
         if facts.languages and not left:
-            return SetupStep(step, State.DONE)
+            return SetupStep(step, StepState.DONE)
         if not ready:
-            return SetupStep(step, State.WAITS, str(before))
+            return SetupStep(step, StepState.WAITS, str(before))
         fresh = [one for one in ready if not has_begun(one)]
         going = [one for one in ready if has_begun(one)]
-        what = [str(said) % {"languages": named(those)} for said, those in ((text, fresh), (begun, going)) if those]
-        return SetupStep(step, State.TO_DO, " ".join(what), ready)
+        what = [
+            str(said) % {"languages": languages_named(those)}
+            for said, those in ((text, fresh), (begun, going))
+            if those
+        ]
+        return SetupStep(step, StepState.TO_DO, " ".join(what), ready)
 
     return step_of
 
 
-def _release(facts: Facts) -> SetupStep:
+def _release(facts: ProjectFacts) -> SetupStep:
     if facts.is_released:
-        return SetupStep(Step.RELEASE, State.DONE)
+        return SetupStep(ProjectStep.RELEASE, StepState.DONE)
     if not any(one.is_main_closed for one in facts.languages):
-        return SetupStep(Step.RELEASE, State.WAITS, _("After a main round."))
+        return SetupStep(ProjectStep.RELEASE, StepState.WAITS, _("After a main round."))
     if facts.unlicensed or facts.unauthored:
-        return SetupStep(Step.RELEASE, State.WAITS, _("First complete licences and authors of images."))
-    return SetupStep(Step.RELEASE, State.TO_DO, _("Make a release of what is finished."))
+        return SetupStep(ProjectStep.RELEASE, StepState.WAITS, _("First complete licences and authors of images."))
+    return SetupStep(ProjectStep.RELEASE, StepState.TO_DO, _("Make a release of what is finished."))
 
 
-def named(languages: Sequence[LanguageFacts]) -> str:
+def languages_named(languages: Sequence[LanguageFacts]) -> str:
     """Name some languages, and say how many others there are."""
     first = ", ".join(one.name for one in languages[:NAMED])
     others = len(languages) - NAMED
@@ -238,16 +250,16 @@ def named(languages: Sequence[LanguageFacts]) -> str:
     return text % {"first": first, "number": others}
 
 
-_STEPS: dict[Step, Callable[[Facts], SetupStep]] = {
-    Step.IMAGES: _images,
-    Step.ENGLISH: _english,
-    Step.PROJECT: _project,
-    Step.CONSENT: _consent,
-    Step.GUIDELINES: _guidelines,
-    Step.LANGUAGES: _languages,
-    Step.PEOPLE: _people,
-    Step.PILOT: _of_languages(
-        Step.PILOT,
+_STEPS: dict[ProjectStep, Callable[[ProjectFacts], SetupStep]] = {
+    ProjectStep.IMAGES: _images,
+    ProjectStep.ENGLISH: _english,
+    ProjectStep.PROJECT: _project,
+    ProjectStep.CONSENT: _consent,
+    ProjectStep.GUIDELINES: _guidelines,
+    ProjectStep.LANGUAGES: _languages,
+    ProjectStep.PEOPLE: _people,
+    ProjectStep.PILOT: _of_languages(
+        ProjectStep.PILOT,
         gettext_lazy("Open the pilot: %(languages)s."),
         has_begun=lambda one: one.is_pilot_open,
         begun=gettext_lazy("Close the pilot when it is written: %(languages)s."),
@@ -255,15 +267,15 @@ _STEPS: dict[Step, Callable[[Facts], SetupStep]] = {
         may_begin=lambda one: one.able > 0,
         before=gettext_lazy("After people have joined."),
     ),
-    Step.ACCEPT: _of_languages(
-        Step.ACCEPT,
+    ProjectStep.ACCEPT: _of_languages(
+        ProjectStep.ACCEPT,
         gettext_lazy("Have the pilot rated, and accept or reject it: %(languages)s."),
         is_done=lambda one: one.is_pilot_decided,
         may_begin=lambda one: one.is_pilot_written,
         before=gettext_lazy("After a pilot."),
     ),
-    Step.MAIN: _of_languages(
-        Step.MAIN,
+    ProjectStep.MAIN: _of_languages(
+        ProjectStep.MAIN,
         gettext_lazy("Open the main round: %(languages)s."),
         has_begun=lambda one: one.is_main_open,
         begun=gettext_lazy("Close the main round when it is written: %(languages)s."),
@@ -271,8 +283,8 @@ _STEPS: dict[Step, Callable[[Facts], SetupStep]] = {
         may_begin=lambda one: one.is_pilot_decided,
         before=gettext_lazy("After a pilot is accepted."),
     ),
-    Step.VERIFICATION: _of_languages(
-        Step.VERIFICATION,
+    ProjectStep.VERIFICATION: _of_languages(
+        ProjectStep.VERIFICATION,
         gettext_lazy("Have a sample of the captions rated: %(languages)s."),
         has_begun=lambda one: one.is_verification_open,
         begun=gettext_lazy("Close the verification when it is rated: %(languages)s."),
@@ -280,5 +292,5 @@ _STEPS: dict[Step, Callable[[Facts], SetupStep]] = {
         may_begin=lambda one: one.is_main_closed,
         before=gettext_lazy("After a main round."),
     ),
-    Step.RELEASE: _release,
+    ProjectStep.RELEASE: _release,
 }

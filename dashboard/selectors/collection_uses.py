@@ -22,7 +22,7 @@ from sxs_eval.models import Comparison, Pair
 
 
 @dataclass(frozen=True)
-class Use:
+class CollectionUse:
     """A kind of things that use a collection, how many there are, and the projects that they are of."""
 
     label: str
@@ -80,12 +80,12 @@ IMAGE_USERS: tuple[tuple[Any, Callable[[CollectionImage], QuerySet[Any]]], ...] 
 """What was made of an image in its collection."""
 
 
-def uses_of_image(entry: CollectionImage) -> list[Use]:
+def uses_of_image(entry: CollectionImage) -> list[CollectionUse]:
     counts = ((label, users(entry).count()) for label, users in IMAGE_USERS)
-    return [Use(str(label), number, []) for label, number in counts if number]
+    return [CollectionUse(str(label), number, []) for label, number in counts if number]
 
 
-def uses_of(collection: Collection, viewer: User) -> list[Use]:
+def uses_of(collection: Collection, viewer: User) -> list[CollectionUse]:
     """List what uses a collection, naming only projects of `viewer`."""
     mine = set(Membership.objects.filter(user=viewer, role__in=READERS).values_list("project", flat=True))
     uses = []
@@ -95,5 +95,5 @@ def uses_of(collection: Collection, viewer: User) -> list[Use]:
             of_projects = rows.exclude(**{project: None}).values_list(project, f"{project}__name").distinct()
             named = sorted(name for pk, name in of_projects if pk in mine)
             hidden = any(pk not in mine for pk, _name in of_projects)
-            uses.append(Use(str(label), number, [*named, *([_("other projects")] if hidden else [])]))
+            uses.append(CollectionUse(str(label), number, [*named, *([_("other projects")] if hidden else [])]))
     return uses

@@ -8,17 +8,17 @@ from django.utils.translation import gettext as _
 
 from dashboard.models import DismissedNeed, EmailChoices, Notice
 from people.models import User
-from people.personal_data import Part
+from people.personal_data import ExportPart
 
 
-def data_export(person: User) -> Iterator[Part]:
+def data_export(person: User) -> Iterator[ExportPart]:
     columns = ("work", "feedback", "rewrite", "deadline", "digest", "zone")
-    yield Part(
+    yield ExportPart(
         "email-choices", _("Which e-mails you want."), EmailChoices.objects.filter(person=person).values(*columns)
     )
     notices = Notice.objects.filter(person=person).order_by("pk")
-    yield Part(
+    yield ExportPart(
         "emails", _("E-mails that were sent to you."), notices.values("kind", "about", "state", "queued_at", "sent_at")
     )
     dismissed = DismissedNeed.objects.filter(person=person).order_by("pk")
-    yield Part("dismissed", _("Failures that you dismissed."), dismissed.values("about", "at"))
+    yield ExportPart("dismissed", _("Failures that you dismissed."), dismissed.values("about", "at"))

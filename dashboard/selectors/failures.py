@@ -29,7 +29,7 @@ NOT_GIVEN: int | None = None
 
 
 @dataclass(frozen=True)
-class _Source:
+class _FailureSource:
     """`columns` are those of a row that its sentence and its address need, after its primary key, project and time."""
 
     name: str
@@ -58,11 +58,11 @@ def failures(
                 yield project, Need(NeedKind.FAILURE, text, source.address(pk, *values), at=at, about=about)
 
 
-def _of_researchers(user: User, projects: Collection[int]) -> list[_Source]:
+def _of_researchers(user: User, projects: Collection[int]) -> list[_FailureSource]:
     own = Q(project__in=projects) | Q(project=None, created_by=user)
     later = Pass.objects.filter(scoring=OuterRef("scoring"), pk__gt=OuterRef("pk"))
     return [
-        _Source(
+        _FailureSource(
             "run",
             _("Run of %(name)s failed"),
             runs_for(user).filter(own, state=RunState.FAILED, trial_image=None),
@@ -72,7 +72,7 @@ def _of_researchers(user: User, projects: Collection[int]) -> list[_Source]:
             lambda pk, *_names: reverse("inference:run-show", args=[pk]),
             lambda _pk, model, encoder: model or encoder,
         ),
-        _Source(
+        _FailureSource(
             "training",
             _("Training of %(name)s failed"),
             trainings_for(user).filter(own, state=RunState.FAILED),
@@ -82,7 +82,7 @@ def _of_researchers(user: User, projects: Collection[int]) -> list[_Source]:
             lambda pk, _name: reverse("inference:training-show", args=[pk]),
             lambda _pk, name: name,
         ),
-        _Source(
+        _FailureSource(
             "pass",
             _("Scores of %(name)s were not computed"),
             Pass.objects.filter(~Exists(later), state=JobState.FAILED, scoring__project__in=projects),
@@ -92,7 +92,7 @@ def _of_researchers(user: User, projects: Collection[int]) -> list[_Source]:
             lambda _pk, _name, slug, scoring: reverse("scoring:scoring-show", args=[slug, scoring]),
             lambda _pk, name, *_rest: name,
         ),
-        _Source(
+        _FailureSource(
             "translation",
             _("Translation of the references %(name)s failed"),
             ReferenceTranslation.objects.filter(state=JobState.FAILED, made__project__in=projects),
@@ -105,10 +105,10 @@ def _of_researchers(user: User, projects: Collection[int]) -> list[_Source]:
     ]
 
 
-def _of_managers(user: User, projects: Collection[int]) -> list[_Source]:
+def _of_managers(user: User, projects: Collection[int]) -> list[_FailureSource]:
     own = Q(project__in=projects) | Q(project=None, created_by=user)
     return [
-        _Source(
+        _FailureSource(
             "import",
             _("Import of %(name)s failed"),
             imports_for(user).filter(own, state=JobState.FAILED),
@@ -118,7 +118,7 @@ def _of_managers(user: User, projects: Collection[int]) -> list[_Source]:
             lambda pk, _name: reverse("images:import-show", args=[pk]),
             lambda _pk, name: name,
         ),
-        _Source(
+        _FailureSource(
             "release",
             _("Release %(name)s could not be made"),
             Release.objects.filter(state=JobState.FAILED, project__in=projects),
@@ -128,7 +128,7 @@ def _of_managers(user: User, projects: Collection[int]) -> list[_Source]:
             lambda _pk, number, slug: reverse("annotation:release-show", args=[slug, number]),
             lambda _pk, number, _slug: number,
         ),
-        _Source(
+        _FailureSource(
             "selection",
             _("Selection %(name)s failed"),
             Selection.objects.filter(state=JobState.FAILED, project__in=projects),

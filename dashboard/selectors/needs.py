@@ -15,7 +15,7 @@ from django.utils.translation import ngettext
 
 from allocation.models import Batch, BatchState
 from annotation.models import Round, RoundState
-from annotation.rules.waiting import WaitsFor, Where
+from annotation.rules.waiting import WaitingPage, WaitsFor
 from annotation.selectors.control_room import RoomRow, room_rows
 from annotation.selectors.overview import project_progress
 from dashboard.rules.needs import EXPIRES_WITHIN, Need, NeedKind, ProjectNeeds, in_order
@@ -26,7 +26,7 @@ from images.selectors.attributions import lacks_licence
 from images.selectors.filters import NONE
 from people.models import ConsentText, Invitation, InvitationMail, MailState, Membership, Project, Role, User
 from people.selectors.consent import has_gaps
-from people.selectors.invitations import Shown
+from people.selectors.invitations import InvitationsShown
 from practice.models import PracticeAttempt, PracticeSet
 from sxs_eval.models import RaterState, RaterStatus
 
@@ -101,7 +101,7 @@ def _decisions(project: Project, rows: Iterable[RoomRow]) -> Iterator[Need]:
         first = waiting[0]
         if len(waiting) > 1:
             url = f"{reverse('annotation:project-show', args=[project.slug])}?{urlencode({'waits': WaitsFor.YOU})}"
-        elif first.waiting.where == Where.SETTINGS:
+        elif first.waiting.where == WaitingPage.SETTINGS:
             url = reverse("annotation:round-settings", args=[project.slug, first.round.pk])
         else:
             url = reverse("annotation:language-show", args=[project.slug, first.round.language_id])
@@ -200,7 +200,8 @@ def _unsent_invitations(slugs: dict[int, str], now: datetime) -> Found:
     )
     for project, number in unsent.order_by().values_list("project").annotate(Count("pk")):
         text = ngettext("%(number)d invitation was not sent", "%(number)d invitations were not sent", number)
-        url = f"{reverse('people:invitation-list', args=[slugs[project]])}?{urlencode({'shown': Shown.NOT_SENT})}"
+        shown = urlencode({"shown": InvitationsShown.NOT_SENT})
+        url = f"{reverse('people:invitation-list', args=[slugs[project]])}?{shown}"
         yield project, Need(NeedKind.PEOPLE, text % {"number": number}, url)
 
 

@@ -10,7 +10,7 @@ from people.models import Owned, Project
 
 
 @dataclass(frozen=True)
-class Copyable:
+class CopyableSettings:
     """`languages` are main rounds, of which those in `usable` can begin in another project, too.
 
     `own` are the collections and models that keep the others from it: they are not shared with all.
@@ -21,7 +21,7 @@ class Copyable:
     own: Sequence[Owned]
 
 
-def copyable(project: Project) -> Copyable:
+def copyable(project: Project) -> CopyableSettings:
     mains = Round.objects.filter(project=project, kind=RoundKind.MAIN)
     mains = mains.select_related("language", "collection", "pool").prefetch_related("captioners")
     languages = sorted(mains, key=lambda main: main.language.english_name)
@@ -33,4 +33,4 @@ def copyable(project: Project) -> Copyable:
         own |= {(type(one), one.pk): one for one in missing}
         if not missing:
             usable.append(main)
-    return Copyable(languages, usable, list(own.values()))
+    return CopyableSettings(languages, usable, list(own.values()))

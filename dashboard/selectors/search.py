@@ -21,13 +21,13 @@ from people.permissions import READERS, reads_anything
 from people.rules.project_pages import groups_for
 
 PER_GROUP = 5
-LONGEST = 100
+MAX_QUERY_CHARACTERS = 100
 """Characters of a question; more would find nothing."""
 WORKERS = (Role.ANNOTATOR, Role.RATER)
 
 
 @dataclass(frozen=True)
-class Hit:
+class SearchHit:
     """`detail` says where it is, where the label alone would not."""
 
     label: str
@@ -38,22 +38,22 @@ class Hit:
 @dataclass(frozen=True)
 class HitGroup:
     label: str | Promise
-    hits: Sequence[Hit]
+    hits: Sequence[SearchHit]
 
 
 def search(user: User, words: str, *, here: str = "") -> list[HitGroup]:
     """Return what `user` may see, by kind, that has all of `words`; pages are those of the project `here`."""
-    wanted = " ".join(words.replace("\0", "").split())[:LONGEST]
+    wanted = " ".join(words.replace("\0", "").split())[:MAX_QUERY_CHARACTERS]
     if not wanted:
         return []
     roles = Membership.objects.filter(user=user, role__in=READERS, project__deletion=None)
-    seen = _Seen(
+    seen = _SearchScope(
         user=user,
         words=wanted,
         managed=set(roles.filter(role=Role.MANAGER).values_list("project", flat=True)),
         read=set(roles.values_list("project", flat=True)),
     )
-    found: list[tuple[str, Callable[[], Iterable[Hit]]]] = [
+    found: list[tuple[str, Callable[[], Iterable[SearchHit]]]] = [
         (_("Pages of this project"), lambda: _pages(seen, here)),
         (_("Projects"), lambda: _projects(seen)),
         (_("Languages"), lambda: _languages(seen)),
@@ -67,7 +67,7 @@ def search(user: User, words: str, *, here: str = "") -> list[HitGroup]:
 
 
 @dataclass(frozen=True)
-class _Seen:
+class _SearchScope:
     """Who asks for what, and the projects that they manage or may read."""
 
     user: User
@@ -90,26 +90,26 @@ class _Seen:
         return all(word.casefold() in joined for word in self.words.split())
 
 
-def _pages(seen: _Seen, here: str) -> Iterable[Hit]:
+def _pages(seen: _SearchScope, here: str) -> Iterable[SearchHit]:
     project = Project.objects.filter(slug=here, pk__in=seen.read).first()
     if project is None:
         return
     for group in groups_for(manages=project.pk in seen.managed):
         for page in group.pages:
             if seen.fits(str(page.label), str(group.label)):
-                yield Hit(str(page.label), reverse(page.name, args=[here]), str(group.label))
+                yield SearchHit(str(page.label), reverse(page.name, args=[here]), str(group.label))
     if project.pk in seen.managed and seen.fits(_("Invite people")):
-        yield Hit(_("Invite people"), reverse("people:invitation-create", args=[here]))
+        yield SearchHit(_("Invite people"), reverse("people:invitation-create", args=[here]))
 
 
-def _projects(seen: _Seen) -> Iterable[Hit]:
+def _projects(seen: _SearchScope) -> Iterable[SearchHit]:
     projects = Project.objects.filter(seen.has_words("name", "slug"), pk__in=seen.read)
     for project in projects.order_by("archived_at", "name")[:PER_GROUP]:
         page = reverse("annotation:project-show", args=[project.slug])
-        yield Hit(project.name, page, _("Archived") if project.is_archived else "")
+        yield SearchHit(project.name, page, _("Archived") if project.is_archived else "")
 
 
-def _languages(seen: _Seen) -> Iterable[Hit]:
+def _languages(seen: _SearchScope) -> Iterable[SearchHit]:
     # Names are translated, so they are compared here; there are few languages.
     fitting = [one.pk for one in Language.objects.all() if seen.fits(one.name, one.english_name, one.own_name, one.pk)]
     rounds = Round.objects.filter(project__in=seen.read, project__archived_at=None, language__in=fitting)
@@ -118,10 +118,10 @@ def _languages(seen: _Seen) -> Iterable[Hit]:
     )
     names = Language.objects.in_bulk(fitting)
     for slug, project, tag in found.distinct()[:PER_GROUP]:
-        yield Hit(names[tag].name, reverse("annotation:language-show", args=[slug, tag]), project)
+        yield SearchHit(names[tag].name, reverse("annotation:language-show", args=[slug, tag]), project)
 
 
-def _people(seen: _Seen) -> Iterable[Hit]:
+def _people(seen: _SearchScope) -> Iterable[SearchHit]:
     members = Membership.objects.filter(seen.has_words("user__username"), project__in=seen.managed)
     found = members.order_by("user__username", "project__name", "role").values_list(
         "user", "user__username", "project__slug", "project__name", "role"
@@ -133,20 +133,20 @@ def _people(seen: _Seen) -> Iterable[Hit]:
             continue
         shown.add((person, slug))
         if role in WORKERS:
-            yield Hit(name, reverse("annotation:annotator-show", args=[slug, person]), project)
+            yield SearchHit(name, reverse("annotation:annotator-show", args=[slug, person]), project)
         else:
-            yield Hit(name, reverse("people:member-list", args=[slug]), project)
+            yield SearchHit(name, reverse("people:member-list", args=[slug]), project)
 
 
-def _collections(seen: _Seen) -> Iterable[Hit]:
+def _collections(seen: _SearchScope) -> Iterable[SearchHit]:
     if not reads_anything(seen.user):
         return
     found = collections_for(seen.user).filter(seen.has_words("name", "slug"))
     for collection in found.order_by("name")[:PER_GROUP]:
-        yield Hit(collection.name, reverse("images:collection-show", args=[collection.slug]))
+        yield SearchHit(collection.name, reverse("images:collection-show", args=[collection.slug]))
 
 
-def _images(seen: _Seen) -> Iterable[Hit]:
+def _images(seen: _SearchScope) -> Iterable[SearchHit]:
     """Find images by the beginning of their key, then by words of their title."""
     if not reads_anything(seen.user):
         return
@@ -160,15 +160,15 @@ def _images(seen: _Seen) -> Iterable[Hit]:
         yield from (hit for hit in by_title if hit.url not in known)
 
 
-def _hits_of(entries: QuerySet[CollectionImage]) -> list[Hit]:
+def _hits_of(entries: QuerySet[CollectionImage]) -> list[SearchHit]:
     columns = ("key", "image__title", "image__public_id", "collection__slug", "collection__name")
     hits = []
     for key, title, public_id, slug, collection in entries.values_list(*columns)[:PER_GROUP]:
         page = reverse("images:collection-image-show", args=[slug, public_id])
-        hits.append(Hit(f"{title} ({key})" if title else key, page, collection))
+        hits.append(SearchHit(f"{title} ({key})" if title else key, page, collection))
     return hits
 
 
-def _models(seen: _Seen) -> Iterable[Hit]:
+def _models(seen: _SearchScope) -> Iterable[SearchHit]:
     for model in models_for(seen.user).filter(seen.has_words("name")).order_by("name")[:PER_GROUP]:
-        yield Hit(model.name, reverse("inference:model-show", args=[model.pk]))
+        yield SearchHit(model.name, reverse("inference:model-show", args=[model.pk]))

@@ -14,7 +14,7 @@ from django.db.models import Count, Exists, Min, OuterRef, Q, QuerySet
 from annotation import defaults
 from annotation.models import Guidelines, Release, RoundKind, RoundState
 from annotation.selectors.overview import ENGLISH, ProjectProgress, RoundProgress, project_progress
-from dashboard.rules.setup import Facts, LanguageFacts, SetupStep, Step, next_step, setup_steps
+from dashboard.rules.setup import LanguageFacts, ProjectFacts, ProjectStep, SetupStep, next_step, setup_steps
 from images.models import CollectionImage
 from images.permissions import collections_in
 from images.selectors.attributions import lacks_author, lacks_licence
@@ -40,7 +40,7 @@ class LinkedStep:
 
 
 @dataclass(frozen=True)
-class Setup:
+class ProjectSetup:
     steps: Sequence[LinkedStep]
 
     @property
@@ -56,13 +56,15 @@ def is_released(project: Project) -> bool:
     return Release.objects.filter(project=project, state=JobState.DONE).exists()
 
 
-def setup_of(project: Project, *, released: bool, now: datetime, progress: ProjectProgress | None = None) -> Setup:
+def setup_of(
+    project: Project, *, released: bool, now: datetime, progress: ProjectProgress | None = None
+) -> ProjectSetup:
     """Describe the setup of a project; `progress` where the page has it already."""
     progress = progress or project_progress(project, now=now)
     collections = {row.round.collection_id for row in progress.rounds}
     counts = _images_in(CollectionImage.objects.filter(collection__in=collections))
     collection = counts.pop("collection") or ""
-    facts = Facts(
+    facts = ProjectFacts(
         **counts,
         has_collection=bool(collections),
         without_english=progress.left_out,
@@ -74,10 +76,10 @@ def setup_of(project: Project, *, released: bool, now: datetime, progress: Proje
     return _linked(setup_steps(facts), project=project, collection=collection, facts=facts)
 
 
-def setup_without_project(user: User) -> Setup:
+def setup_without_project(user: User) -> ProjectSetup:
     """Describe what somebody who manages no project yet has for the first one: their newest collection."""
     collection = collections_in(None, by=user).order_by("-created_at", "-pk").first()
-    facts = Facts(has_collection=collection is not None, has_project=False)
+    facts = ProjectFacts(has_collection=collection is not None, has_project=False)
     if collection is not None:
         entries = CollectionImage.objects.filter(collection=collection)
         described = ModelCaption.objects.in_use().filter(language=ENGLISH, image=OuterRef("image"))
@@ -139,9 +141,11 @@ def _language(rows: Sequence[RoundProgress]) -> LanguageFacts:
     )
 
 
-def _linked(steps: Sequence[SetupStep], *, project: Project | None, collection: str, facts: Facts) -> Setup:
+def _linked(
+    steps: Sequence[SetupStep], *, project: Project | None, collection: str, facts: ProjectFacts
+) -> ProjectSetup:
     following = next_step(steps)
-    return Setup(
+    return ProjectSetup(
         [
             LinkedStep(
                 number=number,
@@ -149,7 +153,7 @@ def _linked(steps: Sequence[SetupStep], *, project: Project | None, collection: 
                 url=_url_of(step, project, collection, facts),
                 is_next=step is following,
                 languages=[(one.name, _page_of(project, one)) for one in step.languages]
-                if project and step.step != Step.PEOPLE
+                if project and step.step != ProjectStep.PEOPLE
                 else [],
             )
             for number, step in enumerate(steps, start=1)
@@ -161,24 +165,24 @@ def _page_of(project: Project, language: LanguageFacts) -> str:
     return address("annotation:language-show", project.slug, language.tag)
 
 
-def _url_of(step: SetupStep, project: Project | None, collection: str, facts: Facts) -> str:
+def _url_of(step: SetupStep, project: Project | None, collection: str, facts: ProjectFacts) -> str:
     """Return where a step is done; of one in a single language, the page of that language."""
-    if step.step == Step.IMAGES:
+    if step.step == ProjectStep.IMAGES:
         return _url_of_images(collection, facts)
-    if step.step == Step.ENGLISH:
+    if step.step == ProjectStep.ENGLISH:
         return address("inference:captions-import")
     if project is None:
         return address("annotation:project-create")
     if step.step in OF_LANGUAGES and len(step.languages) == 1:
         return _page_of(project, step.languages[0])
     page = address(PAGES[step.step], project.slug)
-    if step.step == Step.PEOPLE:
+    if step.step == ProjectStep.PEOPLE:
         asked = [("role", Role.ANNOTATOR.value), *(("language", one.tag) for one in step.languages)]
         return f"{page}?{urlencode(asked)}"
     return page
 
 
-def _url_of_images(collection: str, facts: Facts) -> str:
+def _url_of_images(collection: str, facts: ProjectFacts) -> str:
     if not collection:
         return address("images:collection-create")
     page = address("images:collection-show", collection)
@@ -187,12 +191,12 @@ def _url_of_images(collection: str, facts: Facts) -> str:
     return f"{page}?licence=no-author" if facts.unauthored else page
 
 
-OF_LANGUAGES = (Step.PILOT, Step.ACCEPT, Step.MAIN, Step.VERIFICATION)
+OF_LANGUAGES = (ProjectStep.PILOT, ProjectStep.ACCEPT, ProjectStep.MAIN, ProjectStep.VERIFICATION)
 PAGES = {
-    Step.CONSENT: "people:consent-publish",
-    Step.GUIDELINES: "annotation:guidelines-edit",
-    Step.LANGUAGES: "annotation:language-add",
-    Step.PEOPLE: "people:invitation-create",
-    Step.RELEASE: "annotation:release-create",
+    ProjectStep.CONSENT: "people:consent-publish",
+    ProjectStep.GUIDELINES: "annotation:guidelines-edit",
+    ProjectStep.LANGUAGES: "annotation:language-add",
+    ProjectStep.PEOPLE: "people:invitation-create",
+    ProjectStep.RELEASE: "annotation:release-create",
     **dict.fromkeys(OF_LANGUAGES, "annotation:project-show"),
 }

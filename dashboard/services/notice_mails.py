@@ -24,7 +24,7 @@ from dashboard.selectors.needs import needs_of, number_of
 from dashboard.services.notices import has_work_now
 from languages.rules.page_languages import COMPLETE
 from people.models import Project
-from people.services.outbox import Outbox
+from people.services.outbox import MailOutbox
 from people.templatetags.moments import in_words
 
 NOT_WANTED = gettext_noop("The person does not want such e-mails, or has no confirmed address.")
@@ -32,7 +32,7 @@ NOTHING_NEW = gettext_noop("There was nothing left to report.")
 
 
 @dataclass(frozen=True)
-class _Content:
+class _NoticeContent:
     """What an e-mail is about: `path` is where its button leads."""
 
     path: str
@@ -75,34 +75,34 @@ def compose(notice: Notice, now: datetime) -> EmailMessage | str:
     return message
 
 
-def _work(notice: Notice, now: datetime) -> _Content | None:
-    return _Content(reverse("people:home-show"), [], {}) if has_work_now(notice.person, now) else None
+def _work(notice: Notice, now: datetime) -> _NoticeContent | None:
+    return _NoticeContent(reverse("people:home-show"), [], {}) if has_work_now(notice.person, now) else None
 
 
-def _feedback(notice: Notice, now: datetime) -> _Content | None:
+def _feedback(notice: Notice, now: datetime) -> _NoticeContent | None:
     unread = readable_feedback(notice.person).filter(acknowledged_at=None)
     projects = _named(unread.values_list("project", flat=True))
-    return _Content(reverse("annotation:feedback-list"), projects, {}) if projects else None
+    return _NoticeContent(reverse("annotation:feedback-list"), projects, {}) if projects else None
 
 
-def _rewrite(notice: Notice, now: datetime) -> _Content | None:
+def _rewrite(notice: Notice, now: datetime) -> _NoticeContent | None:
     asked = CorrectionRequest.objects.filter(caption__author=notice.person, answered_at=None)
     projects = _named(asked.values_list("caption__round__project", flat=True))
-    return _Content(reverse("annotation:work-show"), projects, {}) if projects else None
+    return _NoticeContent(reverse("annotation:work-show"), projects, {}) if projects else None
 
 
-def _deadline(notice: Notice, now: datetime) -> _Content | None:
+def _deadline(notice: Notice, now: datetime) -> _NoticeContent | None:
     batch = Batch.objects.filter(pk=notice.about.partition(":")[0]).first()
     if batch is None or not batch.is_open_at(now):
         return None
     deadline = in_words(batch.deadline, zone_named(choices_of(notice.person).zone))
-    return _Content(reverse("people:home-show"), [], {"deadline": deadline})
+    return _NoticeContent(reverse("people:home-show"), [], {"deadline": deadline})
 
 
-def _digest(notice: Notice, now: datetime) -> _Content | None:
+def _digest(notice: Notice, now: datetime) -> _NoticeContent | None:
     listed = needs_of(notice.person, now=now)
     context = {"listed": listed, "number": number_of(listed)}
-    return _Content(reverse("dashboard:need-list"), [], context) if listed else None
+    return _NoticeContent(reverse("dashboard:need-list"), [], context) if listed else None
 
 
 _CONTENT = {
@@ -118,4 +118,4 @@ def _named(projects: Any) -> list[str]:
     return list(Project.objects.filter(pk__in=projects).order_by("name").values_list("name", flat=True))
 
 
-NOTICES = Outbox(Notice, compose)
+NOTICES = MailOutbox(Notice, compose)

@@ -11,7 +11,7 @@ from django.db.models import Model, QuerySet
 
 from annotation.models import GuidelineExample, Guidelines, Round, RoundKind, RoundState
 from annotation.rules.campaign import PILOT_IMAGES
-from annotation.services.campaign import Beginning, begin_language
+from annotation.services.campaign import LanguageBeginning, begin_language
 from corpora.models import LanguageTable
 from people.models import ConsentText, Project, TextKind, TextTranslation, User
 from people.services import audit_log
@@ -116,7 +116,7 @@ def _begin(main: Round, made: Project, *, seed: int, by: User, now: datetime) ->
         batch_size=main.pool.batch_size,
         lease_s=main.pool.lease_s,
         seed=seed,
-        beginning=Beginning((first and first.sample_size) or PILOT_IMAGES, skipped),
+        beginning=LanguageBeginning((first and first.sample_size) or PILOT_IMAGES, skipped),
         by=by,
         now=now,
     )

@@ -19,7 +19,7 @@ from people.models import Role, User
 from people.permissions import READERS, may_start_projects
 from people.requests import user_of
 from people.selectors.projects import roles_of
-from people.templatetags.moments import COOKIE, LONGEST
+from people.templatetags.moments import COOKIE, MAX_ZONE_CHARACTERS
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -36,7 +36,7 @@ def email_choices(request: HttpRequest) -> HttpResponse:
     if not form.is_valid():
         context = {"form": form, "is_confirmed": has_confirmed_address(user)}
         return render(request, "dashboard/emails.html", context, status=422 if form.is_bound else 200)
-    zone = request.COOKIES.get(COOKIE, "")[:LONGEST].replace("\0", "")
+    zone = request.COOKIES.get(COOKIE, "")[:MAX_ZONE_CHARACTERS].replace("\0", "")
     choose_emails(person=user, chosen=form.cleaned_data | {"zone": zone})
     messages.success(request, _("Your choices have been saved."))
     return redirect("dashboard:email-choices")

@@ -18,7 +18,7 @@ from people.requests import user_of
 
 KEPT_S = 60
 """How long the number in the navigation may be old; the page itself is computed each time."""
-LONGEST = 80
+MAX_ABOUT_CHARACTERS = 80
 
 
 @require_safe
@@ -46,7 +46,7 @@ def need_count(request: HttpRequest) -> HttpResponse:
 @login_required
 def need_dismiss(request: HttpRequest) -> HttpResponse:
     user = _who_has_projects(request)
-    about = request.POST.get("about", "")[:LONGEST]
+    about = request.POST.get("about", "")[:MAX_ABOUT_CHARACTERS]
     if about and "\0" not in about:
         dismiss_need(person=user, about=about, now=timezone.now())
         cache.delete(_key(user))

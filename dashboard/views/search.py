@@ -7,7 +7,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from dashboard.selectors.search import LONGEST, search
+from dashboard.selectors.search import MAX_QUERY_CHARACTERS, search
 from people.permissions import check_reader
 from people.requests import is_htmx, user_of
 
@@ -17,5 +17,10 @@ from people.requests import is_htmx, user_of
 def search_show(request: HttpRequest) -> HttpResponse:
     check_reader(user_of(request))
     words, here = request.GET.get("q", ""), request.GET.get("project", "")
-    context = {"words": words, "here": here, "longest": LONGEST, "groups": search(user_of(request), words, here=here)}
+    context = {
+        "words": words,
+        "here": here,
+        "longest": MAX_QUERY_CHARACTERS,
+        "groups": search(user_of(request), words, here=here),
+    }
     return render(request, "dashboard/_search_results.html" if is_htmx(request) else "dashboard/search.html", context)

@@ -27,10 +27,10 @@ from pathlib import Path
 from typing import TypeVar
 
 from deploy.trial import bases, confinement
-from deploy.trial.engine import Engine
-from deploy.trial.installation import Installation
-from deploy.trial.log import FailedError, Log
-from deploy.trial.story import BACKUP, Story
+from deploy.trial.engine import ContainerEngine
+from deploy.trial.installation import TrialInstallation
+from deploy.trial.log import FailedError, TrialLog
+from deploy.trial.story import BACKUP, TrialStory
 
 T = TypeVar("T")
 
@@ -44,22 +44,22 @@ def main() -> int:
         sys.exit("Run this as root: it kills processes of containers, and may install and start an engine.")
     work: Path = options.work.absolute()
     work.mkdir(parents=True, exist_ok=True)
-    log = Log(work / "trial.log")
-    engine = Engine(log, work)
+    log = TrialLog(work / "trial.log")
+    engine = ContainerEngine(log, work)
     # Ended from outside, it still takes everything down.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("Ended."))
     try:
-        Trial(log, engine).run()
+        InstallationTrial(log, engine).run()
     finally:
         if not options.keep:
-            tidy(log, engine)
+            remove_all_but_log(log, engine)
         log.show("\n" + log.summary())
         log.show(f"The whole log: {log.path}")
     return 1 if not log.findings or any(not is_right for is_right, _what, _seconds in log.findings) else 0
 
 
-class Trial:
-    def __init__(self, log: Log, engine: Engine) -> None:
+class InstallationTrial:
+    def __init__(self, log: TrialLog, engine: ContainerEngine) -> None:
         self.log, self.engine = log, engine
 
     def run(self) -> None:
@@ -67,7 +67,7 @@ class Trial:
             return
         if not (site := self.installed()):
             return
-        story = Story(site)
+        story = TrialStory(site)
         for part in (story.sign_in, story.upload, story.caption, story.whole_batch):
             if not self.step(part):
                 return
@@ -85,13 +85,13 @@ class Trial:
             self.step(lambda: check(site), name=check.__name__)  # noqa: B023
         self.step(lambda: confinement.check_backups(site, BACKUP), name="check_backups")
 
-    def installed(self) -> Installation | None:
+    def installed(self) -> TrialInstallation | None:
         pip, authorities = bases.package_index(self.engine.work)
-        site = Installation(self.engine, pip=pip, authorities=authorities)
+        site = TrialInstallation(self.engine, pip=pip, authorities=authorities)
         site.down()
 
         def images() -> str:
-            are_standins = bases.provide(self.engine, pip=pip, authorities=authorities)
+            are_standins = bases.provide_images(self.engine, pip=pip, authorities=authorities)
             return "bases pinned by digest: " + ("STAND-INS from Debian's packages" if are_standins else "as published")
 
         def build() -> str:
@@ -118,12 +118,12 @@ class Trial:
         return is_right
 
 
-def tidy(log: Log, engine: Engine) -> None:
+def remove_all_but_log(log: TrialLog, engine: ContainerEngine) -> None:
     """Nothing is left but the log, and Debian in its folder, which the next trial takes up."""
     try:
         pip, authorities = bases.package_index(engine.work)
         if engine.version:
-            Installation(engine, pip=pip, authorities=authorities).down()
+            TrialInstallation(engine, pip=pip, authorities=authorities).down()
             engine.docker("rm", "--force", bases.REGISTRY_NAME, may_fail=True)
             engine.docker("image", "rm", "--force", "crosslens-trial", may_fail=True)
     except FailedError as error:

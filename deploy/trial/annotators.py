@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from deploy.trial.browser import Browser
-from deploy.trial.log import FailedError, Log
+from deploy.trial.browser import TrialBrowser
+from deploy.trial.log import FailedError, TrialLog
 
 T = TypeVar("T")
 BATCH = re.compile(r"/batches/([0-9a-f-]{36})/")
@@ -24,9 +24,9 @@ PASSING = (OSError, ssl.SSLError, http.client.HTTPException)
 
 
 @dataclass
-class Annotator:
+class TrialAnnotator:
     name: str
-    browser: Browser
+    browser: TrialBrowser
     round: int
     texts: list[str] = field(default_factory=list)
     """Captions whose saving was confirmed."""
@@ -90,16 +90,16 @@ class Annotator:
                 time.sleep(RETRY_S)
 
 
-class Crowd:
+class AnnotatorCrowd:
     """Annotators at work, each in a thread, until the block ends."""
 
-    def __init__(self, log: Log, annotators: Sequence[Annotator]) -> None:
+    def __init__(self, log: TrialLog, annotators: Sequence[TrialAnnotator]) -> None:
         self.log, self.annotators = log, annotators
         self.errors: list[str] = []
         self._stopped = threading.Event()
         self._threads = [threading.Thread(target=self._work, args=(each,), daemon=True) for each in annotators]
 
-    def __enter__(self) -> Crowd:
+    def __enter__(self) -> AnnotatorCrowd:
         for thread in self._threads:
             thread.start()
         return self
@@ -109,7 +109,7 @@ class Crowd:
         for thread in self._threads:
             thread.join(PATIENCE_S)
 
-    def _work(self, annotator: Annotator) -> None:
+    def _work(self, annotator: TrialAnnotator) -> None:
         try:
             while not self._stopped.is_set():
                 if not annotator.whole_batch():

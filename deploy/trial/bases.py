@@ -13,7 +13,7 @@ import urllib.request
 from contextlib import suppress
 from pathlib import Path
 
-from deploy.trial.engine import Engine
+from deploy.trial.engine import ContainerEngine
 from deploy.trial.log import FailedError
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -23,15 +23,15 @@ REGISTRY_NAME = "crosslens-trial-registry"
 PULL_S, START_S = 30, 30
 
 
-def names() -> dict[str, str]:
+def image_names() -> dict[str, str]:
     """Of deploy/images.env, by variable."""
     lines = (ROOT / "deploy" / "images.env").read_text().splitlines()
     return dict(line.split("=", 1) for line in lines if line and not line.startswith("#"))
 
 
-def provide(engine: Engine, *, pip: Path, authorities: Path) -> bool:
+def provide_images(engine: ContainerEngine, *, pip: Path, authorities: Path) -> bool:
     """Have deploy/pin write all images into .env of the trial; returns whether they are stand-ins."""
-    smallest = names()["CADDY_IMAGE"]
+    smallest = image_names()["CADDY_IMAGE"]
     with suppress(FailedError):
         engine.docker("pull", "--quiet", smallest, timeout_s=PULL_S)
         _pin(engine, "")
@@ -42,14 +42,14 @@ def provide(engine: Engine, *, pip: Path, authorities: Path) -> bool:
     return True
 
 
-def _pin(engine: Engine, registry: str) -> None:
+def _pin(engine: ContainerEngine, registry: str) -> None:
     environment = {**engine.environment, "ENV_FILE": str(engine.work / "env")}
     engine.log.run([ROOT / "deploy" / "pin", *([registry] if registry else [])], environment=environment)
 
 
-def _make(engine: Engine, *, pip: Path, authorities: Path) -> None:
+def _make(engine: ContainerEngine, *, pip: Path, authorities: Path) -> None:
     base = engine.import_base()
-    images = names()
+    images = image_names()
 
     def build(kind: str, tag: str, **arguments: str) -> None:
         command: list[str | Path] = ["build", "--network", "host", "--tag", tag]
@@ -74,7 +74,7 @@ def _make(engine: Engine, *, pip: Path, authorities: Path) -> None:
         engine.docker("push", "--quiet", f"{REGISTRY}/{image}")
 
 
-def _check_versions(engine: Engine, images: dict[str, str]) -> None:
+def _check_versions(engine: ContainerEngine, images: dict[str, str]) -> None:
     """A stand-in is of the version whose place it takes."""
     for variable, command in (
         ("PYTHON_IMAGE", ("python", "--version")),

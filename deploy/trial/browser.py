@@ -20,7 +20,7 @@ File = tuple[str, bytes]
 
 
 @dataclass(frozen=True)
-class Answer:
+class PageAnswer:
     status: int
     headers: http.client.HTTPMessage
     text: str
@@ -31,19 +31,19 @@ class Answer:
 
 
 @dataclass
-class Form:
+class PageForm:
     action: str
     method: str
     fields: list[tuple[str, str]] = field(default_factory=list)
     names: set[str] = field(default_factory=set)
 
 
-class Forms(HTMLParser):
+class FormParser(HTMLParser):
     """The forms of a page, with the values that a browser would send."""
 
     def __init__(self, page: str) -> None:
         super().__init__()
-        self.forms: list[Form] = []
+        self.forms: list[PageForm] = []
         self._select: tuple[str, list[tuple[str, bool]]] | None = None
         self._text: str | None = None
         self.feed(page)
@@ -51,7 +51,7 @@ class Forms(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         given = {name: value or "" for name, value in attrs}
         if tag == "form":
-            self.forms.append(Form(given.get("action", ""), given.get("method", "get").lower()))
+            self.forms.append(PageForm(given.get("action", ""), given.get("method", "get").lower()))
         elif not self.forms:
             return
         elif tag == "option" and self._select:
@@ -89,18 +89,18 @@ class Forms(HTMLParser):
             self._select = None
 
 
-class Browser:
+class TrialBrowser:
     def __init__(self, port: int, trust: ssl.SSLContext) -> None:
         self.port, self.trust = port, trust
         self.origin = f"https://{HOST}" if port == 443 else f"https://{HOST}:{port}"
         self.cookies: dict[str, str] = {}
 
-    def get(self, path: str, *, expected: int = 200) -> Answer:
+    def get(self, path: str, *, expected: int = 200) -> PageAnswer:
         return self._ask("GET", path, expected=expected)
 
     def post(
         self, path: str, fields: Fields, *, files: Mapping[str, File] | None = None, expected: int = 302
-    ) -> Answer:
+    ) -> PageAnswer:
         pairs = [
             (name, one) for name, value in fields.items() for one in ([value] if isinstance(value, str) else value)
         ]
@@ -110,10 +110,12 @@ class Browser:
             kind, body = "application/x-www-form-urlencoded", urllib.parse.urlencode(pairs).encode()
         return self._ask("POST", path, body, kind, expected=expected)
 
-    def submit(self, path: str, fields: Fields, *, files: Mapping[str, File] | None = None) -> Answer:
+    def submit(self, path: str, fields: Fields, *, files: Mapping[str, File] | None = None) -> PageAnswer:
         """Send the form of a page that has these fields, the others as they stand there; follows no redirect."""
         needed = {*fields, *(files or {})}
-        forms = [form for form in Forms(self.get(path).text).forms if form.method == "post" and needed <= form.names]
+        forms = [
+            form for form in FormParser(self.get(path).text).forms if form.method == "post" and needed <= form.names
+        ]
         if not forms:
             raise FailedError(f"{path} has no form with {', '.join(sorted(needed))}.")
         values: dict[str, str | Sequence[str]] = {}
@@ -125,7 +127,7 @@ class Browser:
     def sign_in(self, name: str, password: str) -> None:
         self.submit("/accounts/login/", {"login": name, "password": password})
 
-    def _ask(self, method: str, path: str, body: bytes = b"", kind: str = "", *, expected: int) -> Answer:
+    def _ask(self, method: str, path: str, body: bytes = b"", kind: str = "", *, expected: int) -> PageAnswer:
         headers = {"Host": self.origin.removeprefix("https://"), "Origin": self.origin, "Referer": self.origin + path}
         headers["Cookie"] = "; ".join(f"{name}={value}" for name, value in self.cookies.items())
         if kind:
@@ -137,7 +139,7 @@ class Browser:
         try:
             connection.request(method, path, body or None, headers)
             response = connection.getresponse()
-            answer = Answer(response.status, response.headers, response.read().decode(errors="replace"))
+            answer = PageAnswer(response.status, response.headers, response.read().decode(errors="replace"))
         finally:
             connection.close()
         for line in response.headers.get_all("Set-Cookie") or ():

@@ -8,8 +8,8 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from deploy.trial.installation import BACKUPS, SERVICES, Installation
-from deploy.trial.log import FailedError, Log
+from deploy.trial.installation import BACKUPS, SERVICES, TrialInstallation
+from deploy.trial.log import FailedError, TrialLog
 
 NET_BIND_SERVICE = 1 << 10
 SETS = ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb")
@@ -46,7 +46,7 @@ REACH = "import socket, sys; socket.create_connection((sys.argv[1], int(sys.argv
 REACH_BY_SHELL = 'timeout 3 bash -c "exec 3<>/dev/tcp/$0/$1" && echo reached'
 
 
-def check_rights(site: Installation) -> str:
+def check_rights(site: TrialInstallation) -> str:
     """No process has a right of root's, nor can get one."""
     for service in SERVICES:
         lines = site.execute(service, "cat", "/proc/1/status").splitlines()
@@ -60,7 +60,7 @@ def check_rights(site: Installation) -> str:
     return "no capabilities (the proxy: low ports), no new privileges, nobody but the proxy is root"
 
 
-def check_limits(site: Installation) -> str:
+def check_limits(site: TrialInstallation) -> str:
     """Each has a limit of memory and of processes, a root that cannot be written to, and an image named by digest."""
     for service in SERVICES:
         described = site.inspect(service)
@@ -74,13 +74,13 @@ def check_limits(site: Installation) -> str:
     return "limits of memory and processes, read-only roots, images by digest"
 
 
-def check_role(site: Installation) -> str:
+def check_role(site: TrialInstallation) -> str:
     told = [json.loads(line) for line in site.execute("web", "python", "-", given=ROLE).splitlines()]
     _require(told == [["crosslens", False, False, False, False, False], "refused"], f"the role of web is {told}")
     return "the role of the database is no superuser, and makes no roles or databases"
 
 
-def check_backups(site: Installation, name: str) -> str:
+def check_backups(site: TrialInstallation, name: str) -> str:
     there = site.compose("run", "--rm", "-T", "--entrypoint", "ls", "manage", BACKUPS)
     _require(name in there.split(), f"the backup {name} is not where backups are")
     for service in PLATFORM:
@@ -90,7 +90,7 @@ def check_backups(site: Installation, name: str) -> str:
     return "web, worker and beat neither see backups nor write there"
 
 
-def check_redis(site: Installation) -> str:
+def check_redis(site: TrialInstallation) -> str:
     _require(site.execute("web", "python", "-", given=REDIS).strip() == "refused", "Redis answers without a password")
     processes = "".join(site.engine.docker("top", site.container(service), "-eo", "pid,args") for service in SERVICES)
     shown = [secret for secret in site.secrets if secret in processes]
@@ -98,7 +98,7 @@ def check_redis(site: Installation) -> str:
     return "Redis refuses without its password, which no command line shows"
 
 
-def check_networks(site: Installation) -> str:
+def check_networks(site: TrialInstallation) -> str:
     """A network of this machine's own stands for what is outside; that web reaches it shows that it can be reached."""
     with _outside(site.engine.log) as (address, port):
         reached = {service: _done(site, service, "python", "-c", REACH, address, port) for service in PLATFORM} | {
@@ -111,7 +111,7 @@ def check_networks(site: Installation) -> str:
 
 
 @contextmanager
-def _outside(log: Log) -> Iterator[tuple[str, str]]:
+def _outside(log: TrialLog) -> Iterator[tuple[str, str]]:
     """Address and port of a listener that is reached by way of this machine alone."""
     here, there = OUTSIDE
     log.run(["ip", "netns", "delete", NAMESPACE], may_fail=True)
@@ -136,7 +136,7 @@ def _outside(log: Log) -> Iterator[tuple[str, str]]:
         log.run(["ip", "netns", "delete", NAMESPACE], may_fail=True)
 
 
-def _done(site: Installation, service: str, *command: str) -> bool:
+def _done(site: TrialInstallation, service: str, *command: str) -> bool:
     """Whether a command in a container succeeds."""
     full = [*site.command, "exec", "-T", service, *command]
     return site.engine.log.run(full, environment=site.environment, may_fail=True).returncode == 0

@@ -11,7 +11,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from deploy.trial.log import FailedError, Log
+from deploy.trial.log import FailedError, TrialLog
 
 START_S = 60
 COMPOSE = (2, 24)
@@ -21,8 +21,8 @@ WAYS: tuple[list[str], ...] = ([], ["--storage-driver", "vfs", "--iptables=false
 """The second is for machines whose kernel lacks overlays or filters of packets."""
 
 
-class Engine:
-    def __init__(self, log: Log, work: Path) -> None:
+class ContainerEngine:
+    def __init__(self, log: TrialLog, work: Path) -> None:
         self.log, self.work = log, work
         self.environment = {**os.environ, "DOCKER_CONFIG": str(work / "client")}
         self.process: subprocess.Popen[bytes] | None = None

@@ -9,11 +9,11 @@ from django.utils import timezone
 from annotation.models import Caption, CaptionItem, Guidelines
 from annotation.services.rounds import create_round
 from images.models import Collection, Image, ImportJob
-from inference.models import GOING, CaptioningModel, ModelCaption, Run
+from inference.models import UNFINISHED_STATES, CaptioningModel, ModelCaption, Run
 from inference.services.models import register_model
 from jobs.models import JobState
 from languages.models import Language
-from people.models import Consent, ConsentText, LanguageSkill, Level, Membership, Project, Role, User
+from people.models import Consent, ConsentText, LanguageLevel, LanguageSkill, Membership, Project, Role, User
 
 LOOK_EVERY_S = 1
 LANGUAGE = "sw"
@@ -24,7 +24,7 @@ def make_people(*, manager: str, annotators: list[str], password: str) -> int:
     User.objects.create_superuser(manager, f"{manager}@example.org", password)
     for name in annotators:
         person = User.objects.create_user(name, f"{name}@example.org", password, reads_english=True)
-        LanguageSkill.objects.create(user=person, language_id=LANGUAGE, level=Level.NATIVE)
+        LanguageSkill.objects.create(user=person, language_id=LANGUAGE, level=LanguageLevel.NATIVE)
     return register_model(name="Palette", backend="palette", by=None).pk
 
 
@@ -49,7 +49,7 @@ def make_round(*, slug: str, manager: str, annotators: list[str], model: int) ->
     ).pk
 
 
-def imported(*, slug: str, within_s: float) -> dict[str, object]:
+def import_states(*, slug: str, within_s: float) -> dict[str, object]:
     """How imports into a collection ended, and how many of its images have all their sizes."""
     until = time.monotonic() + within_s
     images = Image.objects.filter(collections__slug=slug)
@@ -62,10 +62,10 @@ def imported(*, slug: str, within_s: float) -> dict[str, object]:
     return {"states": states, "images": images.count(), "sized": images.filter(state=JobState.DONE).count()}
 
 
-def finished(*, run: int, within_s: float) -> dict[str, object]:
+def run_state(*, run: int, within_s: float) -> dict[str, object]:
     """What became of a run."""
     until = time.monotonic() + within_s
-    while Run.objects.filter(pk=run, state__in=GOING).exists() and time.monotonic() < until:
+    while Run.objects.filter(pk=run, state__in=UNFINISHED_STATES).exists() and time.monotonic() < until:
         time.sleep(LOOK_EVERY_S)
     finished_run = Run.objects.get(pk=run)
     tags = list(finished_run.languages.values_list("pk", flat=True))

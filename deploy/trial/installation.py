@@ -14,8 +14,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from deploy.trial.bases import ROOT, names
-from deploy.trial.engine import Engine
+from deploy.trial.bases import ROOT, image_names
+from deploy.trial.engine import ContainerEngine
 from deploy.trial.log import FailedError
 
 PROJECT = "crosslens-trial"
@@ -26,8 +26,8 @@ BACKUPS = "/srv/crosslens/backups"
 READY_S = 240
 
 
-class Installation:
-    def __init__(self, engine: Engine, *, pip: Path, authorities: Path) -> None:
+class TrialInstallation:
+    def __init__(self, engine: ContainerEngine, *, pip: Path, authorities: Path) -> None:
         self.engine = engine
         self.settings = engine.work / "env"
         self.http, self.https = _port(80, 8080), _port(443, 8443)
@@ -62,7 +62,7 @@ class Installation:
             "TRIAL_AUTHORITIES": str(authorities),
         }
         # Until deploy/pin knows them; Compose takes nothing down either where one is missing.
-        made |= dict.fromkeys(names(), "unknown")
+        made |= dict.fromkeys(image_names(), "unknown")
         self.secrets = [made[name] for name in made if name.endswith("PASSWORD") or name == "SECRET_KEY"]
         self.settings.touch(mode=0o600)
         self.settings.write_text("".join(f"{name}={value}\n" for name, value in made.items()))

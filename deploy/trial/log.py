@@ -14,7 +14,7 @@ class FailedError(Exception):
     """Something is not as it has to be; the message says what was found instead."""
 
 
-class Log:
+class TrialLog:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.findings: list[tuple[bool, str, float]] = []

@@ -12,17 +12,17 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 
-from deploy.trial.annotators import Annotator, Crowd
-from deploy.trial.browser import HOST, Browser
+from deploy.trial.annotators import AnnotatorCrowd, TrialAnnotator
+from deploy.trial.browser import HOST, TrialBrowser
 from deploy.trial.images import archive
-from deploy.trial.installation import BACKUPS, PROJECT, SERVICES, Installation
+from deploy.trial.installation import BACKUPS, PROJECT, SERVICES, TrialInstallation
 from deploy.trial.log import FailedError
 from deploy.trial.slow import SlowConnections
 
 IMAGES = 400
 PEOPLE = 6
 MANAGER, COLLECTION, BACKUP = "trial-manager", "Trial", "while-people-work"
-SLOW, SLOW_FOR_S, SLOWEST_SAVE_S = 200, 45, 5
+SLOW, SLOW_FOR_S, MAX_SAVE_S = 200, 45, 5
 ENDED_AFTER_S = 35
 """20 s after it began, and at the next byte."""
 WEB_PORT, ESTABLISHED = f":{8000:04X}", "01"
@@ -31,12 +31,12 @@ RUN_S = 600
 MEDIA = "find /srv/crosslens/media -type f -exec sha256sum {} + | sort"
 
 
-class Story:
-    def __init__(self, site: Installation) -> None:
+class TrialStory:
+    def __init__(self, site: TrialInstallation) -> None:
         self.site, self.log = site, site.engine.log
         self.password = secrets.token_urlsafe(24)
-        self.manager: Browser
-        self.annotators: list[Annotator] = []
+        self.manager: TrialBrowser
+        self.annotators: list[TrialAnnotator] = []
         self.names = [f"trial-{number}" for number in range(1, PEOPLE + 1)]
         self.trust: ssl.SSLContext
         self.model = self.round = 0
@@ -53,14 +53,14 @@ class Story:
         plain = http.client.HTTPConnection(HOST, site.http, timeout=10)
         plain.request("GET", "/accounts/login/", headers={"Host": HOST})
         _require(plain.getresponse().status == 308, "plain HTTP is not sent on to HTTPS")
-        self.manager = Browser(site.https, self.trust)
+        self.manager = TrialBrowser(site.https, self.trust)
         page = self.manager.get("/accounts/login/")
         _require("max-age=" in page.headers.get("Strict-Transport-Security", ""), "there is no HSTS")
         _require(page.headers.get("Server") is None, "the proxy names itself")
         cookies = page.headers.get_all("Set-Cookie") or []
         _require(all("Secure" in line for line in cookies), "a cookie is not for HTTPS alone")
         self.manager.get("/readyz", expected=404)
-        stranger = Browser(site.https, self.trust)
+        stranger = TrialBrowser(site.https, self.trust)
         with suppress(FailedError):
             stranger.sign_in(MANAGER, "another password")
             raise LookupError("a wrong password was taken")
@@ -86,9 +86,9 @@ class Story:
         about = f"slug={slug!r}, manager={MANAGER!r}, annotators={names!r}, model={self.model}"
         self.round = self.site.inside(f"make_round({about})")
         for name in self.names:
-            browser = Browser(self.site.https, self.trust)
+            browser = TrialBrowser(self.site.https, self.trust)
             browser.sign_in(name, self.password)
-            self.annotators.append(Annotator(name, browser, self.round))
+            self.annotators.append(TrialAnnotator(name, browser, self.round))
         first = self.annotators[0]
         _require(first.whole_batch(), "there was no batch to take")
         _require(first.failures == 0, "something failed on the way")
@@ -97,7 +97,7 @@ class Story:
         return f"an annotator's whole batch: {len(first.texts)} captions rated, described and submitted"
 
     def back_up(self) -> str:
-        with Crowd(self.log, self.annotators) as crowd:
+        with AnnotatorCrowd(self.log, self.annotators) as crowd:
             began = time.monotonic()
             crowd.wait_for_saves(5, since=began, limit_s=60)
             self.site.manage("backup", f"{BACKUPS}/{BACKUP}")
@@ -120,7 +120,7 @@ class Story:
 
     def _kill(self, service: str) -> str:
         languages = {"worker": ["de", "es", "fr"], "redis": ["ar", "hi", "ja", "zh"]}.get(service, [])
-        with Crowd(self.log, self.annotators) as crowd:
+        with AnnotatorCrowd(self.log, self.annotators) as crowd:
             crowd.wait_for_saves(3, since=time.monotonic(), limit_s=90)
             run = self._start_run(languages) if languages else 0
             before = self.site.inspect(service)
@@ -158,7 +158,7 @@ class Story:
         return "sweep_" in self.site.compose("logs", "--no-log-prefix", "--since", since, "worker")
 
     def slow_connections(self) -> str:
-        with Crowd(self.log, self.annotators) as crowd:
+        with AnnotatorCrowd(self.log, self.annotators) as crowd:
             crowd.wait_for_saves(5, since=time.monotonic(), limit_s=60)
             failed = sum(each.failures for each in self.annotators)
             with SlowConnections(SLOW, self.site.https, self.trust) as slow:
@@ -173,7 +173,7 @@ class Story:
         _require(not crowd.errors and not failed, f"{failed} requests failed; {'; '.join(crowd.errors)}")
         _require(len(saves) >= 10, f"only {len(saves)} captions were saved")
         slowest = max(saves)
-        _require(slowest < SLOWEST_SAVE_S, f"the slowest save took {slowest:.1f} s")
+        _require(slowest < MAX_SAVE_S, f"the slowest save took {slowest:.1f} s")
         _require(held < SLOW // 10, f"{held} connections to web are held")
         _require(len(ended) == SLOW // 2, f"{len(ended)} of {SLOW // 2} connections with large bodies were ended")
         _require(max(ended) < ENDED_AFTER_S, f"the last of them was ended after {max(ended):.0f} s")
@@ -194,7 +194,7 @@ class Story:
         longest, until = 0.0, time.monotonic() + seconds
         while time.monotonic() < until:
             began = time.monotonic()
-            Browser(self.site.https, self.trust).get("/accounts/login/")
+            TrialBrowser(self.site.https, self.trust).get("/accounts/login/")
             longest = max(longest, time.monotonic() - began)
             time.sleep(0.5)
         return longest
@@ -225,7 +225,7 @@ class Story:
         site.up()
         self.trust = site.trust()
         self.manager.get("/projects/")
-        Browser(site.https, self.trust).sign_in(MANAGER, self.password)
+        TrialBrowser(site.https, self.trust).sign_in(MANAGER, self.password)
         count = sum(int(row.split("|")[0]) for row in rows.values())
         return (
             f"a restore into a new database and an empty storage: {count} rows of {len(rows)} tables and "

@@ -12,8 +12,8 @@ import numpy as np
 from gapgame.formats.task_folders import objects_of
 from gapgame.formats.task_images import FEATURES, features_of, instances_of, rows_of
 from gapgame.formats.tasks import GAP
-from gapgame.rules.baselines import BackOff, Context, Method, random_words, vote, words_before
-from gapgame.rules.play import normalised
+from gapgame.rules.baselines import BackOff, BaselineMethod, Context, nearest_word, random_words, words_before
+from gapgame.rules.play import normalised_word
 from gapgame.rules.task import TRAIN
 from tabular.downloads import json_line
 
@@ -22,7 +22,7 @@ def predict(
     folder: Path,
     part: str,
     *,
-    method: Method,
+    method: BaselineMethod,
     longest: int,
     seed: int,
     features: Path | None = None,
@@ -37,14 +37,14 @@ def predict(
     FileProblemsError
         Where a file of the folder cannot be used, or an image has no features.
     """
-    if method == Method.IMAGE:
+    if method == BaselineMethod.IMAGE:
         yield from _by_image(folder, part, features or folder / FEATURES, neighbours)
         return
     questions = list(objects_of(folder / f"{part}.jsonl"))
     contexts = [_before(question, longest) for question in questions]
     model = BackOff(contexts)
     for line in objects_of(folder / f"{TRAIN}.jsonl"):
-        context = _before(line, longest) if method == Method.NGRAM else ()
+        context = _before(line, longest) if method == BaselineMethod.NGRAM else ()
         model.learn(context, _word(line))
     words = _words(method, model, contexts, model.training, seed)
     for question, word in zip(questions, words, strict=True):
@@ -58,7 +58,7 @@ def _by_image(folder: Path, part: str, features: Path, neighbours: int) -> Itera
         words.setdefault(line["image"], Counter())[_word(line)] += 1
     vectors = features_of(features)
     asked = rows_of([line["image"] for line in instances[part]], vectors, features)
-    found = vote(rows_of(list(words), vectors, features), list(words.values()), asked, neighbours=neighbours)
+    found = nearest_word(rows_of(list(words), vectors, features), list(words.values()), asked, neighbours=neighbours)
     for line, word in zip(instances[part], found, strict=True):
         yield json_line({"id": line["id"], "word": word})
 
@@ -69,11 +69,13 @@ def _before(line: Mapping[str, Any], longest: int) -> Context:
 
 
 def _word(line: Mapping[str, Any]) -> str:
-    return normalised(line["word"], language=line.get("language", ""))
+    return normalised_word(line["word"], language=line.get("language", ""))
 
 
-def _words(method: Method, model: BackOff, contexts: list[Context], training: Counter[str], seed: int) -> list[str]:
-    if method == Method.NGRAM:
+def _words(
+    method: BaselineMethod, model: BackOff, contexts: list[Context], training: Counter[str], seed: int
+) -> list[str]:
+    if method == BaselineMethod.NGRAM:
         return [model.predict(context) for context in contexts]
     rng = np.random.default_rng(seed % 2**64)
-    return random_words(training, len(contexts), by_frequency=method == Method.FREQUENCY, rng=rng)
+    return random_words(training, len(contexts), by_frequency=method == BaselineMethod.FREQUENCY, rng=rng)

@@ -11,9 +11,9 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from crosslens_metrics.formats.problems import FileRefusedError
-from crosslens_metrics.formats.records import Record
+from crosslens_metrics.formats.records import LineRecord
 from gapgame.formats.task_folders import sha256_of
-from gapgame.rules.corpus_items import Choice, chosen_items
+from gapgame.rules.corpus_items import ItemChoice, chosen_items
 
 ITEMS, STATISTICS, PUBLISHED = "items.jsonl", "statistics.json", "steps/publish.json"
 MADE_WITH = ("version", "settings", "files", "tools")
@@ -23,7 +23,7 @@ def is_corpus(path: Path) -> bool:
     return (path / ITEMS).is_file()
 
 
-def origin_of(folder: Path, choice: Choice) -> dict[str, Any]:
+def origin_of(folder: Path, choice: ItemChoice) -> dict[str, Any]:
     """Return what a set says of its corpus: name, fingerprint, which items were drawn, and the configuration.
 
     Raises
@@ -52,7 +52,7 @@ def origin_of(folder: Path, choice: Choice) -> dict[str, Any]:
     }
 
 
-def records_of(folder: Path, choice: Choice) -> list[Record]:
+def records_of(folder: Path, choice: ItemChoice) -> list[LineRecord]:
     """Return the items that are drawn, in the order of the file.
 
     Raises
@@ -66,7 +66,7 @@ def records_of(folder: Path, choice: Choice) -> list[Record]:
     return [line for line in _lines(folder) if line.value["key"] in drawn]
 
 
-def _lines(folder: Path) -> Iterator[Record]:
+def _lines(folder: Path) -> Iterator[LineRecord]:
     with (folder / ITEMS).open(encoding="utf-8") as file:
         for number, line in enumerate(file, start=1):
-            yield Record(number, json.loads(line))
+            yield LineRecord(number, json.loads(line))

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from crosslens_metrics.central import most_central
 from crosslens_metrics.formats.arrays import ArchiveRefusedError, opened_arrays
-from crosslens_metrics.formats.fields import Fields
+from crosslens_metrics.formats.fields import LineFields
 from crosslens_metrics.formats.lines import LineReader
 from crosslens_metrics.formats.names import ImageNames
 from crosslens_metrics.formats.problems import FileRefusedError, LineError
@@ -76,7 +76,7 @@ def _lines(file: IO[bytes]) -> dict[str, NDArray[np.float32]]:
     with LineReader(_("Embeddings")) as reader:
         for record in reader.records(file):
             with reader.line(record):
-                fields = Fields(record.value, example='{"image": …, "vector": […]}')
+                fields = LineFields(record.value, example='{"image": …, "vector": […]}')
                 vector = fields.list("vector")
                 if not vector or not all(
                     isinstance(number, int | float) and not isinstance(number, bool) for number in vector

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 from django.utils.translation import gettext as _
 
 from crosslens_metrics.formats.problems import FileRefusedError, LineError
-from crosslens_metrics.formats.records import Record
-from gapgame.rules.multisubs import cut
+from crosslens_metrics.formats.records import LineRecord
+from gapgame.rules.multisubs import blanked_sentence
 
 TABLE = ".items.tsv"
 SENTENCES = (".sents.det", ".sents.tok")
@@ -19,12 +19,12 @@ FRAGMENTS = ".fragments"
 COLUMNS = ("sentence-id", "word", "split", "synsets", "images")
 
 
-class _Row(NamedTuple):
+class _LineRow(NamedTuple):
     number: int
     cells: list[str]
 
 
-class _Fragment(NamedTuple):
+class _TextFragment(NamedTuple):
     start: int
     end: int
     raw: str
@@ -35,7 +35,7 @@ def is_layout(path: Path) -> bool:
     return path.is_dir() and any(path.glob(f"*{TABLE}"))
 
 
-def records_of(folder: Path) -> Iterator[Record | LineError]:
+def records_of(folder: Path) -> Iterator[LineRecord | LineError]:
     """Yield the rows of `LANGUAGE.items.tsv`, with the word blanked in each sentence as `LANGUAGE.fragments` says.
 
     Only the sentences in the table are kept in memory: there may be tens of millions of others.
@@ -52,7 +52,7 @@ def records_of(folder: Path) -> Iterator[Record | LineError]:
             % {"count": len(tables)}
         )
     language = tables[0].name.removesuffix(TABLE)
-    rows = [_Row(number, cells) for number, cells in _cells(tables[0]) if cells[0] != COLUMNS[0]]
+    rows = [_LineRow(number, cells) for number, cells in _cells(tables[0]) if cells[0] != COLUMNS[0]]
     wanted = {row.cells[0] for row in rows}
     sentences = [_sentences(folder / f"{language}{ending}", wanted) for ending in SENTENCES]
     if not any(sentences):
@@ -65,8 +65,8 @@ def records_of(folder: Path) -> Iterator[Record | LineError]:
 
 
 def _record(
-    row: _Row, language: str, sentences: list[dict[str, str]], fragments: dict[str, list[_Fragment]]
-) -> Record | LineError:
+    row: _LineRow, language: str, sentences: list[dict[str, str]], fragments: dict[str, list[_TextFragment]]
+) -> LineRecord | LineError:
     if len(row.cells) != len(COLUMNS):
         reason = _("This line has %(found)s cells separated by tabs. There must be %(wanted)s: %(names)s.")
         about = {"found": len(row.cells), "wanted": len(COLUMNS), "names": ", ".join(COLUMNS)}
@@ -76,7 +76,12 @@ def _record(
     if not texts:
         return LineError(_("There is no sentence with this id."), number=row.number)
     meant = [one for one in fragments.get(sentence_id, ()) if word.casefold() in (one.raw.casefold(), one.tokenised)]
-    gapped = (cut(text, one.start, one.end, raw) for text in texts for one in meant for raw in (one.raw, one.tokenised))
+    gapped = (
+        blanked_sentence(text, one.start, one.end, raw)
+        for text in texts
+        for one in meant
+        for raw in (one.raw, one.tokenised)
+    )
     sentence = next((text for text in gapped if text), None)
     if meant and sentence is None:
         return LineError(_("The fragment is not at the stated place in the sentence."), number=row.number)
@@ -89,7 +94,7 @@ def _record(
         "sense": _several(synsets),
         "images": _several(images),
     }
-    return Record(row.number, value)
+    return LineRecord(row.number, value)
 
 
 def _several(cell: str) -> list[str]:
@@ -100,11 +105,11 @@ def _sentences(path: Path, wanted: set[str]) -> dict[str, str]:
     return {cells[0]: cells[1] for _number, cells in _cells(path) if len(cells) > 1 and cells[0] in wanted}
 
 
-def _fragments(path: Path, wanted: set[str]) -> dict[str, list[_Fragment]]:
-    fragments: dict[str, list[_Fragment]] = defaultdict(list)
+def _fragments(path: Path, wanted: set[str]) -> dict[str, list[_TextFragment]]:
+    fragments: dict[str, list[_TextFragment]] = defaultdict(list)
     for _number, cells in _cells(path):
         if len(cells) > 5 and cells[0] in wanted and cells[1].isdecimal() and cells[2].isdecimal():
-            fragments[cells[0]].append(_Fragment(int(cells[1]), int(cells[2]), cells[4], cells[5].casefold()))
+            fragments[cells[0]].append(_TextFragment(int(cells[1]), int(cells[2]), cells[4], cells[5].casefold()))
     return fragments
 
 

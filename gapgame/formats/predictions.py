@@ -14,14 +14,14 @@ from crosslens_metrics.formats.problems import FileProblemsError, LineError
 from crosslens_metrics.formats.records import malformed
 from gapgame.formats.task_folders import objects_of
 from gapgame.rules.task import TEST
-from gapgame.rules.task_scores import Filled, names_of
+from gapgame.rules.task_scores import FilledInstance, names_of
 
 PLAIN, JSON_LINES = ".txt", ".jsonl"
 PUBLISHED_TEST = "testSubset"
-MOST_NAMED = 5
+MAX_NAMED = 5
 
 
-def read_filled(gold: Path, predictions: Path, *, splits: Path | None = None, part: str = "") -> list[Filled]:
+def read_filled(gold: Path, predictions: Path, *, splits: Path | None = None, part: str = "") -> list[FilledInstance]:
     """Pair each instance of the gold file with its prediction, in the order of the gold file.
 
     `gold` may be the folder of a task, with `part` valid or test. `splits` is for MultiSubs' own sents.json: the
@@ -43,7 +43,7 @@ def read_filled(gold: Path, predictions: Path, *, splits: Path | None = None, pa
     check_ids([one[0] for one in answers], [one[0] for one in words], predictions, gold)
     word_of = {name: word for name, _item, word in words}
     languages = _languages(gold)
-    return [Filled(item, word, word_of[name], languages.get(name, "")) for name, item, word in answers]
+    return [FilledInstance(item, word, word_of[name], languages.get(name, "")) for name, item, word in answers]
 
 
 def check_number(answers: int, words: int, predictions: Path) -> None:
@@ -72,13 +72,13 @@ def check_ids(known: Sequence[str], given: Sequence[str], predictions: Path, gol
     for file, ids in ((gold or predictions, known), (predictions, given)):
         twice = [name for name, number in Counter(ids).items() if number > 1]
         if twice:
-            raise _refused(file, names_of({_("duplicate ids"): twice}, MOST_NAMED))
+            raise _refused(file, names_of({_("duplicate ids"): twice}, MAX_NAMED))
     differing = {
         _("ids without a prediction"): sorted(set(known) - set(given)),
         _("ids that are not in the gold file"): sorted(set(given) - set(known)),
     }
     if any(differing.values()):
-        raise _refused(predictions, names_of(differing, MOST_NAMED))
+        raise _refused(predictions, names_of(differing, MAX_NAMED))
 
 
 def _answers(file: Path) -> list[tuple[str, str, str]]:

@@ -7,13 +7,13 @@ from collections.abc import Iterable, Iterator
 from django.utils.translation import gettext as _
 
 from crosslens_metrics.intervals import Interval
-from gapgame.rules.equal_samples import EqualSamples, Resampled
-from gapgame.rules.figures import Mean, Missing, Share, Undefined
-from gapgame.rules.report import EqualOutcomes, EqualSize, GameReport, GroupOutcomes, Outcomes
+from gapgame.rules.equal_samples import EqualSamples, ResampledFigure
+from gapgame.rules.figures import TurnMean, TurnReason, TurnShare, UndefinedFigure
+from gapgame.rules.report import EqualOutcomes, EqualSize, GameReport, GroupOutcomes, TurnOutcomes
 from gapgame.rules.turns import OUTCOMES
 
 LABEL_WIDTH = 24
-MOST_GROUPS = 50
+MAX_GROUPS = 50
 
 
 def report_lines(report: GameReport) -> Iterator[str]:
@@ -52,7 +52,7 @@ def report_lines(report: GameReport) -> Iterator[str]:
     }
 
 
-def _outcome_lines(title: str, figures: Outcomes) -> Iterator[str]:
+def _outcome_lines(title: str, figures: TurnOutcomes) -> Iterator[str]:
     yield ""
     players = _("players unknown") if figures.players is None else _("%(number)s players") % {"number": figures.players}
     yield f"{title}: " + _("%(turns)s turns, %(players)s") % {"turns": figures.turns, "players": players}
@@ -67,42 +67,42 @@ def _outcome_lines(title: str, figures: Outcomes) -> Iterator[str]:
         yield _line("", mean_text(similarity.inexact), _("wrong guesses"))
 
 
-def _missing_everywhere(figures: Outcomes) -> Undefined | None:
+def _missing_everywhere(figures: TurnOutcomes) -> UndefinedFigure | None:
     """Return why no attempt has a mean, if the reason is the same for all."""
     means = {mean for similarity in figures.similarity for mean in (similarity.all, similarity.inexact)}
     mean = means.pop()
-    return mean if not means and isinstance(mean, Undefined) else None
+    return mean if not means and isinstance(mean, UndefinedFigure) else None
 
 
-def share_text(share: Share | Undefined) -> str:
-    if isinstance(share, Undefined):
+def share_text(share: TurnShare | UndefinedFigure) -> str:
+    if isinstance(share, UndefinedFigure):
         return f"– {share.message}"
     both = _both(share.interval, share.over_players, ".2f")
     return f"{share.percent:.2f}% ({share.count}/{share.total})  {both}"
 
 
-def mean_text(mean: Mean | Undefined) -> str:
-    if isinstance(mean, Undefined):
+def mean_text(mean: TurnMean | UndefinedFigure) -> str:
+    if isinstance(mean, UndefinedFigure):
         return f"– {mean.message}"
     return f"{mean.mean:.4f} ({mean.count})  {_both(mean.interval, mean.over_players, '.4f')}"
 
 
-def _both(interval: Interval | Undefined, over_players: Interval | Undefined, form: str) -> str:
+def _both(interval: Interval | UndefinedFigure, over_players: Interval | UndefinedFigure, form: str) -> str:
     """Return both intervals; the second is left out if no player is known."""
-    if over_players == Undefined(Missing.NO_PLAYERS):
-        return between(interval, form)
-    return f"{between(interval, form)}  {between(over_players, form)}"
+    if over_players == UndefinedFigure(TurnReason.NO_PLAYERS):
+        return interval_text(interval, form)
+    return f"{interval_text(interval, form)}  {interval_text(over_players, form)}"
 
 
-def between(interval: Interval | Undefined, form: str) -> str:
-    if isinstance(interval, Undefined):
+def interval_text(interval: Interval | UndefinedFigure, form: str) -> str:
+    if isinstance(interval, UndefinedFigure):
         return f"[–: {interval.message}]"
     return f"[{interval.low:{form}}, {interval.high:{form}}]"
 
 
-def _equal_size_lines(equal: EqualSize | Undefined) -> Iterator[str]:
+def _equal_size_lines(equal: EqualSize | UndefinedFigure) -> Iterator[str]:
     yield ""
-    if isinstance(equal, Undefined):
+    if isinstance(equal, UndefinedFigure):
         yield _("Splits of equal size") + f": – {equal.message}"
         return
     yield _(
@@ -113,9 +113,9 @@ def _equal_size_lines(equal: EqualSize | Undefined) -> Iterator[str]:
         yield _line(figures.split or _("All splits"), _equal_figures(figures))
 
 
-def _equal_sample_lines(equal: EqualSamples | Undefined) -> Iterator[str]:
+def _equal_sample_lines(equal: EqualSamples | UndefinedFigure) -> Iterator[str]:
     yield ""
-    if isinstance(equal, Undefined):
+    if isinstance(equal, UndefinedFigure):
         yield _("Equal samples of splits and attempts") + f": – {equal.message}"
         return
     yield _(
@@ -131,16 +131,16 @@ def _equal_figures(figures: EqualOutcomes) -> str:
     return "; ".join([*parts, *_equal_similarities(figures.similarity)])
 
 
-def _equal_similarities(similarity: Iterable[Resampled | Undefined]) -> list[str]:
+def _equal_similarities(similarity: Iterable[ResampledFigure | UndefinedFigure]) -> list[str]:
     return [
         _("similarity %(attempt)s") % {"attempt": attempt} + f" {_resampled(resampled, '.4f')}"
         for attempt, resampled in enumerate(similarity, start=1)
-        if not isinstance(resampled, Undefined)
+        if not isinstance(resampled, UndefinedFigure)
     ]
 
 
-def _resampled(resampled: Resampled, form: str) -> str:
-    return f"{resampled.mean:{form}} {between(resampled.interval, form)}"
+def _resampled(resampled: ResampledFigure, form: str) -> str:
+    return f"{resampled.mean:{form}} {interval_text(resampled.interval, form)}"
 
 
 def _group_lines(name: str, groups: tuple[GroupOutcomes, ...]) -> Iterator[str]:
@@ -148,17 +148,17 @@ def _group_lines(name: str, groups: tuple[GroupOutcomes, ...]) -> Iterator[str]:
     yield _(
         "By %(name)s: turns, percentages of outcomes with exact 95%% confidence intervals, mean similarity per attempt"
     ) % {"name": name}
-    for group in groups[:MOST_GROUPS]:
+    for group in groups[:MAX_GROUPS]:
         shares = "  ".join(
-            f"{group.percent[outcome]:.1f} {between(group.intervals[outcome], '.1f')}" for outcome in OUTCOMES
+            f"{group.percent[outcome]:.1f} {interval_text(group.intervals[outcome], '.1f')}" for outcome in OUTCOMES
         )
         means = "  ".join(
             "–" if mean is None else f"{mean:.3f} ({number})"
             for mean, number in zip(group.similarity, group.guesses, strict=True)
         )
         yield f"  {group.name or _('unknown'):<{LABEL_WIDTH}}{group.turns:>7}  {shares}  {means}"
-    if len(groups) > MOST_GROUPS:
-        yield "  " + _("and %(number)s more (use --json to see all).") % {"number": len(groups) - MOST_GROUPS}
+    if len(groups) > MAX_GROUPS:
+        yield "  " + _("and %(number)s more (use --json to see all).") % {"number": len(groups) - MAX_GROUPS}
 
 
 def _line(label: str, value: str, meaning: str = "") -> str:

@@ -13,14 +13,14 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from crosslens_metrics.formats.fields import Fields
+from crosslens_metrics.formats.fields import LineFields
 from crosslens_metrics.formats.lines import LineReader
 from crosslens_metrics.formats.problems import FileProblemsError, LineError
 from gapgame.rules.task import (
     HELD_OUT,
     PARTS,
     TRAIN,
-    Drawn,
+    DrawnParts,
     GapTaskError,
     TooFewInstancesError,
     image_stream,
@@ -61,7 +61,7 @@ def new_folder(folder: Path) -> Iterator[Path]:
 
 
 def write_parts(
-    folder: Path, drawn: Drawn, instances: Iterable[tuple[Object, Object, tuple[str, ...]]], *, seed: int
+    folder: Path, drawn: DrawnParts, instances: Iterable[tuple[Object, Object, tuple[str, ...]]], *, seed: int
 ) -> set[str]:
     """Write questions and answers of each part, and return the images that were drawn, one for each instance.
 
@@ -96,7 +96,7 @@ def write_parts(
     return used
 
 
-def verified(folder: Path, drawn: Drawn, whole: Callable[[Object, Object], str]) -> dict[str, int]:
+def verified_folder(folder: Path, drawn: DrawnParts, whole: Callable[[Object, Object], str]) -> dict[str, int]:
     """Read back what was written and check it: the parts have their sizes and share no instance, sentence or image.
 
     Raises
@@ -122,7 +122,7 @@ def verified(folder: Path, drawn: Drawn, whole: Callable[[Object, Object], str])
     return found
 
 
-def manifest_of(folder: Path, drawn: Drawn, **more: Any) -> Object:
+def manifest_of(folder: Path, drawn: DrawnParts, **more: Any) -> Object:
     """What the manifests of all tasks say, with `more` of this one, and the SHA-256 of every file in `folder`."""
     return {
         "counts": {part: len(drawn.places[part]) for part in PARTS},
@@ -158,7 +158,7 @@ def objects_of(file: Path) -> Iterator[Object]:
     with LineReader(file) as reader:
         for record in reader.records():
             with reader.line(record):
-                Fields(record.value, example='{"id": …}').text("id", needed=True)
+                LineFields(record.value, example='{"id": …}').text("id", needed=True)
                 if not reader.problems:
                     yield record.value
 

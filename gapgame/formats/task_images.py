@@ -18,7 +18,7 @@ from django.utils.translation import gettext as _
 from numpy.typing import NDArray
 
 from crosslens_metrics.formats.arrays import opened_arrays
-from crosslens_metrics.formats.fields import Fields
+from crosslens_metrics.formats.fields import LineFields
 from crosslens_metrics.formats.lines import LineReader
 from crosslens_metrics.formats.names import ImageNames
 from crosslens_metrics.formats.problems import FileProblemsError, FileRefusedError, LineError
@@ -31,13 +31,13 @@ CREDITS = ("title", "author", "licence", "licence_url", "source")
 IMAGES = "images"
 LISTED = "images.jsonl"
 FEATURES = "features.npz"
-MOST_NAMED = 5
+MAX_NAMED = 5
 
 Credits = dict[str, dict[str, str]]
 
 
 @dataclass(frozen=True)
-class Extras:
+class TaskExtras:
     """What goes into the folder besides the files of the task."""
 
     images: Path | None = None
@@ -45,7 +45,7 @@ class Extras:
     features: Path | None = None
 
 
-NO_EXTRAS = Extras()
+NO_EXTRAS = TaskExtras()
 
 
 def credits_in(values: Iterable[Any]) -> Credits:
@@ -66,7 +66,7 @@ def credits_beside(corpus: Path) -> Credits:
     with LineReader(file) as reader:
         for record in reader.records():
             with reader.line(record):
-                name = Fields(record.value, example='{"file": …, "licence": …}').text("file", needed=True)
+                name = LineFields(record.value, example='{"file": …, "licence": …}').text("file", needed=True)
                 credits |= credits_in([record.value]) or {name: {}}
     return credits
 
@@ -106,7 +106,7 @@ class ImageFolder:
 
     def _inside(self, name: str) -> Path | None:
         with suppress(ValueError, OSError):
-            file = (self.folder / manifests.inside(name)).resolve()
+            file = (self.folder / manifests.path_inside(name)).resolve()
             return file if file.is_relative_to(self.folder) and file.is_file() else None
         return None
 
@@ -152,7 +152,7 @@ def write_credits(names: Sequence[str], credits: Mapping[str, Mapping[str, str]]
     return licences
 
 
-def add_images(folder: Path, used: Iterable[str], credits: Credits, extras: Extras) -> Mapping[str, int]:
+def add_images(folder: Path, used: Iterable[str], credits: Credits, extras: TaskExtras) -> Mapping[str, int]:
     """Copy images and write features as asked, write the list of images, and return how many have each licence."""
     names = sorted(used)
     if extras.images is not None:
@@ -224,5 +224,5 @@ def instances_of(folder: Path, parts: Iterable[str]) -> dict[str, list[Object]]:
 
 
 def _refused(path: Path, text: str, names: Sequence[str]) -> FileProblemsError:
-    shown = ", ".join(names[:MOST_NAMED]) + (" …" if len(names) > MOST_NAMED else "")
+    shown = ", ".join(names[:MAX_NAMED]) + (" …" if len(names) > MAX_NAMED else "")
     return FileProblemsError([LineError(text % {"count": len(names), "names": shown})], path)

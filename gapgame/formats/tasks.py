@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 from django.utils.translation import gettext as _
 
-from crosslens_metrics.formats.fields import Fields
+from crosslens_metrics.formats.fields import LineFields
 from crosslens_metrics.formats.lines import LineReader
-from crosslens_metrics.formats.problems import MOST_SHOWN, LineError
+from crosslens_metrics.formats.problems import MAX_SHOWN, LineError
 from crosslens_metrics.language_tags import MalformedTagError, canonical_tag, spaces_separate_words
 from crosslens_metrics.words_in_text import occurrences
 from gapgame.formats.corpora import ITEMS, is_corpus
@@ -23,16 +23,16 @@ from gapgame.formats.task_folders import (
     manifest_of,
     new_folder,
     sha256_of,
-    verified,
+    verified_folder,
     write_manifest,
     write_parts,
 )
-from gapgame.formats.task_images import NO_EXTRAS, Credits, Extras, add_images, credits_beside, credits_in
+from gapgame.formats.task_images import NO_EXTRAS, Credits, TaskExtras, add_images, credits_beside, credits_in
 from gapgame.formats.task_readme import write_readme
 from gapgame.rules.items import BLANK, EXAMPLE, key_of, split_of
 from gapgame.rules.multisubs import as_item, looks_like_it
-from gapgame.rules.play import normalised
-from gapgame.rules.task import DEFAULT_SPLITS, Instance, SplitChoice, draw_parts
+from gapgame.rules.play import normalised_word
+from gapgame.rules.task import DEFAULT_SPLITS, SplitChoice, WordInstance, draw_parts
 
 VERSION = 2
 GAP = "____"
@@ -60,7 +60,7 @@ class CorpusLine(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Built:
+class BuiltTask:
     folder: Path
     manifest: Mapping[str, Any]
 
@@ -76,7 +76,7 @@ def corpus_lines(path: Path, reader: LineReader) -> Iterator[CorpusLine]:
 def _corpus_line(value: Any) -> CorpusLine:
     if looks_like_it(value):
         value = as_item(value)
-    fields = Fields(value, example=EXAMPLE)
+    fields = LineFields(value, example=EXAMPLE)
     language, word, sentence = (
         unicodedata.normalize("NFC", fields.text(name, needed=True)) for name in ("language", "word", "sentence")
     )
@@ -131,8 +131,8 @@ def build_task(
     reserve_percent: int,
     seed: int,
     splits: SplitChoice = DEFAULT_SPLITS,
-    extras: Extras = NO_EXTRAS,
-) -> Built:
+    extras: TaskExtras = NO_EXTRAS,
+) -> BuiltTask:
     """Draw the parts and write them, all or none; the same corpus, sizes and seed give the same bytes.
 
     Raises
@@ -157,7 +157,7 @@ def build_task(
             **splits._asdict(),
             "reserve_percent": reserve_percent,
             "corpus": {"sha256": sha256_of(corpus), "instances": len(instances), "eligible": drawn.eligible},
-            "verified": verified(making, drawn, _whole_of),
+            "verified": verified_folder(making, drawn, _whole_of),
         }
         licences = add_images(making, used, credits, extras)
         write_readme(
@@ -173,7 +173,7 @@ def build_task(
         )
         manifest = manifest_of(making, drawn, **facts)
         write_manifest(making, manifest)
-    return Built(folder, manifest)
+    return BuiltTask(folder, manifest)
 
 
 def items_of(corpus: Path) -> Path:
@@ -181,17 +181,17 @@ def items_of(corpus: Path) -> Path:
     return corpus / ITEMS if is_corpus(corpus) else corpus
 
 
-def _instances(corpus: Path) -> list[Instance]:
+def _instances(corpus: Path) -> list[WordInstance]:
     """The columns of the corpus that drawing needs; recurring texts are kept once."""
-    instances: list[Instance] = []
+    instances: list[WordInstance] = []
     sentences: dict[bytes, int] = {}
     kept: dict[Any, Any] = {}
     with LineReader(corpus) as reader:
         for line in corpus_lines(corpus, reader):
             whole = hashlib.sha256(_whole(line).encode()).digest()[:16]
-            noun = f"{line.language} {normalised(line.word, language=line.language)}"
+            noun = f"{line.language} {normalised_word(line.word, language=line.language)}"
             instances.append(
-                Instance(
+                WordInstance(
                     kept.setdefault(noun, noun),
                     kept.setdefault(line.sense, line.sense),
                     sentences.setdefault(whole, len(sentences)),
@@ -199,13 +199,13 @@ def _instances(corpus: Path) -> list[Instance]:
                     kept.setdefault(line.images, line.images),
                 )
             )
-            if len(reader.problems) > MOST_SHOWN:
+            if len(reader.problems) > MAX_SHOWN:
                 break
     return instances
 
 
 def _whole(line: CorpusLine) -> str:
-    return f"{line.language} {normalised(line.before + line.word + line.after, language=line.language)}"
+    return f"{line.language} {normalised_word(line.before + line.word + line.after, language=line.language)}"
 
 
 def _questions(corpus: Path, credits: Credits) -> Iterator[tuple[Object, Object, tuple[str, ...]]]:
@@ -225,4 +225,4 @@ def _questions(corpus: Path, credits: Credits) -> Iterator[tuple[Object, Object,
 
 def _whole_of(question: Object, answer: Object) -> str:
     language = question["language"]
-    return f"{language} {normalised(question['sentence'].replace(GAP, answer['word'], 1), language=language)}"
+    return f"{language} {normalised_word(question['sentence'].replace(GAP, answer['word'], 1), language=language)}"

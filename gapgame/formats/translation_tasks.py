@@ -21,22 +21,22 @@ from gapgame.formats.task_folders import (
     new_folder,
     objects_of,
     sha256_of,
-    verified,
+    verified_folder,
     write_manifest,
     write_parts,
 )
-from gapgame.formats.task_images import LISTED, NO_EXTRAS, Credits, Extras, add_images, credits_in
+from gapgame.formats.task_images import LISTED, NO_EXTRAS, Credits, TaskExtras, add_images, credits_in
 from gapgame.formats.task_readme import write_readme
-from gapgame.formats.tasks import Built
-from gapgame.rules.play import normalised
-from gapgame.rules.task import DEFAULT_SPLITS, TRAIN, Instance, SplitChoice, draw_parts
-from gapgame.rules.translation_task import MostFrequent, Synonyms, Translations, synsets_of
+from gapgame.formats.tasks import BuiltTask
+from gapgame.rules.play import normalised_word
+from gapgame.rules.task import DEFAULT_SPLITS, TRAIN, SplitChoice, WordInstance, draw_parts
+from gapgame.rules.translation_task import MostFrequent, SynonymRule, WordTranslations, synsets_of
 from gapgame.rules.turns import SPLITS
 from tabular.downloads import json_line
 
 VERSION = 1
 SOURCE = "en"
-MOST_IMAGES = 100
+MAX_IMAGES = 100
 INSTANCE: Mapping[str, type] = {
     **dict.fromkeys(("id", "sentence", "word", "lemma"), str),
     **dict.fromkeys(("start", "n"), int),
@@ -68,13 +68,13 @@ ANSWERS = {
 
 
 @dataclass
-class _Corpus:
+class _TaskCorpus:
     """What drawing and answers need of a corpus; recurring texts are kept once."""
 
     folder: Path
     language: str
     seed: int
-    translations: Translations
+    translations: WordTranslations
     images: dict[str, list[str]] = field(default_factory=dict)
     credits: Credits = field(default_factory=dict)
     drawn: dict[tuple[str, ...], tuple[str, ...]] = field(default_factory=dict)
@@ -83,9 +83,9 @@ class _Corpus:
         """Return the images of a sense, at most 100 of them, drawn by the seed."""
         if sense not in self.drawn:
             names = sorted({name for synset in sense for name in self.images.get(synset, ())})
-            if len(names) > MOST_IMAGES:
+            if len(names) > MAX_IMAGES:
                 rng = np.random.default_rng([self.seed % 2**64, zlib.crc32(" ".join(sense).encode())])
-                names = [names[place] for place in sorted(rng.choice(len(names), MOST_IMAGES, replace=False).tolist())]
+                names = [names[place] for place in sorted(rng.choice(len(names), MAX_IMAGES, replace=False).tolist())]
             self.drawn[sense] = tuple(names)
         return self.drawn[sense]
 
@@ -107,9 +107,9 @@ def build_translation_task(
     reserve_percent: int,
     seed: int,
     splits: SplitChoice = DEFAULT_SPLITS,
-    synonyms: Synonyms = Synonyms.NEITHER,
-    extras: Extras = NO_EXTRAS,
-) -> Built:
+    synonyms: SynonymRule = SynonymRule.NEITHER,
+    extras: TaskExtras = NO_EXTRAS,
+) -> BuiltTask:
     """Draw the parts for one target language and write them, all or none; the same corpus and seed, the same bytes.
 
     Raises
@@ -139,7 +139,7 @@ def build_translation_task(
                 "instances": len(instances),
                 "eligible": drawn.eligible,
             },
-            "verified": verified(making, drawn, lambda question, _answer: normalised(question["sentence"])),
+            "verified": verified_folder(making, drawn, lambda question, _answer: normalised_word(question["sentence"])),
         }
         licences = add_images(making, used, read.credits, extras)
         write_readme(
@@ -155,7 +155,7 @@ def build_translation_task(
         )
         manifest = manifest_of(making, drawn, **facts)
         write_manifest(making, manifest)
-    return Built(folder, manifest)
+    return BuiltTask(folder, manifest)
 
 
 def most_frequent(folder: Path, part: str) -> Iterator[str]:
@@ -167,8 +167,8 @@ def most_frequent(folder: Path, part: str) -> Iterator[str]:
         yield json_line({"id": question["id"], "prediction": model.predict(question["lemma"])})
 
 
-def _read(folder: Path, language: str, seed: int) -> _Corpus:
-    corpus = _Corpus(folder, language, seed, Translations(language))
+def _read(folder: Path, language: str, seed: int) -> _TaskCorpus:
+    corpus = _TaskCorpus(folder, language, seed, WordTranslations(language))
     languages = set()
     for entry in _objects(folder / DICTIONARY, ENTRY):
         languages.add(entry["language"])
@@ -188,18 +188,18 @@ def _read(folder: Path, language: str, seed: int) -> _Corpus:
     return corpus
 
 
-def _instances(corpus: _Corpus) -> list[Instance]:
+def _instances(corpus: _TaskCorpus) -> list[WordInstance]:
     """Return what drawing needs, and learn which lemmas share a sense."""
-    instances: list[Instance] = []
+    instances: list[WordInstance] = []
     sentences: dict[bytes, int] = {}
     kept: dict[Any, Any] = {}
     for value, sense in corpus.instances():
         noun: str = value["lemma"]
         corpus.translations.add_sense(noun, value["translations"][corpus.language]["lemma"], sense)
-        whole = hashlib.sha256(normalised(value["sentence"]).encode()).digest()[:16]
+        whole = hashlib.sha256(normalised_word(value["sentence"]).encode()).digest()[:16]
         split = SPLITS[min(value["n"], len(SPLITS) - 1)]
         instances.append(
-            Instance(
+            WordInstance(
                 kept.setdefault(noun, noun),
                 kept.setdefault(sense, sense),
                 sentences.setdefault(whole, len(sentences)),
@@ -210,7 +210,7 @@ def _instances(corpus: _Corpus) -> list[Instance]:
     return instances
 
 
-def _questions(corpus: _Corpus, synonyms: Synonyms) -> Iterator[tuple[Object, Object, tuple[str, ...]]]:
+def _questions(corpus: _TaskCorpus, synonyms: SynonymRule) -> Iterator[tuple[Object, Object, tuple[str, ...]]]:
     for value, sense in corpus.instances():
         translation = value["translations"][corpus.language]
         accepted = corpus.translations.accepted(

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from crosslens_metrics.formats.fields import Fields
+from crosslens_metrics.formats.fields import LineFields
 from crosslens_metrics.formats.lines import LineReader
 from crosslens_metrics.formats.problems import LineError
 from gapgame.formats.predictions import (
@@ -21,12 +21,12 @@ from gapgame.formats.predictions import (
     published_json,
 )
 from gapgame.formats.task_folders import objects_of
-from gapgame.rules.translation_scores import Translated, compared
+from gapgame.rules.translation_scores import TranslatedInstance, compared_form
 
 EXAMPLE = '{"word": "seal", "positives": ["selo"], "negatives": ["foca"], "prediction": "selo"}'
 
 
-def read_translated(file: Path) -> list[Translated]:
+def read_translated(file: Path) -> list[TranslatedInstance]:
     """Read one instance per line.
 
     Raises
@@ -44,7 +44,7 @@ def read_translated(file: Path) -> list[Translated]:
     return translated
 
 
-def read_predictions(predictions: Path, folder: Path, part: str) -> list[Translated]:
+def read_predictions(predictions: Path, folder: Path, part: str) -> list[TranslatedInstance]:
     """Pair each instance of the part of a task with its prediction; its source word is the lemma of the word.
 
     Raises
@@ -63,7 +63,9 @@ def read_predictions(predictions: Path, folder: Path, part: str) -> list[Transla
         return [_translated({**line, **asked[line["id"]], "prediction": word}) for line, word in pairs]
 
 
-def read_published(predictions: Path, gold: Path, *, splits: Path, dictionary: Path, part: str) -> list[Translated]:
+def read_published(
+    predictions: Path, gold: Path, *, splits: Path, dictionary: Path, part: str
+) -> list[TranslatedInstance]:
     """Pair each instance of MultiSubs' sents.json that splits.json lists as `part` with its prediction.
 
     As in the published script, all translations of the word in the dictionary that are not right are wrong. Ids of
@@ -79,12 +81,12 @@ def read_published(predictions: Path, gold: Path, *, splits: Path, dictionary: P
         translations = published_json(dictionary)
         if not isinstance(translations, dict) or not all(map(_is_list, translations.values())):
             raise LineError(_("The file does not give a list of translations for each word."))
-        known = {compared(word): frozenset(map(compared, words)) for word, words in translations.items()}
+        known = {compared_form(word): frozenset(map(compared_form, words)) for word, words in translations.items()}
     found = _predicted(predictions, list(map(str, entries)))
     with LineReader(gold):
-        rows = [(compared(one["word"]), _words(one, "positiveTargets", "")) for one in entries.values()]
+        rows = [(compared_form(one["word"]), _words(one, "positiveTargets", "")) for one in entries.values()]
     return [
-        Translated(word, positives, known.get(word, frozenset()) - positives, compared(prediction))
+        TranslatedInstance(word, positives, known.get(word, frozenset()) - positives, compared_form(prediction))
         for (word, positives), prediction in zip(rows, found, strict=True)
     ]
 
@@ -103,7 +105,7 @@ def _predicted(predictions: Path, ids: Sequence[str]) -> list[str]:
     with LineReader(predictions) as reader:
         for record in reader.records():
             with reader.line(record):
-                fields = Fields(record.value, example='{"id": "test-000001", "prediction": "selo"}')
+                fields = LineFields(record.value, example='{"id": "test-000001", "prediction": "selo"}')
                 name = fields.text("id", needed=True, numbers=True)
                 if "prediction" not in record.value:
                     raise LineError(_('There is no “prediction”. Write "" where the model predicts nothing.'))
@@ -113,8 +115,8 @@ def _predicted(predictions: Path, ids: Sequence[str]) -> list[str]:
     return [found[name] for name in ids]
 
 
-def _translated(value: Any) -> Translated:
-    fields = Fields(value, example=EXAMPLE)
+def _translated(value: Any) -> TranslatedInstance:
+    fields = LineFields(value, example=EXAMPLE)
     language = fields.text("translate_to")
     positives, negatives = (_words(value, name, language) for name in ("positives", "negatives"))
     if not positives:
@@ -125,12 +127,12 @@ def _translated(value: Any) -> Translated:
         )
     if "prediction" not in value:
         raise LineError(_('There is no “prediction”. Write "" where the model predicts nothing.'))
-    word = compared(fields.text("word", needed=True))
-    return Translated(word, positives, negatives, compared(fields.text("prediction"), language=language))
+    word = compared_form(fields.text("word", needed=True))
+    return TranslatedInstance(word, positives, negatives, compared_form(fields.text("prediction"), language=language))
 
 
 def _words(value: dict[str, Any], name: str, language: str) -> frozenset[str]:
     given = value.get(name)
     if not isinstance(given, list) or not all(isinstance(word, str) and word.strip() for word in given):
         raise LineError(_("“%(column)s” is not a list of words.") % {"column": name})
-    return frozenset(compared(word, language=language) for word in given)
+    return frozenset(compared_form(word, language=language) for word in given)

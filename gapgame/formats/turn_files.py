@@ -12,11 +12,11 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from crosslens_metrics.formats.fields import Fields
+from crosslens_metrics.formats.fields import LineFields
 from crosslens_metrics.formats.lines import LineReader
 from crosslens_metrics.formats.problems import LineError
 from gapgame.rules.play import ATTEMPTS, is_exact
-from gapgame.rules.turns import ALL_OUTCOMES, FAILED, OUTCOMES, SOLVED, SPLITS, Turn, turns_of_counts
+from gapgame.rules.turns import ALL_OUTCOMES, FAILED, OUTCOMES, SOLVED, SPLITS, PlayedTurn, turns_of_counts
 
 SUFFIXES = (".jsonl", ".ndjson", ".csv")
 TEXTS = ("item", "word", "player", "image", "language")
@@ -27,7 +27,7 @@ EXAMPLE = '{"item": …, "split": …, "attempts": […]}'
 
 @dataclass(frozen=True)
 class TurnFile:
-    turns: tuple[Turn, ...]
+    turns: tuple[PlayedTurn, ...]
     repeated_lines: int
     """Lines that repeat an earlier one of the same turn, which counts once."""
 
@@ -48,13 +48,13 @@ def read_turns(file: Path) -> TurnFile:
 
 
 def _turns_of(reader: LineReader) -> TurnFile:
-    turns: list[Turn] = []
+    turns: list[PlayedTurn] = []
     first: dict[str, tuple[int, Any]] = {}
     repeated = 0
     for record in reader.records():
         with reader.line(record):
             turn = turn_of(record.value)
-            name = Fields(record.value).text("turn")
+            name = LineFields(record.value).text("turn")
             earlier, said = first.setdefault(name, (record.number, hash(turn))) if name else (record.number, 0)
             if earlier == record.number:
                 turns.append(turn)
@@ -68,7 +68,7 @@ def _turns_of(reader: LineReader) -> TurnFile:
     return TurnFile(tuple(turns), repeated)
 
 
-def turn_of(value: Any) -> Turn:
+def turn_of(value: Any) -> PlayedTurn:
     """Read one turn from a JSON object.
 
     Raises
@@ -76,14 +76,14 @@ def turn_of(value: Any) -> Turn:
     LineError
         Where it is not as docs/game-files.md says, with what is wrong and what to write.
     """
-    fields = Fields(value, example=EXAMPLE)
+    fields = LineFields(value, example=EXAMPLE)
     texts = {name: fields.text(name, is_name=name in NAMES) for name in TEXTS}
     if not texts["item"] and not texts["word"]:
         raise LineError(_("Give “item” or “word”, to say what had to be guessed."))
     split = fields.one_of("split", SPLITS)
     guesses, similarities, exact = _attempts(value.get("attempts"), texts["word"], texts["language"])
     outcome = fields.one_of("outcome", ("", *ALL_OUTCOMES))
-    return Turn(
+    return PlayedTurn(
         outcome=_outcome(outcome, similarities, exact),
         split=split,
         similarities=_with_exact_ones(similarities, outcome or exact),
@@ -112,7 +112,7 @@ def _attempts(value: Any, word: str, language: str) -> tuple[tuple[str, ...] | N
             raise LineError(
                 _("Attempt %(number)s has the wrong number. Write the attempts in order.") % {"number": number}
             )
-        guesses.append(Fields(attempt).text("guess"))
+        guesses.append(LineFields(attempt).text("guess"))
         similarities.append(_similarity(attempt.get("similarity"), number))
     exact = [
         is_exact(guess, word, language=language) if word and guess else similarity == 1.0
@@ -164,7 +164,7 @@ def _counts_of(reader: LineReader) -> TurnFile:
     counts: dict[str, dict[str, int]] = {}
     for record in reader.records(column="split"):
         with reader.line(record):
-            split, of_split = _counted_row(Fields(record.value, is_csv=True))
+            split, of_split = _counted_row(LineFields(record.value, is_csv=True))
             if split in counts:
                 raise LineError(_("The split %(split)s is listed twice.") % {"split": split})
             counts[split] = of_split
@@ -177,7 +177,7 @@ def _counts_of(reader: LineReader) -> TurnFile:
     return TurnFile(turns, 0)
 
 
-def _counted_row(fields: Fields) -> tuple[str, dict[str, int]]:
+def _counted_row(fields: LineFields) -> tuple[str, dict[str, int]]:
     split = fields.one_of("split", (*SPLITS, ALL))
     counts = {name: fields.whole(name) for name in OUTCOMES}
     if fields.text("total") and fields.whole("total") != sum(counts.values()):

@@ -8,7 +8,7 @@ from django import forms
 from django.core.files.uploadedfile import UploadedFile
 from django.utils.translation import gettext_lazy as _
 
-from gapgame.models import ItemSet, Split
+from gapgame.models import CorpusSplit, ItemSet
 from images.forms import SeveralFilesField
 from images.models import Collection
 from images.permissions import collections_in
@@ -16,7 +16,7 @@ from languages.models import Language
 from people.forms.names import NameCharField
 from people.models import Project
 
-LONGEST_SEARCH = 100
+MAX_SEARCH_CHARACTERS = 100
 USES = (("", _("all")), ("1", _("in use")), ("0", _("off")), ("skipped", _("skipped by players")))
 
 
@@ -87,11 +87,11 @@ class FilterForm(forms.Form):
         Language.objects.none(), label=_("Language"), required=False, empty_label=_("all")
     )
     split = forms.TypedChoiceField(
-        label=_("Split"), choices=[("", _("all")), *Split.choices], coerce=int, empty_value=None, required=False
+        label=_("Split"), choices=[("", _("all")), *CorpusSplit.choices], coerce=int, empty_value=None, required=False
     )
     use = forms.ChoiceField(label=_("Use"), choices=USES, required=False)
     search = forms.CharField(
-        label=_("Word or sentence"), max_length=LONGEST_SEARCH, required=False, widget=forms.SearchInput
+        label=_("Word or sentence"), max_length=MAX_SEARCH_CHARACTERS, required=False, widget=forms.SearchInput
     )
 
     def __init__(self, data: Any, *, item_set: ItemSet) -> None:

@@ -12,7 +12,7 @@ from django.utils.timezone import make_naive
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from gapgame.models import Access, ItemSet, Season
+from gapgame.models import ItemSet, Season, SeasonAccess
 from gapgame.rules.clock import (
     AmbiguousTimeError,
     ClockError,
@@ -21,13 +21,13 @@ from gapgame.rules.clock import (
     local_time,
     time_zones,
 )
-from gapgame.selectors.setup import Playable
-from gapgame.services.seasons import Terms, Texts
+from gapgame.selectors.setup import PlayableSentences
+from gapgame.services.seasons import SeasonTerms, SeasonTexts
 from inference.models import WordVectorSet
 from people.forms.names import NameCharField
 
-LARGEST_BATCH = 1000
-LONGEST_TEXT = 20_000
+MAX_BATCH_SIZE = 1000
+MAX_TEXT_CHARACTERS = 20_000
 VECTORS = "vectors-"
 FIRST, SECOND = "first", "second"
 ON_THE_CLOCK = "%Y-%m-%dT%H:%M"
@@ -57,14 +57,14 @@ class TextsForm(forms.Form):
     description = forms.CharField(
         label=_("Description"),
         required=False,
-        max_length=LONGEST_TEXT,
+        max_length=MAX_TEXT_CHARACTERS,
         widget=forms.Textarea(attrs={"rows": 5, "dir": "auto"}),
         help_text=_("Shown to players before they join. Use Markdown: ## for a heading, - for a list."),
     )
     prizes = forms.CharField(
         label=_("Prizes"),
         required=False,
-        max_length=LONGEST_TEXT,
+        max_length=MAX_TEXT_CHARACTERS,
         widget=forms.Textarea(attrs={"rows": 4, "dir": "auto"}),
         help_text=_("What the winner and runner-up get, if anything. You can use Markdown."),
     )
@@ -73,15 +73,15 @@ class TextsForm(forms.Form):
         initial = {name: getattr(season, name) for name in TEXTS} if season else {}
         super().__init__(data, initial=initial | kwargs.pop("initial", {}), **kwargs)
 
-    def texts(self) -> Texts:
-        return Texts(**{name: self.cleaned_data[name] for name in TEXTS})
+    def texts(self) -> SeasonTexts:
+        return SeasonTexts(**{name: self.cleaned_data[name] for name in TEXTS})
 
     def text_fields(self) -> list[forms.BoundField]:
         return [self[name] for name in TEXTS]
 
 
 class LanguageVectors(NamedTuple):
-    playable: Playable
+    playable: PlayableSentences
     field: forms.BoundField
 
 
@@ -122,12 +122,12 @@ class SeasonForm(TextsForm):
     batch_size = forms.IntegerField(
         label=_("Sentences per batch"),
         min_value=1,
-        max_value=LARGEST_BATCH,
+        max_value=MAX_BATCH_SIZE,
         initial=100,
         help_text=_("How many a player gets at a time. They can ask for more when they are done. The method uses 100."),
     )
     access = forms.ChoiceField(
-        label=_("Who may play"), choices=Access.choices, initial=Access.INVITED, widget=forms.RadioSelect
+        label=_("Who may play"), choices=SeasonAccess.choices, initial=SeasonAccess.INVITED, widget=forms.RadioSelect
     )
     needs_address = forms.BooleanField(
         label=_("Require a confirmed e-mail address"),
@@ -141,7 +141,7 @@ class SeasonForm(TextsForm):
         self,
         data: Mapping[str, Any] | None = None,
         *,
-        playable: Sequence[Playable],
+        playable: Sequence[PlayableSentences],
         season: Season | None = None,
         chosen: Mapping[str, WordVectorSet] | None = None,
     ) -> None:
@@ -219,16 +219,16 @@ class SeasonForm(TextsForm):
         field.label = gettext("Clocks in %(zone)s show this time twice. Which one do you mean?") % {"zone": time_zone}
         self.twice.add(which)
 
-    def terms(self) -> Terms:
+    def terms(self) -> SeasonTerms:
         given = self.cleaned_data
         tags = [row.language.pk for row in self.playable]
-        return Terms(
+        return SeasonTerms(
             starts_at=given["starts"],
             ends_at=given["ends"],
             time_zone=given["time_zone"],
             vectors={tag: given[VECTORS + tag] for tag in tags if given[VECTORS + tag]},
             batch_size=given["batch_size"],
-            access=Access(given["access"]),
+            access=SeasonAccess(given["access"]),
             needs_address=given["needs_address"],
         )
 

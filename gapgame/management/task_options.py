@@ -10,7 +10,7 @@ from typing import Any
 from django.core.management.base import CommandError, OutputWrapper
 
 from crosslens_metrics.commands.arguments import whole_number
-from gapgame.formats.task_images import Extras
+from gapgame.formats.task_images import TaskExtras
 from gapgame.rules.task import HELD_OUT_SPLIT, TEST, TRAIN_SPLIT, VALID, SplitChoice
 from gapgame.rules.turns import SPLITS
 from tabular.downloads import write_whole
@@ -54,7 +54,7 @@ def drawing(options: Mapping[str, Any]) -> dict[str, Any]:
         "reserve_percent": options["reserve"],
         "seed": options["seed"],
         "splits": SplitChoice(options["split"], options["exactly"], options["train_split"]),
-        "extras": Extras(options["images"], options["features"]),
+        "extras": TaskExtras(options["images"], options["features"]),
     }
 
 

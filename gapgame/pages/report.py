@@ -11,11 +11,11 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from charts import texts
-from charts.stacks import Shares, StackedPlot, stacked_plot
-from gapgame.models import Outcome
-from gapgame.rules.equal_samples import EqualGuesses, EqualSamples, Resampled
-from gapgame.rules.figures import Mean, Share, Undefined
-from gapgame.rules.report import EqualOutcomes, EqualSize, GameReport, GroupOutcomes, Outcomes
+from charts.stacks import BarShares, StackedPlot, stacked_plot
+from gapgame.models import TurnOutcome
+from gapgame.rules.equal_samples import EqualGuesses, EqualSamples, ResampledFigure
+from gapgame.rules.figures import TurnMean, TurnShare, UndefinedFigure
+from gapgame.rules.report import EqualOutcomes, EqualSize, GameReport, GroupOutcomes, TurnOutcomes
 from gapgame.rules.turns import OUTCOMES
 
 GROUPS_PER_PAGE = 50
@@ -23,7 +23,7 @@ SIMILARITY_DIGITS = 3
 
 
 @dataclass(frozen=True)
-class Cell:
+class ReportCell:
     """A figure: `beside` is its interval, and `players` the one over players, if there are any."""
 
     value: str
@@ -34,12 +34,12 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Row:
+class ReportRow:
     name: str
     turns: int
     players: int | None
-    cells: Sequence[Cell]
-    inexact: Sequence[Cell] = ()
+    cells: Sequence[ReportCell]
+    inexact: Sequence[ReportCell] = ()
 
 
 @dataclass(frozen=True)
@@ -61,17 +61,17 @@ class ReportPage:
     filters: Sequence[FilterRow]
     stated: str
     plot: StackedPlot | None
-    outcomes: Sequence[Row]
-    similarity: Sequence[Row]
-    equal: Sequence[Row]
-    equal_similarity: Sequence[Row]
+    outcomes: Sequence[ReportRow]
+    similarity: Sequence[ReportRow]
+    equal: Sequence[ReportRow]
+    equal_similarity: Sequence[ReportRow]
     equal_size: int
     why_not_equal: str
-    samples: Sequence[Row]
+    samples: Sequence[ReportRow]
     sample_size: int
     why_no_samples: str
     groups: Page[GroupOutcomes] | None
-    group_rows: Sequence[Row]
+    group_rows: Sequence[ReportRow]
 
 
 def report_page(report: GameReport, *, by: str, number: str) -> ReportPage:
@@ -80,7 +80,7 @@ def report_page(report: GameReport, *, by: str, number: str) -> ReportPage:
     groups = Paginator(report.by.get(by, ()), GROUPS_PER_PAGE).get_page(number) if by in report.by else None
     return ReportPage(
         report=report,
-        labels=[str(Outcome(name).label) for name in OUTCOMES],
+        labels=[str(TurnOutcome(name).label) for name in OUTCOMES],
         headline=_headline(report),
         filters=[
             FilterRow(str(rule.rule), str(rule.says), rule.matched, rule.left_out, not rule.is_kept)
@@ -93,10 +93,10 @@ def report_page(report: GameReport, *, by: str, number: str) -> ReportPage:
         equal=_equal(equal, _equal_outcomes),
         equal_similarity=_equal(equal, _equal_similarities),
         equal_size=equal.size if isinstance(equal, EqualSize) else 0,
-        why_not_equal=equal.message if isinstance(equal, Undefined) else "",
+        why_not_equal=equal.message if isinstance(equal, UndefinedFigure) else "",
         samples=_equal(samples, _equal_similarities),
         sample_size=samples.size if isinstance(samples, EqualSamples) else 0,
-        why_no_samples=samples.message if isinstance(samples, Undefined) else "",
+        why_no_samples=samples.message if isinstance(samples, UndefinedFigure) else "",
         groups=groups,
         group_rows=[_group_row(group) for group in groups] if groups else [],
     )
@@ -117,13 +117,13 @@ def _stated(report: GameReport) -> str:
     return _("Left out: %(reasons)s.") % {"reasons": reasons}
 
 
-def _plot(parts: Sequence[tuple[str, Outcomes]]) -> StackedPlot:
-    kinds = [(name.replace("_", "-"), str(Outcome(name).label)) for name in OUTCOMES]
+def _plot(parts: Sequence[tuple[str, TurnOutcomes]]) -> StackedPlot:
+    kinds = [(name.replace("_", "-"), str(TurnOutcome(name).label)) for name in OUTCOMES]
     rows = [
-        Shares(
+        BarShares(
             name,
             ngettext("%(number)d turn", "%(number)d turns", figures.turns) % {"number": figures.turns},
-            [share.percent if isinstance(share, Share) else 0.0 for share in _shares(figures)],
+            [share.percent if isinstance(share, TurnShare) else 0.0 for share in _shares(figures)],
         )
         for name, figures in parts
         if figures.turns
@@ -131,28 +131,28 @@ def _plot(parts: Sequence[tuple[str, Outcomes]]) -> StackedPlot:
     return stacked_plot(_("Outcomes of turns, in percent, by split"), kinds, rows)
 
 
-def _shares(figures: Outcomes) -> list[Share | Undefined]:
+def _shares(figures: TurnOutcomes) -> list[TurnShare | UndefinedFigure]:
     return [figures.outcomes[name] for name in OUTCOMES]
 
 
-def _outcome_row(name: str, figures: Outcomes) -> Row:
-    return Row(name, figures.turns, figures.players, [_share_cell(share) for share in _shares(figures)])
+def _outcome_row(name: str, figures: TurnOutcomes) -> ReportRow:
+    return ReportRow(name, figures.turns, figures.players, [_share_cell(share) for share in _shares(figures)])
 
 
-def _share_cell(share: Share | Undefined) -> Cell:
-    if isinstance(share, Undefined):
-        return Cell("", why=share.message)
-    return Cell(
-        texts.percent(share.percent),
-        beside=texts.between(share.interval),
-        players=texts.between(share.over_players),
+def _share_cell(share: TurnShare | UndefinedFigure) -> ReportCell:
+    if isinstance(share, UndefinedFigure):
+        return ReportCell("", why=share.message)
+    return ReportCell(
+        texts.percentage(share.percent),
+        beside=texts.interval_text(share.interval),
+        players=texts.interval_text(share.over_players),
         count=share.count,
-        why=texts.why(share.over_players),
+        why=texts.reason_undefined(share.over_players),
     )
 
 
-def _similarity_row(name: str, figures: Outcomes) -> Row:
-    return Row(
+def _similarity_row(name: str, figures: TurnOutcomes) -> ReportRow:
+    return ReportRow(
         name,
         figures.turns,
         figures.players,
@@ -161,50 +161,58 @@ def _similarity_row(name: str, figures: Outcomes) -> Row:
     )
 
 
-def _mean_cell(mean: Mean | Undefined) -> Cell:
-    if isinstance(mean, Undefined):
-        return Cell("", why=mean.message)
-    return Cell(
-        texts.plain(mean.mean, SIMILARITY_DIGITS),
-        beside=texts.between(mean.interval, SIMILARITY_DIGITS),
-        players=texts.between(mean.over_players, SIMILARITY_DIGITS),
+def _mean_cell(mean: TurnMean | UndefinedFigure) -> ReportCell:
+    if isinstance(mean, UndefinedFigure):
+        return ReportCell("", why=mean.message)
+    return ReportCell(
+        texts.plain_number(mean.mean, SIMILARITY_DIGITS),
+        beside=texts.interval_text(mean.interval, SIMILARITY_DIGITS),
+        players=texts.interval_text(mean.over_players, SIMILARITY_DIGITS),
         count=mean.count,
-        why=texts.why(mean.interval),
+        why=texts.reason_undefined(mean.interval),
     )
 
 
-def _equal(equal: EqualSize | EqualSamples | Undefined, cells_of: Callable[[Any], list[Cell]]) -> list[Row]:
-    if isinstance(equal, Undefined):
+def _equal(
+    equal: EqualSize | EqualSamples | UndefinedFigure, cells_of: Callable[[Any], list[ReportCell]]
+) -> list[ReportRow]:
+    if isinstance(equal, UndefinedFigure):
         return []
     named = [(_("All splits"), equal.overall), *((part.split, part) for part in equal.splits)]
-    return [Row(name, equal.size, None, cells_of(part)) for name, part in named]
+    return [ReportRow(name, equal.size, None, cells_of(part)) for name, part in named]
 
 
-def _equal_outcomes(part: EqualOutcomes) -> list[Cell]:
-    drawn: Mapping[str, Resampled] = part.outcomes
-    return [Cell(texts.percent(drawn[name].mean), beside=texts.between(drawn[name].interval)) for name in OUTCOMES]
-
-
-def _equal_similarities(part: EqualOutcomes | EqualGuesses) -> list[Cell]:
+def _equal_outcomes(part: EqualOutcomes) -> list[ReportCell]:
+    drawn: Mapping[str, ResampledFigure] = part.outcomes
     return [
-        Cell("", why=each.message)
-        if isinstance(each, Undefined)
-        else Cell(texts.plain(each.mean, SIMILARITY_DIGITS), beside=texts.between(each.interval, SIMILARITY_DIGITS))
+        ReportCell(texts.percentage(drawn[name].mean), beside=texts.interval_text(drawn[name].interval))
+        for name in OUTCOMES
+    ]
+
+
+def _equal_similarities(part: EqualOutcomes | EqualGuesses) -> list[ReportCell]:
+    return [
+        ReportCell("", why=each.message)
+        if isinstance(each, UndefinedFigure)
+        else ReportCell(
+            texts.plain_number(each.mean, SIMILARITY_DIGITS),
+            beside=texts.interval_text(each.interval, SIMILARITY_DIGITS),
+        )
         for each in part.similarity
     ]
 
 
-def _group_row(group: GroupOutcomes) -> Row:
+def _group_row(group: GroupOutcomes) -> ReportRow:
     cells = [
-        Cell(
-            texts.percent(group.percent[name]),
-            beside=texts.between(group.intervals[name]),
+        ReportCell(
+            texts.percentage(group.percent[name]),
+            beside=texts.interval_text(group.intervals[name]),
             count=group.counts[name],
         )
         for name in OUTCOMES
     ]
     means = [
-        Cell("" if mean is None else texts.plain(mean, SIMILARITY_DIGITS), count=guesses)
+        ReportCell("" if mean is None else texts.plain_number(mean, SIMILARITY_DIGITS), count=guesses)
         for mean, guesses in zip(group.similarity, group.guesses, strict=True)
     ]
-    return Row(group.name, group.turns, None, cells, means)
+    return ReportRow(group.name, group.turns, None, cells, means)

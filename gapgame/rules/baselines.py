@@ -10,9 +10,9 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from gapgame.rules.play import normalised
+from gapgame.rules.play import normalised_word
 
-LONGEST_GRAM = 9
+MAX_GRAM_LENGTH = 9
 NEIGHBOURS = 10
 ROWS_AT_ONCE = 1_000
 _TOKEN = re.compile(r"[^\W_]+(?:['’][^\W_]+)*|[^\w\s]|_+")
@@ -20,7 +20,7 @@ _TOKEN = re.compile(r"[^\W_]+(?:['’][^\W_]+)*|[^\w\s]|_+")
 Context = tuple[str, ...]
 
 
-class Method(StrEnum):
+class BaselineMethod(StrEnum):
     RANDOM = "random"
     FREQUENCY = "frequency"
     NGRAM = "ngram"
@@ -32,7 +32,7 @@ def words_before(text: str, *, number: int, language: str = "") -> Context:
 
     The beginning of a sentence is not part of the context.
     """
-    return tuple(_TOKEN.findall(normalised(text, language=language))[-number:]) if number else ()
+    return tuple(_TOKEN.findall(normalised_word(text, language=language))[-number:]) if number else ()
 
 
 def random_words(training: Counter[str], number: int, *, by_frequency: bool, rng: np.random.Generator) -> list[str]:
@@ -85,7 +85,7 @@ def suffixes(context: Sequence[str]) -> list[Context]:
     return [tuple(context[start:]) for start in range(len(context) + 1)]
 
 
-def vote(
+def nearest_word(
     training: NDArray[np.float32], words: Sequence[Counter[str]], asked: NDArray[np.float32], *, neighbours: int
 ) -> list[str]:
     """Return the word for which the nearest training images vote, by the cosine of their features.

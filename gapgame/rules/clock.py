@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo, available_timezones
 
 from django.utils.translation import gettext as _
 
-EARLIEST_YEAR, LATEST_YEAR = 2000, 2200
+MIN_YEAR, MAX_YEAR = 2000, 2200
 """(ours) A year outside is a typing error."""
 
 NOT_PLACES = {"Factory", "localtime"}
@@ -46,8 +46,8 @@ def instant_of(local: datetime, time_zone: str, *, is_second: bool | None = None
     ClockError
         The year is out of all reason.
     """
-    if not EARLIEST_YEAR <= local.year <= LATEST_YEAR:
-        years = {"earliest": EARLIEST_YEAR, "latest": LATEST_YEAR}
+    if not MIN_YEAR <= local.year <= MAX_YEAR:
+        years = {"earliest": MIN_YEAR, "latest": MAX_YEAR}
         raise ClockError(_("Enter a year from %(earliest)d to %(latest)d.") % years)
     zone = ZoneInfo(time_zone)
     first, second = (local.replace(tzinfo=zone, fold=fold).astimezone(UTC) for fold in (0, 1))

@@ -12,7 +12,7 @@ from gapgame.rules.turns import SPLITS
 
 
 @dataclass(frozen=True)
-class Choice:
+class ItemChoice:
     """At least `least` languages share a sense; at most `per_word` items of a word, and `most` in all."""
 
     least: int = 1
@@ -22,12 +22,12 @@ class Choice:
 
 
 @dataclass(order=True)
-class _Drawn:
+class _DrawnItem:
     rank: bytes
     item: Mapping[str, Any] = field(compare=False)
 
 
-def chosen_items(items: Iterable[Mapping[str, Any]], choice: Choice) -> list[Mapping[str, Any]]:
+def chosen_items(items: Iterable[Mapping[str, Any]], choice: ItemChoice) -> list[Mapping[str, Any]]:
     """Draw items by the seed: the same for the same corpus, whatever the order of its lines.
 
     Parameters
@@ -42,12 +42,12 @@ def chosen_items(items: Iterable[Mapping[str, Any]], choice: Choice) -> list[Map
     list of dict
         In the order in which they were drawn.
     """
-    words: dict[str, list[_Drawn]] = {}
+    words: dict[str, list[_DrawnItem]] = {}
     for item in items:
         if item.get("unplayable") or SPLITS.index(item["split"]) < choice.least:
             continue
         # Largest first, so that the heap's top is the one to leave out.
-        drawn = _Drawn(_inverted(hashlib.sha256(f"{choice.seed}\0{item['key']}".encode()).digest()), item)
+        drawn = _DrawnItem(_inverted(hashlib.sha256(f"{choice.seed}\0{item['key']}".encode()).digest()), item)
         heap = words.setdefault(item["word"].lower(), [])
         if len(heap) < choice.per_word:
             heapq.heappush(heap, drawn)

@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from crosslens_metrics.clusters import subset_sums
 from crosslens_metrics.intervals import Interval, middle_of
-from crosslens_metrics.reports.figures import Figure
-from gapgame.rules.figures import Missing, Undefined, stream
+from crosslens_metrics.reports.figures import ReportFigure
+from gapgame.rules.figures import TurnReason, UndefinedFigure, random_stream
 
 
 @dataclass(frozen=True)
-class Resampled(Figure):
+class ResampledFigure(ReportFigure):
     """The mean of a figure over many draws, and the middle 95% of them: how much it depends on the draw."""
 
     mean: float
@@ -23,15 +23,15 @@ class Resampled(Figure):
 
 
 @dataclass(frozen=True)
-class EqualGuesses(Figure):
+class EqualGuesses(ReportFigure):
     """The mean similarity of each attempt; `split` is empty for all splits together."""
 
     split: str
-    similarity: tuple[Resampled | Undefined, ...]
+    similarity: tuple[ResampledFigure | UndefinedFigure, ...]
 
 
 @dataclass(frozen=True)
-class EqualSamples(Figure):
+class EqualSamples(ReportFigure):
     """`size` guesses of each attempt in each split, drawn repeatedly without replacement."""
 
     size: int
@@ -40,8 +40,8 @@ class EqualSamples(Figure):
     splits: tuple[EqualGuesses, ...]
 
 
-def resampled(values: NDArray[np.float64]) -> Resampled:
-    return Resampled(float(values.mean()), middle_of(values))
+def resampled(values: NDArray[np.float64]) -> ResampledFigure:
+    return ResampledFigure(float(values.mean()), middle_of(values))
 
 
 def equal_samples(
@@ -51,8 +51,8 @@ def equal_samples(
     *,
     resamples: int,
     seed: int,
-    missing: Undefined,
-) -> EqualSamples | Undefined:
+    missing: UndefinedFigure,
+) -> EqualSamples | UndefinedFigure:
     """Draw as many guesses of every split and attempt as the least of them has.
 
     Later attempts have fewer guesses, as are splits that were played less; drawn alike, neither weighs more. An attempt
@@ -79,15 +79,15 @@ def equal_samples(
     size = min(sizes)
     means = {
         (split, attempt): subset_sums(
-            values[:, None], size=size, resamples=resamples, rng=stream(seed, f"equal samples {split} {attempt}")
+            values[:, None], size=size, resamples=resamples, rng=random_stream(seed, f"equal samples {split} {attempt}")
         )[:, 0]
         / size
         for (split, attempt), values in guesses.items()
         if len(values)
     }
-    attempts, none = range(similarity.shape[1]), Undefined(Missing.NO_GUESSES)
+    attempts, none = range(similarity.shape[1]), UndefinedFigure(TurnReason.NO_GUESSES)
 
-    def figure(attempt: int, *names: str) -> Resampled | Undefined:
+    def figure(attempt: int, *names: str) -> ResampledFigure | UndefinedFigure:
         drawn = [means.get((name, attempt)) for name in names]
         known = [values for values in drawn if values is not None]
         return resampled(np.mean(known, axis=0)) if len(known) == len(drawn) else none

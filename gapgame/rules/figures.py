@@ -13,14 +13,14 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from crosslens_metrics.intervals import Interval, share_interval
-from crosslens_metrics.reports.figures import Absent, Figure
-from crosslens_metrics.undefined import Reason, UndefinedFigureError
+from crosslens_metrics.reports.figures import AbsentFigure, ReportFigure
+from crosslens_metrics.undefined import UndefinedFigureError, UndefinedReason
 
 T = TypeVar("T")
 
 
-class Missing(StrEnum):
-    """Reasons specific to reports, besides those of `crosslens_metrics.undefined.Reason`."""
+class TurnReason(StrEnum):
+    """Reasons specific to reports, besides those of `crosslens_metrics.undefined.UndefinedReason`."""
 
     NO_TURNS = "no_turns"
     NO_GUESSES = "no_guesses"
@@ -32,25 +32,27 @@ class Missing(StrEnum):
     NO_COMMON_ITEMS = "no_common_items"
 
 
-MESSAGES: dict[Reason | Missing, Promise] = {
-    Reason.NO_VARIATION: _(
+MESSAGES: dict[UndefinedReason | TurnReason, Promise] = {
+    UndefinedReason.NO_VARIATION: _(
         "There is only one value, or all are the same, so there is no variation to estimate an interval from."
     ),
-    Reason.RESAMPLES_UNDEFINED: _("There are too few values: the figure is undefined in some bootstrap resamples."),
-    Missing.NO_TURNS: _("No turns count here."),
-    Missing.NO_GUESSES: _("Nobody made this attempt."),
-    Missing.NO_SIMILARITIES: _("The turns give outcomes, but not how close the guesses were."),
-    Missing.NO_PLAYERS: _("Some turns do not name their player."),
-    Missing.ONE_PLAYER: _("All turns are by one player, so they do not show how players differ."),
-    Missing.ONE_SPLIT: _("There are turns from only one split, so there are no sizes to equalise."),
-    Missing.NO_VECTORS: _("No word vectors were given."),
-    Missing.NO_COMMON_ITEMS: _("No turn that counts is on an item with a prediction."),
+    UndefinedReason.RESAMPLES_UNDEFINED: _(
+        "There are too few values: the figure is undefined in some bootstrap resamples."
+    ),
+    TurnReason.NO_TURNS: _("No turns count here."),
+    TurnReason.NO_GUESSES: _("Nobody made this attempt."),
+    TurnReason.NO_SIMILARITIES: _("The turns give outcomes, but not how close the guesses were."),
+    TurnReason.NO_PLAYERS: _("Some turns do not name their player."),
+    TurnReason.ONE_PLAYER: _("All turns are by one player, so they do not show how players differ."),
+    TurnReason.ONE_SPLIT: _("There are turns from only one split, so there are no sizes to equalise."),
+    TurnReason.NO_VECTORS: _("No word vectors were given."),
+    TurnReason.NO_COMMON_ITEMS: _("No turn that counts is on an item with a prediction."),
 }
 
 
 @dataclass(frozen=True)
-class Undefined(Absent):
-    reason: Reason | Missing
+class UndefinedFigure(AbsentFigure):
+    reason: UndefinedReason | TurnReason
 
     @property
     def message(self) -> str:
@@ -58,7 +60,7 @@ class Undefined(Absent):
 
 
 @dataclass(frozen=True)
-class Share(Figure):
+class TurnShare(ReportFigure):
     """A share in percent, with two 95% intervals.
 
     `interval` is exact (Clopper-Pearson) and assumes independent trials; `over_players` is a bootstrap over players,
@@ -69,32 +71,32 @@ class Share(Figure):
     total: int
     percent: float
     interval: Interval
-    over_players: Interval | Undefined
+    over_players: Interval | UndefinedFigure
 
 
 @dataclass(frozen=True)
-class Mean(Figure):
+class TurnMean(ReportFigure):
     """A mean, with Student's 95% interval (observations independent) and one from a bootstrap over players."""
 
     count: int
     mean: float
-    interval: Interval | Undefined
-    over_players: Interval | Undefined
+    interval: Interval | UndefinedFigure
+    over_players: Interval | UndefinedFigure
 
 
-def defined(figure: Callable[[], T]) -> T | Undefined:
+def value_or_reason(figure: Callable[[], T]) -> T | UndefinedFigure:
     """Return the value of `figure`, or why it has none."""
     try:
         return figure()
     except UndefinedFigureError as undefined:
-        return Undefined(undefined.reason)
+        return UndefinedFigure(undefined.reason)
 
 
-def share(count: int, total: int, over_players: Interval | Undefined) -> Share:
+def share_of_turns(count: int, total: int, over_players: Interval | UndefinedFigure) -> TurnShare:
     interval = share_interval(count, total)
-    return Share(count, total, 100 * count / total, Interval(100 * interval.low, 100 * interval.high), over_players)
+    return TurnShare(count, total, 100 * count / total, Interval(100 * interval.low, 100 * interval.high), over_players)
 
 
-def stream(seed: int, figure: str) -> np.random.Generator:
+def random_stream(seed: int, figure: str) -> np.random.Generator:
     """Return the random numbers of one figure."""
     return np.random.default_rng([seed % 2**64, zlib.crc32(figure.encode())])

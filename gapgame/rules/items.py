@@ -14,25 +14,25 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from crosslens_metrics.formats.fields import Fields
-from crosslens_metrics.formats.names import plain
+from crosslens_metrics.formats.fields import LineFields
+from crosslens_metrics.formats.names import normalised_name
 from crosslens_metrics.formats.problems import LineError
 from crosslens_metrics.formats.records import is_text
 from crosslens_metrics.language_tags import MalformedTagError, canonical_tag
 from crosslens_metrics.words_in_text import occurrences, stands_in
-from gapgame.rules.play import LONGEST_GUESS
+from gapgame.rules.play import MAX_GUESS_CHARACTERS
 from gapgame.rules.words import stem_in
-from images.rules.manifests import Attribution, attribution_of
+from images.rules.manifests import ImageAttribution, attribution_of
 from languages.rules.traits import LanguageTraits
 
 EXAMPLE = '{"sentence": …, "word": …, "images": […]}'
-LONGEST_WORD = LONGEST_GUESS
-LONGEST_SENTENCE = 500
-LONGEST_KEY = 200
-LONGEST_REFERENCE = 500
-LONGEST_SENSE = 100
-MOST_SENSES = 100
-MOST_IMAGES = 100
+MAX_WORD_CHARACTERS = MAX_GUESS_CHARACTERS
+MAX_SENTENCE_CHARACTERS = 500
+MAX_KEY_CHARACTERS = 200
+MAX_REFERENCE_CHARACTERS = 500
+MAX_SENSE_CHARACTERS = 100
+MAX_SENSES = 100
+MAX_IMAGES = 100
 SPLITS = range(5)
 SPLIT_NAME = re.compile(r"(?:intersect_)?([0-9])")
 BLANK = re.compile("_{3,}")
@@ -45,7 +45,7 @@ class ImageReference:
     """How a line names an image (key, file name, SHA-256 or path), and its credits."""
 
     name: str
-    attribution: Attribution
+    attribution: ImageAttribution
 
 
 @dataclass(frozen=True)
@@ -71,14 +71,14 @@ def item_line(value: Any, *, languages: Mapping[str, LanguageTraits]) -> ItemLin
     LineError
         With the reason, for the author of the file.
     """
-    fields = Fields(value, example=EXAMPLE)
+    fields = LineFields(value, example=EXAMPLE)
     tag = _language(value.get("language"), languages)
     spaced = languages[tag].spaced
     word = _word(fields)
     before, after = _parts(value, word, spaced=spaced, language=tag)
     images, representative = _images(fields)
     split, sense = split_of(value.get("split")), _sense(value.get("sense"))
-    given = fields.text("key", longest=LONGEST_KEY)
+    given = fields.text("key", longest=MAX_KEY_CHARACTERS)
     if not given.isprintable():
         raise LineError(_("The key has control characters. Remove them."))
     if why := value.get("unplayable"):
@@ -120,12 +120,12 @@ def _language(given: Any, languages: Mapping[str, LanguageTraits]) -> str:
     return tag
 
 
-def _word(fields: Fields) -> str:
+def _word(fields: LineFields) -> str:
     word = unicodedata.normalize("NFC", fields.text("word", needed=True))
-    if len(word) > LONGEST_WORD:
+    if len(word) > MAX_WORD_CHARACTERS:
         raise LineError(
             _("The word has %(length)s characters. It can have at most %(limit)s.")
-            % {"length": len(word), "limit": LONGEST_WORD}
+            % {"length": len(word), "limit": MAX_WORD_CHARACTERS}
         )
     if not any(unicodedata.category(character)[0] in "LN" for character in word):
         raise LineError(_("The word has no letter or digit."))
@@ -142,10 +142,10 @@ def _parts(value: Mapping[str, Any], word: str, *, spaced: bool, language: str) 
     sentence = value.get("sentence")
     if not isinstance(sentence, str) or not sentence.strip() or not is_text(sentence):
         raise LineError(_("There is no “sentence”."))
-    if len(sentence) > LONGEST_SENTENCE:
+    if len(sentence) > MAX_SENTENCE_CHARACTERS:
         raise LineError(
             _("The sentence has %(length)s characters. It can have at most %(limit)s.")
-            % {"length": len(sentence), "limit": LONGEST_SENTENCE}
+            % {"length": len(sentence), "limit": MAX_SENTENCE_CHARACTERS}
         )
     if TURNERS.search(sentence):
         raise LineError(_("The sentence contains invisible characters that change its direction. Remove them."))
@@ -234,28 +234,28 @@ def _sense(given: Any) -> tuple[str, ...]:
         return ()
     if not isinstance(given, list):
         raise LineError(_('“sense” is not a list. Write the ids of synsets as ["…", "…"].'))
-    if len(given) > MOST_SENSES or not all(
-        isinstance(sense, str) and is_text(sense) and 0 < len(sense.strip()) <= LONGEST_SENSE for sense in given
+    if len(given) > MAX_SENSES or not all(
+        isinstance(sense, str) and is_text(sense) and 0 < len(sense.strip()) <= MAX_SENSE_CHARACTERS for sense in given
     ):
         raise LineError(
             _("“sense” must be a list of at most %(count)s texts of at most %(limit)s characters each.")
-            % {"count": MOST_SENSES, "limit": LONGEST_SENSE}
+            % {"count": MAX_SENSES, "limit": MAX_SENSE_CHARACTERS}
         )
     return tuple(dict.fromkeys(sense.strip() for sense in given))
 
 
-def _images(fields: Fields) -> tuple[tuple[ImageReference, ...], int | None]:
+def _images(fields: LineFields) -> tuple[tuple[ImageReference, ...], int | None]:
     given = fields.list("images")
     if not given:
         raise LineError(_("There are no images. Name at least one."))
-    if len(given) > MOST_IMAGES:
+    if len(given) > MAX_IMAGES:
         raise LineError(
             _("There are %(count)s images. There can be at most %(limit)s.")
-            % {"count": len(given), "limit": MOST_IMAGES}
+            % {"count": len(given), "limit": MAX_IMAGES}
         )
     by_name = {reference.name: reference for reference in reversed(list(_references(given)))}
     names = list(dict.fromkeys(reference.name for reference in _references(given)))
-    chosen = fields.text("representative", longest=LONGEST_REFERENCE)
+    chosen = fields.text("representative", longest=MAX_REFERENCE_CHARACTERS)
     if chosen and chosen not in by_name:
         raise LineError(_("“representative” is not one of the images on this line."))
     return tuple(by_name[name] for name in names), names.index(chosen) if chosen else None
@@ -265,10 +265,10 @@ def _references(given: list[Any]) -> Iterator[ImageReference]:
     for number, image in enumerate(given, start=1):
         about = image if isinstance(image, dict) else {"file": image}
         name = about.get("file")
-        if not isinstance(name, str) or not name.strip() or not is_text(name) or len(name) > LONGEST_REFERENCE:
+        if not isinstance(name, str) or not name.strip() or not is_text(name) or len(name) > MAX_REFERENCE_CHARACTERS:
             raise LineError(_("Image %(number)s must be a text or an object with “file”.") % {"number": number})
         try:
             attribution = attribution_of({key: value for key, value in about.items() if key != "file"})
         except ValueError as wrong:
             raise LineError(_("Image %(number)s: %(reason)s") % {"number": number, "reason": wrong}) from wrong
-        yield ImageReference(plain(name), attribution)
+        yield ImageReference(normalised_name(name), attribution)

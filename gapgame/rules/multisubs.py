@@ -62,7 +62,7 @@ def _joined(value: dict[str, Any]) -> str:
     return " ".join(tokens)
 
 
-def cut(sentence: str, start: int, end: int, fragment: str) -> str | None:
+def blanked_sentence(sentence: str, start: int, end: int, fragment: str) -> str | None:
     """Blank `sentence`, where `start` and `end` count characters or tokens, whichever gives `fragment`."""
     if 0 <= start < end and sentence[start:end].casefold() == fragment.casefold():
         return sentence[:start] + GAP + sentence[end:]

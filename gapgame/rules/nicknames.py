@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 
 from crosslens_metrics.hidden_characters import has_hidden
 
-SHORTEST, LONGEST = 2, 24
+MIN_NICKNAME_CHARACTERS, MAX_NICKNAME_CHARACTERS = 2, 24
 # Controls, surrogates, private use, unassigned.
 UNSEEN = {"Cc", "Cs", "Co", "Cn"}
 
@@ -26,10 +26,12 @@ def clean_nickname(nickname: str) -> str:
     cleaned = " ".join(unicodedata.normalize("NFKC", nickname).split())
     if has_hidden(cleaned) or any(unicodedata.category(sign) in UNSEEN for sign in cleaned):
         raise NicknameError(_("Use only visible characters in your nickname."))
-    if not SHORTEST <= len(cleaned) <= LONGEST or not any(sign.isalnum() for sign in cleaned):
+    if not MIN_NICKNAME_CHARACTERS <= len(cleaned) <= MAX_NICKNAME_CHARACTERS or not any(
+        sign.isalnum() for sign in cleaned
+    ):
         raise NicknameError(
             _("Enter %(shortest)d to %(longest)d characters, at least one of them a letter or digit.")
-            % {"shortest": SHORTEST, "longest": LONGEST}
+            % {"shortest": MIN_NICKNAME_CHARACTERS, "longest": MAX_NICKNAME_CHARACTERS}
         )
     if "@" in cleaned:
         raise NicknameError(_("Do not use @ in your nickname: it will be public, so it must not be an e-mail address."))

@@ -19,10 +19,10 @@ WEIGHT_PERCENT = (100, 90, 80)
 NEAR_MISS = 600_000
 """(ours) The least similarity of a wrong guess that is called close."""
 
-LONGEST_GUESS = 100
+MAX_GUESS_CHARACTERS = 100
 
 
-def normalised(word: str, *, language: str = "") -> str:
+def normalised_word(word: str, *, language: str = "") -> str:
     """(ours) Normalise a word for comparison: NFKC, case folded as its language writes, trimmed, single spaces.
 
     Hidden characters are no part of it.
@@ -32,10 +32,10 @@ def normalised(word: str, *, language: str = "") -> str:
 
 
 def is_exact(guess: str, word: str, *, language: str = "") -> bool:
-    return normalised(guess, language=language) == normalised(word, language=language)
+    return normalised_word(guess, language=language) == normalised_word(word, language=language)
 
 
-def millionths(similarity: float) -> int:
+def similarity_in_millionths(similarity: float) -> int:
     """Return a similarity, cut to [0, 1], in whole millionths."""
     cut = min(1.0, max(0.0, similarity))
     return int((Decimal(cut) * MICRO).to_integral_value(rounding=ROUND_HALF_EVEN))
@@ -52,7 +52,7 @@ def turn_score(scores: Iterable[int]) -> int:
     return max(scores, default=0)
 
 
-def points(score: int) -> int:
+def points_shown(score: int) -> int:
     """Return a score in millionths as players see it: of 100 a turn, rounded down, so that none is overstated."""
     return 100 * score // MICRO
 

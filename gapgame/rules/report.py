@@ -15,12 +15,20 @@ from numpy.typing import NDArray
 
 from crosslens_metrics.clusters import mean_interval, ratio_bounds, subset_sums
 from crosslens_metrics.intervals import Interval, share_bounds
-from crosslens_metrics.reports.figures import Figure
-from crosslens_metrics.undefined import Reason
-from gapgame.rules.equal_samples import EqualSamples, Resampled, equal_samples, resampled
-from gapgame.rules.figures import Mean, Missing, Share, Undefined, defined, share, stream
+from crosslens_metrics.reports.figures import ReportFigure
+from crosslens_metrics.undefined import UndefinedReason
+from gapgame.rules.equal_samples import EqualSamples, ResampledFigure, equal_samples, resampled
+from gapgame.rules.figures import (
+    TurnMean,
+    TurnReason,
+    TurnShare,
+    UndefinedFigure,
+    random_stream,
+    share_of_turns,
+    value_or_reason,
+)
 from gapgame.rules.play import ATTEMPTS
-from gapgame.rules.turns import ALL_OUTCOMES, OUTCOMES, Filtered, Rule, Turn, filtered
+from gapgame.rules.turns import ALL_OUTCOMES, OUTCOMES, FilteredTurns, PlayedTurn, TurnRule, filtered_turns
 
 METHOD = "gap-game"
 VERSION = 1
@@ -39,7 +47,7 @@ COLUMNS = INEXACT_SIMILARITY.stop
 
 
 @dataclass(frozen=True)
-class Signature(Figure):
+class ReportSignature(ReportFigure):
     """How the report was made: reports with equal signatures, except the seed, are comparable."""
 
     method: str
@@ -53,41 +61,41 @@ class Signature(Figure):
 
 
 @dataclass(frozen=True)
-class AttemptSimilarity(Figure):
+class AttemptSimilarity(ReportFigure):
     """`all` guesses of an attempt, the word itself having similarity 1; and those that were `inexact`."""
 
     attempt: int
-    all: Mean | Undefined
-    inexact: Mean | Undefined
+    all: TurnMean | UndefinedFigure
+    inexact: TurnMean | UndefinedFigure
 
 
 @dataclass(frozen=True)
-class Outcomes(Figure):
+class TurnOutcomes(ReportFigure):
     """The figures of some turns. `players` is None if some turns do not name their player."""
 
     turns: int
     players: int | None
-    outcomes: Mapping[str, Share | Undefined]
+    outcomes: Mapping[str, TurnShare | UndefinedFigure]
     similarity: tuple[AttemptSimilarity, ...]
 
 
 @dataclass(frozen=True)
-class SplitOutcomes(Figure):
+class SplitOutcomes(ReportFigure):
     split: str
-    figures: Outcomes
+    figures: TurnOutcomes
 
 
 @dataclass(frozen=True)
-class EqualOutcomes(Figure):
+class EqualOutcomes(ReportFigure):
     """Figures of splits of equal size; `split` is empty for all splits together."""
 
     split: str
-    outcomes: Mapping[str, Resampled]
-    similarity: tuple[Resampled | Undefined, ...]
+    outcomes: Mapping[str, ResampledFigure]
+    similarity: tuple[ResampledFigure | UndefinedFigure, ...]
 
 
 @dataclass(frozen=True)
-class EqualSize(Figure):
+class EqualSize(ReportFigure):
     """`size` turns of each split, drawn repeatedly without replacement."""
 
     size: int
@@ -97,7 +105,7 @@ class EqualSize(Figure):
 
 
 @dataclass(frozen=True)
-class GroupOutcomes(Figure):
+class GroupOutcomes(ReportFigure):
     """The figures of one word, image, player or language; `name` is empty if unknown.
 
     Shares have only the exact interval, and means none: there are too many groups with too few turns.
@@ -113,20 +121,20 @@ class GroupOutcomes(Figure):
 
 
 @dataclass(frozen=True)
-class GameReport(Figure):
-    signature: Signature
+class GameReport(ReportFigure):
+    signature: ReportSignature
     turns: int
     counted: int
-    filters: tuple[Filtered, ...]
-    overall: Outcomes
+    filters: tuple[FilteredTurns, ...]
+    overall: TurnOutcomes
     splits: tuple[SplitOutcomes, ...]
-    equal_size: EqualSize | Undefined
-    equal_samples: EqualSamples | Undefined
+    equal_size: EqualSize | UndefinedFigure
+    equal_samples: EqualSamples | UndefinedFigure
     by: Mapping[str, tuple[GroupOutcomes, ...]]
 
 
 def build_report(
-    turns: Sequence[Turn],
+    turns: Sequence[PlayedTurn],
     *,
     keep: Collection[str] = (),
     seed: int = 0,
@@ -140,7 +148,7 @@ def build_report(
     ----------
     turns : sequence of Turn
     keep : collection of str
-        Names of rules (`gapgame.rules.turns.Rule`) that leave nothing out.
+        Names of rules (`gapgame.rules.turns.TurnRule`) that leave nothing out.
     seed : int
         Each figure draws from a stream of its own, so none changes when another is added.
     resamples : int
@@ -150,19 +158,19 @@ def build_report(
     by : collection of str
         Which groups to report, of `BY`: each word, image, player or language.
     """
-    unknown = [name for name in keep if name not in set(Rule)] + [name for name in by if name not in BY]
+    unknown = [name for name in keep if name not in set(TurnRule)] + [name for name in by if name not in BY]
     if unknown:
         raise ValueError(f"There is no rule or group {unknown[0]!r}.")
-    counts, filters = filtered(turns, keep=keep)
+    counts, filters = filtered_turns(turns, keep=keep)
     counted = [turn for turn, counts_ in zip(turns, counts.tolist(), strict=True) if counts_]
-    table = _Table(counted)
+    table = _TurnTable(counted)
     split_of, splits = _codes(turn.split for turn in counted)
     chosen = [np.ones(len(counted), dtype=bool), *(split_of == code for code in range(len(splits)))]
-    figures = _outcomes(table, chosen, resamples, stream(seed, "players"))
+    figures = _outcomes(table, chosen, resamples, random_stream(seed, "players"))
     ordered = [(code, splits[code]) for code in sorted(range(len(splits)), key=lambda code: splits[code])]
     return GameReport(
-        signature=Signature(
-            METHOD, VERSION, tuple(str(rule) for rule in Rule if rule not in keep), seed, resamples, vectors
+        signature=ReportSignature(
+            METHOD, VERSION, tuple(str(rule) for rule in TurnRule if rule not in keep), seed, resamples, vectors
         ),
         turns=len(turns),
         counted=len(counted),
@@ -176,16 +184,16 @@ def build_report(
             ordered,
             resamples=resamples,
             seed=seed,
-            missing=Undefined(table.missing_similarity if counted else Missing.NO_TURNS),
+            missing=UndefinedFigure(table.missing_similarity if counted else TurnReason.NO_TURNS),
         ),
         by={name: _groups(table, [getattr(turn, name) for turn in counted]) for name in BY if name in by},
     )
 
 
-class _Table:
+class _TurnTable:
     """Turns as a table of numbers whose sums, over any of the turns, give all figures."""
 
-    def __init__(self, turns: Sequence[Turn]) -> None:
+    def __init__(self, turns: Sequence[PlayedTurn]) -> None:
         number = len(turns)
         code_of = {name: code for code, name in enumerate(OUTCOMES)} | dict.fromkeys(
             set(ALL_OUTCOMES) - set(OUTCOMES), KINDS - 1
@@ -194,7 +202,7 @@ class _Table:
         self.values = np.zeros((number, COLUMNS))
         self.values[np.arange(number), outcome] = 1
         says_similarities = any(turn.similarities is not None for turn in turns)
-        self.missing_similarity = Missing.NO_GUESSES if says_similarities else Missing.NO_SIMILARITIES
+        self.missing_similarity = TurnReason.NO_GUESSES if says_similarities else TurnReason.NO_SIMILARITIES
         similarity = np.full((number, ATTEMPTS), np.nan)
         for attempt in range(ATTEMPTS):
             similarity[:, attempt] = [
@@ -211,8 +219,8 @@ class _Table:
 
 
 def _outcomes(
-    table: _Table, chosen: Sequence[NDArray[np.bool_]], resamples: int, rng: np.random.Generator
-) -> list[Outcomes]:
+    table: _TurnTable, chosen: Sequence[NDArray[np.bool_]], resamples: int, rng: np.random.Generator
+) -> list[TurnOutcomes]:
     """Compute the figures of several subsets of the turns, with intervals from the same resamples of players."""
     ratios, players = [], 0
     numerators, denominators = [], []
@@ -227,47 +235,49 @@ def _outcomes(
         ratios = list(zip(low.tolist(), high.tolist(), strict=True))
     width = KINDS + 2 * ATTEMPTS
     return [
-        _figures_of(table, subset, _Bounds(players, ratios[place * width : (place + 1) * width]))
+        _figures_of(table, subset, _PlayerBounds(players, ratios[place * width : (place + 1) * width]))
         for place, subset in enumerate(chosen)
     ]
 
 
 @dataclass(frozen=True)
-class _Bounds:
+class _PlayerBounds:
     """The bootstrap's bounds for some turns; `players` is 0 if they are unknown."""
 
     players: int
     bounds: Sequence[tuple[float, float]]
 
-    def interval(self, place: int, unit: float) -> Interval | Undefined:
+    def interval(self, place: int, unit: float) -> Interval | UndefinedFigure:
         if not self.players:
-            return Undefined(Missing.NO_PLAYERS)
+            return UndefinedFigure(TurnReason.NO_PLAYERS)
         if self.players < 2:
-            return Undefined(Missing.ONE_PLAYER)
+            return UndefinedFigure(TurnReason.ONE_PLAYER)
         low, high = self.bounds[place]
         if np.isnan(low) or np.isnan(high):
-            return Undefined(Reason.RESAMPLES_UNDEFINED)
-        return Interval(unit * low, unit * high) if low < high else Undefined(Reason.NO_VARIATION)
+            return UndefinedFigure(UndefinedReason.RESAMPLES_UNDEFINED)
+        return Interval(unit * low, unit * high) if low < high else UndefinedFigure(UndefinedReason.NO_VARIATION)
 
 
-def _figures_of(table: _Table, subset: NDArray[np.bool_], bounds: _Bounds) -> Outcomes:
+def _figures_of(table: _TurnTable, subset: NDArray[np.bool_], bounds: _PlayerBounds) -> TurnOutcomes:
     values = table.values[subset]
     turns, sums = len(values), values.sum(axis=0)
     squares = np.square(values).sum(axis=0)
-    missing = Undefined(table.missing_similarity if turns else Missing.NO_TURNS)
+    missing = UndefinedFigure(table.missing_similarity if turns else TurnReason.NO_TURNS)
 
-    def mean(total: int, number: int, place: int) -> Mean | Undefined:
+    def mean(total: int, number: int, place: int) -> TurnMean | UndefinedFigure:
         count = int(sums[number])
         if not count:
             return missing
-        interval = defined(lambda: _on_scale(mean_interval(float(sums[total]), float(squares[total]), count)))
-        return Mean(count, float(sums[total]) / count, interval, bounds.interval(place, 1))
+        interval = value_or_reason(lambda: _on_scale(mean_interval(float(sums[total]), float(squares[total]), count)))
+        return TurnMean(count, float(sums[total]) / count, interval, bounds.interval(place, 1))
 
-    return Outcomes(
+    return TurnOutcomes(
         turns=turns,
         players=None if table.player is None else len(np.unique(table.player[subset])),
         outcomes={
-            name: share(int(sums[code]), turns, bounds.interval(code, 100)) if turns else Undefined(Missing.NO_TURNS)
+            name: share_of_turns(int(sums[code]), turns, bounds.interval(code, 100))
+            if turns
+            else UndefinedFigure(TurnReason.NO_TURNS)
             for code, name in enumerate(OUTCOMES)
         },
         similarity=tuple(
@@ -287,23 +297,23 @@ def _on_scale(interval: Interval) -> Interval:
 
 
 def _equal_size(
-    table: _Table, split_of: NDArray[np.int_], splits: Sequence[tuple[int, str]], resamples: int, seed: int
-) -> EqualSize | Undefined:
+    table: _TurnTable, split_of: NDArray[np.int_], splits: Sequence[tuple[int, str]], resamples: int, seed: int
+) -> EqualSize | UndefinedFigure:
     if not splits:
-        return Undefined(Missing.NO_TURNS)
+        return UndefinedFigure(TurnReason.NO_TURNS)
     if len(splits) == 1:
-        return Undefined(Missing.ONE_SPLIT)
+        return UndefinedFigure(TurnReason.ONE_SPLIT)
     size = int(np.bincount(split_of).min())
     drawn = {
         split: subset_sums(
             table.values[split_of == code, : SIMILARITY.stop],
             size=size,
             resamples=resamples,
-            rng=stream(seed, f"equal size {split}"),
+            rng=random_stream(seed, f"equal size {split}"),
         )
         for code, split in splits
     }
-    missing = Undefined(table.missing_similarity)
+    missing = UndefinedFigure(table.missing_similarity)
 
     def figures(split: str, sums: NDArray[np.float64]) -> EqualOutcomes:
         turns = sums[:, :KINDS].sum(axis=1)
@@ -323,16 +333,16 @@ def _equal_size(
 
 
 def _resampled_ratio(
-    numerators: NDArray[np.float64], denominators: NDArray[np.float64], missing: Undefined
-) -> Resampled | Undefined:
+    numerators: NDArray[np.float64], denominators: NDArray[np.float64], missing: UndefinedFigure
+) -> ResampledFigure | UndefinedFigure:
     if not denominators.any():
         return missing
     if not denominators.all():
-        return Undefined(Reason.RESAMPLES_UNDEFINED)
+        return UndefinedFigure(UndefinedReason.RESAMPLES_UNDEFINED)
     return resampled(numerators / denominators)
 
 
-def _groups(table: _Table, names: Sequence[str]) -> tuple[GroupOutcomes, ...]:
+def _groups(table: _TurnTable, names: Sequence[str]) -> tuple[GroupOutcomes, ...]:
     codes, known = _codes(names)
     sums = _sums_by(table.values, codes, len(known))
     counts = sums[:, :KINDS].astype(int)

@@ -14,9 +14,9 @@ from statistics import fmean, pstdev
 from django.db.models import TextChoices
 from django.utils.translation import gettext_lazy as _
 
-from gapgame.rules.play import normalised
+from gapgame.rules.play import normalised_word
 
-SHORTEST_PAUSE = timedelta(seconds=1)
+MIN_PAUSE = timedelta(seconds=1)
 """The shortest time for a guess after the sentence or hint; an earlier guess is refused and costs no attempt."""
 
 LOOKED_AT = 50
@@ -30,7 +30,7 @@ SAME_TURNS, SAME_SHARE = 20, 0.5
 TIRELESS, BREAK = timedelta(hours=6), timedelta(minutes=5)
 
 
-class Rule(TextChoices):
+class TurnScriptRule(TextChoices):
     FAST = "fast", _("In ten or more of the last 50 turns, the first guess came within 1.5 seconds of the sentence")
     STEADY = (
         "steady",
@@ -45,7 +45,7 @@ class Rule(TextChoices):
 
 
 @dataclass(frozen=True)
-class Played:
+class FinishedTurn:
     """A finished turn: its guesses with the seconds each took, and whether the first was right."""
 
     opened_at: datetime
@@ -60,26 +60,26 @@ class Played:
         return bool(self.seconds) and self.seconds[0] < READING_S
 
 
-def rules_broken(turns: Sequence[Played], *, on_end_since: datetime | None = None) -> dict[Rule, str]:
+def rules_broken(turns: Sequence[FinishedTurn], *, on_end_since: datetime | None = None) -> dict[TurnScriptRule, str]:
     """Return the rules that a player's last turns (at most LOOKED_AT) break, each with its evidence.
 
     `on_end_since` is when the player last took a break.
     """
-    broken: dict[Rule, str] = {}
+    broken: dict[TurnScriptRule, str] = {}
     guessed = [turn for turn in turns if turn.guesses]
     fast = sum(turn.is_fast for turn in guessed)
     if fast >= FAST_TURNS:
-        broken[Rule.FAST] = f"{fast} / {len(guessed)}"
+        broken[TurnScriptRule.FAST] = f"{fast} / {len(guessed)}"
     seconds = [each for turn in guessed for each in turn.seconds]
     if len(seconds) >= STEADY_GUESSES and pstdev(seconds) < STEADY_SPREAD * fmean(seconds):
-        broken[Rule.STEADY] = f"{len(seconds)}: {fmean(seconds):.2f} s ± {pstdev(seconds):.2f} s"
+        broken[TurnScriptRule.STEADY] = f"{len(seconds)}: {fmean(seconds):.2f} s ± {pstdev(seconds):.2f} s"
     at_once = sum(turn.is_found_at_once for turn in guessed)
     if len(guessed) >= KNOWING_TURNS and at_once >= KNOWING_SHARE * len(guessed):
-        broken[Rule.KNOWING] = f"{at_once} / {len(guessed)}"
+        broken[TurnScriptRule.KNOWING] = f"{at_once} / {len(guessed)}"
     if len(guessed) >= SAME_TURNS:
-        (word, times), *_others = Counter(normalised(turn.guesses[0]) for turn in guessed).most_common(1)
+        (word, times), *_others = Counter(normalised_word(turn.guesses[0]) for turn in guessed).most_common(1)
         if times >= SAME_SHARE * len(guessed):
-            broken[Rule.SAME] = f"{word}: {times} / {len(guessed)}"
+            broken[TurnScriptRule.SAME] = f"{word}: {times} / {len(guessed)}"
     if on_end_since and guessed and guessed[-1].finished_at - on_end_since >= TIRELESS:
-        broken[Rule.TIRELESS] = f"{guessed[-1].finished_at - on_end_since}"
+        broken[TurnScriptRule.TIRELESS] = f"{guessed[-1].finished_at - on_end_since}"
     return broken

@@ -23,7 +23,7 @@ NOT_WORDS = frozenset({"icc_profile", "exif", "transparency", "background", "mp"
 PNG_MODES = frozenset({"1", "L", "LA", "RGB", "RGBA", "I;16"})
 IFDS = (IFD.Exif, IFD.GPSInfo, IFD.Interop, IFD.IFD1)
 CODES = ("utf-8", "utf-16-le", "utf-16-be", "latin-1")
-LONGEST_TEXT = 1_000_000
+MAX_TEXT_CHARACTERS = 1_000_000
 
 
 def words_beside(file: IO[bytes], *, kind: str) -> str:
@@ -34,10 +34,10 @@ def words_beside(file: IO[bytes], *, kind: str) -> str:
             with suppress(Exception):  # texts may follow the pixels, which were read before, when the image was stored
                 image.load()
             values = [*_beside(image), *_tags(exif_of(image))]
-    return "\n".join(text for value in values for text in _texts(value))[:LONGEST_TEXT]
+    return "\n".join(text for value in values for text in _texts(value))[:MAX_TEXT_CHARACTERS]
 
 
-def stripped(file: IO[bytes], *, kind: str) -> tuple[bytes, str]:
+def stripped_image(file: IO[bytes], *, kind: str) -> tuple[bytes, str]:
     """Return the image without any texts, and the ending of its file name. The same file gives the same bytes."""
     with _quietly():
         file.seek(0)

@@ -17,11 +17,11 @@ HELD_OUT_SPLIT, TRAIN_SPLIT = "intersect_4", "intersect_1"
 TRAIN, VALID, TEST = "train", "valid", "test"
 HELD_OUT = (VALID, TEST)
 PARTS = (TRAIN, VALID, TEST)
-FEWEST_IMAGES = 3
+MIN_IMAGES = 3
 """(ours) With fewer images, a sense cannot reserve one for each held-out part and leave one for training."""
 
 
-class Instance(NamedTuple):
+class WordInstance(NamedTuple):
     """One illustrated word of a sentence."""
 
     noun: str
@@ -64,7 +64,7 @@ class GapTaskError(Exception):
 
 
 @dataclass(frozen=True)
-class Drawn:
+class DrawnParts:
     """Which instances each part has, by index in ascending order; and which part each reserved image belongs to."""
 
     places: Mapping[str, tuple[int, ...]]
@@ -77,7 +77,7 @@ class Drawn:
     dropped_for_images: int
     """Instances left out of training as all their images are reserved."""
 
-    def images(self, instance: Instance, part: str) -> tuple[str, ...]:
+    def images(self, instance: WordInstance, part: str) -> tuple[str, ...]:
         return self.images_in(part, instance.images)
 
     def images_in(self, part: str, images: Iterable[str]) -> tuple[str, ...]:
@@ -96,13 +96,13 @@ def one_of(images: Sequence[str], rng: np.random.Generator) -> str:
 
 
 def draw_parts(
-    instances: Sequence[Instance],
+    instances: Sequence[WordInstance],
     *,
     sizes: Mapping[str, int],
     reserve_percent: int,
     seed: int,
     splits: SplitChoice = DEFAULT_SPLITS,
-) -> Drawn:
+) -> DrawnParts:
     """Divide instances into parts, which come from `splits`.
 
     Nouns are drawn uniformly among those with instances left; each draw gives one instance of each of the noun's
@@ -117,7 +117,7 @@ def draw_parts(
     of_train = [place for place, instance in enumerate(instances) if splits.trains(instance.split)]
     used = (instances[place] for place in {*of_split, *of_train})
     reserved = _reserve(used, reserve_percent, _stream(seed, "images"))
-    drawn = Drawn({}, reserved, 0, 0, 0, 0)
+    drawn = DrawnParts({}, reserved, 0, 0, 0, 0)
     eligible = [place for place in of_split if all(drawn.images(instances[place], part) for part in HELD_OUT)]
     places: dict[str, tuple[int, ...]] = {}
     taken: set[int] = set()
@@ -130,7 +130,7 @@ def draw_parts(
     free = [place for place in of_train if instances[place].sentence not in taken]
     places[TRAIN] = tuple(place for place in free if drawn.images(instances[place], TRAIN))
     held_out = {place for part in HELD_OUT for place in places[part]}
-    return Drawn(
+    return DrawnParts(
         places=places,
         reserved=reserved,
         eligible=len(eligible),
@@ -140,7 +140,7 @@ def draw_parts(
     )
 
 
-def _reserve(instances: Iterable[Instance], percent: int, rng: np.random.Generator) -> dict[str, str]:
+def _reserve(instances: Iterable[WordInstance], percent: int, rng: np.random.Generator) -> dict[str, str]:
     """Reserve images for held-out parts: `percent` of every synset's, at least one, for each part.
 
     An image of several synsets belongs to one part only, so it counts for all of them.
@@ -152,7 +152,7 @@ def _reserve(instances: Iterable[Instance], percent: int, rng: np.random.Generat
     reserved: dict[str, str] = {}
     for synset in sorted(of_synset):
         candidates = sorted(of_synset[synset])
-        if len(candidates) < FEWEST_IMAGES:
+        if len(candidates) < MIN_IMAGES:
             continue
         wanted = max(1, round(len(candidates) * percent / 100))
         free = [image for image in candidates if image not in reserved]
@@ -166,7 +166,7 @@ def _reserve(instances: Iterable[Instance], percent: int, rng: np.random.Generat
 
 
 def _draw(
-    instances: Sequence[Instance], eligible: Iterable[int], taken: set[int], size: int, rng: np.random.Generator
+    instances: Sequence[WordInstance], eligible: Iterable[int], taken: set[int], size: int, rng: np.random.Generator
 ) -> list[int]:
     """Draw at most `size` indexes of instances whose sentences are not `taken`."""
     by_noun: dict[str, dict[tuple[str, ...], list[int]]] = defaultdict(lambda: defaultdict(list))

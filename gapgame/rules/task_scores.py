@@ -11,19 +11,19 @@ from numpy.typing import ArrayLike, NDArray
 
 from crosslens_metrics.clusters import mean_interval, ratio_bounds
 from crosslens_metrics.intervals import Interval
-from crosslens_metrics.reports.figures import Figure
-from crosslens_metrics.undefined import Reason
-from crosslens_metrics.word_vectors import Vectors
-from gapgame.rules.figures import Mean, Missing, Share, Undefined, defined, share
+from crosslens_metrics.reports.figures import ReportFigure
+from crosslens_metrics.undefined import UndefinedReason
+from crosslens_metrics.word_vectors import WordVectorSource
+from gapgame.rules.figures import TurnMean, TurnReason, TurnShare, UndefinedFigure, share_of_turns, value_or_reason
 from gapgame.rules.play import ATTEMPTS, is_exact
-from gapgame.rules.turns import SOLVED, Filtered, Turn, filtered
+from gapgame.rules.turns import SOLVED, FilteredTurns, PlayedTurn, filtered_turns
 
 METHOD = "gap-task"
 VERSION = 2
 
 
 @dataclass(frozen=True)
-class Signature(Figure):
+class TaskSignature(ReportFigure):
     method: str
     version: int
     vectors: str
@@ -33,7 +33,7 @@ class Signature(Figure):
 
 
 @dataclass(frozen=True)
-class WithoutVector(Figure):
+class WithoutVector(ReportFigure):
     """Instances whose similarity is 0 because a word has no vector; `either` counts each of them once."""
 
     gold: int
@@ -42,15 +42,15 @@ class WithoutVector(Figure):
 
 
 @dataclass(frozen=True)
-class Difference(Figure):
+class MeanDifference(ReportFigure):
     """The mean over items, in percentage points, with the 95% bootstrap interval over items."""
 
     points: float
-    interval: Interval | Undefined
+    interval: Interval | UndefinedFigure
 
 
 @dataclass(frozen=True)
-class BesidePeople(Figure):
+class BesidePeople(ReportFigure):
     """On the items that both have: how many the machine fills, and what share of people, item by item.
 
     `people_percent` is the mean over items of the share of people who had found the word by attempt 1, 2, 3.
@@ -58,25 +58,25 @@ class BesidePeople(Figure):
 
     items: int
     turns: int
-    filters: tuple[Filtered, ...]
+    filters: tuple[FilteredTurns, ...]
     machine_percent: float
     people_percent: tuple[float, ...]
-    machine_minus_people: tuple[Difference, ...]
+    machine_minus_people: tuple[MeanDifference, ...]
 
 
 @dataclass(frozen=True)
-class TaskScores(Figure):
-    signature: Signature
+class TaskScores(ReportFigure):
+    signature: TaskSignature
     instances: int
-    accuracy: Share
-    similarity: Mean | Undefined
-    without_vector: WithoutVector | Undefined
-    people: BesidePeople | Undefined | None
+    accuracy: TurnShare
+    similarity: TurnMean | UndefinedFigure
+    without_vector: WithoutVector | UndefinedFigure
+    people: BesidePeople | UndefinedFigure | None
     """None if no turns were given."""
 
 
 @dataclass(frozen=True)
-class Filled:
+class FilledInstance:
     """One instance with its prediction; `item` and `language` are empty if unknown."""
 
     item: str
@@ -86,37 +86,41 @@ class Filled:
 
 
 def score(
-    filled: Sequence[Filled],
+    filled: Sequence[FilledInstance],
     *,
-    vectors: Vectors | None,
-    turns: Sequence[Turn] | None = None,
+    vectors: WordVectorSource | None,
+    turns: Sequence[PlayedTurn] | None = None,
     keep: Collection[str] = (),
     seed: int = 0,
     resamples: int = 1_000,
 ) -> TaskScores:
     """Compute accuracy and mean similarity of predictions, and how they compare with people."""
     correct = np.array([is_exact(one.predicted, one.word, language=one.language) for one in filled], dtype=float)
-    independent = Undefined(Missing.NO_PLAYERS)
-    similarity: Mean | Undefined = Undefined(Missing.NO_VECTORS)
-    without: WithoutVector | Undefined = Undefined(Missing.NO_VECTORS)
+    independent = UndefinedFigure(TurnReason.NO_PLAYERS)
+    similarity: TurnMean | UndefinedFigure = UndefinedFigure(TurnReason.NO_VECTORS)
+    without: WithoutVector | UndefinedFigure = UndefinedFigure(TurnReason.NO_VECTORS)
     if vectors is not None:
         values, without = similarities(filled, vectors)
-        interval = defined(lambda: mean_interval(float(values.sum()), float(np.square(values).sum()), len(values)))
-        similarity = Mean(len(values), float(values.mean()), interval, independent)
+        interval = value_or_reason(
+            lambda: mean_interval(float(values.sum()), float(np.square(values).sum()), len(values))
+        )
+        similarity = TurnMean(len(values), float(values.mean()), interval, independent)
     people = None
     if turns is not None:
         people = _beside_people(filled, correct, turns, keep, seed, resamples)
     return TaskScores(
-        signature=Signature(METHOD, VERSION, vectors.signature if vectors else "", seed, resamples),
+        signature=TaskSignature(METHOD, VERSION, vectors.signature if vectors else "", seed, resamples),
         instances=len(filled),
-        accuracy=share(int(correct.sum()), len(filled), independent),
+        accuracy=share_of_turns(int(correct.sum()), len(filled), independent),
         similarity=similarity,
         without_vector=without,
         people=people,
     )
 
 
-def similarities(filled: Sequence[Filled], vectors: Vectors) -> tuple[NDArray[np.float64], WithoutVector]:
+def similarities(
+    filled: Sequence[FilledInstance], vectors: WordVectorSource
+) -> tuple[NDArray[np.float64], WithoutVector]:
     """Return the cosine of each pair of words, from −1 to 1 as published.
 
     It is 0 if one of them, spelt as it is, has no vector; even for equal words.
@@ -140,14 +144,14 @@ def _cosine(one: ArrayLike, other: ArrayLike) -> float:
 
 
 def _beside_people(
-    filled: Sequence[Filled],
+    filled: Sequence[FilledInstance],
     correct: NDArray[np.float64],
-    turns: Sequence[Turn],
+    turns: Sequence[PlayedTurn],
     keep: Collection[str],
     seed: int,
     resamples: int,
-) -> BesidePeople | Undefined:
-    counts, filters = filtered(turns, keep=keep)
+) -> BesidePeople | UndefinedFigure:
+    counts, filters = filtered_turns(turns, keep=keep)
     attempts: dict[str, list[int]] = {}
     for turn, is_counted in zip(turns, counts.tolist(), strict=True):
         if is_counted and turn.item:
@@ -160,7 +164,7 @@ def _beside_people(
         if one.item in attempts:
             machine_of.setdefault(one.item, []).append(is_correct)
     if not machine_of:
-        return Undefined(Missing.NO_COMMON_ITEMS)
+        return UndefinedFigure(TurnReason.NO_COMMON_ITEMS)
     items = sorted(machine_of)
     machine = np.array([np.mean(machine_of[item]) for item in items])
     people = np.array([[np.mean(np.array(attempts[item]) <= attempt) for attempt in range(ATTEMPTS)] for item in items])
@@ -174,17 +178,17 @@ def _beside_people(
     )
 
 
-def _differences(differences: NDArray[np.float64], seed: int, resamples: int) -> tuple[Difference, ...]:
+def _differences(differences: NDArray[np.float64], seed: int, resamples: int) -> tuple[MeanDifference, ...]:
     rng = np.random.default_rng([seed % 2**64, zlib.crc32(b"machine and people")])
     low, high = ratio_bounds(differences, np.ones_like(differences), resamples=resamples, rng=rng)
     return tuple(
-        Difference(100 * float(mean), _interval(100 * float(below), 100 * float(above)))
+        MeanDifference(100 * float(mean), _interval(100 * float(below), 100 * float(above)))
         for mean, below, above in zip(differences.mean(axis=0), low, high, strict=True)
     )
 
 
-def _interval(low: float, high: float) -> Interval | Undefined:
-    return Interval(low, high) if low < high else Undefined(Reason.NO_VARIATION)
+def _interval(low: float, high: float) -> Interval | UndefinedFigure:
+    return Interval(low, high) if low < high else UndefinedFigure(UndefinedReason.NO_VARIATION)
 
 
 def names_of(problem: Mapping[str, Sequence[str]], most: int) -> str:

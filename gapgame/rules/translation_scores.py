@@ -12,17 +12,17 @@ from numpy.typing import NDArray
 from crosslens_metrics.clusters import ratio_bounds
 from crosslens_metrics.hidden_characters import visible_text
 from crosslens_metrics.intervals import Interval
-from crosslens_metrics.reports.figures import Figure
+from crosslens_metrics.reports.figures import ReportFigure
 from crosslens_metrics.text import lower_case
-from crosslens_metrics.undefined import Reason
-from gapgame.rules.figures import Undefined
+from crosslens_metrics.undefined import UndefinedReason
+from gapgame.rules.figures import UndefinedFigure
 
 METHOD = "lexical-translation"
 VERSION = 1
 
 
 @dataclass(frozen=True)
-class Translated:
+class TranslatedInstance:
     """One instance: the source word, the target words that fit, those that fit its other senses, and the prediction."""
 
     word: str
@@ -32,7 +32,7 @@ class Translated:
 
 
 @dataclass(frozen=True)
-class Signature(Figure):
+class TranslationSignature(ReportFigure):
     method: str
     version: int
     seed: int
@@ -40,7 +40,7 @@ class Signature(Figure):
 
 
 @dataclass(frozen=True)
-class WordScores(Figure):
+class WordScores(ReportFigure):
     """Of the instances of one source word."""
 
     word: str
@@ -50,25 +50,25 @@ class WordScores(Figure):
 
 
 @dataclass(frozen=True)
-class TranslationScores(Figure):
+class TranslationScores(ReportFigure):
     """`ali` from −1 to 1, `accuracy` from 0 to 1, each with its 95% bootstrap interval over source words."""
 
-    signature: Signature
+    signature: TranslationSignature
     instances: int
     words: int
     ali: float
-    ali_interval: Interval | Undefined
+    ali_interval: Interval | UndefinedFigure
     accuracy: float
-    accuracy_interval: Interval | Undefined
+    accuracy_interval: Interval | UndefinedFigure
     by_word: tuple[WordScores, ...]
 
 
-def compared(word: str, *, language: str = "") -> str:
+def compared_form(word: str, *, language: str = "") -> str:
     """The form in which words are compared: small letters of their language, NFC, single spaces."""
     return " ".join(lower_case(visible_text(word), language=language).split())
 
 
-def score(translated: Sequence[Translated], *, seed: int = 0, resamples: int = 1_000) -> TranslationScores:
+def score(translated: Sequence[TranslatedInstance], *, seed: int = 0, resamples: int = 1_000) -> TranslationScores:
     """Compute the Ambiguous Lexical Index (ALI) and accuracy.
 
     An instance counts 1 for a prediction among the positives, −1 among the negatives, and 0 for anything else. ALI is
@@ -77,7 +77,7 @@ def score(translated: Sequence[Translated], *, seed: int = 0, resamples: int = 1
     Parameters
     ----------
     translated : sequence of Translated
-        At least one; words in the form of `compared`.
+        At least one; words in the form of `compared_form`.
     seed, resamples : int
         Of the bootstrap over source words.
 
@@ -100,7 +100,7 @@ def score(translated: Sequence[Translated], *, seed: int = 0, resamples: int = 1
         np.stack([index, right], 1), np.stack([np.ones_like(instances), instances], 1), seed, resamples
     )
     return TranslationScores(
-        signature=Signature(METHOD, VERSION, seed, resamples),
+        signature=TranslationSignature(METHOD, VERSION, seed, resamples),
         instances=len(translated),
         words=len(words),
         ali=float(index.mean()),
@@ -116,10 +116,10 @@ def score(translated: Sequence[Translated], *, seed: int = 0, resamples: int = 1
 
 def _intervals(
     numerators: NDArray[np.float64], denominators: NDArray[np.float64], seed: int, resamples: int
-) -> list[Interval | Undefined]:
+) -> list[Interval | UndefinedFigure]:
     rng = np.random.default_rng([seed % 2**64, zlib.crc32(METHOD.encode())])
     low, high = ratio_bounds(numerators, denominators, resamples=resamples, rng=rng)
     return [
-        Interval(below, above) if below < above else Undefined(Reason.NO_VARIATION)
+        Interval(below, above) if below < above else UndefinedFigure(UndefinedReason.NO_VARIATION)
         for below, above in zip(low.tolist(), high.tolist(), strict=True)
     ]

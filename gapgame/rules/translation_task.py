@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from gapgame.rules.translation_scores import compared
+from gapgame.rules.translation_scores import compared_form
 
 
-class Synonyms(StrEnum):
+class SynonymRule(StrEnum):
     """What translations in the same sense count that are no spelling of the aligned lemma."""
 
     NEITHER = "neither"
@@ -19,7 +19,7 @@ class Synonyms(StrEnum):
 
 
 @dataclass(frozen=True)
-class Accepted:
+class AcceptedWords:
     """Words in the form in which they are compared, in alphabetical order."""
 
     positives: tuple[str, ...]
@@ -28,7 +28,7 @@ class Accepted:
 
 
 @dataclass
-class Translations:
+class WordTranslations:
     """What a corpus knows about the translations of English words into one language."""
 
     language: str = ""
@@ -38,15 +38,21 @@ class Translations:
     """Synsets that an English and a target lemma were found to share in any sentence."""
 
     def add_entry(self, english: str, lemma: str, forms: Iterable[str]) -> None:
-        spellings = self.spellings.setdefault(compared(english), {}).setdefault(self._compared(lemma), set())
+        spellings = self.spellings.setdefault(compared_form(english), {}).setdefault(self._compared(lemma), set())
         spellings.update(map(self._compared, (lemma, *forms)))
 
     def add_sense(self, english: str, lemma: str, synsets: Iterable[str]) -> None:
-        self.senses[compared(english), self._compared(lemma)].update(synsets)
+        self.senses[compared_form(english), self._compared(lemma)].update(synsets)
 
     def accepted(
-        self, english: str, lemma: str, word: str, synsets: Iterable[str], *, synonyms: Synonyms = Synonyms.NEITHER
-    ) -> Accepted:
+        self,
+        english: str,
+        lemma: str,
+        word: str,
+        synsets: Iterable[str],
+        *,
+        synonyms: SynonymRule = SynonymRule.NEITHER,
+    ) -> AcceptedWords:
         """Return what a reader of the target language would accept and would not.
 
         Positive are all spellings of the aligned `lemma`, and the aligned `word`. Negative are those of all other
@@ -54,7 +60,7 @@ class Translations:
         one of the same `synsets` would be accepted too, but is not the lemma that was aligned: (ours) it counts
         neither, unless `synonyms` says otherwise.
         """
-        english, lemma, wanted = compared(english), self._compared(lemma), set(synsets)
+        english, lemma, wanted = compared_form(english), self._compared(lemma), set(synsets)
         entries = self.spellings.get(english, {})
         positives = {self._compared(word), lemma} | entries.get(lemma, set())
         same: set[str] = set()
@@ -64,14 +70,14 @@ class Translations:
                 (same if self.senses.get((english, other), set()) & wanted else negatives).update(forms)
         same -= positives
         negatives -= positives | same
-        if synonyms == Synonyms.POSITIVE:
+        if synonyms == SynonymRule.POSITIVE:
             positives |= same
-        elif synonyms == Synonyms.NEGATIVE:
+        elif synonyms == SynonymRule.NEGATIVE:
             negatives |= same
-        return Accepted(tuple(sorted(positives)), tuple(sorted(negatives)), tuple(sorted(same)))
+        return AcceptedWords(tuple(sorted(positives)), tuple(sorted(negatives)), tuple(sorted(same)))
 
     def _compared(self, word: str) -> str:
-        return compared(word, language=self.language)
+        return compared_form(word, language=self.language)
 
 
 def synsets_of(synsets: Iterable[str], shared: Mapping[str, Iterable[str]], language: str) -> tuple[str, ...]:
@@ -86,9 +92,9 @@ class MostFrequent:
         self._of: defaultdict[str, Counter[str]] = defaultdict(Counter)
 
     def learn(self, word: str, translation: str, *, language: str = "") -> None:
-        self._of[compared(word)][compared(translation, language=language)] += 1
+        self._of[compared_form(word)][compared_form(translation, language=language)] += 1
 
     def predict(self, word: str) -> str:
         """Return the translation, or an empty text for a word that was not learned."""
-        counter = self._of.get(compared(word))
+        counter = self._of.get(compared_form(word))
         return min(counter, key=lambda one: (-counter[one], one)) if counter else ""

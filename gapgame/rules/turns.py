@@ -13,7 +13,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 from numpy.typing import NDArray
 
-from crosslens_metrics.reports.figures import Figure
+from crosslens_metrics.reports.figures import ReportFigure
 from gapgame.rules.play import ATTEMPTS
 
 SPLITS = tuple(f"intersect_{number}" for number in range(5))
@@ -25,7 +25,7 @@ SKIPPED, CUT_OFF = "skipped", "cut_off"
 ALL_OUTCOMES = (*OUTCOMES, SKIPPED, CUT_OFF)
 
 
-class Turn(NamedTuple):
+class PlayedTurn(NamedTuple):
     """One player on one item. Unknown texts are empty, and other unknown values None."""
 
     outcome: str
@@ -43,7 +43,7 @@ class Turn(NamedTuple):
     opened_at: datetime | None = None
 
 
-class Rule(StrEnum):
+class TurnRule(StrEnum):
     """Rules by which a turn is left out of the figures; the names are those of `--keep`."""
 
     SKIPPED = "skipped"
@@ -54,28 +54,30 @@ class Rule(StrEnum):
     DUPLICATE = "duplicate"
 
 
-RULES: dict[Rule, Promise] = {
-    Rule.SKIPPED: _("the player skipped the sentence"),
-    Rule.CUT_OFF: _("the season ended before the turn did"),
-    Rule.SCRIPTED: _("the turn is marked as scripted play"),
-    Rule.SET_ASIDE: _("a manager set the player aside"),
-    Rule.NO_ATTEMPT: _("the player made no guess"),
-    Rule.DUPLICATE: _("the player had the item before: only the first turn counts"),
+RULES: dict[TurnRule, Promise] = {
+    TurnRule.SKIPPED: _("the player skipped the sentence"),
+    TurnRule.CUT_OFF: _("the season ended before the turn did"),
+    TurnRule.SCRIPTED: _("the turn is marked as scripted play"),
+    TurnRule.SET_ASIDE: _("a manager set the player aside"),
+    TurnRule.NO_ATTEMPT: _("the player made no guess"),
+    TurnRule.DUPLICATE: _("the player had the item before: only the first turn counts"),
 }
 
 
 @dataclass(frozen=True)
-class Filtered(Figure):
+class FilteredTurns(ReportFigure):
     """How many turns a rule applies to, and how many it left out that no earlier rule had left out."""
 
-    rule: Rule
+    rule: TurnRule
     says: str
     matched: int
     left_out: int
     is_kept: bool
 
 
-def filtered(turns: Sequence[Turn], *, keep: Collection[str]) -> tuple[NDArray[np.bool_], tuple[Filtered, ...]]:
+def filtered_turns(
+    turns: Sequence[PlayedTurn], *, keep: Collection[str]
+) -> tuple[NDArray[np.bool_], tuple[FilteredTurns, ...]]:
     """Return which turns count, and what each rule did. A rule named in `keep` leaves nothing out."""
     counts = np.ones(len(turns), dtype=bool)
     applied = []
@@ -83,35 +85,35 @@ def filtered(turns: Sequence[Turn], *, keep: Collection[str]) -> tuple[NDArray[n
         is_kept = rule in keep
         leaves_out = np.zeros_like(counts) if is_kept else counts & matches
         counts &= ~leaves_out
-        applied.append(Filtered(rule, str(RULES[rule]), int(matches.sum()), int(leaves_out.sum()), is_kept))
+        applied.append(FilteredTurns(rule, str(RULES[rule]), int(matches.sum()), int(leaves_out.sum()), is_kept))
     return counts, tuple(applied)
 
 
-def turns_of_counts(counts: Mapping[str, Mapping[str, int]]) -> list[Turn]:
+def turns_of_counts(counts: Mapping[str, Mapping[str, int]]) -> list[PlayedTurn]:
     """Make turns that have only split and outcome, from counts of outcomes by split."""
     return [
         turn
         for split, of_split in counts.items()
         for outcome in OUTCOMES
-        for turn in [Turn(outcome, split)] * of_split[outcome]
+        for turn in [PlayedTurn(outcome, split)] * of_split[outcome]
     ]
 
 
-def _matches(turns: Sequence[Turn]) -> dict[Rule, NDArray[np.bool_]]:
+def _matches(turns: Sequence[PlayedTurn]) -> dict[TurnRule, NDArray[np.bool_]]:
     def column(values: Iterable[bool]) -> NDArray[np.bool_]:
         return np.fromiter(values, dtype=bool, count=len(turns))
 
     return {
-        Rule.SKIPPED: column(turn.outcome == SKIPPED for turn in turns),
-        Rule.CUT_OFF: column(turn.outcome == CUT_OFF for turn in turns),
-        Rule.SCRIPTED: column(turn.is_marked for turn in turns),
-        Rule.SET_ASIDE: column(turn.is_set_aside for turn in turns),
-        Rule.NO_ATTEMPT: column(turn.similarities == () for turn in turns),
-        Rule.DUPLICATE: _previously_seen(turns),
+        TurnRule.SKIPPED: column(turn.outcome == SKIPPED for turn in turns),
+        TurnRule.CUT_OFF: column(turn.outcome == CUT_OFF for turn in turns),
+        TurnRule.SCRIPTED: column(turn.is_marked for turn in turns),
+        TurnRule.SET_ASIDE: column(turn.is_set_aside for turn in turns),
+        TurnRule.NO_ATTEMPT: column(turn.similarities == () for turn in turns),
+        TurnRule.DUPLICATE: _previously_seen(turns),
     }
 
 
-def _previously_seen(turns: Sequence[Turn]) -> NDArray[np.bool_]:
+def _previously_seen(turns: Sequence[PlayedTurn]) -> NDArray[np.bool_]:
     """Return turns on an item that their player has had before, by opening time if all have one, else in order."""
     order = range(len(turns))
     opened = [turn.opened_at for turn in turns]

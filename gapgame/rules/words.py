@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 from crosslens_metrics.words_in_text import folded, is_wordy
 
-SHORTEST_STEM = 4
+MIN_STEM_CHARACTERS = 4
 """(ours) How many first characters two words share to be taken for forms of one word."""
 
-SHORTEST_PART = 3
+MIN_PART_CHARACTERS = 3
 """(ours) A shorter word is not searched inside others: too many contain it by chance."""
 
 
@@ -40,14 +40,14 @@ def is_named_in(text: str, word: str) -> bool:
     wanted = folded(word)
     joined = folded(re.sub(r"[\W_]+", " ", text))
     plain = folded(re.sub(r"[\W_]+", " ", word))
-    if len(wanted) < SHORTEST_PART and wanted.isascii():
+    if len(wanted) < MIN_PART_CHARACTERS and wanted.isascii():
         return wanted in words_of(folded(text)) or plain in joined.split()
     return wanted in folded(text) or (bool(plain.strip()) and plain in joined)
 
 
 def _is_akin(word: str, other: str) -> bool:
     shorter, longer = sorted((word, other), key=len)
-    if len(shorter) >= SHORTEST_PART and shorter in longer and (shorter == word or longer.startswith(shorter)):
+    if len(shorter) >= MIN_PART_CHARACTERS and shorter in longer and (shorter == word or longer.startswith(shorter)):
         return True
     common = next((place for place, (a, b) in enumerate(zip(word, other, strict=False)) if a != b), len(shorter))
-    return common >= max(SHORTEST_STEM, 3 * len(longer) / 5)
+    return common >= max(MIN_STEM_CHARACTERS, 3 * len(longer) / 5)

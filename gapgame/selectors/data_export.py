@@ -8,20 +8,20 @@ from typing import Any
 from django.db.models import F, QuerySet
 from django.utils.translation import gettext as _
 
-from gapgame.models import UNFINISHED, Outcome, Player, Turn
+from gapgame.models import UNFINISHED, Player, Turn, TurnOutcome
 from gapgame.rules.play import MICRO
 from people.models import User
-from people.personal_data import Part
+from people.personal_data import ExportPart
 
 
-def data_export(person: User) -> Iterator[Part]:
-    yield Part(
+def data_export(person: User) -> Iterator[ExportPart]:
+    yield ExportPart(
         "game-seasons",
         _("Seasons of the game that you took part in, with your nickname and score, and your rank once a "
           "season is closed. Marks for scripted play are not included, as they would help people avoid them."),
         _players(person),
     )  # fmt: skip
-    yield Part(
+    yield ExportPart(
         "game-turns",
         _("Every turn that you finished, with your guesses and the word as the game showed it to you."),
         _turns(person),
@@ -46,7 +46,7 @@ def _players(person: User) -> Iterator[dict[str, Any]]:
 
 def _turns(person: User) -> Iterator[dict[str, Any]]:
     for turn in _finished(person).iterator(chunk_size=500):
-        is_word_shown = turn.outcome != Outcome.SKIPPED
+        is_word_shown = turn.outcome != TurnOutcome.SKIPPED
         yield {
             "season": turn.player.season.slug,
             "batch": turn.batch.number,

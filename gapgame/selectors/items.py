@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from django.db.models import Count, Exists, IntegerField, OuterRef, Prefetch, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
-from gapgame.models import GapItem, ItemImage, ItemSet, Outcome, Season, Turn
+from gapgame.models import GapItem, ItemImage, ItemSet, Season, Turn, TurnOutcome
 from images.selectors import ServedImage, served_image
 from languages.models import Language
 from people.models import Project, User
@@ -84,7 +84,7 @@ def items_of(
     item_set: ItemSet, *, language: Language | None = None, split: int | None = None, use: str = "", search: str = ""
 ) -> QuerySet[GapItem]:
     """List items in order of import, with `skips`; most skipped first if `use` is "skipped"."""
-    skipped = Turn.objects.filter(item=OuterRef("pk"), outcome=Outcome.SKIPPED)
+    skipped = Turn.objects.filter(item=OuterRef("pk"), outcome=TurnOutcome.SKIPPED)
     counted = skipped.order_by().values("item").annotate(number=Count("pk")).values("number")
     items = item_set.items.annotate(skips=Coalesce(Subquery(counted, output_field=IntegerField()), 0)).order_by("pk")
     if language is not None:

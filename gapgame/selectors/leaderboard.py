@@ -8,14 +8,14 @@ from django.contrib.auth.models import AnonymousUser
 from django.db.models import Max
 
 from gapgame.models import Player, PlayerStatus, Season
-from gapgame.rules.play import points
+from gapgame.rules.play import points_shown
 from people.models import User
 
 ROWS = 50
 
 
 @dataclass(frozen=True)
-class Row:
+class LeaderboardRow:
     """`nickname` is "" for players who prefer not to be named."""
 
     rank: int
@@ -30,14 +30,14 @@ class Row:
 class LeaderboardPage:
     """Ranks `first` to `last`; players who prefer not to be named are left out. `me` is the viewer's own row."""
 
-    rows: list[Row]
+    rows: list[LeaderboardRow]
     number: int
     pages: int
     first: int
     last: int
     ranked: int
     set_aside: int
-    me: Row | None
+    me: LeaderboardRow | None
 
 
 def leaderboard_page(season: Season, viewer: User | AnonymousUser, asked: str | None) -> LeaderboardPage:
@@ -62,7 +62,7 @@ def leaderboard_page(season: Season, viewer: User | AnonymousUser, asked: str | 
     )
 
 
-def winners_of(season: Season) -> list[Row]:
+def winners_of(season: Season) -> list[LeaderboardRow]:
     """Return winner and runner-up of a closed season; fewer if fewer have a rank."""
     if season.closed_at is None:
         return []
@@ -80,12 +80,12 @@ def _set_aside(season: Season) -> int:
     return marked + played.filter(status=PlayerStatus.SET_ASIDE).count()
 
 
-def _row(player: Player, viewer: User | AnonymousUser) -> Row:
+def _row(player: Player, viewer: User | AnonymousUser) -> LeaderboardRow:
     is_me = viewer.pk is not None and player.user_id == viewer.pk
-    return Row(
+    return LeaderboardRow(
         rank=player.rank or 0,
         nickname=player.nickname if player.is_on_leaderboard or is_me else "",
-        points=points(player.total),
+        points=points_shown(player.total),
         turns=player.turns,
         best_streak=player.best_streak,
         is_me=is_me,

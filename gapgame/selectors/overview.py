@@ -10,8 +10,8 @@ from datetime import datetime, timedelta
 from django.db.models import Count, Q
 from django.utils.functional import cached_property
 
-from gapgame.models import GameBatch, Outcome, Player, PlayerStatus, Season, SeasonLanguage, Turn
-from gapgame.selectors.public import State, state_of
+from gapgame.models import GameBatch, Player, PlayerStatus, Season, SeasonLanguage, Turn, TurnOutcome
+from gapgame.selectors.public import SeasonState, state_of
 from people.models import Project
 
 ACTIVE = timedelta(minutes=5)
@@ -20,21 +20,21 @@ ACTIVE = timedelta(minutes=5)
 POLL_S, LARGE_POLL_S, LARGE = 10, 60, 200_000
 
 ENDED = (
-    Outcome.ATTEMPT_1,
-    Outcome.ATTEMPT_2,
-    Outcome.ATTEMPT_3,
-    Outcome.FAILED,
-    Outcome.SKIPPED,
-    Outcome.CUT_OFF,
+    TurnOutcome.ATTEMPT_1,
+    TurnOutcome.ATTEMPT_2,
+    TurnOutcome.ATTEMPT_3,
+    TurnOutcome.FAILED,
+    TurnOutcome.SKIPPED,
+    TurnOutcome.CUT_OFF,
 )
 
 
 @dataclass(frozen=True)
-class Card:
+class ManagedSeason:
     """A season in the list of its project."""
 
     season: Season
-    state: State
+    state: SeasonState
     players: int
     languages: Sequence[SeasonLanguage]
 
@@ -55,11 +55,11 @@ class LanguageProgress:
 
     @property
     def is_open(self) -> int:
-        return self.counts.get(Outcome.OPEN, 0)
+        return self.counts.get(TurnOutcome.OPEN, 0)
 
     @property
     def waiting(self) -> int:
-        return self.counts.get(Outcome.WAITING, 0)
+        return self.counts.get(TurnOutcome.WAITING, 0)
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class SeasonProgress:
     """`undecided`: players whose play looks scripted, and about whom nobody has decided."""
 
     season: Season
-    state: State
+    state: SeasonState
     now: datetime
     players: int
     active: int
@@ -91,15 +91,15 @@ class SeasonProgress:
 
     @property
     def is_open(self) -> int:
-        return self.counts[Outcome.OPEN]
+        return self.counts[TurnOutcome.OPEN]
 
     @property
     def waiting(self) -> int:
-        return self.counts[Outcome.WAITING]
+        return self.counts[TurnOutcome.WAITING]
 
     @property
     def skipped(self) -> int:
-        return self.counts[Outcome.SKIPPED]
+        return self.counts[TurnOutcome.SKIPPED]
 
     @property
     def played(self) -> list[SeasonLanguage]:
@@ -117,12 +117,14 @@ class SeasonProgress:
         return int(100 * min(1.0, max(0.0, over)))
 
 
-def seasons_of(project: Project, now: datetime) -> list[Card]:
+def seasons_of(project: Project, now: datetime) -> list[ManagedSeason]:
     seasons = Season.objects.filter(project=project).select_related("item_set").annotate(joined=Count("players"))
     played: dict[int, list[SeasonLanguage]] = {}
     for row in SeasonLanguage.objects.filter(season__project=project).select_related("language", "vectors"):
         played.setdefault(row.season_id, []).append(row)
-    return [Card(season, state_of(season, now), season.joined, played.get(season.pk, [])) for season in seasons]
+    return [
+        ManagedSeason(season, state_of(season, now), season.joined, played.get(season.pk, [])) for season in seasons
+    ]
 
 
 def progress_of(season: Season, now: datetime) -> SeasonProgress:

@@ -9,12 +9,12 @@ from itertools import groupby
 from django.core.paginator import Page, Paginator
 from django.db.models import Count, Max, Q, QuerySet, Sum
 
-from gapgame.models import UNFINISHED, GameBatch, Outcome, Player, Turn
-from gapgame.rules.play import MICRO, points
+from gapgame.models import UNFINISHED, GameBatch, Player, Turn, TurnOutcome
+from gapgame.rules.play import MICRO, points_shown
 from gapgame.selectors.play import FOUND, TurnPage, turn_page
 
 LOOKED_AT_AGAIN = 12
-SHOWN = {"found": Q(outcome__in=FOUND), "missed": Q(outcome__in=[Outcome.FAILED, Outcome.CUT_OFF])}
+SHOWN = {"found": Q(outcome__in=FOUND), "missed": Q(outcome__in=[TurnOutcome.FAILED, TurnOutcome.CUT_OFF])}
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ def last_batch(player: Player) -> BatchSummary | None:
     counts = turns.aggregate(
         size=Count("pk"),
         score=Sum("score"),
-        **{outcome.value: Count("pk", filter=Q(outcome=outcome)) for outcome in Outcome},
+        **{outcome.value: Count("pk", filter=Q(outcome=outcome)) for outcome in TurnOutcome},
     )
     return BatchSummary(
         batch=batch,
@@ -73,7 +73,7 @@ def last_batch(player: Player) -> BatchSummary | None:
         at_3=counts["attempt_3"],
         failed=counts["failed"] + counts["cut_off"],
         skipped=counts["skipped"],
-        points=points(counts["score"] or 0),
+        points=points_shown(counts["score"] or 0),
         best_before=_best_before(batch, counts["size"]),
         best_streak=_best_streak(turns),
         nearest=_nearest(turns),
@@ -88,18 +88,18 @@ def _best_before(batch: GameBatch, size: int) -> int | None:
     earlier = GameBatch.objects.filter(player=batch.player_id, number__lt=batch.number)
     totals = earlier.annotate(size=Count("all_turns"), total=Sum("all_turns__score")).filter(size=size)
     best = totals.aggregate(best=Max("total"))["best"]
-    return None if best is None else points(best)
+    return None if best is None else points_shown(best)
 
 
 def _best_streak(turns: QuerySet[Turn]) -> int:
     """Count words found in a row within the batch; a skipped sentence ends the row."""
-    outcomes = turns.exclude(outcome=Outcome.SKIPPED).order_by("position").values_list("outcome", flat=True)
+    outcomes = turns.exclude(outcome=TurnOutcome.SKIPPED).order_by("position").values_list("outcome", flat=True)
     return max((len(list(run)) for is_found, run in groupby(outcomes, FOUND.__contains__) if is_found), default=0)
 
 
 def _nearest(turns: QuerySet[Turn]) -> tuple[str, str, int] | None:
     """Return guess, word and percentage of the closest wrong guess; skipped sentences keep their words secret."""
-    known = turns.exclude(outcome=Outcome.SKIPPED)
+    known = turns.exclude(outcome=TurnOutcome.SKIPPED)
     best = known.aggregate(best=Max("attempts__similarity", filter=Q(attempts__similarity__lt=MICRO)))["best"]
     if not best:
         return None

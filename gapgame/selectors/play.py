@@ -11,7 +11,7 @@ from django.db import connection
 from django.urls import reverse
 from django.utils.crypto import salted_hmac
 
-from gapgame.models import UNFINISHED, Attempt, ItemImage, Outcome, Player, Turn
+from gapgame.models import UNFINISHED, Attempt, ItemImage, Player, Turn, TurnOutcome
 from gapgame.rules import play as rules
 from gapgame.selectors.percentiles import percent_of
 from images.models import Image
@@ -21,11 +21,11 @@ ADDRESS_HOURS = 3
 """How long an image's address stays valid beyond its hour."""
 
 IMAGE_SIZE = 800
-FOUND = (Outcome.ATTEMPT_1, Outcome.ATTEMPT_2, Outcome.ATTEMPT_3)
+FOUND = (TurnOutcome.ATTEMPT_1, TurnOutcome.ATTEMPT_2, TurnOutcome.ATTEMPT_3)
 
 
 @dataclass(frozen=True)
-class Hint:
+class ImageHint:
     """An image of a turn. `image` is set once the turn is over: its name, author and licence might reveal the word."""
 
     src: str
@@ -35,7 +35,7 @@ class Hint:
 
 
 @dataclass(frozen=True)
-class Guess:
+class ScoredGuess:
     """`percent` is the similarity; `points` what the attempt is worth, both of 100 and rounded down."""
 
     number: int
@@ -59,8 +59,8 @@ class TurnPage:
     after: str
     language: str
     direction: str
-    guesses: list[Guess]
-    hints: list[Hint]
+    guesses: list[ScoredGuess]
+    hints: list[ImageHint]
     word: str
     next_number: int
     weight_percent: int
@@ -77,11 +77,11 @@ class TurnPage:
             return "stopped" if self.is_stopped else "open"
         if self.is_found:
             return "found"
-        return "skipped" if self.turn.outcome == Outcome.SKIPPED else "missed"
+        return "skipped" if self.turn.outcome == TurnOutcome.SKIPPED else "missed"
 
 
 @dataclass(frozen=True)
-class Score:
+class PlayerScore:
     """The head of the page. `percent`: above how many of all players, None before the first scored turn."""
 
     player: Player
@@ -94,7 +94,7 @@ class Score:
 def turn_page(turn: Turn, *, now: datetime) -> TurnPage:
     """Load `turn` with its player, batch, item and the item's language, in two queries at most."""
     is_finished = turn.outcome not in UNFINISHED
-    is_word_shown = is_finished and turn.outcome != Outcome.SKIPPED
+    is_word_shown = is_finished and turn.outcome != TurnOutcome.SKIPPED
     guesses = [_guess(attempt) for attempt in turn.made]
     left = max(0, int((turn.player.season.ends_at - now).total_seconds()))
     return TurnPage(
@@ -110,33 +110,33 @@ def turn_page(turn: Turn, *, now: datetime) -> TurnPage:
         weight_percent=rules.WEIGHT_PERCENT[min(turn.attempts_made, rules.ATTEMPTS - 1)],
         is_finished=is_finished,
         is_found=turn.outcome in FOUND,
-        points=rules.points(turn.score),
+        points=rules.points_shown(turn.score),
         seconds_left=left,
         is_stopped=not is_finished and turn.player.season.ends_at <= now,
     )
 
 
-def score_of(player: Player, turn: Turn | None) -> Score:
+def score_of(player: Player, turn: Turn | None) -> PlayerScore:
     size = Turn.objects.filter(batch=turn.batch_id).count() if turn else 0
     done = (turn.position - (turn.outcome in UNFINISHED)) if turn else 0
-    return Score(player, rules.points(player.total), percent_of(player), done, size)
+    return PlayerScore(player, rules.points_shown(player.total), percent_of(player), done, size)
 
 
-def _guess(attempt: Attempt) -> Guess:
-    return Guess(
+def _guess(attempt: Attempt) -> ScoredGuess:
+    return ScoredGuess(
         number=attempt.number,
         text=attempt.guess,
         percent=100 * attempt.similarity // rules.MICRO,
-        points=rules.points(attempt.score),
+        points=rules.points_shown(attempt.score),
         has_vector=attempt.has_vector,
         is_exact=attempt.similarity == rules.MICRO,
         is_near=rules.is_near_miss(attempt.similarity),
     )
 
 
-def _hints(turn: Turn, now: datetime, *, is_word_shown: bool) -> list[Hint]:
+def _hints(turn: Turn, now: datetime, *, is_word_shown: bool) -> list[ImageHint]:
     return [
-        Hint(image_address(turn, image, now), *_shown_size(image), image if is_word_shown else None)
+        ImageHint(image_address(turn, image, now), *_shown_size(image), image if is_word_shown else None)
         for image in images_shown(turn)
     ]
 
@@ -144,7 +144,7 @@ def _hints(turn: Turn, now: datetime, *, is_word_shown: bool) -> list[Hint]:
 def images_shown(turn: Turn) -> list[Image]:
     """Return the images that the player of `turn` may see by now, in order; the representative first."""
     is_finished = turn.outcome not in UNFINISHED
-    if turn.outcome == Outcome.SKIPPED:
+    if turn.outcome == TurnOutcome.SKIPPED:
         is_finished = False
     if not turn.attempts_made and not is_finished:
         return []

@@ -9,15 +9,15 @@ from enum import StrEnum
 from django.contrib.auth.models import AnonymousUser
 from django.db.models import QuerySet
 
-from gapgame.models import UNFINISHED, Access, Player, Season, SeasonLanguage, Turn
+from gapgame.models import UNFINISHED, Player, Season, SeasonAccess, SeasonLanguage, Turn
 from gapgame.selectors.past import BatchSummary, last_batch
-from gapgame.selectors.play import Score, score_of
+from gapgame.selectors.play import PlayerScore, score_of
 from people.models import Membership, Role, User
 from people.rules.markdown import to_html
 from people.selectors.qualification import still_takes_part
 
 
-class State(StrEnum):
+class SeasonState(StrEnum):
     """`COUNTING`: the cut-off has passed, and the last turns are being scored."""
 
     COMING = "coming"
@@ -27,11 +27,11 @@ class State(StrEnum):
 
 
 @dataclass(frozen=True)
-class Card:
+class SeasonCard:
     """A season in a list."""
 
     season: Season
-    state: State
+    state: SeasonState
     is_player: bool
 
 
@@ -44,30 +44,30 @@ class SeasonPage:
     """
 
     season: Season
-    state: State
+    state: SeasonState
     description: str
     prizes: str
     languages: list[SeasonLanguage]
     needs: str
     join_token: str
     player: Player | None
-    score: Score | None
+    score: PlayerScore | None
     batch: BatchSummary | None
     has_turns_left: bool
 
 
-def state_of(season: Season, now: datetime) -> State:
+def state_of(season: Season, now: datetime) -> SeasonState:
     if season.closed_at is not None:
-        return State.CLOSED
+        return SeasonState.CLOSED
     if now < season.starts_at:
-        return State.COMING
-    return State.ON if now < season.ends_at else State.COUNTING
+        return SeasonState.COMING
+    return SeasonState.ON if now < season.ends_at else SeasonState.COUNTING
 
 
-def season_cards(seasons: QuerySet[Season], viewer: User, now: datetime) -> list[Card]:
+def season_cards(seasons: QuerySet[Season], viewer: User, now: datetime) -> list[SeasonCard]:
     mine = set(Player.objects.filter(user=viewer).values_list("season", flat=True))
     cards = [
-        Card(
+        SeasonCard(
             season=season,
             state=state_of(season, now),
             is_player=season.pk in mine,
@@ -75,15 +75,17 @@ def season_cards(seasons: QuerySet[Season], viewer: User, now: datetime) -> list
         for season in seasons.order_by("ends_at", "pk")
     ]
     # Open seasons first, then coming ones, then the past.
-    over = [card for card in cards if card.state in (State.COUNTING, State.CLOSED)]
-    return sorted((card for card in cards if card not in over), key=lambda card: card.state != State.ON) + over[::-1]
+    over = [card for card in cards if card.state in (SeasonState.COUNTING, SeasonState.CLOSED)]
+    return (
+        sorted((card for card in cards if card not in over), key=lambda card: card.state != SeasonState.ON) + over[::-1]
+    )
 
 
 def season_page(season: Season, viewer: User | AnonymousUser, now: datetime) -> SeasonPage:
     player = Player.objects.filter(season=season, user=viewer.pk).first() if viewer.pk else None
     if player:
         player.season = season
-    token = season.invitation.token if season.access == Access.OPEN and season.invitation else ""
+    token = season.invitation.token if season.access == SeasonAccess.OPEN and season.invitation else ""
     return SeasonPage(
         season=season,
         state=state_of(season, now),

@@ -30,7 +30,7 @@ def groups_of(season: Season) -> list[str]:
     return [name for name in BY if name != BY_PLAYER or season.closed_at is not None]
 
 
-def turns_of(season: Season) -> list[rules.Turn]:
+def turns_of(season: Season) -> list[rules.PlayedTurn]:
     """Yield turns that have ended, in the order of `turn_records`, so that draws by a seed are the same.
 
     Each has its attempts in one row, and no times, which take as long to read as all the rest: a player never gets a
@@ -56,7 +56,7 @@ def turns_of(season: Season) -> list[rules.Turn]:
         name, is_set_aside, is_marked = players[player]
         key, word, split, image, language = items[item]
         turns.append(
-            rules.Turn(
+            rules.PlayedTurn(
                 outcome=outcome,
                 split=split,
                 item=key,

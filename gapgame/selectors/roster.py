@@ -12,12 +12,12 @@ from django.utils.translation import gettext_lazy as _
 
 from gapgame.models import Mark, Player, PlayerStatus, Season
 from gapgame.rules.play import MICRO
-from gapgame.rules.scripted import Rule
+from gapgame.rules.scripted import TurnScriptRule
 
 PER_PAGE = 50
 
 
-class Show(TextChoices):
+class PlayersShown(TextChoices):
     ALL = "all", _("All")
     MARKED = "marked", _("Marked")
     UNDECIDED = "undecided", _("Needs decision")
@@ -59,7 +59,7 @@ class PlayerRow:
         return self.player.status == PlayerStatus.CLEARED
 
 
-def players_page(season: Season, show: Show, *, number: str) -> tuple[Page[Player], list[PlayerRow]]:
+def players_page(season: Season, show: PlayersShown, *, number: str) -> tuple[Page[Player], list[PlayerRow]]:
     """Return one page: by joining time while the season is open, afterwards by rank."""
     # While the season is open, nobody's score is even read.
     matching = Player.objects.filter(season=season).select_related("user")
@@ -67,10 +67,10 @@ def players_page(season: Season, show: Show, *, number: str) -> tuple[Page[Playe
         matching = matching.defer("total", "turns", "streak", "best_streak", "reached_at", "rank")
     order = ["joined_at", "pk"] if season.closed_at is None else [F("rank").asc(nulls_last=True), "joined_at", "pk"]
     chosen = {
-        Show.ALL: matching,
-        Show.MARKED: matching.filter(is_marked=True),
-        Show.UNDECIDED: matching.filter(is_marked=True, status=PlayerStatus.PLAYING),
-        Show.SET_ASIDE: matching.filter(status=PlayerStatus.SET_ASIDE),
+        PlayersShown.ALL: matching,
+        PlayersShown.MARKED: matching.filter(is_marked=True),
+        PlayersShown.UNDECIDED: matching.filter(is_marked=True, status=PlayerStatus.PLAYING),
+        PlayersShown.SET_ASIDE: matching.filter(status=PlayerStatus.SET_ASIDE),
     }[show]
     page = Paginator(chosen.order_by(*order), PER_PAGE).get_page(number)
     players = list(page.object_list)
@@ -94,6 +94,6 @@ def _rules_of(players: Sequence[Player]) -> dict[int, list[RuleBroken]]:
         of_turns[player, rule] = turns
     rules = defaultdict(list)
     for player, rule in sorted(details.keys() | of_turns.keys()):
-        label = str(Rule(rule).label) if rule in Rule.values else rule
+        label = str(TurnScriptRule(rule).label) if rule in TurnScriptRule.values else rule
         rules[player].append(RuleBroken(label, details.get((player, rule), ""), of_turns[player, rule]))
     return rules

@@ -16,14 +16,14 @@ from jobs.models import JobState
 from languages.models import Language
 from people.models import Project
 
-MOST_NAMED = 20
+MAX_NAMED = 20
 """How many words without a vector are named; all of them are counted."""
 
 WORDS_AT_ONCE = 2000
 
 
 @dataclass(frozen=True)
-class Playable:
+class PlayableSentences:
     """The sentences in use of one language, and how many have all images ready; `offered` are its vectors."""
 
     language: Language
@@ -37,7 +37,7 @@ class Playable:
 
 
 @dataclass(frozen=True)
-class Unscored:
+class UnscoredWords:
     """Words that score nothing unless guessed exactly. `why` if the vectors cannot be read at all."""
 
     language: Language
@@ -60,7 +60,7 @@ def item_sets_of(project: Project) -> QuerySet[ItemSet]:
     return sets.filter(in_use__gte=1)
 
 
-def playable_of(item_set: ItemSet) -> list[Playable]:
+def playable_of(item_set: ItemSet) -> list[PlayableSentences]:
     """Return the languages of a set, those with the most sentences first."""
     items = GapItem.objects.filter(item_set=item_set, is_used=True).order_by()
     counts = dict(items.values_list("language").annotate(Count("pk")))
@@ -69,7 +69,7 @@ def playable_of(item_set: ItemSet) -> list[Playable]:
     for vectors in WordVectorSet.objects.filter(language__in=counts).order_by("name", "pk"):
         offered[vectors.language_id].append(vectors)
     rows = [
-        Playable(language, counts[language.pk], ready.get(language.pk, 0), offered[language.pk])
+        PlayableSentences(language, counts[language.pk], ready.get(language.pk, 0), offered[language.pk])
         for language in Language.objects.filter(pk__in=counts)
     ]
     return sorted(rows, key=lambda row: (-row.items, row.language.pk))
@@ -81,7 +81,7 @@ def with_ready_images(items: QuerySet[GapItem]) -> QuerySet[GapItem]:
     return items.filter(Exists(images)).exclude(Exists(images.exclude(image__state=JobState.DONE)))
 
 
-def unscored_of(item_set: ItemSet, chosen: Mapping[str, WordVectorSet]) -> list[Unscored]:
+def unscored_of(item_set: ItemSet, chosen: Mapping[str, WordVectorSet]) -> list[UnscoredWords]:
     """Return, for each language of `chosen`, by tag, the words in use that its vectors lack, if any."""
     languages = Language.objects.in_bulk(list(chosen))
     unscored = [_unscored(item_set, languages[tag], vectors) for tag, vectors in sorted(chosen.items())]
@@ -94,20 +94,20 @@ def vectors_chosen(season_id: int) -> dict[str, WordVectorSet]:
     return {row.language_id: row.vectors for row in played}
 
 
-def _unscored(item_set: ItemSet, language: Language, vectors: WordVectorSet) -> Unscored:
+def _unscored(item_set: ItemSet, language: Language, vectors: WordVectorSet) -> UnscoredWords:
     try:
         table = vectors_of(vectors.signature)
     except WordVectorsUnavailableError as unavailable:
-        return Unscored(language, vectors, 0, [], str(unavailable))
+        return UnscoredWords(language, vectors, 0, [], str(unavailable))
     if vectors.kind == VectorKind.ENCODER:
-        return Unscored(language, vectors, 0, [])
+        return UnscoredWords(language, vectors, 0, [])
     words = GapItem.objects.filter(item_set=item_set, language=language, is_used=True).order_by("word").distinct()
     known = words.values_list("word", flat=True).iterator(chunk_size=WORDS_AT_ONCE)
     missing = [word for word in known if table.vector(word) is None]
-    return Unscored(language, vectors, len(missing), missing[:MOST_NAMED])
+    return UnscoredWords(language, vectors, len(missing), missing[:MAX_NAMED])
 
 
-def named(unscored: Unscored) -> str:
+def named_words(unscored: UnscoredWords) -> str:
     """Return the words as they are in sentences."""
     words = ", ".join(unscored.named)
     return _("%(words)s and more") % {"words": words} if unscored.is_shortened else words

@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 from django.core.paginator import Page, Paginator
 from django.db.models import Count, Q, QuerySet
 
-from gapgame.models import GapItem, Outcome, Season, SkipReason, Turn
+from gapgame.models import GapItem, Season, SkipReason, Turn, TurnOutcome
 
 PER_PAGE = 25
-MOST_NOTES = 10
+MAX_NOTES = 10
 
 
 Counts = list[tuple[str, int]]
@@ -20,7 +20,7 @@ Notes = list[tuple[str, str]]
 
 def skips_page(season: Season, *, number: str) -> tuple[Page[GapItem], list[tuple[GapItem, Counts, Notes]]]:
     """List sentences with reasons and the newest notes, those skipped most often first, those switched off last."""
-    skips = Q(turns__outcome=Outcome.SKIPPED, turns__player__season=season)
+    skips = Q(turns__outcome=TurnOutcome.SKIPPED, turns__player__season=season)
     seen = Q(turns__opened_at__isnull=False, turns__player__season=season)
     skipped: QuerySet[GapItem] = (
         GapItem.objects.filter(pk__in=_skipped(season).values("item"))
@@ -35,7 +35,7 @@ def skips_page(season: Season, *, number: str) -> tuple[Page[GapItem], list[tupl
 
 
 def _skipped(season: Season) -> QuerySet[Turn]:
-    return Turn.objects.filter(outcome=Outcome.SKIPPED, player__season=season).order_by()
+    return Turn.objects.filter(outcome=TurnOutcome.SKIPPED, player__season=season).order_by()
 
 
 def _reasons(season: Season, items: Sequence[GapItem]) -> Mapping[int, Counts]:
@@ -56,6 +56,6 @@ def _notes(season: Season, items: Sequence[GapItem]) -> Mapping[int, Notes]:
     labels = dict(SkipReason.choices)
     written = _skipped(season).filter(item__in=items).exclude(skip_note="").order_by("-finished_at", "pk")
     for item, reason, note in written.values_list("item", "skip_reason", "skip_note"):
-        if len(notes[item]) < MOST_NOTES:
+        if len(notes[item]) < MAX_NOTES:
             notes[item].append((note, str(labels.get(reason, reason))))
     return notes

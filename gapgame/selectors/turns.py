@@ -15,6 +15,7 @@ from django.db.models import Count, QuerySet
 from gapgame.models import (
     UNFINISHED,
     Attempt,
+    CorpusSplit,
     GapItem,
     ItemImage,
     ItemSet,
@@ -22,7 +23,6 @@ from gapgame.models import (
     Player,
     PlayerStatus,
     Season,
-    Split,
     Turn,
 )
 from gapgame.rules.play import MICRO
@@ -30,7 +30,7 @@ from images.models import CollectionImage
 from people.rules.pseudonyms import pseudonym
 
 TURNS_AT_ONCE = 2000
-SPLITS = {split.value: str(split.label) for split in Split}
+SPLITS = {split.value: str(split.label) for split in CorpusSplit}
 TURN_COLUMNS = (
     "pk",
     "player",
@@ -58,7 +58,7 @@ class ItemFacts:
 
 
 @dataclass
-class _Known:
+class _TurnContext:
     """Data shared by many turns, read once. Marks of cleared players are left out, as they are not in force."""
 
     season: Season
@@ -73,7 +73,7 @@ def turn_records(season: Season) -> Iterator[dict[str, Any]]:
 
     A table of scores can be made from them: they are for closed seasons.
     """
-    known = _Known(season, _players(season), _turn_marks(season))
+    known = _TurnContext(season, _players(season), _turn_marks(season))
     turns = Turn.objects.filter(player__season=season).exclude(outcome__in=UNFINISHED)
     turns = turns.exclude(player__status=PlayerStatus.WITHDRAWN)
     rows = turns.order_by("player", "batch", "position").values_list(*TURN_COLUMNS)
@@ -82,7 +82,7 @@ def turn_records(season: Season) -> Iterator[dict[str, Any]]:
         yield from _records(known, chunk)
 
 
-def _records(known: _Known, rows: Sequence[tuple[Any, ...]]) -> Iterator[dict[str, Any]]:
+def _records(known: _TurnContext, rows: Sequence[tuple[Any, ...]]) -> Iterator[dict[str, Any]]:
     _learn_items(known, {row[2] for row in rows})
     attempts = _attempts({row[0]: row[6] for row in rows})
     for pk, player, item, language, outcome, score, opened_at, finished_at, skip_reason in rows:
@@ -154,7 +154,7 @@ def _turn_marks(season: Season) -> Mapping[Any, frozenset[str]]:
     return {turn: frozenset(rules) for turn, rules in marks.items()}
 
 
-def _learn_items(known: _Known, items: set[int]) -> None:
+def _learn_items(known: _TurnContext, items: set[int]) -> None:
     new = items - known.items.keys()
     if not new:
         return

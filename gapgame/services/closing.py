@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 from django.db import transaction
 
-from gapgame.models import Attempt, Outcome, Player, Season, Turn
+from gapgame.models import Attempt, Player, Season, Turn, TurnOutcome
 from gapgame.services.marking import check_players
 from gapgame.services.playing import finish
 from gapgame.services.ranking import give_ranks
@@ -43,7 +43,7 @@ def close_season(*, season_id: int, now: datetime) -> None:
         return
     if now < season.ends_at + GRACE:
         raise ValueError(f"Season {season.slug} ends at {season.ends_at.isoformat()}; now it is {now.isoformat()}.")
-    open_turns = Turn.objects.filter(player__season=season, outcome=Outcome.OPEN)
+    open_turns = Turn.objects.filter(player__season=season, outcome=TurnOutcome.OPEN)
     while players := list(open_turns.order_by("player").values_list("player", flat=True)[:PLAYERS_AT_ONCE]):
         for player in players:
             _cut_off(player, season)
@@ -60,9 +60,9 @@ def close_season(*, season_id: int, now: datetime) -> None:
 def _cut_off(player_id: int, season: Season) -> None:
     with transaction.atomic():
         player = Player.objects.select_for_update(of=("self",), no_key=True).select_related("season").get(pk=player_id)
-        turn = Turn.objects.filter(player=player, outcome=Outcome.OPEN).first()
+        turn = Turn.objects.filter(player=player, outcome=TurnOutcome.OPEN).first()
         if turn is None:
             return
         turn.player = player
         attempts: list[Attempt] = list(turn.attempts.all())
-        finish(turn=turn, outcome=Outcome.CUT_OFF, attempts=attempts, now=season.ends_at)
+        finish(turn=turn, outcome=TurnOutcome.CUT_OFF, attempts=attempts, now=season.ends_at)

@@ -16,46 +16,46 @@ from django.core.files.storage import default_storage
 from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext as _
 
-from crosslens_metrics.formats.names import ImageNames, plain, without_suffix
+from crosslens_metrics.formats.names import ImageNames, normalised_name, without_suffix
 from crosslens_metrics.formats.problems import LineError
 from gapgame.models import ItemSet
 from gapgame.rules.items import ImageReference
-from gapgame.rules.stripping import stripped, words_beside
+from gapgame.rules.stripping import stripped_image, words_beside
 from gapgame.rules.words import is_named_in
 from images.models import Collection, CollectionImage, Image, ImportJob
 from images.rules.image_checks import ImageFacts, ImageRefusedError, check_name, inspect
-from images.rules.manifests import Attribution, inside
+from images.rules.manifests import ImageAttribution, path_inside
 from images.selectors.image_names import NamedImages, images_named
 from images.services.collections import file_name_of, put_in
 from images.services.images import image_of, sha256_of, store_original
-from images.services.sources import ImportEntry, SourceFile, spooled
+from images.services.sources import ImportEntry, SourceFile, spooled_file
 
 STRIPPED_OF = "stripped_of"
 WITHHELD_TITLE = "withheld_title"
 KEY_CHARACTERS = 20
-MOST_REMEMBERED = 2_000
-MOST_LISTED = 200_000
+MAX_REMEMBERED = 2_000
+MAX_LISTED = 200_000
 """Files of a folder, to find one that is spelt otherwise."""
 FILLED_IN = ("key", "title", "author", "licence", "licence_url", "source")
 
 
 @dataclass(frozen=True)
-class Taken:
+class TakenImage:
     """An image in storage that has no row yet. `facts` is None if it has one."""
 
     sha256: str
     facts: ImageFacts | None
     size_bytes: int
-    attribution: Attribution
+    attribution: ImageAttribution
     file_name: str
     notes: tuple[str, ...]
 
 
-class Announce(Protocol):
+class AnnounceImage(Protocol):
     def __call__(self, image_id: int, /) -> None: ...
 
 
-class Files:
+class ItemFiles:
     """Images that came with the items: named by a manifest, a zip or a form, or in folders."""
 
     def __init__(self, plan: Iterable[ImportEntry | LineError] = (), homes: Sequence[Path] = ()) -> None:
@@ -70,7 +70,7 @@ class Files:
 
     def find(self, name: str) -> ImportEntry | LineError | None:
         with suppress(ValueError):
-            path = inside(name)
+            path = path_inside(name)
             file = self._named.get(path) or self._in_folders(path)
             if file is not None:
                 return file
@@ -88,10 +88,14 @@ class Files:
         """The images in the folders, by their paths; looked through only if some name is not spelt as its path is."""
         found: dict[str, ImportEntry | LineError] = {}
         for home in self._homes:
-            for path in sorted(islice(home.rglob("*"), MOST_LISTED)):
+            for path in sorted(islice(home.rglob("*"), MAX_LISTED)):
                 name = path.relative_to(home).as_posix()
-                if without_suffix(name) != name and plain(name) not in found and (entry := self._in_folders(name)):
-                    found[plain(name)] = entry
+                if (
+                    without_suffix(name) != name
+                    and normalised_name(name) not in found
+                    and (entry := self._in_folders(name))
+                ):
+                    found[normalised_name(name)] = entry
         return ImageNames(found)
 
     def _in_folders(self, path: str) -> ImportEntry | None:
@@ -99,8 +103,8 @@ class Files:
             with suppress(OSError, ValueError, RuntimeError):
                 file = (home / path).resolve()
                 if file.is_relative_to(home) and file.is_file():
-                    listed = self._named.get(plain(file.relative_to(home).as_posix()))
-                    attribution = listed.attribution if isinstance(listed, ImportEntry) else Attribution()
+                    listed = self._named.get(normalised_name(file.relative_to(home).as_posix()))
+                    attribution = listed.attribution if isinstance(listed, ImportEntry) else ImageAttribution()
                     return ImportEntry(0, path, _on_disk(file), attribution)
         return None
 
@@ -108,7 +112,7 @@ class Files:
 class ImageStore:
     """Where images are searched: with the items, in the item set's own collection, and in others named."""
 
-    def __init__(self, item_set: ItemSet, files: Files, others: Sequence[Collection] = ()) -> None:
+    def __init__(self, item_set: ItemSet, files: ItemFiles, others: Sequence[Collection] = ()) -> None:
         self._own = item_set.collection
         self._salt = f"gapgame.image.{item_set.pk}"
         self._files = files
@@ -126,7 +130,7 @@ class ImageStore:
                 self._stored |= {name: found for name, found in stored.items() if found.images}
                 wanted -= self._stored.keys()
 
-    def take(self, reference: ImageReference, word: str, number: int) -> Taken:
+    def take(self, reference: ImageReference, word: str, number: int) -> TakenImage:
         """Store the image, or a copy without texts; call after `look_up` and outside of a transaction.
 
         Raises
@@ -139,13 +143,13 @@ class ImageStore:
             if isinstance(sent, LineError):
                 raise ImageRefusedError(sent.reason)
             if sent is not None:
-                with spooled(sent.content) as file:
+                with spooled_file(sent.content) as file:
                     return self._new(file, sent, reference, word, number)
             return self._known(reference, word, number)
         except ImageRefusedError as refused:
             raise LineError(_("Image %(number)s: %(reason)s") % {"number": number, "reason": refused}) from refused
 
-    def put(self, taken: Taken, word: str, *, announce: Announce, job: ImportJob, now: datetime) -> Image:
+    def put(self, taken: TakenImage, word: str, *, announce: AnnounceImage, job: ImportJob, now: datetime) -> Image:
         """Return the image's row, in the item set's own collection under a random key. Call within a transaction."""
         image, is_new, *_about = image_of(
             sha256=taken.sha256,
@@ -167,13 +171,15 @@ class ImageStore:
             announce(image.pk)
         return Image.objects.get(pk=image.pk)
 
-    def _new(self, file: IO[bytes], entry: ImportEntry, reference: ImageReference, word: str, number: int) -> Taken:
+    def _new(
+        self, file: IO[bytes], entry: ImportEntry, reference: ImageReference, word: str, number: int
+    ) -> TakenImage:
         size_bytes = file.seek(0, 2)
         # Errors of a file contain its name, which may contain the word.
         name = f"image{PurePosixPath(entry.name).suffix}"
         check_name(file, name=name, size_bytes=size_bytes)
         sha256 = sha256_of(file)
-        about = merged(reference.attribution, entry.attribution)
+        about = merged_attribution(reference.attribution, entry.attribution)
         stored = Image.objects.filter(sha256=sha256).first()
         said = "\n".join((self._words_of(sha256, file, name), about.title, stored.title if stored else ""))
         is_named = any(is_named_in(text, word) for text in (reference.name, entry.name, about.key))
@@ -182,9 +188,9 @@ class ImageStore:
             return self._stripped(file, sha256, name, about, stored, notes, number)
         sha256, facts = store_original(file, name=name, size_bytes=size_bytes)
         file_name = "" if is_named else file_name_of(entry.name)
-        return Taken(sha256, facts, size_bytes, replace(about, key=""), file_name, notes)
+        return TakenImage(sha256, facts, size_bytes, replace(about, key=""), file_name, notes)
 
-    def _known(self, reference: ImageReference, word: str, number: int) -> Taken:
+    def _known(self, reference: ImageReference, word: str, number: int) -> TakenImage:
         found = self._stored.get(reference.name)
         if found is None:
             raise ImageRefusedError(
@@ -204,27 +210,27 @@ class ImageStore:
                     return self._stripped(file, image.sha256, "", about, image, notes, number)
         except OSError as error:
             raise ImageRefusedError(_("Its file is no longer in storage.")) from error
-        return Taken(image.sha256, None, image.bytes, about, "", notes)
+        return TakenImage(image.sha256, None, image.bytes, about, "", notes)
 
     def _stripped(
         self,
         file: IO[bytes],
         sha256: str,
         name: str,
-        about: Attribution,
+        about: ImageAttribution,
         stored: Image | None,
         notes: tuple[str, ...],
         number: int,
-    ) -> Taken:
+    ) -> TakenImage:
         """Copy the image with nothing but pixels and its metadata except the title."""
         note = _("Image %(number)s: its title or file contains the word, so a copy without any text is used.")
         notes = (*notes, note % {"number": number})
         size_bytes = file.seek(0, 2)
         facts = inspect(file, name=name, size_bytes=size_bytes)
         if stored is not None:
-            about = merged(about, _known_of(stored))
+            about = merged_attribution(about, _known_of(stored))
         extra = {STRIPPED_OF: sha256} | ({WITHHELD_TITLE: about.title} if about.title else {})
-        about = Attribution(
+        about = ImageAttribution(
             author=about.author or facts.author,
             licence=about.licence,
             licence_url=about.licence_url,
@@ -235,15 +241,15 @@ class ImageStore:
         )
         before = Image.objects.filter(entries__collection=self._own, extra__stripped_of=sha256).first()
         if before is not None:
-            return Taken(before.sha256, None, before.bytes, about, "", notes)
-        content, ending = stripped(file, kind=facts.format)
+            return TakenImage(before.sha256, None, before.bytes, about, "", notes)
+        content, ending = stripped_image(file, kind=facts.format)
         copy = io.BytesIO(content)
         copy_sha256, copy_facts = store_original(copy, name=f"copy{ending}", size_bytes=len(content))
-        return Taken(copy_sha256, copy_facts, len(content), about, "", notes)
+        return TakenImage(copy_sha256, copy_facts, len(content), about, "", notes)
 
     def _words_of(self, sha256: str, file: IO[bytes], name: str) -> str:
         if sha256 not in self._words:
-            if len(self._words) >= MOST_REMEMBERED:
+            if len(self._words) >= MAX_REMEMBERED:
                 self._words.clear()
             size_bytes = file.seek(0, 2)
             kind = check_name(file, name=name, size_bytes=size_bytes)
@@ -255,18 +261,18 @@ class ImageStore:
         return self._words[sha256]
 
 
-def merged(first: Attribution, second: Attribution) -> Attribution:
+def merged_attribution(first: ImageAttribution, second: ImageAttribution) -> ImageAttribution:
     """Return the values of `first`, and those of `second` where it has none."""
     values = {name: getattr(first, name) or getattr(second, name) for name in FILLED_IN}
     place = first if first.latitude is not None else second
-    return Attribution(
+    return ImageAttribution(
         **values, latitude=place.latitude, longitude=place.longitude, extra={**second.extra, **first.extra}
     )
 
 
-def _known_of(image: Image) -> Attribution:
+def _known_of(image: Image) -> ImageAttribution:
     texts = {name: getattr(image, name) for name in FILLED_IN if name != "key"}
-    return Attribution(**texts, latitude=image.latitude, longitude=image.longitude)
+    return ImageAttribution(**texts, latitude=image.latitude, longitude=image.longitude)
 
 
 def _renamed(number: int) -> str:

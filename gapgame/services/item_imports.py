@@ -21,21 +21,21 @@ from django.utils.translation import gettext as _
 
 from crosslens_metrics.formats.names import ImageNames
 from crosslens_metrics.formats.problems import FileRefusedError, LineError
-from crosslens_metrics.formats.records import Record, read_record
+from crosslens_metrics.formats.records import LineRecord, read_record
 from gapgame.formats.corpora import origin_of
 from gapgame.formats.embeddings import Vectors, central_of
 from gapgame.models import GapItem, ItemImage, ItemSet, RepresentativeSource
-from gapgame.rules.corpus_items import Choice
+from gapgame.rules.corpus_items import ItemChoice
 from gapgame.rules.items import ItemLine, item_line
-from gapgame.services.item_image_files import STRIPPED_OF, Announce, ImageStore, Taken
-from gapgame.services.item_sources import EMBEDDINGS_FILE, ITEMS_FILE, Source, source_of_path, source_of_upload
+from gapgame.services.item_image_files import STRIPPED_OF, AnnounceImage, ImageStore, TakenImage
+from gapgame.services.item_sources import EMBEDDINGS_FILE, ITEMS_FILE, ItemSource, source_of_path, source_of_upload
 from gapgame.services.items import is_closed, note_corpus
-from gapgame.services.representatives import Central
-from images.models import Collection, Image, ImportJob, ImportKind, ImportRow, Outcome
+from gapgame.services.representatives import CentralImages
+from images.models import Collection, Image, ImportJob, ImportKind, ImportOutcome, ImportRow
 from images.permissions import collections_in
 from images.services import file_storage as storage
 from images.services import jobs
-from images.services.imports import FILE_NAMES, keep_waiting, unexpected
+from images.services.imports import FILE_NAMES, keep_waiting, unexpected_error_text
 from images.services.jobs import Clock
 from jobs.services.leases import LEASE
 from languages.models import Language
@@ -49,17 +49,17 @@ ALONE_AFTER_ATTEMPTS = 2
 
 
 @dataclass(frozen=True)
-class _Ready:
+class _ReadyLine:
     """A line whose images are in storage; `first` is the index of the representative one."""
 
     line: ItemLine
-    taken: list[Taken]
+    taken: list[TakenImage]
     first: int
     source: RepresentativeSource
     notes: list[str]
 
 
-OpenSource = Callable[[ExitStack], Source]
+OpenSource = Callable[[ExitStack], ItemSource]
 
 
 def start_upload(
@@ -105,9 +105,9 @@ def import_path(
     embeddings: Path | None = None,
     collections: Sequence[Collection] = (),
     layout: str | None = None,
-    choice: Choice | None = None,
+    choice: ItemChoice | None = None,
     clock: Clock,
-    announce: Announce,
+    announce: AnnounceImage,
 ) -> ImportJob:
     """Import a file, a folder in MultiSubs' layout, or with `choice` a corpus, from this machine at once."""
     options = {"collections": [collection.slug for collection in collections]}
@@ -120,7 +120,7 @@ def import_path(
         clock=clock,
     )
 
-    def open_source(stack: ExitStack) -> Source:
+    def open_source(stack: ExitStack) -> ItemSource:
         origin = None if choice is None else origin_of(path, choice)
         source = source_of_path(path, images=images, embeddings=embeddings, layout=layout, choice=choice, stack=stack)
         if origin is not None and not is_closed(item_set, clock()):
@@ -132,7 +132,7 @@ def import_path(
     return job
 
 
-def run_import(*, job_id: int, clock: Clock, announce: Announce) -> None:
+def run_import(*, job_id: int, clock: Clock, announce: AnnounceImage) -> None:
     """Run an upload's job, or resume it after a worker died."""
 
     def work(job: ImportJob) -> None:
@@ -141,7 +141,7 @@ def run_import(*, job_id: int, clock: Clock, announce: Announce) -> None:
     jobs.run(job_id=job_id, kind=ImportKind.ITEMS, clock=clock, work=work)
 
 
-def _run(job: ImportJob, open_source: OpenSource, *, clock: Clock, announce: Announce) -> None:
+def _run(job: ImportJob, open_source: OpenSource, *, clock: Clock, announce: AnnounceImage) -> None:
     with jobs.to_the_end(job, clock=clock) as last, ExitStack() as stack:
         item_set = ItemSet.objects.select_related("collection", "project").get(collection=job.collection_id)
         job.lease_until = jobs.extend(job, now=clock())
@@ -149,13 +149,13 @@ def _run(job: ImportJob, open_source: OpenSource, *, clock: Clock, announce: Ann
         ImportJob.objects.filter(pk=job.pk).update(total=source.total)
         there = collections_in(item_set.project)
         others = list(there.filter(slug__in=job.options["collections"]).order_by("pk"))
-        central = Central.of_collections([item_set.collection, *others], project=item_set.project)
+        central = CentralImages.of_collections([item_set.collection, *others], project=item_set.project)
         images = ImageStore(item_set, source.files, others)
-        run = _Import(job, item_set, images, source.embeddings, central, clock, announce)
+        run = _ItemImport(job, item_set, images, source.embeddings, central, clock, announce)
         run.take_all(record for record in source.records if record.number > last)
 
 
-class _Import:
+class _ItemImport:
     """One run of a job."""
 
     def __init__(
@@ -164,15 +164,15 @@ class _Import:
         item_set: ItemSet,
         images: ImageStore,
         embeddings: Vectors,
-        central: Central,
+        central: CentralImages,
         clock: Clock,
-        announce: Announce,
+        announce: AnnounceImage,
     ) -> None:
         self.job, self.item_set, self.images, self.embeddings = job, item_set, images, ImageNames(embeddings)
         self.central, self.clock, self.announce = central, clock, announce
         self.languages = {language.tag: language for language in Language.objects.all()}
 
-    def take_all(self, records: Iterator[Record | LineError]) -> None:
+    def take_all(self, records: Iterator[LineRecord | LineError]) -> None:
         if self.job.attempts > jobs.SKIP_AFTER_ATTEMPTS:
             for record in islice(records, 1):
                 reason = _("Reading this line stopped the import each time. Check its images.")
@@ -185,25 +185,25 @@ class _Import:
                 )
             jobs.take_together(chunk, self._take, self._fail)
 
-    def _take(self, chunk: Sequence[Record | LineError]) -> None:
+    def _take(self, chunk: Sequence[LineRecord | LineError]) -> None:
         ready = self._prepare(chunk)
         jobs.report_stored(self.job, lambda: self._rows(chunk, ready), clock=self.clock)
 
-    def _fail(self, record: Record | LineError, error: Exception) -> None:
+    def _fail(self, record: LineRecord | LineError, error: Exception) -> None:
         log.error("Import %s: line %s could not be taken.", self.job.pk, record.number, exc_info=error)
-        self._reject(record, unexpected(error))
+        self._reject(record, unexpected_error_text(error))
 
-    def _reject(self, record: Record | LineError, reason: str) -> None:
+    def _reject(self, record: LineRecord | LineError, reason: str) -> None:
         with transaction.atomic():
-            rows = [self._row(record.number, Outcome.REJECTED, reason)]
-            self.job.lease_until = jobs.report(self.job, rows, now=self.clock())
+            rows = [self._row(record.number, ImportOutcome.REJECTED, reason)]
+            self.job.lease_until = jobs.write_report(self.job, rows, now=self.clock())
 
-    def _row(self, number: int, outcome: Outcome, reason: str = "") -> ImportRow:
-        return jobs.row(self.job, number, _("line %(number)s") % {"number": number}, outcome, reason)
+    def _row(self, number: int, outcome: ImportOutcome, reason: str = "") -> ImportRow:
+        return jobs.report_row(self.job, number, _("line %(number)s") % {"number": number}, outcome, reason)
 
-    def _prepare(self, chunk: Sequence[Record | LineError]) -> dict[int, _Ready | str]:
+    def _prepare(self, chunk: Sequence[LineRecord | LineError]) -> dict[int, _ReadyLine | str]:
         """Return by line number what is ready, or why it was refused. Images are stored outside of any transaction."""
-        prepared: dict[int, _Ready | str] = {}
+        prepared: dict[int, _ReadyLine | str] = {}
         lines: dict[int, ItemLine] = {}
         for record in chunk:
             line = read_record(record, partial(item_line, languages=self.languages))
@@ -221,7 +221,7 @@ class _Import:
                 self.job.lease_until = jobs.extend(self.job, now=self.clock())
         return prepared
 
-    def _ready(self, line: ItemLine) -> _Ready:
+    def _ready(self, line: ItemLine) -> _ReadyLine:
         taken = [self.images.take(image, line.word, number) for number, image in enumerate(line.images, start=1)]
         notes = [*line.warnings, *(note for stored in taken for note in stored.notes)]
         central = None
@@ -235,30 +235,30 @@ class _Import:
                 note = _("%(missing)s of %(count)s images have no embedding, so none were compared.")
                 notes.append(note % {"missing": missing, "count": len(taken)})
         if central is not None:
-            return _Ready(line, taken, central, RepresentativeSource.EMBEDDINGS, notes)
+            return _ReadyLine(line, taken, central, RepresentativeSource.EMBEDDINGS, notes)
         if line.representative is not None:
-            return _Ready(line, taken, line.representative, RepresentativeSource.FILE, notes)
+            return _ReadyLine(line, taken, line.representative, RepresentativeSource.FILE, notes)
         if not self.embeddings.named:
-            central = self.central.place_of_images([stored.sha256 for stored in taken])
+            central = self.central.central_index_of_images([stored.sha256 for stored in taken])
         if central is not None:
-            return _Ready(line, taken, central, RepresentativeSource.EMBEDDINGS, notes)
-        return _Ready(line, taken, 0, RepresentativeSource.FIRST, notes)
+            return _ReadyLine(line, taken, central, RepresentativeSource.EMBEDDINGS, notes)
+        return _ReadyLine(line, taken, 0, RepresentativeSource.FIRST, notes)
 
-    def _rows(self, chunk: Sequence[Record | LineError], ready: dict[int, _Ready | str]) -> list[ImportRow]:
-        keys = {one.line.key for one in ready.values() if isinstance(one, _Ready)}
+    def _rows(self, chunk: Sequence[LineRecord | LineError], ready: dict[int, _ReadyLine | str]) -> list[ImportRow]:
+        keys = {one.line.key for one in ready.values() if isinstance(one, _ReadyLine)}
         there = GapItem.objects.filter(item_set=self.item_set, key__in=keys).prefetch_related("images__image")
         by_key = {item.key: item for item in there}
         rows = []
         for record in chunk:
             one = ready[record.number]
             if isinstance(one, str):
-                rows.append(self._row(record.number, Outcome.REJECTED, one))
+                rows.append(self._row(record.number, ImportOutcome.REJECTED, one))
                 continue
             outcome, reason = self._put(one, by_key)
             rows.append(self._row(record.number, outcome, reason))
         return rows
 
-    def _put(self, one: _Ready, by_key: dict[str, GapItem]) -> tuple[Outcome, str]:
+    def _put(self, one: _ReadyLine, by_key: dict[str, GapItem]) -> tuple[ImportOutcome, str]:
         item = by_key.get(one.line.key)
         if item is not None:
             return _compared(item, one)
@@ -268,9 +268,9 @@ class _Import:
         ]
         notes = one.notes + [_unlicensed(place) for place, image in enumerate(images, start=1) if not image.licence]
         by_key[one.line.key] = self._create(one, images)
-        return Outcome.ADDED, " ".join(notes)
+        return ImportOutcome.ADDED, " ".join(notes)
 
-    def _create(self, one: _Ready, images: list[Image]) -> GapItem:
+    def _create(self, one: _ReadyLine, images: list[Image]) -> GapItem:
         line = one.line
         item = GapItem.objects.create(
             item_set=self.item_set,
@@ -291,22 +291,22 @@ class _Import:
         return item
 
 
-def _compared(item: GapItem, one: _Ready) -> tuple[Outcome, str]:
+def _compared(item: GapItem, one: _ReadyLine) -> tuple[ImportOutcome, str]:
     """Handle a line whose key exists; `item` has its images loaded."""
     line = one.line
     kept = (item.language_id, item.before, item.after, item.word, item.split, item.sense)
     given = (line.language, line.before, line.after, line.word, line.split, list(line.sense))
     images = [entry.image.sha256 for entry in item.images.all()]
     if kept != given or set(images) != {taken.sha256 for taken in one.taken}:
-        return Outcome.REJECTED, _(
+        return ImportOutcome.REJECTED, _(
             "This set already has a sentence with this key and different content. It cannot be changed, "
             "because people may have played it. Use a different key."
         )
     if images[0] != one.taken[one.first].sha256:
-        return Outcome.ALREADY, _(
+        return ImportOutcome.ALREADY, _(
             "The sentence is already in this set, with another representative image, which is kept."
         )
-    return Outcome.ALREADY, _("The sentence is already in this set.")
+    return ImportOutcome.ALREADY, _("The sentence is already in this set.")
 
 
 def _unlicensed(number: int) -> str:

@@ -9,15 +9,15 @@ from itertools import pairwise
 from django.db import transaction
 from django.db.models import F
 
-from gapgame.models import UNFINISHED, Attempt, Mark, Outcome, Player, PlayerStatus, Season, Turn
-from gapgame.rules.scripted import BREAK, LOOKED_AT, TIRELESS, Played, Rule, rules_broken
+from gapgame.models import UNFINISHED, Attempt, Mark, Player, PlayerStatus, Season, Turn, TurnOutcome
+from gapgame.rules.scripted import BREAK, LOOKED_AT, TIRELESS, FinishedTurn, TurnScriptRule, rules_broken
 from gapgame.services.ranking import give_ranks
 from people.models import User
 from people.services import audit_log
 
 PLAYERS_AT_ONCE = 500
-LONGEST = 200
-SCORED = (Outcome.ATTEMPT_1, Outcome.ATTEMPT_2, Outcome.ATTEMPT_3, Outcome.FAILED, Outcome.CUT_OFF)
+MAX_DETAIL_CHARACTERS = 200
+SCORED = (TurnOutcome.ATTEMPT_1, TurnOutcome.ATTEMPT_2, TurnOutcome.ATTEMPT_3, TurnOutcome.FAILED, TurnOutcome.CUT_OFF)
 
 
 def check_players(*, season_id: int | None = None, now: datetime) -> int:
@@ -47,13 +47,16 @@ def _check(player_id: int, now: datetime) -> None:
         played = [_played(turn, turn.attempts.all()) for turn in turns]
         unseen = player.turns - player.turns_checked
         marks = [
-            Mark(player=player, turn=turn, rule=Rule.FAST, made_at=now, detail=f"{about.seconds[0]:.2f} s")
+            Mark(player=player, turn=turn, rule=TurnScriptRule.FAST, made_at=now, detail=f"{about.seconds[0]:.2f} s")
             for turn, about in list(zip(turns, played, strict=True))[-unseen:]
             if about.is_fast
         ]
         broken = rules_broken(played, on_end_since=_on_end_since(player))
         # Normalising can make a guess many times longer.
-        marks += [Mark(player=player, rule=rule, detail=about[:LONGEST], made_at=now) for rule, about in broken.items()]
+        marks += [
+            Mark(player=player, rule=rule, detail=about[:MAX_DETAIL_CHARACTERS], made_at=now)
+            for rule, about in broken.items()
+        ]
         # An existing mark is not changed.
         Mark.objects.bulk_create(marks, ignore_conflicts=True)
         player.turns_checked = player.turns
@@ -61,17 +64,17 @@ def _check(player_id: int, now: datetime) -> None:
         player.save(update_fields=["turns_checked", "is_marked"])
 
 
-def _played(turn: Turn, attempts: Iterable[Attempt]) -> Played:
+def _played(turn: Turn, attempts: Iterable[Attempt]) -> FinishedTurn:
     made = list(attempts)
     assert turn.opened_at is not None
     assert turn.finished_at is not None
     times = [turn.opened_at, *(attempt.made_at for attempt in made)]
-    return Played(
+    return FinishedTurn(
         opened_at=turn.opened_at,
         finished_at=turn.finished_at,
         guesses=tuple(attempt.guess for attempt in made),
         seconds=tuple((after - before).total_seconds() for before, after in pairwise(times)),
-        is_found_at_once=turn.outcome == Outcome.ATTEMPT_1,
+        is_found_at_once=turn.outcome == TurnOutcome.ATTEMPT_1,
     )
 
 

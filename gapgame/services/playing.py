@@ -19,17 +19,17 @@ from gapgame.models import (
     Attempt,
     GameBatch,
     GapItem,
-    Outcome,
     Player,
     Season,
     SeasonLanguage,
     SkipReason,
     Turn,
+    TurnOutcome,
 )
 from gapgame.permissions import may_play
 from gapgame.rules import play as rules
-from gapgame.rules.scripted import SHORTEST_PAUSE
-from gapgame.services.ranking import credit
+from gapgame.rules.scripted import MIN_PAUSE
+from gapgame.services.ranking import add_to_total
 from inference.selectors.word_vectors import vectors_of
 from people.models import User
 
@@ -146,8 +146,8 @@ def open_turn(*, player_id: int, user: User, now: datetime) -> Turn | None:
         if turn is None:
             return None
         turn.player = player
-        if turn.outcome == Outcome.WAITING:
-            turn.outcome, turn.opened_at, turn.shown_at = Outcome.OPEN, now, now
+        if turn.outcome == TurnOutcome.WAITING:
+            turn.outcome, turn.opened_at, turn.shown_at = TurnOutcome.OPEN, now, now
             turn.save(update_fields=["outcome", "opened_at", "shown_at"])
     return turn
 
@@ -163,7 +163,7 @@ def make_guess(*, turn_id: UUID, user: User, number: int, guess: str, now: datet
     Turn.DoesNotExist
     """
     guess = " ".join(visible_text(guess).split())
-    if not guess or len(guess) > rules.LONGEST_GUESS:
+    if not guess or len(guess) > rules.MAX_GUESS_CHARACTERS:
         raise InvalidGuessError
     asked = Turn.objects.select_related("item__language", "batch", "player__season").get(pk=turn_id, player__user=user)
     # Nothing is computed for a refused guess: the time it takes might reveal whether it is the word, for free.
@@ -192,9 +192,9 @@ def make_guess(*, turn_id: UUID, user: User, number: int, guess: str, now: datet
         turn.attempts_made, turn.shown_at, turn.made = number, now, [*earlier, attempt]
         # Another word may have the very same vector; only the word itself ends the turn.
         if rules.is_exact(guess, word, language=language):
-            finish(turn=turn, outcome=Outcome(f"attempt_{number}"), attempts=turn.made, now=now)
+            finish(turn=turn, outcome=TurnOutcome(f"attempt_{number}"), attempts=turn.made, now=now)
         elif number == rules.ATTEMPTS:
-            finish(turn=turn, outcome=Outcome.FAILED, attempts=turn.made, now=now)
+            finish(turn=turn, outcome=TurnOutcome.FAILED, attempts=turn.made, now=now)
         else:
             save_columns(turn, "attempts_made", "shown_at")
     return turn
@@ -207,16 +207,16 @@ def similarity_of(guess: str, word: str, signature: str, *, language: str) -> tu
     vectors = vectors_of(signature)
     similarity = vectors.similarity(guess, word)
     has_vector = similarity is not None or vectors.vector(guess) is not None
-    return rules.millionths(similarity or 0.0), has_vector
+    return rules.similarity_in_millionths(similarity or 0.0), has_vector
 
 
 def _check(turn: Turn, number: int, now: datetime) -> None:
     season = turn.player.season
-    if turn.outcome != Outcome.OPEN or number != turn.attempts_made + 1:
+    if turn.outcome != TurnOutcome.OPEN or number != turn.attempts_made + 1:
         raise StaleTurnError
     if season.closed_at is not None or not season.starts_at <= now < season.ends_at:
         raise NotPlayingError
-    if turn.shown_at is not None and now - turn.shown_at < SHORTEST_PAUSE:
+    if turn.shown_at is not None and now - turn.shown_at < MIN_PAUSE:
         raise GuessTooSoonError
 
 
@@ -231,25 +231,25 @@ def skip(*, turn_id: UUID, user: User, reason: SkipReason, note: str = "", now: 
     with transaction.atomic():
         turn = _locked_turn(turn_id, user)
         season = turn.player.season
-        if turn.outcome != Outcome.OPEN:
+        if turn.outcome != TurnOutcome.OPEN:
             raise StaleTurnError
         if not may_play(user, season, now):
             raise NotPlayingError
-        turn.outcome, turn.finished_at = Outcome.SKIPPED, now
+        turn.outcome, turn.finished_at = TurnOutcome.SKIPPED, now
         turn.skip_reason, turn.skip_note = reason, note.replace("\0", "").strip()[:500]
         turn.save(update_fields=["outcome", "finished_at", "skip_reason", "skip_note"])
     return turn
 
 
-def finish(*, turn: Turn, outcome: Outcome, attempts: Iterable[Attempt], now: datetime) -> None:
+def finish(*, turn: Turn, outcome: TurnOutcome, attempts: Iterable[Attempt], now: datetime) -> None:
     """Score a turn once, with its player locked: the best of its attempts is added to the total."""
     made = list(attempts)
     turn.outcome, turn.finished_at = outcome, now
     turn.score = rules.turn_score(attempt.score for attempt in made)
     save_columns(turn, "outcome", "finished_at", "score", "attempts_made", "shown_at")
     reached_at = max((attempt.made_at for attempt in made), default=now)
-    is_solved = outcome in (Outcome.ATTEMPT_1, Outcome.ATTEMPT_2, Outcome.ATTEMPT_3)
-    credit(player=turn.player, score=turn.score, is_found=is_solved, reached_at=reached_at)
+    is_solved = outcome in (TurnOutcome.ATTEMPT_1, TurnOutcome.ATTEMPT_2, TurnOutcome.ATTEMPT_3)
+    add_to_total(player=turn.player, score=turn.score, is_found=is_solved, reached_at=reached_at)
 
 
 def _locked_player(player_id: int, user: User) -> Player:

@@ -11,7 +11,7 @@ from gapgame.models import Player, PlayerStatus, ScoreCount, Season
 from gapgame.rules.percentiles import LEVELS
 
 
-def credit(*, player: Player, score: int, is_found: bool, reached_at: datetime) -> None:
+def add_to_total(*, player: Player, score: int, is_found: bool, reached_at: datetime) -> None:
     """Add a turn's score to the total of a locked player."""
     before = player.total if player.turns else None
     player.turns += 1

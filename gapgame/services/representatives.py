@@ -26,18 +26,18 @@ class ItemSetClosedError(Exception):
     """A season has begun with these items, so they cannot change."""
 
 
-class Central:
+class CentralImages:
     """Finds the most central of some images by the newest set that has vectors of all of them."""
 
     def __init__(self, sets: Iterable[EmbeddingSet]) -> None:
         self._sets = list(sets)
 
     @classmethod
-    def of_collections(cls, collections: Iterable[Collection], *, project: Project | int) -> Central:
+    def of_collections(cls, collections: Iterable[Collection], *, project: Project | int) -> CentralImages:
         """Take the sets that `project` may use."""
         return cls(whole_sets(collections=collections, project=project))
 
-    def place_of(self, images: Sequence[int]) -> int | None:
+    def central_index_of(self, images: Sequence[int]) -> int | None:
         """Return the index of the most central image, given by primary keys; None if one has no vector or direction."""
         covering = newest_covering(images, self._sets)
         if covering is None:
@@ -47,17 +47,17 @@ class Central:
         except ValueError:
             return None
 
-    def place_of_images(self, sha256s: Sequence[str]) -> int | None:
+    def central_index_of_images(self, sha256s: Sequence[str]) -> int | None:
         """Do the same for images given by their files, which may be new to the platform."""
         if not self._sets:
             return None
         known = dict(Image.objects.filter(sha256__in=sha256s).values_list("sha256", "pk"))
         images = [known[one] for one in sha256s if one in known]
-        return self.place_of(images) if len(images) == len(sha256s) else None
+        return self.central_index_of(images) if len(images) == len(sha256s) else None
 
 
 @dataclass(frozen=True)
-class Chosen:
+class RepresentativeCounts:
     """How many items got another representative image, kept theirs, kept the one from their file, or lack vectors."""
 
     changed: int
@@ -72,7 +72,7 @@ def choose_again(
     sets: Iterable[EmbeddingSet] | None = None,
     is_named_too: bool = False,
     clock: Callable[[], datetime],
-) -> Chosen:
+) -> RepresentativeCounts:
     """Choose the representative image of each item again, by `sets` or those of the item set's collection.
 
     Items whose file named one keep it, unless `is_named_too`; so do those that lack vectors.
@@ -83,7 +83,9 @@ def choose_again(
         Where a season has begun. What was chosen before that stays.
     """
     central = (
-        Central.of_collections([item_set.collection], project=item_set.project_id) if sets is None else Central(sets)
+        CentralImages.of_collections([item_set.collection], project=item_set.project_id)
+        if sets is None
+        else CentralImages(sets)
     )
     changed = same = named = lacking = 0
     for items in _some_at_a_time(item_set):
@@ -96,7 +98,7 @@ def choose_again(
                 if item.representative_source == RepresentativeSource.FILE and not is_named_too:
                     named += 1
                     continue
-                place = central.place_of([entry.image_id for entry in item.images.all()])
+                place = central.central_index_of([entry.image_id for entry in item.images.all()])
                 if place is None:
                     lacking += 1
                     continue
@@ -107,7 +109,7 @@ def choose_again(
             _put_first(moved)
             changed += len(moved)
             GapItem.objects.filter(pk__in=by_vectors).update(representative_source=RepresentativeSource.EMBEDDINGS)
-    return Chosen(changed, same, named, lacking)
+    return RepresentativeCounts(changed, same, named, lacking)
 
 
 def _some_at_a_time(item_set: ItemSet) -> Iterator[list[GapItem]]:

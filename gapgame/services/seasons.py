@@ -10,7 +10,7 @@ from django.db import IntegrityError, transaction
 from django.utils.text import slugify
 from django.utils.translation import gettext as _
 
-from gapgame.models import Access, GameBatch, ItemSet, Season, SeasonLanguage
+from gapgame.models import GameBatch, ItemSet, Season, SeasonAccess, SeasonLanguage
 from gapgame.rules.clock import time_zones
 from gapgame.selectors.setup import playable_of
 from inference.models import WordVectorSet
@@ -45,7 +45,7 @@ class SeasonNameTakenError(SeasonError):
 
 
 @dataclass(frozen=True)
-class Texts:
+class SeasonTexts:
     """Settings that may change at any time."""
 
     name: str
@@ -54,7 +54,7 @@ class Texts:
 
 
 @dataclass(frozen=True)
-class Terms:
+class SeasonTerms:
     """Settings that never change once the season has begun. `vectors` by the tag of the language they score."""
 
     starts_at: datetime
@@ -62,12 +62,12 @@ class Terms:
     time_zone: str
     vectors: Mapping[str, WordVectorSet]
     batch_size: int = 100
-    access: Access = Access.INVITED
+    access: SeasonAccess = SeasonAccess.INVITED
     needs_address: bool = False
 
 
 def create_season(
-    *, project: Project, item_set: ItemSet, texts: Texts, terms: Terms, by: User, now: datetime
+    *, project: Project, item_set: ItemSet, texts: SeasonTexts, terms: SeasonTerms, by: User, now: datetime
 ) -> Season:
     """Make a season; one that everybody may join gets its invitation.
 
@@ -90,7 +90,7 @@ def create_season(
     return season
 
 
-def change_season(*, season: Season, texts: Texts, terms: Terms | None, by: User, now: datetime) -> Season:
+def change_season(*, season: Season, texts: SeasonTexts, terms: SeasonTerms | None, by: User, now: datetime) -> Season:
     """Change the texts, at any time, and the `terms`, if given, before the season begins.
 
     Raises
@@ -148,7 +148,7 @@ def _locked_before_start(*, season_id: int, now: datetime) -> Season:
     return season
 
 
-def _set_terms(season: Season, terms: Terms, *, by: User, now: datetime) -> None:
+def _set_terms(season: Season, terms: SeasonTerms, *, by: User, now: datetime) -> None:
     season.starts_at, season.ends_at, season.time_zone = terms.starts_at, terms.ends_at, terms.time_zone
     season.batch_size, season.access, season.needs_address = terms.batch_size, terms.access, terms.needs_address
     season.save(update_fields=["starts_at", "ends_at", "time_zone", "batch_size", "access", "needs_address"])
@@ -161,7 +161,7 @@ def has_begun(season: Season, now: datetime) -> bool:
     return season.starts_at - STILL <= now
 
 
-def _check(terms: Terms, item_set: ItemSet, *, now: datetime, is_new_start: bool) -> None:
+def _check(terms: SeasonTerms, item_set: ItemSet, *, now: datetime, is_new_start: bool) -> None:
     if terms.time_zone not in time_zones():
         raise SeasonError(_("Unknown time zone: %(zone)s.") % {"zone": terms.time_zone})
     if terms.ends_at <= terms.starts_at:
@@ -193,7 +193,7 @@ def _check_name(project: Project, name: str, *, besides: Season | None = None) -
         raise SeasonNameTakenError(text % {"name": name})
 
 
-def _insert(project: Project, item_set: ItemSet, texts: Texts, terms: Terms, by: User) -> Season:
+def _insert(project: Project, item_set: ItemSet, texts: SeasonTexts, terms: SeasonTerms, by: User) -> Season:
     wanted = slugify(texts.name)[:SLUG_LENGTH].strip("-") or "season"
     number = 0
     while True:
@@ -235,11 +235,11 @@ def _set_languages(season: Season, vectors: Mapping[str, WordVectorSet]) -> None
 def _set_door(season: Season, *, by: User, now: datetime) -> None:
     """Keep the invitation in line: it expires at the cut-off, and a season that is no longer open has none."""
     invitation = season.invitation
-    if season.access == Access.OPEN and invitation is not None:
+    if season.access == SeasonAccess.OPEN and invitation is not None:
         Invitation.objects.filter(pk=invitation.pk).update(expires_at=season.ends_at)
         invitation.expires_at = season.ends_at
         return
-    if season.access == Access.OPEN:
+    if season.access == SeasonAccess.OPEN:
         season.invitation = invite(
             project=season.project,
             role=Role.PLAYER,

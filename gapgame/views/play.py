@@ -13,7 +13,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from gapgame.models import Outcome, SeasonLanguage, SkipReason, Turn
+from gapgame.models import SeasonLanguage, SkipReason, Turn, TurnOutcome
 from gapgame.permissions import player_for, turn_for
 from gapgame.selectors.play import score_of, turn_page
 from gapgame.services import playing
@@ -129,7 +129,7 @@ def _refused(request: HttpRequest, turn_id: UUID, refused: playing.PlayError) ->
         case playing.GuessTooSoonError():
             status, text = 429, _("That was too quick: wait a second before you guess. It did not cost an attempt.")
         case playing.StaleTurnError():
-            over = turn.outcome != Outcome.OPEN
+            over = turn.outcome != TurnOutcome.OPEN
             status, text = (
                 409,
                 _("This turn is over.")

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from gapgame.permissions import player_for, season_to_play, seasons_open_to
 from gapgame.rules.nicknames import NicknameError
-from gapgame.rules.scripted import SHORTEST_PAUSE, Rule
+from gapgame.rules.scripted import MIN_PAUSE, TurnScriptRule
 from gapgame.selectors.leaderboard import leaderboard_page, winners_of
 from gapgame.selectors.past import past_turns
 from gapgame.selectors.public import season_cards, season_page
@@ -94,5 +94,5 @@ def leaderboard_show(request: HttpRequest, slug: str) -> HttpResponse:
 @require_safe
 def rules_show(request: HttpRequest, slug: str) -> HttpResponse:
     season = season_to_play(request.user, slug)
-    context = {"season": season, "scripted": Rule.choices, "pause_s": SHORTEST_PAUSE.total_seconds()}
+    context = {"season": season, "scripted": TurnScriptRule.choices, "pause_s": MIN_PAUSE.total_seconds()}
     return render(request, "gapgame/rules.html", context)

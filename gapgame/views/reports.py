@@ -13,7 +13,7 @@ from django.views.decorators.http import require_safe
 from gapgame.formats.turn_export import CONTENT_TYPE, SeasonNotClosedError, export_turns, file_name
 from gapgame.pages.report import report_page
 from gapgame.permissions import season_for
-from gapgame.rules.turns import Rule
+from gapgame.rules.turns import TurnRule
 from gapgame.selectors.report import groups_of, report_on
 from people.models import Role
 from people.permissions import has_role
@@ -28,11 +28,11 @@ GROUP_LABELS = {"word": _("Word"), "image": _("Image"), "player": _("Player"), "
 def game_report(request: HttpRequest, slug: str, season_slug: str) -> HttpResponse:
     season = season_for(request.user, slug, season_slug)
     # Browsers do not send unchecked boxes; `asked` tells a form without checked boxes from a page without a filter.
-    leave = set(request.GET.getlist("leave")) if "asked" in request.GET else set(Rule)
+    leave = set(request.GET.getlist("leave")) if "asked" in request.GET else set(TurnRule)
     groups = groups_of(season)
     by = request.GET.get("by", "")
     by = by if by in groups else "language"
-    report = report_on(season, keep=[str(rule) for rule in Rule if rule not in leave], by=by)
+    report = report_on(season, keep=[str(rule) for rule in TurnRule if rule not in leave], by=by)
     context = {"season": season, "project": season.project, "by": by, "by_label": GROUP_LABELS[by]}
     context["decides"] = has_role(request.user, season.project, Role.MANAGER)
     context["page"] = report_page(report, by=by, number=request.GET.get("page", "1"))

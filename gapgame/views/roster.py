@@ -13,7 +13,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from gapgame.models import Player, PlayerStatus, Season
 from gapgame.permissions import season_for
-from gapgame.selectors.roster import Show, players_page
+from gapgame.selectors.roster import PlayersShown, players_page
 from gapgame.selectors.skips import skips_page
 from gapgame.services import marking as services
 from people.models import Role
@@ -30,7 +30,9 @@ def player_list(request: HttpRequest, slug: str, season_slug: str) -> HttpRespon
     show = _show(request.GET.get("show", ""))
     page, rows = players_page(season, show, number=request.GET.get("page", "1"))
     context = {"season": season, "project": season.project, "decides": True}
-    return render(request, "gapgame/players.html", context | {"page": page, "rows": rows, "show": show, "shows": Show})
+    return render(
+        request, "gapgame/players.html", context | {"page": page, "rows": rows, "show": show, "shows": PlayersShown}
+    )
 
 
 @require_POST
@@ -73,8 +75,8 @@ def _said(player: Player) -> str:
     return _("The decision about %(player)s was reversed.") % about
 
 
-def _show(asked: str) -> Show:
-    return Show(asked) if asked in Show.values else Show.ALL
+def _show(asked: str) -> PlayersShown:
+    return PlayersShown(asked) if asked in PlayersShown.values else PlayersShown.ALL
 
 
 def _list_of(season: Season) -> str:

@@ -146,7 +146,7 @@ def _warn(request: HttpRequest, season: Season) -> None:
             "%(words)s."
         )
         about = {"language": missing.language.name, "number": missing.number, "vectors": missing.vectors.name}
-        messages.warning(request, missing.why or text % (about | {"words": setup.named(missing)}))
+        messages.warning(request, missing.why or text % (about | {"words": setup.named_words(missing)}))
 
 
 def _head(request: HttpRequest, season: Season) -> dict[str, object]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from django.core.management.base import BaseCommand, CommandError
 from django.utils.translation import gettext
 
-from images.models import ImportJob, Outcome
+from images.models import ImportJob, ImportOutcome
 from images.selectors import report_of, report_table
 from jobs.models import JobState
 
@@ -48,17 +48,17 @@ def finish(job: ImportJob, command: BaseCommand, *, report: Path | None, strict:
         output.write(f"{gettext('Captions from which invisible characters were removed:')} {made.had_hidden}.")
     for warning in made.missing.warnings():
         output.write(warning)
-    end(job, command, strict=strict)
+    raise_or_warn(job, command, strict=strict)
 
 
-def end(job: ImportJob, command: BaseCommand, *, strict: bool) -> None:
+def raise_or_warn(job: ImportJob, command: BaseCommand, *, strict: bool) -> None:
     """Raise a `CommandError`, or warn, as `finish` does."""
     counts = {outcome: count for outcome, _, count in report_of(job).counts}
     if job.state == JobState.FAILED:
         raise CommandError(job.error)
-    if not counts[Outcome.ADDED] + counts[Outcome.ALREADY]:
+    if not counts[ImportOutcome.ADDED] + counts[ImportOutcome.ALREADY]:
         raise CommandError("Nothing was imported.")
-    if left_out := counts[Outcome.REJECTED]:
+    if left_out := counts[ImportOutcome.REJECTED]:
         message = f"{left_out} {'was' if left_out == 1 else 'were'} left out."
         if strict:
             raise CommandError(message)

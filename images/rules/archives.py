@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 
 from crosslens_metrics.formats.problems import FileRefusedError
 from images.rules import limits
-from images.rules.manifests import inside
+from images.rules.manifests import path_inside
 
 END = struct.Struct("<4s4H2LH")
 END_MAGIC = b"PK\x05\x06"
@@ -74,7 +74,7 @@ def contents_of(archive: zipfile.ZipFile) -> ZipContents:
             continue
         reason = why_not(entry)
         try:
-            name = inside(entry.filename)
+            name = path_inside(entry.filename)
         except ValueError as error:
             reason, name = str(error), entry.filename
         if not reason and name in contents.files:

@@ -36,7 +36,7 @@ LICENCE_URLS: Mapping[str, str] = {
 """Addresses of licences by their usual names."""
 
 
-def counted(name: str, number: int) -> str:
+def counted_values(name: str, number: int) -> str:
     """Say how many values of a field there are, such as “12 licences”."""
     texts = {
         "title": ngettext("%(number)d title", "%(number)d titles", number),

@@ -77,7 +77,7 @@ def inspect(file: IO[bytes], *, name: str, size_bytes: int) -> ImageFacts:
 def _kind_of(file: IO[bytes], name: str) -> str:
     file.seek(0)
     head = file.read(HEAD_BYTES)
-    kind = sniffed(head)
+    kind = image_kind(head)
     if kind is None:
         raise ImageRefusedError(
             _("This is %(what)s. Convert it to JPEG, PNG, WebP, TIFF or GIF.") % {"what": _described(head)}
@@ -95,7 +95,7 @@ def _kind_of(file: IO[bytes], name: str) -> str:
     return kind
 
 
-def sniffed(head: bytes) -> str | None:
+def image_kind(head: bytes) -> str | None:
     """Name the kind of image that begins with these bytes, as Pillow does, or None."""
     if head.startswith(b"\xff\xd8\xff"):
         return "JPEG"

@@ -14,8 +14,8 @@ from urllib.parse import urlsplit
 
 from django.utils.translation import gettext as _
 
-from crosslens_metrics.formats.fields import Fields
-from crosslens_metrics.formats.names import plain
+from crosslens_metrics.formats.fields import LineFields
+from crosslens_metrics.formats.names import normalised_name
 from crosslens_metrics.formats.problems import FileRefusedError, LineError
 from crosslens_metrics.formats.records import (
     csv_records,
@@ -37,7 +37,7 @@ ALIASES = {"license": "licence", "license_url": "licence_url"}
 
 
 @dataclass(frozen=True)
-class Attribution:
+class ImageAttribution:
     """What is known about an image besides its pixels; latitude and longitude in degrees north and east."""
 
     key: str = ""
@@ -50,7 +50,7 @@ class Attribution:
     longitude: float | None = None
     extra: dict[str, Any] = field(default_factory=dict)
 
-    def fetched_from(self, address: str) -> Attribution:
+    def fetched_from(self, address: str) -> ImageAttribution:
         """Add where the file was fetched from, unless a source is given or it is too long for one."""
         is_short = len(address) <= TEXT_COLUMNS["source"]
         return self if self.source or not is_short else replace(self, source=address)
@@ -60,7 +60,7 @@ class Attribution:
 class ManifestLine:
     number: int
     file: str
-    attribution: Attribution
+    attribution: ImageAttribution
 
 
 def lines_of(file: IO[bytes], *, name: str, size_bytes: int) -> Iterator[ManifestLine | LineError]:
@@ -100,12 +100,12 @@ def _line(number: int, value: Any) -> ManifestLine:
     file_name = values.pop("file", None)
     file = file_name if isinstance(file_name, str) and is_text(file_name) else ""
     try:
-        return ManifestLine(number, inside(file), attribution_of(values))
+        return ManifestLine(number, path_inside(file), attribution_of(values))
     except LineError as wrong:
         raise LineError(wrong.reason, file) from wrong
 
 
-def inside(file: str) -> str:
+def path_inside(file: str) -> str:
     """Normalise `file` as a path within its folder, with slashes.
 
     Raises
@@ -113,7 +113,7 @@ def inside(file: str) -> str:
     ValueError
         With a message for people, where it is empty, absolute, or climbs out of the folder.
     """
-    path = PurePosixPath(plain(file).replace("\\", "/"))
+    path = PurePosixPath(normalised_name(file).replace("\\", "/"))
     if not path.parts or not is_text(file):
         raise LineError(_("This line names no file."))
     if path.is_absolute() or ".." in path.parts or (len(path.parts[0]) == 2 and path.parts[0][1] == ":"):
@@ -123,7 +123,7 @@ def inside(file: str) -> str:
     return str(path)
 
 
-def attribution_of(values: Mapping[str, Any]) -> Attribution:
+def attribution_of(values: Mapping[str, Any]) -> ImageAttribution:
     """Read the attribution from the other columns of a line.
 
     Raises
@@ -132,10 +132,10 @@ def attribution_of(values: Mapping[str, Any]) -> Attribution:
         With a message for people, where one of them cannot be kept.
     """
     values = {ALIASES.get(name, name): value for name, value in values.items()}
-    fields = Fields(values)
+    fields = LineFields(values)
     texts = {name: fields.text(name, longest=longest, numbers=True) for name, longest in TEXT_COLUMNS.items()}
     has_controls = any(unicodedata.category(character) == "Cc" for character in texts["key"])
-    texts["key"] = plain(texts["key"])
+    texts["key"] = normalised_name(texts["key"])
     if has_controls or not texts["key"].isprintable():
         raise LineError(_("The key has control characters. Remove them."))
     if texts["licence_url"]:
@@ -144,7 +144,7 @@ def attribution_of(values: Mapping[str, Any]) -> Attribution:
     longitude = _angle("longitude", values.get("longitude"), 180)
     if (latitude is None) != (longitude is None):
         raise LineError(_("Latitude and longitude go together: give both or neither."))
-    return Attribution(**texts, latitude=latitude, longitude=longitude, extra=_extra(values))
+    return ImageAttribution(**texts, latitude=latitude, longitude=longitude, extra=_extra(values))
 
 
 def _check_address(value: str) -> None:

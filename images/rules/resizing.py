@@ -36,7 +36,7 @@ def served_sizes(file: IO[bytes], *, kind: str) -> Iterator[tuple[int, bytes]]:
         yield size, _webp(largest.resize(sizes[size], Pillow.Resampling.LANCZOS))
 
 
-def upright(file: IO[bytes], *, side: int | None) -> Pillow.Image:
+def decoded_upright(file: IO[bytes], *, side: int | None) -> Pillow.Image:
     """Decode the image in `file` upright, sRGB and opaque; reduce its shorter side to `side`, never enlarge it."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

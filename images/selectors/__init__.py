@@ -23,14 +23,14 @@ from images.models import (
     Image,
     ImportJob,
     ImportKind,
-    Outcome,
+    ImportOutcome,
 )
 from images.rules.sizes import sizes_of
 from images.selectors import attributions
-from images.selectors.attributions import Missing
+from images.selectors.attributions import MissingAttributions
 from jobs.models import JobState
 from people.models import User
-from people.personal_data import Part
+from people.personal_data import ExportPart
 from tabular.spreadsheets import csv_safe
 
 ADDRESS_DAYS = 2
@@ -114,7 +114,7 @@ COUNTED = "counted"
 
 
 @dataclass(frozen=True)
-class Report:
+class ImportReport:
     """The progress of an import. `counts` is by outcome, of captions where lines hold them.
 
     `percent` is None if the end is not known.
@@ -127,7 +127,7 @@ class Report:
     counts: list[tuple[str, str, int]]
     had_hidden: int
     filled_in: Sequence[str]
-    missing: Missing
+    missing: MissingAttributions
     percent: int | None
     is_finished: bool
 
@@ -149,16 +149,16 @@ def keys_in_order(collection_id: int, *, at_once: int) -> Iterator[dict[int, str
         chunk = list(entries.filter(beyond)[:at_once])
 
 
-def report_of(job: ImportJob) -> Report:
+def report_of(job: ImportJob) -> ImportReport:
     """Summarise a job by its rows or, where it has rows for some of its lines only, by what it counted."""
-    columns = [*(outcome.value for outcome in Outcome), "had_hidden"]
+    columns = [*(outcome.value for outcome in ImportOutcome), "had_hidden"]
     by_rows = job.rows.aggregate(**{column: Sum(column, default=0) for column in columns})
     filled = job.rows.exclude(filled_in="").values_list("filled_in").annotate(Count("pk")).order_by()
     by_outcome = job.options.get(COUNTED, by_rows)
-    counts = [(outcome.value, str(outcome.label), by_outcome.get(outcome.value, 0)) for outcome in Outcome]
+    counts = [(outcome.value, str(outcome.label), by_outcome.get(outcome.value, 0)) for outcome in ImportOutcome]
     is_finished = job.state in (JobState.DONE, JobState.FAILED)
     has_images = is_finished and job.kind == ImportKind.IMAGES
-    return Report(
+    return ImportReport(
         job=job,
         counts=counts,
         had_hidden=by_rows["had_hidden"],
@@ -177,35 +177,35 @@ def report_table(job: ImportJob) -> Iterator[list[object]]:
         yield csv_safe([row.number, row.name, row.outcome, *counts, row.reason, row.filled_in])
 
 
-def data_export(person: User) -> Iterator[Part]:
+def data_export(person: User) -> Iterator[ExportPart]:
     """Export what a person imported."""
     collections = Collection.objects.filter(created_by=person).order_by("created_at", "pk")
-    yield Part("collections", _("Collections that you made."), collections.values("slug", "name", "created_at"))
+    yield ExportPart("collections", _("Collections that you made."), collections.values("slug", "name", "created_at"))
     changes = AttributionChange.objects.filter(by=person, job=None).order_by("at", "pk")
     about = _("Titles, authors, licences and sources of images that you changed.")
-    yield Part("image_changes", about, changes.values("at", "before", "after"))
+    yield ExportPart("image_changes", about, changes.values("at", "before", "after"))
     imports = ImportJob.objects.filter(created_by=person).order_by("created_at", "pk")
     columns = ("kind", "source_name", "state", "created_at", "finished_at")
-    yield Part("imports", _("Files that you imported, without their contents."), imports.values(*columns))
+    yield ExportPart("imports", _("Files that you imported, without their contents."), imports.values(*columns))
 
 
 IMAGES_TO_CHOOSE = 12
 
 
 @dataclass(frozen=True)
-class Chooser:
+class ImageChooser:
     """Images to choose from; `last` is the key to continue after, empty if there are no more."""
 
     entries: Sequence[CollectionImage]
     last: str
 
 
-def images_to_choose(entries: QuerySet[CollectionImage], *, find: str = "", after: str = "") -> Chooser:
+def images_to_choose(entries: QuerySet[CollectionImage], *, find: str = "", after: str = "") -> ImageChooser:
     """Return images of `entries` whose key contains `find`, by key, those after `after`."""
     found = entries.filter(key__gt=after, key__icontains=find).select_related("image")
     rows = list(found.order_by("key", "pk")[: IMAGES_TO_CHOOSE + 1])
     shown_rows = rows[:IMAGES_TO_CHOOSE]
-    return Chooser(shown_rows, shown_rows[-1].key if len(rows) > IMAGES_TO_CHOOSE else "")
+    return ImageChooser(shown_rows, shown_rows[-1].key if len(rows) > IMAGES_TO_CHOOSE else "")
 
 
 def images_by_id(images: QuerySet[Image], wanted: Sequence[object], viewer: User) -> list[ServedImage | None]:

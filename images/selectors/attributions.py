@@ -10,7 +10,7 @@ from django.db.models import Count, Q
 from django.utils.translation import ngettext
 
 from images.models import AttributionChange, Collection, Image, ImportJob
-from images.rules.attributions import counted
+from images.rules.attributions import counted_values
 
 
 def lacks_licence(path: str = "") -> Q:
@@ -25,7 +25,7 @@ def lacks_author(path: str = "") -> Q:
 
 
 @dataclass(frozen=True)
-class Missing:
+class MissingAttributions:
     """Numbers of images that releases will refuse, and why."""
 
     licences: int
@@ -51,22 +51,22 @@ class Missing:
         return [*([self.about_licences] if self.licences else []), *([self.about_authors] if self.authors else [])]
 
 
-NOTHING = Missing(0, 0)
+NOTHING = MissingAttributions(0, 0)
 
 
-def missing_in(collection: Collection) -> Missing:
+def missing_in(collection: Collection) -> MissingAttributions:
     entries = collection.entries.order_by()
-    return Missing(
+    return MissingAttributions(
         licences=entries.filter(lacks_licence("image__")).count(),
         authors=entries.filter(lacks_author("image__")).count(),
     )
 
 
-def missing_from(job: ImportJob) -> Missing:
+def missing_from(job: ImportJob) -> MissingAttributions:
     """Count the images of an import that still lack a licence or an author, each once."""
     rows = job.rows.order_by()
     one = Count("image", distinct=True)
-    return Missing(
+    return MissingAttributions(
         licences=rows.filter(lacks_licence("image__")).aggregate(images=one)["images"],
         authors=rows.filter(lacks_author("image__")).aggregate(images=one)["images"],
     )
@@ -78,7 +78,7 @@ def filled_in(combinations: Iterable[tuple[str, int]]) -> list[str]:
     for names, rows in combinations:
         for name in names.split():
             totals[name] = totals.get(name, 0) + rows
-    return [counted(name, number) for name, number in sorted(totals.items(), key=lambda one: -one[1])]
+    return [counted_values(name, number) for name, number in sorted(totals.items(), key=lambda one: -one[1])]
 
 
 def as_of(images: Mapping[int, Image], at: datetime) -> None:

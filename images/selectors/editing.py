@@ -16,7 +16,7 @@ BELONGS_TO = {"licence_url": "licence"}
 
 
 @dataclass(frozen=True)
-class Edit:
+class ImageEdit:
     """New values by field. With `only_blank`, stored values are kept and only missing ones filled in."""
 
     values: Mapping[str, str]
@@ -59,7 +59,7 @@ class EditCounts:
         return self.chosen - self.changing - self.refused
 
 
-def planned_edit(images: QuerySet[Image], edit: Edit, *, by: User) -> PlannedEdit:
+def planned_edit(images: QuerySet[Image], edit: ImageEdit, *, by: User) -> PlannedEdit:
     images = images.order_by()
     differs, replaces = Q(pk__in=[]), Q(pk__in=[])
     for name, value in edit.values.items():

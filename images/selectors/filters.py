@@ -21,10 +21,10 @@ from people.models import User
 NONE, NO_AUTHOR, IS = "none", "no-author", "is:"
 """Values of the filter by licence; `IS` is followed by a licence."""
 
-MOST_LICENCES = 100
+MAX_LICENCES = 100
 LARGE = 10_000
 KEPT_S = 60
-MOST_WORDS = 8
+MAX_WORDS = 8
 PLACES_OF_WORDS = ("key", "file_name", "image__title", "image__author")
 
 T = TypeVar("T")
@@ -37,7 +37,7 @@ class FilterError(ValueError):
 
 
 @dataclass(frozen=True)
-class Filter:
+class ImagesFilter:
     """A filter of another app: its parameter in the address, and what it offers and does.
 
     `choices` gets the value asked for, which may be none of the usual ones. `condition` is on entries of a collection,
@@ -50,15 +50,15 @@ class Filter:
     condition: Callable[[Collection, User, str], Q]
 
 
-_registered: dict[str, Filter] = {}
+_registered: dict[str, ImagesFilter] = {}
 
 
-def register(filter: Filter) -> None:
+def register(filter: ImagesFilter) -> None:
     """Register a filter; call it when the app is ready."""
     _registered[filter.name] = filter
 
 
-def registered() -> Sequence[Filter]:
+def registered() -> Sequence[ImagesFilter]:
     return list(_registered.values())
 
 
@@ -70,18 +70,18 @@ def parameters() -> Sequence[str]:
 def licences_in(collection: Collection) -> list[str]:
     """List the licences of a collection's images."""
     licences = collection.entries.order_by("image__licence").values_list("image__licence", flat=True)
-    licences = licences.exclude(image__licence="").distinct()[:MOST_LICENCES]
-    return offered("licences", collection, lambda: list(licences))
+    licences = licences.exclude(image__licence="").distinct()[:MAX_LICENCES]
+    return filter_choices("licences", collection, lambda: list(licences))
 
 
-def offered(name: str, collection: Collection, find: Callable[[], T]) -> T:
+def filter_choices(name: str, collection: Collection, find: Callable[[], T]) -> T:
     """Find what a filter offers; for a large collection it is kept for a minute, as every page would look for it."""
     if not collection.entries.order_by().values("pk")[LARGE : LARGE + 1]:
         return find()
     return cast("T", cache.get_or_set(f"images.{name}.{collection.pk}", find, KEPT_S))
 
 
-def matching(collection: Collection, viewer: User, asked: Mapping[str, str]) -> QuerySet[CollectionImage]:
+def matching_entries(collection: Collection, viewer: User, asked: Mapping[str, str]) -> QuerySet[CollectionImage]:
     """Return the entries that match all that is asked for, without an order.
 
     Raises
@@ -89,7 +89,7 @@ def matching(collection: Collection, viewer: User, asked: Mapping[str, str]) -> 
     FilterError
     """
     entries = collection.entries.order_by()
-    for word in asked.get("find", "").split()[:MOST_WORDS]:
+    for word in asked.get("find", "").split()[:MAX_WORDS]:
         condition = Q()
         for place in PLACES_OF_WORDS:
             condition |= Q(**{f"{place}__icontains": word})
@@ -105,7 +105,7 @@ def matching(collection: Collection, viewer: User, asked: Mapping[str, str]) -> 
     return entries
 
 
-def paged(entries: QuerySet[CollectionImage], *, number: str | None, per_page: int) -> Page[Any]:
+def entries_page(entries: QuerySet[CollectionImage], *, number: str | None, per_page: int) -> Page[Any]:
     """Return a page of entries in their order, with their images.
 
     Only keys are sorted and skipped, so that the last page comes as fast as the first.

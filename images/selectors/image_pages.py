@@ -18,17 +18,17 @@ from people.selectors.audit_log import name_of
 
 
 @dataclass(frozen=True)
-class Section:
+class PageSection:
     """A part of the page: a template and what it needs."""
 
     template: str
     context: Mapping[str, Any]
 
 
-_sections: dict[str, Callable[[CollectionImage, User], Section | None]] = {}
+_sections: dict[str, Callable[[CollectionImage, User], PageSection | None]] = {}
 
 
-def register(name: str, section: Callable[[CollectionImage, User], Section | None]) -> None:
+def register(name: str, section: Callable[[CollectionImage, User], PageSection | None]) -> None:
     """Register a part of the page, which may have nothing to show; call it when the app is ready."""
     _sections[name] = section
 
@@ -41,7 +41,7 @@ class ChangedValue:
 
 
 @dataclass(frozen=True)
-class Change:
+class ImageChange:
     """A change of what is stored. `job` is the import that filled it in, if its viewer may see it."""
 
     at: datetime
@@ -59,10 +59,10 @@ class ImagePage:
     collections: QuerySet[Collection]
     added_at: datetime
     added_by: ImportJob | None
-    changes: Sequence[Change]
+    changes: Sequence[ImageChange]
     newest_change: int
     is_of_others: bool
-    sections: Sequence[Section]
+    sections: Sequence[PageSection]
 
 
 def image_page(entry: CollectionImage, viewer: User) -> ImagePage:
@@ -89,12 +89,12 @@ def image_page(entry: CollectionImage, viewer: User) -> ImagePage:
     )
 
 
-def _change(change: AttributionChange, jobs: Mapping[int, ImportJob]) -> Change:
+def _change(change: AttributionChange, jobs: Mapping[int, ImportJob]) -> ImageChange:
     values = [
         ChangedValue(str(LABELS.get(name, name)), _text(before), _text(change.after[name]))
         for name, before in change.before.items()
     ]
-    return Change(change.at, name_of(change.by), jobs.get(change.job_id or 0), values)
+    return ImageChange(change.at, name_of(change.by), jobs.get(change.job_id or 0), values)
 
 
 def _text(value: object) -> str:

@@ -10,7 +10,7 @@ from django.db import transaction
 from django.db.models import Count, QuerySet
 
 from images.models import AttributionChange, Collection, CollectionImage, Image
-from images.selectors.editing import Edit, planned_edit
+from images.selectors.editing import ImageEdit, planned_edit
 from images.services.jobs import Clock
 from people.models import Project, User
 from people.services import audit_log
@@ -44,19 +44,19 @@ def edit_image(
         image = Image.objects.select_for_update(no_key=True).get(pk=entry.image_id)
         if newest_change(image.pk) != seen:
             raise AttributionChangedError
-        plan = planned_edit(Image.objects.filter(pk=image.pk), Edit(values), by=by)
+        plan = planned_edit(Image.objects.filter(pk=image.pk), ImageEdit(values), by=by)
         if plan.refused.exists():
             raise AttributionRefusedError
         if not plan.changing.exists():
             return None
-        (change,) = _change([image], Edit(values), by=by, now=now)
+        (change,) = _change([image], ImageEdit(values), by=by, now=now)
         about = f"{entry.collection.name}: {entry.key}"
-        _record([image.pk], about, entry.collection, Edit(values), by=by, now=now)
+        _record([image.pk], about, entry.collection, ImageEdit(values), by=by, now=now)
     return change
 
 
 def edit_images(
-    *, collection: Collection, images: QuerySet[Image], edit: Edit, confirmed: int, by: User, clock: Clock
+    *, collection: Collection, images: QuerySet[Image], edit: ImageEdit, confirmed: int, by: User, clock: Clock
 ) -> int:
     """Change all of `images` that the edit changes and `by` may change; returns how many.
 
@@ -90,7 +90,7 @@ def newest_change(image_id: int) -> int:
     return AttributionChange.objects.filter(image=image_id).order_by("-pk").values_list("pk", flat=True).first() or 0
 
 
-def _change(images: Sequence[Image], edit: Edit, *, by: User, now: datetime) -> list[AttributionChange]:
+def _change(images: Sequence[Image], edit: ImageEdit, *, by: User, now: datetime) -> list[AttributionChange]:
     """Store the values of an edit and what they replace; the images are locked."""
     changes, alike = [], defaultdict[tuple[str, ...], list[int]](list)
     for image in images:
@@ -103,7 +103,9 @@ def _change(images: Sequence[Image], edit: Edit, *, by: User, now: datetime) -> 
     return AttributionChange.objects.bulk_create(changes, batch_size=500)
 
 
-def _record(images: Sequence[int], about: str, collection: Collection, edit: Edit, *, by: User, now: datetime) -> None:
+def _record(
+    images: Sequence[int], about: str, collection: Collection, edit: ImageEdit, *, by: User, now: datetime
+) -> None:
     """Record it in the audit log of every project that has some of the images."""
     entries = CollectionImage.objects.filter(image__in=images, collection__project__isnull=False).order_by()
     counts = entries.values_list("collection__project").annotate(images=Count("image", distinct=True))

@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 
 from crosslens_metrics.formats.names import SUFFIXES, shortest_names, without_suffix
 from crosslens_metrics.formats.records import printable
-from images.models import Collection, CollectionImage, Image, ImageName, ImportJob, ImportKind, Outcome
+from images.models import Collection, CollectionImage, Image, ImageName, ImportJob, ImportKind, ImportOutcome
 from people.models import Project, User
 from people.permissions import usable_in
 from people.services.ownership import change_owner
@@ -82,7 +82,7 @@ def give_collection(
 
 def put_in(
     collection: Collection, image: Image, *, keys: Sequence[str], path: str, is_new: bool
-) -> tuple[Outcome, str]:
+) -> tuple[ImportOutcome, str]:
     """Put `image` into the collection; returns the outcome and the reason. Call within a transaction.
 
     Its key is the first of `keys` that is free. `path` is how its file was called, with its folders. If the image is
@@ -109,7 +109,7 @@ def put_in(
             % {"key": other.key, "file": other.file_name or other.key}
         )
     if entry is not None:
-        return Outcome.ALREADY, _named_too(entry, [free[0], path])
+        return ImportOutcome.ALREADY, _named_too(entry, [free[0], path])
     position = (entries.aggregate(last=Max("position"))["last"] or 0) + 1
     entry = entries.create(
         collection=collection, image=image, key=free[0], file_name=file_name_of(path), position=position
@@ -117,8 +117,8 @@ def put_in(
     if "/" in path:
         entry.names.create(name=path[-NAME_CHARACTERS:])
     if is_new or not _is_known_elsewhere(collection, image):
-        return Outcome.ADDED, ""
-    return Outcome.ADDED, _("The image is already stored for another collection. It is stored only once.")
+        return ImportOutcome.ADDED, ""
+    return ImportOutcome.ADDED, _("The image is already stored for another collection. It is stored only once.")
 
 
 def _is_known_elsewhere(collection: Collection, image: Image) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from django.utils.module_loading import import_string
 
 from images.models import Collection, Image
-from images.rules.manifests import Attribution
+from images.rules.manifests import ImageAttribution
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class ExpectedImage:
 
     key: str
     checksum: str
-    attribution: Attribution
+    attribution: ImageAttribution
     take: Callable[[Image, str, bool], None]
 
 

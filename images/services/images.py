@@ -12,7 +12,7 @@ from django.core.files.storage import default_storage
 from images.models import AttributionChange, Image, ImportJob
 from images.rules.attributions import EXTRA, FIELDS, PLACE
 from images.rules.image_checks import ImageFacts, check_name, inspect
-from images.rules.manifests import Attribution
+from images.rules.manifests import ImageAttribution
 from images.rules.resizing import served_sizes
 from images.services import file_storage
 from jobs.services import leases
@@ -61,7 +61,7 @@ def image_of(
     *,
     sha256: str,
     facts: ImageFacts | None,
-    attribution: Attribution,
+    attribution: ImageAttribution,
     size_bytes: int,
     job: ImportJob,
     now: datetime,
@@ -97,7 +97,7 @@ def image_of(
     return StoredImage(image, is_new, _fill_in(image, attribution, job, now), kept)
 
 
-def _fill_in(image: Image, attribution: Attribution, job: ImportJob, now: datetime) -> tuple[str, ...]:
+def _fill_in(image: Image, attribution: ImageAttribution, job: ImportJob, now: datetime) -> tuple[str, ...]:
     image = Image.objects.select_for_update().get(pk=image.pk)
     after = {name: value for name in FIELDS if (value := getattr(attribution, name)) and not getattr(image, name)}
     extra = attribution.extra | image.extra
@@ -122,7 +122,7 @@ def make_sizes(*, image_id: int, now: datetime) -> None:
     if image is None:
         return
     if image.attempts > MAX_ATTEMPTS:
-        leases.finished(image, now=now, error="the worker stopped each time")
+        leases.finish_row(image, now=now, error="the worker stopped each time")
         return
     try:
         with default_storage.open(image.original) as file:
@@ -131,8 +131,8 @@ def make_sizes(*, image_id: int, now: datetime) -> None:
     except Exception as error:  # whatever it was: the other images wait, and the row records the error
         log.exception("sizes of image %s", image_id)
         if image.attempts >= MAX_ATTEMPTS:
-            leases.finished(image, now=now, error=repr(error))
+            leases.finish_row(image, now=now, error=repr(error))
         else:
             leases.queue_again(image, lease_until=now + NUDGE_AFTER, error=repr(error))
         return
-    leases.finished(image, now=now)
+    leases.finish_row(image, now=now)

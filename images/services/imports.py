@@ -19,7 +19,7 @@ from django.utils.translation import gettext as _
 from crosslens_metrics.formats.problems import FileRefusedError, LineError
 from crosslens_metrics.formats.records import printable
 from geography.places import CoordinateFault
-from images.models import Collection, ImportJob, ImportKind, Outcome
+from images.models import Collection, ImportJob, ImportKind, ImportOutcome
 from images.rules.attributions import LABELS
 from images.rules.coordinate_faults import reason_of
 from images.rules.image_checks import ImageFacts, ImageRefusedError
@@ -28,7 +28,7 @@ from images.services.collections import KeyTakenError, put_in
 from images.services.expected_images import expected_image
 from images.services.images import image_of, store_original
 from images.services.jobs import Clock
-from images.services.sources import ImportEntry, address_beside, plan_of_path, plan_of_upload, spooled
+from images.services.sources import ImportEntry, address_beside, plan_of_path, plan_of_upload, spooled_file
 from jobs.services.leases import LeaseLostError
 from people.models import User
 
@@ -135,7 +135,7 @@ def _steps(items: list[ImportEntry | LineError]) -> Iterator[ImportEntry | list[
 
 def _take(job: ImportJob, entry: ImportEntry, *, clock: Clock, announce: Announce) -> datetime:
     try:
-        with spooled(entry.content) as file:
+        with spooled_file(entry.content) as file:
             return _add(job, entry, file, clock=clock, announce=announce)
     except (ImageRefusedError, KeyTakenError) as refused:
         reason = str(refused)
@@ -143,11 +143,11 @@ def _take(job: ImportJob, entry: ImportEntry, *, clock: Clock, announce: Announc
         raise
     except Exception as error:
         log.exception("Import %s: file %s could not be taken.", job.pk, entry.number)
-        reason = unexpected(error)
+        reason = unexpected_error_text(error)
     return _reject(job, [LineError(reason, entry.name, number=entry.number)], clock=clock)
 
 
-def unexpected(error: Exception) -> str:
+def unexpected_error_text(error: Exception) -> str:
     """Describe an unexpected error by its type only, because its message might repeat the content."""
     return _("It cannot be read (%(error)s).") % {"error": type(error).__name__}
 
@@ -180,8 +180,8 @@ def _add(job: ImportJob, entry: ImportEntry, file: IO[bytes], *, clock: Clock, a
         if image.latitude is None:
             reason = " ".join(filter(None, [reason, _position_fault(facts)]))
         reason = " ".join(filter(None, [reason, _kept(kept)]))
-        line = jobs.row(job, entry.number, entry.name, outcome, reason, image, filled_in)
-        return jobs.report(job, [line], now=now)
+        line = jobs.report_row(job, entry.number, entry.name, outcome, reason, image, filled_in)
+        return jobs.write_report(job, [line], now=now)
 
 
 def _check_sum(file: IO[bytes], checksum: str) -> None:
@@ -205,6 +205,6 @@ def _position_fault(facts: ImageFacts | None) -> str:
 
 
 def _reject(job: ImportJob, problems: list[LineError], *, clock: Clock) -> datetime:
-    rows = [jobs.row(job, one.number, one.name, Outcome.REJECTED, one.reason) for one in problems]
+    rows = [jobs.report_row(job, one.number, one.name, ImportOutcome.REJECTED, one.reason) for one in problems]
     with transaction.atomic():
-        return jobs.report(job, rows, now=clock())
+        return jobs.write_report(job, rows, now=clock())

@@ -16,7 +16,7 @@ from django.utils.translation import ngettext
 
 from crosslens_metrics.formats.problems import FileRefusedError
 from crosslens_metrics.formats.records import printable
-from images.models import Collection, Image, ImportJob, ImportKind, ImportRow, Outcome
+from images.models import Collection, Image, ImportJob, ImportKind, ImportOutcome, ImportRow
 from images.services import file_storage, reading_time
 from images.services.reading_time import ReadingTimeError
 from jobs.models import JobState
@@ -51,16 +51,16 @@ INTERRUPTED = "The command was interrupted. Run it again: what is in stays in, a
 log = logging.getLogger(__name__)
 
 
-def row(
+def report_row(
     job: ImportJob,
     number: int,
     name: str,
-    outcome: Outcome,
+    outcome: ImportOutcome,
     reason: str = "",
     image: Image | None = None,
     filled_in: Iterable[str] = (),
     *,
-    counts: Mapping[Outcome, int] | None = None,
+    counts: Mapping[ImportOutcome, int] | None = None,
     had_hidden: int = 0,
 ) -> ImportRow:
     """`counts` is how many captions of a line have which outcome; otherwise there is one, of this `outcome`.
@@ -134,7 +134,7 @@ def to_the_end(job: ImportJob, *, clock: Clock) -> Iterator[int]:
     its row of the report, so all up to that number are done.
     """
     try:
-        with reading_time.limited():
+        with reading_time.limited_time():
             yield job.rows.order_by("-number").values_list("number", flat=True).first() or 0
     except FileRefusedError as refused:
         finish(job, now=clock(), error=str(refused))
@@ -166,7 +166,7 @@ def to_the_end(job: ImportJob, *, clock: Clock) -> Iterator[int]:
 def _end_or_let_go(job: ImportJob, error: BaseException, reason: str, *, now: datetime) -> None:
     """Close the job, or let the sweep restart it where the error is the first since there was progress."""
     log.error("Import %s stopped.", job.pk, exc_info=error)
-    if job.options.get(IS_INLINE) or not leases.held(job).filter(attempts__lt=MAX_ERRORS).update(lease_until=now):
+    if job.options.get(IS_INLINE) or not leases.held_row(job).filter(attempts__lt=MAX_ERRORS).update(lease_until=now):
         finish(job, now=now, error=reason)
 
 
@@ -196,14 +196,14 @@ def report_stored(job: ImportJob, store: Callable[[], Iterable[ImportRow]], *, c
     for tries_left in reversed(range(TRIES)):
         try:
             with transaction.atomic():
-                job.lease_until = report(job, list(store()), now=clock())
+                job.lease_until = write_report(job, list(store()), now=clock())
             return
         except IntegrityError:
             if not tries_left:
                 raise
 
 
-def report(job: ImportJob, rows: Iterable[ImportRow], *, now: datetime) -> datetime:
+def write_report(job: ImportJob, rows: Iterable[ImportRow], *, now: datetime) -> datetime:
     """Write rows of the report, in the transaction of what they report; returns the renewed lease.
 
     Raises
@@ -218,10 +218,10 @@ def report(job: ImportJob, rows: Iterable[ImportRow], *, now: datetime) -> datet
 def extend(job: ImportJob, *, now: datetime, done: int = 0) -> datetime:
     attempts = 0 if done else F("attempts")
     reading_time.restart()
-    return leases.renewed(job, now=now, done=F("done") + done, attempts=attempts)
+    return leases.renewed_lease(job, now=now, done=F("done") + done, attempts=attempts)
 
 
 def finish(job: ImportJob, *, now: datetime, error: str = "") -> None:
     """Close the job and delete its waiting files."""
-    if leases.finished(job, now=now, error=error) and job.folder:
+    if leases.finish_row(job, now=now, error=error) and job.folder:
         file_storage.remove_all(job.folder)

@@ -23,7 +23,7 @@ class ReadingTimeError(BaseException):
 
 
 @contextmanager
-def limited() -> Iterator[None]:
+def limited_time() -> Iterator[None]:
     """Interrupt the block as soon as `MAX_SILENT_S` have passed since it began, or since the last `restart`.
 
     Python interrupts only the main thread, in which workers and commands import. Elsewhere there is no limit.

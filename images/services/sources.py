@@ -18,13 +18,13 @@ from typing import IO
 from django.core.files.storage import default_storage
 from django.utils.translation import gettext as _
 
-from crosslens_metrics.formats.names import plain
+from crosslens_metrics.formats.names import normalised_name
 from crosslens_metrics.formats.problems import FileRefusedError, LineError
 from crosslens_metrics.formats.records import is_text
 from images.rules import limits, manifests
 from images.rules.archives import contents_of, is_hidden, open_zip
 from images.rules.image_checks import ImageRefusedError
-from images.rules.manifests import Attribution, ManifestLine
+from images.rules.manifests import ImageAttribution, ManifestLine
 from images.services.collections import keys_of
 
 KEPT_IN_MEMORY_BYTES = 4 * limits.MEGABYTE
@@ -57,7 +57,7 @@ class ImportEntry:
     number: int
     name: str
     content: SourceFile
-    attribution: Attribution
+    attribution: ImageAttribution
     keys: tuple[str, ...] = ()
     beside: SourceFile | None = None
 
@@ -114,7 +114,7 @@ def plan_of_upload(folder: str, names: list[str], stack: ExitStack) -> list[Impo
             else:
                 _put_together(main, source, name)
         else:
-            one = SourceFiles({plain(name): _stored(stored)}, [])
+            one = SourceFiles({normalised_name(name): _stored(stored)}, [])
             _put_together(main, one, name)
     plan = _plan(main, _manifests_in(main))
     for source in apart:
@@ -145,7 +145,7 @@ def address_beside(entry: ImportEntry) -> str:
     return address if isinstance(address, str) and is_text(address) and address.isprintable() else ""
 
 
-def spooled(content: SourceFile) -> tempfile.SpooledTemporaryFile[bytes]:
+def spooled_file(content: SourceFile) -> tempfile.SpooledTemporaryFile[bytes]:
     """Copy the content, cut off at the size limit of images, whatever its source claims."""
     copy: tempfile.SpooledTemporaryFile[bytes] = tempfile.SpooledTemporaryFile(max_size=KEPT_IN_MEMORY_BYTES)  # noqa: SIM115
     try:
@@ -176,7 +176,7 @@ def _plan(source: SourceFiles, named: list[str], after: int = 0) -> list[ImportE
         names = [name for name in source.files if name not in left_out]
         for number, name in enumerate(names, start=after + 1):
             about = source.files[beside[name]] if name in beside else None
-            plan.append(ImportEntry(number, name, source.files[name], Attribution(), beside=about))
+            plan.append(ImportEntry(number, name, source.files[name], ImageAttribution(), beside=about))
     else:
         plan = _lines(
             named[0], source.files[named[0]], source.files.get, base=str(PurePosixPath(named[0]).parent), after=after
@@ -235,7 +235,7 @@ def _plan_of_manifest(path: Path) -> list[ImportEntry | LineError]:
 
     @cache
     def spelt_otherwise() -> dict[str, Path]:
-        return {plain(one.relative_to(home).as_posix()): one for one in _walk(home)}
+        return {normalised_name(one.relative_to(home).as_posix()): one for one in _walk(home)}
 
     def find(name: str) -> SourceFile | None:
         found = _within(home, home / name)
@@ -251,7 +251,7 @@ def _folder(path: Path) -> SourceFiles:
     source = SourceFiles({}, [])
     hidden = 0
     for entry_path in _walk(home):
-        name = plain(entry_path.relative_to(home).as_posix())
+        name = normalised_name(entry_path.relative_to(home).as_posix())
         if is_hidden(name):
             hidden += 1
         elif (content := _within(home, entry_path)) is None:

@@ -22,7 +22,7 @@ from images.permissions import (
     may_change,
 )
 from images.selectors.attributions import missing_in
-from images.selectors.filters import paged
+from images.selectors.filters import entries_page
 from images.services.collections import create_collection, give_collection
 from images.views.imports import upload_limits
 from people.requests import user_of
@@ -57,7 +57,7 @@ def collection_create(request: HttpRequest) -> HttpResponse:
 def collection_show(request: HttpRequest, slug: str) -> HttpResponse:
     collection = collection_for(request.user, slug)
     form = FindForm(request.GET, collection=collection, by=user_of(request))
-    page = paged(form.found(), number=request.GET.get("page"), per_page=IMAGES_PER_PAGE)
+    page = entries_page(form.found(), number=request.GET.get("page"), per_page=IMAGES_PER_PAGE)
     changes = may_change(request.user, collection)
     size = collection.entries.count() if form.errors or form.asked else page.paginator.count
     context = {

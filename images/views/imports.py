@@ -14,7 +14,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from images import selectors
 from images.forms import ImagesForm
-from images.models import ImportJob, Outcome
+from images.models import ImportJob, ImportOutcome
 from images.permissions import collection_for, collection_to_change, import_for, imports_for
 from images.rules import limits
 from images.services.imports import start_upload
@@ -67,7 +67,7 @@ def import_list(request: HttpRequest, slug: str) -> HttpResponse:
 def import_show(request: HttpRequest, job_id: int) -> HttpResponse:
     job = import_for(request.user, job_id)
     outcome = request.GET.get("outcome", "")
-    rows = job.rows.filter(**{f"{outcome}__gt": 0}) if outcome in Outcome.values else job.rows.all()
+    rows = job.rows.filter(**{f"{outcome}__gt": 0}) if outcome in ImportOutcome.values else job.rows.all()
     page = Paginator(rows, ROWS_PER_PAGE).get_page(request.GET.get("page"))
     context = {"job": job, "report": selectors.report_of(job), "outcome": outcome, "page": page}
     return render(request, "images/import.html", context)
@@ -91,13 +91,13 @@ def import_progress(request: HttpRequest, job_id: int) -> HttpResponse:
 @login_required
 def import_export(request: HttpRequest, job_id: int) -> StreamingHttpResponse:
     job = import_for(request.user, job_id)
-    writer = csv.writer(_Echo())
+    writer = csv.writer(_EchoWriter())
     table = (writer.writerow(row) for row in selectors.report_table(job))
     response = StreamingHttpResponse(table, content_type="text/csv; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="import-{job.pk}.csv"'
     return response
 
 
-class _Echo:
+class _EchoWriter:
     def write(self, line: str) -> str:
         return line

@@ -11,11 +11,11 @@ from inference.backends.captioners import (
     BackendSettingsError,
     Captioner,
     Decoding,
-    Failed,
+    FailedImage,
     GeneratedCaption,
-    Spec,
+    ModelSpec,
 )
-from inference.backends.generation import caption_or_failure, plain
+from inference.backends.generation import caption_or_failure, one_line
 from inference.rules.pivot import separators_of, split
 
 
@@ -30,7 +30,7 @@ class CaptionTokenizer:
         Tokens that end what the model writes, and are no text.
     """
 
-    def __init__(self, spec: Spec, tokenizer: Any, codes: Mapping[str, str], *, ends: Sequence[int]) -> None:
+    def __init__(self, spec: ModelSpec, tokenizer: Any, codes: Mapping[str, str], *, ends: Sequence[int]) -> None:
         self._tokenizer, self.is_pivot = tokenizer, spec.is_pivot
         separators = separators_of(spec.options, codes) if spec.is_pivot else {}
         special = set(tokenizer.all_special_tokens)
@@ -48,7 +48,7 @@ class CaptionTokenizer:
 
     def text(self, tokens: Sequence[int]) -> str:
         kept = [token for token in tokens if token not in self._left_out]
-        return plain(self._tokenizer.decode(kept, skip_special_tokens=not self.is_pivot))
+        return one_line(self._tokenizer.decode(kept, skip_special_tokens=not self.is_pivot))
 
     def held(self, stabilisers: Sequence[str] | None, tag: str, number: int) -> list[str]:
         """Return the tokens that each caption continues, besides a prompt."""
@@ -72,7 +72,7 @@ class CaptionTokenizer:
 
     def captions(
         self, outputs: Sequence[str], tag: str, stabilisers: Sequence[str] | None
-    ) -> list[GeneratedCaption | Failed]:
+    ) -> list[GeneratedCaption | FailedImage]:
         if not self.is_pivot:
             return [caption_or_failure(output) for output in outputs]
         if stabilisers is None:
@@ -92,7 +92,7 @@ class CaptionTokenizer:
         keys: Sequence[str],
         language: str,
         decoding: Decoding,
-    ) -> list[GeneratedCaption | Failed]:
+    ) -> list[GeneratedCaption | FailedImage]:
         """Return the captions of outputs for which no prompt named the language: only the separator does.
 
         Where the model chose the separator of another one, it keeps its stabiliser and is given the right one.
@@ -120,7 +120,7 @@ class CaptionTokenizer:
         positions = self._positions(output)
         if not positions or positions.get(tag) == min(positions.values()):
             return ""
-        stabiliser = plain(output[: min(positions.values())])
+        stabiliser = one_line(output[: min(positions.values())])
         # More might leave no positions for a caption.
         return stabiliser if len(self.tokens(self.held([stabiliser], tag, 1)[0])) <= most else ""
 
@@ -129,19 +129,19 @@ class CaptionTokenizer:
         found = {tag: output.find(separator.strip()) for tag, separator in self._separators.items()}
         return {tag: position for tag, position in found.items() if position >= 0}
 
-    def _parted(self, output: str, tag: str) -> GeneratedCaption | Failed:
+    def _parted(self, output: str, tag: str) -> GeneratedCaption | FailedImage:
         parts = split(output, self._separators[tag])
         if parts is None:
-            return Failed(_("The model did not write a stabiliser, the language's separator and a caption."))
+            return FailedImage(_("The model did not write a stabiliser, the language's separator and a caption."))
         stabiliser, caption = parts
         return caption_or_failure(caption, stabiliser)
 
-    def stabiliser(self, output: str) -> str | Failed:
+    def stabiliser(self, output: str) -> str | FailedImage:
         """Return the text before the first separator of any language."""
         if not self.is_pivot:
             raise BackendSettingsError(_("The model is not registered as pivot-stabilised."))
         end = min(self._positions(output).values(), default=len(output))
-        return plain(output[:end]) or Failed(_("The model wrote no stabiliser."))
+        return one_line(output[:end]) or FailedImage(_("The model wrote no stabiliser."))
 
 
 def check_texts(options: Mapping[str, Any], languages: Mapping[str, str]) -> None:

@@ -27,7 +27,7 @@ class BackendDownError(Exception):
 
 
 @dataclass(frozen=True)
-class Spec:
+class ModelSpec:
     """What is registered about a model, enough to load it on any machine. The backend defines its `options`."""
 
     name: str
@@ -86,7 +86,7 @@ class GeneratedCaption:
 
 
 @dataclass(frozen=True)
-class Failed:
+class FailedImage:
     """The failure of one image of the batch. The reason is for people, and contains none of the caption's words."""
 
     reason: str
@@ -107,7 +107,7 @@ class Captioner(Protocol):
     def prepare(self, image: Image.Image | None) -> Any:
         """Convert an upright RGB image to the model's input; done ahead, in threads, while the device computes."""
 
-    def stabilise(self, prepared: Sequence[Any], *, keys: Sequence[str], decoding: Decoding) -> list[str | Failed]:
+    def stabilise(self, prepared: Sequence[Any], *, keys: Sequence[str], decoding: Decoding) -> list[str | FailedImage]:
         """Decode the stabiliser of each image, without a language. Only for pivot-stabilised models."""
 
     def caption(
@@ -118,7 +118,7 @@ class Captioner(Protocol):
         language: str,
         decoding: Decoding,
         stabilisers: Sequence[str] | None = None,
-    ) -> list[GeneratedCaption | Failed]:
+    ) -> list[GeneratedCaption | FailedImage]:
         """Caption each image in `language`, one of our tags that the backend's `languages` returned.
 
         `keys` name the images (SHA-256 of the originals): what is drawn for an image follows from its key, the
@@ -127,7 +127,8 @@ class Captioner(Protocol):
         Raises
         ------
         OutOfMemoryError, BackendDownError
-            For the whole batch. Where one image is at fault, it alone is `Failed`. Any other exception is a mistake
+            For the whole batch. Where one image is at fault, it alone is `FailedImage`. Any other exception is a
+            mistake
             in the backend.
         """
 
@@ -150,7 +151,7 @@ class Backend(Protocol):
     def title(self) -> str:
         """Name the backend for people, in the language of the page; a plain attribute is enough."""
 
-    def check(self, spec: Spec) -> None:
+    def check(self, spec: ModelSpec) -> None:
         """
         Raises
         ------
@@ -158,10 +159,10 @@ class Backend(Protocol):
             Where the source or an option is not what it takes. Nothing is loaded.
         """
 
-    def languages(self, spec: Spec) -> Mapping[str, str]:
+    def languages(self, spec: ModelSpec) -> Mapping[str, str]:
         """Map the languages that the model can write, by our tags, to its own codes. Nothing is loaded."""
 
-    def load(self, spec: Spec) -> Captioner:
+    def load(self, spec: ModelSpec) -> Captioner:
         """
         Raises
         ------
@@ -169,7 +170,7 @@ class Backend(Protocol):
         """
 
 
-class Translation(Protocol):
+class LoadedTranslator(Protocol):
     """A loaded translator from English."""
 
     batch_size: int
@@ -178,7 +179,7 @@ class Translation(Protocol):
 
     def translate(
         self, texts: Sequence[str], *, keys: Sequence[str], language: str, decoding: Decoding
-    ) -> list[GeneratedCaption | Failed]:
+    ) -> list[GeneratedCaption | FailedImage]:
         """
         Raises
         ------
@@ -197,9 +198,9 @@ class TranslatorBackend(Protocol):
     @property
     def title(self) -> str: ...
 
-    def check(self, spec: Spec) -> None: ...
+    def check(self, spec: ModelSpec) -> None: ...
 
-    def languages(self, spec: Spec) -> Mapping[str, str]:
+    def languages(self, spec: ModelSpec) -> Mapping[str, str]:
         """Map the languages into which it translates English, by our tags, to its own codes."""
 
-    def load(self, spec: Spec) -> Translation: ...
+    def load(self, spec: ModelSpec) -> LoadedTranslator: ...

@@ -14,7 +14,14 @@ from PIL import Image
 
 from inference.backends import language_codes
 from inference.backends.caption_tokenizer import CaptionTokenizer, check_texts
-from inference.backends.captioners import BackendSettingsError, Captioner, Decoding, Failed, GeneratedCaption, Spec
+from inference.backends.captioners import (
+    BackendSettingsError,
+    Captioner,
+    Decoding,
+    FailedImage,
+    GeneratedCaption,
+    ModelSpec,
+)
 from inference.backends.encoder_decoder import KINDS as ENCODER_DECODERS
 from inference.backends.encoder_decoder import MARGIN
 from inference.backends.generation import (
@@ -24,10 +31,10 @@ from inference.backends.generation import (
     check_fits,
     first_token,
     generation,
-    loaded,
+    load_model,
+    or_settings_error,
     quiet_transformers,
     side_of,
-    usable,
 )
 from inference.backends.memory import MemoryGuard
 from inference.backends.trainable import TrainingRow
@@ -79,10 +86,10 @@ class ChatBackend:
         "A transformers model that takes a prompt for each language: PaliGemma and image-text chat models."
     )
 
-    def check(self, spec: Spec) -> None:
+    def check(self, spec: ModelSpec) -> None:
         self._check(spec, family_here(spec), folder_here(spec.source))
 
-    def _check(self, spec: Spec, family: str, folder: Path | None) -> None:
+    def _check(self, spec: ModelSpec, family: str, folder: Path | None) -> None:
         check_options(spec.options, OPTIONS)
         languages = self._languages(spec, family)
         check_texts(spec.options, languages)
@@ -105,13 +112,13 @@ class ChatBackend:
                 % {"source": spec.source, "option": '{"template": "USER: <image>\\n{prompt} ASSISTANT:"}'}
             )
 
-    def check_decoding(self, spec: Spec, decoding: Decoding) -> None:
+    def check_decoding(self, spec: ModelSpec, decoding: Decoding) -> None:
         check_decoding(decoding)
 
-    def languages(self, spec: Spec) -> Mapping[str, str]:
+    def languages(self, spec: ModelSpec) -> Mapping[str, str]:
         return self._languages(spec, family_here(spec))
 
-    def _languages(self, spec: Spec, family: str) -> Mapping[str, str]:
+    def _languages(self, spec: ModelSpec, family: str) -> Mapping[str, str]:
         return language_codes.codes(spec.options, LANGUAGES.get(family, language_codes.ANY))
 
     def runs(self, family: str) -> bool:
@@ -123,11 +130,11 @@ class ChatBackend:
         prompt = options.get("prompt") or PROMPTS.get(family, PROMPT)[0]
         return "{code}" in prompt or "{language}" in prompt
 
-    def load(self, spec: Spec) -> Captioner:
+    def load(self, spec: ModelSpec) -> Captioner:
         # Only what is here can be checked whole.
         return self.load_folder(spec, folder_of(spec))
 
-    def load_folder(self, spec: Spec, folder: Path) -> Chat:
+    def load_folder(self, spec: ModelSpec, folder: Path) -> ChatCaptioner:
         """Load the model in any folder.
 
         Raises
@@ -138,24 +145,24 @@ class ChatBackend:
         check_files(folder, spec)
         family = str(read_json(folder, "config.json").get("model_type", ""))
         self._check(spec, family, folder)
-        return Chat(spec, folder, family, self._languages(spec, family))
+        return ChatCaptioner(spec, folder, family, self._languages(spec, family))
 
 
-class Chat:
+class ChatCaptioner:
     """A loaded model. `side` is for the images' shorter side."""
 
     side: int | None
 
-    def __init__(self, spec: Spec, folder: Path, family: str, codes: Mapping[str, str]) -> None:
+    def __init__(self, spec: ModelSpec, folder: Path, family: str, codes: Mapping[str, str]) -> None:
         self._spec, self._codes, self._family = spec, codes, family
         self._loaded = LoadedModel(spec, folder, KIND)
-        self._processor = loaded(spec, self._loaded.library.AutoProcessor.from_pretrained, folder)
+        self._processor = load_model(spec, self._loaded.library.AutoProcessor.from_pretrained, folder)
         self._tokenizer = self._processor.tokenizer
         self._tokenizer.padding_side = "left"
         self._tokens = CaptionTokenizer(spec, self._tokenizer, codes, ends=self._loaded.ends())
         self._begin = self._first()
         self._asked: dict[str, dict[str, Any]] = {}
-        self._is_fixed = usable(spec, self._looks_alike_at_all)
+        self._is_fixed = or_settings_error(spec, self._looks_alike_at_all)
         needed = side_of(self._processor.image_processor) if self._is_fixed else None
         self.side = int(spec.options.get("side") or (MARGIN * needed if needed else SIDE))
         self.batch_size = self._loaded.batch_size()
@@ -170,7 +177,7 @@ class Chat:
         # Of the others, how much text they see depends on the image: it is made when they are asked.
         return self._seen(image) if self._is_fixed else image
 
-    def stabilise(self, prepared: Sequence[Any], *, keys: Sequence[str], decoding: Decoding) -> list[str | Failed]:
+    def stabilise(self, prepared: Sequence[Any], *, keys: Sequence[str], decoding: Decoding) -> list[str | FailedImage]:
         asked = partial(generation, decoding, language="")
         outputs = self._written(prepared, "", [""] * len(prepared), keys, decoding.precision, asked)
         return [self._tokens.stabiliser(output) for output in outputs]
@@ -183,7 +190,7 @@ class Chat:
         language: str,
         decoding: Decoding,
         stabilisers: Sequence[str] | None = None,
-    ) -> list[GeneratedCaption | Failed]:
+    ) -> list[GeneratedCaption | FailedImage]:
         self._check_language(language)
         beginnings = self._tokens.held(stabilisers, language, len(prepared))
         asked = partial(generation, decoding, language=language, parts=self._tokens.parts(stabilisers))
@@ -401,7 +408,7 @@ class Chat:
         )
 
 
-def prompt_of(spec: Spec, family: str, tag: str, code: str) -> str:
+def prompt_of(spec: ModelSpec, family: str, tag: str, code: str) -> str:
     """Build the prompt in a language, or without one if there is no `tag`.
 
     Raises

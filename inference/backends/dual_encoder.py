@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from inference.backends.captioners import Spec
+from inference.backends.captioners import ModelSpec
 from inference.backends.encoder_files import FILES_ALONE, digests_of, folder_at
 from inference.backends.encoders import (
     EncoderSettingsError,
-    Subject,
+    EncoderSubject,
     check_options,
     device,
     encoder_name,
@@ -25,7 +25,7 @@ from inference.backends.encoders import (
     torch,
     transformers,
 )
-from inference.backends.memory import MemoryGuard, moved
+from inference.backends.memory import MemoryGuard, moved_model
 from inference.backends.transformer_files import folder_here, folder_of
 
 AT_ONCE = 16
@@ -62,7 +62,7 @@ class DualEncoder:
             raise EncoderSettingsError(
                 f"{source} is a model of the kind {self._kind}, which has no vectors of text and images."
             )
-        self._model = moved(self._model, self._device).eval()
+        self._model = moved_model(self._model, self._device).eval()
         description = {"files": self._digests} | ({"padded": "max_length"} if self._kind in FIXED_LENGTH else {})
         self.signature = encoder_name(f"dual-encoder-{self._kind}", description)
         self.space = self.signature
@@ -70,7 +70,7 @@ class DualEncoder:
 
     def _load(self, folder: Path, source: str) -> None:
         try:
-            self._model = loaded(self._library.AutoModel, folder, self._torch)
+            self._model = load_model(self._library.AutoModel, folder, self._torch)
             self._tokenizer = self._library.AutoTokenizer.from_pretrained(folder, **FILES_ALONE)
             self._processor = self._library.AutoImageProcessor.from_pretrained(folder, **FILES_ALONE)
         except Exception as error:  # nearly anything, where a file is not what it says
@@ -84,7 +84,7 @@ class DualEncoder:
 
     def features_of(self, prepared: Sequence[dict[str, NDArray[Any]]]) -> NDArray[np.float32]:
         with self._torch.inference_mode(), MemoryGuard():
-            return _rows(self._model.get_image_features(**together(prepared, self._torch, self._device)))
+            return _rows(self._model.get_image_features(**joined_batch(prepared, self._torch, self._device)))
 
     def features(self, images: Sequence[Image.Image]) -> NDArray[np.float32]:
         """Compute a float32 row for each image, shape (n_images, dimensions)."""
@@ -122,20 +122,20 @@ class DualEncoderBackend:
     needs = ("torch", "transformers")
     is_visual = True
 
-    def check(self, spec: Spec) -> None:
+    def check(self, spec: ModelSpec) -> None:
         folder_here(spec.source)
         check_options(spec, {})
 
-    def subjects(self, spec: Spec) -> frozenset[Subject]:
-        return frozenset(Subject)
+    def subjects(self, spec: ModelSpec) -> frozenset[EncoderSubject]:
+        return frozenset(EncoderSubject)
 
-    def load(self, spec: Spec) -> DualEncoder:
+    def load(self, spec: ModelSpec) -> DualEncoder:
         # Before anything is fetched.
         transformers()
         return DualEncoder(str(folder_of(spec)))
 
 
-def loaded(kind: Any, folder: Path, library: Any, **options: Any) -> Any:
+def load_model(kind: Any, folder: Path, library: Any, **options: Any) -> Any:
     """Load a model of transformers from a folder: safetensors only, in 32 bits, without warnings of unused weights."""
     from transformers.utils import logging
 
@@ -152,7 +152,7 @@ def prepared_by(processor: Any, image: Image.Image) -> dict[str, NDArray[Any]]:
     return {name: value[0].numpy() for name, value in processor(images=[image], return_tensors="pt").items()}
 
 
-def together(prepared: Sequence[dict[str, NDArray[Any]]], library: Any, device: str) -> dict[str, Any]:
+def joined_batch(prepared: Sequence[dict[str, NDArray[Any]]], library: Any, device: str) -> dict[str, Any]:
     """Join prepared images to a batch on the device."""
     return {name: library.from_numpy(np.stack([one[name] for one in prepared])).to(device) for name in prepared[0]}
 

@@ -17,7 +17,14 @@ from PIL import Image
 
 from inference.backends import language_codes
 from inference.backends.caption_tokenizer import CaptionTokenizer, check_texts
-from inference.backends.captioners import BackendSettingsError, Captioner, Decoding, Failed, GeneratedCaption, Spec
+from inference.backends.captioners import (
+    BackendSettingsError,
+    Captioner,
+    Decoding,
+    FailedImage,
+    GeneratedCaption,
+    ModelSpec,
+)
 from inference.backends.generation import (
     NEEDS,
     LoadedModel,
@@ -25,7 +32,7 @@ from inference.backends.generation import (
     check_fits,
     first_token,
     generation,
-    loaded,
+    load_model,
     quiet_transformers,
     side_of,
 )
@@ -66,10 +73,10 @@ class EncoderDecoderBackend:
         "stabilised models."
     )
 
-    def check(self, spec: Spec) -> None:
+    def check(self, spec: ModelSpec) -> None:
         self._check(spec, family_here(spec))
 
-    def _check(self, spec: Spec, family: str) -> None:
+    def _check(self, spec: ModelSpec, family: str) -> None:
         check_options(spec.options, self.options)
         check_texts(spec.options, self.languages(spec))
         if family and family not in self.families:
@@ -85,18 +92,18 @@ class EncoderDecoderBackend:
     def names_languages(self, family: str, options: Mapping[str, Any]) -> bool:
         return False
 
-    def check_decoding(self, spec: Spec, decoding: Decoding) -> None:
+    def check_decoding(self, spec: ModelSpec, decoding: Decoding) -> None:
         check_decoding(decoding)
 
-    def languages(self, spec: Spec) -> Mapping[str, str]:
+    def languages(self, spec: ModelSpec) -> Mapping[str, str]:
         return language_codes.codes(spec.options, language_codes.ENGLISH_ONLY)
 
-    def load(self, spec: Spec) -> Captioner:
+    def load(self, spec: ModelSpec) -> Captioner:
         # Without the packages nothing is downloaded.
         quiet_transformers()
         return self.load_folder(spec, folder_of(spec))
 
-    def load_folder(self, spec: Spec, folder: Path) -> EncoderDecoder:
+    def load_folder(self, spec: ModelSpec, folder: Path) -> EncoderDecoder:
         """Load the model in any folder.
 
         Raises
@@ -114,12 +121,12 @@ class EncoderDecoder:
 
     side: int | None
 
-    def __init__(self, spec: Spec, folder: Path, codes: Mapping[str, str]) -> None:
+    def __init__(self, spec: ModelSpec, folder: Path, codes: Mapping[str, str]) -> None:
         self._family = str(read_json(folder, "config.json")["model_type"])
         self._loaded = LoadedModel(spec, folder, KINDS[self._family])
         library = self._loaded.library
-        self._eye = loaded(spec, library.AutoImageProcessor.from_pretrained, folder)
-        tokenizer = loaded(spec, library.AutoTokenizer.from_pretrained, folder)
+        self._eye = load_model(spec, library.AutoImageProcessor.from_pretrained, folder)
+        tokenizer = load_model(spec, library.AutoTokenizer.from_pretrained, folder)
         self._prompts: Mapping[str, str] = spec.options.get("prompts") or {}
         self._stabiliser_prompt = str(spec.options.get("stabiliser_prompt", ""))
         self._first, self._last = self._ends()
@@ -135,7 +142,7 @@ class EncoderDecoder:
             raise BackendSettingsError(_("The model describes images, and was given none."))
         return self._eye(images=image, return_tensors="pt")["pixel_values"][0]
 
-    def stabilise(self, prepared: Sequence[Any], *, keys: Sequence[str], decoding: Decoding) -> list[str | Failed]:
+    def stabilise(self, prepared: Sequence[Any], *, keys: Sequence[str], decoding: Decoding) -> list[str | FailedImage]:
         begins = [self._stabiliser_prompt] * len(prepared)
         asked = partial(generation, decoding, language="")
         outputs = self._written(prepared, begins, keys, decoding.precision, asked)
@@ -149,7 +156,7 @@ class EncoderDecoder:
         language: str,
         decoding: Decoding,
         stabilisers: Sequence[str] | None = None,
-    ) -> list[GeneratedCaption | Failed]:
+    ) -> list[GeneratedCaption | FailedImage]:
         beginnings = self._tokens.held(stabilisers, language, len(prepared))
         begins = [f"{self._prompts.get(language, '')} {one}".strip() for one in beginnings]
         asked = partial(generation, decoding, language=language, parts=self._tokens.parts(stabilisers))

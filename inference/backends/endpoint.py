@@ -27,14 +27,21 @@ from inference.backends.captioners import (
     BackendSettingsError,
     Captioner,
     Decoding,
-    Failed,
+    FailedImage,
     GeneratedCaption,
-    Spec,
-    Translation,
+    LoadedTranslator,
+    ModelSpec,
 )
 from inference.backends.endpoint_answers import NoAnswerError, content_of, usage_of
-from inference.backends.endpoint_calls import Client, Clock, Wait
-from inference.backends.endpoint_options import Options, Prices, check_decoding, endpoint_of, languages_of, options_of
+from inference.backends.endpoint_calls import Clock, EndpointClient, Wait
+from inference.backends.endpoint_options import (
+    EndpointOptions,
+    TokenPrices,
+    check_decoding,
+    endpoint_of,
+    languages_of,
+    options_of,
+)
 from inference.rules.captions import caption_text
 
 BATCHES = 4
@@ -60,7 +67,7 @@ class _EndpointBackend:
     ) -> None:
         self._clock, self._wait, self._rng = clock, wait, rng
 
-    def check(self, spec: Spec) -> None:
+    def check(self, spec: ModelSpec) -> None:
         if spec.is_pivot:
             raise BackendSettingsError(
                 _(
@@ -72,17 +79,17 @@ class _EndpointBackend:
         options_of(spec, has_images=self.has_images)
         endpoint_of(spec)
 
-    def check_decoding(self, spec: Spec, decoding: Decoding) -> None:
+    def check_decoding(self, spec: ModelSpec, decoding: Decoding) -> None:
         check_decoding(options_of(spec, has_images=self.has_images), decoding)
 
-    def languages(self, spec: Spec) -> Mapping[str, str]:
+    def languages(self, spec: ModelSpec) -> Mapping[str, str]:
         return languages_of(spec, has_images=self.has_images)
 
-    def _requests(self, spec: Spec) -> _Requests:
+    def _requests(self, spec: ModelSpec) -> _EndpointRequests:
         self.check(spec)
         options = options_of(spec, has_images=self.has_images)
         address, key = endpoint_of(spec)
-        client = Client(
+        client = EndpointClient(
             name=spec.source,
             address=address,
             key=key,
@@ -91,14 +98,14 @@ class _EndpointBackend:
             wait=self._wait,
             rng=self._rng,
         )
-        return _Requests(spec.source, options, client, self._clock)
+        return _EndpointRequests(spec.source, options, client, self._clock)
 
 
 class EndpointBackend(_EndpointBackend):
     about = gettext_lazy("A model on a server with an OpenAI-compatible API, on your network or elsewhere.")
     has_images = True
 
-    def load(self, spec: Spec) -> Captioner:
+    def load(self, spec: ModelSpec) -> Captioner:
         return EndpointCaptioner(self._requests(spec))
 
 
@@ -106,14 +113,14 @@ class EndpointTranslatorBackend(_EndpointBackend):
     about = gettext_lazy("A language model that translates, on a server with an OpenAI-compatible API.")
     has_images = False
 
-    def load(self, spec: Spec) -> Translation:
+    def load(self, spec: ModelSpec) -> LoadedTranslator:
         return EndpointTranslation(self._requests(spec))
 
 
-class _Requests:
+class _EndpointRequests:
     """Requests many texts at once, and distinguishes bad images from a bad endpoint."""
 
-    def __init__(self, endpoint: str, options: Options, client: Client, clock: Clock) -> None:
+    def __init__(self, endpoint: str, options: EndpointOptions, client: EndpointClient, clock: Clock) -> None:
         self.endpoint, self.options, self.client, self._clock = endpoint, options, client, clock
         self._threads = ThreadPoolExecutor(options.policy.concurrency, thread_name_prefix="endpoint")
         self._failed_in_a_row = 0
@@ -135,7 +142,7 @@ class _Requests:
 
     def all(
         self, contents: Sequence[tuple[Any, str]], *, keys: Sequence[str], language: str, decoding: Decoding
-    ) -> list[GeneratedCaption | Failed]:
+    ) -> list[GeneratedCaption | FailedImage]:
         """Request an answer to each message; its private part must not appear in error messages.
 
         Raises
@@ -171,7 +178,7 @@ class _Requests:
         except BackendDownError as error:
             self._down, self._down_until = error, self._clock() + DOWN_FOR_S
             raise
-        return [Failed(answer.reason) if isinstance(answer, NoAnswerError) else answer for answer in answers]
+        return [FailedImage(answer.reason) if isinstance(answer, NoAnswerError) else answer for answer in answers]
 
     def take_usage(self) -> tuple[int, int]:
         """Return the tokens that went in and came out since the last call."""
@@ -221,13 +228,13 @@ class _Requests:
 
 
 class EndpointCaptioner:
-    def __init__(self, asking: _Requests) -> None:
+    def __init__(self, asking: _EndpointRequests) -> None:
         self._requests = asking
         self.side: int | None = asking.options.side
         self.batch_size = BATCHES * asking.options.policy.concurrency
 
     @property
-    def prices(self) -> Prices | None:
+    def prices(self) -> TokenPrices | None:
         return self._requests.options.prices
 
     def take_usage(self) -> tuple[int, int]:
@@ -249,7 +256,7 @@ class EndpointCaptioner:
         small.save(file, "JPEG", quality=JPEG_QUALITY)
         return f"data:image/jpeg;base64,{base64.b64encode(file.getvalue()).decode()}"
 
-    def stabilise(self, prepared: Sequence[Any], *, keys: Sequence[str], decoding: Decoding) -> list[str | Failed]:
+    def stabilise(self, prepared: Sequence[Any], *, keys: Sequence[str], decoding: Decoding) -> list[str | FailedImage]:
         raise BackendSettingsError(_("Pivot-stabilised models cannot run behind an endpoint."))
 
     def caption(
@@ -260,7 +267,7 @@ class EndpointCaptioner:
         language: str,
         decoding: Decoding,
         stabilisers: Sequence[str] | None = None,
-    ) -> list[GeneratedCaption | Failed]:
+    ) -> list[GeneratedCaption | FailedImage]:
         options = self._requests.options
         prompt = {"type": "text", "text": options.prompt_in(language)}
         more = {} if options.detail is None else {"detail": options.detail}
@@ -274,12 +281,12 @@ class EndpointCaptioner:
 
 
 class EndpointTranslation:
-    def __init__(self, asking: _Requests) -> None:
+    def __init__(self, asking: _EndpointRequests) -> None:
         self._requests = asking
         self.batch_size = BATCHES * asking.options.policy.concurrency
 
     @property
-    def prices(self) -> Prices | None:
+    def prices(self) -> TokenPrices | None:
         return self._requests.options.prices
 
     def take_usage(self) -> tuple[int, int]:
@@ -290,7 +297,7 @@ class EndpointTranslation:
 
     def translate(
         self, texts: Sequence[str], *, keys: Sequence[str], language: str, decoding: Decoding
-    ) -> list[GeneratedCaption | Failed]:
+    ) -> list[GeneratedCaption | FailedImage]:
         contents = [(self._requests.options.prompt_in(language, text=text), text) for text in texts]
         return self._requests.all(contents, keys=keys, language=language, decoding=decoding)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-MOST_TOKENS = 10**9
+MAX_TOKENS = 10**9
 
 
 class NoAnswerError(Exception):
@@ -25,7 +25,7 @@ def usage_of(answer: Any) -> tuple[int, int]:
     """Read how many tokens went in and came out; 0 where the server does not say."""
     usage = answer.get("usage") if isinstance(answer, dict) else None
     counts = [usage.get(name) if isinstance(usage, dict) else 0 for name in ("prompt_tokens", "completion_tokens")]
-    known = [count if isinstance(count, int) and 0 <= count < MOST_TOKENS else 0 for count in counts]
+    known = [count if isinstance(count, int) and 0 <= count < MAX_TOKENS else 0 for count in counts]
     return known[0], known[1]
 
 

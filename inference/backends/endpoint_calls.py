@@ -24,17 +24,17 @@ from inference.backends.captioners import BackendDownError
 from inference.backends.endpoint_answers import NoAnswerError
 from inference.rules.endpoints import key_variable
 
-LARGEST_ANSWER_BYTES = 1_000_000
+MAX_ANSWER_BYTES = 1_000_000
 READ_AT_ONCE_BYTES = 65_536
-LONGEST_SAID = 200
+MAX_MESSAGE_CHARACTERS = 200
 """Characters of what a server says that are repeated."""
-SHORTEST_REPEATED = 12
+MIN_REPEATED_CHARACTERS = 12
 """Characters in a row of what was sent that a server must not be seen to say again."""
-FIRST_PAUSE_S, LONGEST_PAUSE_S = 1.0, 30.0
-LONGEST_PROBE_S = 10.0
+FIRST_PAUSE_S, MAX_PAUSE_S = 1.0, 30.0
+MAX_PROBE_S = 10.0
 
 ASKED_AGAIN = (408, 429, 500, 502, 503, 504, 529)
-TOO_MUCH = (429, 503, 529)
+OVERLOADED_STATUSES = (429, 503, 529)
 """Answers after which fewer requests are sent at once."""
 LOOK_AGAIN_S = 0.1
 ENDPOINTS_FAULT = (401, 402, 404, 405, 429, 503, 529)
@@ -113,7 +113,7 @@ class AdaptiveLimit:
             self._changed.notify_all()
 
 
-class Client:
+class EndpointClient:
     """Sends requests to one endpoint. Many threads may call `ask` at once; `halted` stops all of them."""
 
     def __init__(
@@ -186,7 +186,7 @@ class Client:
                 headers=self._headers,
                 redirect=False,
                 preload_content=False,
-                timeout=min(self._policy.connect_s + self._policy.read_s, LONGEST_PROBE_S),
+                timeout=min(self._policy.connect_s + self._policy.read_s, MAX_PROBE_S),
             )
         except broken.HTTPError:
             return False
@@ -243,10 +243,10 @@ class Client:
         content = b""
         while some := response.read1(READ_AT_ONCE_BYTES, decode_content=False):
             content += some
-            if len(content) > LARGEST_ANSWER_BYTES:
+            if len(content) > MAX_ANSWER_BYTES:
                 response.close()
                 message = _("The endpoint “%(name)s” answered with more than %(limit)s bytes, too many for a caption.")
-                raise NoAnswerError(self._about(message, limit=LARGEST_ANSWER_BYTES))
+                raise NoAnswerError(self._about(message, limit=MAX_ANSWER_BYTES))
             if self._clock() - began > self._policy.connect_s + self._policy.read_s:
                 response.close()
                 raise self._too_slow()
@@ -279,7 +279,7 @@ class Client:
             again=status in ASKED_AGAIN,
             is_endpoints=status in ENDPOINTS_FAULT,
             is_silence=status >= 500,
-            is_too_much=status in TOO_MUCH,
+            is_too_much=status in OVERLOADED_STATUSES,
             retry_after_s=_seconds_of(response.headers.get("Retry-After")),
         )
 
@@ -300,7 +300,7 @@ class Client:
         if self._key is not None:
             message = message.replace(self._key, "…")
         line = "".join(character if character.isprintable() else " " for character in message)
-        return f"{status}, “{line[:LONGEST_SAID]}”"
+        return f"{status}, “{line[:MAX_MESSAGE_CHARACTERS]}”"
 
     def _rest(self, attempt: int, trouble: _AttemptError) -> None:
         """Wait as long as the server asks, with all threads; else twice as long each time, randomly less."""
@@ -313,7 +313,7 @@ class Client:
                 raise BackendDownError(f"{trouble} {message}")
             self._limiter.close_for(trouble.retry_after_s)
             return
-        pause_s = min(FIRST_PAUSE_S * 2**attempt, LONGEST_PAUSE_S)
+        pause_s = min(FIRST_PAUSE_S * 2**attempt, MAX_PAUSE_S)
         self._wait(self._rng.uniform(pause_s / 2, pause_s))
 
     def _wait_unless_halted(self, seconds: float) -> None:
@@ -362,5 +362,5 @@ def _repeats(message: str, private: str) -> bool:
     message, private = message.casefold(), private.casefold()
     if not private:
         return False
-    starts: Sequence[int] = range(max(1, len(private) - SHORTEST_REPEATED + 1))
-    return any(private[start : start + SHORTEST_REPEATED] in message for start in starts)
+    starts: Sequence[int] = range(max(1, len(private) - MIN_REPEATED_CHARACTERS + 1))
+    return any(private[start : start + MIN_REPEATED_CHARACTERS] in message for start in starts)

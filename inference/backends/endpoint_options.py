@@ -10,7 +10,7 @@ from typing import Any
 from django.conf import settings
 from django.utils.translation import gettext as _
 
-from inference.backends.captioners import BackendSettingsError, Decoding, Spec
+from inference.backends.captioners import BackendSettingsError, Decoding, ModelSpec
 from inference.backends.endpoint_calls import RequestPolicy
 from inference.rules.endpoints import NO_KEY, key_variable
 from languages.rules.registry import LANGUAGES
@@ -26,8 +26,8 @@ TRANSLATION_PROMPT = (
 )
 PARAMETERS = ("max_tokens", "temperature", "top_p", "seed")
 """What of a decoding the protocol has a word for."""
-OURS = ("model", "messages", "stream", "n", *PARAMETERS)
-ANYWHERE = {
+PROTOCOL_FIELDS = ("model", "messages", "stream", "n", *PARAMETERS)
+COMMON_OPTIONS = {
     "model",
     "prompt",
     "prompts",
@@ -51,7 +51,7 @@ DOCUMENT = "docs/settings.md"
 
 
 @dataclass(frozen=True)
-class Prices:
+class TokenPrices:
     """What a million tokens cost, and the most that a run may cost, in any one currency; None: no limit."""
 
     input: float
@@ -63,7 +63,7 @@ class Prices:
 
 
 @dataclass(frozen=True)
-class Options:
+class EndpointOptions:
     """`parameters`: the endpoint's name for each of PARAMETERS, None if it must not be sent."""
 
     model: str
@@ -76,7 +76,7 @@ class Options:
     policy: RequestPolicy
     side: int
     detail: str | None
-    prices: Prices | None
+    prices: TokenPrices | None
 
     def prompt_in(self, language: str, *, text: str = "") -> str:
         # Not str.format: what a researcher writes may have braces in it, and the text of a caption too.
@@ -95,7 +95,7 @@ class Options:
         return {name: value for name, value in named.items() if name is not None}
 
 
-def endpoint_of(spec: Spec) -> tuple[str, str | None]:
+def endpoint_of(spec: ModelSpec) -> tuple[str, str | None]:
     """Return the address and key (None if not needed) of the endpoint that a model names.
 
     Raises
@@ -122,14 +122,14 @@ def endpoint_of(spec: Spec) -> tuple[str, str | None]:
     return endpoints[name], None if key == NO_KEY else key
 
 
-def options_of(spec: Spec, *, has_images: bool) -> Options:
+def options_of(spec: ModelSpec, *, has_images: bool) -> EndpointOptions:
     """
     Raises
     ------
     BackendSettingsError
     """
     options = spec.options
-    known = ANYWHERE | OF_IMAGES if has_images else ANYWHERE
+    known = COMMON_OPTIONS | OF_IMAGES if has_images else COMMON_OPTIONS
     unknown = sorted(set(options) - known)
     if unknown:
         raise BackendSettingsError(
@@ -160,7 +160,7 @@ def options_of(spec: Spec, *, has_images: bool) -> Options:
         raise BackendSettingsError(
             _("The option “detail” must be one of: %(values)s.") % {"values": ", ".join(DETAILS)}
         )
-    return Options(
+    return EndpointOptions(
         model=model.strip(),
         prompt=prompt,
         prompts=prompts,
@@ -175,7 +175,7 @@ def options_of(spec: Spec, *, has_images: bool) -> Options:
     )
 
 
-def check_decoding(options: Options, decoding: Decoding) -> None:
+def check_decoding(options: EndpointOptions, decoding: Decoding) -> None:
     """
     Raises
     ------
@@ -199,7 +199,7 @@ def check_decoding(options: Options, decoding: Decoding) -> None:
         raise BackendSettingsError(" ".join(refused))
 
 
-def languages_of(spec: Spec, *, has_images: bool) -> dict[str, str]:
+def languages_of(spec: ModelSpec, *, has_images: bool) -> dict[str, str]:
     """List our languages by their English names, or those that the researcher names instead.
 
     Raises
@@ -212,7 +212,7 @@ def languages_of(spec: Spec, *, has_images: bool) -> dict[str, str]:
     return {tag: names.get(tag, name) if name == tag else name for tag, name in texts.items()} or names
 
 
-def prices_of(options: Mapping[str, Any]) -> Prices | None:
+def prices_of(options: Mapping[str, Any]) -> TokenPrices | None:
     """Read the prices; None if there are none.
 
     Raises
@@ -226,7 +226,7 @@ def prices_of(options: Mapping[str, Any]) -> Prices | None:
                 _("The option “cost_limit” needs “input_price” and “output_price”, for a million tokens each.")
             )
         return None
-    return Prices(
+    return TokenPrices(
         input=_number(options, "input_price", 0, least=0, most=1_000_000),
         output=_number(options, "output_price", 0, least=0, most=1_000_000),
         limit=_number(options, "cost_limit", 0, least=0, most=1_000_000_000) if has_limit else None,
@@ -261,7 +261,7 @@ def _parameters(options: Mapping[str, Any]) -> dict[str, str | None]:
 
 def _extra(options: Mapping[str, Any]) -> dict[str, Any]:
     extra = _mapping(options, "extra")
-    taken = sorted(set(extra) & set(OURS))
+    taken = sorted(set(extra) & set(PROTOCOL_FIELDS))
     if taken:
         raise BackendSettingsError(
             _("The option “extra” cannot set %(names)s. The model and the decoding decide that.")

@@ -20,11 +20,11 @@ from PIL import Image
 
 from inference.backends import registry
 from inference.backends.caption_tokenizer import CaptionTokenizer
-from inference.backends.captioners import BackendSettingsError, Captioner, Spec
+from inference.backends.captioners import BackendSettingsError, Captioner, ModelSpec
 from inference.backends.encoder_decoder import OPTIONS as DECODER_OPTIONS
 from inference.backends.encoder_decoder import EncoderDecoder, EncoderDecoderBackend
-from inference.backends.encoders import Subject, torch
-from inference.backends.generation import LoadedModel, loaded, quiet_transformers
+from inference.backends.encoders import EncoderSubject, torch
+from inference.backends.generation import LoadedModel, load_model, quiet_transformers
 from inference.backends.transformer_files import check_files, folder_of, read_json
 
 FAMILY = "feature-decoder"
@@ -38,7 +38,7 @@ WHOLE = 65_536
 
 
 @dataclass(frozen=True)
-class Features:
+class ImageFeatures:
     """Features of one image, float32, shape (dimensions,)."""
 
     row: NDArray[np.float32]
@@ -53,7 +53,7 @@ class FeatureDecoderBackend(EncoderDecoderBackend):
     title = gettext_lazy("Decoder over image features (trained here)")
     about = gettext_lazy("A small baseline that a training made: it writes captions from the features of an encoder.")
 
-    def _check(self, spec: Spec, family: str) -> None:
+    def _check(self, spec: ModelSpec, family: str) -> None:
         super()._check(spec, family)
         load = spec.options.get(FEATURES) or {}
         if not isinstance(load.get("backend"), str):
@@ -66,11 +66,11 @@ class FeatureDecoderBackend(EncoderDecoderBackend):
     options = OPTIONS
     families = (FAMILY,)
 
-    def load(self, spec: Spec) -> Captioner:
+    def load(self, spec: ModelSpec) -> Captioner:
         quiet_transformers()
         return self.load_folder(spec, folder_of(spec))
 
-    def load_folder(self, spec: Spec, folder: Path) -> FeatureDecoder:
+    def load_folder(self, spec: ModelSpec, folder: Path) -> FeatureDecoder:
         quiet_transformers()
         check_files(folder, spec)
         self._check(spec, str(read_json(folder, "config.json").get("model_type", "")))
@@ -80,7 +80,7 @@ class FeatureDecoderBackend(EncoderDecoderBackend):
 class FeatureDecoder(EncoderDecoder):
     """A loaded model with its encoder."""
 
-    def __init__(self, spec: Spec, folder: Path, codes: Mapping[str, str]) -> None:
+    def __init__(self, spec: ModelSpec, folder: Path, codes: Mapping[str, str]) -> None:
         self._family = FAMILY
         self._encoder = load_encoder(spec.options[FEATURES])
         known = read_json(folder, "config.json").get("features_signature")
@@ -90,7 +90,7 @@ class FeatureDecoder(EncoderDecoder):
                 % {"source": spec.source, "then": known, "now": self._encoder.signature}
             )
         self._loaded = LoadedModel(spec, folder, model_class())
-        tokenizer = loaded(spec, self._loaded.library.PreTrainedTokenizerFast.from_pretrained, folder)
+        tokenizer = load_model(spec, self._loaded.library.PreTrainedTokenizerFast.from_pretrained, folder)
         self._prompts = spec.options.get("prompts") or {}
         self._stabiliser_prompt = str(spec.options.get("stabiliser_prompt", ""))
         self._first = self._last = int(self._loaded.config.eos_token_id)
@@ -106,11 +106,11 @@ class FeatureDecoder(EncoderDecoder):
             raise BackendSettingsError(_("The model describes images, and was given none."))
         return self._encoder.prepare(image)
 
-    def features(self, prepared: Sequence[Any]) -> list[Features]:
+    def features(self, prepared: Sequence[Any]) -> list[ImageFeatures]:
         """Compute the features of prepared images, which stand in for them everywhere."""
-        missing = [one for one in prepared if not isinstance(one, Features)]
+        missing = [one for one in prepared if not isinstance(one, ImageFeatures)]
         rows = iter(self._encoder.features_of(missing) if missing else ())
-        return [one if isinstance(one, Features) else Features(np.asarray(next(rows))) for one in prepared]
+        return [one if isinstance(one, ImageFeatures) else ImageFeatures(np.asarray(next(rows))) for one in prepared]
 
     @property
     def positions(self) -> int:
@@ -147,12 +147,12 @@ class FeatureDecoder(EncoderDecoder):
 def _check_encoder(about: Mapping[str, Any]) -> None:
     backend, spec = registry.encoder_named(str(about["backend"])), _encoder_spec(about)
     backend.check(spec)
-    if Subject.IMAGES not in backend.subjects(spec):
+    if EncoderSubject.IMAGES not in backend.subjects(spec):
         raise BackendSettingsError(_("The encoder “%(name)s” does not encode images.") % {"name": about["backend"]})
 
 
-def _encoder_spec(about: Mapping[str, Any]) -> Spec:
-    return Spec(str(about["backend"]), str(about.get("source", "")), dict(about.get("options") or {}))
+def _encoder_spec(about: Mapping[str, Any]) -> ModelSpec:
+    return ModelSpec(str(about["backend"]), str(about.get("source", "")), dict(about.get("options") or {}))
 
 
 def load_encoder(about: Mapping[str, Any]) -> Any:

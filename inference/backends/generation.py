@@ -16,13 +16,13 @@ from django.utils.translation import gettext as _
 from inference.backends.captioners import (
     BackendSettingsError,
     Decoding,
-    Failed,
+    FailedImage,
     GeneratedCaption,
-    Spec,
+    ModelSpec,
 )
 from inference.backends.encoders import device, torch, transformers
-from inference.backends.memory import moved
-from inference.backends.sampling import Drawing, stream
+from inference.backends.memory import moved_model
+from inference.backends.sampling import TokenDrawing, draw_seed
 from inference.backends.transformer_files import FILES, PINNED, digest_of, first_line, may_unpickle
 
 NEEDS = ("torch", "transformers")
@@ -53,7 +53,7 @@ class LoadedModel:
     inference.backends.encoders.ExtraMissingError
     """
 
-    def __init__(self, spec: Spec, folder: Path, kind: str | type) -> None:
+    def __init__(self, spec: ModelSpec, folder: Path, kind: str | type) -> None:
         self.library, self.torch, self.device = quiet_transformers(), torch(), device()
         self._spec, self._folder = spec, folder
         self._kind: Any = getattr(self.library, kind) if isinstance(kind, str) else kind
@@ -84,7 +84,7 @@ class LoadedModel:
 
     def _move(self, place: Any) -> None:
         try:
-            self._model = moved(self._model, place)
+            self._model = moved_model(self._model, place)
         except BackendSettingsError:
             # A part of the weights may be there already. The rest would be looked for there by the next run.
             self._model = self._read("auto")
@@ -190,7 +190,7 @@ class LoadedModel:
 
     def _read(self, dtype: Any) -> Any:
         options = self._spec.options
-        model, report = loaded(
+        model, report = load_model(
             self._spec,
             self._kind.from_pretrained,
             self._folder,
@@ -276,17 +276,17 @@ def quiet_transformers() -> Any:
     return library
 
 
-def loaded(spec: Spec, load: Callable[..., Any], folder: Path, **named: Any) -> Any:
+def load_model(spec: ModelSpec, load: Callable[..., Any], folder: Path, **named: Any) -> Any:
     """Load a model from its files, but never run code among them.
 
     Raises
     ------
     BackendSettingsError
     """
-    return usable(spec, partial(load, folder, local_files_only=True, trust_remote_code=False, **named))
+    return or_settings_error(spec, partial(load, folder, local_files_only=True, trust_remote_code=False, **named))
 
 
-def usable(spec: Spec, attempt: Callable[[], Result]) -> Result:
+def or_settings_error(spec: ModelSpec, attempt: Callable[[], Result]) -> Result:
     """
     Raises
     ------
@@ -388,8 +388,8 @@ def generation(
     """
     check_decoding(decoding)
     draws = decoding.temperature > 0
-    streams = [stream(seed=decoding.seed, key=key, language=language) for key in keys]
-    drawing = Drawing(streams, temperature=decoding.temperature, top_p=decoding.top_p) if draws else None
+    streams = [draw_seed(seed=decoding.seed, key=key, language=language) for key in keys]
+    drawing = TokenDrawing(streams, temperature=decoding.temperature, top_p=decoding.top_p) if draws else None
     return {
         "num_beams": decoding.beams,
         "max_new_tokens": decoding.max_tokens * parts + more,
@@ -413,15 +413,15 @@ def side_of(processor: Any) -> int | None:
     return max(sides, default=None)
 
 
-def plain(text: str) -> str:
+def one_line(text: str) -> str:
     """Normalise to NFC on one line with single blanks, without half a character at the end."""
     return unicodedata.normalize("NFC", " ".join(text.rstrip("\ufffd").split()))
 
 
-def caption_or_failure(text: str, stabiliser: str = "") -> GeneratedCaption | Failed:
+def caption_or_failure(text: str, stabiliser: str = "") -> GeneratedCaption | FailedImage:
     """Clean up what a model wrote; it fails if nothing is left."""
-    text = plain(text)
-    return GeneratedCaption(text, plain(stabiliser)) if text else Failed(_("The model wrote nothing."))
+    text = one_line(text)
+    return GeneratedCaption(text, one_line(stabiliser)) if text else FailedImage(_("The model wrote nothing."))
 
 
 def first_token(*named: Any) -> int:

@@ -80,7 +80,7 @@ def has_run_out(error: BaseException) -> bool:
     return isinstance(error, RuntimeError) and any(phrase in str(error).lower() for phrase in PHRASES)
 
 
-def halved(
+def in_halves(
     compute: Callable[[slice], Sequence[Result]],
     number: int,
     *,
@@ -116,7 +116,7 @@ def halved(
     return results, at_once
 
 
-def moved(model: Model, place: Any) -> Model:
+def moved_model(model: Model, place: Any) -> Model:
     """Move a model to a device, or convert it to a precision.
 
     Raises

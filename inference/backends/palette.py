@@ -16,8 +16,15 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from PIL import Image
 
-from inference.backends.captioners import BackendSettingsError, Captioner, Decoding, Failed, GeneratedCaption, Spec
-from inference.backends.palette_words import COLOURS, LANGUAGES, sentence
+from inference.backends.captioners import (
+    BackendSettingsError,
+    Captioner,
+    Decoding,
+    FailedImage,
+    GeneratedCaption,
+    ModelSpec,
+)
+from inference.backends.palette_words import COLOURS, LANGUAGES, sentence_in
 
 SIDE = 64
 AT_ONCE = 256
@@ -25,14 +32,14 @@ LONGER_BY = 1.2
 """How many times as long one side must be as the other for an image to be wide or tall."""
 DARK, BRIGHT = 0.3, 0.65
 """Of the mean brightness, 0 to 1."""
-ALL, MOST, SOME = 0.85, 0.5, 0.12
+WHOLE_SHARE, MAIN_SHARE, PART_SHARE = 0.85, 0.5, 0.12
 """Shares of the image: of a colour that it is all in, one that most is in, and one worth a mention beside it."""
 CASES = ("black", "white", "grey", "pink", "brown", "red", "orange", "yellow", "green", "blue", "purple")
 """The colours of the conditions in `_colours`: the first that holds counts; where none does, it is pink."""
 
 
 @dataclass(frozen=True)
-class Appearance:
+class ImageAppearance:
     """The description of an image. `light` is empty if it is neither dark nor bright."""
 
     shape: str
@@ -51,7 +58,7 @@ class PaletteBackend:
         "Needs no model and no GPU: it names the colours in an image. Use it to see how everything works."
     )
 
-    def check(self, spec: Spec) -> None:
+    def check(self, spec: ModelSpec) -> None:
         if spec.source:
             raise BackendSettingsError(_("Palette needs no source. Leave it empty."))
         if spec.options:
@@ -61,53 +68,53 @@ class PaletteBackend:
         if spec.is_pivot:
             raise BackendSettingsError(_("Palette is not pivot-stabilised: it writes no stabiliser."))
 
-    def languages(self, spec: Spec) -> Mapping[str, str]:
+    def languages(self, spec: ModelSpec) -> Mapping[str, str]:
         return {tag: tag for tag in LANGUAGES}
 
-    def load(self, spec: Spec) -> Captioner:
+    def load(self, spec: ModelSpec) -> Captioner:
         self.check(spec)
-        return Palette()
+        return PaletteCaptioner()
 
 
-class Palette:
+class PaletteCaptioner:
     side: int | None = SIDE
     batch_size = AT_ONCE
 
     def describe(self) -> dict[str, str]:
         return {"architecture": "sentences by rule, no parameters", "device": "cpu"}
 
-    def prepare(self, image: Image.Image | None) -> Appearance:
+    def prepare(self, image: Image.Image | None) -> ImageAppearance:
         if image is None:
             raise BackendSettingsError(_("The model describes images, and was given none."))
-        return look(image)
+        return appearance_of(image)
 
-    def stabilise(self, prepared: Sequence[Any], *, keys: Sequence[str], decoding: Decoding) -> list[str | Failed]:
+    def stabilise(self, prepared: Sequence[Any], *, keys: Sequence[str], decoding: Decoding) -> list[str | FailedImage]:
         raise BackendSettingsError(_("Palette is not pivot-stabilised: it writes no stabiliser."))
 
     def caption(
         self,
-        prepared: Sequence[Appearance],
+        prepared: Sequence[ImageAppearance],
         *,
         keys: Sequence[str],
         language: str,
         decoding: Decoding,
         stabilisers: Sequence[str] | None = None,
-    ) -> list[GeneratedCaption | Failed]:
-        return [GeneratedCaption(sentence(language=language, **asdict(one))) for one in prepared]
+    ) -> list[GeneratedCaption | FailedImage]:
+        return [GeneratedCaption(sentence_in(language=language, **asdict(one))) for one in prepared]
 
     def close(self) -> None:
         """Nothing to free."""
 
 
-def look(image: Image.Image) -> Appearance:
+def appearance_of(image: Image.Image) -> ImageAppearance:
     small = image.convert("RGB").resize((SIDE, SIDE), Image.Resampling.BOX)
     pixels = np.asarray(small, dtype=np.float32) / 255
     shares = np.bincount(_colours(pixels).ravel(), minlength=len(COLOURS)) / (SIDE * SIDE)
     # A stable sort: of colours with equal shares, the first of the list.
     first, second = np.argsort(-shares, kind="stable")[:2]
-    other = COLOURS[second] if shares[second] >= SOME else ""
-    extent = "all" if shares[first] >= ALL else "most" if shares[first] >= MOST or not other else "both"
-    return Appearance(_shape(image.width, image.height), _light(pixels), COLOURS[first], other, extent)
+    other = COLOURS[second] if shares[second] >= PART_SHARE else ""
+    extent = "all" if shares[first] >= WHOLE_SHARE else "most" if shares[first] >= MAIN_SHARE or not other else "both"
+    return ImageAppearance(_shape(image.width, image.height), _light(pixels), COLOURS[first], other, extent)
 
 
 def _shape(width: int, height: int) -> str:

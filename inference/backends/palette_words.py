@@ -17,7 +17,7 @@ COLOURS = ("red", "orange", "yellow", "green", "blue", "purple", "pink", "brown"
 
 
 @dataclass(frozen=True)
-class Words:
+class PaletteWords:
     """Words are in the order of SHAPES, LIGHTS and COLOURS; `plain` is for images neither dark nor bright."""
 
     plain: str
@@ -32,10 +32,10 @@ class Words:
 
 
 with Path(__file__).with_suffix(".toml").open("rb") as file:
-    LANGUAGES: Mapping[str, Words] = {tag: Words(**table) for tag, table in tomllib.load(file).items()}
+    LANGUAGES: Mapping[str, PaletteWords] = {tag: PaletteWords(**table) for tag, table in tomllib.load(file).items()}
 
 
-def sentence(*, language: str, shape: str, light: str, colour: str, other: str, extent: str) -> str:
+def sentence_in(*, language: str, shape: str, light: str, colour: str, other: str, extent: str) -> str:
     """Build the sentence in NFC. `light` and `other` may be empty; `extent` is "all", "most" or "both"."""
     words = LANGUAGES[language]
     forms = words.colours[COLOURS.index(colour)].split("/")

@@ -10,15 +10,15 @@ from django.conf import settings
 from numpy.typing import NDArray
 
 from crosslens_metrics.java import ToolFailedError, ToolMissingError
-from crosslens_metrics.word_vectors import MalformedTableError, Vectors, open_table
-from inference.backends.captioners import Spec
-from inference.backends.encoders import EncoderSettingsError, Subject, check_options, device
+from crosslens_metrics.word_vectors import MalformedTableError, WordVectorSource, open_table
+from inference.backends.captioners import ModelSpec
+from inference.backends.encoders import EncoderSettingsError, EncoderSubject, check_options, device
 from inference.backends.memory import MemoryGuard
 from inference.backends.transformer_files import NAME, folder_here
-from inference.backends.use_multilingual import Encoder, EncoderMissingError
+from inference.backends.use_multilingual import EncoderMissingError, MultilingualEncoder
 from inference.projections.config import ProjectionError
-from inference.projections.folder import MANIFEST, VECTORS, Manifest, read_manifest
-from inference.projections.projector import AT_ONCE, Projection, open_projection
+from inference.projections.folder import MANIFEST, VECTORS, ProjectionManifest, read_manifest
+from inference.projections.projector import AT_ONCE, TextProjection, open_projection
 
 
 class ProjectionEncoder:
@@ -34,7 +34,7 @@ class ProjectionEncoder:
     def __init__(self, folder: Path) -> None:
         try:
             manifest = read_manifest(folder)
-            self._projection: Projection | None = open_projection(folder, word_vectors_of(folder, manifest))
+            self._projection: TextProjection | None = open_projection(folder, word_vectors_of(folder, manifest))
         except (ProjectionError, ToolMissingError) as error:
             raise EncoderSettingsError(str(error)) from error
         self.signature, self.space, self.dimensions = manifest.encoder, manifest.space, manifest.dimensions
@@ -63,23 +63,23 @@ class ProjectionBackend:
     needs = ("torch",)
     is_visual = True
 
-    def check(self, spec: Spec) -> None:
+    def check(self, spec: ModelSpec) -> None:
         if NAME.fullmatch(spec.source) is None:
             raise EncoderSettingsError(f"“{spec.source}” is not the name of a folder made by train_projection.")
         folder_here(spec.source)
         check_options(spec, {})
 
-    def subjects(self, spec: Spec) -> frozenset[Subject]:
-        return frozenset({Subject.CAPTIONS})
+    def subjects(self, spec: ModelSpec) -> frozenset[EncoderSubject]:
+        return frozenset({EncoderSubject.CAPTIONS})
 
-    def load(self, spec: Spec) -> ProjectionEncoder:
+    def load(self, spec: ModelSpec) -> ProjectionEncoder:
         folder = folder_here(spec.source)
         if folder is None:
             raise EncoderSettingsError(f"There is no folder “{spec.source}” of models on this machine.")
         return ProjectionEncoder(folder)
 
 
-def word_vectors_of(folder: Path, manifest: Manifest) -> Vectors | None:
+def word_vectors_of(folder: Path, manifest: ProjectionManifest) -> WordVectorSource | None:
     """Open the word vectors that a projection was trained with: in its folder, imported, or the packaged encoder.
 
     Raises
@@ -93,7 +93,7 @@ def word_vectors_of(folder: Path, manifest: Manifest) -> Vectors | None:
         for place in (folder / VECTORS, Path(settings.VECTORS) / manifest.vectors):
             if (place / MANIFEST).is_file():
                 return open_table(place)
-        encoder = Encoder(manifest.language)
+        encoder = MultilingualEncoder(manifest.language)
         if encoder.signature == manifest.vectors:
             return encoder
     except (MalformedTableError, EncoderMissingError) as error:

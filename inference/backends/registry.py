@@ -1,6 +1,7 @@
 """Find backends by name: our own, and those of installed packages, by entry points.
 
-A package that cannot be imported, or has no valid backend, is left out, logged and listed by `broken`; the others work.
+A package that cannot be imported, or has no valid backend, is left out, logged and listed by `broken_backends`; the
+others work.
 Any exception of a package's backend, on a page or while a worker loads it, becomes a `BackendSettingsError`.
 """
 
@@ -21,7 +22,7 @@ from inference.backends.captioners import (
     BackendDownError,
     BackendSettingsError,
     Decoding,
-    Spec,
+    ModelSpec,
     TranslatorBackend,
 )
 from inference.backends.encoders import EncoderBackend, EncoderSettingsError, ExtraMissingError
@@ -70,7 +71,7 @@ class BrokenBackend:
 
 
 @dataclass(frozen=True)
-class _Discovered:
+class _DiscoveredBackends:
     by_name: Mapping[str, Any]
     broken: tuple[BrokenBackend, ...]
 
@@ -88,7 +89,7 @@ def encoders() -> Mapping[str, EncoderBackend]:
     return _ours(ENCODERS)
 
 
-def broken() -> list[BrokenBackend]:
+def broken_backends() -> list[BrokenBackend]:
     """List backends and translators of installed packages that cannot be used."""
     return [*_discovered(OWN_BACKENDS, BACKENDS_GROUP).broken, *_discovered(OWN_TRANSLATORS, TRANSLATORS_GROUP).broken]
 
@@ -136,7 +137,7 @@ def encoder_named(name: str) -> EncoderBackend:
     return encoders()[name]
 
 
-def check_decoding(backend: Backend | TranslatorBackend, spec: Spec, decoding: Decoding) -> None:
+def check_decoding(backend: Backend | TranslatorBackend, spec: ModelSpec, decoding: Decoding) -> None:
     """Check that the model can decode in this way. Backends without a check accept everything.
 
     Raises
@@ -179,20 +180,20 @@ class _PackageBackend:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._inner, name)
 
-    def check(self, spec: Spec) -> None:
+    def check(self, spec: ModelSpec) -> None:
         self._asked("check", spec)
 
-    def check_decoding(self, spec: Spec, decoding: Decoding) -> None:
+    def check_decoding(self, spec: ModelSpec, decoding: Decoding) -> None:
         if hasattr(self._inner, "check_decoding"):
             self._asked("check_decoding", spec, decoding)
 
-    def languages(self, spec: Spec) -> Mapping[str, str]:
+    def languages(self, spec: ModelSpec) -> Mapping[str, str]:
         codes = self._asked("languages", spec)
         if not isinstance(codes, Mapping) or not all(isinstance(text, str) for pair in codes.items() for text in pair):
             raise BackendSettingsError(f"{self._who()} does not say which languages it writes. {self._whom()}")
         return codes
 
-    def load(self, spec: Spec) -> Any:
+    def load(self, spec: ModelSpec) -> Any:
         return self._asked("load", spec)
 
     def _asked(self, method: str, *arguments: Any) -> Any:
@@ -228,7 +229,7 @@ def _ours(paths: tuple[str, ...]) -> Mapping[str, EncoderBackend]:
 
 
 @cache
-def _discovered(own: tuple[str, ...], group: str) -> _Discovered:
+def _discovered(own: tuple[str, ...], group: str) -> _DiscoveredBackends:
     by_name = {one.name: one for one in (_imported(path)() for path in own)}
     left_out = []
     for entry in sorted(entry_points(group=group), key=lambda entry: (_package(entry), entry.name)):
@@ -242,7 +243,7 @@ def _discovered(own: tuple[str, ...], group: str) -> _Discovered:
             reason = str(error) if isinstance(error, BackendSettingsError) else f"{type(error).__name__}: {error}"
             left_out.append(BrokenBackend(group, entry.name, _package(entry), reason))
             log.warning("The %s %s of the package %s is left out: %s", group, entry.name, _package(entry), reason)
-    return _Discovered(by_name, tuple(left_out))
+    return _DiscoveredBackends(by_name, tuple(left_out))
 
 
 def _checked(entry: EntryPoint) -> Any:

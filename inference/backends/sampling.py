@@ -18,13 +18,13 @@ GOLDEN, FIRST, SECOND = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111
 """The constants of SplitMix64."""
 
 
-def stream(*, seed: int, key: str, language: str) -> int:
+def draw_seed(*, seed: int, key: str, language: str) -> int:
     """Make the seed, a signed 64-bit number, of all draws for an image in a language."""
     content = f"{seed}\0{key}\0{language}".encode()
     return int.from_bytes(hashlib.sha256(content).digest()[:8], "little", signed=True)
 
 
-class Drawing:
+class TokenDrawing:
     """A logits processor whose output is largest at the sampled token, one row for each of `streams`.
 
     Make one for each call of `generate`: it counts the steps.

@@ -8,8 +8,14 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from inference.backends.captioners import Spec
-from inference.backends.encoders import EncoderSettingsError, ExtraMissingError, Subject, check_options, encoder_name
+from inference.backends.captioners import ModelSpec
+from inference.backends.encoders import (
+    EncoderSettingsError,
+    EncoderSubject,
+    ExtraMissingError,
+    check_options,
+    encoder_name,
+)
 from inference.backends.use_multilingual import DIMENSIONS, EncoderMissingError, content, encode
 
 AT_ONCE = 64
@@ -54,13 +60,13 @@ class SentencesBackend:
     queue = "default"
     is_visual = False
 
-    def check(self, spec: Spec) -> None:
+    def check(self, spec: ModelSpec) -> None:
         if spec.source:
             raise EncoderSettingsError("The sentence encoder comes from a package. Leave the source empty.")
         check_options(spec, {})
 
-    def subjects(self, spec: Spec) -> frozenset[Subject]:
-        return frozenset({Subject.CAPTIONS})
+    def subjects(self, spec: ModelSpec) -> frozenset[EncoderSubject]:
+        return frozenset({EncoderSubject.CAPTIONS})
 
-    def load(self, spec: Spec) -> SentenceEncoder:
+    def load(self, spec: ModelSpec) -> SentenceEncoder:
         return SentenceEncoder()

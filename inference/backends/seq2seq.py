@@ -9,7 +9,14 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from inference.backends import language_codes
-from inference.backends.captioners import BackendSettingsError, Decoding, Failed, GeneratedCaption, Spec, Translation
+from inference.backends.captioners import (
+    BackendSettingsError,
+    Decoding,
+    FailedImage,
+    GeneratedCaption,
+    LoadedTranslator,
+    ModelSpec,
+)
 from inference.backends.generation import (
     NEEDS,
     LoadedModel,
@@ -17,8 +24,8 @@ from inference.backends.generation import (
     check_decoding,
     check_fits,
     generation,
-    loaded,
-    plain,
+    load_model,
+    one_line,
     quiet_transformers,
 )
 from inference.backends.memory import MemoryGuard
@@ -38,7 +45,7 @@ TABLES = {NLLB: language_codes.NLLB, M2M_100: language_codes.M2M_100, MBART: lan
 BY_PREFIX = (MARIAN, T5)
 """Families that get it as the first word of the input, such as >>deu<<, or know one language only."""
 OPTIONS = {**COMMON_OPTIONS, "source_language": str}
-LONGEST = 512
+MAX_SOURCE_TOKENS = 512
 """Tokens of an English caption; what is longer is cut."""
 WITH_POSITIONS = (MBART, MARIAN)
 """Families with so many positions and no more; those of others grow with the text, or are relative."""
@@ -51,14 +58,14 @@ class Seq2SeqBackend:
     title = gettext_lazy("Translation model (M2M-100, NLLB, mBART-50, MarianMT)")
     about = gettext_lazy("A transformers translation model, for example M2M-100 or NLLB, from a folder or the hub.")
 
-    def check(self, spec: Spec) -> None:
+    def check(self, spec: ModelSpec) -> None:
         check_options(spec.options, OPTIONS)
         self.languages(spec)
 
-    def check_decoding(self, spec: Spec, decoding: Decoding) -> None:
+    def check_decoding(self, spec: ModelSpec, decoding: Decoding) -> None:
         check_decoding(decoding)
 
-    def languages(self, spec: Spec) -> Mapping[str, str]:
+    def languages(self, spec: ModelSpec) -> Mapping[str, str]:
         family = family_of(spec)
         if family in BY_PREFIX and "languages" not in spec.options:
             raise BackendSettingsError(
@@ -71,7 +78,7 @@ class Seq2SeqBackend:
         codes = language_codes.codes(spec.options, TABLES.get(family, {}))
         return {tag: code for tag, code in codes.items() if tag != language_codes.ENGLISH}
 
-    def load(self, spec: Spec) -> Translation:
+    def load(self, spec: ModelSpec) -> LoadedTranslator:
         quiet_transformers()
         # Only what is here can be checked whole.
         folder = folder_of(spec)
@@ -79,7 +86,7 @@ class Seq2SeqBackend:
         return Seq2Seq(spec, folder, self.languages(spec))
 
 
-def family_of(spec: Spec) -> str:
+def family_of(spec: ModelSpec) -> str:
     """Find a model's family. NLLB's models claim to be M2M-100's, but their tokenizers differ.
 
     Raises
@@ -110,16 +117,16 @@ def family_of(spec: Spec) -> str:
 class Seq2Seq:
     """A loaded model."""
 
-    def __init__(self, spec: Spec, folder: Path, codes: Mapping[str, str]) -> None:
+    def __init__(self, spec: ModelSpec, folder: Path, codes: Mapping[str, str]) -> None:
         self._codes, self._family = codes, family_of(spec)
         self._loaded = LoadedModel(spec, folder, KIND)
         english = spec.options.get("source_language", TABLES.get(self._family, {}).get(language_codes.ENGLISH))
         tokenizer = self._loaded.library.AutoTokenizer
         arguments = {"src_lang": english} if self._family in TABLES else {}
-        self._tokenizer = loaded(spec, tokenizer.from_pretrained, folder, **arguments)
+        self._tokenizer = load_model(spec, tokenizer.from_pretrained, folder, **arguments)
         self._firsts = {tag: self._first(spec, code) for tag, code in codes.items()} if arguments else {}
         most = self._loaded.config.max_position_embeddings if self._family in WITH_POSITIONS else None
-        self._cut = {"truncation": True, "max_length": min(self._tokenizer.model_max_length, LONGEST)}
+        self._cut = {"truncation": True, "max_length": min(self._tokenizer.model_max_length, MAX_SOURCE_TOKENS)}
         self._positions = None if most is None else int(most)
         self.batch_size = self._loaded.batch_size()
 
@@ -128,22 +135,24 @@ class Seq2Seq:
 
     def translate(
         self, texts: Sequence[str], *, keys: Sequence[str], language: str, decoding: Decoding
-    ) -> list[GeneratedCaption | Failed]:
-        captions: list[GeneratedCaption | Failed] = [Failed(_("There is nothing to translate.")) for _text in texts]
+    ) -> list[GeneratedCaption | FailedImage]:
+        captions: list[GeneratedCaption | FailedImage] = [
+            FailedImage(_("There is nothing to translate.")) for _text in texts
+        ]
         numbers = []
         for number, text in enumerate(texts):
             length = self._length_read(text, language)
             if self._positions is not None and length > self._positions:
-                captions[number] = Failed(
+                captions[number] = FailedImage(
                     _("The English caption has %(given)s tokens, and the model reads at most %(most)s. Shorten it.")
                     % {"given": length, "most": self._positions}
                 )
-            elif plain(text):
+            elif one_line(text):
                 numbers.append(number)
         if not numbers:
             return captions
         outputs = self._written(
-            [plain(texts[number]) for number in numbers], [keys[number] for number in numbers], language, decoding
+            [one_line(texts[number]) for number in numbers], [keys[number] for number in numbers], language, decoding
         )
         for number, output in zip(numbers, outputs, strict=True):
             captions[number] = caption_or_failure(output)
@@ -164,7 +173,7 @@ class Seq2Seq:
         self._loaded.close()
 
     def _length_read(self, text: str, tag: str) -> int:
-        return len(self._tokenizer(self._before(tag) + plain(text), **self._cut)["input_ids"])
+        return len(self._tokenizer(self._before(tag) + one_line(text), **self._cut)["input_ids"])
 
     def _before(self, tag: str) -> str:
         return f"{self._codes[tag]} " if self._firsts.get(tag) is None and self._codes[tag] else ""
@@ -189,7 +198,7 @@ class Seq2Seq:
         kept = [token for token in tokens if token not in languages]
         return str(self._tokenizer.decode(kept, skip_special_tokens=True))
 
-    def _first(self, spec: Spec, code: str) -> int:
+    def _first(self, spec: ModelSpec, code: str) -> int:
         written = f"__{code}__" if self._family == M2M_100 else code
         token_id = self._tokenizer.convert_tokens_to_ids(written)
         if token_id is None or token_id == self._tokenizer.unk_token_id:

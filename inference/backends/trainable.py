@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from PIL import Image
 
-from inference.backends.captioners import Decoding, Failed, GeneratedCaption
+from inference.backends.captioners import Decoding, FailedImage, GeneratedCaption
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class TrainableCaptioner(Protocol):
 
     def caption(
         self, prepared: Sequence[Any], *, keys: Sequence[str], language: str, decoding: Decoding
-    ) -> list[GeneratedCaption | Failed]: ...
+    ) -> list[GeneratedCaption | FailedImage]: ...
 
     def export(self, folder: Path) -> None:
         """Save the model with all that is needed to load it again."""

@@ -17,7 +17,7 @@ from typing import Any
 from django.conf import settings
 from django.utils.translation import gettext as _
 
-from inference.backends.captioners import BackendSettingsError, Spec
+from inference.backends.captioners import BackendSettingsError, ModelSpec
 
 PINNED = re.compile(r"(?P<name>[\w-][\w.-]*/[\w-][\w.-]*)@(?P<revision>[0-9a-f]{40})")
 NAME = re.compile(r"[\w-][\w. -]*")
@@ -27,9 +27,9 @@ TRAINED_FOLDER = re.compile(r"training:(?P<folder>[0-9a-f]{32})")
 FILES = ("*.json", "*.jinja", "*.txt", "*.model", "*.spm", "*.safetensors")
 """What of a model is read: never code, and no weights that are Python's pickles unless `may_unpickle`."""
 PICKLED = ("*.bin",)
-LARGEST_NUMBER = 4096
+MAX_NUMBER = 4096
 """The largest value of an option that counts images or pixels."""
-LONGEST_HEADER = 100_000_000
+MAX_HEADER_BYTES = 100_000_000
 """Bytes of a safetensors header, as its makers limit it."""
 COMMON_OPTIONS = {
     "family": str,
@@ -61,7 +61,7 @@ def check_options(options: Mapping[str, Any], known: Mapping[str, Any]) -> None:
         is_flag, is_number = isinstance(value, bool), isinstance(value, int)
         fits = isinstance(value, known[name]) and is_flag == (known[name] is bool)
         fits = fits and (name not in CHOICES or value in CHOICES[name])
-        if not fits or (is_number and not is_flag and not 1 <= value <= LARGEST_NUMBER):
+        if not fits or (is_number and not is_flag and not 1 <= value <= MAX_NUMBER):
             raise BackendSettingsError(
                 _("The option “%(option)s” cannot be %(value)s. See docs/models.md for its values.")
                 % {"option": name, "value": json.dumps(value, ensure_ascii=False)}
@@ -111,7 +111,7 @@ def folder_here(source: str) -> Path | None:
     return None
 
 
-def folder_of(spec: Spec) -> Path:
+def folder_of(spec: ModelSpec) -> Path:
     """Return the folder with the model's files, and download them from the hub if necessary.
 
     Raises
@@ -129,7 +129,7 @@ def folder_of(spec: Spec) -> Path:
     return folder
 
 
-def check_files(folder: Path, spec: Spec) -> None:
+def check_files(folder: Path, spec: ModelSpec) -> None:
     """
     Raises
     ------
@@ -162,11 +162,11 @@ def check_files(folder: Path, spec: Spec) -> None:
     )
 
 
-def may_unpickle(spec: Spec) -> bool:
+def may_unpickle(spec: ModelSpec) -> bool:
     return bool(settings.PICKLED_WEIGHTS and spec.options.get("allow_pickled_weights"))
 
 
-def config_here(spec: Spec) -> dict[str, Any] | None:
+def config_here(spec: ModelSpec) -> dict[str, Any] | None:
     """Read `config.json`; None if the model is not on this machine yet.
 
     Raises
@@ -182,7 +182,7 @@ def config_here(spec: Spec) -> dict[str, Any] | None:
     return read_json(folder, "config.json")
 
 
-def parameters_here(spec: Spec) -> int:
+def parameters_here(spec: ModelSpec) -> int:
     """Count the weights in the model's safetensors files; 0 if they are not on this machine, or not readable."""
     try:
         folder = folder_here(spec.source)
@@ -195,13 +195,13 @@ def parameters_here(spec: Spec) -> int:
 def _parameters_in(path: Path) -> int:
     with path.open("rb") as file:
         length = int.from_bytes(file.read(8), "little")
-        if length > LONGEST_HEADER:
+        if length > MAX_HEADER_BYTES:
             raise ValueError(length)
         header = json.loads(file.read(length))
     return sum(prod(tensor["shape"]) for name, tensor in header.items() if name != "__metadata__")
 
 
-def family_here(spec: Spec) -> str:
+def family_here(spec: ModelSpec) -> str:
     """Return `model_type` of `config.json`; if the model is not on this machine, the option `family`, or ""."""
     config = config_here(spec)
     return str(spec.options.get("family", "") if config is None else config.get("model_type", ""))
@@ -260,7 +260,7 @@ def _cached(name: str, revision: str) -> Path | None:
     return Path(path).parent if isinstance(path, str) else None
 
 
-def _fetched(name: str, revision: str, spec: Spec) -> Path:
+def _fetched(name: str, revision: str, spec: ModelSpec) -> Path:
     from huggingface_hub import snapshot_download
 
     patterns = [*FILES, *(PICKLED if may_unpickle(spec) else ())]

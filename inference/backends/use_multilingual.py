@@ -68,7 +68,7 @@ def encode(texts: Sequence[str]) -> NDArray[np.float32]:
     return rows
 
 
-class Encoder:
+class MultilingualEncoder:
     """Computes vectors on request. The model (about 110 MB) is loaded for the first one."""
 
     dimensions = DIMENSIONS

@@ -15,13 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from inference.backends.captioners import Spec
-from inference.backends.dual_encoder import loaded, prepared_by, together
+from inference.backends.captioners import ModelSpec
+from inference.backends.dual_encoder import joined_batch, load_model, prepared_by
 from inference.backends.encoder_files import FILES_ALONE, digests_of, folder_at
 from inference.backends.encoders import (
     EncoderSettingsError,
+    EncoderSubject,
     ExtraMissingError,
-    Subject,
     check_options,
     device,
     encoder_name,
@@ -29,7 +29,7 @@ from inference.backends.encoders import (
     torch,
     transformers,
 )
-from inference.backends.memory import MemoryGuard, moved
+from inference.backends.memory import MemoryGuard, moved_model
 from inference.backends.mobilenet import on_white
 from inference.backends.transformer_files import folder_here, folder_of
 
@@ -75,7 +75,7 @@ class VisionModel:
         self._source = source
         has_pooler = self._load(folder)
         self._kind = str(getattr(self._model.config, "architecture", "") or self._model.config.model_type)
-        self._model = moved(self._model, self._device).eval()
+        self._model = moved_model(self._model, self._device).eval()
         self._pool = self._pool_of(pool, has_pooler)
         self.dimensions = self._probe()
         description = {"files": digests, "pool": self._pool, "prepared": PREPARATION}
@@ -96,7 +96,7 @@ class VisionModel:
     def features_of(self, prepared: Sequence[dict[str, NDArray[Any]]]) -> NDArray[np.float32]:
         """Compute a float32 row for each image, shape (n_images, dimensions)."""
         with self._torch.inference_mode(), MemoryGuard():
-            output = self._model(**together(prepared, self._torch, self._device))
+            output = self._model(**joined_batch(prepared, self._torch, self._device))
             rows: NDArray[np.float32] = self._pooled(output).float().cpu().numpy()
         return rows
 
@@ -109,7 +109,7 @@ class VisionModel:
     def _load(self, folder: Path) -> bool:
         """Load the weights; returns whether they include the model's own pooling."""
         try:
-            self._model, info = loaded(self._library.AutoModel, folder, self._torch, output_loading_info=True)
+            self._model, info = load_model(self._library.AutoModel, folder, self._torch, output_loading_info=True)
             self._processor = self._library.AutoImageProcessor.from_pretrained(folder, **FILES_ALONE)
         except Exception as error:  # nearly anything, where a file is not what it says
             raise EncoderSettingsError(f"{self._source} cannot be loaded by transformers: {error}") from error
@@ -151,7 +151,7 @@ class VisionModel:
 
     def _forward(self, image: Image.Image) -> Any:
         with self._torch.inference_mode(), MemoryGuard():
-            return self._model(**together([self.prepare(image)], self._torch, self._device))
+            return self._model(**joined_batch([self.prepare(image)], self._torch, self._device))
 
     def _probe(self) -> int:
         """Return the number of dimensions, after checking that it is always the same."""
@@ -178,14 +178,14 @@ class VisionBackend:
     needs = ("torch", "transformers")
     is_visual = True
 
-    def check(self, spec: Spec) -> None:
+    def check(self, spec: ModelSpec) -> None:
         folder_here(spec.source)
         check_options(spec, {"pool": POOLS})
 
-    def subjects(self, spec: Spec) -> frozenset[Subject]:
-        return frozenset({Subject.IMAGES})
+    def subjects(self, spec: ModelSpec) -> frozenset[EncoderSubject]:
+        return frozenset({EncoderSubject.IMAGES})
 
-    def load(self, spec: Spec) -> VisionModel:
+    def load(self, spec: ModelSpec) -> VisionModel:
         # Before anything is fetched.
         transformers()
         return VisionModel(str(folder_of(spec)), pool=str(spec.options.get("pool", AUTO)))

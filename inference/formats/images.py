@@ -10,7 +10,7 @@ from django.core.files.storage import default_storage
 from PIL import Image, UnidentifiedImageError
 
 from images.models import Collection
-from images.rules.resizing import upright
+from images.rules.resizing import decoded_upright
 
 ENDINGS = frozenset({".jpg", ".jpeg", ".png", ".webp", ".gif", ".tif", ".tiff", ".bmp"})
 
@@ -63,6 +63,6 @@ def _opened(path: Path, name: str) -> IO[bytes]:
 def _upright(file: IO[bytes], name: str) -> Image.Image:
     try:
         # As runs on the platform read it, so that the same encoder gives the same features.
-        return upright(file, side=None)
+        return decoded_upright(file, side=None)
     except (UnidentifiedImageError, OSError, ValueError, SyntaxError, Image.DecompressionBombError, Warning) as error:
         raise ImageFileError(f"{name} cannot be read as an image ({error}).") from error

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from crosslens_metrics.formats.fields import Fields
+from crosslens_metrics.formats.fields import LineFields
 from crosslens_metrics.formats.lines import LineReader
 from crosslens_metrics.formats.problems import LineError
 from crosslens_metrics.formats.records import is_text
@@ -25,7 +25,7 @@ def read_pairs(path: Path) -> list[tuple[str, str]]:
     with LineReader(path) as reader:
         for record in reader.records():
             with reader.line(record):
-                fields = Fields(record.value, example=EXAMPLE)
+                fields = LineFields(record.value, example=EXAMPLE)
                 image = fields.image()
                 captions = [fields.values["caption"]] if "caption" in fields.values else fields.list("captions")
                 if not captions or not all(isinstance(caption, str) and is_text(caption) for caption in captions):

@@ -19,7 +19,7 @@ PRECISIONS = (
     ("float16", "float16"),
     ("bfloat16", "bfloat16"),
 )
-LARGEST_SEED = 2**31 - 1
+MAX_SEED = 2**31 - 1
 
 
 class DecodingForm(forms.Form):
@@ -64,7 +64,7 @@ class DecodingForm(forms.Form):
     seed = forms.IntegerField(
         label=_("Seed"),
         min_value=0,
-        max_value=LARGEST_SEED,
+        max_value=MAX_SEED,
         help_text=_("For sampling: the same seed gives the same captions."),
     )
     precision = forms.ChoiceField(label=_("Precision"), choices=PRECISIONS)
@@ -97,7 +97,7 @@ class DecodingForm(forms.Form):
 
     def clean(self) -> dict[str, Any]:
         cleaned: dict[str, Any] = super().clean() or {}
-        if (cleaned.get("min_tokens") or 0) > cleaned.get("max_tokens", LARGEST_SEED):
+        if (cleaned.get("min_tokens") or 0) > cleaned.get("max_tokens", MAX_SEED):
             self.add_error("min_tokens", gettext("The minimum number of tokens cannot be above the maximum."))
         if cleaned.get("beams", 1) > 1 and cleaned.get("temperature"):
             self.add_error(

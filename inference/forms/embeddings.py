@@ -11,11 +11,11 @@ from django.utils.translation import gettext_lazy as _
 
 from images.models import Collection
 from images.permissions import collections_to_use
-from inference.backends.encoders import Subject
+from inference.backends.encoders import EncoderSubject
 from inference.backends.registry import encoders
 from inference.backends.vision import AUTO, POOLS
 from inference.forms.captions import MODEL_NAME_CHARACTERS
-from inference.models import CaptioningModel, Encoder, Precision
+from inference.models import CaptioningModel, Encoder, WeightPrecision
 from inference.permissions import encoders_for, models_for
 from inference.services.encoders import subjects_of
 from languages.models import Language
@@ -24,7 +24,7 @@ from people.forms.owners import OwnerForm
 from people.models import User
 
 VISION = "vision"
-LONGEST_SOURCE = 500
+MAX_SOURCE_CHARACTERS = 500
 POOL_LABELS = {
     "auto": _("as the model was trained"),
     "pooler": _("what the model pools itself"),
@@ -39,7 +39,7 @@ class EncoderForm(OwnerForm):
     source = forms.CharField(
         label=_("Source"),
         required=False,
-        max_length=LONGEST_SOURCE,
+        max_length=MAX_SOURCE_CHARACTERS,
         help_text=_(
             "The name of a folder that the operator put there, or a model of the hub with its commit: "
             "name/model@ and 40 digits. Leave it empty for an encoder from a package."
@@ -91,8 +91,8 @@ class EmbeddingForm(OwnerForm):
     )
     precision = forms.ChoiceField(
         label=_("Precision"),
-        choices=Precision.choices,
-        initial=Precision.FLOAT16,
+        choices=WeightPrecision.choices,
+        initial=WeightPrecision.FLOAT16,
         help_text=_("16 bits take half the space; cosines then differ in the fourth digit at most."),
     )
 
@@ -116,16 +116,16 @@ class EmbeddingForm(OwnerForm):
                     "For captions, choose both a model and a language. For the images themselves, leave both empty."
                 ),
             )
-        subject = Subject.IMAGES if captions_of is None and language is None else Subject.CAPTIONS
+        subject = EncoderSubject.IMAGES if captions_of is None and language is None else EncoderSubject.CAPTIONS
         able = subjects_of(cleaned["encoder"])
         if subject not in able:
             self.add_error("encoder", _unable(subject, has_any=bool(able)))
         return cleaned
 
 
-def _unable(subject: Subject, *, has_any: bool) -> str:
+def _unable(subject: EncoderSubject, *, has_any: bool) -> str:
     if not has_any:
         return gettext("The software that this encoder needs is not installed here.")
-    if subject is Subject.IMAGES:
+    if subject is EncoderSubject.IMAGES:
         return gettext("This encoder takes captions only. Choose a model and a language.")
     return gettext("This encoder takes images only. Leave the model and the language empty.")

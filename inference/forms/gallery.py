@@ -15,11 +15,11 @@ from images.models import Collection
 from images.permissions import collections_to_use
 from inference.models import CaptioningModel
 from inference.permissions import models_for
-from inference.selectors.gallery import MOST_MODELS, GalleryQuery, Show, usual_choice, usual_collection
+from inference.selectors.gallery import MAX_MODELS, GalleryImagesShown, GalleryQuery, usual_choice, usual_collection
 from languages.models import Language
 from people.models import User
 
-LONGEST_KEY = 200
+MAX_KEY_CHARACTERS = 200
 BOXES = {"class": "choices"}
 
 
@@ -30,8 +30,8 @@ class GalleryForm(forms.Form):
     """
 
     collection = forms.ChoiceField(label=_("Collection"))
-    show = forms.ChoiceField(label=_("Images"), choices=Show.choices, required=False)
-    key = forms.CharField(label=_("Key contains"), required=False, max_length=LONGEST_KEY)
+    show = forms.ChoiceField(label=_("Images"), choices=GalleryImagesShown.choices, required=False)
+    key = forms.CharField(label=_("Key contains"), required=False, max_length=MAX_KEY_CHARACTERS)
     model = forms.MultipleChoiceField(label=_("Models"), widget=forms.CheckboxSelectMultiple(attrs=BOXES))
     language = forms.MultipleChoiceField(label=_("Languages"), widget=forms.CheckboxSelectMultiple(attrs=BOXES))
 
@@ -51,9 +51,9 @@ class GalleryForm(forms.Form):
 
     def clean_model(self) -> Sequence[CaptioningModel]:
         chosen = set(self.cleaned_data["model"])
-        if len(chosen) > MOST_MODELS:
-            text = ngettext("Choose at most %(number)d model.", "Choose at most %(number)d models.", MOST_MODELS)
-            raise forms.ValidationError(text % {"number": MOST_MODELS})
+        if len(chosen) > MAX_MODELS:
+            text = ngettext("Choose at most %(number)d model.", "Choose at most %(number)d models.", MAX_MODELS)
+            raise forms.ValidationError(text % {"number": MAX_MODELS})
         return [model for key, model in self._models.items() if key in chosen]
 
     def clean_language(self) -> Sequence[Language]:
@@ -67,7 +67,7 @@ class GalleryForm(forms.Form):
             collection=self._collections[cleaned["collection"]],
             models=cleaned["model"],
             languages=cleaned["language"],
-            show=Show(cleaned["show"]),
+            show=GalleryImagesShown(cleaned["show"]),
             key=cleaned["key"],
         )
 

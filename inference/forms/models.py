@@ -38,7 +38,7 @@ FOLDER_OR_HUB, ENDPOINT, NOTHING, ANYTHING = "folder", "endpoint", "nothing", "a
 
 
 @dataclass(frozen=True)
-class Kind:
+class BackendFields:
     """The fields of a backend's models: their source, and options with a field of their own."""
 
     source: str = ANYTHING
@@ -64,8 +64,8 @@ ENDPOINT_LANGUAGES = _(
     "The platform's languages by default. For others, enter a tag on each line, and after a colon the name "
     "for the prompt, for example “cy: Welsh”."
 )
-KINDS: Mapping[str, Kind] = {
-    "encoder-decoder": Kind(
+KINDS: Mapping[str, BackendFields] = {
+    "encoder-decoder": BackendFields(
         FOLDER_OR_HUB,
         ("prompts", "separators", *OF_FILES),
         may_be_pivot=True,
@@ -74,7 +74,7 @@ KINDS: Mapping[str, Kind] = {
             "languages": LANGUAGES_BESIDES_ENGLISH,
         },
     ),
-    "chat": Kind(
+    "chat": BackendFields(
         FOLDER_OR_HUB,
         ("prompt", "prompts", "separators", *OF_FILES),
         may_be_pivot=True,
@@ -86,12 +86,14 @@ KINDS: Mapping[str, Kind] = {
             )
         },
     ),
-    "endpoint": Kind(ENDPOINT, OF_ENDPOINTS, helps={"prompt": ENDPOINT_PROMPT, "languages": ENDPOINT_LANGUAGES}),
-    "palette": Kind(NOTHING, has_more=False),
+    "endpoint": BackendFields(
+        ENDPOINT, OF_ENDPOINTS, helps={"prompt": ENDPOINT_PROMPT, "languages": ENDPOINT_LANGUAGES}
+    ),
+    "palette": BackendFields(NOTHING, has_more=False),
 }
-TRANSLATOR_KINDS: Mapping[str, Kind] = {
-    "seq2seq": Kind(FOLDER_OR_HUB, OF_FILES),
-    "endpoint": Kind(
+TRANSLATOR_KINDS: Mapping[str, BackendFields] = {
+    "seq2seq": BackendFields(FOLDER_OR_HUB, OF_FILES),
+    "endpoint": BackendFields(
         ENDPOINT,
         OF_ENDPOINTS,
         helps={
@@ -103,8 +105,8 @@ TRANSLATOR_KINDS: Mapping[str, Kind] = {
         },
     ),
 }
-OF_ANOTHER_PACKAGE = Kind(may_be_pivot=True)
-OF_ANOTHER_TRANSLATOR = Kind()
+OF_ANOTHER_PACKAGE = BackendFields(may_be_pivot=True)
+OF_ANOTHER_TRANSLATOR = BackendFields()
 
 
 def _option_fields() -> dict[str, forms.Field]:
@@ -184,7 +186,7 @@ class RegisterForm(OwnerForm):
         help_text=_("For example, what it was trained on and where it comes from."),
     )
 
-    def __init__(self, data: Mapping[str, Any] | None = None, *, kind: Kind, by: User) -> None:
+    def __init__(self, data: Mapping[str, Any] | None = None, *, kind: BackendFields, by: User) -> None:
         super().__init__(data, by=by)
         self.kind = kind
         self.fields |= self._source_fields()

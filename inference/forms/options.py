@@ -13,8 +13,8 @@ from django.utils.translation import gettext as _
 
 from crosslens_metrics.formats.records import is_text
 
-DEEPEST = 16
-LARGEST_NUMBER = 2**53
+MAX_DEPTH = 16
+MAX_NUMBER = 2**53
 """Up to here, every reader of JSON reads whole numbers exactly."""
 
 
@@ -67,7 +67,7 @@ class JsonObjectField(forms.CharField):
             raise ValidationError(_("This is not valid JSON: %(error)s"), params={"error": error}) from error
         if not isinstance(parsed, dict):
             raise ValidationError(_("Enter an object, for example %(example)s."), params={"example": '{"seed": 1}'})
-        if not _can_be_kept(parsed, deep=DEEPEST):
+        if not _can_be_kept(parsed, deep=MAX_DEPTH):
             raise ValidationError(
                 _(
                     "It cannot be stored: it has invalid characters, a number that is too large, or too many "
@@ -91,7 +91,7 @@ def _can_be_kept(value: object, *, deep: int) -> bool:
         return is_text(value)
     if isinstance(value, float):
         return isfinite(value)
-    return not isinstance(value, int) or abs(value) <= LARGEST_NUMBER
+    return not isinstance(value, int) or abs(value) <= MAX_NUMBER
 
 
 def languages_option(lines: Mapping[str, str]) -> list[str] | dict[str, str]:

@@ -8,9 +8,9 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from inference.backends.encoders import Subject
+from inference.backends.encoders import EncoderSubject
 from inference.forms.captions import MODEL_NAME_CHARACTERS
-from inference.forms.decoding import LARGEST_SEED
+from inference.forms.decoding import MAX_SEED
 from inference.models import CaptioningModel, Encoder
 from inference.pages.trainings import CHOICE_LABELS, OPTION_LABELS
 from inference.permissions import encoders_for, models_for
@@ -20,7 +20,7 @@ from inference.training.options import TrainingError, TrainingOptions
 from people.forms.names import NameCharField
 from people.models import User
 
-LARGEST = 10_000_000
+MAX_NUMBER = 10_000_000
 RARE = (
     "schedule",
     "warmup_steps",
@@ -67,7 +67,7 @@ class TrainingForm(forms.Form):
     steps = forms.IntegerField(
         label=OPTION_LABELS["steps"],
         min_value=1,
-        max_value=LARGEST,
+        max_value=MAX_NUMBER,
         help_text=_("In each, the weights are changed once."),
     )
     batch_size = forms.IntegerField(
@@ -84,13 +84,13 @@ class TrainingForm(forms.Form):
     warmup_steps = forms.IntegerField(
         label=OPTION_LABELS["warmup_steps"],
         min_value=0,
-        max_value=LARGEST,
+        max_value=MAX_NUMBER,
         help_text=_("The learning rate rises in these."),
     )
     validate_every = forms.IntegerField(
         label=OPTION_LABELS["validate_every"],
         min_value=1,
-        max_value=LARGEST,
+        max_value=MAX_NUMBER,
         help_text=_("At each, captions of the validation images are scored by CIDEr, and a checkpoint is saved."),
     )
     patience = forms.IntegerField(
@@ -108,7 +108,7 @@ class TrainingForm(forms.Form):
     seed = forms.IntegerField(
         label=OPTION_LABELS["seed"],
         min_value=0,
-        max_value=LARGEST_SEED,
+        max_value=MAX_SEED,
         help_text=_("Of the order of captions, of dropout, and of which images are for validation."),
     )
 
@@ -122,7 +122,7 @@ class TrainingForm(forms.Form):
             model.pk for model in models_for(by).filter(variant_of=None, retired_at=None) if is_trainable(model)
         ]
         seeing: Any = self.fields["features"]
-        encoders = [one.pk for one in encoders_for(by) if Subject.IMAGES in subjects_of(one)]
+        encoders = [one.pk for one in encoders_for(by) if EncoderSubject.IMAGES in subjects_of(one)]
         seeing.queryset = encoders_for(by).filter(pk__in=encoders).order_by("name")
         if not encoders:
             del self.fields["features"]

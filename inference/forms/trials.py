@@ -20,7 +20,7 @@ from languages.models import Language
 from people.models import User
 
 ENGLISH = "en"
-LONGEST_KEY = 255
+MAX_KEY_CHARACTERS = 255
 BOXES = {"class": "choices"}
 
 
@@ -34,7 +34,7 @@ class TryForm(DecodingForm):
         required=False,
         empty_label=_("any"),
     )
-    key = forms.CharField(label=_("Key or file name of an image"), max_length=LONGEST_KEY)
+    key = forms.CharField(label=_("Key or file name of an image"), max_length=MAX_KEY_CHARACTERS)
     languages = forms.MultipleChoiceField(label=_("Languages"), widget=forms.CheckboxSelectMultiple(attrs=BOXES))
 
     def __init__(

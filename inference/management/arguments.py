@@ -8,7 +8,7 @@ from django.core.management.base import CommandError
 from django.utils import timezone
 
 from crosslens_metrics.formats.word_vectors import WordVectorFileError, vectors_in
-from crosslens_metrics.word_vectors import MalformedTableError, Vectors
+from crosslens_metrics.word_vectors import MalformedTableError, WordVectorSource
 from inference.models import WordVectorSet
 from inference.rules.word_vectors import PACKAGED
 from inference.selectors.word_vectors import WordVectorsUnavailableError, vectors_of
@@ -20,7 +20,7 @@ NO_VECTORS = "none"
 VECTORS_HELP = "name or signature of imported word vectors, or a word2vec or GloVe file (.gz too)"
 
 
-def word_vectors(given: str, *, language: str, copy_to: Path) -> Vectors | None:
+def word_vectors(given: str, *, language: str, copy_to: Path) -> WordVectorSource | None:
     """The word vectors that an option names.
 
     A file is read into a table in the folder `copy_to`, which is made, or holds the same already.

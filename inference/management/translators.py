@@ -13,15 +13,15 @@ from django.core.management.base import CommandError
 
 from crosslens_metrics.formats.problems import FileProblemsError
 from inference.backends import registry
-from inference.backends.captioners import BackendDownError, BackendSettingsError, Decoding, Spec, Translation
+from inference.backends.captioners import BackendDownError, BackendSettingsError, Decoding, LoadedTranslator, ModelSpec
 from inference.backends.encoders import ExtraMissingError
 from inference.services import worker_status
 
 
 @dataclass(frozen=True)
-class Loaded:
-    translation: Translation
-    spec: Spec
+class LoadedTranslation:
+    translation: LoadedTranslator
+    spec: ModelSpec
     decoding: Decoding
 
 
@@ -35,7 +35,7 @@ def add_translator_arguments(parser: ArgumentParser) -> None:
 
 
 @contextmanager
-def loaded(given: Mapping[str, Any], *, to: Sequence[str]) -> Iterator[Loaded]:
+def load_translator(given: Mapping[str, Any], *, to: Sequence[str]) -> Iterator[LoadedTranslation]:
     """Load the translator that the arguments name.
 
     Raises
@@ -45,7 +45,7 @@ def loaded(given: Mapping[str, Any], *, to: Sequence[str]) -> Iterator[Loaded]:
     """
     worker_status.prepare_process(processes=1)
     decoding = Decoding(beams=given["beams"], max_tokens=given["max_tokens"])
-    spec = Spec(given["source"], given["source"], given["options"])
+    spec = ModelSpec(given["source"], given["source"], given["options"])
     try:
         backend = registry.translator_named(given["backend"])
         backend.check(spec)
@@ -55,7 +55,7 @@ def loaded(given: Mapping[str, Any], *, to: Sequence[str]) -> Iterator[Loaded]:
             raise CommandError(f"The translator has no code for {', '.join(lacking)}.")
         translation = backend.load(spec)
         try:
-            yield Loaded(translation, spec, decoding)
+            yield LoadedTranslation(translation, spec, decoding)
         finally:
             translation.close()
     except (BackendDownError, BackendSettingsError, ExtraMissingError, FileProblemsError) as error:

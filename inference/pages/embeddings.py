@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 
 from images.models import CollectionImage
 from inference.backends.registry import encoders
-from inference.models import GOING, EmbeddingSet, Encoder, RunState
+from inference.models import UNFINISHED_STATES, EmbeddingSet, Encoder, RunState
 from inference.selectors import embedding_sets as selectors
 from inference.selectors.embedding_sets import SetImage
 from inference.selectors.embeddings import EmbeddingsUnavailableError
@@ -75,7 +75,7 @@ def not_whole(embedding_set: EmbeddingSet) -> str:
     if embedding_set.file:
         return ""
     state = embedding_set.run.state
-    if state in GOING:
+    if state in UNFINISHED_STATES:
         return _("The vectors are still being computed. When they are finished, you can look for similar images here.")
     if state == RunState.PAUSED:
         return _("The run that computes the vectors is paused. Resume it to finish them.")

@@ -36,7 +36,7 @@ def broken_packages() -> list[str]:
     return [
         _("%(entry)s of the package %(package)s: %(reason)s")
         % {"entry": one.entry, "package": one.package, "reason": one.reason}
-        for one in registry.broken()
+        for one in registry.broken_backends()
     ]
 
 

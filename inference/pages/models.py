@@ -29,7 +29,7 @@ class WritableLine:
 
 
 @dataclass(frozen=True)
-class Ability:
+class ModelAbility:
     """What a model can do on this installation."""
 
     codes: Mapping[str, str]
@@ -45,7 +45,7 @@ class Ability:
 class ModelPage:
     kind: str
     can_run: bool
-    ability: Ability
+    ability: ModelAbility
     options: Sequence[tuple[str, str]]
     decoding: Sequence[tuple[str, str]]
     written: Sequence[WritableLine]
@@ -89,11 +89,11 @@ def kind_titles() -> dict[str, str]:
     return own | {name: str(backend.title) for name, backend in registry.backends().items()}
 
 
-def ability_of(model: CaptioningModel) -> Ability:
+def ability_of(model: CaptioningModel) -> ModelAbility:
     backend: Any
     try:
         if model.backend == IMPORTED:
-            return Ability({}, "", [], "")
+            return ModelAbility({}, "", [], "")
         if model.translator is not None:
             spec, backend = translator_spec_of(model.translator), registry.translator_named(model.translator.backend)
             codes = {ENGLISH: ENGLISH, **backend.languages(spec)}
@@ -102,8 +102,8 @@ def ability_of(model: CaptioningModel) -> Ability:
             codes = dict(backend.languages(spec))
         backend.check(spec)
     except BackendSettingsError as refused:
-        return Ability({}, "", [], str(refused))
-    return Ability(codes, backend.queue, registry.missing_modules(backend), "")
+        return ModelAbility({}, "", [], str(refused))
+    return ModelAbility(codes, backend.queue, registry.missing_modules(backend), "")
 
 
 def _options(options: dict[str, Any]) -> list[tuple[str, str]]:

@@ -12,18 +12,18 @@ from charts import texts
 from charts.plots import BarPlot, bar_plot
 from inference.backends.captioners import Decoding
 from inference.models import CaptioningModel
-from inference.selectors.stabilisers import Tally, tallies
+from inference.selectors.stabilisers import StabiliserTally, tallies
 from people.models import User
-from tabular.tables import TEXT, Column, Table, isolated, link
+from tabular.tables import TEXT, PageTable, TableColumn, isolated, link
 
 
 @dataclass(frozen=True)
 class StabilisersPage:
     """`distribution` is of the collection `chosen`."""
 
-    tallies: Table[Tally]
-    chosen: Tally
-    distribution: Table[tuple[int, int]]
+    tallies: PageTable[StabiliserTally]
+    chosen: StabiliserTally
+    distribution: PageTable[tuple[int, int]]
     plot: BarPlot
     is_consistent: bool
     is_kept: bool
@@ -39,26 +39,28 @@ def stabilisers_page(model: CaptioningModel, viewer: User, *, collection: str) -
     chosen = next((tally for tally in collection_tallies if tally.collection.slug == collection), largest)
     counts = [(number, chosen.images[number]) for number in range(1, max(chosen.images) + 1)]
     return StabilisersPage(
-        tallies=Table(
+        tallies=PageTable(
             "collections",
             _("By collection, over images with a stabiliser"),
             [
-                Column("collection", _("Collection"), lambda tally: _collection(tally, chosen), kind=TEXT),
-                Column("images", _("Images"), lambda tally: tally.total),
-                Column("languages", _("Languages per image"), lambda tally: texts.plain(tally.languages, 2)),
-                Column("stabilisers", _("Stabilisers per image"), lambda tally: texts.plain(tally.mean, 2)),
-                Column("several", _("Images with several"), lambda tally: tally.several),
+                TableColumn("collection", _("Collection"), lambda tally: _collection(tally, chosen), kind=TEXT),
+                TableColumn("images", _("Images"), lambda tally: tally.total),
+                TableColumn(
+                    "languages", _("Languages per image"), lambda tally: texts.plain_number(tally.languages, 2)
+                ),
+                TableColumn("stabilisers", _("Stabilisers per image"), lambda tally: texts.plain_number(tally.mean, 2)),
+                TableColumn("several", _("Images with several"), lambda tally: tally.several),
             ],
             collection_tallies,
         ),
         chosen=chosen,
-        distribution=Table(
+        distribution=PageTable(
             "distribution",
             "",
             [
-                Column("stabilisers", _("Stabilisers"), lambda row: row[0]),
-                Column("images", _("Images"), lambda row: row[1]),
-                Column("share", _("Share"), lambda row: texts.percent(100 * row[1] / chosen.total)),
+                TableColumn("stabilisers", _("Stabilisers"), lambda row: row[0]),
+                TableColumn("images", _("Images"), lambda row: row[1]),
+                TableColumn("share", _("Share"), lambda row: texts.percentage(100 * row[1] / chosen.total)),
             ],
             counts,
         ),
@@ -68,7 +70,7 @@ def stabilisers_page(model: CaptioningModel, viewer: User, *, collection: str) -
     )
 
 
-def _collection(tally: Tally, chosen: Tally) -> str:
+def _collection(tally: StabiliserTally, chosen: StabiliserTally) -> str:
     name = isolated(tally.collection.name)
     if tally == chosen:
         return format_html("<strong>{}</strong>", name)

@@ -13,7 +13,7 @@ from charts import texts
 from charts.plots import CurvePlot, curve_plot
 from inference.models import Training, TrainingStep
 from inference.selectors.trainings import TrainingDetails
-from inference.training.options import Method, Schedule, Targets, TrainingPrecision
+from inference.training.options import RateSchedule, TrainingMethod, TrainingPrecision, TrainingTargets
 
 MEBIBYTE = 2**20
 
@@ -39,15 +39,18 @@ OPTION_LABELS = {
 
 CHOICE_LABELS = {
     "schedule": (
-        (Schedule.LINEAR, _("linear decay to 0")),
-        (Schedule.COSINE, _("cosine decay to 0")),
-        (Schedule.CONSTANT, _("constant")),
+        (RateSchedule.LINEAR, _("linear decay to 0")),
+        (RateSchedule.COSINE, _("cosine decay to 0")),
+        (RateSchedule.CONSTANT, _("constant")),
     ),
-    "method": ((Method.FULL, _("all weights")), (Method.LORA, _("LoRA: small matrices beside the linear layers"))),
+    "method": (
+        (TrainingMethod.FULL, _("all weights")),
+        (TrainingMethod.LORA, _("LoRA: small matrices beside the linear layers")),
+    ),
     "targets": (
-        (Targets.PLAIN, _("captions")),
-        (Targets.PIVOT, _("an English stabiliser, a separator and the caption")),
-        (Targets.CONSISTENT, _("the same with one stabiliser for all captions of an image")),
+        (TrainingTargets.PLAIN, _("captions")),
+        (TrainingTargets.PIVOT, _("an English stabiliser, a separator and the caption")),
+        (TrainingTargets.CONSISTENT, _("the same with one stabiliser for all captions of an image")),
     ),
     "precision": (
         (TrainingPrecision.AUTO, _("fastest for the device (bfloat16 on a GPU that has it)")),
@@ -78,7 +81,7 @@ def training_page(details: TrainingDetails) -> TrainingPage:
 
 
 def _options(options: Mapping[str, Any]) -> list[tuple[str, str]]:
-    is_lora = options["method"] == Method.LORA
+    is_lora = options["method"] == TrainingMethod.LORA
     return [
         (str(label), _text(name, options[name]))
         for name, label in OPTION_LABELS.items()
@@ -114,9 +117,9 @@ def _plot(title: str, points: Sequence[tuple[float, float]], digits: int) -> Cur
     if points:
         (first, start), (last, end) = points[0], points[-1]
         summary = gettext("From %(start)s at step %(first)s to %(end)s at step %(last)s.") % {
-            "start": texts.plain(start, digits),
+            "start": texts.plain_number(start, digits),
             "first": int(first),
-            "end": texts.plain(end, digits),
+            "end": texts.plain_number(end, digits),
             "last": int(last),
         }
     return curve_plot(title, points, summary=summary, x_name=gettext("Step"))

@@ -11,7 +11,7 @@ class ProjectionError(Exception):
 
 
 @dataclass(frozen=True)
-class Config:
+class ProjectionConfig:
     """How a projection is built and trained.
 
     Attributes

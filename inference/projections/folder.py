@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from crosslens_metrics.formats.arrays import opened_arrays
 from crosslens_metrics.word_vectors import signature_of
-from inference.projections.config import Config, ProjectionError
+from inference.projections.config import ProjectionConfig, ProjectionError
 
 MANIFEST, WEIGHTS, WORDS, CHECKPOINT, VECTORS = "manifest.json", "weights.npz", "words.json", "checkpoint.pt", "vectors"
 KIND, LAYOUT = "w2vv++", 1
@@ -24,7 +24,7 @@ Weights = Mapping[str, NDArray[np.float32]]
 
 
 @dataclass(frozen=True)
-class Manifest:
+class ProjectionManifest:
     """The description of a projection, from which its `signature` follows.
 
     Attributes
@@ -76,7 +76,7 @@ class Manifest:
         return f"{self.kind}-{self.language}-{self.signature[:16]}"
 
 
-def write_projection(folder: Path, manifest: Manifest, words: list[str], weights: Weights) -> None:
+def write_projection(folder: Path, manifest: ProjectionManifest, words: list[str], weights: Weights) -> None:
     """Write the three files, the manifest last: where it is, the others are whole."""
     with replacing(folder / WEIGHTS) as partial, partial.open("wb") as file:
         np.savez(file, **weights)  # type: ignore[arg-type]
@@ -87,7 +87,7 @@ def write_projection(folder: Path, manifest: Manifest, words: list[str], weights
         partial.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
-def read_projection(folder: Path) -> tuple[Manifest, list[str], Weights]:
+def read_projection(folder: Path) -> tuple[ProjectionManifest, list[str], Weights]:
     """Read a folder that `write_projection` wrote, and compare it with its signature.
 
     Raises
@@ -106,7 +106,7 @@ def read_projection(folder: Path) -> tuple[Manifest, list[str], Weights]:
     return manifest, words, weights
 
 
-def read_manifest(folder: Path) -> Manifest:
+def read_manifest(folder: Path) -> ProjectionManifest:
     """Read the manifest of the projection in a folder.
 
     Raises
@@ -121,8 +121,8 @@ def read_manifest(folder: Path) -> Manifest:
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
         signature = content.pop("signature")
-        manifest = Manifest(**content)
-        Config(**manifest.config)
+        manifest = ProjectionManifest(**content)
+        ProjectionConfig(**manifest.config)
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
         raise ProjectionError(f"{path} is not the manifest of a projection ({error}).") from error
     if (manifest.layout, manifest.kind, manifest.signature) != (LAYOUT, KIND, signature):

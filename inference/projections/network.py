@@ -10,7 +10,7 @@ from torch import nn
 from inference.projections.words import PADDING
 
 
-class Network(nn.Module):
+class ProjectionNetwork(nn.Module):
     """Bag of words, mean word vector and a GRU over the words, side by side, through an MLP into the image space.
 
     X. Li, C. Xu, G. Yang, Z. Chen and J. Dong (2019), W2VV++: Fully Deep Learning for Ad-hoc Video Search, ACM MM.

@@ -9,20 +9,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crosslens_metrics.text import text_version, tokenise
-from crosslens_metrics.word_vectors import Vectors
+from crosslens_metrics.word_vectors import WordVectorSource
 from inference.backends.encoders import device, torch
-from inference.projections.config import Config, ProjectionError
-from inference.projections.folder import Manifest, read_projection
+from inference.projections.config import ProjectionConfig, ProjectionError
+from inference.projections.folder import ProjectionManifest, read_projection
 from inference.projections.training import network_of, tensors_of
-from inference.projections.words import Reader
+from inference.projections.words import CaptionReader
 
 AT_ONCE = 256
 
 
-class Projection:
+class TextProjection:
     """Projects captions of its language into its space of image features."""
 
-    def __init__(self, manifest: Manifest, reader: Reader, network: object) -> None:
+    def __init__(self, manifest: ProjectionManifest, reader: CaptionReader, network: object) -> None:
         self.manifest, self.signature, self.space = manifest, manifest.encoder, manifest.space
         self.dimensions = manifest.dimensions
         self._reader, self._network = reader, network
@@ -47,7 +47,7 @@ class Projection:
         return np.concatenate(parts)
 
 
-def open_projection(folder: Path, vectors: Vectors | None) -> Projection:
+def open_projection(folder: Path, vectors: WordVectorSource | None) -> TextProjection:
     """Open a projection from its folder, with the word vectors that it was trained with.
 
     Raises
@@ -66,10 +66,10 @@ def open_projection(folder: Path, vectors: Vectors | None) -> Projection:
         raise ProjectionError(f"{folder} was trained on text made by {manifest.text}; here that is {here}.")
     library = torch()
     network = network_of(
-        len(words), vectors.dimensions if vectors else 0, manifest.dimensions, Config(**manifest.config)
+        len(words), vectors.dimensions if vectors else 0, manifest.dimensions, ProjectionConfig(**manifest.config)
     )
     try:
         network.load_state_dict({name: library.from_numpy(np.array(value)) for name, value in weights.items()})
     except RuntimeError as error:
         raise ProjectionError(f"The weights in {folder} belong to another network. Train it again.") from error
-    return Projection(manifest, Reader(words, vectors), network.to(device()).eval())
+    return TextProjection(manifest, CaptionReader(words, vectors), network.to(device()).eval())

@@ -18,25 +18,25 @@ from numpy.typing import NDArray
 
 from crosslens_metrics.cider import cider
 from crosslens_metrics.named_vectors import NamedVectors
-from crosslens_metrics.word_vectors import Vectors, signature_of
+from crosslens_metrics.word_vectors import WordVectorSource, signature_of
 from inference.backends.encoders import device, torch
 from inference.backends.memory import BatchAttempt
-from inference.projections.config import Config, ProjectionError
+from inference.projections.config import ProjectionConfig, ProjectionError
 from inference.projections.folder import (
     CHECKPOINT,
     KIND,
     LAYOUT,
     MANIFEST,
-    Manifest,
+    ProjectionManifest,
     Weights,
     replacing,
     weights_sha256,
     words_sha256,
     write_projection,
 )
-from inference.projections.words import ReadCaptions, Reader, words_of
+from inference.projections.words import CaptionReader, ReadCaptions, words_of
 
-LONGEST_STEP = 2.0
+MAX_GRADIENT_NORM = 2.0
 """To which the gradient is cut."""
 DECAY = 0.99
 POOL_AT_ONCE = 1024
@@ -47,7 +47,7 @@ Progress = Callable[[int, float], None]
 
 
 @dataclass(frozen=True)
-class Task:
+class TrainingData:
     """The training data: captions as tokens separated by whitespace, and the image of each.
 
     `text`, `tokenizer` and `normalise` say how captions became tokens.
@@ -56,7 +56,7 @@ class Task:
     captions: Sequence[str]
     images: Sequence[str]
     features: NamedVectors
-    vectors: Vectors | None
+    vectors: WordVectorSource | None
     language: str
     text: str
     tokenizer: str
@@ -66,24 +66,24 @@ class Task:
 
 
 @dataclass(frozen=True)
-class Base:
+class BaseProjection:
     """A projection that was trained before, and is trained further: its words stay."""
 
-    manifest: Manifest
+    manifest: ProjectionManifest
     words: list[str]
     weights: Weights
 
 
 def train(
-    task: Task,
-    config: Config,
+    task: TrainingData,
+    config: ProjectionConfig,
     folder: Path,
     *,
     resume: bool,
     progress: Progress,
     validated: Progress = lambda epoch, cider: None,
-    base: Base | None = None,
-) -> Manifest:
+    base: BaseProjection | None = None,
+) -> ProjectionManifest:
     """Train a projection into `folder`. On the CPU of one machine, the same task and seed give the same weights.
 
     With validation captions the weights are those of the epoch with the best CIDEr: of each validation image, the
@@ -112,11 +112,11 @@ def train(
     if base is not None:
         _check_base(task, config, base)
     words = base.words if base else words_of(task.captions, least_count=config.least_count)
-    reader = Reader(words, task.vectors)
+    reader = CaptionReader(words, task.vectors)
     run = _run_of(task, config, rows, words, base)
     # What follows must not change what a caller draws from PyTorch afterwards.
     with library.random.fork_rng(), BatchAttempt() as attempt:
-        trainer = _Trainer(task, config, reader, rows, base)
+        trainer = _ProjectionTrainer(task, config, reader, rows, base)
         first = trainer.load(checkpoint, run) if checkpoint.is_file() else 1
         for epoch in range(first, config.epochs + 1):
             loss = trainer.epoch(epoch)
@@ -132,7 +132,7 @@ def train(
             f"The memory ran out ({said}). Stop other programs that use it, or use a machine with more. Then continue "
             "with --resume."
         )
-    manifest = Manifest(
+    manifest = ProjectionManifest(
         layout=LAYOUT,
         kind=KIND,
         language=task.language,
@@ -155,12 +155,12 @@ def train(
     return manifest
 
 
-def network_of(words: int, vectors: int, dimensions: int, config: Config) -> Any:
+def network_of(words: int, vectors: int, dimensions: int, config: ProjectionConfig) -> Any:
     """Create the network for these numbers of words, word-vector dimensions (0: none) and image features."""
-    from inference.projections.network import Network
+    from inference.projections.network import ProjectionNetwork
     from inference.projections.words import FIRST_WORD
 
-    return Network(
+    return ProjectionNetwork(
         words=words,
         means=vectors,
         word_rows=FIRST_WORD + words,
@@ -179,8 +179,15 @@ def tensors_of(read: ReadCaptions) -> tuple[Any, Any, Any]:
     return bags, sequences, means
 
 
-class _Trainer:
-    def __init__(self, task: Task, config: Config, reader: Reader, rows: NDArray[np.int64], base: Base | None) -> None:
+class _ProjectionTrainer:
+    def __init__(
+        self,
+        task: TrainingData,
+        config: ProjectionConfig,
+        reader: CaptionReader,
+        rows: NDArray[np.int64],
+        base: BaseProjection | None,
+    ) -> None:
         self._torch, self._device = torch(), device()
         self._task, self._config, self._reader, self._rows = task, config, reader, rows
         rng = self._seeded(0)
@@ -213,7 +220,7 @@ class _Trainer:
             loss = triplet_loss(self._network(*tensors_of(read)), right, same, self._config.margin)
             self._optimiser.zero_grad()
             loss.backward()
-            self._torch.nn.utils.clip_grad_norm_(self._network.parameters(), LONGEST_STEP)
+            self._torch.nn.utils.clip_grad_norm_(self._network.parameters(), MAX_GRADIENT_NORM)
             self._optimiser.step()
             losses.append(float(loss.detach()))
         return float(np.mean(losses))
@@ -285,7 +292,7 @@ class _Trainer:
         return np.random.default_rng(sequence)
 
 
-def _rows_of_images(task: Task) -> NDArray[np.int64]:
+def _rows_of_images(task: TrainingData) -> NDArray[np.int64]:
     if len(task.captions) != len(task.images):
         raise ValueError(f"There are {len(task.captions)} captions and {len(task.images)} images.")
     places = task.features.rows()
@@ -308,7 +315,7 @@ def _rows_of_images(task: Task) -> NDArray[np.int64]:
     return rows
 
 
-def _check_validation(task: Task) -> None:
+def _check_validation(task: TrainingData) -> None:
     both = sorted(set(task.validation) & set(task.images))
     if both:
         raise ProjectionError(
@@ -322,7 +329,7 @@ def _check_validation(task: Task) -> None:
         raise ProjectionError("Give validation captions of at least two images: CIDEr of a single one is always 0.")
 
 
-def _check_base(task: Task, config: Config, base: Base) -> None:
+def _check_base(task: TrainingData, config: ProjectionConfig, base: BaseProjection) -> None:
     """Refuse a base whose inputs or outputs are others than those of the task."""
     here = {
         "language": task.language,
@@ -348,7 +355,7 @@ def _check_base(task: Task, config: Config, base: Base) -> None:
             )
 
 
-def _validation_sha256(task: Task) -> str:
+def _validation_sha256(task: TrainingData) -> str:
     captions = [[image, list(of_image)] for image, of_image in task.validation.items()]
     return hashlib.sha256(json.dumps(captions).encode()).hexdigest()
 
@@ -363,7 +370,9 @@ def _check_folder(folder: Path, *, resume: bool) -> None:
         )
 
 
-def _run_of(task: Task, config: Config, rows: NDArray[np.int64], words: list[str], base: Base | None) -> str:
+def _run_of(
+    task: TrainingData, config: ProjectionConfig, rows: NDArray[np.int64], words: list[str], base: BaseProjection | None
+) -> str:
     """Identify the run that a checkpoint belongs to."""
     captions = json.dumps([[image, caption] for image, caption in zip(task.images, task.captions, strict=True)])
     return signature_of(

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from crosslens_metrics.word_vectors import Vectors
+from crosslens_metrics.word_vectors import WordVectorSource
 
 PADDING, UNKNOWN = 0, 1
 FIRST_WORD = 2
@@ -34,10 +34,10 @@ class ReadCaptions:
     means: NDArray[np.float32]
 
 
-class Reader:
+class CaptionReader:
     """Reads captions with the words seen in training, and with the vectors of any word."""
 
-    def __init__(self, words: Sequence[str], vectors: Vectors | None) -> None:
+    def __init__(self, words: Sequence[str], vectors: WordVectorSource | None) -> None:
         self.words = tuple(words)
         self.vectors = vectors
         self._numbers = {word: number for number, word in enumerate(self.words)}

@@ -9,7 +9,7 @@ ROOM = 1.2
 
 
 @dataclass(frozen=True)
-class Needs:
+class WorkNeeds:
     """What work needs.
 
     Attributes
@@ -35,7 +35,7 @@ class Needs:
 
 
 @dataclass(frozen=True)
-class Capacity:
+class WorkerCapacity:
     """What a worker has.
 
     Attributes
@@ -54,7 +54,7 @@ class Capacity:
     gpu_memory: int | None = None
 
 
-def fits(needs: Needs, capacity: Capacity) -> bool:
+def fits(needs: WorkNeeds, capacity: WorkerCapacity) -> bool:
     """Whether the worker can do it, as far as is known."""
     if not needs.modules <= capacity.modules or (needs.takes_gpu and not capacity.gpus):
         return False

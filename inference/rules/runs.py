@@ -11,12 +11,12 @@ import numpy as np
 SHARES = 16
 """Into so many chunks even a small collection is cut, so that several workers have something to do."""
 
-SMALLEST_CHUNK, LARGEST_CHUNK = 8, 64
+MIN_CHUNK_SIZE, MAX_CHUNK_SIZE = 8, 64
 """In images. A batch never has more images than a chunk."""
 
 
 def chunks_of(image_ids: Sequence[int]) -> list[bytes]:
-    size = min(max(math.ceil(len(image_ids) / SHARES), SMALLEST_CHUNK), LARGEST_CHUNK)
+    size = min(max(math.ceil(len(image_ids) / SHARES), MIN_CHUNK_SIZE), MAX_CHUNK_SIZE)
     return [pack_ids(image_ids[start : start + size]) for start in range(0, len(image_ids), size)]
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 FIRST, LAST = 15, 45
 """Lines that are kept of a longer one: how the model was asked, and where it failed."""
-WIDEST = 400
+MAX_LINE_CHARACTERS = 400
 """Characters of a line."""
 HIDDEN = "…"
 PACKAGES = re.compile(r"/[^\s\"']*?/(?:site|dist)-packages/")
@@ -19,11 +19,11 @@ KEY = re.compile(
     re.IGNORECASE,
 )
 """What looks like a key, whoever's it is."""
-SHORTEST_SECRET = 6
+MIN_SECRET_CHARACTERS = 6
 """What is shorter would be found in words."""
 
 
-def shown(traceback: str, *, folders: Iterable[str], secrets: Iterable[str]) -> str:
+def without_secrets(traceback: str, *, folders: Iterable[str], secrets: Iterable[str]) -> str:
     """
     Parameters
     ----------
@@ -32,13 +32,16 @@ def shown(traceback: str, *, folders: Iterable[str], secrets: Iterable[str]) -> 
     secrets : iterable of str
         What is hidden wherever it stands.
     """
-    for secret in sorted((one for one in secrets if len(one) >= SHORTEST_SECRET), key=len, reverse=True):
+    for secret in sorted((one for one in secrets if len(one) >= MIN_SECRET_CHARACTERS), key=len, reverse=True):
         traceback = traceback.replace(secret, HIDDEN)
     traceback = KEY.sub(lambda found: (found["name"] or "") + HIDDEN, traceback)
     traceback = PYTHON.sub("", PACKAGES.sub("", traceback))
     for folder in sorted({one.rstrip("/") for one in folders} - {""}, key=len, reverse=True):
         traceback = traceback.replace(f"{folder}/", "")
-    lines = [line if len(line) <= WIDEST else line[:WIDEST] + HIDDEN for line in traceback.splitlines()]
+    lines = [
+        line if len(line) <= MAX_LINE_CHARACTERS else line[:MAX_LINE_CHARACTERS] + HIDDEN
+        for line in traceback.splitlines()
+    ]
     if len(lines) > FIRST + LAST + 1:
         lines = [*lines[:FIRST], f"  {HIDDEN}", *lines[-LAST:]]
     return "\n".join(lines)

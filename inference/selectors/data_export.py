@@ -8,19 +8,19 @@ from django.utils.translation import gettext as _
 
 from inference.models import CaptioningModel, ModelCaption, Run, Translator
 from people.models import User
-from people.personal_data import Part
+from people.personal_data import ExportPart
 
 
-def data_export(person: User) -> Iterator[Part]:
+def data_export(person: User) -> Iterator[ExportPart]:
     off = ModelCaption.objects.filter(switched_off_by=person).order_by("switched_off_at", "pk")
     about = _("Captions of models that you switched off, by number.")
-    yield Part("captions_switched_off", about, off.values("id", "switched_off_at", "switched_off_reason"))
+    yield ExportPart("captions_switched_off", about, off.values("id", "switched_off_at", "switched_off_reason"))
     for name, about, kind in (
         ("models", _("Models that you registered, by number."), CaptioningModel),
         ("translators", _("Translators that you registered, by number."), Translator),
     ):
         registered = kind.objects.filter(created_by=person).order_by("created_at", "pk")
-        yield Part(name, about, registered.values("id", "created_at"))
+        yield ExportPart(name, about, registered.values("id", "created_at"))
     runs = Run.objects.filter(created_by=person).order_by("created_at", "pk")
     about = _("Runs of models that you started, by number.")
-    yield Part("runs", about, runs.values("id", "created_at", "state"))
+    yield ExportPart("runs", about, runs.values("id", "created_at", "state"))

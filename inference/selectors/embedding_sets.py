@@ -19,7 +19,7 @@ from images.selectors.image_names import images_named
 from inference.models import EmbeddingSet, Encoder, ModelCaption
 from inference.permissions import embedding_sets_for, encoders_for
 from inference.selectors.assigned_work import is_assigned
-from inference.selectors.embeddings import BLOCK_NUMBERS, Embeddings, nearest, open_set
+from inference.selectors.embeddings import BLOCK_NUMBERS, CollectionEmbeddings, nearest, open_set
 from inference.selectors.gallery import hidden_from
 from people.models import User
 
@@ -107,7 +107,7 @@ def centre(embedding_set: EmbeddingSet) -> int | None:
     return None if kept == NO_IMAGE else kept
 
 
-def most_central_of_all(embeddings: Embeddings) -> int | None:
+def most_central_of_all(embeddings: CollectionEmbeddings) -> int | None:
     """Like `inference.selectors.embeddings.representative` of all images, without having all vectors in memory."""
     count = len(embeddings.ids)
     total = sum(block.sum(axis=0) for block in _units(embeddings))
@@ -149,7 +149,7 @@ def _captions(embedding_set: EmbeddingSet, images: AnyOf[int]) -> dict[int, str]
     return dict(captions.values_list("image_id", "text"))
 
 
-def _units(embeddings: Embeddings) -> Iterator[NDArray[np.float64]]:
+def _units(embeddings: CollectionEmbeddings) -> Iterator[NDArray[np.float64]]:
     """Yield blocks of the vectors at length one. A zero vector becomes NaN."""
     step = max(1, BLOCK_NUMBERS // max(1, embeddings.vectors.shape[1]))
     for start in range(0, len(embeddings.ids), step):

@@ -26,10 +26,10 @@ VECTORS_FILE, IDS_FILE = "vectors.npy", "ids.npy"
 COPY_BYTES = 1 << 20
 BLOCK_NUMBERS = 1 << 18
 """How many numbers are looked at at once: 1 MiB of 32 bits, which fits into a processor's cache."""
-MOST_OPEN = 8
-NEAREST = 10
+MAX_OPEN = 8
+MAX_NEIGHBOURS = 10
 
-_open: dict[str, Embeddings] = {}
+_open: dict[str, CollectionEmbeddings] = {}
 _opening = threading.Lock()
 
 
@@ -38,7 +38,7 @@ class EmbeddingsUnavailableError(Exception):
 
 
 @dataclass(frozen=True)
-class Embeddings:
+class CollectionEmbeddings:
     """Vectors of images, or of their captions.
 
     Attributes
@@ -74,14 +74,14 @@ class Embeddings:
 
 
 @dataclass(frozen=True)
-class Neighbour:
+class NearImage:
     """`similarity` is the cosine, in [-1, 1]."""
 
     image: int
     similarity: float
 
 
-def open_set(embeddings: EmbeddingSet) -> Embeddings:
+def open_set(embeddings: EmbeddingSet) -> CollectionEmbeddings:
     """Open the vectors of a complete set. From object storage, they are copied to this machine once.
 
     Raises
@@ -92,13 +92,13 @@ def open_set(embeddings: EmbeddingSet) -> Embeddings:
         raise EmbeddingsUnavailableError(_("These vectors are still being computed."))
     with _opening:
         if embeddings.digest not in _open:
-            while len(_open) >= MOST_OPEN:
+            while len(_open) >= MAX_OPEN:
                 del _open[next(iter(_open))]
             _open[embeddings.digest] = _opened(embeddings)
         return _open[embeddings.digest]
 
 
-def nearest(embeddings: Embeddings, image: int, *, count: int = NEAREST) -> list[Neighbour]:
+def nearest(embeddings: CollectionEmbeddings, image: int, *, count: int = MAX_NEIGHBOURS) -> list[NearImage]:
     """Find the images whose vectors have the greatest cosine with that of `image`, the nearest first, without itself.
 
     Exact: all are looked at, some at a time, in memory that does not grow with them. Of equally near ones those with
@@ -133,10 +133,10 @@ def nearest(embeddings: Embeddings, image: int, *, count: int = NEAREST) -> list
         )
         best_cosines, ids = best_cosines[best], ids[best]
     cosines = np.clip(best_cosines, -1.0, 1.0)
-    return [Neighbour(int(one), float(cosine)) for one, cosine in zip(ids, cosines, strict=True)]
+    return [NearImage(int(one), float(cosine)) for one, cosine in zip(ids, cosines, strict=True)]
 
 
-def representative(embeddings: Embeddings, images: Sequence[int]) -> int:
+def representative(embeddings: CollectionEmbeddings, images: Sequence[int]) -> int:
     """Find the image with the least mean cosine distance to the others; all must have a vector. Returns its position.
 
     Raises
@@ -170,7 +170,9 @@ def whole_sets(
     return sets.select_related("encoder", "run__collection").order_by("-pk")
 
 
-def newest_covering(images: Sequence[int], sets: Iterable[EmbeddingSet]) -> tuple[EmbeddingSet, Embeddings] | None:
+def newest_covering(
+    images: Sequence[int], sets: Iterable[EmbeddingSet]
+) -> tuple[EmbeddingSet, CollectionEmbeddings] | None:
     """Find the first of `sets` with vectors of all `images`; sets whose files are missing are skipped."""
     for one in sets:
         try:
@@ -199,7 +201,7 @@ def _best(cosines: NDArray[np.float32], ids: NDArray[np.int64], count: int) -> N
     return places[np.lexsort((ids[places], -cosines[places]))][:count]
 
 
-def _opened(embedding_set: EmbeddingSet) -> Embeddings:
+def _opened(embedding_set: EmbeddingSet) -> CollectionEmbeddings:
     folder = embedding_set.file.rpartition("/")[0]
     try:
         vectors = np.load(_on_this_machine(embedding_set.file, f"{embedding_set.digest}-{VECTORS_FILE}"), mmap_mode="r")
@@ -215,7 +217,7 @@ def _opened(embedding_set: EmbeddingSet) -> Embeddings:
             _("The files of set %(number)s do not hold the vectors that were computed. Compute them again.")
             % {"number": embedding_set.pk}
         )
-    return Embeddings(ids=ids, vectors=vectors)
+    return CollectionEmbeddings(ids=ids, vectors=vectors)
 
 
 def _on_this_machine(name: str, digest: str) -> Path:

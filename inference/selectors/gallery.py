@@ -23,16 +23,16 @@ from inference.selectors.assigned_work import is_assigned
 from languages.models import Language
 from people.models import User
 
-MOST_IMAGES, FEWEST_IMAGES = 24, 4
+MAX_IMAGES, MIN_IMAGES = 24, 4
 CAPTIONS_AT_ONCE = 480
-MOST_MODELS = 10
+MAX_MODELS = 10
 LOOK_UPS = 1_000_000
 """Of captions, for one page: where few images have any, it is offered to look on rather than looked through all."""
 USUAL_MODELS, USUAL_LANGUAGES = 3, 3
 CURSOR = re.compile(r"(\d{1,10})\.(\d{1,18})", re.ASCII)
 
 
-class Show(TextChoices):
+class GalleryImagesShown(TextChoices):
     """Which images to show, by the models that have captioned them in at least one of the languages."""
 
     EVERYTHING = "", _("all images")
@@ -46,7 +46,7 @@ class GalleryQuery:
     collection: Collection
     models: Sequence[CaptioningModel]
     languages: Sequence[Language]
-    show: Show = Show.EVERYTHING
+    show: GalleryImagesShown = GalleryImagesShown.EVERYTHING
     key: str = ""
 
     @property
@@ -60,11 +60,11 @@ class GalleryQuery:
     @property
     def images_at_once(self) -> int:
         captions = len(self.models) * len(self.languages)
-        return max(FEWEST_IMAGES, min(MOST_IMAGES, CAPTIONS_AT_ONCE // max(1, captions)))
+        return max(MIN_IMAGES, min(MAX_IMAGES, CAPTIONS_AT_ONCE // max(1, captions)))
 
 
 @dataclass(frozen=True)
-class Cell:
+class GalleryCell:
     """A model's caption in a language, which is None if there is none. `may_switch`: the viewer may switch it off."""
 
     model: CaptioningModel
@@ -80,7 +80,7 @@ class GalleryImage:
     key: str
     title: str
     image: ServedImage | None
-    rows: Sequence[tuple[Language, Sequence[Cell]]]
+    rows: Sequence[tuple[Language, Sequence[GalleryCell]]]
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,7 @@ def usual_choice(
     collection: Collection, among: QuerySet[CaptioningModel]
 ) -> tuple[list[CaptioningModel], list[Language]]:
     """Choose models of `among`, and languages, with captions of the first images of `collection`."""
-    first = CollectionImage.objects.filter(collection=collection).order_by("position", "pk")[:MOST_IMAGES]
+    first = CollectionImage.objects.filter(collection=collection).order_by("position", "pk")[:MAX_IMAGES]
     captions = ModelCaption.objects.filter(image__in=[entry.image_id for entry in first], model__in=among.values("pk"))
     pairs = set(captions.values_list("model_id", "language_id"))
     models = CaptioningModel.objects.filter(pk__in={model for model, _language in pairs})[:USUAL_MODELS]
@@ -171,11 +171,11 @@ def _looked_through(asked: GalleryQuery, start: str, *, is_backwards: bool) -> _
 def _described(asked: GalleryQuery, entries: QuerySet[CollectionImage]) -> QuerySet[CollectionImage]:
     captions = ModelCaption.objects.filter(image=OuterRef("image"), language__in=[one.pk for one in asked.languages])
     by_any = captions.filter(model__in=[model.pk for model in asked.models])
-    if asked.show is Show.ANY:
+    if asked.show is GalleryImagesShown.ANY:
         return entries.filter(Exists(by_any))
-    if asked.show is Show.OFF:
+    if asked.show is GalleryImagesShown.OFF:
         return entries.filter(Exists(by_any.switched_off()))
-    for model in asked.models if asked.show is Show.ALL else ():
+    for model in asked.models if asked.show is GalleryImagesShown.ALL else ():
         entries = entries.filter(Exists(captions.filter(model=model.pk)))
     return entries
 
@@ -227,12 +227,12 @@ def _captions_of(asked: GalleryQuery, images: Sequence[int]) -> dict[int, Captio
     return found
 
 
-def _rows(asked: GalleryQuery, captions: Captions, in_charge: set[int]) -> list[tuple[Language, list[Cell]]]:
+def _rows(asked: GalleryQuery, captions: Captions, in_charge: set[int]) -> list[tuple[Language, list[GalleryCell]]]:
     return [
         (
             language,
             [
-                Cell(model, language, captions.get((model.pk, language.pk)), model.pk in in_charge)
+                GalleryCell(model, language, captions.get((model.pk, language.pk)), model.pk in in_charge)
                 for model in asked.models
             ],
         )

@@ -7,7 +7,7 @@ from django.utils.translation import gettext as _
 
 from images.models import Collection, CollectionImage
 from images.selectors.filters import Choices, FilterError
-from images.selectors.image_pages import Section
+from images.selectors.image_pages import PageSection
 from inference.models import CaptioningModel, ModelCaption
 from inference.permissions import captions_to_switch, models_for, models_in
 from inference.selectors.gallery import hidden_from
@@ -47,7 +47,7 @@ def caption_condition(collection: Collection, viewer: User, asked: str) -> Q:
     return ~Q(Exists(english.in_use().filter(model__in=list(models.values_list("pk", flat=True)))))
 
 
-def captions_section(entry: CollectionImage, viewer: User) -> Section | None:
+def captions_section(entry: CollectionImage, viewer: User) -> PageSection | None:
     """Show the English captions of an image by models that `viewer` may see."""
     hidden = bool(hidden_from(viewer, [entry.image_id]))
     captions = ModelCaption.objects.filter(image=entry.image_id, language=ENGLISH, model__in=models_for(viewer))
@@ -55,7 +55,7 @@ def captions_section(entry: CollectionImage, viewer: User) -> Section | None:
     shown = [] if hidden else list(captions)
     switchable = set(captions_to_switch(viewer).filter(pk__in=[one.pk for one in shown]).values_list("pk", flat=True))
     context = {"captions": [(one, one.pk in switchable) for one in shown], "is_hidden": hidden}
-    return Section("inference/_image_captions.html", context)
+    return PageSection("inference/_image_captions.html", context)
 
 
 def _models(collection: Collection, viewer: User) -> QuerySet[CaptioningModel]:

@@ -11,7 +11,7 @@ from django.db.models import Count, F, Max, Q, QuerySet
 
 from images.models import Collection
 from inference.backends.captioners import Decoding
-from inference.models import GOING, CaptioningModel, ModelCaption, Run, Translator
+from inference.models import UNFINISHED_STATES, CaptioningModel, ModelCaption, Run, Translator
 from inference.permissions import models_for, runs_for, translators_for
 from languages.models import Language
 from people.models import User
@@ -19,7 +19,7 @@ from people.models import User
 KEPT_S = 300
 """On PostgreSQL a caption may become visible after a later one. Counts that lack it are kept no longer than this."""
 NEWEST_RUNS = 20
-MOST_LANGUAGES = 4
+MAX_LANGUAGES = 4
 ENGLISH = "en"
 
 
@@ -35,7 +35,7 @@ class ModelRow:
     @property
     def most(self) -> Sequence[tuple[Language, int]]:
         """The languages with most captions."""
-        return sorted(self.captions, key=lambda pair: -pair[1])[:MOST_LANGUAGES]
+        return sorted(self.captions, key=lambda pair: -pair[1])[:MAX_LANGUAGES]
 
     @property
     def more(self) -> int:
@@ -64,7 +64,7 @@ def models_named(text: str, viewer: User) -> QuerySet[CaptioningModel]:
 def model_rows(models: AnyOf[CaptioningModel], viewer: User) -> list[ModelRow]:
     """Add counts to `models`, in a fixed number of queries."""
     counts, languages = caption_counts([model.pk for model in models]), languages_by_tag()
-    runs = runs_for(viewer).filter(model__in=models, state__in=GOING)
+    runs = runs_for(viewer).filter(model__in=models, state__in=UNFINISHED_STATES)
     going = dict(runs.values_list("model").annotate(Count("pk")).order_by())
     return [
         ModelRow(

@@ -10,7 +10,7 @@ from django.db.models import Count, QuerySet
 
 from inference.backends.captioners import BackendSettingsError
 from inference.backends.endpoint_options import prices_of
-from inference.models import GOING, CaptioningModel, Run, RunEvent, RunFailure, RunState
+from inference.models import UNFINISHED_STATES, CaptioningModel, Run, RunEvent, RunFailure, RunState
 from inference.permissions import models_for, runs_for
 from inference.selectors import assigned_work
 from inference.selectors.workers import WORKER_COMMAND, WorkerRow, worker_rows
@@ -30,11 +30,11 @@ class RunRow:
 
     @property
     def is_going(self) -> bool:
-        return self.run.state in GOING
+        return self.run.state in UNFINISHED_STATES
 
     @property
     def processed(self) -> int:
-        return processed(self.run)
+        return processed_images(self.run)
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class RunDetails(RunRow):
 
 
 @dataclass(frozen=True)
-class Log:
+class RunLog:
     """The last lines of a run's log, the oldest first, and the number of lines before them."""
 
     lines: Sequence[RunEvent]
@@ -130,20 +130,20 @@ def run_details(run: Run, *, now: datetime) -> RunDetails:
     )
 
 
-def log_of(run: Run, *, is_whole: bool = False) -> Log:
+def log_of(run: Run, *, is_whole: bool = False) -> RunLog:
     lines = list(run.events.order_by("-pk")[: None if is_whole else NEWEST_LINES + 1])
     if is_whole or len(lines) <= NEWEST_LINES:
-        return Log(lines[::-1], 0)
-    return Log(lines[NEWEST_LINES - 1 :: -1], run.events.count() - NEWEST_LINES)
+        return RunLog(lines[::-1], 0)
+    return RunLog(lines[NEWEST_LINES - 1 :: -1], run.events.count() - NEWEST_LINES)
 
 
 def percent_of(run: Run) -> int:
     if not run.total:
         return 100 if run.state == RunState.DONE else 0
-    return 100 * processed(run) // run.total
+    return 100 * processed_images(run) // run.total
 
 
-def processed(run: Run) -> int:
+def processed_images(run: Run) -> int:
     """Count what exists or has failed; of a finished run that made nothing, only what exists."""
     has_made_nothing = run.state == RunState.FAILED and run.failed == run.total
     return run.already + run.done + (0 if has_made_nothing else run.failed)

@@ -30,7 +30,7 @@ TALLY = """
 
 
 @dataclass
-class Tally:
+class StabiliserTally:
     """Images of `collection` that have stabilisers: `images` counts them by their number of different ones."""
 
     collection: Collection
@@ -56,7 +56,7 @@ class Tally:
         return self.total - self.images[1]
 
 
-def tallies(model: CaptioningModel, viewer: User) -> list[Tally]:
+def tallies(model: CaptioningModel, viewer: User) -> list[StabiliserTally]:
     """Tally each collection of `viewer` with stabilisers of `model`; the database counts.
 
     They are counted again only after a new caption of any model: for millions it takes seconds.
@@ -64,7 +64,7 @@ def tallies(model: CaptioningModel, viewer: User) -> list[Tally]:
     newest = ModelCaption.objects.order_by("-pk").values_list("pk", flat=True).first()
     rows = cache.get_or_set(f"stabilisers-{model.pk}-{newest}", lambda: _counted(model), KEPT_S) or []
     collections = collections_to_use(viewer).in_bulk({row[0] for row in rows})
-    by_collection = {pk: Tally(collection) for pk, collection in collections.items()}
+    by_collection = {pk: StabiliserTally(collection) for pk, collection in collections.items()}
     for collection, stabilisers, images, captions in rows:
         if collection not in by_collection:
             continue

@@ -10,7 +10,15 @@ from typing import Any
 from django.db.models import F, Max, Q, QuerySet
 
 from images.models import Image
-from inference.models import GOING, CaptioningModel, RunState, Training, TrainingEvent, TrainingStep, TrainingValidation
+from inference.models import (
+    UNFINISHED_STATES,
+    CaptioningModel,
+    RunState,
+    Training,
+    TrainingEvent,
+    TrainingStep,
+    TrainingValidation,
+)
 from inference.permissions import trainings_for
 from inference.rules.runs import unpack_ids
 from inference.selectors import assigned_work
@@ -19,7 +27,7 @@ from languages.models import Language
 from people.models import User
 
 NEWEST_LINES = 100
-MOST_POINTS = 120
+MAX_POINTS = 120
 """Of a curve: more than a plot has room for says nothing."""
 NEWEST_SAMPLES = 6
 """Validations whose captions are shown beside one another, of which the first is the model before it learned."""
@@ -33,7 +41,7 @@ class TrainingRow:
 
     @property
     def is_going(self) -> bool:
-        return self.training.state in GOING
+        return self.training.state in UNFINISHED_STATES
 
     @property
     def steps(self) -> int:
@@ -54,7 +62,7 @@ class TrainingRow:
 
 
 @dataclass(frozen=True)
-class Curve:
+class TrainingCurve:
     """Steps of a training, evenly chosen where there are too many, and all its validations."""
 
     steps: Sequence[TrainingStep]
@@ -75,7 +83,7 @@ class TrainingDetails(TrainingRow):
     latest: TrainingStep | None
     left: timedelta | None
     listeners: int
-    curve: Curve
+    curve: TrainingCurve
     samples: Sequence[SampleCaptions]
     hidden: int
     """Sample images that are not shown, because the viewer writes about them right now."""
@@ -121,11 +129,11 @@ def training_details(training: Training, viewer: User, *, now: datetime) -> Trai
     )
 
 
-def curve_of(training: Training) -> Curve:
+def curve_of(training: Training) -> TrainingCurve:
     last = training.curve.aggregate(Max("step"))["step__max"] or 0
-    every = max(1, last // MOST_POINTS)
+    every = max(1, last // MAX_POINTS)
     shown = training.curve.alias(rest=F("step") % every).filter(Q(rest=0) | Q(step__in=[1, last]))
-    return Curve(list(shown), list(training.validations.all()))
+    return TrainingCurve(list(shown), list(training.validations.all()))
 
 
 def samples_of(

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from django.conf import settings
 
-MOST_BYTES = 16 << 30
+MAX_BYTES = 16 << 30
 UNFINISHED = ".unfinished-"
 ABANDONED_AFTER_S = 24 * 3600
 
@@ -66,7 +66,7 @@ def _tidy(*, keep: Path) -> None:
             if path != keep:
                 files.append((stat.st_mtime, stat.st_size, path))
     for _used, size, path in sorted(files):
-        if total <= MOST_BYTES:
+        if total <= MAX_BYTES:
             return
         path.unlink(missing_ok=True)
         total -= size

@@ -8,11 +8,11 @@ from pathlib import Path
 from django.conf import settings
 from django.utils.translation import gettext as _
 
-from crosslens_metrics.word_vectors import MalformedTableError, Vectors, open_table
-from inference.backends.use_multilingual import Encoder, EncoderMissingError
+from crosslens_metrics.word_vectors import MalformedTableError, WordVectorSource, open_table
+from inference.backends.use_multilingual import EncoderMissingError, MultilingualEncoder
 from inference.models import VectorKind, WordVectorSet
 
-_open: dict[tuple[Path, str], Vectors] = {}
+_open: dict[tuple[Path, str], WordVectorSource] = {}
 _opening = threading.Lock()
 
 
@@ -24,7 +24,7 @@ def folder_of(signature: str) -> Path:
     return Path(settings.VECTORS) / signature
 
 
-def vectors_of(signature: str) -> Vectors:
+def vectors_of(signature: str) -> WordVectorSource:
     """Open the vectors with exactly this signature.
 
     Raises
@@ -38,7 +38,7 @@ def vectors_of(signature: str) -> Vectors:
         return _open[key]
 
 
-def _opened(signature: str) -> Vectors:
+def _opened(signature: str) -> WordVectorSource:
     row = WordVectorSet.objects.filter(signature=signature).first()
     if row is None:
         raise WordVectorsUnavailableError(
@@ -46,8 +46,10 @@ def _opened(signature: str) -> Vectors:
         )
     values = {"name": row.name, "language": row.language_id, "signature": signature}
     try:
-        vectors: Vectors
-        vectors = open_table(folder_of(signature)) if row.kind == VectorKind.TABLE else Encoder(row.language_id)
+        vectors: WordVectorSource
+        vectors = (
+            open_table(folder_of(signature)) if row.kind == VectorKind.TABLE else MultilingualEncoder(row.language_id)
+        )
     except (MalformedTableError, EncoderMissingError) as error:
         message = _("The word vectors “%(name)s” (%(language)s) cannot be read: %(why)s")
         raise WordVectorsUnavailableError(message % {**values, "why": error}) from error

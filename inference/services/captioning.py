@@ -17,16 +17,16 @@ from inference.backends.captioners import (
     BackendSettingsError,
     Captioner,
     Decoding,
-    Failed,
+    FailedImage,
     GeneratedCaption,
-    Translation,
+    LoadedTranslator,
 )
-from inference.backends.endpoint_options import Prices
+from inference.backends.endpoint_options import TokenPrices
 from inference.models import TRANSLATED, CaptioningModel, Chunk, ModelCaption, Run, RunFailure, Stabiliser
 from inference.rules.captions import caption_text
 from inference.rules.runs import unpack_ids
 from inference.services import model_cache
-from inference.services.job_kind import Outcome, PendingImage
+from inference.services.job_kind import PartOutcome, PendingImage
 
 STABILISER = "stabiliser"
 """The part of an image that is made before all its captions; no language tag is as long."""
@@ -114,7 +114,7 @@ class CaptioningJob:
     def prepare(self, image: PendingImage, decoded: Pillow.Image | None) -> Any:
         return self.captioner.prepare(decoded)
 
-    def compute(self, images: Sequence[PendingImage], prepared: Sequence[Any], part: str) -> list[Any | Failed]:
+    def compute(self, images: Sequence[PendingImage], prepared: Sequence[Any], part: str) -> list[Any | FailedImage]:
         keys = [image.key for image in images]
         if part == STABILISER:
             texts = self.captioner.stabilise(prepared, keys=keys, decoding=self.decoding)
@@ -123,16 +123,16 @@ class CaptioningJob:
         captions = self.captioner.caption(
             prepared, keys=keys, language=part, decoding=self.decoding, stabilisers=stabilisers
         )
-        return [checked(caption) for caption in captions]
+        return [checked_caption(caption) for caption in captions]
 
-    def store(self, chunk: Chunk, outcomes: Sequence[Outcome], *, now: datetime) -> int:
+    def store(self, chunk: Chunk, outcomes: Sequence[PartOutcome], *, now: datetime) -> int:
         self._store_stabilisers([outcome for outcome in outcomes if outcome.part == STABILISER], now=now)
         captions = [outcome for outcome in outcomes if outcome.part != STABILISER]
         if self.is_trial:
             return self._keep_captions(captions)
         return store_captions(self.model, self.run, captions, now=now)
 
-    def _keep_captions(self, outcomes: Sequence[Outcome]) -> int:
+    def _keep_captions(self, outcomes: Sequence[PartOutcome]) -> int:
         """Keep the captions of a trial with it."""
         for outcome in outcomes:
             caption = {"text": outcome.result.text, "stabiliser": outcome.result.stabiliser}
@@ -140,7 +140,7 @@ class CaptioningJob:
         self.run.save(update_fields=["trial_captions"])
         return len(outcomes)
 
-    def _store_stabilisers(self, outcomes: Sequence[Outcome], *, now: datetime) -> None:
+    def _store_stabilisers(self, outcomes: Sequence[PartOutcome], *, now: datetime) -> None:
         if self.is_trial:
             self.stabilisers.update((outcome.image.image_id, outcome.result) for outcome in outcomes)
             return
@@ -162,7 +162,7 @@ class CaptioningJob:
         while len(self.stabilisers) > STABILISERS_IN_MEMORY:
             del self.stabilisers[next(iter(self.stabilisers))]
 
-    def _check_length(self, writer: Captioner | Translation) -> None:
+    def _check_length(self, writer: Captioner | LoadedTranslator) -> None:
         # A backend of a package may lack it: its captions are cut off or fail one by one.
         if (check := getattr(writer, "check_length", None)) is not None:
             check(self.tags, self.decoding)
@@ -192,7 +192,7 @@ class TranslationJob(CaptioningJob):
 
     def load(self) -> Mapping[str, str]:
         assert self.model.translator is not None
-        self.translation: Translation = model_cache.translation(self.model.translator)
+        self.translation: LoadedTranslator = model_cache.translation(self.model.translator)
         self._check_length(self.translation)
         self.side, self.batch_size = None, self.translation.batch_size
         return self.translation.describe()
@@ -227,12 +227,12 @@ class TranslationJob(CaptioningJob):
     def prepare(self, image: PendingImage, decoded: Pillow.Image | None) -> Any:
         return image.text
 
-    def compute(self, images: Sequence[PendingImage], prepared: Sequence[Any], part: str) -> list[Any | Failed]:
+    def compute(self, images: Sequence[PendingImage], prepared: Sequence[Any], part: str) -> list[Any | FailedImage]:
         if part == ENGLISH:
             return [GeneratedCaption(text) for text in prepared]
         keys = [image.key for image in images]
         captions = self.translation.translate(prepared, keys=keys, language=part, decoding=self.decoding)
-        return [checked(caption) for caption in captions]
+        return [checked_caption(caption) for caption in captions]
 
 
 def captioning_kind(run: Run, model: CaptioningModel) -> CaptioningJob:
@@ -240,7 +240,7 @@ def captioning_kind(run: Run, model: CaptioningModel) -> CaptioningJob:
     return kind(run, model)
 
 
-def check_cost(prices: Prices | None, used: tuple[int, int]) -> None:
+def check_cost(prices: TokenPrices | None, used: tuple[int, int]) -> None:
     """Check that the tokens that were used have not reached an endpoint's limit.
 
     Raises
@@ -260,25 +260,25 @@ def check_cost(prices: Prices | None, used: tuple[int, int]) -> None:
         )
 
 
-def checked(caption: GeneratedCaption | Failed) -> GeneratedCaption | Failed:
+def checked_caption(caption: GeneratedCaption | FailedImage) -> GeneratedCaption | FailedImage:
     """Clean up a backend's caption as it is stored, or say why it cannot be."""
-    if isinstance(caption, Failed):
+    if isinstance(caption, FailedImage):
         return caption
     try:
         stabiliser = caption_text(caption.stabiliser, "") if caption.stabiliser else ""
         return GeneratedCaption(caption_text(caption.text, ""), stabiliser)
     except LineError as error:
-        return Failed(str(error))
+        return FailedImage(str(error))
 
 
-def _checked_text(text: str | Failed) -> str | Failed:
-    if isinstance(text, Failed):
+def _checked_text(text: str | FailedImage) -> str | FailedImage:
+    if isinstance(text, FailedImage):
         return text
-    caption = checked(GeneratedCaption(text))
-    return caption if isinstance(caption, Failed) else caption.text
+    caption = checked_caption(GeneratedCaption(text))
+    return caption if isinstance(caption, FailedImage) else caption.text
 
 
-def store_captions(model: CaptioningModel, run: Run, outcomes: Sequence[Outcome], *, now: datetime) -> int:
+def store_captions(model: CaptioningModel, run: Run, outcomes: Sequence[PartOutcome], *, now: datetime) -> int:
     """Store captions, except where another run of the model has stored one in the meantime.
 
     Raises

@@ -19,12 +19,12 @@ SKIP_AFTER_ATTEMPTS = 4
 """After so many attempts in which the worker died, the next image is taken to be the cause."""
 
 
-def claimable(*, now: datetime) -> QuerySet[Chunk]:
+def claimable_chunks(*, now: datetime) -> QuerySet[Chunk]:
     """Chunks that no worker holds."""
     return leases.free(Chunk.objects.all(), now=now)
 
 
-def held(*, now: datetime) -> QuerySet[Chunk]:
+def held_chunks(*, now: datetime) -> QuerySet[Chunk]:
     """Chunks that a worker is at."""
     return Chunk.objects.filter(state=JobState.RUNNING, lease_until__gt=now)
 
@@ -67,4 +67,4 @@ def release(chunk: Chunk) -> None:
 
 
 def _update(chunk: Chunk, *, now: datetime, **values: object) -> None:
-    chunk.lease_until = leases.renewed(chunk, now=now, **values)
+    chunk.lease_until = leases.renewed_lease(chunk, now=now, **values)

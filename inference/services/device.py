@@ -19,7 +19,7 @@ from inference.backends.allocator import keep_freed_memory
 T = TypeVar("T")
 
 
-class Device:
+class DeviceThread:
     """A context manager that submits calls to the thread; at its end all of them are done or cancelled."""
 
     def __init__(self) -> None:

@@ -11,13 +11,13 @@ from django.utils.translation import gettext as _
 from PIL import Image as Pillow
 
 from images.models import Image
-from inference.backends.captioners import Failed
+from inference.backends.captioners import FailedImage
 from inference.backends.encoders import EncoderSettingsError
 from inference.models import Chunk, EmbeddingSet, Encoder, ModelCaption, Run, RunFailure
 from inference.rules.runs import unpack_ids
 from inference.selectors.embeddings import EmbeddingsUnavailableError
 from inference.services import embedding_store, encoders
-from inference.services.job_kind import WHOLE, Outcome, PendingImage
+from inference.services.job_kind import WHOLE, PartOutcome, PendingImage
 from jobs.models import JobState
 
 
@@ -68,19 +68,19 @@ class ImageEmbeddingJob:
     def prepare(self, image: PendingImage, decoded: Pillow.Image | None) -> Any:
         return self.loaded.prepare(decoded)
 
-    def compute(self, images: Sequence[PendingImage], prepared: Sequence[Any], part: str) -> list[Any | Failed]:
+    def compute(self, images: Sequence[PendingImage], prepared: Sequence[Any], part: str) -> list[Any | FailedImage]:
         return self._stored_vectors(self.loaded.features_of(prepared))
 
-    def _stored_vectors(self, rows: Any) -> list[Any | Failed]:
+    def _stored_vectors(self, rows: Any) -> list[Any | FailedImage]:
         """Round vectors to the precision in which they are stored; those that overflow fail."""
         with np.errstate(over="ignore"):
             stored = rows.astype(self.set.precision)
         return [
-            vector if np.isfinite(vector).all() else Failed(_reason(row))
+            vector if np.isfinite(vector).all() else FailedImage(_reason(row))
             for vector, row in zip(stored, rows, strict=True)
         ]
 
-    def store(self, chunk: Chunk, outcomes: Sequence[Outcome], *, now: datetime) -> int:
+    def store(self, chunk: Chunk, outcomes: Sequence[PartOutcome], *, now: datetime) -> int:
         if outcomes:
             vectors = np.stack([outcome.result for outcome in outcomes])
             embedding_store.put_part(chunk, self.set, [outcome.image.image_id for outcome in outcomes], vectors)
@@ -117,7 +117,7 @@ class CaptionEmbeddingJob(ImageEmbeddingJob):
     def prepare(self, image: PendingImage, decoded: Pillow.Image | None) -> Any:
         return image.text
 
-    def compute(self, images: Sequence[PendingImage], prepared: Sequence[Any], part: str) -> list[Any | Failed]:
+    def compute(self, images: Sequence[PendingImage], prepared: Sequence[Any], part: str) -> list[Any | FailedImage]:
         return self._stored_vectors(self.loaded.vectors(prepared))
 
 

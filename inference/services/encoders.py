@@ -6,18 +6,18 @@ from typing import Protocol, Unpack
 
 from django.utils.translation import gettext as _
 
-from inference.backends.captioners import BackendSettingsError, Spec
-from inference.backends.encoders import EncoderSettingsError, Loaded, Subject
+from inference.backends.captioners import BackendSettingsError, ModelSpec
+from inference.backends.encoders import EncoderSettingsError, EncoderSubject, LoadedEncoder
 from inference.backends.registry import encoder_named, encoders
 from inference.models import Encoder
 from inference.services import model_cache
-from inference.services.registration import Registration, save_new, spec_in
+from inference.services.registration import ModelRegistration, save_new, spec_in
 from inference.services.worker_status import DEFAULT
 from people.models import Project, User
 from people.permissions import usable_in
 
 
-def register(*, by: User | None, **about: Unpack[Registration]) -> Encoder:
+def register(*, by: User | None, **about: Unpack[ModelRegistration]) -> Encoder:
     """Register an encoder for runs and scores. Nothing is loaded.
 
     Raises
@@ -37,8 +37,8 @@ def register(*, by: User | None, **about: Unpack[Registration]) -> Encoder:
     return save_new(Encoder(**about, created_by=by), name_taken=EncoderSettingsError(taken))
 
 
-def spec_of(encoder: Encoder) -> Spec:
-    return Spec(encoder.name, encoder.source, encoder.options)
+def spec_of(encoder: Encoder) -> ModelSpec:
+    return ModelSpec(encoder.name, encoder.source, encoder.options)
 
 
 def queue_of(encoder: Encoder) -> str:
@@ -49,7 +49,7 @@ def queue_of(encoder: Encoder) -> str:
         return DEFAULT
 
 
-def subjects_of(encoder: Encoder) -> frozenset[Subject]:
+def subjects_of(encoder: Encoder) -> frozenset[EncoderSubject]:
     """List what it can encode; nothing if its backend is not installed here."""
     try:
         return encoder_named(encoder.backend).subjects(spec_of(encoder))
@@ -63,11 +63,11 @@ def visual_encoders(project: Project | None = None) -> list[Encoder]:
     return [
         one
         for one in Encoder.objects.filter(usable_in(project)).order_by("name")
-        if one.backend in backends and backends[one.backend].is_visual and Subject.CAPTIONS in subjects_of(one)
+        if one.backend in backends and backends[one.backend].is_visual and EncoderSubject.CAPTIONS in subjects_of(one)
     ]
 
 
-def load(encoder: Encoder) -> Loaded:
+def load(encoder: Encoder) -> LoadedEncoder:
     """Load the encoder with its weights, or take it from the cache. It takes long and needs no database.
 
     Raises
@@ -75,12 +75,12 @@ def load(encoder: Encoder) -> Loaded:
     EncoderSettingsError, inference.backends.encoders.ExtraMissingError
     """
     key = ("vectors", encoder.backend, encoder.source, encoder.options)
-    loaded: Loaded = model_cache.cached(key, lambda: encoder_named(encoder.backend).load(spec_of(encoder)))
+    loaded: LoadedEncoder = model_cache.cached(key, lambda: encoder_named(encoder.backend).load(spec_of(encoder)))
     _check_same(encoder, loaded)
     return loaded
 
 
-class Facts(Protocol):
+class EncoderFacts(Protocol):
     """What is known about an encoder after loading it."""
 
     @property
@@ -93,7 +93,7 @@ class Facts(Protocol):
     def dimensions(self) -> int: ...
 
 
-def keep_facts(encoder: Encoder, facts: Facts) -> None:
+def keep_facts(encoder: Encoder, facts: EncoderFacts) -> None:
     """Store the facts of a loaded encoder. If different ones are stored already, the encoder is refused.
 
     Raises
@@ -108,7 +108,7 @@ def keep_facts(encoder: Encoder, facts: Facts) -> None:
         setattr(encoder, name, value)
 
 
-def _check_same(encoder: Encoder, facts: Facts) -> None:
+def _check_same(encoder: Encoder, facts: EncoderFacts) -> None:
     if encoder.signature in ("", facts.signature):
         return
     raise EncoderSettingsError(

@@ -21,14 +21,14 @@ from django.db import DatabaseError
 from django.utils import translation
 from django.utils.translation import gettext as _
 
-from inference.backends.captioners import Failed
-from inference.models import GOING, Run
+from inference.backends.captioners import FailedImage
+from inference.models import UNFINISHED_STATES, Run
 from inference.services import chunks, progress
 from inference.services.captioning import captioning_kind
-from inference.services.device import Device
+from inference.services.device import DeviceThread
 from inference.services.embedding import embedding_kind
-from inference.services.job_kind import JobKind, Outcome, PendingImage
-from inference.services.model_batches import RUN_ERRORS, BatchResult, Crashed, compute_batch
+from inference.services.job_kind import JobKind, PartOutcome, PendingImage
+from inference.services.model_batches import RUN_ERRORS, BatchResult, CrashedImage, compute_batch
 from inference.services.outcome_store import OutcomeStore
 from inference.services.prefetcher import THREADS, ClaimedChunk, ImageBatch, Prefetcher
 from inference.services.worker_status import meter
@@ -72,7 +72,7 @@ class _InFlight:
 def execute_run(*, run_id: int, worker: str, clock: Clock, slice_s: float = SLICE_S) -> bool:
     """Work on a run for at most `slice_s`; returns whether this worker has more to do for it."""
     related = ("model__english_model", "model__translator", "encoder", "collection", "created_by")
-    run = Run.objects.select_related(*related).filter(pk=run_id, state__in=GOING).first()
+    run = Run.objects.select_related(*related).filter(pk=run_id, state__in=UNFINISHED_STATES).first()
     if run is None:
         return False
     with leases.working_for(run.created_by):
@@ -116,7 +116,7 @@ class Executor:
 
     def execute(self) -> bool:
         try:
-            if chunks.claimable(now=self.clock()).filter(run=self.run).exists():
+            if chunks.claimable_chunks(now=self.clock()).filter(run=self.run).exists():
                 self._load()
                 self._execute_chunks()
                 if self._is_over():
@@ -152,7 +152,7 @@ class Executor:
 
     def _execute_chunks(self) -> None:
         try:
-            with _reader_threads() as readers, Device() as self._device:
+            with _reader_threads() as readers, DeviceThread() as self._device:
                 self._compute_batches(readers)
         finally:
             # The device has ended what it had begun. Uncounted, its tokens would be on the next run's bill.
@@ -241,8 +241,8 @@ class Executor:
         ready = []
         for image, future in zip(batch.images, batch.prepared, strict=True):
             prepared = future.result()
-            if isinstance(prepared, Failed):
-                self._record(batch.claimed, [Outcome(image, part, prepared) for part in image.parts])
+            if isinstance(prepared, FailedImage):
+                self._record(batch.claimed, [PartOutcome(image, part, prepared) for part in image.parts])
             else:
                 ready.append((image, prepared))
         return ready
@@ -252,10 +252,10 @@ class Executor:
         claimed = in_flight.batch.claimed
         self._collect_last()
         self._store(claimed)
-        failed = [outcome for outcome in in_flight.result.result().outcomes if isinstance(outcome.result, Failed)]
+        failed = [outcome for outcome in in_flight.result.result().outcomes if isinstance(outcome.result, FailedImage)]
         for outcome in failed:
             other_parts = [part for part in outcome.image.parts if part != self.job_kind.first_part]
-            self._record(claimed, [Outcome(outcome.image, part, outcome.result) for part in other_parts])
+            self._record(claimed, [PartOutcome(outcome.image, part, outcome.result) for part in other_parts])
         return {outcome.image.image_id for outcome in failed}
 
     def _collect_last(self) -> None:
@@ -281,25 +281,25 @@ class Executor:
             self._store(claimed)
         self._renew_leases()
 
-    def _record(self, claimed: ClaimedChunk, outcomes: Sequence[Outcome]) -> None:
+    def _record(self, claimed: ClaimedChunk, outcomes: Sequence[PartOutcome]) -> None:
         """
         Raises
         ------
         RunFailedError
         """
         for outcome in outcomes:
-            if isinstance(outcome.result, Crashed):
+            if isinstance(outcome.result, CrashedImage):
                 self._crashed_ids.add(outcome.image.image_id)
                 if len(self._crashed_ids) >= CRASH_LIMIT and not self._still_works():
                     raise self._all_crashed(outcome.result)
-            elif not isinstance(outcome.result, Failed):
+            elif not isinstance(outcome.result, FailedImage):
                 self._crashed_ids.clear()
                 self._has_succeeded = True
         claimed.unstored += outcomes
         claimed.parts_left -= len(outcomes)
 
-    def _remember_good(self, batch: ImageBatch, outcomes: Sequence[Outcome]) -> None:
-        good = next((outcome for outcome in outcomes if not isinstance(outcome.result, Failed)), None)
+    def _remember_good(self, batch: ImageBatch, outcomes: Sequence[PartOutcome]) -> None:
+        good = next((outcome for outcome in outcomes if not isinstance(outcome.result, FailedImage)), None)
         if good is not None:
             prepared = batch.prepared[batch.images.index(good.image)].result()
             self._last_good = good.image, prepared, good.part
@@ -325,7 +325,7 @@ class Executor:
     def _takes(self, image: PendingImage, prepared: Any, part: str) -> bool:
         asked = self._device.submit(compute_batch, self.job_kind, [image], [prepared], part, size=1)
         self._await([asked])
-        return not isinstance(asked.result().outcomes[0].result, Failed)
+        return not isinstance(asked.result().outcomes[0].result, FailedImage)
 
     def _proven(self) -> tuple[PendingImage, Any, str] | None:
         found = self.job_kind.proven()
@@ -333,21 +333,21 @@ class Executor:
             return None
         image, part = found
         prepared = self.prefetcher.prepare(image)
-        return None if isinstance(prepared, Failed) else (image, prepared, part)
+        return None if isinstance(prepared, FailedImage) else (image, prepared, part)
 
     def _untried(self) -> tuple[PendingImage, Any, str] | None:
         """Find an image that the model takes among those not tried yet: a run may begin with broken ones."""
-        queued = chunks.claimable(now=self.clock()).filter(run=self.run, attempts=0).order_by("-position")
+        queued = chunks.claimable_chunks(now=self.clock()).filter(run=self.run, attempts=0).order_by("-position")
         later = [self.job_kind.pending(chunk)[-1:] for chunk in queued[:UNTRIED]]
         computing = self._in_flight.batch.images if self._in_flight else []
         images = [image for last in later for image in last] + [*computing, *self.prefetcher.waiting()][::-1]
         for image in [image for image in images if image.image_id not in self._crashed_ids][:UNTRIED]:
             prepared = self.prefetcher.prepare(image)
-            if not isinstance(prepared, Failed) and self._takes(image, prepared, image.parts[0]):
+            if not isinstance(prepared, FailedImage) and self._takes(image, prepared, image.parts[0]):
                 return image, prepared, image.parts[0]
         return None
 
-    def _all_crashed(self, last: Crashed) -> RunFailedError:
+    def _all_crashed(self, last: CrashedImage) -> RunFailedError:
         message = _("The model failed on every image. %(reason)s The log below has the traceback.")
         return RunFailedError(message % {"reason": last.reason}, last.traceback)
 
@@ -372,7 +372,9 @@ class Executor:
 
     def _check_stopped(self) -> None:
         """Notice if somebody paused or cancelled the run."""
-        self._is_stopped = self._is_stopped or not Run.objects.filter(pk=self.run.pk, state__in=GOING).exists()
+        self._is_stopped = (
+            self._is_stopped or not Run.objects.filter(pk=self.run.pk, state__in=UNFINISHED_STATES).exists()
+        )
 
     def _mark_lost(self, claimed: ClaimedChunk) -> None:
         log.info("Chunk %s was continued by another worker.", claimed.chunk.pk)
@@ -396,7 +398,7 @@ class Executor:
         is_complete = not claimed.parts_left
         outcomes = claimed.unstored if is_complete else self._storable(claimed)
         if is_complete and not self._has_succeeded:
-            crashes = [outcome.result for outcome in outcomes if isinstance(outcome.result, Crashed)]
+            crashes = [outcome.result for outcome in outcomes if isinstance(outcome.result, CrashedImage)]
             if crashes and self._is_asking:
                 # Meanwhile the model is asked whether it is to blame.
                 return
@@ -414,27 +416,29 @@ class Executor:
         self._is_stopped = self._is_stopped or not is_going
         stored = {id(outcome) for outcome in outcomes}
         claimed.unstored = [outcome for outcome in claimed.unstored if id(outcome) not in stored]
-        failures = [outcome.result for outcome in outcomes if isinstance(outcome.result, Failed)]
+        failures = [outcome.result for outcome in outcomes if isinstance(outcome.result, FailedImage)]
         claimed.reasons.update(failure.reason for failure in failures)
-        tracebacks = (failure.traceback for failure in failures if isinstance(failure, Crashed))
+        tracebacks = (failure.traceback for failure in failures if isinstance(failure, CrashedImage))
         claimed.traceback = claimed.traceback or next(tracebacks, "")
         if is_complete:
             self._has_progressed = True
             self.outcomes.log_failures(claimed)
             self._drop(claimed)
 
-    def _storable(self, claimed: ClaimedChunk) -> list[Outcome]:
+    def _storable(self, claimed: ClaimedChunk) -> list[PartOutcome]:
         # At the end of a slice everything is stored: a chunk that takes longer would start over for ever.
         if self.job_kind.stores_whole_chunks and not claimed.is_suspect and not self._is_over():
             return [outcome for outcome in claimed.unstored if outcome.image.refused]
         # Crashes in a row wait until it is known whether the images are to blame.
         return [
-            outcome for outcome in claimed.unstored if not (isinstance(outcome.result, Crashed) and self._crashed_ids)
+            outcome
+            for outcome in claimed.unstored
+            if not (isinstance(outcome.result, CrashedImage) and self._crashed_ids)
         ]
 
     def _drop_crashed(self) -> None:
         for claimed in self.prefetcher.chunks:
-            others = [outcome for outcome in claimed.unstored if not isinstance(outcome.result, Crashed)]
+            others = [outcome for outcome in claimed.unstored if not isinstance(outcome.result, CrashedImage)]
             claimed.parts_left += len(claimed.unstored) - len(others)
             claimed.unstored = others
 

@@ -17,7 +17,7 @@ CHECK_EVERY_S = 1.0
 STOP_WITHIN_S = 5.0
 
 
-class Heartbeat:
+class WorkerHeartbeat:
     """Reports one process; `queues` are those that it takes from, none if it is no Celery worker."""
 
     def __init__(self) -> None:
@@ -56,11 +56,11 @@ class Heartbeat:
 
     def _report(self, worker: str) -> None:
         try:
-            worker_status.report(worker=worker, queues=self.queues, now=timezone.now())
+            worker_status.report_worker(worker=worker, queues=self.queues, now=timezone.now())
         except DatabaseError:
             # The database is away or its disk is full: the next report may get through.
             log.warning("Worker %s could not report.", worker)
             connection.close()
 
 
-heartbeat = Heartbeat()
+heartbeat = WorkerHeartbeat()

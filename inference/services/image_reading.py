@@ -9,7 +9,7 @@ from django.core.files.storage import default_storage
 from django.utils.translation import gettext as _
 from PIL import Image as Pillow
 
-from images.rules.resizing import upright
+from images.rules.resizing import decoded_upright
 
 LARGE_PIXELS = 16_000_000
 _large = threading.Lock()
@@ -30,7 +30,7 @@ def read_image(name: str, *, side: int | None, pixels: int) -> Pillow.Image:
     with _large if pixels > LARGE_PIXELS else nullcontext():
         try:
             with default_storage.open(name) as file:
-                return upright(file, side=side)
+                return decoded_upright(file, side=side)
         except FileNotFoundError as error:
             raise UnreadableImageError(_("Its file is missing from storage.")) from error
         except Exception as error:  # decoders raise nearly anything on a broken file

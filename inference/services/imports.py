@@ -17,12 +17,12 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from crosslens_metrics.formats.problems import LineError
-from crosslens_metrics.formats.records import Record, count_lines, json_records, read_record
-from images.models import Collection, Image, ImportJob, ImportKind, ImportRow, Outcome
+from crosslens_metrics.formats.records import LineRecord, count_lines, json_records, read_record
+from images.models import Collection, Image, ImportJob, ImportKind, ImportOutcome, ImportRow
 from images.permissions import collections_in
 from images.selectors.image_names import NamedImages, images_named
 from images.services import jobs
-from images.services.imports import keep_waiting, unexpected
+from images.services.imports import keep_waiting, unexpected_error_text
 from images.services.jobs import Clock
 from inference.models import CaptioningModel, ModelCaption
 from inference.rules.captions import CaptionLine, caption_line
@@ -100,27 +100,29 @@ def _run(job: ImportJob, open_file: Opener, *, clock: Clock) -> None:
         ImportJob.objects.filter(pk=job.pk).update(total=count_lines(file))
         records = (record for record in json_records(file) if record.number > last)
 
-        def take(chunk: Sequence[Record | LineError]) -> None:
+        def take(chunk: Sequence[LineRecord | LineError]) -> None:
             jobs.report_stored(job, partial(_rows, job, chunk), clock=clock)
 
-        def reject(record: Record | LineError, error: Exception) -> None:
+        def reject(record: LineRecord | LineError, error: Exception) -> None:
             log.error("Import %s: line %s could not be taken.", job.pk, record.number, exc_info=error)
-            row = jobs.row(job, record.number, _nameless(record.number), Outcome.REJECTED, unexpected(error))
+            row = jobs.report_row(
+                job, record.number, _nameless(record.number), ImportOutcome.REJECTED, unexpected_error_text(error)
+            )
             with transaction.atomic():
-                job.lease_until = jobs.report(job, [row], now=clock())
+                job.lease_until = jobs.write_report(job, [row], now=clock())
 
         while chunk := list(islice(records, LINES_PER_TRANSACTION)):
             jobs.take_together(chunk, take, reject)
 
 
-def _rows(job: ImportJob, chunk: Sequence[Record | LineError]) -> Iterator[ImportRow]:
+def _rows(job: ImportJob, chunk: Sequence[LineRecord | LineError]) -> Iterator[ImportRow]:
     lines: dict[int, CaptionLine] = {}
     rows: dict[int, ImportRow] = {}
     for record in chunk:
         line = read_record(record, partial(caption_line, language=job.options["language"]))
         if isinstance(line, LineError):
             name = line.name or _nameless(record.number)
-            rows[record.number] = jobs.row(job, record.number, name, Outcome.REJECTED, line.reason)
+            rows[record.number] = jobs.report_row(job, record.number, name, ImportOutcome.REJECTED, line.reason)
         else:
             lines[record.number] = line
     among = collections_in(job.project, by=job.created_by)
@@ -132,11 +134,11 @@ def _rows(job: ImportJob, chunk: Sequence[Record | LineError]) -> Iterator[Impor
     for number, line in lines.items():
         image = images_of[line.reference].only
         outcome, reason = _outcome(line, images_of[line.reference], stored)
-        if outcome == Outcome.ADDED and image is not None:
+        if outcome == ImportOutcome.ADDED and image is not None:
             stored[image.pk] = line.text
             fresh.append((image, line.text))
-        hidden = int(line.had_hidden and outcome != Outcome.REJECTED)
-        rows[number] = jobs.row(job, number, line.reference, outcome, reason, image, had_hidden=hidden)
+        hidden = int(line.had_hidden and outcome != ImportOutcome.REJECTED)
+        rows[number] = jobs.report_row(job, number, line.reference, outcome, reason, image, had_hidden=hidden)
     if fresh:
         by = by or _model_of_job(job)
         # In the order in which runs store them, so that neither waits for the other's for ever.
@@ -179,15 +181,15 @@ def _stored_texts(model: CaptioningModel | None, language: str, image_ids: Itera
     return dict(captions.values_list("image_id", "text"))
 
 
-def _outcome(line: CaptionLine, named: NamedImages, stored: dict[int, str]) -> tuple[Outcome, str]:
+def _outcome(line: CaptionLine, named: NamedImages, stored: dict[int, str]) -> tuple[ImportOutcome, str]:
     if named.only is None:
-        return Outcome.REJECTED, named.problem
+        return ImportOutcome.REJECTED, named.problem
     text = stored.get(named.only.pk)
     if text is None:
-        return Outcome.ADDED, ""
+        return ImportOutcome.ADDED, ""
     if text == line.text:
-        return Outcome.ALREADY, _("The model already has this caption for the image.")
-    return Outcome.REJECTED, _(
+        return ImportOutcome.ALREADY, _("The model already has this caption for the image.")
+    return ImportOutcome.REJECTED, _(
         "The model already has another caption for the image. It is never changed, because people may have "
         "rated it. Import this one under another model name."
     )

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from PIL import Image as Pillow
 
-from inference.backends.captioners import Failed
+from inference.backends.captioners import FailedImage
 from inference.models import Chunk, Run
 
 WHOLE = ""
@@ -46,7 +46,7 @@ class PendingImage:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class PartOutcome:
     """What was made for one part of an image, or why it failed."""
 
     image: PendingImage
@@ -87,7 +87,7 @@ class JobKind(Protocol):
     def prepare(self, image: PendingImage, decoded: Pillow.Image | None) -> Any:
         """Prepare an image for the model. Called in threads, ahead of `compute`."""
 
-    def compute(self, images: Sequence[PendingImage], prepared: Sequence[Any], part: str) -> list[Any | Failed]:
+    def compute(self, images: Sequence[PendingImage], prepared: Sequence[Any], part: str) -> list[Any | FailedImage]:
         """Compute `part` for each image. Called in another thread than the one with the database.
 
         Raises
@@ -95,7 +95,7 @@ class JobKind(Protocol):
         inference.backends.captioners.OutOfMemoryError
         """
 
-    def store(self, chunk: Chunk, outcomes: Sequence[Outcome], *, now: datetime) -> int:
+    def store(self, chunk: Chunk, outcomes: Sequence[PartOutcome], *, now: datetime) -> int:
         """Store results. Runs in a transaction that is rolled back if another worker has the chunk by now.
 
         Returns how many count as done: not those that another run has stored in the meantime, nor `first_part`.

@@ -13,10 +13,10 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from inference.backends.captioners import BackendDownError, BackendSettingsError, Failed
+from inference.backends.captioners import BackendDownError, BackendSettingsError, FailedImage
 from inference.backends.encoders import EncoderSettingsError, ExtraMissingError
-from inference.backends.memory import halved, has_run_out
-from inference.services.job_kind import JobKind, Outcome, PendingImage
+from inference.backends.memory import has_run_out, in_halves
+from inference.services.job_kind import JobKind, PartOutcome, PendingImage
 from inference.services.worker_status import meter
 
 log = logging.getLogger(__name__)
@@ -26,7 +26,7 @@ RUN_ERRORS = (BackendSettingsError, BackendDownError, ExtraMissingError, Encoder
 
 
 @dataclass(frozen=True)
-class Crashed(Failed):
+class CrashedImage(FailedImage):
     """The backend raised an exception with this image alone. If it does so with all, no image is to blame."""
 
     traceback: str = ""
@@ -42,7 +42,7 @@ def traceback_of(error: BaseException) -> str:
 class BatchResult:
     """`size` is the size of the largest batch that fitted, and so of the next ones."""
 
-    outcomes: list[Outcome]
+    outcomes: list[PartOutcome]
     size: int
 
 
@@ -56,14 +56,14 @@ def compute_batch(
     """
     with meter.computing():
         results, size = _halved(job_kind, images, prepared, part, size)
-    outcomes = [Outcome(image, part, result) for image, result in zip(images, results, strict=True)]
+    outcomes = [PartOutcome(image, part, result) for image, result in zip(images, results, strict=True)]
     return BatchResult(outcomes, size)
 
 
 def _halved(
     job_kind: JobKind, images: Sequence[PendingImage], prepared: Sequence[Any], part: str, size: int
 ) -> tuple[list[Any], int]:
-    return halved(
+    return in_halves(
         lambda chosen: _results(job_kind, images[chosen], prepared[chosen], part),
         len(images),
         size=size,
@@ -85,10 +85,10 @@ def _results(job_kind: JobKind, images: Sequence[PendingImage], prepared: Sequen
         if len(images) == 1:
             log.exception("Image %s, %s", images[0].key, part)
             reason = _("The model failed on it (%(error)s).") % {"error": type(error).__name__}
-            return [Crashed(reason, traceback_of(error))]
+            return [CrashedImage(reason, traceback_of(error))]
     return _halved(job_kind, images, prepared, part, size=1)[0]
 
 
-def _too_large() -> Failed:
+def _too_large() -> FailedImage:
     # A crash and not a plain failure: if every image is too large, something else has taken the memory.
-    return Crashed(_("Memory ran out, even for this image by itself."))
+    return CrashedImage(_("Memory ran out, even for this image by itself."))

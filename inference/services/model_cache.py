@@ -8,19 +8,19 @@ from typing import Any
 
 from inference.backends import registry
 from inference.backends.allocator import give_freed_memory_back
-from inference.backends.captioners import Backend, Captioner, Spec, Translation, TranslatorBackend
+from inference.backends.captioners import Backend, Captioner, LoadedTranslator, ModelSpec, TranslatorBackend
 from inference.backends.encoders import EncoderBackend
 from inference.models import CaptioningModel, Encoder, Translator
 
 _cache: dict[str, Any] = {}
 
 
-def spec_of(model: CaptioningModel) -> Spec:
-    return Spec(model.name, model.source, model.options, model.is_pivot)
+def spec_of(model: CaptioningModel) -> ModelSpec:
+    return ModelSpec(model.name, model.source, model.options, model.is_pivot)
 
 
-def translator_spec_of(translator: Translator) -> Spec:
-    return Spec(translator.name, translator.source, translator.options)
+def translator_spec_of(translator: Translator) -> ModelSpec:
+    return ModelSpec(translator.name, translator.source, translator.options)
 
 
 def backend_of(
@@ -50,7 +50,7 @@ def captioner(model: CaptioningModel) -> Captioner:
     return cached(key, lambda: registry.backend_named(model.backend).load(spec_of(model)))
 
 
-def translation(translator: Translator) -> Translation:
+def translation(translator: Translator) -> LoadedTranslator:
     """
     Raises
     ------

@@ -10,7 +10,7 @@ from django.db.models import Exists, OuterRef, ProtectedError
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from inference.models import GOING, CaptioningModel, ModelCaption, Run, Stabiliser
+from inference.models import UNFINISHED_STATES, CaptioningModel, ModelCaption, Run, Stabiliser
 from people.models import User
 from people.services import audit_log
 from people.services.ownership import users_of
@@ -44,7 +44,7 @@ def delete_model(*, model: CaptioningModel, by: User, now: datetime) -> None:
         with transaction.atomic():
             # New uses wait for this, and then find nothing.
             list(CaptioningModel.objects.select_for_update().filter(pk__in=family).order_by("pk").values_list("pk"))
-            if uses_of_model(model) or Run.objects.filter(model__in=family, state__in=GOING).exists():
+            if uses_of_model(model) or Run.objects.filter(model__in=family, state__in=UNFINISHED_STATES).exists():
                 raise ModelUsedError(_("This model is in use, so it cannot be deleted."))
             _delete_captions(family)
             Stabiliser.objects.filter(model__in=family).delete()

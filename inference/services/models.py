@@ -10,14 +10,14 @@ from django.utils.translation import gettext as _
 
 from inference.backends import registry
 from inference.backends.captioners import BackendSettingsError
-from inference.models import GOING, TRANSLATED, CaptioningModel, ModelCaption, Run, Translator
-from inference.services.registration import Registration, Row, TranslatedRegistration, save_new, spec_in
+from inference.models import TRANSLATED, UNFINISHED_STATES, CaptioningModel, ModelCaption, Run, Translator
+from inference.services.registration import ModelRegistration, Row, TranslatedRegistration, save_new, spec_in
 from people.models import Project, User
 from people.services import audit_log
 from people.services.ownership import change_owner, check_parts, is_name_taken
 
 
-def register_model(*, is_pivot: bool = False, by: User | None, **about: Unpack[Registration]) -> CaptioningModel:
+def register_model(*, is_pivot: bool = False, by: User | None, **about: Unpack[ModelRegistration]) -> CaptioningModel:
     """Register a model for runs.
 
     Raises
@@ -47,7 +47,7 @@ def register_translated_model(*, by: User | None, **about: Unpack[TranslatedRegi
     return _saved(CaptioningModel(**about, backend=TRANSLATED, created_by=by))
 
 
-def register_translator(*, by: User | None, **about: Unpack[Registration]) -> Translator:
+def register_translator(*, by: User | None, **about: Unpack[ModelRegistration]) -> Translator:
     """
     Raises
     ------
@@ -101,7 +101,7 @@ def set_retired(*, model: CaptioningModel, is_retired: bool, by: User | None, no
     """
     with transaction.atomic():
         family = model.family()
-        going = Run.objects.filter(model__in=family, state__in=GOING).first()
+        going = Run.objects.filter(model__in=family, state__in=UNFINISHED_STATES).first()
         if is_retired and going is not None:
             raise BackendSettingsError(
                 _("Run %(number)s is still going. Wait until it is done, or cancel it.") % {"number": going.pk}

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from inference.backends import registry
-from inference.backends.captioners import BackendSettingsError, Spec
+from inference.backends.captioners import BackendSettingsError, ModelSpec
 from inference.backends.encoders import EncoderSettingsError
 from inference.backends.transformer_files import parameters_here
 from inference.models import CaptioningModel, Encoder, Translator
-from inference.rules.capacity import Needs
+from inference.rules.capacity import WorkNeeds
 from inference.services import model_cache
 
 PACKAGES = {"device_map": {"accelerate"}, "quantisation": {"accelerate", "bitsandbytes"}}
@@ -18,38 +18,38 @@ QUANTISED_BYTES = {"4bit": 0.6, "8bit": 1.1}
 """With the layers that stay as they are."""
 
 
-def needs_of(model: CaptioningModel | None, encoder: Encoder | None = None, *, precision: str = "auto") -> Needs:
+def needs_of(model: CaptioningModel | None, encoder: Encoder | None = None, *, precision: str = "auto") -> WorkNeeds:
     """Find what is needed to caption or to encode; nothing if its backend is not installed here."""
     try:
         backend = model_cache.backend_of(model, encoder)
     except (BackendSettingsError, EncoderSettingsError):
         # The worker that executes it reports the error.
-        return Needs()
+        return WorkNeeds()
     modules = frozenset(getattr(backend, "needs", ()))
     if encoder is not None:
-        return Needs(modules)
+        return WorkNeeds(modules)
     assert model is not None
     if model.translator is not None:
         return translator_needs(model.translator, precision=precision)
     return _with_weights(modules, model_cache.spec_of(model), precision)
 
 
-def translator_needs(translator: Translator, *, precision: str = "auto") -> Needs:
+def translator_needs(translator: Translator, *, precision: str = "auto") -> WorkNeeds:
     try:
         modules = frozenset(getattr(registry.translator_named(translator.backend), "needs", ()))
     except BackendSettingsError:
-        return Needs()
+        return WorkNeeds()
     return _with_weights(modules, model_cache.translator_spec_of(translator), precision)
 
 
-def _with_weights(modules: frozenset[str], spec: Spec, precision: str) -> Needs:
+def _with_weights(modules: frozenset[str], spec: ModelSpec, precision: str) -> WorkNeeds:
     if registry.PYTORCH not in modules:
-        return Needs(modules)
+        return WorkNeeds(modules)
     options = spec.options
     for name, packages in PACKAGES.items():
         modules |= packages if options.get(name) else set()
     quantised = QUANTISED_BYTES.get(str(options.get("quantisation")))
-    return Needs(
+    return WorkNeeds(
         modules=modules,
         parameters=parameters_here(spec),
         cpu_bytes=BYTES.get(precision, 4.0),

@@ -11,10 +11,10 @@ from django.db.models import Case, F, Value, When
 from django.utils.translation import ngettext
 
 from crosslens_metrics.formats.records import printable
-from inference.backends.captioners import Failed
-from inference.models import GOING, Run, RunFailure, RunState
+from inference.backends.captioners import FailedImage
+from inference.models import UNFINISHED_STATES, Run, RunFailure, RunState
 from inference.services import chunks, progress
-from inference.services.job_kind import WHOLE, JobKind, Outcome
+from inference.services.job_kind import WHOLE, JobKind, PartOutcome
 from inference.services.prefetcher import ClaimedChunk
 from inference.services.worker_status import meter
 
@@ -28,7 +28,7 @@ class OutcomeStore:
     def __init__(self, run: Run, job_kind: JobKind, worker: str, clock: Callable[[], datetime]) -> None:
         self.run, self.job_kind, self.worker, self.clock = run, job_kind, worker, clock
 
-    def store(self, claimed: ClaimedChunk, outcomes: Sequence[Outcome], *, is_complete: bool) -> bool:
+    def store(self, claimed: ClaimedChunk, outcomes: Sequence[PartOutcome], *, is_complete: bool) -> bool:
         """Store the outcomes, again where the database refused them for a moment; see `store_once`."""
         before = claimed.chunk.lease_until, claimed.chunk.attempts
         for attempts_left in reversed(range(STORE_ATTEMPTS)):
@@ -43,12 +43,12 @@ class OutcomeStore:
                 time.sleep(RETRY_AFTER_S)
         raise AssertionError("not reached")
 
-    def store_once(self, claimed: ClaimedChunk, outcomes: Sequence[Outcome], *, is_complete: bool) -> bool:
+    def store_once(self, claimed: ClaimedChunk, outcomes: Sequence[PartOutcome], *, is_complete: bool) -> bool:
         """Store the outcomes in one transaction; returns whether the run is to continue."""
         now = self.clock()
         first_part = self.job_kind.first_part
-        good = [outcome for outcome in outcomes if not isinstance(outcome.result, Failed)]
-        failed = [o for o in outcomes if isinstance(o.result, Failed) and o.part != first_part]
+        good = [outcome for outcome in outcomes if not isinstance(outcome.result, FailedImage)]
+        failed = [o for o in outcomes if isinstance(o.result, FailedImage) and o.part != first_part]
         counted = sum(outcome.part != first_part for outcome in good)
         with transaction.atomic():
             chunks.record_stored(claimed.chunk, now=now, is_complete=is_complete)
@@ -70,7 +70,7 @@ class OutcomeStore:
                 already=F("already") + counted - done,
                 state=Case(When(state=RunState.QUEUED, then=Value(RunState.RUNNING)), default=F("state")),
             )
-            is_going = run.filter(state__in=GOING).exists()
+            is_going = run.filter(state__in=UNFINISHED_STATES).exists()
         meter.note(made=done)
         return is_going
 

@@ -12,11 +12,11 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from inference.backends.captioners import Failed
+from inference.backends.captioners import FailedImage
 from inference.models import Chunk
 from inference.services.image_reading import UnreadableImageError, read_image
-from inference.services.job_kind import JobKind, Outcome, PendingImage
-from inference.services.model_batches import Crashed, traceback_of
+from inference.services.job_kind import JobKind, PartOutcome, PendingImage
+from inference.services.model_batches import CrashedImage, traceback_of
 
 log = logging.getLogger(__name__)
 
@@ -35,7 +35,7 @@ class ClaimedChunk:
     """Parts of its images that have no outcome yet."""
     is_suspect: bool = False
     """An earlier worker died in this chunk, and one image may be to blame: they run and are stored one at a time."""
-    unstored: list[Outcome] = field(default_factory=list)
+    unstored: list[PartOutcome] = field(default_factory=list)
     reasons: Counter[str] = field(default_factory=Counter)
     traceback: str = ""
     """Of the first image with which the model crashed."""
@@ -105,14 +105,14 @@ class Prefetcher:
     def prepare(self, image: PendingImage) -> Any:
         """Read and prepare one image; if that fails, it fails alone. Called in threads of the pool."""
         if image.refused:
-            return Failed(image.refused)
+            return FailedImage(image.refused)
         try:
             side = self._job_kind.side
             decoded = read_image(image.original, side=side, pixels=image.pixels) if image.original else None
             return self._job_kind.prepare(image, decoded)
         except UnreadableImageError as unreadable:
-            return Failed(str(unreadable))
+            return FailedImage(str(unreadable))
         except Exception as error:
             log.exception("Image %s", image.key)
             reason = _("The model cannot process it (%(error)s).") % {"error": type(error).__name__}
-            return Crashed(reason, traceback_of(error))
+            return CrashedImage(reason, traceback_of(error))

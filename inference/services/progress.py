@@ -11,7 +11,7 @@ from django.db.models.functions import Coalesce
 from django.utils.translation import gettext as _
 
 from crosslens_metrics.formats.records import printable
-from inference.models import GOING, Chunk, Run, RunEvent, RunState
+from inference.models import UNFINISHED_STATES, Chunk, Run, RunEvent, RunState
 from inference.services import tracebacks
 from inference.services.job_kind import JobKind
 from jobs.models import JobState
@@ -29,7 +29,7 @@ def log_event(
         worker=worker,
         is_warning=is_warning,
         message=printable(message),
-        traceback=tracebacks.shown(traceback),
+        traceback=tracebacks.shown_traceback(traceback),
     )
 
 
@@ -60,7 +60,7 @@ def batch_size_reduced(*, run: Run, size: int, worker: str, now: datetime) -> No
 def fail(*, run: Run, error: str, worker: str, traceback: str = "", now: datetime) -> None:
     """Fail the run: it cannot continue until somebody fixes the fault and resumes it."""
     with transaction.atomic():
-        going = Run.objects.filter(pk=run.pk, state__in=GOING)
+        going = Run.objects.filter(pk=run.pk, state__in=UNFINISHED_STATES)
         if going.update(state=RunState.FAILED, error=printable(error), finished_at=now):
             log_event(run=run, message=error, worker=worker, is_warning=True, traceback=traceback, now=now)
 
@@ -71,7 +71,7 @@ def finish_if_complete(*, run: Run, job_kind: JobKind, worker: str, now: datetim
         return
     job_kind.finish(run)
     with transaction.atomic():
-        locked = Run.objects.select_for_update(no_key=True).filter(pk=run.pk, state__in=GOING).first()
+        locked = Run.objects.select_for_update(no_key=True).filter(pk=run.pk, state__in=UNFINISHED_STATES).first()
         # Failed images are queued again under the same lock.
         if locked is None or _has_open_chunks(run):
             return

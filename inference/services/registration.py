@@ -7,22 +7,22 @@ from typing import Any, Required, TypedDict, TypeVar
 
 from django.db import IntegrityError, transaction
 
-from inference.backends.captioners import BackendSettingsError, Spec
-from inference.models import CaptioningModel, Registered, Translator
+from inference.backends.captioners import BackendSettingsError, ModelSpec
+from inference.models import CaptioningModel, RegisteredModel, Translator
 from people.models import Project
 from people.services.ownership import is_name_taken
 
-Row = TypeVar("Row", bound=Registered)
+Row = TypeVar("Row", bound=RegisteredModel)
 
 
-class _Named(TypedDict, total=False):
+class _NamedFields(TypedDict, total=False):
     name: Required[str]
     description: str
     project: Project | None
     is_shared: bool
 
 
-class Registration(_Named, total=False):
+class ModelRegistration(_NamedFields, total=False):
     """The details of a model, translator or encoder."""
 
     backend: Required[str]
@@ -30,15 +30,15 @@ class Registration(_Named, total=False):
     options: Mapping[str, Any]
 
 
-class TranslatedRegistration(_Named):
+class TranslatedRegistration(_NamedFields):
     """The details of a model that translates another's English captions."""
 
     english_model: CaptioningModel
     translator: Translator
 
 
-def spec_in(about: Registration, *, is_pivot: bool = False) -> Spec:
-    return Spec(about["name"], about.get("source", ""), dict(about.get("options", {})), is_pivot)
+def spec_in(about: ModelRegistration, *, is_pivot: bool = False) -> ModelSpec:
+    return ModelSpec(about["name"], about.get("source", ""), dict(about.get("options", {})), is_pivot)
 
 
 def save_new(row: Row, *, name_taken: BackendSettingsError) -> Row:

@@ -6,13 +6,13 @@ from dataclasses import replace
 from datetime import datetime
 
 from inference.backends.encoder_decoder import EncoderDecoderBackend
-from inference.models import GOING, Run, Training
-from inference.rules.capacity import Needs, fits
+from inference.models import UNFINISHED_STATES, Run, Training
+from inference.rules.capacity import WorkNeeds, fits
 from inference.services import chunks, worker_status
 from inference.services.needs import needs_of
-from inference.training.options import Method
+from inference.training.options import TrainingMethod
 
-TRAINED_BYTES = {Method.FULL: 16.0, Method.LORA: 4.0}
+TRAINED_BYTES = {TrainingMethod.FULL: 16.0, TrainingMethod.LORA: 4.0}
 """Of memory for each weight in 32 bits; if all are changed, its gradient and two means of gradients, too."""
 
 
@@ -21,29 +21,33 @@ def is_run_for_another(*, run_id: int, now: datetime) -> bool:
 
     The latter may listen to no queue, as `caption_images` does, or have been too busy to report lately.
     """
-    run = Run.objects.select_related("model__translator", "encoder").filter(pk=run_id, state__in=GOING).first()
+    run = (
+        Run.objects.select_related("model__translator", "encoder")
+        .filter(pk=run_id, state__in=UNFINISHED_STATES)
+        .first()
+    )
     if run is None:
         return False
     needs = needs_of(run.model, run.encoder, precision=run.decoding.get("precision", "auto"))
     if fits(needs, worker_status.own_capacity()):
         return False
-    return chunks.held(now=now).filter(run=run).exists() or is_for_another(needs, queue=run.queue, now=now)
+    return chunks.held_chunks(now=now).filter(run=run).exists() or is_for_another(needs, queue=run.queue, now=now)
 
 
 def is_training_for_another(*, training_id: int, now: datetime) -> bool:
     """Whether the same is true of a training, which always needs PyTorch."""
-    training = Training.objects.select_related("base").filter(pk=training_id, state__in=GOING).first()
+    training = Training.objects.select_related("base").filter(pk=training_id, state__in=UNFINISHED_STATES).first()
     if training is None:
         return False
-    method = Method(training.options.get("method", Method.FULL))
-    needs = needs_of(training.base) if training.base else Needs(frozenset(EncoderDecoderBackend.needs))
+    method = TrainingMethod(training.options.get("method", TrainingMethod.FULL))
+    needs = needs_of(training.base) if training.base else WorkNeeds(frozenset(EncoderDecoderBackend.needs))
     bytes_each = TRAINED_BYTES[method]
-    packages = {"peft"} if method == Method.LORA else set()
+    packages = {"peft"} if method == TrainingMethod.LORA else set()
     needs = replace(needs, modules=needs.modules | packages, cpu_bytes=bytes_each, gpu_bytes=bytes_each)
     return is_for_another(needs, queue=training.queue, now=now)
 
 
-def is_for_another(needs: Needs, *, queue: str, now: datetime) -> bool:
+def is_for_another(needs: WorkNeeds, *, queue: str, now: datetime) -> bool:
     """Whether this process lacks what is needed, and a worker that listens to `queue` has it."""
     if fits(needs, worker_status.own_capacity()):
         return False

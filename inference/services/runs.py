@@ -14,11 +14,11 @@ from django.utils.translation import gettext as _
 from images.models import Collection
 from inference.backends import registry
 from inference.backends.captioners import BackendSettingsError, Decoding
-from inference.backends.encoders import EncoderSettingsError, Subject
+from inference.backends.encoders import EncoderSettingsError, EncoderSubject
 from inference.models import (
-    GOING,
     IMPORTED,
     TRANSLATED,
+    UNFINISHED_STATES,
     CaptioningModel,
     Chunk,
     EmbeddingSet,
@@ -129,7 +129,7 @@ def start_embeddings(
         raise RunRefusedError(
             _("For captions, choose a model and a language. For the images themselves, choose neither.")
         )
-    subject = Subject.IMAGES if captions_of is None else Subject.CAPTIONS
+    subject = EncoderSubject.IMAGES if captions_of is None else EncoderSubject.CAPTIONS
     try:
         backend, spec = registry.encoder_named(encoder.backend), encoders.spec_of(encoder)
         backend.check(spec)
@@ -239,7 +239,7 @@ def _model_for(model: CaptioningModel, decoding: Decoding, *, name: str, by: Use
 
 def _check_not_under_way(model: CaptioningModel, collection: Collection, tags: Sequence[str], by: User | None) -> None:
     rivals = Run.objects.filter(model=model, collection=collection, languages__in=tags, trial_image=None)
-    rival = rivals.filter(state__in=[*GOING, RunState.PAUSED]).first()
+    rival = rivals.filter(state__in=[*UNFINISHED_STATES, RunState.PAUSED]).first()
     if rival is None:
         return
     if by is not None and not runs_for(by).filter(pk=rival.pk).exists():
@@ -272,7 +272,7 @@ def _check_english(model: CaptioningModel, collection: Collection) -> list[str]:
     return [_("%(count)s images have no English caption by “%(name)s” and will fail.") % values]
 
 
-def give(*, run: Run, project: Project | None, is_shared: bool, by: User | None, now: datetime) -> None:
+def change_owner_of_run(*, run: Run, project: Project | None, is_shared: bool, by: User | None, now: datetime) -> None:
     """Change the owner of a run.
 
     Raises
@@ -298,7 +298,7 @@ def pause(*, run: Run, now: datetime) -> None:
     ------
     RunRefusedError
     """
-    _change_state(run, to=RunState.PAUSED, frm=GOING, message=_("Paused."), now=now)
+    _change_state(run, to=RunState.PAUSED, frm=UNFINISHED_STATES, message=_("Paused."), now=now)
 
 
 def resume(*, run: Run, now: datetime) -> None:
@@ -320,7 +320,11 @@ def cancel(*, run: Run, now: datetime) -> None:
     RunRefusedError
     """
     _change_state(
-        run, to=RunState.CANCELLED, frm=(*GOING, RunState.PAUSED, RunState.FAILED), message=_("Cancelled."), now=now
+        run,
+        to=RunState.CANCELLED,
+        frm=(*UNFINISHED_STATES, RunState.PAUSED, RunState.FAILED),
+        message=_("Cancelled."),
+        now=now,
     )
 
 
@@ -335,7 +339,7 @@ def retry(*, run: Run, now: datetime) -> int:
     _check_not_retired(run)
     with transaction.atomic():
         locked = Run.objects.select_for_update(no_key=True).get(pk=run.pk)
-        if locked.state in GOING:
+        if locked.state in UNFINISHED_STATES:
             raise RunRefusedError(_("Workers are working on it. Wait until it is done, or pause it."))
         failed = set(RunFailure.objects.filter(run=locked).values_list("image_id", flat=True))
         # A chunk with a valid lease is being worked on; it is left alone, with its failures.
@@ -374,8 +378,8 @@ def runs_waiting(*, now: datetime) -> list[tuple[int, str, int]]:
     Each is announced again only after a while; of many, those that were announced longest ago come first.
     """
     of_run = Chunk.objects.filter(run=OuterRef("pk"))
-    is_waiting = Exists(chunks.claimable(now=now).filter(run=OuterRef("pk")))
-    due = Run.objects.filter(is_waiting | ~Exists(of_run.exclude(state=JobState.DONE)), state__in=GOING)
+    is_waiting = Exists(chunks.claimable_chunks(now=now).filter(run=OuterRef("pk")))
+    due = Run.objects.filter(is_waiting | ~Exists(of_run.exclude(state=JobState.DONE)), state__in=UNFINISHED_STATES)
     due = due.exclude(nudged_at__gt=now - chunks.NUDGE_AFTER).order_by(F("nudged_at").asc(nulls_first=True), "pk")
     nudged = due.select_related("model__translator", "encoder")[:NOTIFIED_AT_ONCE]
     waiting = [(run.pk, run.queue, wanted) for run in nudged if (wanted := workers_wanted(run=run, now=now))]
@@ -385,7 +389,7 @@ def runs_waiting(*, now: datetime) -> list[tuple[int, str, int]]:
 
 def workers_wanted(*, run: Run, now: datetime) -> int:
     """Count how many more workers the run could use: one per free chunk, up to those that listen."""
-    free = chunks.claimable(now=now).filter(run=run).count()
+    free = chunks.claimable_chunks(now=now).filter(run=run).count()
     if not free:
         # All chunks are done, but nobody closed the run.
         return int(not Chunk.objects.filter(run=run).exclude(state=JobState.DONE).exists())

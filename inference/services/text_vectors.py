@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from numpy.typing import NDArray
 
 from inference.backends.encoders import EncoderSettingsError, TextEncoder
-from inference.backends.memory import halved
+from inference.backends.memory import in_halves
 from inference.models import Encoder
 from inference.selectors.vector_cache import cached
 from inference.services.encoders import load
@@ -71,7 +71,7 @@ def _computed(encoder: TextEncoder, texts: Sequence[str]) -> NDArray[np.float32]
         rows[chosen] = encoder.vectors(different[chosen])
         return different[chosen]
 
-    halved(encode, len(different), size=encoder.batch_size)
+    in_halves(encode, len(different), size=encoder.batch_size)
     place = {text: number for number, text in enumerate(different)}
     return rows[[place[text] for text in texts]]
 

@@ -24,13 +24,13 @@ from PIL import Image as Pillow
 from crosslens_metrics.formats.records import printable
 from images.models import Image
 from inference.backends import registry
-from inference.backends.captioners import Spec
+from inference.backends.captioners import ModelSpec
 from inference.backends.encoder_decoder import EncoderDecoderBackend
 from inference.backends.feature_decoder import FEATURES, FeatureDecoderBackend
 from inference.backends.transformer_files import TRAINED
 from inference.backends.transformer_files import folder_of as model_folder
 from inference.models import (
-    GOING,
+    UNFINISHED_STATES,
     CaptioningModel,
     RunState,
     Training,
@@ -45,9 +45,9 @@ from inference.services.trainings import folder_of, log_event, read_data
 from inference.services.worker_status import meter
 from inference.training.bases import small_base, small_name
 from inference.training.card import CARD, Provenance, model_card, provenance
-from inference.training.checkpoints import Checkpoints
-from inference.training.options import Targets, TrainingError, TrainingOptions
-from inference.training.trainer import MODEL, Outcome, StepRecord, ValidationRecord, read_curve, train_captioner
+from inference.training.checkpoints import TrainingCheckpoints
+from inference.training.options import TrainingError, TrainingOptions, TrainingTargets
+from inference.training.trainer import MODEL, StepRecord, TrainingOutcome, ValidationRecord, read_curve, train_captioner
 from jobs.services import leases
 from jobs.services.leases import LEASE, LeaseLostError
 from people.services.ownership import is_name_taken
@@ -64,7 +64,7 @@ BASE = "base"
 
 def execute_training(*, training_id: int, worker: str, clock: Clock, slice_s: float = SLICE_S) -> bool:
     """Work on a training for about `slice_s`; returns whether this worker has more to do for it."""
-    rows = Training.objects.filter(pk=training_id, state__in=GOING).select_related("base", "created_by")
+    rows = Training.objects.filter(pk=training_id, state__in=UNFINISHED_STATES).select_related("base", "created_by")
     training = leases.claim(rows, now=clock(), holder=worker)
     if training is None:
         return False
@@ -81,7 +81,7 @@ def _small_backend(options: Mapping[str, Any]) -> EncoderDecoderBackend:
     return FeatureDecoderBackend() if options.get(FEATURES) else EncoderDecoderBackend()
 
 
-class _Watcher:
+class _ReportingWatcher:
     """Carries what the computing thread reports to the thread with the database, and the order to stop back."""
 
     def __init__(self, slice_s: float) -> None:
@@ -129,9 +129,9 @@ class _Watcher:
 
 
 @dataclass(frozen=True)
-class _Loaded:
+class _LoadedTraining:
     made: Provenance
-    spec: Spec
+    spec: ModelSpec
 
 
 class _TrainingSlice:
@@ -141,8 +141,8 @@ class _TrainingSlice:
         self._training, self._worker, self._clock = training, worker, clock
         self._options = TrainingOptions.from_dict(training.options)
         self._folder = folder_of(training)
-        self._watcher = _Watcher(slice_s)
-        self._loaded: _Loaded | None = None
+        self._watcher = _ReportingWatcher(slice_s)
+        self._loaded: _LoadedTraining | None = None
 
     def execute(self) -> bool:
         try:
@@ -169,7 +169,7 @@ class _TrainingSlice:
             return False
         return self._finish(outcome)
 
-    def _computed(self) -> Outcome:
+    def _computed(self) -> TrainingOutcome:
         """Train in another thread, and renew the lease meanwhile."""
         context = copy_context()
         read = self._reader()
@@ -205,7 +205,7 @@ class _TrainingSlice:
 
         return read
 
-    def _train(self, read: Callable[[str], Pillow.Image]) -> Outcome:
+    def _train(self, read: Callable[[str], Pillow.Image]) -> TrainingOutcome:
         began = time.monotonic()
         # What is cached for runs is not changed, and its memory is needed.
         model_cache.clear()
@@ -222,7 +222,7 @@ class _TrainingSlice:
             options=self._options,
             code=str(settings.CODE_VERSION),
         )
-        self._loaded = _Loaded(made, spec)
+        self._loaded = _LoadedTraining(made, spec)
         self._watcher.begin(took_s=time.monotonic() - began)
         return train_captioner(
             captioner,
@@ -235,14 +235,14 @@ class _TrainingSlice:
             watcher=self._watcher,
         )
 
-    def _base(self) -> tuple[Spec, Path, Any]:
+    def _base(self) -> tuple[ModelSpec, Path, Any]:
         base, options = self._training.base, self._training.model_options
-        is_pivot = self._options.targets != Targets.PLAIN
+        is_pivot = self._options.targets != TrainingTargets.PLAIN
         if base is None:
             features = options.get(FEATURES)
             folder = small_base(self._folder / BASE, self._examples[0], seed=self._options.seed, features=features)
-            return Spec(self._training.name, BASE, options, is_pivot), folder, _small_backend(options)
-        spec = Spec(self._training.name, base.source, options, is_pivot)
+            return ModelSpec(self._training.name, BASE, options, is_pivot), folder, _small_backend(options)
+        spec = ModelSpec(self._training.name, base.source, options, is_pivot)
         return spec, model_folder(spec), registry.backend_named(base.backend)
 
     def _report(self) -> None:
@@ -314,7 +314,7 @@ class _TrainingSlice:
         log_event(training=training, message=message, worker=self._worker, now=self._clock())
         return {"step": step, "best_step": best.step if best else None, "best_cider": training.best_cider}
 
-    def _finish(self, outcome: Outcome) -> bool:
+    def _finish(self, outcome: TrainingOutcome) -> bool:
         best = outcome.best
         if best is None and not outcome.has_failed:
             return self._release()
@@ -339,7 +339,7 @@ class _TrainingSlice:
                 self._log(error, is_warning=True)
             self._held().update(**values, finished_at=self._clock(), lease_until=None, holder="")
         if values["state"] == RunState.DONE:
-            Checkpoints(self._folder, "").forget()
+            TrainingCheckpoints(self._folder, "").forget()
             default_storage.delete(self._training.data)
         return False
 
@@ -376,7 +376,7 @@ class _TrainingSlice:
             values = {"lease_until": None, "holder": ""}
             if (
                 self._held()
-                .filter(state__in=GOING)
+                .filter(state__in=UNFINISHED_STATES)
                 .update(state=RunState.FAILED, error=printable(error), finished_at=self._clock(), **values)
             ):
                 self._log(error, is_warning=True, traceback=traceback)

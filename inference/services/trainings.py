@@ -21,16 +21,16 @@ from crosslens_metrics.formats.records import printable
 from images.models import Image
 from images.services import file_storage
 from inference.backends import registry
-from inference.backends.captioners import BackendSettingsError, Spec
+from inference.backends.captioners import BackendSettingsError, ModelSpec
 from inference.backends.encoder_decoder import EncoderDecoderBackend
 from inference.backends.feature_decoder import FEATURES
 from inference.backends.transformer_files import family_here
-from inference.models import GOING, CaptioningModel, Encoder, RunState, Training, TrainingEvent
+from inference.models import UNFINISHED_STATES, CaptioningModel, Encoder, RunState, Training, TrainingEvent
 from inference.rules.runs import pack_ids
 from inference.services import tracebacks
 from inference.training.bases import model_options
-from inference.training.examples import Example, as_targets, check_split, digest_of
-from inference.training.options import Targets, TrainingError, TrainingOptions
+from inference.training.examples import TrainingExample, as_targets, check_split, digest_of
+from inference.training.options import TrainingError, TrainingOptions, TrainingTargets
 from people.models import Project, User
 from people.services.ownership import is_name_taken
 
@@ -47,8 +47,8 @@ def start(
     name: str,
     base: CaptioningModel | None,
     features: Encoder | None = None,
-    training: Sequence[Example],
-    validation: Sequence[Example],
+    training: Sequence[TrainingExample],
+    validation: Sequence[TrainingExample],
     evaluated: AnyOf[str],
     sources: Sequence[Mapping[str, Any]],
     options: TrainingOptions,
@@ -138,7 +138,7 @@ def _names_languages(base: CaptioningModel | None) -> bool:
     if base is None or not is_trainable(base):
         return False
     try:
-        family = family_here(Spec(base.name, base.source, base.options))
+        family = family_here(ModelSpec(base.name, base.source, base.options))
     except BackendSettingsError:
         # Refused by the check that follows.
         return False
@@ -160,25 +160,27 @@ def _check_trainable(
         )
     try:
         backend = registry.backend_named(base.backend)
-        backend.check(Spec(name, base.source, chosen, is_pivot=options.targets != Targets.PLAIN))
+        backend.check(ModelSpec(name, base.source, chosen, is_pivot=options.targets != TrainingTargets.PLAIN))
     except BackendSettingsError as refused:
         raise TrainingRefusedError(str(refused)) from refused
     return backend.queue
 
 
 def _check_name(model: CaptioningModel) -> None:
-    open_ones = Training.objects.filter(name=model.name, project=model.project, state__in=[*GOING, RunState.PAUSED])
+    open_ones = Training.objects.filter(
+        name=model.name, project=model.project, state__in=[*UNFINISHED_STATES, RunState.PAUSED]
+    )
     if is_name_taken(model) or open_ones.exists():
         raise TrainingRefusedError(_("The name “%(name)s” is already taken. Choose another.") % {"name": model.name})
 
 
-def _written(training: Sequence[Example], validation: Sequence[Example]) -> bytes:
+def _written(training: Sequence[TrainingExample], validation: Sequence[TrainingExample]) -> bytes:
     lines = [{"split": "training", **asdict(one)} for one in training]
     lines += [{"split": "validation", **asdict(one)} for one in validation]
     return "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines).encode()
 
 
-def read_data(training: Training) -> tuple[list[Example], list[Example]]:
+def read_data(training: Training) -> tuple[list[TrainingExample], list[TrainingExample]]:
     """Read the captions for training and for validation.
 
     Raises
@@ -186,12 +188,12 @@ def read_data(training: Training) -> tuple[list[Example], list[Example]]:
     TrainingError
         Where they are not those that were stored.
     """
-    found: dict[str, list[Example]] = {"training": [], "validation": []}
+    found: dict[str, list[TrainingExample]] = {"training": [], "validation": []}
     try:
         with default_storage.open(training.data) as file:
             for line in file:
                 values = json.loads(line)
-                found[values.pop("split")].append(Example(**values))
+                found[values.pop("split")].append(TrainingExample(**values))
     except (FileNotFoundError, ValueError, KeyError, TypeError) as error:
         raise TrainingError(
             _("The captions of this training cannot be read from storage. Request it again.")
@@ -212,7 +214,7 @@ def pause(*, training: Training, now: datetime) -> None:
     ------
     TrainingRefusedError
     """
-    _change_state(training, to=RunState.PAUSED, frm=GOING, message=_("Paused."), now=now)
+    _change_state(training, to=RunState.PAUSED, frm=UNFINISHED_STATES, message=_("Paused."), now=now)
 
 
 def resume(*, training: Training, now: datetime) -> None:
@@ -246,7 +248,7 @@ def cancel(*, training: Training, now: datetime) -> None:
     _change_state(
         training,
         to=RunState.CANCELLED,
-        frm=(*GOING, RunState.PAUSED, RunState.FAILED),
+        frm=(*UNFINISHED_STATES, RunState.PAUSED, RunState.FAILED),
         message=_("Cancelled."),
         now=now,
         finished_at=now,
@@ -273,7 +275,7 @@ def log_event(
         worker=worker,
         is_warning=is_warning,
         message=printable(message),
-        traceback=tracebacks.shown(traceback),
+        traceback=tracebacks.shown_traceback(traceback),
     )
 
 

@@ -7,18 +7,18 @@ from collections.abc import Sequence
 
 from django.utils.translation import gettext as _
 
-from inference.backends.captioners import Decoding, Failed, GeneratedCaption, Translation
-from inference.backends.memory import halved, has_run_out
-from inference.services.captioning import checked
-from inference.services.model_batches import RUN_ERRORS, Crashed, traceback_of
+from inference.backends.captioners import Decoding, FailedImage, GeneratedCaption, LoadedTranslator
+from inference.backends.memory import has_run_out, in_halves
+from inference.services.captioning import checked_caption
+from inference.services.model_batches import RUN_ERRORS, CrashedImage, traceback_of
 from inference.services.worker_status import meter
 
 log = logging.getLogger(__name__)
 
 
-def translated(
-    translation: Translation, texts: Sequence[str], *, keys: Sequence[str], language: str, decoding: Decoding
-) -> list[GeneratedCaption | Failed]:
+def translated_texts(
+    translation: LoadedTranslator, texts: Sequence[str], *, keys: Sequence[str], language: str, decoding: Decoding
+) -> list[GeneratedCaption | FailedImage]:
     """Translate English texts; one result for each.
 
     If memory runs out, the translator keeps the `batch_size` that fitted.
@@ -29,11 +29,11 @@ def translated(
         Where no text is to blame.
     """
     with meter.computing():
-        results, size = halved(
+        results, size = in_halves(
             lambda chosen: _results(translation, texts[chosen], keys[chosen], language, decoding),
             len(texts),
             size=min(len(texts), translation.batch_size),
-            too_large=lambda: Crashed(_("Memory ran out, even for this text by itself.")),
+            too_large=lambda: CrashedImage(_("Memory ran out, even for this text by itself.")),
         )
     if size < min(len(texts), translation.batch_size):
         translation.batch_size = size
@@ -41,13 +41,13 @@ def translated(
 
 
 def _results(
-    translation: Translation, texts: Sequence[str], keys: Sequence[str], language: str, decoding: Decoding
-) -> list[GeneratedCaption | Failed]:
+    translation: LoadedTranslator, texts: Sequence[str], keys: Sequence[str], language: str, decoding: Decoding
+) -> list[GeneratedCaption | FailedImage]:
     try:
         made = translation.translate(texts, keys=keys, language=language, decoding=decoding)
         if len(made) != len(texts):
             raise ValueError(f"{len(made)} results for {len(texts)} texts")
-        return [checked(one) for one in made]
+        return [checked_caption(one) for one in made]
     except RUN_ERRORS:
         raise
     except Exception as error:
@@ -56,7 +56,7 @@ def _results(
         if len(texts) == 1:
             log.exception("A text of %s, %s", keys[0], language)
             reason = _("The translator failed on it (%(error)s).") % {"error": type(error).__name__}
-            return [Crashed(reason, traceback_of(error))]
+            return [CrashedImage(reason, traceback_of(error))]
     half = len(texts) // 2
     return [
         result

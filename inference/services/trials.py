@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 
 from images.models import Collection, Image
 from inference.backends.captioners import Decoding
-from inference.models import GOING, CaptioningModel, Run
+from inference.models import UNFINISHED_STATES, CaptioningModel, Run
 from inference.services import chunks
 from inference.services.runs import RunRefusedError, check_runnable, create_run
 from languages.models import Language
@@ -42,7 +42,7 @@ def start(
     if not model.is_pivot:
         decoding = replace(decoding, is_consistent=False)
     queue = check_runnable(model, languages, decoding)
-    if Run.objects.filter(created_by=by, trial_image__isnull=False, state__in=GOING).count() >= MAX_OPEN:
+    if Run.objects.filter(created_by=by, trial_image__isnull=False, state__in=UNFINISHED_STATES).count() >= MAX_OPEN:
         raise RunRefusedError(_("Too many of your trials are waiting for a worker. Try again when they are done."))
     with transaction.atomic():
         run = create_run(
@@ -64,7 +64,7 @@ def start(
 def delete_old(*, now: datetime) -> None:
     """Delete trials older than a day, except those that a worker is at."""
     old = Run.objects.filter(trial_image__isnull=False, created_at__lt=now - DELETED_AFTER)
-    old.exclude(pk__in=chunks.held(now=now).values("run")).delete()
+    old.exclude(pk__in=chunks.held_chunks(now=now).values("run")).delete()
 
 
 def delete_of_collection(collection: Collection) -> None:

@@ -16,7 +16,7 @@ from django.conf import settings
 from django.db import IntegrityError, transaction
 
 from crosslens_metrics.formats.word_vectors import FileFormat, WordVectorFileError, copy_file
-from crosslens_metrics.word_vectors import MalformedTableError, Manifest, TableWriter, check_table, read_manifest
+from crosslens_metrics.word_vectors import MalformedTableError, TableWriter, VectorsManifest, check_table, read_manifest
 from inference.backends import use_multilingual
 from inference.models import VectorKind, WordVectorSet
 from inference.rules.word_vectors import GLOVE, PACKAGED, USE_MULTILINGUAL
@@ -150,7 +150,7 @@ def _unfinished_folder() -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _put_in_place(folder: Path, manifest: Manifest) -> None:
+def _put_in_place(folder: Path, manifest: VectorsManifest) -> None:
     """Rename the folder to its signature, unless it exists already; a broken one is replaced."""
     place = folder_of(manifest.signature)
     try:

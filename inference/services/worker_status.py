@@ -26,7 +26,7 @@ from django.conf import settings
 from inference.backends import registry
 from inference.backends.allocator import share_one_arena
 from inference.models import Run, Training, Worker
-from inference.rules.capacity import Capacity, Needs, fits
+from inference.rules.capacity import WorkerCapacity, WorkNeeds, fits
 from inference.selectors.workers import NO_PYTORCH
 
 log = logging.getLogger(__name__)
@@ -68,7 +68,7 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-class Meter:
+class WorkMeter:
     """Measures what this process made in the last minute, and how busy the device was."""
 
     def __init__(self) -> None:
@@ -145,10 +145,10 @@ class Meter:
             return True
 
 
-meter = Meter()
+meter = WorkMeter()
 
 
-def report(*, worker: str, queues: Iterable[str], now: datetime) -> None:
+def report_worker(*, worker: str, queues: Iterable[str], now: datetime) -> None:
     """Write this process's report into its row."""
     rate, busy = meter.figures()
     device, used, total = _device()
@@ -182,22 +182,22 @@ def delete_silent(*, now: datetime) -> int:
     return Worker.objects.filter(seen_at__lt=now - DELETED_AFTER).delete()[0]
 
 
-def count_listening(*, queue: str, now: datetime, needs: Needs | None = None) -> int:
+def count_listening(*, queue: str, now: datetime, needs: WorkNeeds | None = None) -> int:
     """Count the workers that take from `queue` and have reported lately: all, or those that have what is needed."""
     listening = [one for one in Worker.objects.filter(seen_at__gte=now - FRESH) if queue in one.queues.split(",")]
     return len(listening) if needs is None else sum(fits(needs, capacity_of(one)) for one in listening)
 
 
-def capacity_of(worker: Worker) -> Capacity:
+def capacity_of(worker: Worker) -> WorkerCapacity:
     """Read from a worker's report what it has."""
     modules = frozenset(name for name in worker.packages.split(",") if name)
-    return Capacity(modules, worker.machine_memory, worker.gpus, worker.device_memory_total)
+    return WorkerCapacity(modules, worker.machine_memory, worker.gpus, worker.device_memory_total)
 
 
-def own_capacity() -> Capacity:
+def own_capacity() -> WorkerCapacity:
     """Find what this process has."""
     gpus = gpus_here()
-    return Capacity(registry.modules_here(), machine_memory(), len(gpus), gpus[0].memory if gpus else None)
+    return WorkerCapacity(registry.modules_here(), machine_memory(), len(gpus), gpus[0].memory if gpus else None)
 
 
 def software() -> str:
@@ -212,7 +212,7 @@ def software() -> str:
 
 
 @dataclass(frozen=True)
-class Gpu:
+class GpuDevice:
     """A GPU that this process may use; its memory in bytes."""
 
     name: str
@@ -220,7 +220,7 @@ class Gpu:
 
 
 @cache
-def gpus_here() -> tuple[Gpu, ...]:
+def gpus_here() -> tuple[GpuDevice, ...]:
     """List the GPUs that this process may use, without importing PyTorch: as NVIDIA's driver tells of them."""
     tool = shutil.which("nvidia-smi")
     if tool is None:
@@ -230,7 +230,7 @@ def gpus_here() -> tuple[Gpu, ...]:
         said = subprocess.run(command, capture_output=True, text=True, timeout=30, check=True)  # noqa: S603
         lines = said.stdout.splitlines()
         rows = [[part.strip() for part in line.split(",", 3)] for line in lines if line.strip()]
-        gpus = {index: (uuid, Gpu(name, int(memory) * MEBIBYTE)) for index, uuid, memory, name in rows}
+        gpus = {index: (uuid, GpuDevice(name, int(memory) * MEBIBYTE)) for index, uuid, memory, name in rows}
     except (OSError, subprocess.SubprocessError, ValueError) as error:
         log.warning("nvidia-smi does not say which GPUs there are: %s", error)
         return ()

@@ -25,7 +25,7 @@ def grouped(number: int) -> str:
 @register.filter
 def rounded(number: float | None, digits: int) -> str:
     """Format a number; empty if it is not known."""
-    return "" if number is None else texts.plain(number, digits)
+    return "" if number is None else texts.plain_number(number, digits)
 
 
 @register.filter
@@ -34,10 +34,10 @@ def rate(per_second: float | None) -> str:
     if per_second is None:
         return ""
     if per_second >= 1:
-        return _("%(number)s a second") % {"number": texts.plain(per_second, 0 if per_second >= 100 else 1)}
+        return _("%(number)s a second") % {"number": texts.plain_number(per_second, 0 if per_second >= 100 else 1)}
     if per_second * MINUTE_S >= 1:
-        return _("%(number)s a minute") % {"number": texts.plain(per_second * MINUTE_S)}
-    return _("%(number)s an hour") % {"number": texts.plain(per_second * HOUR_S)}
+        return _("%(number)s a minute") % {"number": texts.plain_number(per_second * MINUTE_S)}
+    return _("%(number)s an hour") % {"number": texts.plain_number(per_second * HOUR_S)}
 
 
 @register.filter

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from inference.backends.language_codes import ENGLISH_ONLY, codes
-from inference.training.examples import Example
-from inference.training.options import Targets
+from inference.training.examples import TrainingExample
+from inference.training.options import TrainingTargets
 from inference.training.small import new_captioner, new_feature_decoder
 
 SMALL = "a new small model"
@@ -16,7 +16,11 @@ SMALL = "a new small model"
 
 
 def model_options(
-    given: Mapping[str, Any], examples: Sequence[Example], targets: Targets, *, names_languages: bool = False
+    given: Mapping[str, Any],
+    examples: Sequence[TrainingExample],
+    targets: TrainingTargets,
+    *,
+    names_languages: bool = False,
 ) -> dict[str, Any]:
     """Return the options of the model that is made: those of its base, with the languages of the captions.
 
@@ -26,13 +30,13 @@ def model_options(
     tags = sorted({example.language for example in examples})
     known = dict(codes(given, ENGLISH_ONLY)) if given.get("languages") else {}
     chosen = {**given, "languages": known | {tag: known.get(tag, tag) for tag in tags}}
-    if len(tags) > 1 and targets == Targets.PLAIN and not names_languages:
+    if len(tags) > 1 and targets == TrainingTargets.PLAIN and not names_languages:
         chosen["prompts"] = {tag: f"{tag}:" for tag in tags} | dict(given.get("prompts") or {})
     return chosen
 
 
 def small_base(
-    folder: Path, examples: Sequence[Example], *, seed: int, features: Mapping[str, Any] | None = None
+    folder: Path, examples: Sequence[TrainingExample], *, seed: int, features: Mapping[str, Any] | None = None
 ) -> Path:
     """Return the folder of a small model with random weights, which is made where it is not there.
 

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from crosslens_metrics.word_vectors import signature_of
-from inference.training.examples import Example, digest_of
+from inference.training.examples import TrainingExample, digest_of
 from inference.training.options import TrainingOptions
 from inference.training.trainer import ValidationRecord
 
@@ -53,8 +53,8 @@ def provenance(
     base: str,
     described: Mapping[str, str],
     *,
-    training: Sequence[Example],
-    validation: Sequence[Example],
+    training: Sequence[TrainingExample],
+    validation: Sequence[TrainingExample],
     options: TrainingOptions,
     code: str,
 ) -> Provenance:

@@ -26,7 +26,7 @@ SPARE = 1.05
 """Of a checkpoint's size, for the file system's own."""
 
 
-class Checkpoints:
+class TrainingCheckpoints:
     """The checkpoints in a training's folder.
 
     Parameters

@@ -12,20 +12,20 @@ from pathlib import Path
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from crosslens_metrics.formats.fields import Fields
+from crosslens_metrics.formats.fields import LineFields
 from crosslens_metrics.formats.lines import LineReader
 from crosslens_metrics.formats.problems import LineError
 from crosslens_metrics.formats.records import is_text
 from crosslens_metrics.language_tags import language_named_in
 from inference.rules.captions import language_tag
-from inference.training.options import Targets, TrainingError
+from inference.training.options import TrainingError, TrainingTargets
 
 ENGLISH = "en"
 LINE = '{"image": …, "caption": …, "language": …}'
 
 
 @dataclass(frozen=True)
-class Example:
+class TrainingExample:
     """A caption of an image; `stabiliser` is the English text that a pivot-stabilised model writes before it."""
 
     image: str
@@ -34,7 +34,7 @@ class Example:
     stabiliser: str = ""
 
 
-def read_examples(path: Path, *, language: str = "") -> list[Example]:
+def read_examples(path: Path, *, language: str = "") -> list[TrainingExample]:
     """Read captions from JSON lines, in the order of the file.
 
     Each line has `image`, `caption` or `captions`, `language` unless it is given here, and perhaps `stabiliser`, or
@@ -44,11 +44,11 @@ def read_examples(path: Path, *, language: str = "") -> list[Example]:
     ------
     crosslens_metrics.formats.problems.FileProblemsError
     """
-    examples: list[Example] = []
+    examples: list[TrainingExample] = []
     with LineReader(path) as reader:
         for record in reader.records():
             with reader.line(record):
-                fields = Fields(record.value, example=LINE)
+                fields = LineFields(record.value, example=LINE)
                 image = fields.image()
                 named = language_named_in(fields.values)
                 tag = language_tag(named, image) if named else language
@@ -63,13 +63,17 @@ def read_examples(path: Path, *, language: str = "") -> list[Example]:
                     if len(stabilisers) != len(captions) or not all(isinstance(one, str) for one in stabilisers):
                         raise LineError(f"image {image} needs as many “stabilisers”, texts, as it has captions.")
                 pairs = zip(captions, stabilisers, strict=True)
-                examples += [Example(image, tag, " ".join(one.split()), stabiliser) for one, stabiliser in pairs]
+                examples += [
+                    TrainingExample(image, tag, " ".join(one.split()), stabiliser) for one, stabiliser in pairs
+                ]
         if not examples and not reader.problems:
             reader.refuse("The file holds no captions.")
     return examples
 
 
-def split_by_image(examples: Sequence[Example], *, share: float, seed: int) -> tuple[list[Example], list[Example]]:
+def split_by_image(
+    examples: Sequence[TrainingExample], *, share: float, seed: int
+) -> tuple[list[TrainingExample], list[TrainingExample]]:
     """Split into training and validation, all captions of an image on one side.
 
     An image's side follows from its name and the seed, so that more captions of the same images change nothing.
@@ -98,7 +102,9 @@ def split_by_image(examples: Sequence[Example], *, share: float, seed: int) -> t
     )
 
 
-def check_split(training: Sequence[Example], validation: Sequence[Example], *, evaluated: Collection[str] = ()) -> None:
+def check_split(
+    training: Sequence[TrainingExample], validation: Sequence[TrainingExample], *, evaluated: Collection[str] = ()
+) -> None:
     """Refuse splits that are empty or share images, and images of an evaluation set.
 
     Raises
@@ -133,7 +139,7 @@ def check_split(training: Sequence[Example], validation: Sequence[Example], *, e
         )
 
 
-def as_targets(examples: Sequence[Example], targets: Targets) -> list[Example]:
+def as_targets(examples: Sequence[TrainingExample], targets: TrainingTargets) -> list[TrainingExample]:
     """Give each example the stabiliser that the model is to write before its caption.
 
     With `PIVOT`, it is the one given or, of captions without, the English caption of the image at the same place, such
@@ -144,7 +150,7 @@ def as_targets(examples: Sequence[Example], targets: Targets) -> list[Example]:
     TrainingError
         Where an image has no English caption and no stabiliser.
     """
-    if targets == Targets.PLAIN:
+    if targets == TrainingTargets.PLAIN:
         return [replace(example, stabiliser="") for example in examples]
     english: dict[str, list[str]] = defaultdict(list)
     for example in examples:
@@ -163,13 +169,13 @@ def as_targets(examples: Sequence[Example], targets: Targets) -> list[Example]:
                 _("Image %(image)s has neither a stabiliser nor an English caption, which could be it.")
                 % {"image": example.image}
             )
-        if targets == Targets.CONSISTENT:
+        if targets == TrainingTargets.CONSISTENT:
             stabiliser = firsts.setdefault(example.image, captions[0] if captions else stabiliser)
         found.append(replace(example, stabiliser=stabiliser))
     return found
 
 
-def digest_of(examples: Iterable[Example]) -> str:
+def digest_of(examples: Iterable[TrainingExample]) -> str:
     """SHA-256 of captions in their order."""
     digest = hashlib.sha256()
     for example in examples:

@@ -14,14 +14,14 @@ class TrainingError(Exception):
     """A training cannot begin or continue; the message says why, and what to do."""
 
 
-class Method(StrEnum):
+class TrainingMethod(StrEnum):
     """Which weights are changed: all, or small matrices beside those of linear layers, added to them in the end."""
 
     FULL = "full"
     LORA = "lora"
 
 
-class Schedule(StrEnum):
+class RateSchedule(StrEnum):
     """How the learning rate goes down after the warm-up: not at all, in a straight line to 0, or as half a cosine."""
 
     CONSTANT = "constant"
@@ -29,7 +29,7 @@ class Schedule(StrEnum):
     COSINE = "cosine"
 
 
-class Targets(StrEnum):
+class TrainingTargets(StrEnum):
     """What the model learns to write: captions, or a stabiliser, the language's separator and the caption.
 
     With `CONSISTENT`, all captions of an image have the same stabiliser.
@@ -50,9 +50,9 @@ class TrainingPrecision(StrEnum):
 
 
 CHOICES: dict[str, Any] = {
-    "schedule": Schedule,
-    "method": Method,
-    "targets": Targets,
+    "schedule": RateSchedule,
+    "method": TrainingMethod,
+    "targets": TrainingTargets,
     "precision": TrainingPrecision,
 }
 """Of options that have one of some values."""
@@ -91,15 +91,15 @@ class TrainingOptions:
     at_once: int = 0
     learning_rate: float = 5e-5
     weight_decay: float = 0.01
-    schedule: Schedule = Schedule.LINEAR
+    schedule: RateSchedule = RateSchedule.LINEAR
     warmup_steps: int = 0
     validate_every: int = 100
     patience: int = 0
-    method: Method = Method.FULL
+    method: TrainingMethod = TrainingMethod.FULL
     lora_rank: int = 16
     lora_alpha: int = 32
     lora_dropout: float = 0.0
-    targets: Targets = Targets.PLAIN
+    targets: TrainingTargets = TrainingTargets.PLAIN
     precision: TrainingPrecision = TrainingPrecision.AUTO
     max_tokens: int = 40
     seed: int = 0
@@ -118,9 +118,9 @@ class TrainingOptions:
         if unknown:
             raise TrainingError(_("There is no option “%(option)s”.") % {"option": unknown[0]})
         kinds: dict[str, Any] = {
-            "schedule": Schedule,
-            "method": Method,
-            "targets": Targets,
+            "schedule": RateSchedule,
+            "method": TrainingMethod,
+            "targets": TrainingTargets,
             "precision": TrainingPrecision,
         }
         options = cls(**{name: kinds[name](value) if name in kinds else value for name, value in values.items()})

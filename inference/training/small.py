@@ -21,7 +21,7 @@ END = "<|endoftext|>"
 SIDE, PATCH = 96, 16
 WIDTH, LAYERS, HEADS = 128, 3, 4
 POSITIONS = 96
-MOST_TOKENS = 8000
+MAX_TOKENS = 8000
 
 
 def new_captioner(folder: Path, captions: Sequence[str], *, seed: int) -> None:
@@ -92,7 +92,7 @@ def _tokenizer(captions: Sequence[str]) -> Any:
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
     trainer = trainers.BpeTrainer(
-        vocab_size=MOST_TOKENS,
+        vocab_size=MAX_TOKENS,
         special_tokens=[END],
         initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
         show_progress=False,

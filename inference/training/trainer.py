@@ -31,15 +31,15 @@ from crosslens_metrics.language_tags import spaces_separate_words
 from crosslens_metrics.text import Tokenizer, tokenise, tokenise_groups
 from inference.backends.captioners import Decoding, GeneratedCaption
 from inference.backends.encoders import device, torch
-from inference.backends.feature_decoder import FEATURES, Features
-from inference.backends.memory import BatchAttempt, halved
+from inference.backends.feature_decoder import FEATURES, ImageFeatures
+from inference.backends.memory import BatchAttempt, in_halves
 from inference.backends.trainable import TrainableCaptioner, TrainingRow
-from inference.training.checkpoints import BEST, LAST, Checkpoints
-from inference.training.examples import Example
-from inference.training.options import Method, Schedule, TrainingError, TrainingOptions, TrainingPrecision
+from inference.training.checkpoints import BEST, LAST, TrainingCheckpoints
+from inference.training.examples import TrainingExample
+from inference.training.options import RateSchedule, TrainingError, TrainingMethod, TrainingOptions, TrainingPrecision
 
 CURVE, MODEL = "curve.jsonl", "model"
-LONGEST_GRADIENT = 1.0
+MAX_GRADIENT_NORM = 1.0
 """To which the gradient is cut."""
 SAMPLES = 5
 """Images whose captions are shown at each validation: always the same."""
@@ -66,7 +66,7 @@ class StepRecord:
 
 
 @dataclass(frozen=True)
-class Sample:
+class SampleCaption:
     image: str
     language: str
     caption: str
@@ -80,10 +80,10 @@ class ValidationRecord:
     loss: float
     cider: float
     languages: dict[str, float]
-    samples: list[Sample]
+    samples: list[SampleCaption]
 
 
-class Watcher(Protocol):
+class TrainingWatcher(Protocol):
     """Hears what happens in a training."""
 
     def resumed(self, step: int) -> None:
@@ -103,7 +103,7 @@ class Watcher(Protocol):
 
 
 @dataclass(frozen=True)
-class Outcome:
+class TrainingOutcome:
     """How a training ended. `best` is None where it was stopped to be resumed.
 
     `reason` says why it ended before its last step, or is empty.
@@ -116,7 +116,7 @@ class Outcome:
 
 
 @dataclass
-class _State:
+class _CheckpointState:
     """What a checkpoint says besides weights."""
 
     at_once: int
@@ -129,13 +129,13 @@ def train_captioner(
     captioner: TrainableCaptioner,
     *,
     run: str,
-    training: Sequence[Example],
-    validation: Sequence[Example],
+    training: Sequence[TrainingExample],
+    validation: Sequence[TrainingExample],
     read_image: ReadImage,
     options: TrainingOptions,
     folder: Path,
-    watcher: Watcher,
-) -> Outcome:
+    watcher: TrainingWatcher,
+) -> TrainingOutcome:
     """Train the captioner, and export the best model into `folder`/model.
 
     Parameters
@@ -152,9 +152,9 @@ def train_captioner(
     options.check()
     folder.mkdir(parents=True, exist_ok=True)
     with torch().random.fork_rng(), ThreadPoolExecutor(READERS) as readers:
-        images = _Images(captioner, read_image, readers, folder / FEATURES)
+        images = _PreparedImages(captioner, read_image, readers, folder / FEATURES)
         with BatchAttempt():
-            return _Trainer(captioner, run, training, validation, images, options, folder, watcher).run()
+            return _CaptionerTrainer(captioner, run, training, validation, images, options, folder, watcher).run()
     raise _no_room()
 
 
@@ -164,9 +164,9 @@ def learning_rate(options: TrainingOptions, step: int) -> float:
         return options.learning_rate * step / options.warmup_steps
     rest = max(1, options.steps - options.warmup_steps)
     share = (step - 1 - options.warmup_steps) / rest
-    if options.schedule == Schedule.LINEAR:
+    if options.schedule == RateSchedule.LINEAR:
         return options.learning_rate * (1 - share)
-    if options.schedule == Schedule.COSINE:
+    if options.schedule == RateSchedule.COSINE:
         return options.learning_rate * (1 + math.cos(math.pi * share)) / 2
     return options.learning_rate
 
@@ -188,7 +188,7 @@ def _no_room() -> TrainingError:
     return TrainingError(_("Not even one caption fits into the memory. Use smaller images, LoRA, or a smaller model."))
 
 
-class _Images:
+class _PreparedImages:
     """Reads and prepares images in threads, and keeps them while there is room.
 
     Of a captioner that sees features only, these are stored in `folder`: images are read once.
@@ -217,14 +217,14 @@ class _Images:
     def _prepare(self, name: str) -> Any:
         return self._captioner.prepare(self._read_image(name))
 
-    def _stored(self, names: Sequence[str]) -> list[Features]:
+    def _stored(self, names: Sequence[str]) -> list[ImageFeatures]:
         found = {name: row for name in names if (row := self._read(name)) is not None}
         missing = [name for name in names if name not in found]
 
-        def compute(chosen: slice) -> list[Features]:
+        def compute(chosen: slice) -> list[ImageFeatures]:
             return list(self._features(list(self._readers.map(self._prepare, missing[chosen]))))
 
-        rows, _size = halved(compute, len(missing), size=FEATURES_AT_ONCE)
+        rows, _size = in_halves(compute, len(missing), size=FEATURES_AT_ONCE)
         for name, row in zip(missing, rows, strict=True):
             self._write(name, row)
             found[name] = row
@@ -234,13 +234,13 @@ class _Images:
         digest = hashlib.sha256(name.encode()).hexdigest()
         return self._folder / digest[:2] / f"{digest}.npy"
 
-    def _read(self, name: str) -> Features | None:
+    def _read(self, name: str) -> ImageFeatures | None:
         try:
-            return Features(np.load(self._path(name), allow_pickle=False))
+            return ImageFeatures(np.load(self._path(name), allow_pickle=False))
         except (OSError, ValueError, EOFError):
             return None
 
-    def _write(self, name: str, row: Features) -> None:
+    def _write(self, name: str, row: ImageFeatures) -> None:
         path = self._path(name)
         path.parent.mkdir(parents=True, exist_ok=True)
         # Whoever reads it later finds all of it or nothing.
@@ -250,25 +250,25 @@ class _Images:
         partial.replace(path)
 
 
-class _Trainer:
+class _CaptionerTrainer:
     def __init__(
         self,
         captioner: TrainableCaptioner,
         run: str,
-        training: Sequence[Example],
-        validation: Sequence[Example],
-        images: _Images,
+        training: Sequence[TrainingExample],
+        validation: Sequence[TrainingExample],
+        images: _PreparedImages,
         options: TrainingOptions,
         folder: Path,
-        watcher: Watcher,
+        watcher: TrainingWatcher,
     ) -> None:
         self._watcher = watcher
         self._torch, self._captioner, self._images, self._options = torch(), captioner, images, options
         self._training, self._folder = training, folder
         self._rows, self._validation_rows = self._rows_of(training), self._rows_of(validation)
         self._validation = validation
-        self._checkpoints = Checkpoints(folder, run)
-        self._adapter = self._adapted() if options.method == Method.LORA else None
+        self._checkpoints = TrainingCheckpoints(folder, run)
+        self._adapter = self._adapted() if options.method == TrainingMethod.LORA else None
         self._weights = {name: one for name, one in captioner.weights.named_parameters() if one.requires_grad}
         self._learned = self._weights | {
             name: one for name, one in captioner.weights.named_buffers() if name in captioner.weights.state_dict()
@@ -283,10 +283,10 @@ class _Trainer:
         self._optimiser = self._torch.optim.AdamW([group for group in groups if group["params"]], fused=True)
         self._precision = self._chosen_precision()
         self._scaler = self._new_scaler({})
-        self._state = _State(at_once=options.at_once or options.batch_size)
+        self._state = _CheckpointState(at_once=options.at_once or options.batch_size)
         self._step = 0
 
-    def run(self) -> Outcome:
+    def run(self) -> TrainingOutcome:
         watcher = self._watcher
         self._resume()
         if self._step == 0 and self._state.best is None:
@@ -307,15 +307,15 @@ class _Trainer:
                 reason = self._validated()
             elif watcher.is_stopped():
                 self._save()
-                return Outcome(step, None)
+                return TrainingOutcome(step, None)
             if self._step < self._options.steps and not reason and watcher.is_stopped():
-                return Outcome(step, None)
+                return TrainingOutcome(step, None)
         if self._state.best is None:
-            return Outcome(self._step, None, reason, has_failed)
+            return TrainingOutcome(self._step, None, reason, has_failed)
         best = _validation_of(self._state.best)
         if self._step:
             self._export(best)
-        return Outcome(self._step, best, reason, has_failed)
+        return TrainingOutcome(self._step, best, reason, has_failed)
 
     def _diverged(self, step: int) -> str:
         reason = _("The loss of step %(step)s was not a number, so training stopped. Try a smaller learning rate.")
@@ -330,7 +330,7 @@ class _Trainer:
         self._put_back(self._checkpoints.weights(LAST))
         self._optimiser.load_state_dict(self._checkpoints.optimiser())
         self._step = int(state["step"])
-        self._state = _State(**{name: state[name] for name in ("at_once", "stale", "best", "scaler")})
+        self._state = _CheckpointState(**{name: state[name] for name in ("at_once", "stale", "best", "scaler")})
         self._scaler = self._new_scaler(self._state.scaler)
         self._cut_curve()
         self._watcher.resumed(self._step)
@@ -358,7 +358,7 @@ class _Trainer:
         if not math.isfinite(total):
             raise FloatingPointError
         self._scaler.unscale_(self._optimiser)
-        self._torch.nn.utils.clip_grad_norm_(self._weights.values(), LONGEST_GRADIENT)
+        self._torch.nn.utils.clip_grad_norm_(self._weights.values(), MAX_GRADIENT_NORM)
         for group in self._optimiser.param_groups:
             group["lr"] = rate
         self._scaler.step(self._optimiser)
@@ -431,7 +431,7 @@ class _Trainer:
         scores, samples = {}, []
         for language, of_images in sorted(references.items()):
             captions = self._fitted(partial(self._captions, list(of_images), language, decoding))
-            samples += [Sample(name, language, text) for name, text in captions.items() if name in shown]
+            samples += [SampleCaption(name, language, text) for name, text in captions.items() if name in shown]
             scores[language] = _cider_of(captions, of_images, language)
         record = ValidationRecord(
             step, self._fitted(self._validation_loss), float(np.mean(list(scores.values()))), scores, samples
@@ -501,7 +501,7 @@ class _Trainer:
             warnings.simplefilter("ignore", UserWarning)
             return get_peft_model(self._captioner.weights, config)
 
-    def _rows_of(self, examples: Sequence[Example]) -> list[TrainingRow]:
+    def _rows_of(self, examples: Sequence[TrainingExample]) -> list[TrainingRow]:
         rows = [
             self._captioner.row(example.caption, language=example.language, stabiliser=example.stabiliser)
             for example in examples
@@ -587,7 +587,7 @@ def read_curve(folder: Path, *, until: float = math.inf) -> tuple[list[StepRecor
 
 
 def _validation_of(values: dict[str, Any]) -> ValidationRecord:
-    return ValidationRecord(**values | {"samples": [Sample(**sample) for sample in values["samples"]]})
+    return ValidationRecord(**values | {"samples": [SampleCaption(**sample) for sample in values["samples"]]})
 
 
 def _whole_lines(path: Path) -> list[str]:

@@ -43,9 +43,9 @@ from people.views.ownership import owner_page
 Registered = TypeVar("Registered", CaptioningModel, Translator)
 
 MODELS_PER_PAGE = 50
-LONGEST_KEY = 19
+MAX_KEY_DIGITS = 19
 """Digits of a primary key, at which a database gives up."""
-LONGEST_QUERY = 200
+MAX_QUERY_CHARACTERS = 200
 
 
 @require_safe
@@ -53,7 +53,7 @@ LONGEST_QUERY = 200
 def model_list(request: HttpRequest) -> HttpResponse:
     check_reader(request.user)
     # PostgreSQL cannot search for a NUL, nor SQLite for a very long text.
-    asked = request.GET.get("q", "").replace("\0", "").strip()[:LONGEST_QUERY]
+    asked = request.GET.get("q", "").replace("\0", "").strip()[:MAX_QUERY_CHARACTERS]
     page = Paginator(models_named(asked, user_of(request)), MODELS_PER_PAGE).get_page(request.GET.get("page"))
     lines = model_lines(model_rows(list(page), user_of(request)))
     context = {"page": page, "lines": lines, "asked": asked}
@@ -130,7 +130,7 @@ def model_merge(request: HttpRequest, model_id: int) -> HttpResponse:
     """Give its captions to another model of its name."""
     model = model_to_change(request.user, model_id)
     asked = request.POST.get("into", "")
-    number = int(asked) if asked.isascii() and asked.isdecimal() and len(asked) < LONGEST_KEY else 0
+    number = int(asked) if asked.isascii() and asked.isdecimal() and len(asked) < MAX_KEY_DIGITS else 0
     into = get_object_or_404(namesakes_of(request.user, model), pk=number)
     try:
         moved = merge_model(model=model, into=into, by=user_of(request), now=timezone.now())

@@ -20,7 +20,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from images.models import Collection
 from inference import tasks
 from inference.forms.runs import RunChoiceForm, RunForm
-from inference.models import GOING, CaptioningModel, Run
+from inference.models import UNFINISHED_STATES, CaptioningModel, Run
 from inference.pages.decoding import decoding_lines
 from inference.pages.failures import failures_page
 from inference.pages.models import ability_of
@@ -109,7 +109,7 @@ def run_owner(request: HttpRequest, run_id: int) -> HttpResponse:
     return owner_page(
         request,
         thing=run,
-        give=partial(services.give, run=run),
+        give=partial(services.change_owner_of_run, run=run),
         back=reverse("inference:run-show", args=[run_id]),
         context={
             "name": _("Run %(number)s") % {"number": run.pk},
@@ -141,7 +141,7 @@ def run_failures(request: HttpRequest, run_id: int) -> HttpResponse:
     failures = selectors.failures_of(run, user_of(request))
     page = Paginator(failures, FAILURES_PER_PAGE).get_page(request.GET.get("page"))
     context = {"run": run, "page": page, "failures": failures_page(run, page, failures)}
-    context["can_retry"] = run.failed and run.state not in GOING and may_steer(request.user, run)
+    context["can_retry"] = run.failed and run.state not in UNFINISHED_STATES and may_steer(request.user, run)
     return render(request, "inference/run_failures.html", context)
 
 
@@ -176,7 +176,7 @@ def _do(request: HttpRequest, run_id: int, action: Callable[..., object], messag
     except services.RunRefusedError as refused:
         messages.error(request, str(refused))
     else:
-        if run.state in GOING:
+        if run.state in UNFINISHED_STATES:
             tasks.ask_for_run(run)
         messages.success(request, message)
     return redirect("inference:run-show", run.pk)

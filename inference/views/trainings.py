@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from inference import tasks
-from inference.models import GOING
+from inference.models import UNFINISHED_STATES
 from inference.pages.trainings import training_page
 from inference.permissions import may_steer_training, training_for, training_to_steer
 from inference.selectors import trainings as selectors
@@ -98,7 +98,7 @@ def _do(request: HttpRequest, training_id: int, action: Callable[..., object], m
     except services.TrainingRefusedError as refused:
         messages.error(request, str(refused))
     else:
-        if training.state in GOING:
+        if training.state in UNFINISHED_STATES:
             tasks.ask_for_training(training.pk)
         messages.success(request, message)
     return redirect("inference:training-show", training.pk)

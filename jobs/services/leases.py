@@ -61,7 +61,7 @@ def _saved(row: AnyRow, values: dict[str, Any]) -> AnyRow:
     return row
 
 
-def held(row: Row) -> QuerySet[Row]:
+def held_row(row: Row) -> QuerySet[Row]:
     """Find `row` as long as this lease of it lasts."""
     return type(row)._default_manager.filter(pk=row.pk, state=JobState.RUNNING, lease_until=row.lease_until)
 
@@ -70,7 +70,7 @@ def next_end(row: Leased, now: datetime) -> datetime:
     return max(now + LEASE, (row.lease_until or now) + timedelta(microseconds=1))
 
 
-def renewed(row: Leased, *, now: datetime, **values: Any) -> datetime:
+def renewed_lease(row: Leased, *, now: datetime, **values: Any) -> datetime:
     """Renew the lease, and store `values` with it; returns its new end.
 
     Raises
@@ -78,21 +78,21 @@ def renewed(row: Leased, *, now: datetime, **values: Any) -> datetime:
     LeaseLostError
     """
     until = next_end(row, now)
-    if not held(row).update(**{"lease_until": until} | values):
+    if not held_row(row).update(**{"lease_until": until} | values):
         raise LeaseLostError(row.pk)
     return until
 
 
-def finished(row: Job, *, now: datetime, error: str = "", **values: Any) -> bool:
+def finish_row(row: Job, *, now: datetime, error: str = "", **values: Any) -> bool:
     """End the work, as failed where there is an `error`; returns whether this lease of it still lasted."""
     state = JobState.FAILED if error else JobState.DONE
     values |= {"state": state, "error": printable(error), "lease_until": None, "finished_at": now}
-    return bool(held(row).update(**values))
+    return bool(held_row(row).update(**values))
 
 
 def queue_again(row: Leased, **values: Any) -> None:
     """Let any worker continue."""
-    held(row).update(**{"state": JobState.QUEUED, "lease_until": None} | values)
+    held_row(row).update(**{"state": JobState.QUEUED, "lease_until": None} | values)
 
 
 def free(rows: QuerySet[Row], *, now: datetime) -> QuerySet[Row]:
@@ -104,20 +104,20 @@ def _is_over(now: datetime) -> Q:
     return Q(lease_until__isnull=True) | Q(lease_until__lte=now)
 
 
-def silent(rows: QuerySet[Row], *, now: datetime) -> QuerySet[Row]:
+def silent_rows(rows: QuerySet[Row], *, now: datetime) -> QuerySet[Row]:
     """Find those of `rows` that were never started or whose worker fell silent."""
     return rows.filter(_is_over(now), state__in=OPEN_STATES)
 
 
-def nudged(rows: QuerySet[Row], *, now: datetime) -> list[int]:
+def rows_to_nudge(rows: QuerySet[Row], *, now: datetime) -> list[int]:
     """List silent rows for a sweep to send their messages again, each at most once a while."""
-    longest_waiting = silent(rows, now=now).order_by(F("lease_until").asc(nulls_first=True), "pk")
+    longest_waiting = silent_rows(rows, now=now).order_by(F("lease_until").asc(nulls_first=True), "pk")
     waiting = list(longest_waiting.values_list("pk", flat=True)[:SWEPT_AT_ONCE])
     rows.filter(pk__in=waiting, state=JobState.QUEUED).update(lease_until=now + NUDGE_AFTER)
     return waiting
 
 
-def due(rows: QuerySet[DueRow], *, now: datetime) -> list[int]:
+def due_rows(rows: QuerySet[DueRow], *, now: datetime) -> list[int]:
     """List those of `rows` that are to be sent now, the longest due first."""
     return list(rows.filter(due_at__lte=now).order_by("due_at", "pk").values_list("pk", flat=True)[:SWEPT_AT_ONCE])
 

@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy
 from languages.rules.registry import LANGUAGES
 
 
-class Group(NamedTuple):
+class LanguageGroup(NamedTuple):
     name: Promise | str
     tags: tuple[str, ...]
 
@@ -18,10 +18,10 @@ class Group(NamedTuple):
 LOW_RESOURCE = ("bn", "quz", "mi", "sw", "te")
 
 GROUPS = {
-    "all": Group(gettext_lazy("All 36"), tuple(one.tag for one in LANGUAGES)),
-    "core": Group(gettext_lazy("The core four"), ("en", "es", "hi", "zh")),
-    "low-resource": Group(gettext_lazy("The low-resource five"), LOW_RESOURCE),
-    "web": Group(
+    "all": LanguageGroup(gettext_lazy("All 36"), tuple(one.tag for one in LANGUAGES)),
+    "core": LanguageGroup(gettext_lazy("The core four"), ("en", "es", "hi", "zh")),
+    "low-resource": LanguageGroup(gettext_lazy("The low-resource five"), LOW_RESOURCE),
+    "web": LanguageGroup(
         gettext_lazy("The thirty by web content"),
         tuple(one.tag for one in LANGUAGES if one.tag not in ("en", *LOW_RESOURCE)),
     ),

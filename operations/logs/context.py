@@ -16,7 +16,7 @@ SECRET_ARGUMENTS = frozenset({"token", "key", "uidb36", "signature"})
 
 
 @dataclass(frozen=True)
-class Doing:
+class LogContext:
     """`request_id` goes from a request to the tasks that it queues, and from those to theirs."""
 
     request_id: str = ""
@@ -25,8 +25,8 @@ class Doing:
     task_id: str = ""
 
 
-NOTHING = Doing()
-doing: ContextVar[Doing] = ContextVar("doing", default=NOTHING)
+NOTHING = LogContext()
+doing: ContextVar[LogContext] = ContextVar("doing", default=NOTHING)
 
 
 def request_id_of(request: HttpRequest) -> str:

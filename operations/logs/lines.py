@@ -21,7 +21,7 @@ OF_A_TROUBLE = ("exc_info", "stack_info")
 LOGGED = frozenset({*FIELDS, *OF_THE_CONTEXT, *OF_A_REQUEST, *OF_AN_ACCOUNT, *OF_A_TROUBLE})
 
 
-class Context(logging.Filter):
+class ContextFilter(logging.Filter):
     """Adds the context of a line, and removes what must not be in a log. For a handler, not a logger."""
 
     def filter(self, record: logging.LogRecord) -> bool:
@@ -33,11 +33,11 @@ class Context(logging.Filter):
             record.args = tuple(path_of(request) if each == request.path else each for each in record.args)
         if isinstance(record.args, dict) and record.exc_info and record.exc_info[1] and "exc" in record.args:
             # Celery's words for a task that failed.
-            record.args = record.args | {"exc": said(record.exc_info[1])}
+            record.args = record.args | {"exc": message(record.exc_info[1])}
         return True
 
 
-def said(error: BaseException) -> str:
+def message(error: BaseException) -> str:
     """Return the message of an error, without the refused row, and somebody's words in it, that PostgreSQL adds."""
     lines = str(error).splitlines()
     words = (lines[0] if lines else "") if _is_of_a_database(error) else str(error)
@@ -48,19 +48,19 @@ def _is_of_a_database(error: BaseException) -> bool:
     return isinstance(error, DatabaseError) or type(error).__module__.partition(".")[0] in ("psycopg", "sqlite3")
 
 
-def described(error: BaseException) -> str:
-    """Format the traceback of an error and of its causes, each as `said`."""
+def traceback_text(error: BaseException) -> str:
+    """Format the traceback of an error and of its causes, each as `message`."""
     behind = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
-    parts = [described(behind)] if behind else []
+    parts = [traceback_text(behind)] if behind else []
     trace = "".join(traceback.format_tb(error.__traceback__)).rstrip()
-    return "\n".join([*parts, *([trace] if trace else []), said(error)])
+    return "\n".join([*parts, *([trace] if trace else []), message(error)])
 
 
-class Lines(logging.Formatter):
+class LineFormatter(logging.Formatter):
     """For people."""
 
     def formatException(self, ei: Any) -> str:  # noqa: N802 - the library's name
-        return described(ei[1]) if ei[1] else ""
+        return traceback_text(ei[1]) if ei[1] else ""
 
 
 class JsonLines(JsonFormatter):
@@ -70,7 +70,7 @@ class JsonLines(JsonFormatter):
         super().__init__(list(FIELDS), json_ensure_ascii=False)
 
     def formatException(self, ei: Any) -> str:  # noqa: N802 - the library's name
-        return described(ei[1]) if ei[1] else ""
+        return traceback_text(ei[1]) if ei[1] else ""
 
     def add_fields(self, log_data: dict[str, Any], record: logging.LogRecord, message_dict: dict[str, Any]) -> None:
         super().add_fields(log_data, record, message_dict)
@@ -83,4 +83,4 @@ class JsonLines(JsonFormatter):
 
 
 def formatter(log_format: str) -> logging.Formatter:
-    return JsonLines() if log_format == "json" else Lines("{asctime} {levelname} {name}: {message}", style="{")
+    return JsonLines() if log_format == "json" else LineFormatter("{asctime} {levelname} {name}: {message}", style="{")

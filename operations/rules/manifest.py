@@ -20,7 +20,7 @@ class BackupError(Exception):
 
 
 @dataclass(frozen=True)
-class Manifest:
+class BackupManifest:
     """`rows` by table, and `migrations` as "app.name", are from the moment of the snapshot."""
 
     made_at: str
@@ -45,7 +45,7 @@ class Manifest:
         return json.dumps(asdict(self), indent=1, sort_keys=True) + "\n"
 
 
-def read(folder: Path) -> Manifest:
+def read(folder: Path) -> BackupManifest:
     """Read the manifest of a complete backup.
 
     Raises
@@ -61,7 +61,7 @@ def read(folder: Path) -> Manifest:
         if said.get("format") != FORMAT:
             raise BackupError(f"{path} is of format {said.get('format')}; this Crosslens reads format {FORMAT}.")
         said["migrations"] = tuple(said["migrations"])
-        manifest = Manifest(**said)
+        manifest = BackupManifest(**said)
         _ = manifest.dump
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise BackupError(f"{path} is damaged. Use another backup.") from error

@@ -15,7 +15,7 @@ from django.utils import timezone
 from allocation.models import Batch, BatchState
 from annotation.models import Release
 from images.models import Image, ImportJob
-from inference.models import GOING, Run, RunState, Worker
+from inference.models import UNFINISHED_STATES, Run, RunState, Worker
 from inference.services.worker_status import DEFAULT, FRESH, GPU
 from jobs.models import JobState
 from operations.selectors.broker import UnreachableError, messages_waiting
@@ -29,7 +29,7 @@ Samples = Sequence[tuple[dict[str, str], float]]
 
 
 @dataclass(frozen=True)
-class Level:
+class GaugeLevel:
     """A gauge without samples if its value cannot be read."""
 
     name: str
@@ -37,15 +37,15 @@ class Level:
     samples: Samples
 
 
-class _Kept:
+class _KeptLevels:
     """The last values, for a moment: every process keeps its own."""
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._levels: list[Level] = []
+        self._levels: list[GaugeLevel] = []
         self._at = float("-inf")
 
-    def levels(self) -> list[Level]:
+    def levels(self) -> list[GaugeLevel]:
         with self._lock:
             if time.monotonic() - self._at > KEPT_S:
                 self._levels, self._at = [*_of_the_database(timezone.now()), _of_the_broker()], time.monotonic()
@@ -55,29 +55,31 @@ class _Kept:
         self._at = float("-inf")
 
 
-kept = _Kept()
+kept = _KeptLevels()
 
 
-def levels() -> list[Level]:
+def gauge_levels() -> list[GaugeLevel]:
     return kept.levels()
 
 
-def _of_the_database(now: datetime) -> list[Level]:
+def _of_the_database(now: datetime) -> list[GaugeLevel]:
     """Each is counted by an index over open rows, or in a table that stays small."""
     try:
         waiting, oldest = _jobs(now)
-        going = dict.fromkeys((state.value for state in GOING), 0)
-        going |= dict(_counts(Run, Q(state__in=GOING)))
+        going = dict.fromkeys((state.value for state in UNFINISHED_STATES), 0)
+        going |= dict(_counts(Run, Q(state__in=UNFINISHED_STATES)))
         return [
-            Level(
+            GaugeLevel(
                 "crosslens_open_batches",
                 "Open batches.",
                 [({}, Batch.objects.filter(state=BatchState.OPEN).count())],
             ),
-            Level("crosslens_runs", "Runs that are not over.", [({"state": state}, n) for state, n in going.items()]),
-            Level("crosslens_jobs_waiting", "Work that no worker has begun.", waiting),
-            Level("crosslens_oldest_waiting_seconds", "How long the oldest of them has waited.", oldest),
-            Level(
+            GaugeLevel(
+                "crosslens_runs", "Runs that are not over.", [({"state": state}, n) for state, n in going.items()]
+            ),
+            GaugeLevel("crosslens_jobs_waiting", "Work that no worker has begun.", waiting),
+            GaugeLevel("crosslens_oldest_waiting_seconds", "How long the oldest of them has waited.", oldest),
+            GaugeLevel(
                 "crosslens_workers",
                 "Worker processes heard of lately.",
                 [({}, Worker.objects.filter(seen_at__gte=now - FRESH).count())],
@@ -111,9 +113,9 @@ def _jobs(now: datetime) -> tuple[Samples, Samples]:
     return waiting, oldest
 
 
-def _of_the_broker() -> Level:
+def _of_the_broker() -> GaugeLevel:
     try:
         samples = [({"queue": queue}, float(count)) for queue, count in messages_waiting((DEFAULT, GPU)).items()]
     except UnreachableError:
         samples = []
-    return Level("crosslens_queue_messages", "Messages that no worker has taken.", samples)
+    return GaugeLevel("crosslens_queue_messages", "Messages that no worker has taken.", samples)

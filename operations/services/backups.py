@@ -14,7 +14,16 @@ from django.conf import settings
 from django.db.migrations.loader import MigrationLoader
 from django.utils.crypto import salted_hmac
 
-from operations.rules.manifest import FILES_FOLDER, MANIFEST, SUMS, BackupError, Manifest, read, read_sums, sums_text
+from operations.rules.manifest import (
+    FILES_FOLDER,
+    MANIFEST,
+    SUMS,
+    BackupError,
+    BackupManifest,
+    read,
+    read_sums,
+    sums_text,
+)
 from operations.services import databases, stored_files
 
 UNFINISHED = ".unfinished"
@@ -22,7 +31,7 @@ LOCK = ".lock"
 Say = Callable[[str], None]
 
 
-def back_up(*, folder: Path, with_files: bool, previous: Path | None, now: datetime, say: Say) -> Manifest:
+def back_up(*, folder: Path, with_files: bool, previous: Path | None, now: datetime, say: Say) -> BackupManifest:
     """Make a backup as the new `folder`, complete or not at all.
 
     Parameters
@@ -57,13 +66,13 @@ def back_up(*, folder: Path, with_files: bool, previous: Path | None, now: datet
             "storage": "a folder" if stored_files.is_folder() else "a bucket",
             "has_files": with_files,
         }
-        name = Manifest(**manifest_of, files=0, bytes=0, sums="").dump  # type: ignore[arg-type]
+        name = BackupManifest(**manifest_of, files=0, bytes=0, sums="").dump  # type: ignore[arg-type]
         dump.rename(unfinished / name)
         say(f"Database: {sum(snapshot.rows.values()):,} rows, {(unfinished / name).stat().st_size:,} bytes.")
         sums, size = {name: stored_files.checksum(unfinished / name)}, (unfinished / name).stat().st_size
         if with_files:
             gone = 0
-            for stored in stored_files.names():
+            for stored in stored_files.stored_names():
                 inside = f"{FILES_FOLDER}/{stored}"
                 before = previous / inside if previous else None
                 same = {stored: older[inside]} if inside in older else {}
@@ -75,7 +84,7 @@ def back_up(*, folder: Path, with_files: bool, previous: Path | None, now: datet
             said = f", {gone} went meanwhile" if gone else ""
             say(f"Files: {len(sums) - 1:,}{said}.")
         (unfinished / SUMS).write_text(sums_text(sums), encoding="utf-8")
-        manifest = Manifest(
+        manifest = BackupManifest(
             **manifest_of,  # type: ignore[arg-type]
             files=len(sums),
             bytes=size,
@@ -89,7 +98,7 @@ def back_up(*, folder: Path, with_files: bool, previous: Path | None, now: datet
     return manifest
 
 
-def verify(folder: Path) -> tuple[Manifest, dict[str, str]]:
+def verify(folder: Path) -> tuple[BackupManifest, dict[str, str]]:
     """Verify every byte of a backup.
 
     Raises
@@ -110,7 +119,7 @@ def verify(folder: Path) -> tuple[Manifest, dict[str, str]]:
     return manifest, sums
 
 
-def restore(*, folder: Path, force: bool, say: Say) -> Manifest:
+def restore(*, folder: Path, force: bool, say: Say) -> BackupManifest:
     """Replace this installation's database and files with a backup, after verifying every byte.
 
     Raises
@@ -131,7 +140,7 @@ def restore(*, folder: Path, force: bool, say: Say) -> Manifest:
     return manifest
 
 
-def remarks(manifest: Manifest) -> Iterator[str]:
+def remarks_after_restore(manifest: BackupManifest) -> Iterator[str]:
     """Return what the operator has to know or do after a restore."""
     if manifest.secret_key != fingerprint():
         yield (
@@ -149,7 +158,7 @@ def fingerprint() -> str:
     return salted_hmac("operations.backups", "SECRET_KEY", algorithm="sha256").hexdigest()[:16]
 
 
-def _require_possible(manifest: Manifest, *, force: bool) -> None:
+def _require_possible(manifest: BackupManifest, *, force: bool) -> None:
     if manifest.engine != databases.engine():
         raise BackupError(
             f"The backup is from {manifest.engine}, but this installation's database is {databases.engine()}."
@@ -167,7 +176,7 @@ def _require_possible(manifest: Manifest, *, force: bool) -> None:
         return
     if databases.tables():
         raise BackupError("The database is not empty. Use --force to replace everything in it.")
-    if manifest.has_files and next(stored_files.names(), None):
+    if manifest.has_files and next(stored_files.stored_names(), None):
         raise BackupError("Storage is not empty. Use --force to replace files that have the same names.")
 
 

@@ -12,7 +12,7 @@ from inference.rules.disk_space import allocate
 START_BYTES = 1 << 16
 
 
-class Preallocated(MmapedDict):
+class PreallocatedFile(MmapedDict):
     """Allocates the file on the disk before mapping it, and whenever it grows.
 
     The library's file is sparse: on a full disk, the first count in a new page of it ends the process by SIGBUS. Here

@@ -27,7 +27,7 @@ DEBIAN_PROGRAMS = Path("/usr/lib/postgresql")
 
 
 @dataclass(frozen=True)
-class Snapshot:
+class DatabaseSnapshot:
     server: str
     rows: Mapping[str, int]
     migrations: tuple[str, ...]
@@ -37,7 +37,7 @@ def engine() -> str:
     return connection.vendor
 
 
-def dump(path: Path) -> Snapshot:
+def dump(path: Path) -> DatabaseSnapshot:
     """Write the database as it is at one moment to `path`, without blocking anybody."""
     return _dump_postgres(path) if engine() == "postgresql" else _dump_sqlite(path)
 
@@ -89,7 +89,7 @@ def others_connected() -> int:
 # PostgreSQL
 
 
-def _dump_postgres(path: Path) -> Snapshot:
+def _dump_postgres(path: Path) -> DatabaseSnapshot:
     with _connected() as postgres:
         postgres.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
         postgres.read_only = True
@@ -105,7 +105,9 @@ def _dump_postgres(path: Path) -> Snapshot:
             ]
         )
         migrations = postgres.execute("SELECT app, name FROM django_migrations ORDER BY app, name").fetchall()
-        return Snapshot(f"PostgreSQL {major}", _rows_of(postgres), tuple(f"{app}.{name}" for app, name in migrations))
+        return DatabaseSnapshot(
+            f"PostgreSQL {major}", _rows_of(postgres), tuple(f"{app}.{name}" for app, name in migrations)
+        )
 
 
 def _load_postgres(path: Path, rows: Mapping[str, int]) -> None:
@@ -201,7 +203,7 @@ def _run(command: list[str]) -> str:
 # SQLite
 
 
-def _dump_sqlite(path: Path) -> Snapshot:
+def _dump_sqlite(path: Path) -> DatabaseSnapshot:
     with (
         closing(sqlite3.connect(str(connection.settings_dict["NAME"]), timeout=WAIT_S)) as source,
         closing(sqlite3.connect(path)) as copy,
@@ -215,7 +217,7 @@ def _dump_sqlite(path: Path) -> Snapshot:
             )
         migrations = copy.execute("SELECT app, name FROM django_migrations ORDER BY app, name").fetchall()
         applied = tuple(f"{app}.{name}" for app, name in migrations)
-        return Snapshot(f"SQLite {sqlite3.sqlite_version}", _rows_of_sqlite(copy), applied)
+        return DatabaseSnapshot(f"SQLite {sqlite3.sqlite_version}", _rows_of_sqlite(copy), applied)
 
 
 def _load_sqlite(path: Path, rows: Mapping[str, int]) -> None:

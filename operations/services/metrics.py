@@ -11,8 +11,8 @@ from django.conf import settings
 from prometheus_client import CollectorRegistry, Counter, Histogram, Metric, generate_latest, multiprocess, values
 
 from operations.rules.disk import is_full
-from operations.services.counters import Preallocated
-from operations.services.slots import Slots
+from operations.services.counters import PreallocatedFile
+from operations.services.slots import ProcessNumbers
 
 FOLDER = settings.VAR / "metrics"
 LONG_S = (0.01, 0.025, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 120)
@@ -22,8 +22,8 @@ METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 # are beside the slots: in an inherited folder of another process, two would write one file.
 FOLDER.mkdir(parents=True, exist_ok=True)
 os.environ.update(PROMETHEUS_MULTIPROC_DIR=str(FOLDER))
-values.MmapedDict = Preallocated  # type: ignore[attr-defined]
-values.ValueClass = values.MultiProcessValue(process_identifier=Slots(FOLDER).number)
+values.MmapedDict = PreallocatedFile  # type: ignore[attr-defined]
+values.ValueClass = values.MultiProcessValue(process_identifier=ProcessNumbers(FOLDER).number)
 """Call it before the first metric is made, as each needs it."""
 
 REQUESTS = Counter("crosslens_requests", "Requests answered.", ["view", "method", "status"])
@@ -63,14 +63,14 @@ def _if_there_is_room() -> Iterator[None]:
             raise
 
 
-class _Levels:
+class _GaugeLevels:
     """Gauges of the present, which the database and the broker know."""
 
     def collect(self) -> Iterator[Metric]:
         # It asks most apps; other requests only count.
-        from operations.selectors.waiting import levels
+        from operations.selectors.waiting import gauge_levels
 
-        for level in levels():
+        for level in gauge_levels():
             metric = Metric(level.name, level.help, "gauge")
             for labels, value in level.samples:
                 metric.add_sample(level.name, labels, value)
@@ -84,7 +84,7 @@ class _Levels:
 def _registry() -> CollectorRegistry:
     registry = CollectorRegistry()
     multiprocess.MultiProcessCollector(registry)
-    registry.register(_Levels())
+    registry.register(_GaugeLevels())
     return registry
 
 

@@ -123,7 +123,7 @@ CHECKS: dict[str, Callable[[], None]] = {
 _at_it: dict[str, threading.Thread] = {}
 
 
-class _Shared:
+class _SharedReadiness:
     """The last result, for everybody who asks this process."""
 
     def __init__(self) -> None:
@@ -155,7 +155,7 @@ class _Shared:
             self._at = float("-inf")
 
 
-shared = _Shared()
+shared = _SharedReadiness()
 
 
 def readiness() -> dict[str, str]:

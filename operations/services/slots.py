@@ -8,7 +8,7 @@ from itertools import count
 from pathlib import Path
 
 
-class Slots:
+class ProcessNumbers:
     """Numbers of the processes that count into files of one folder, in which numbers are used again.
 
     A process id would leave a file behind for every process that ever was, and two containers have the same ids. The

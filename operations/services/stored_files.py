@@ -27,7 +27,7 @@ def is_folder() -> bool:
     return True
 
 
-def names(folder: str = "") -> Iterator[str]:
+def stored_names(folder: str = "") -> Iterator[str]:
     try:
         folders, files = default_storage.listdir(folder)
     except FileNotFoundError:
@@ -38,7 +38,7 @@ def names(folder: str = "") -> Iterator[str]:
             yield prefix + name
     for name in sorted(folders):
         if prefix + name != PROBES_FOLDER:
-            yield from names(prefix + name)
+            yield from stored_names(prefix + name)
 
 
 def copy_out(name: str, to: Path, *, before: Path | None, sums: Mapping[str, str]) -> tuple[str, int] | None:

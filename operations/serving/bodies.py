@@ -15,7 +15,7 @@ from operations.rules.uploads import is_upload, most_bytes
 IN_MEMORY_BYTES = 128 * 1024
 """In memory per body; the rest goes to a file, so that many large ones take no memory."""
 
-PATIENCE_S, SLOWEST_BYTES_S = 20.0, 8_000
+PATIENCE_S, MIN_BYTES_S = 20.0, 8_000
 """How long a body may take, and how much must arrive in each second after that; the same in the proxy."""
 IDLE_S = 60.0
 """The longest pause between two pieces."""
@@ -66,7 +66,7 @@ async def read_body(receive: Receive, path: str) -> Body:
                 size += body.write(message.get("body", b""))
                 if size > most:
                     raise _too_large(path)
-                limit.reschedule(min(until + size / SLOWEST_BYTES_S, loop.time() + IDLE_S))
+                limit.reschedule(min(until + size / MIN_BYTES_S, loop.time() + IDLE_S))
                 is_last = not message.get("more_body", False)
         body.seek(0)
     except BaseException as error:

@@ -26,7 +26,7 @@ from people.api.answers import is_api, problem_outside
 THREADS = 4
 """Threads per process for Django."""
 
-MOST_STREAMS = 16
+MAX_STREAMS = 16
 """Streams per process; one that reads rows meanwhile keeps its database connection."""
 
 BUSY = "Many downloads are under way just now. Try again in a minute."
@@ -60,7 +60,7 @@ _PLAIN: Headers = [
 UNKNOWN_METHOD = "There is no such method here."
 
 
-class Application:
+class ServedApplication:
     """An ASGI application. `check_uploader` raises BodyRefusedError if only a page's own form is accepted."""
 
     def __init__(self, handle: Handle, *, check_uploader: Callable[[Environ], None]) -> None:
@@ -102,21 +102,21 @@ class Application:
     async def _respond(self, environ: Environ, receive: Receive, send: Send) -> None:
         async with _one_of(self._apart if environ["PATH_INFO"] in APART else self._free) as thread:
             answer = await thread.run(self._answer, environ)
-            if isinstance(answer, _Stream) and self._streams >= MOST_STREAMS:
+            if isinstance(answer, _ResponseStream) and self._streams >= MAX_STREAMS:
                 await thread.run(answer.close)
                 retry_after = (b"retry-after", str(RETRY_AFTER_S).encode())
                 answer = _refusal(environ["PATH_INFO"], 503, BUSY, retry_after)
-            elif isinstance(answer, _Stream):
+            elif isinstance(answer, _ResponseStream):
                 thread.leave()
                 self._streams += 1
                 try:
-                    await thread.run(answer.send, _Streamer(receive, send, asyncio.get_running_loop()))
+                    await thread.run(answer.send, _StreamSender(receive, send, asyncio.get_running_loop()))
                 finally:
                     self._streams -= 1
                 return
         await _send_all(send, answer)
 
-    def _answer(self, environ: Environ) -> list[Message] | _Stream:
+    def _answer(self, environ: Environ) -> list[Message] | _ResponseStream:
         """Return the content to send; anything but a stream is closed already."""
         started: list[tuple[int, Headers]] = []
 
@@ -137,11 +137,11 @@ class Application:
                 pieces, is_whole = chain(first, pieces), len(first) < 2
             if is_whole:
                 return _whole(*started[0], b"".join(pieces))
-            return _Stream(*started[0], pieces, is_file, closing.pop_all().close)
+            return _ResponseStream(*started[0], pieces, is_file, closing.pop_all().close)
 
 
 @dataclass(frozen=True)
-class _Stream:
+class _ResponseStream:
     """A response that the thread that made it still has to send and close."""
 
     status: int
@@ -150,7 +150,7 @@ class _Stream:
     is_file: bool
     close: Callable[[], None]
 
-    def send(self, streamer: _Streamer) -> None:
+    def send(self, streamer: _StreamSender) -> None:
         """Send the response; a file needs no database, so its connection is closed first."""
         try:
             if self.is_file:
@@ -161,10 +161,10 @@ class _Stream:
             connections.close_all()
 
 
-Threads = asyncio.LifoQueue["_Thread"]
+Threads = asyncio.LifoQueue["_WorkerThread"]
 
 
-class _Thread:
+class _WorkerThread:
     def __init__(self, threads: Threads, name: str) -> None:
         self._threads, self._name, self._has_left = threads, name, False
         self._executor = ThreadPoolExecutor(1, thread_name_prefix=name)
@@ -175,7 +175,7 @@ class _Thread:
     def leave(self) -> None:
         """Hand the place to a new thread; this one ends with its next request."""
         self._has_left = True
-        self._threads.put_nowait(_Thread(self._threads, self._name))
+        self._threads.put_nowait(_WorkerThread(self._threads, self._name))
 
     def put_back(self) -> None:
         if self._has_left:
@@ -187,12 +187,12 @@ class _Thread:
 def _threads(number: int, name: str) -> Threads:
     threads: Threads = asyncio.LifoQueue()
     for _ in range(number):
-        threads.put_nowait(_Thread(threads, name))
+        threads.put_nowait(_WorkerThread(threads, name))
     return threads
 
 
 @asynccontextmanager
-async def _one_of(threads: Threads) -> AsyncIterator[_Thread]:
+async def _one_of(threads: Threads) -> AsyncIterator[_WorkerThread]:
     thread = await threads.get()
     try:
         yield thread
@@ -200,7 +200,7 @@ async def _one_of(threads: Threads) -> AsyncIterator[_Thread]:
         thread.put_back()
 
 
-class _Streamer:
+class _StreamSender:
     """Sends from a thread, at the client's speed; the next piece is produced while one is sent."""
 
     def __init__(self, receive: Receive, send: Send, loop: asyncio.AbstractEventLoop) -> None:

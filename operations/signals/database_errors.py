@@ -26,17 +26,17 @@ def _count(execute: Callable[..., Any], *arguments: Any) -> Any:
     try:
         return execute(*arguments)
     except DatabaseError as error:
-        tell(error)
+        count_error(error)
         raise
 
 
 def _no_connection(**_about: Any) -> None:
     error = sys.exc_info()[1]
     if isinstance(error, DatabaseError):
-        tell(error)
+        count_error(error)
 
 
-def tell(error: DatabaseError) -> None:
+def count_error(error: DatabaseError) -> None:
     """Count an error once, however often it is handled on its way up."""
     if not getattr(error, "is_counted", False):
         error.is_counted = True  # type: ignore[attr-defined]

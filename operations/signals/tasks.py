@@ -12,7 +12,7 @@ from celery.signals import before_task_publish, setup_logging, task_postrun, tas
 from celery.utils.log import get_multiprocessing_logger
 from django.db import DatabaseError
 
-from operations.logs.context import NOTHING, Doing, doing
+from operations.logs.context import NOTHING, LogContext, doing
 from operations.signals import database_errors
 
 HEADER = "request_id"
@@ -36,7 +36,7 @@ def _pass_on(headers: dict[str, Any], **_about: Any) -> None:
 
 def _begin(task: Any, task_id: str, **_about: Any) -> None:
     request_id = getattr(task.request, HEADER, None)
-    doing.set(Doing(request_id=str(request_id or ""), task=task.name, task_id=task_id))
+    doing.set(LogContext(request_id=str(request_id or ""), task=task.name, task_id=task_id))
     began.set(time.perf_counter())
 
 
@@ -46,7 +46,7 @@ def _end(task: Any, state: str | None, retval: Any, **_about: Any) -> None:
 
     metrics.count_task(task=task.name, result=result, duration_s=time.perf_counter() - began.get())
     if isinstance(retval, DatabaseError):
-        database_errors.tell(retval)
+        database_errors.count_error(retval)
     doing.set(NOTHING)
 
 

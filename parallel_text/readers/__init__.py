@@ -8,19 +8,19 @@ from typing import Any, Protocol
 
 from crosslens_metrics.messages import gettext as _
 from parallel_text.config import Text
-from parallel_text.problems import CorpusError, Problems
+from parallel_text.problems import CorpusError, LineProblems
 from parallel_text.readers import moses, opus, tmx, tsv
-from parallel_text.readers.sentences import BadSentenceError, Pair, clean
+from parallel_text.readers.sentences import BadSentenceError, SentencePair, clean
 
 
-class _Reader(Protocol):
-    def __call__(self, text: Text, paths: tuple[Path, ...], problems: Problems) -> Iterator[Pair]: ...
+class _PairReader(Protocol):
+    def __call__(self, text: Text, paths: tuple[Path, ...], problems: LineProblems) -> Iterator[SentencePair]: ...
 
 
-READERS: dict[str, _Reader] = {"moses": moses.read, "opus": opus.read, "tmx": tmx.read, "tsv": tsv.read}
+READERS: dict[str, _PairReader] = {"moses": moses.read, "opus": opus.read, "tmx": tmx.read, "tsv": tsv.read}
 
 
-def read_pairs(text: Text, path_of: Callable[[str], Path], problems: Problems) -> Iterator[Pair]:
+def read_pairs(text: Text, path_of: Callable[[str], Path], problems: LineProblems) -> Iterator[SentencePair]:
     """Read the pairs of a text one by one, never more than a few in memory.
 
     Parameters
@@ -58,7 +58,7 @@ def read_pairs(text: Text, path_of: Callable[[str], Path], problems: Problems) -
             problems.add("empty_line", _("Both sentences are empty."), **place)
 
 
-def no_pairs(text: Text, problems: Problems) -> CorpusError:
+def no_pairs(text: Text, problems: LineProblems) -> CorpusError:
     """Say that a text has no pair that could be used, and what was wrong with the first line."""
     message = _(
         "%(file)s: no pair of English and “%(tag)s” can be used. Check its language and format (%(format)s)."

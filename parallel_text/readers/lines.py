@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from typing import IO
 
 from crosslens_metrics.messages import gettext as _
-from parallel_text.problems import CorpusError, Problems
-from parallel_text.readers.sentences import LONGEST_CHARACTERS
+from parallel_text.problems import CorpusError, LineProblems
+from parallel_text.readers.sentences import MAX_SENTENCE_CHARACTERS
 
-LONGEST_BYTES = 20 * LONGEST_CHARACTERS
+MAX_LINE_BYTES = 20 * MAX_SENTENCE_CHARACTERS
 """Of a line, which may have two sentences of characters of four bytes and blanks around them."""
 
 
-def lines_of(file: IO[bytes], name: str, problems: Problems) -> Iterator[tuple[int, str | None]]:
+def lines_of(file: IO[bytes], name: str, problems: LineProblems) -> Iterator[tuple[int, str | None]]:
     """Give each line with its number from 1; None for one that cannot be read, which is added to `problems`.
 
     Raises
@@ -23,14 +23,14 @@ def lines_of(file: IO[bytes], name: str, problems: Problems) -> Iterator[tuple[i
         Where the file is UTF-16, so that none of its lines could be read.
     """
     number = 0
-    while line := file.readline(LONGEST_BYTES):
+    while line := file.readline(MAX_LINE_BYTES):
         number += 1
         if number == 1:
             line = _without_mark(line, name)
-        if len(line) == LONGEST_BYTES and not line.endswith(b"\n"):
+        if len(line) == MAX_LINE_BYTES and not line.endswith(b"\n"):
             _skip_rest(file)
             message = _("The line has more than %(limit)s bytes. Write one sentence on each line.")
-            problems.add("too_long", message % {"limit": LONGEST_BYTES}, file=name, line=number)
+            problems.add("too_long", message % {"limit": MAX_LINE_BYTES}, file=name, line=number)
             yield number, None
             continue
         try:
@@ -48,5 +48,5 @@ def _without_mark(line: bytes, name: str) -> bytes:
 
 
 def _skip_rest(file: IO[bytes]) -> None:
-    while (rest := file.readline(LONGEST_BYTES)) and not rest.endswith(b"\n"):
+    while (rest := file.readline(MAX_LINE_BYTES)) and not rest.endswith(b"\n"):
         pass

@@ -10,20 +10,20 @@ from typing import IO
 
 from crosslens_metrics.messages import gettext as _
 from parallel_text.config import ENGLISH, Text
-from parallel_text.problems import CorpusError, Problems
+from parallel_text.problems import CorpusError, LineProblems
 from parallel_text.readers.lines import lines_of
 from parallel_text.readers.packed import opened
-from parallel_text.readers.sentences import Pair
+from parallel_text.readers.sentences import SentencePair
 from parallel_text.readers.tags import is_of
 
 
-def read(text: Text, paths: tuple[Path, ...], problems: Problems) -> Iterator[Pair]:
+def read(text: Text, paths: tuple[Path, ...], problems: LineProblems) -> Iterator[SentencePair]:
     with ExitStack() as stack:
         files = [stack.enter_context(opened(path, name)) for path, name in zip(paths, text.files, strict=True)]
         yield from side_by_side(files, text.files, problems)
 
 
-def side_by_side(files: Sequence[IO[bytes]], names: Sequence[str], problems: Problems) -> Iterator[Pair]:
+def side_by_side(files: Sequence[IO[bytes]], names: Sequence[str], problems: LineProblems) -> Iterator[SentencePair]:
     """Give the lines of the English file and the other one in pairs; a third file has their ids.
 
     Raises
@@ -38,7 +38,7 @@ def side_by_side(files: Sequence[IO[bytes]], names: Sequence[str], problems: Pro
             raise _unequal(names, [number - (line is None) + sum(1 for _line in left) for line, left in both])
         (_one, english), (_two, other), *named = lines
         if english is not None and other is not None:
-            yield Pair(english, other, names[0], number, number, _id_of(named[0][1] or "") if named else "")
+            yield SentencePair(english, other, names[0], number, number, _id_of(named[0][1] or "") if named else "")
 
 
 def _id_of(line: str) -> str:

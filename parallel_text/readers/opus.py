@@ -14,24 +14,24 @@ from zipfile import ZipFile, ZipInfo
 
 from crosslens_metrics.messages import gettext as _
 from parallel_text.config import ENGLISH, Text
-from parallel_text.problems import CorpusError, Problems
+from parallel_text.problems import CorpusError, LineProblems
 from parallel_text.readers.moses import side_by_side
-from parallel_text.readers.packed import faults_of, limited
-from parallel_text.readers.sentences import Pair
+from parallel_text.readers.packed import faults_of, limited_reader
+from parallel_text.readers.sentences import SentencePair
 from parallel_text.readers.tags import is_of
 
-MOST_ENTRIES = 1_000
+MAX_ENTRIES = 1_000
 LOCKED = 0x1
 
 
-def read(text: Text, paths: tuple[Path, ...], problems: Problems) -> Iterator[Pair]:
+def read(text: Text, paths: tuple[Path, ...], problems: LineProblems) -> Iterator[SentencePair]:
     [name], [path] = text.files, paths
     with faults_of(name), ZipFile(path) as archive:
         entries = archive.infolist()
-        if len(entries) > MOST_ENTRIES:
+        if len(entries) > MAX_ENTRIES:
             raise CorpusError(
                 _("%(file)s has more than %(limit)s files inside, so it is not from OPUS.")
-                % {"file": name, "limit": MOST_ENTRIES}
+                % {"file": name, "limit": MAX_ENTRIES}
             )
         pairs = list(_pairs(entries, text.language))
         if not pairs:
@@ -50,7 +50,7 @@ def read(text: Text, paths: tuple[Path, ...], problems: Problems) -> Iterator[Pa
             names = [f"{name}/{entry.filename}" for entry in together]
             with ExitStack() as stack:
                 files = [
-                    limited(stack.enter_context(archive.open(entry)), inside, packed_bytes=entry.compress_size)
+                    limited_reader(stack.enter_context(archive.open(entry)), inside, packed_bytes=entry.compress_size)
                     for entry, inside in zip(together, names, strict=True)
                 ]
                 yield from side_by_side(files, names, problems)

@@ -35,7 +35,7 @@ def opened(path: Path, name: str) -> Iterator[IO[bytes]]:
             yield file
             return
         with gzip.open(file) as unpacked:
-            yield limited(unpacked, name, packed_bytes=path.stat().st_size)
+            yield limited_reader(unpacked, name, packed_bytes=path.stat().st_size)
 
 
 @contextmanager
@@ -53,12 +53,12 @@ def faults_of(name: str) -> Iterator[None]:
         ) from error
 
 
-def limited(file: IO[bytes] | gzip.GzipFile, name: str, *, packed_bytes: int) -> IO[bytes]:
+def limited_reader(file: IO[bytes] | gzip.GzipFile, name: str, *, packed_bytes: int) -> IO[bytes]:
     """Read from `file` until that would be more than packed text unpacks to."""
-    return io.BufferedReader(_Limited(file, name, limits.most_unpacked_bytes(packed_bytes)), BUFFER_BYTES)
+    return io.BufferedReader(_LimitedReader(file, name, limits.most_unpacked_bytes(packed_bytes)), BUFFER_BYTES)
 
 
-class _Limited(io.RawIOBase):
+class _LimitedReader(io.RawIOBase):
     def __init__(self, file: IO[bytes] | gzip.GzipFile, name: str, left_bytes: int) -> None:
         self._file, self._name, self._left_bytes = file, name, left_bytes
 

@@ -8,7 +8,7 @@ from unicodedata import normalize
 
 from crosslens_metrics.messages import gettext as _
 
-LONGEST_CHARACTERS = 1_000
+MAX_SENTENCE_CHARACTERS = 1_000
 """Longer than any sentence that a reader of a game or an aligner can use; subtitles seldom pass 100."""
 
 BROKEN = "\ufffd"
@@ -21,7 +21,7 @@ INVISIBLE = dict.fromkeys(
 """Hyphens and marks of direction that show nothing, which would make two words of one."""
 
 
-class Pair(NamedTuple):
+class SentencePair(NamedTuple):
     """An English sentence and its translation.
 
     `line` of `file` is where they stand, and `number` counts the English sentences of that file. `id` is how the source
@@ -52,9 +52,9 @@ def clean(text: str) -> str:
     BadSentenceError
         Where it is too long, or holds control characters or marks of broken ones.
     """
-    if len(text) > LONGEST_CHARACTERS:
+    if len(text) > MAX_SENTENCE_CHARACTERS:
         message = _("A sentence has more than %(limit)s characters. Split it into sentences.")
-        raise BadSentenceError("too_long", message % {"limit": LONGEST_CHARACTERS})
+        raise BadSentenceError("too_long", message % {"limit": MAX_SENTENCE_CHARACTERS})
     sentence = " ".join(normalize("NFC", text).split())
     if sentence.isprintable():
         if BROKEN in sentence:

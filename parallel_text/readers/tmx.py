@@ -17,13 +17,13 @@ from xml.parsers import expat
 
 from crosslens_metrics.messages import gettext as _
 from parallel_text.config import ENGLISH, Text
-from parallel_text.problems import CorpusError, Problems
+from parallel_text.problems import CorpusError, LineProblems
 from parallel_text.readers.packed import opened
-from parallel_text.readers.sentences import BROKEN, LONGEST_CHARACTERS, Pair
+from parallel_text.readers.sentences import BROKEN, MAX_SENTENCE_CHARACTERS, SentencePair
 from parallel_text.readers.tags import is_of
 
 READ_BYTES = 1 << 16
-LONGEST_TAG_BYTES, MOST_VARIANTS = 10**6, 1_000
+MAX_TAG_BYTES, MAX_VARIANTS = 10**6, 1_000
 """Of a tag or comment, and sentences of one unit. Translation memories have 50 languages at most."""
 DECLARED = re.compile(rb"""^<\?xml[^>]*?encoding\s*=\s*["']([A-Za-z0-9._-]+)["']""")
 NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
@@ -31,7 +31,7 @@ CODES = {"bpt", "ept", "it", "ph", "ut"}
 """Elements of a segment that hold codes of a program, and no text."""
 
 
-def read(text: Text, paths: tuple[Path, ...], problems: Problems) -> Iterator[Pair]:
+def read(text: Text, paths: tuple[Path, ...], problems: LineProblems) -> Iterator[SentencePair]:
     [name], [path] = text.files, paths
     with opened(path, name) as file:
         for number, (line, name_of_unit, variants) in enumerate(_units(file, name), start=1):
@@ -44,20 +44,20 @@ def read(text: Text, paths: tuple[Path, ...], problems: Problems) -> Iterator[Pa
                 problems.add("no_language", message, file=name, line=line)
             for left in english:
                 for right in others:
-                    yield Pair(left, right, name, line, number, name_of_unit)
+                    yield SentencePair(left, right, name, line, number, name_of_unit)
 
 
 def _units(file: IO[bytes], name: str) -> Iterator[tuple[int, str, list[tuple[str, str]]]]:
     """Give the line at which each unit begins, its tuid, and its sentences with their tags."""
-    units = _Units(name)
+    units = _UnitParser(name)
     read_bytes = 0
     try:
         for part in _decoded(file, name):
             units.parser.Parse(part, False)
             read_bytes += len(part.encode())
             # What the parser waits for the end of, it has in memory.
-            if read_bytes - units.parser.CurrentByteIndex > LONGEST_TAG_BYTES:
-                raise units.refused(_("a tag or comment has more than %(limit)s bytes") % {"limit": LONGEST_TAG_BYTES})
+            if read_bytes - units.parser.CurrentByteIndex > MAX_TAG_BYTES:
+                raise units.refused(_("a tag or comment has more than %(limit)s bytes") % {"limit": MAX_TAG_BYTES})
             yield from units.take()
         units.parser.Parse("", True)
         yield from units.take()
@@ -95,7 +95,7 @@ def _encoding(start: bytes, name: str) -> str:
     return "utf-8-sig" if found.name == "utf-8" else found.name
 
 
-class _Units:
+class _UnitParser:
     """Gathers the units that the parser meets."""
 
     def __init__(self, name: str) -> None:
@@ -137,14 +137,14 @@ class _Units:
         elif element == "seg" and self._text is not None:
             self._variants.append((self._tag, "".join(self._text)))
             self._text = None
-            if len(self._variants) > MOST_VARIANTS:
-                raise self.refused(_("a unit (tu) has more than %(limit)s sentences") % {"limit": MOST_VARIANTS})
+            if len(self._variants) > MAX_VARIANTS:
+                raise self.refused(_("a unit (tu) has more than %(limit)s sentences") % {"limit": MAX_VARIANTS})
         elif element in CODES:
             self._code_depth -= 1
 
     def _characters(self, data: str) -> None:
         # One piece past the limit is enough to see that a sentence is too long.
-        if self._text is not None and not self._code_depth and self._length <= LONGEST_CHARACTERS:
+        if self._text is not None and not self._code_depth and self._length <= MAX_SENTENCE_CHARACTERS:
             self._text.append(data)
             self._length += len(data)
 

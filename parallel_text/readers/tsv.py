@@ -8,10 +8,10 @@ from pathlib import Path
 
 from crosslens_metrics.messages import gettext as _
 from parallel_text.config import ENGLISH, Text
-from parallel_text.problems import CorpusError, Problems
+from parallel_text.problems import CorpusError, LineProblems
 from parallel_text.readers.lines import lines_of
 from parallel_text.readers.packed import opened
-from parallel_text.readers.sentences import Pair
+from parallel_text.readers.sentences import SentencePair
 from parallel_text.readers.tags import is_of
 
 ID = "id"
@@ -19,7 +19,7 @@ LOOKS_LIKE_ID = re.compile(r"\s*(?=\S*\d|\S+[/_.:#]\S)\S+\s*")
 """One word with a digit, or with a sign inside it: a third column of other words, such as a licence, has no ids."""
 
 
-def read(text: Text, paths: tuple[Path, ...], problems: Problems) -> Iterator[Pair]:
+def read(text: Text, paths: tuple[Path, ...], problems: LineProblems) -> Iterator[SentencePair]:
     [name], [path] = text.files, paths
     places: Sequence[int] | None = None
     with opened(path, name) as file:
@@ -31,10 +31,10 @@ def read(text: Text, paths: tuple[Path, ...], problems: Problems) -> Iterator[Pa
                 continue
             if places and len(cells) > max(places):
                 english, other, named = (cells[place] for place in places)
-                yield Pair(english, other, name, number, number, named)
+                yield SentencePair(english, other, name, number, number, named)
             elif not places and (pair := _unnamed(cells)):
                 english, other, named = pair
-                yield Pair(english, other, name, number, number, named)
+                yield SentencePair(english, other, name, number, number, named)
             elif line and not line.isspace():
                 message = _("The line has %(count)s columns. Write the English sentence, a tab and its translation.")
                 problems.add("wrong_columns", message % {"count": len(cells)}, file=name, line=number)

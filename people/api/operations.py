@@ -15,7 +15,7 @@ from rest_framework.request import Request
 from rest_framework.serializers import BaseSerializer
 from rest_framework.views import APIView
 
-from people.api.pagination import PARAMETERS, paged
+from people.api.pagination import PARAMETERS, page_schema
 from people.api.problems import ApiError
 from people.permissions import is_in_archived
 
@@ -33,7 +33,7 @@ class AnyForm(BaseContentNegotiation):
         return JSONRenderer(), JSONRenderer.media_type
 
 
-class Operations:
+class ApiOperations:
     """Decorators that make views of the API from functions, all with one tag in the schema."""
 
     def __init__(self, tag: str) -> None:
@@ -47,7 +47,7 @@ class Operations:
     ) -> Decorator:
         """Pages of rows; `name` is of the shape of a page."""
         about["parameters"] = [*PARAMETERS, *parameters]
-        return self._made("get", id, summary, paged(name, row), **about)
+        return self._made("get", id, summary, page_schema(name, row), **about)
 
     def post(self, id: str, summary: str, responses: Any, **about: Any) -> Decorator:
         return self._made("post", id, summary, responses, **({"request": None} | about))

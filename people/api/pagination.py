@@ -22,15 +22,15 @@ from rest_framework.response import Response
 
 from people.api.problems import ALL_CODES, ApiError
 
-DEFAULT_LIMIT, MOST = 100, 1000
-LARGEST = 2**63 - 1
+DEFAULT_LIMIT, MAX_LIMIT = 100, 1000
+MAX_NUMBER = 2**63 - 1
 assert "bad-cursor" in ALL_CODES
 
 Row = TypeVar("Row", bound=Model)
 
 
 @dataclass(frozen=True)
-class Part(Generic[Row]):
+class ListPart(Generic[Row]):
     """A part of the list: in the order of `key`, then of its rows."""
 
     key: int
@@ -41,13 +41,13 @@ PARAMETERS = [
     OpenApiParameter("cursor", str, description="Where to continue: from `next` of the previous page."),
     OpenApiParameter(
         "limit",
-        {"type": "integer", "minimum": 1, "maximum": MOST, "default": DEFAULT_LIMIT},
+        {"type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": DEFAULT_LIMIT},
         description="The most entries to return.",
     ),
 ]
 
 
-def paged(name: str, row: type[serializers.BaseSerializer[Any]]) -> type[serializers.Serializer[Any]]:
+def page_schema(name: str, row: type[serializers.BaseSerializer[Any]]) -> type[serializers.Serializer[Any]]:
     """The schema of a page of `row`."""
     made = inline_serializer(
         name,
@@ -61,7 +61,7 @@ def paged(name: str, row: type[serializers.BaseSerializer[Any]]) -> type[seriali
 
 def page(
     request: Request,
-    parts: Iterable[Part[Row]],
+    parts: Iterable[ListPart[Row]],
     *,
     order: Sequence[str],
     show: Callable[[Sequence[Row]], Any],
@@ -80,7 +80,7 @@ def page(
             continue
         rows = part.rows.order_by(*order)
         if part.key == from_part and after is not None:
-            rows = rows.filter(beyond(order, after))
+            rows = rows.filter(rows_after(order, after))
         keyed_rows += [(part.key, row) for row in rows[: limit + 1 - len(keyed_rows)]]
     following = None
     if len(keyed_rows) > limit:
@@ -90,17 +90,17 @@ def page(
     return Response({"next": following, "results": show([row for _key, row in keyed_rows])})
 
 
-def many(shape: type[serializers.BaseSerializer[Any]]) -> Callable[[Sequence[Model]], Any]:
+def many_shown(shape: type[serializers.BaseSerializer[Any]]) -> Callable[[Sequence[Model]], Any]:
     """Show rows in `shape`."""
     return lambda rows: shape(rows, many=True).data
 
 
-def beyond(order: Sequence[str], after: Sequence[int]) -> Q:
+def rows_after(order: Sequence[str], after: Sequence[int]) -> Q:
     """Return rows after `after`. The first column also gets a bound of its own, which an index can use."""
     name, value = order[0], after[0]
     if len(order) == 1:
         return Q(**{f"{name}__gt": value})
-    return Q(**{f"{name}__gte": value}) & (Q(**{f"{name}__gt": value}) | beyond(order[1:], after[1:]))
+    return Q(**{f"{name}__gte": value}) & (Q(**{f"{name}__gt": value}) | rows_after(order[1:], after[1:]))
 
 
 def _value(row: Model, name: str) -> int:
@@ -113,8 +113,8 @@ def _value(row: Model, name: str) -> int:
 def _limit(request: Request) -> int:
     parameter = request.query_params.get("limit", str(DEFAULT_LIMIT))
     number = int(parameter) if parameter.isascii() and parameter.isdecimal() and len(parameter) < 6 else 0
-    if not 1 <= number <= MOST:
-        why = _("Enter a whole number from 1 to %(most)s.") % {"most": MOST}
+    if not 1 <= number <= MAX_LIMIT:
+        why = _("Enter a whole number from 1 to %(most)s.") % {"most": MAX_LIMIT}
         raise serializers.ValidationError({"limit": [why]})
     return number
 
@@ -122,13 +122,13 @@ def _limit(request: Request) -> int:
 def _cursor(request: Request, columns: int) -> tuple[int, list[int] | None]:
     parameter = request.query_params.get("cursor")
     if not parameter:
-        return -LARGEST, None
+        return -MAX_NUMBER, None
     try:
         values = json.loads(base64.b64decode(parameter, altchars=b"-_", validate=True))
     except (ValueError, RecursionError, binascii.Error):
         values = None
     is_ours = isinstance(values, list) and len(values) == columns + 1
-    if not is_ours or not all(type(value) is int and abs(value) <= LARGEST for value in values):
+    if not is_ours or not all(type(value) is int and abs(value) <= MAX_NUMBER for value in values):
         raise ApiError(400, "bad-cursor", _("This cursor does not come from this address. Start again without one."))
     return values[0], values[1:]
 

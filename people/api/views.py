@@ -12,17 +12,17 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from people.api.operations import Operations
-from people.api.pagination import Part, page
+from people.api.operations import ApiOperations
+from people.api.pagination import ListPart, page
 from people.models import Membership, Project, Role, User
 from people.permissions import project_for
 from people.requests import user_of
 from people.selectors.projects import roles_by_project
 
-api = Operations("people")
+api = ApiOperations("people")
 
 
-def asker(request: Request) -> User:
+def person_asking(request: Request) -> User:
     """Return the person, by token or session; for views that require one."""
     return user_of(request)
 
@@ -58,7 +58,7 @@ class MeSerializer(serializers.Serializer[Any]):
 
 @api.get("me", "Your account", MeSerializer)
 def me(request: Request) -> Response:
-    user = asker(request)
+    user = person_asking(request)
     skills = user.language_skills.order_by("language").values("language", "level")
     account = {"username": user.username, "reads_english": user.reads_english, "languages": list(skills)}
     return Response(MeSerializer(account).data)
@@ -66,14 +66,14 @@ def me(request: Request) -> Response:
 
 @api.list("projects", "Your projects", "ProjectPage", ProjectSerializer)
 def project_list(request: Request) -> Response:
-    member = Membership.objects.filter(user=asker(request)).values("project")
+    member = Membership.objects.filter(user=person_asking(request)).values("project")
     mine = Project.objects.filter(pk__in=member, deletion=None)
-    return page(request, [Part(0, mine)], order=["pk"], show=lambda rows: _shown(asker(request), rows))
+    return page(request, [ListPart(0, mine)], order=["pk"], show=lambda rows: _shown(person_asking(request), rows))
 
 
 @api.get("project", "A project", ProjectSerializer)
 def project_show(request: Request, slug: str) -> Response:
-    return Response(_shown(asker(request), [project_for(asker(request), slug)])[0])
+    return Response(_shown(person_asking(request), [project_for(person_asking(request), slug)])[0])
 
 
 def _shown(user: User, projects: Any) -> list[dict[str, Any]]:

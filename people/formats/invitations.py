@@ -13,7 +13,7 @@ from django.core.validators import validate_email
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from crosslens_metrics.formats.fields import LONGEST_SHOWN, Fields
+from crosslens_metrics.formats.fields import MAX_CHARACTERS_SHOWN, LineFields
 from crosslens_metrics.formats.lines import LineReader
 from crosslens_metrics.formats.problems import LineError
 from crosslens_metrics.language_tags import ALIASES
@@ -23,10 +23,10 @@ from people.rules.roles import JUDGES
 from people.selectors.invitations import InvitationRow
 from tabular.spreadsheets import BYTE_ORDER_MARK, csv_line
 
-MOST_LINES = 1000
-MOST_NAMED = 4
-LONGEST_ADDRESS = Invitation._meta.get_field("email").max_length or 0
-LONGEST_NOTE = Invitation._meta.get_field("note").max_length or 0
+MAX_LINES = 1000
+MAX_NAMED = 4
+MAX_ADDRESS_CHARACTERS = Invitation._meta.get_field("email").max_length or 0
+MAX_NOTE_CHARACTERS = Invitation._meta.get_field("note").max_length or 0
 HEAD = (
     "role", "languages", "address", "note", "places", "places_taken", "state", "mails_sent", "last_mail", "reason",
     "valid_until", "link",
@@ -65,12 +65,12 @@ def read_addresses(
     known = _by_name(languages)
     with LineReader() as reader:
         for count, record in enumerate(reader.records(BytesIO(content), column="address", is_csv=True), start=1):
-            if count > MOST_LINES:
+            if count > MAX_LINES:
                 text = _("The list has more than %(most)s lines. Split it.")
-                reader.refuse(text % {"most": MOST_LINES})
+                reader.refuse(text % {"most": MAX_LINES})
                 break
             with reader.line(record):
-                line = _line(record.number, Fields(record.value, is_csv=True), role, known)
+                line = _line(record.number, LineFields(record.value, is_csv=True), role, known)
                 key = (line.address.lower(), line.role.value)
                 if key in seen:
                     text = _("This address is also in line %(number)s. Put all its languages in one line.")
@@ -87,19 +87,19 @@ def read_addresses(
     return lines
 
 
-def _line(number: int, fields: Fields, role: Role, known: Mapping[str, Language]) -> AddressLine:
-    address = fields.text("address", needed=True, longest=LONGEST_ADDRESS)
+def _line(number: int, fields: LineFields, role: Role, known: Mapping[str, Language]) -> AddressLine:
+    address = fields.text("address", needed=True, longest=MAX_ADDRESS_CHARACTERS)
     try:
         validate_email(address)
     except ValidationError as error:
         text = _("“%(address)s” is no e-mail address. Correct it.")
-        raise LineError(text % {"address": address[:LONGEST_SHOWN]}) from error
+        raise LineError(text % {"address": address[:MAX_CHARACTERS_SHOWN]}) from error
     given = fields.one_of("role", ("", *Role.values), any_case=True)
     role = Role(given) if given else role
     languages = _languages(fields.text("languages"), known)
     if role in JUDGES and not languages:
         raise LineError(_("languages is empty. Annotators and raters need at least one, such as de."))
-    return AddressLine(number, address, role, languages, fields.text("note", longest=LONGEST_NOTE, is_name=True))
+    return AddressLine(number, address, role, languages, fields.text("note", longest=MAX_NOTE_CHARACTERS, is_name=True))
 
 
 def _by_name(languages: Iterable[Language]) -> dict[str, Language]:
@@ -118,7 +118,7 @@ def _languages(text: str, known: Mapping[str, Language]) -> list[Language]:
             language = known.get(name.casefold())
             if language is None:
                 said = _("There is no language “%(name)s” here. Write its tag, such as de, or its English name.")
-                raise LineError(said % {"name": name[:LONGEST_SHOWN]})
+                raise LineError(said % {"name": name[:MAX_CHARACTERS_SHOWN]})
             found[language.tag] = language
     return list(found.values())
 
@@ -141,7 +141,7 @@ def links_as_text(rows: Iterable[tuple[InvitationRow, str]]) -> str:
 
 
 def _in_short(languages: Sequence[str]) -> str:
-    if len(languages) > MOST_NAMED:
+    if len(languages) > MAX_NAMED:
         text = ngettext("%(number)s language", "%(number)s languages", len(languages))
         return text % {"number": len(languages)}
     return " / ".join(languages) or "–"

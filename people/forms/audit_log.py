@@ -10,7 +10,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from people.models import Project, User
-from people.selectors.audit_log import Wanted, is_known_in
+from people.selectors.audit_log import EntryFilters, is_known_in
 
 
 class LogForm(forms.Form):
@@ -37,6 +37,6 @@ class LogForm(forms.Form):
             raise ValidationError(gettext("There is nobody with this name. Check the spelling."))
         return person
 
-    def wanted(self) -> Wanted:
+    def wanted(self) -> EntryFilters:
         cleaned = self.cleaned_data
-        return Wanted(cleaned["action"], cleaned["person"], cleaned["since"], cleaned["until"])
+        return EntryFilters(cleaned["action"], cleaned["person"], cleaned["since"], cleaned["until"])

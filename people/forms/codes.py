@@ -21,7 +21,7 @@ GOOD_FOR_S = (1 + 2 * settings.MFA_TOTP_TOLERANCE) * PERIOD_S
 """Times of the fastest to the slowest clock that is accepted."""
 
 
-class _Counted(BaseAuthenticateForm):
+class _CountedCodeForm(BaseAuthenticateForm):
     def clean_code(self) -> str:
         request: Any = context.request
         credentials = {"username": self.user.get_username()}
@@ -52,9 +52,9 @@ class _Counted(BaseAuthenticateForm):
             get_adapter().send_notification_mail("people/email/recovery_code_used", self.user, {"left": left})
 
 
-class SignInCodeForm(_Counted, AuthenticateForm):
+class SignInCodeForm(_CountedCodeForm, AuthenticateForm):
     pass
 
 
-class ConfirmingCodeForm(_Counted, ReauthenticateForm):
+class ConfirmingCodeForm(_CountedCodeForm, ReauthenticateForm):
     pass

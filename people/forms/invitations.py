@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy as _
 
 from languages.models import Language
 from people.forms.languages import LEVEL, LanguagesForm, likely_first
-from people.models import ConsentText, Level, Role, User
+from people.models import ConsentText, LanguageLevel, Role, User
 from people.rules.roles import CONTRIBUTORS, JUDGES, needs_consent
 
 
@@ -77,7 +77,7 @@ class JoinForm(LanguagesForm):
     def level_field(self, language: Language, known: str) -> forms.ChoiceField:
         if not self.has_choice:
             return super().level_field(language, known)
-        choices = [("", _("I do not know it")), *Level.choices]
+        choices = [("", _("I do not know it")), *LanguageLevel.choices]
         return forms.ChoiceField(label=language.name, choices=choices, initial=known, required=False)
 
     def show(self, text: ConsentText) -> None:

@@ -16,11 +16,11 @@ from people.formats.invitations import AddressLine, read_addresses
 from people.models import Project, Role
 from people.rules.invitations import InvitationAction
 from people.rules.roles import JUDGES
-from people.selectors.invitations import Shown, Wanted, addresses_invited
+from people.selectors.invitations import InvitationFilters, InvitationsShown, addresses_invited
 from people.services.invitations import NewInvitation
 
-MOST_PLACES = 1000
-MOST_BYTES = 1_000_000
+MAX_PLACES = 1000
+MAX_BYTES = 1_000_000
 DAYS = 14
 ONE, EACH = "one", "each"
 
@@ -53,7 +53,7 @@ class InvitationForm(forms.Form):
     places = forms.IntegerField(
         label=_("For how many people"),
         min_value=1,
-        max_value=MOST_PLACES,
+        max_value=MAX_PLACES,
         initial=1,
         help_text=_("How many can join by each link."),
     )
@@ -124,7 +124,7 @@ class AddressesForm(forms.Form):
 
     def clean_file(self) -> Any:
         file = self.cleaned_data["file"]
-        if file is not None and file.size > MOST_BYTES:
+        if file is not None and file.size > MAX_BYTES:
             raise ValidationError(gettext("The file is larger than 1 MB. Split it."))
         return file
 
@@ -162,7 +162,7 @@ class InvitationsFilterForm(forms.Form):
     """Which invitations to list. What is not known selects nothing in particular."""
 
     words = forms.CharField(label=_("Address or note"), required=False, widget=forms.SearchInput)
-    shown = forms.ChoiceField(label=_("State"), choices=[("", _("All")), *Shown.choices], required=False)
+    shown = forms.ChoiceField(label=_("State"), choices=[("", _("All")), *InvitationsShown.choices], required=False)
     role = forms.ChoiceField(label=_("Role"), choices=[("", _("All")), *Role.choices], required=False)
     language = forms.ModelChoiceField(
         label=_("Language"), queryset=Language.objects.none(), required=False, empty_label=_("All")
@@ -174,11 +174,11 @@ class InvitationsFilterForm(forms.Form):
         used = project.invitations.values("languages")
         self.fields["language"].queryset = Language.objects.filter(pk__in=used)  # type: ignore[attr-defined]
 
-    def wanted(self) -> Wanted:
+    def wanted(self) -> InvitationFilters:
         self.full_clean()
         given = {name: self.cleaned_data.get(name) for name in ("words", "shown", "role", "language", "made")}
         first, _dash, last = (given["made"] or "").partition("-")
-        return Wanted(
+        return InvitationFilters(
             words=given["words"] or "",
             shown=given["shown"] or "",
             role=given["role"] or "",

@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 
 from languages.models import Language
 from languages.rules.page_languages import tag_of
-from people.models import Level, User
+from people.models import LanguageLevel, User
 
 LEVEL = "level-"
 
@@ -33,11 +33,11 @@ class LanguagesForm(forms.Form):
     def level_field(self, language: Language, known: str) -> forms.ChoiceField:
         return forms.ChoiceField(
             label=_("Your %(language)s") % {"language": language.name},
-            choices=Level.choices,
+            choices=LanguageLevel.choices,
             initial=known,
             widget=forms.RadioSelect(attrs={"class": "choices"}),
         )
 
-    def levels(self) -> dict[str, Level | None]:
+    def levels(self) -> dict[str, LanguageLevel | None]:
         by_tag = {name.removeprefix(LEVEL): self.cleaned_data[name] for name in self.fields if name.startswith(LEVEL)}
-        return {tag: Level(level) if level in Level.values else None for tag, level in by_tag.items()}
+        return {tag: LanguageLevel(level) if level in LanguageLevel.values else None for tag, level in by_tag.items()}

@@ -16,7 +16,7 @@ from people.services.ownership import not_usable, projects_to_own
 OWNER_FIELDS = ("project", "is_shared")
 
 
-def usable(kind: type[Owned], project: Project | None, by: User) -> Any:
+def usable_rows(kind: type[Owned], project: Project | None, by: User) -> Any:
     return kind._default_manager.filter(usable_in(project, by=by))
 
 
@@ -107,7 +107,7 @@ class OwnerForm(forms.Form):
             part = cleaned.get(name)
             if part is None or "project" in self.errors:
                 continue
-            if not usable(type(part), cleaned["project"], self.by).filter(pk=part.pk).exists():
+            if not usable_rows(type(part), cleaned["project"], self.by).filter(pk=part.pk).exists():
                 self.add_error(name, not_usable(part, cleaned["project"]))
             elif cleaned["is_shared"] and not part.is_shared:
                 text = gettext("“%(name)s” is not shared with all, so what uses it cannot be shared with all either.")

@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 
 from languages.models import Language
 from people.forms.languages import LEVEL, LanguagesForm
-from people.models import Level, User
+from people.models import LanguageLevel, User
 
 
 class ProfileForm(LanguagesForm):
@@ -22,7 +22,7 @@ class ProfileForm(LanguagesForm):
     new_language = forms.ModelChoiceField(
         label=_("Add a language"), queryset=Language.objects.none(), required=False, empty_label=_("None")
     )
-    new_level = forms.ChoiceField(label=_("How well"), choices=[("", "—"), *Level.choices], required=False)
+    new_level = forms.ChoiceField(label=_("How well"), choices=[("", "—"), *LanguageLevel.choices], required=False)
 
     def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:
         known = list(Language.objects.filter(pk__in=user.language_skills.values("language")))
@@ -32,7 +32,7 @@ class ProfileForm(LanguagesForm):
         self.fields["new_language"].queryset = others  # type: ignore[attr-defined]
 
     def level_field(self, language: Language, known: str) -> forms.ChoiceField:
-        choices = [*Level.choices, ("", _("Remove"))]
+        choices = [*LanguageLevel.choices, ("", _("Remove"))]
         return forms.ChoiceField(label=language.name, choices=choices, initial=known, required=False)
 
     @property
@@ -46,9 +46,9 @@ class ProfileForm(LanguagesForm):
             self.add_error("new_level", gettext("Choose both a language and how well you know it."))
         return cleaned
 
-    def levels(self) -> dict[str, Level | None]:
+    def levels(self) -> dict[str, LanguageLevel | None]:
         added: Language | None = self.cleaned_data["new_language"]
-        return super().levels() | ({added.tag: Level(self.cleaned_data["new_level"])} if added else {})
+        return super().levels() | ({added.tag: LanguageLevel(self.cleaned_data["new_level"])} if added else {})
 
 
 class DeletionForm(forms.Form):

@@ -66,7 +66,7 @@ def checked_file(file: Path) -> Path:
     return file
 
 
-def named(
+def named_object(
     rows: QuerySet[Thing], name: str, *, kind: str, project: Project | None = None, option: str = "--project"
 ) -> Thing:
     """Return the object of `there` with this name, or slug if it has slugs; the project's own first."""

@@ -5,8 +5,8 @@ from people.models.invitations import Invitation, InvitationMail, InvitationUse
 from people.models.mails import UNFINISHED_MAILS, MailState, OutgoingMail, mail_constraints
 from people.models.projects import (
     AuditEntry,
+    LanguageLevel,
     LanguageSkill,
-    Level,
     Membership,
     Owned,
     Project,
@@ -29,8 +29,8 @@ __all__ = [
     "Invitation",
     "InvitationMail",
     "InvitationUse",
+    "LanguageLevel",
     "LanguageSkill",
-    "Level",
     "MailState",
     "Membership",
     "OnWithdrawal",

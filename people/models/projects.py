@@ -109,7 +109,7 @@ class Membership(models.Model):
         return f"{self.role} {self.user_id} of project {self.project_id}"
 
 
-class Level(models.TextChoices):
+class LanguageLevel(models.TextChoices):
     NATIVE = "native", _("Native")
     FLUENT = "fluent", _("Fluent")
     ADVANCED = "advanced", _("Advanced")
@@ -131,13 +131,13 @@ class LanguageSkill(models.Model):
 
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="language_skills")
     language = models.ForeignKey(Language, on_delete=models.PROTECT, related_name="+")
-    level = models.CharField(max_length=8, choices=Level.choices)
+    level = models.CharField(max_length=8, choices=LanguageLevel.choices)
     recorded_at = models.DateTimeField(auto_now=True)
 
     class Meta:
         constraints: ClassVar[list[models.BaseConstraint]] = [
             models.UniqueConstraint(fields=["user", "language"], name="language_skill_once_per_language"),
-            models.CheckConstraint(condition=Q(level__in=Level.values), name="language_skill_level_known"),
+            models.CheckConstraint(condition=Q(level__in=LanguageLevel.values), name="language_skill_level_known"),
         ]
 
     def __str__(self) -> str:

@@ -12,11 +12,11 @@ from django.utils.functional import Promise, cached_property
 
 from people.models import Role
 from people.permissions import READERS
-from people.rules.project_pages import Group, Page, groups_for, page_of
+from people.rules.project_pages import PageGroup, ProjectPage, groups_for, page_of
 
 
 @dataclass(frozen=True)
-class Link:
+class NavigationLink:
     """An entry of the navigation; `current` is the value of its aria-current, or empty."""
 
     label: Promise
@@ -25,10 +25,10 @@ class Link:
 
 
 @dataclass(frozen=True)
-class GroupLink(Link):
+class GroupLink(NavigationLink):
     """The entry of a group; `pages` are those of the current one, if it has several."""
 
-    pages: list[Link]
+    pages: list[NavigationLink]
 
 
 @dataclass(frozen=True)
@@ -85,19 +85,19 @@ class ProjectNavigation:
     def groups(self) -> list[GroupLink]:
         return [self._group(group) for group in groups_for(manages=self.manages)]
 
-    def _group(self, group: Group) -> GroupLink:
+    def _group(self, group: PageGroup) -> GroupLink:
         first = self._link(group.pages[0])
         if len(group.pages) == 1 or self._page not in group.pages:
             return GroupLink(group.label, first.url, first.current, pages=[])
         return GroupLink(group.label, first.url, "true", pages=[self._link(page) for page in group.pages])
 
-    def _link(self, page: Page) -> Link:
+    def _link(self, page: ProjectPage) -> NavigationLink:
         url = reverse(page.name, args=[self._slug])
         current = "" if page != self._page else "page" if self._request.path == url else "true"
-        return Link(page.label, url, current)
+        return NavigationLink(page.label, url, current)
 
     @cached_property
-    def place(self) -> list[Link]:
+    def place(self) -> list[NavigationLink]:
         """The current group and page; nothing on a page that is in no group of the viewer's."""
         groups = [group for group in self.groups if group.current]
         return [*groups, *(page for group in groups for page in group.pages if page.current)]
@@ -108,7 +108,7 @@ class ProjectNavigation:
         return self.groups[0].url
 
     @property
-    def above(self) -> Link | None:
+    def above(self) -> NavigationLink | None:
         """The page that the current address is below, unless the name of the project leads there already."""
         page = self.place[-1] if self.place else None
         return page if page and page.current == "true" and page.url != self.url else None

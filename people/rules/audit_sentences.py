@@ -106,11 +106,11 @@ SENTENCES: Mapping[str, Promise] = {
     "webhook.added": gettext_lazy("A webhook was added: %(about)s."),
     "webhook.removed": gettext_lazy("A webhook was turned off: %(about)s."),
 }
-UNSAID = frozenset({"reason", "invitations", "places", "version", "answers_kept"})
+LEFT_OUT_DETAILS = frozenset({"reason", "invitations", "places", "version", "answers_kept"})
 """Details that are in a sentence or beside it."""
 
 
-class _Values(dict[str, str]):
+class _SentenceValues(dict[str, str]):
     def __missing__(self, name: str) -> str:
         return "–"
 
@@ -119,10 +119,10 @@ def sentence_of(action: str, *, about: str, person: str, details: Mapping[str, A
     """Describe `action`, given by its code, with the names of its object and person."""
     is_with_answers = action == "consent.withdrawn" and details.get("answers_kept") is False
     sentence = SENTENCES.get("consent.withdrawn-with-answers" if is_with_answers else action)
-    values = _Values({name: str(value) for name, value in details.items()} | {"about": about, "person": person})
+    values = _SentenceValues({name: str(value) for name, value in details.items()} | {"about": about, "person": person})
     return str(sentence) % values if sentence else f"{action}: {about}"
 
 
 def unsaid_details(details: Mapping[str, Any]) -> list[tuple[str, Any]]:
     """Return the details that the sentence leaves out: names as they are stored, in English."""
-    return sorted((name.replace("_", " "), value) for name, value in details.items() if name not in UNSAID)
+    return sorted((name.replace("_", " "), value) for name, value in details.items() if name not in LEFT_OUT_DETAILS)

@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 
 OWN_WORDS = ("crosslens", "caption", "annotator", "annotate", "rater", "player", "manager", "researcher", "admin")
 """The first guesses of an attacker here; docs/security.md has them too."""
-FEWEST_OTHER_LETTERS = 4
+MIN_OTHER_LETTERS = 4
 DIGEST_LENGTH = 40
 LINE = re.compile(rb"[0-9A-Fa-f]{40}(:\d+)?\r?\n?")
 PLACES_LOOKED_AT = 100
@@ -28,7 +28,7 @@ class OwnWordsValidator:
 
     def validate(self, password: str, user: Any = None) -> None:
         others = re.sub("|".join(OWN_WORDS), "", password.casefold())
-        if others != password.casefold() and sum(map(str.isalpha, others)) < FEWEST_OTHER_LETTERS:
+        if others != password.casefold() and sum(map(str.isalpha, others)) < MIN_OTHER_LETTERS:
             raise ValidationError(
                 _("This password is too easy to guess, because it consists of words from this site. Choose another."),
                 code="password_own",
@@ -47,7 +47,7 @@ class BreachedPasswordValidator:
     def validate(self, password: str, user: Any = None) -> None:
         digest = sha1(password.encode(), usedforsecurity=False).hexdigest().upper()
         try:
-            is_breached = holds(self.path, digest)
+            is_breached = file_has_digest(self.path, digest)
         except OSError as error:
             # It existed at the start. People must be able to change a password meanwhile.
             log.error("BREACHED_PASSWORDS cannot be read, so that new passwords are not looked up in it: %s", error)
@@ -62,7 +62,7 @@ class BreachedPasswordValidator:
         return _("Your password can’t be one that has appeared in a data breach.")
 
 
-def holds(path: Path, digest: str) -> bool:
+def file_has_digest(path: Path, digest: str) -> bool:
     """Return whether a line of the sorted file begins with `digest`, in capitals. Reads forty lines of forty
     gigabytes."""
     wanted = digest.encode()

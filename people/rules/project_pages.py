@@ -14,7 +14,7 @@ ROOT = "projects/<slug:slug>/"
 
 
 @dataclass(frozen=True)
-class Page:
+class ProjectPage:
     """A page of the navigation."""
 
     name: str
@@ -27,89 +27,97 @@ class Page:
 
 
 @dataclass(frozen=True)
-class Group:
+class PageGroup:
     """Pages behind one entry of the navigation, which opens the first of them."""
 
     label: Promise
-    pages: tuple[Page, ...]
+    pages: tuple[ProjectPage, ...]
 
 
 GROUPS = (
-    Group(
+    PageGroup(
         _("Overview"),
         (
-            Page(
+            ProjectPage(
                 "annotation:project-show",
                 _("Progress"),
                 ("", "progress/", "languages/", "rounds/", "tasks/", "images/"),
                 is_for_researchers=True,
             ),
-            Page("dashboard:setup-show", pgettext_lazy("of a project", "Setup"), ("setup/",)),
+            ProjectPage("dashboard:setup-show", pgettext_lazy("of a project", "Setup"), ("setup/",)),
         ),
     ),
-    Group(
+    PageGroup(
         pgettext_lazy("part of a project", "Work"),
         (
-            Page("annotation:guidelines-show", _("Guidelines"), ("guidelines/",), is_for_researchers=True),
-            Page("practice:practice-list", _("Practice"), ("practice/manage/",)),
-            Page("corpora:selection-list", _("Selections"), ("selections/", "candidates/"), is_for_researchers=True),
-            Page("gapgame:season-list", _("Game seasons"), ("game/",), is_for_researchers=True),
-            Page("gapgame:item-set-list", _("Game sentences"), ("game/items/",), is_for_researchers=True),
-            Page("gapgame:vectors-show", _("Word vectors"), ("game/vectors/",), is_for_researchers=True),
+            ProjectPage("annotation:guidelines-show", _("Guidelines"), ("guidelines/",), is_for_researchers=True),
+            ProjectPage("practice:practice-list", _("Practice"), ("practice/manage/",)),
+            ProjectPage(
+                "corpora:selection-list", _("Selections"), ("selections/", "candidates/"), is_for_researchers=True
+            ),
+            ProjectPage("gapgame:season-list", _("Game seasons"), ("game/",), is_for_researchers=True),
+            ProjectPage("gapgame:item-set-list", _("Game sentences"), ("game/items/",), is_for_researchers=True),
+            ProjectPage("gapgame:vectors-show", _("Word vectors"), ("game/vectors/",), is_for_researchers=True),
         ),
     ),
-    Group(
+    PageGroup(
         _("People"),
         (
-            Page("annotation:annotator-list", _("Annotators"), ("annotators/", "batches/")),
-            Page("people:member-list", _("Members"), ("people/",)),
-            Page("people:invitation-list", _("Invitations"), ("people/invitations/",)),
-            Page("recruitment:study-list", _("Studies"), ("studies/",)),
-            Page("recruitment:cost-list", _("Hours, quality and cost"), ("costs/",)),
+            ProjectPage("annotation:annotator-list", _("Annotators"), ("annotators/", "batches/")),
+            ProjectPage("people:member-list", _("Members"), ("people/",)),
+            ProjectPage("people:invitation-list", _("Invitations"), ("people/invitations/",)),
+            ProjectPage("recruitment:study-list", _("Studies"), ("studies/",)),
+            ProjectPage("recruitment:cost-list", _("Hours, quality and cost"), ("costs/",)),
         ),
     ),
-    Group(
+    PageGroup(
         _("Quality"),
         (
-            Page("annotation:quality-show", _("Quality"), ("quality/", "captions/"), is_for_researchers=True),
-            Page("annotation:statistics-show", _("Statistics"), ("statistics/",), is_for_researchers=True),
-            Page("annotation:plots-show", _("Charts"), ("plots/",), is_for_researchers=True),
+            ProjectPage("annotation:quality-show", _("Quality"), ("quality/", "captions/"), is_for_researchers=True),
+            ProjectPage("annotation:statistics-show", _("Statistics"), ("statistics/",), is_for_researchers=True),
+            ProjectPage("annotation:plots-show", _("Charts"), ("plots/",), is_for_researchers=True),
         ),
     ),
-    Group(
+    PageGroup(
         _("Releases"),
-        (Page("annotation:release-list", _("Releases"), ("releases/",), is_for_researchers=True),),
+        (ProjectPage("annotation:release-list", _("Releases"), ("releases/",), is_for_researchers=True),),
     ),
-    Group(
+    PageGroup(
         _("Research"),
         (
-            Page(
+            ProjectPage(
                 "sxs_eval:comparison-list", _("Comparisons"), ("comparisons/", "judgements/"), is_for_researchers=True
             ),
-            Page("sxs_eval:results-show", _("Results"), ("comparisons/results/",), is_for_researchers=True),
-            Page("sxs_eval:metrics-show", _("Metrics and raters"), ("comparisons/metrics/",), is_for_researchers=True),
-            Page("sxs_eval:plan-show", _("Plan"), ("plan/",), is_for_researchers=True),
-            Page("sxs_eval:instructions-publish", _("Instructions"), ("instructions/new/",), is_for_researchers=True),
-            Page("scoring:score-list", _("Scores"), ("scores/",), is_for_researchers=True),
-            Page("scoring:score-compare", _("Two models"), ("scores/compare/",), is_for_researchers=True),
-            Page("scoring:reference-list", _("References"), ("references/",), is_for_researchers=True),
-            Page("corpora:subset-list", _("Named subsets"), ("subsets/", "new-subset/"), is_for_researchers=True),
+            ProjectPage("sxs_eval:results-show", _("Results"), ("comparisons/results/",), is_for_researchers=True),
+            ProjectPage(
+                "sxs_eval:metrics-show", _("Metrics and raters"), ("comparisons/metrics/",), is_for_researchers=True
+            ),
+            ProjectPage("sxs_eval:plan-show", _("Plan"), ("plan/",), is_for_researchers=True),
+            ProjectPage(
+                "sxs_eval:instructions-publish", _("Instructions"), ("instructions/new/",), is_for_researchers=True
+            ),
+            ProjectPage("scoring:score-list", _("Scores"), ("scores/",), is_for_researchers=True),
+            ProjectPage("scoring:score-compare", _("Two models"), ("scores/compare/",), is_for_researchers=True),
+            ProjectPage("scoring:reference-list", _("References"), ("references/",), is_for_researchers=True),
+            ProjectPage(
+                "corpora:subset-list", _("Named subsets"), ("subsets/", "new-subset/"), is_for_researchers=True
+            ),
         ),
     ),
-    Group(
+    PageGroup(
         _("Settings"),
         (
-            Page("dashboard:project-settings", _("Project"), ("settings/",)),
-            Page("people:consent-publish", _("Consent text"), ("people/consent/",)),
-            Page("people:text-list", _("Translations"), ("people/texts/",)),
-            Page(
+            ProjectPage("dashboard:project-settings", _("Project"), ("settings/",)),
+            ProjectPage("people:consent-publish", _("Consent text"), ("people/consent/",)),
+            ProjectPage("people:text-list", _("Translations"), ("people/texts/",)),
+            ProjectPage(
                 "corpora:table-show",
                 _("Where languages are spoken"),
                 ("where-spoken/",),
                 is_for_researchers=True,
             ),
-            Page("people:webhook-list", _("Webhooks"), ("webhooks/", "deliveries/")),
-            Page("people:log-show", _("Audit log"), ("log/",)),
+            ProjectPage("people:webhook-list", _("Webhooks"), ("webhooks/", "deliveries/")),
+            ProjectPage("people:log-show", _("Audit log"), ("log/",)),
         ),
     ),
 )
@@ -117,12 +125,12 @@ GROUPS = (
 PAGES_OF_PARTICIPANTS = ("consent/", "practice/", "instructions/")
 """Paths below `ROOT` of pages for people who work in a project: they have no navigation of it."""
 
-_PAGES: dict[str, Page | None] = {path: page for group in GROUPS for page in group.pages for path in page.paths}
+_PAGES: dict[str, ProjectPage | None] = {path: page for group in GROUPS for page in group.pages for path in page.paths}
 _PAGES |= dict.fromkeys(PAGES_OF_PARTICIPANTS)
 
 
 @lru_cache(maxsize=1024)
-def page_of(route: str) -> Page | None:
+def page_of(route: str) -> ProjectPage | None:
     """Return the page that an address with `route` belongs to: that of the longest path with which it begins.
 
     None if the address is outside projects, or of participants.
@@ -139,9 +147,11 @@ def path_of(route: str) -> str | None:
     return max((path for path in _PAGES if (rest.startswith(path) if path else not rest)), key=len, default=None)
 
 
-def groups_for(*, manages: bool) -> tuple[Group, ...]:
+def groups_for(*, manages: bool) -> tuple[PageGroup, ...]:
     """Return the groups with the pages that a manager may open, or a researcher."""
     if manages:
         return GROUPS
-    groups = (Group(group.label, tuple(page for page in group.pages if page.is_for_researchers)) for group in GROUPS)
+    groups = (
+        PageGroup(group.label, tuple(page for page in group.pages if page.is_for_researchers)) for group in GROUPS
+    )
     return tuple(group for group in groups if group.pages)

@@ -19,7 +19,7 @@ ROWS_AT_ONCE = 500
 
 
 @dataclass(frozen=True)
-class Wanted:
+class EntryFilters:
     """Filters of entries; empty ones select all. Both days are included, in UTC."""
 
     action: str = ""
@@ -29,7 +29,7 @@ class Wanted:
 
 
 @dataclass(frozen=True)
-class Line:
+class LogLine:
     number: int
     at: datetime
     who: str
@@ -42,11 +42,11 @@ class Line:
 class LogPage:
     """`older` is the number before which the next page begins; None if there is none."""
 
-    lines: Sequence[Line]
+    lines: Sequence[LogLine]
     older: int | None
 
 
-def log_page(project: Project, wanted: Wanted, *, before: int | None = None) -> LogPage:
+def log_page(project: Project, wanted: EntryFilters, *, before: int | None = None) -> LogPage:
     """Return the newest matching entries, or those `before` a number; a long log is as quick at its end."""
     entries = _entries(project, wanted)
     if before is not None:
@@ -68,7 +68,7 @@ def is_known_in(project: Project, person: User) -> bool:
     return Membership.objects.filter(project=project, user=person).exists() or entries.exists()
 
 
-def log_as_csv(project: Project, wanted: Wanted) -> Iterator[str]:
+def log_as_csv(project: Project, wanted: EntryFilters) -> Iterator[str]:
     """Yield the log from its beginning, line by line, in constant memory."""
     yield BYTE_ORDER_MARK + csv_line(("number", "at", "by", "action", "about", "person", "reason", "details", "said"))
     for entry in _entries(project, wanted).order_by("number").iterator(chunk_size=ROWS_AT_ONCE):
@@ -79,7 +79,7 @@ def log_as_csv(project: Project, wanted: Wanted) -> Iterator[str]:
         yield csv_line((entry.number, *cells, line.reason, details, line.said))
 
 
-def _entries(project: Project, wanted: Wanted) -> QuerySet[AuditEntry]:
+def _entries(project: Project, wanted: EntryFilters) -> QuerySet[AuditEntry]:
     entries = AuditEntry.objects.filter(project=project).select_related("by", "person").order_by("-number")
     if wanted.action:
         entries = entries.filter(action=wanted.action)
@@ -96,18 +96,18 @@ def _midnight(day: date) -> datetime:
     return datetime.combine(day, time(), tzinfo=UTC)
 
 
-def _line(entry: AuditEntry) -> Line:
-    return Line(
+def _line(entry: AuditEntry) -> LogLine:
+    return LogLine(
         number=entry.number,
         at=entry.at,
         who=name_of(entry.by),
-        said=said(entry),
+        said=sentence_of_entry(entry),
         reason=str(entry.details.get("reason", "")),
         more=unsaid_details(entry.details),
     )
 
 
-def said(entry: AuditEntry) -> str:
+def sentence_of_entry(entry: AuditEntry) -> str:
     """Return the sentence of `entry`, whose `person` is loaded."""
     return sentence_of(entry.action, about=_subject_of(entry), person=name_of(entry.person), details=entry.details)
 

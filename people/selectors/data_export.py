@@ -27,7 +27,7 @@ from people.models import (
     Session,
     User,
 )
-from people.personal_data import Part
+from people.personal_data import ExportPart
 
 FILE_NAME = "crosslens-own-data.zip"
 ROWS_AT_ONCE = 1000
@@ -68,26 +68,30 @@ def _as_json(rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     yield "[]\n" if between == "[\n" else "\n]\n"
 
 
-def _account(person: User) -> Iterator[Part]:
-    yield Part("profile", _("Your account, and what you told us about yourself."), [_profile(person)])
-    yield Part("e-mail-addresses", _("Your e-mail addresses."), _addresses(person))
-    yield Part("second-factors", _("Your second factors for signing in, without their secrets."), _factors(person))
-    yield Part("other-services", _("Other services that you sign in with."), _services(person))
-    yield Part("language-skills", _("Your language levels."), _skills(person))
-    yield Part("memberships", _("Your roles in projects."), _memberships(person))
-    yield Part(
+def _account(person: User) -> Iterator[ExportPart]:
+    yield ExportPart("profile", _("Your account, and what you told us about yourself."), [_profile(person)])
+    yield ExportPart("e-mail-addresses", _("Your e-mail addresses."), _addresses(person))
+    yield ExportPart(
+        "second-factors", _("Your second factors for signing in, without their secrets."), _factors(person)
+    )
+    yield ExportPart("other-services", _("Other services that you sign in with."), _services(person))
+    yield ExportPart("language-skills", _("Your language levels."), _skills(person))
+    yield ExportPart("memberships", _("Your roles in projects."), _memberships(person))
+    yield ExportPart(
         "consents", _("The consent texts that you agreed to, and any consent that you withdrew."), _consents(person)
     )
-    yield Part("invitations-used", _("Invitations that you accepted."), _came_in_by(person))
-    yield Part("invitations-made", _("Invitations that you made as a manager."), _invitations(person))
-    yield Part(
+    yield ExportPart("invitations-used", _("Invitations that you accepted."), _came_in_by(person))
+    yield ExportPart("invitations-made", _("Invitations that you made as a manager."), _invitations(person))
+    yield ExportPart(
         "tokens",
         _("Names of the tokens with which programs act for you, without the tokens themselves."),
         _tokens(person),
     )
-    yield Part("sessions", _("Where you are signed in, without the keys of the sessions."), _sessions(person))
-    yield Part("sign-in-failures", _("Failed attempts to sign in to your account that still count."), _failures(person))
-    yield Part(
+    yield ExportPart("sessions", _("Where you are signed in, without the keys of the sessions."), _sessions(person))
+    yield ExportPart(
+        "sign-in-failures", _("Failed attempts to sign in to your account that still count."), _failures(person)
+    )
+    yield ExportPart(
         "log",
         _("Entries in the audit logs of projects about what you did, or what concerns you."),
         _log(person),

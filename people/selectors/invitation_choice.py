@@ -12,7 +12,7 @@ from people.selectors.invitations import invitation_state
 
 
 @dataclass(frozen=True)
-class Choice:
+class InvitationChoice:
     """One invitation, and why it is left out; None if it is not.
 
     `can_be_sent` says whether an e-mail is possible now, apart from its state, and `was_sent` whether one ever arrived.
@@ -24,7 +24,7 @@ class Choice:
     was_sent: bool
 
 
-def choices_of(invitations: Sequence[Invitation], action: InvitationAction, *, now: datetime) -> list[Choice]:
+def choices_of(invitations: Sequence[Invitation], action: InvitationAction, *, now: datetime) -> list[InvitationChoice]:
     mailing: set[int] = set()
     mailed_at: dict[int, datetime | None] = {}
     mails = InvitationMail.objects.filter(invitation__in=invitations).order_by("pk")
@@ -42,5 +42,5 @@ def choices_of(invitations: Sequence[Invitation], action: InvitationAction, *, n
             now=now,
         )
         reason = why_not(action, state=invitation_state(invitation, now), no_mail=no_mail)
-        choices.append(Choice(invitation, reason, no_mail is None, invitation.pk in mailed_at))
+        choices.append(InvitationChoice(invitation, reason, no_mail is None, invitation.pk in mailed_at))
     return choices

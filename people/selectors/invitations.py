@@ -15,13 +15,13 @@ from people.models import UNFINISHED_MAILS, Invitation, InvitationMail, MailStat
 from people.rules import invitations
 from people.rules.invitations import InvitationState
 
-NAMED = 50
+MAX_NAMED = 50
 """How many people per invitation are listed."""
 PER_PAGE = 50
 """Enough for a link in each of the 36 languages."""
 
 
-class Shown(TextChoices):
+class InvitationsShown(TextChoices):
     """Which invitations to list."""
 
     OPEN = "open", gettext_lazy("Open, with free places")
@@ -33,7 +33,7 @@ class Shown(TextChoices):
 
 
 @dataclass(frozen=True)
-class Wanted:
+class InvitationFilters:
     """Filters of invitations; empty ones select all. `first` and `last` are keys of those made together."""
 
     words: str = ""
@@ -76,7 +76,7 @@ class InvitationRow:
         return self.state in (InvitationState.OPEN, InvitationState.EXPIRED)
 
 
-def invitations_of(project: Project, wanted: Wanted, *, now: datetime) -> QuerySet[Invitation]:
+def invitations_of(project: Project, wanted: InvitationFilters, *, now: datetime) -> QuerySet[Invitation]:
     """Select invitations into `project`, the latest first."""
     found = project.invitations.order_by("-created_at", "-pk")
     if wanted.words:
@@ -94,24 +94,24 @@ def _in_state(found: QuerySet[Invitation], shown: str, now: datetime) -> QuerySe
     is_free = Q(revoked_at=None, places_taken__lt=F("places"))
     mails = InvitationMail.objects.filter(invitation=OuterRef("pk"))
     match shown:
-        case Shown.OPEN:
+        case InvitationsShown.OPEN:
             return found.filter(is_free, expires_at__gt=now)
-        case Shown.EXPIRED:
+        case InvitationsShown.EXPIRED:
             return found.filter(is_free, expires_at__lte=now)
-        case Shown.REVOKED:
+        case InvitationsShown.REVOKED:
             return found.filter(revoked_at__isnull=False)
-        case Shown.JOINED:
+        case InvitationsShown.JOINED:
             return found.filter(places_taken__gt=0)
-        case Shown.QUEUED:
+        case InvitationsShown.QUEUED:
             return found.filter(Exists(mails.filter(state__in=UNFINISHED_MAILS)))
-        case Shown.NOT_SENT:
+        case InvitationsShown.NOT_SENT:
             last = Subquery(mails.order_by("-pk").values("state")[:1])
             return found.annotate(last=last).filter(is_free, last=MailState.FAILED)
     return found
 
 
 def page_of_invitations(
-    project: Project, wanted: Wanted, number: str | None, *, now: datetime
+    project: Project, wanted: InvitationFilters, number: str | None, *, now: datetime
 ) -> tuple[Page[Invitation], list[InvitationRow]]:
     page = Paginator(invitations_of(project, wanted, now=now), PER_PAGE).get_page(number)
     return page, rows_of(list(page.object_list), now=now)
@@ -120,7 +120,7 @@ def page_of_invitations(
 def rows_of(listed: Sequence[Invitation], *, now: datetime) -> list[InvitationRow]:
     """Describe invitations in a fixed number of queries, naming only some people of one that is open to everybody."""
     prefetch_related_objects(listed, "languages", "mails", "project")
-    prefetch_related_objects([each for each in listed if each.places_taken <= NAMED], "uses__user")
+    prefetch_related_objects([each for each in listed if each.places_taken <= MAX_NAMED], "uses__user")
     return [_row(invitation, now) for invitation in listed]
 
 
@@ -138,13 +138,13 @@ def _row(invitation: Invitation, now: datetime) -> InvitationRow:
 
 
 def _names(invitation: Invitation) -> list[str]:
-    if invitation.places_taken <= NAMED:
+    if invitation.places_taken <= MAX_NAMED:
         return [use.user.username for use in invitation.uses.all()]
-    latest = invitation.uses.order_by("-pk").values_list("user__username", flat=True)[:NAMED]
+    latest = invitation.uses.order_by("-pk").values_list("user__username", flat=True)[:MAX_NAMED]
     return [*latest, "…"]
 
 
 def addresses_invited(project: Project, *, now: datetime) -> set[tuple[str, str]]:
     """Return the addresses, in lower case, that have an open invitation, each with its role."""
-    listed = invitations_of(project, Wanted(shown=Shown.OPEN), now=now).exclude(email="")
+    listed = invitations_of(project, InvitationFilters(shown=InvitationsShown.OPEN), now=now).exclude(email="")
     return {(email.lower(), role) for email, role in listed.values_list("email", "role")}

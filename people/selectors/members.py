@@ -17,7 +17,7 @@ MEMBERS_PER_PAGE = 100
 
 
 @dataclass(frozen=True)
-class Member:
+class ProjectMember:
     """A member as the project's managers see them. `consent` is the newest version they agreed to."""
 
     user: User
@@ -27,7 +27,7 @@ class Member:
     is_consent_due: bool
 
 
-def members_of(project: Project, asked: str | None = None) -> tuple[Page[Any], list[Member]]:
+def members_of(project: Project, asked: str | None = None) -> tuple[Page[Any], list[ProjectMember]]:
     """Return a page of the people in `project` by user name, in a fixed number of queries."""
     memberships = Membership.objects.filter(project=project).order_by("role")
     skills = LanguageSkill.objects.select_related("language").order_by("language__english_name")
@@ -49,9 +49,9 @@ def members_of(project: Project, asked: str | None = None) -> tuple[Page[Any], l
     return page, [_member(user, consents.get(user.pk), newest) for user in shown]
 
 
-def _member(user: User, consent: int | None, newest: int | None) -> Member:
+def _member(user: User, consent: int | None, newest: int | None) -> ProjectMember:
     here: list[Membership] = user.here  # type: ignore[attr-defined]
-    return Member(
+    return ProjectMember(
         user=user,
         memberships=here,
         skills=list(user.language_skills.all()),

@@ -10,13 +10,13 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
 from languages.models import Language
-from people.models import Consent, ConsentText, LanguageSkill, Level, Membership, Project, Role, User
+from people.models import Consent, ConsentText, LanguageLevel, LanguageSkill, Membership, Project, Role, User
 
-WORKING_LEVELS = (Level.NATIVE, Level.FLUENT)
+WORKING_LEVELS = (LanguageLevel.NATIVE, LanguageLevel.FLUENT)
 
 
 @dataclass(frozen=True)
-class Work:
+class WorkKind:
     """A kind of work in one language of a project, and its requirements."""
 
     project_id: int
@@ -44,7 +44,7 @@ class NotQualifiedError(Exception):
         self.missing_requirements = missing
 
 
-Requirement = Callable[[User, Sequence[Work]], list[list[MissingRequirement]]]
+Requirement = Callable[[User, Sequence[WorkKind]], list[list[MissingRequirement]]]
 _also_required: list[Requirement] = []
 
 
@@ -53,7 +53,7 @@ def also_require(requirement: Requirement) -> None:
     _also_required.append(requirement)
 
 
-def missing_requirements_of(user: User, wanted: Sequence[Work]) -> list[list[MissingRequirement]]:
+def missing_requirements_of(user: User, wanted: Sequence[WorkKind]) -> list[list[MissingRequirement]]:
     """Return the missing requirements of `user` for each of `wanted`, in order; an empty list if they qualify."""
     projects = {work.project_id for work in wanted}
     memberships = Membership.objects.filter(user=user.pk, project__in=projects)
@@ -131,7 +131,7 @@ def _without_consent(user: User, projects: set[int]) -> set[int]:
 
 
 def _missing_requirements(
-    user: User, work: Work, *, has_role: bool, level: str | None, has_consented: bool
+    user: User, work: WorkKind, *, has_role: bool, level: str | None, has_consented: bool
 ) -> list[MissingRequirement]:
     requirements = []
     if not has_role:

@@ -16,7 +16,7 @@ from people.selectors.consent import newest_consent_text
 
 
 @dataclass(frozen=True)
-class Original:
+class OriginalText:
     """The newest version of a text as a manager wrote it."""
 
     version: int
@@ -42,21 +42,21 @@ class TranslationRow:
     draft: TextTranslation | None
 
 
-_originals: dict[TextKind, Callable[[Project], Original | None]] = {}
+_originals: dict[TextKind, Callable[[Project], OriginalText | None]] = {}
 
 
-def register(kind: TextKind, newest: Callable[[Project], Original | None]) -> None:
+def register(kind: TextKind, newest: Callable[[Project], OriginalText | None]) -> None:
     """Register where the newest version of a kind of text stands."""
     _originals[kind] = newest
 
 
-def original_of(project: Project, kind: TextKind) -> Original | None:
+def original_of(project: Project, kind: TextKind) -> OriginalText | None:
     return _originals[kind](project)
 
 
-def _consent(project: Project) -> Original | None:
+def _consent(project: Project) -> OriginalText | None:
     text = newest_consent_text(project)
-    return Original(text.version, text.body) if text else None
+    return OriginalText(text.version, text.body) if text else None
 
 
 register(TextKind.CONSENT, _consent)
@@ -89,7 +89,7 @@ def shown_consent(text: ConsentText, *, wants_original: bool = False) -> ShownTe
 
 def translation_rows(
     project: Project, languages: Iterable[Language]
-) -> list[tuple[TextKind, Original, list[TranslationRow]]]:
+) -> list[tuple[TextKind, OriginalText, list[TranslationRow]]]:
     """List the texts that the project has, each with its languages."""
     newest: dict[tuple[str, str, bool], TextTranslation] = {}
     for translation in TextTranslation.objects.filter(project=project).defer("body").order_by("version", "revision"):

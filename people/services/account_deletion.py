@@ -21,7 +21,7 @@ from people.selectors.projects import managed_by_nobody_else
 from people.services import audit_log
 from people.services.members import LastManagerError
 
-LONGEST_REPR = LogEntry._meta.get_field("object_repr").max_length
+MAX_REPR_CHARACTERS = LogEntry._meta.get_field("object_repr").max_length
 """Characters: how much of a row's name the admin's log keeps."""
 
 
@@ -97,8 +97,8 @@ def _in_the_log_of_the_admin(user: User, known: set[str]) -> list[int]:
     condition |= Q(content_type=types[EmailAddress], object_id__in=[str(pk) for pk in addresses])
     for name in known:
         failed = f"Failed access: user {name} "
-        condition |= Q(content_type=types[EmailAddress], object_repr__iexact=name[:LONGEST_REPR])
-        condition |= Q(content_type=types[AccessFailureLog], object_repr__istartswith=failed[:LONGEST_REPR])
+        condition |= Q(content_type=types[EmailAddress], object_repr__iexact=name[:MAX_REPR_CHARACTERS])
+        condition |= Q(content_type=types[AccessFailureLog], object_repr__istartswith=failed[:MAX_REPR_CHARACTERS])
     return list(LogEntry.objects.filter(condition).values_list("pk", flat=True))
 
 

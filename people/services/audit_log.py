@@ -100,7 +100,7 @@ def digest_of(entry: AuditEntry, *, before: str) -> str:
     return sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
-def broken(project: Project) -> Iterator[int]:
+def broken_entries(project: Project) -> Iterator[int]:
     """Return numbers of entries that were changed, or before which one is missing."""
     before, number = "", 0
     for entry in AuditEntry.objects.filter(project=project).order_by("number").iterator():

@@ -17,13 +17,13 @@ from languages.rules.page_languages import tag_of
 from people.models import Invitation, InvitationMail, User
 from people.rules.invitations import InvitationState
 from people.selectors.invitations import invitation_state
-from people.services.outbox import Outbox
+from people.services.outbox import MailOutbox
 
 CLOSED = gettext_noop("The invitation was closed before.")
 
 
 @dataclass(frozen=True)
-class Mailing:
+class InvitationMailing:
     """Who asks for e-mails, from where their links begin, and the language of the page."""
 
     by: User
@@ -32,7 +32,7 @@ class Mailing:
 
 
 def queue_mails(
-    *, invitations: Sequence[Invitation], mailing: Mailing, is_reminder: bool = False, now: datetime
+    *, invitations: Sequence[Invitation], mailing: InvitationMailing, is_reminder: bool = False, now: datetime
 ) -> int:
     """Queue an e-mail for each of `invitations`; call it within the transaction that locks them. Return how many."""
     spoken = _spoken(invitations)
@@ -79,4 +79,4 @@ def _message(mail: InvitationMail, now: datetime) -> EmailMessage | str:
     return EmailMessage(" ".join(subject.split()), body, None, [invitation.email])
 
 
-INVITATIONS = Outbox(InvitationMail, _message)
+INVITATIONS = MailOutbox(InvitationMail, _message)

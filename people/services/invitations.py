@@ -14,13 +14,13 @@ from django.db.models import F
 from django.utils.translation import gettext as _
 
 from languages.models import Language
-from people.models import Invitation, InvitationUse, Level, Membership, Project, Role, User
+from people.models import Invitation, InvitationUse, LanguageLevel, Membership, Project, Role, User
 from people.rules.invitations import InvitationState
 from people.rules.roles import needs_consent
 from people.selectors.invitations import invitation_state
 from people.services import audit_log
 from people.services.consent import give_consent
-from people.services.invitation_mails import Mailing, queue_mails
+from people.services.invitation_mails import InvitationMailing, queue_mails
 from people.services.language_skills import set_language_skills
 from people.services.members import MembershipError, add_member, lock_person
 
@@ -68,7 +68,7 @@ def invite_many(
     wanted: Sequence[NewInvitation],
     expires_at: datetime,
     created_by: User,
-    mailing: Mailing | None = None,
+    mailing: InvitationMailing | None = None,
     now: datetime,
 ) -> list[Invitation]:
     """Make several invitations, all or none. With `mailing`, those with an address are queued to be sent there."""
@@ -131,7 +131,7 @@ def accept_invitation(
     *,
     token: str,
     user: User,
-    levels: Mapping[str, Level | None],
+    levels: Mapping[str, LanguageLevel | None],
     reads_english: bool,
     consent_version: int | None,
     now: datetime,
@@ -194,7 +194,7 @@ def join(
     username: str,
     email: str,
     password: str,
-    levels: Mapping[str, Level | None],
+    levels: Mapping[str, LanguageLevel | None],
     reads_english: bool,
     consent_version: int | None,
     interface_language: str = "",

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 
 from django.db import transaction
 
-from people.models import LanguageSkill, Level, User
+from people.models import LanguageLevel, LanguageSkill, User
 
 
 def set_language_skills(
-    *, user: User, levels: Mapping[str, Level | None], reads_english: bool, interface_language: str
+    *, user: User, levels: Mapping[str, LanguageLevel | None], reads_english: bool, interface_language: str
 ) -> None:
     """Record how well `user` knows each language of `levels` (tag to level, None to forget it); others stay."""
     with transaction.atomic():

@@ -10,18 +10,18 @@ from django.db import transaction
 
 from people.models import Invitation, Project, User
 from people.rules.invitations import InvitationAction
-from people.selectors.invitation_choice import Choice, choices_of
+from people.selectors.invitation_choice import InvitationChoice, choices_of
 from people.services import audit_log
-from people.services.invitation_mails import Mailing, queue_mails
+from people.services.invitation_mails import InvitationMailing, queue_mails
 
 
 @dataclass(frozen=True)
-class Changed:
+class ChangedInvitations:
     """What happened: how many were changed, how many e-mails queued, and what was left out, with its reason."""
 
     done: int
     mails: int
-    left_out: Sequence[Choice]
+    left_out: Sequence[InvitationChoice]
 
 
 def change_many(
@@ -31,9 +31,9 @@ def change_many(
     action: InvitationAction,
     valid_for: timedelta = timedelta(0),
     sends: bool = False,
-    mailing: Mailing,
+    mailing: InvitationMailing,
     now: datetime,
-) -> Changed:
+) -> ChangedInvitations:
     """Send again, extend or revoke each of `invitations` for which it is possible.
 
     Parameters
@@ -60,10 +60,10 @@ def change_many(
             mails = _remind(chosen, mailing, now)
         if chosen:
             _log(project, action, chosen, mailing.by, now)
-    return Changed(len(chosen), mails, [choice for choice in choices if choice.reason is not None])
+    return ChangedInvitations(len(chosen), mails, [choice for choice in choices if choice.reason is not None])
 
 
-def _remind(chosen: Sequence[Choice], mailing: Mailing, now: datetime) -> int:
+def _remind(chosen: Sequence[InvitationChoice], mailing: InvitationMailing, now: datetime) -> int:
     """Queue the e-mails. One that never arrived is not called a reminder when it is sent again."""
     mails = 0
     for is_reminder in (True, False):
@@ -79,7 +79,9 @@ PAST = {
 }
 
 
-def _log(project: Project, action: InvitationAction, chosen: Sequence[Choice], by: User, now: datetime) -> None:
+def _log(
+    project: Project, action: InvitationAction, chosen: Sequence[InvitationChoice], by: User, now: datetime
+) -> None:
     roles = ", ".join(sorted({choice.invitation.role for choice in chosen}))
     if len(chosen) == 1:
         code, details = f"invitation.{PAST[action]}", {"invitation": chosen[0].invitation.pk}

@@ -19,7 +19,7 @@ from jobs.services import leases
 from people.models import MailState, OutgoingMail
 from people.rules.mail_failures import is_temporary, said_by
 
-MOST_ATTEMPTS = 5
+MAX_ATTEMPTS = 5
 FIRST_PAUSE = timedelta(minutes=1)
 PAUSES_GROW_BY = 4
 """(ours) Five attempts within an hour and a half."""
@@ -29,17 +29,17 @@ INTERRUPTED = gettext_noop("Sending was interrupted, so nobody knows whether it 
 
 
 @dataclass(frozen=True)
-class Failure:
+class SendingFailure:
     reason: str
     may_retry: bool
 
 
-Post = Callable[[EmailMessage], Failure | None]
+Post = Callable[[EmailMessage], SendingFailure | None]
 MailT = TypeVar("MailT", bound=OutgoingMail)
 
 
 @dataclass(frozen=True)
-class Outbox(Generic[MailT]):
+class MailOutbox(Generic[MailT]):
     """The e-mails of one model. `compose` returns the message of a row, or the reason why it is not needed any more."""
 
     model: type[MailT]
@@ -50,7 +50,7 @@ class Outbox(Generic[MailT]):
         mails = self.model._default_manager.all()
         dead = mails.filter(state=MailState.SENDING, due_at__lt=now - INTERRUPTED_AFTER)
         dead.update(state=MailState.FAILED, reason=INTERRUPTED)
-        return leases.due(mails.filter(state=MailState.QUEUED), now=now)
+        return leases.due_rows(mails.filter(state=MailState.QUEUED), now=now)
 
     def send(self, *, mail_id: int, post: Post, clock: Callable[[], datetime]) -> None:
         """Send one e-mail, if it is due and no other worker has claimed it."""
@@ -69,7 +69,7 @@ class Outbox(Generic[MailT]):
         if failure is None:
             sent = self.model._default_manager.filter(pk=mail.pk, attempts=mail.attempts)
             sent.update(state=MailState.SENT, sent_at=clock(), reason="")
-        elif failure.may_retry and mail.attempts < MOST_ATTEMPTS:
+        elif failure.may_retry and mail.attempts < MAX_ATTEMPTS:
             pause = leases.growing_pause(mail.attempts, first=FIRST_PAUSE, grows_by=PAUSES_GROW_BY)
             ours.update(state=MailState.QUEUED, due_at=clock() + pause, reason=self._short(failure.reason))
         else:
@@ -79,17 +79,17 @@ class Outbox(Generic[MailT]):
         return reason[: OutgoingMail.REASON_LENGTH]
 
 
-def post_by_server(message: EmailMessage) -> Failure | None:
+def post_by_server(message: EmailMessage) -> SendingFailure | None:
     """Hand `message` to the mail server. Until it is connected, nothing can have been sent."""
     connection = get_connection()
     try:
         connection.open()
     except OSError as error:  # SMTPException is one
-        return Failure(said_by(error), may_retry=True)
+        return SendingFailure(said_by(error), may_retry=True)
     try:
         connection.send_messages([message])
     except OSError as error:
-        return Failure(said_by(error), is_temporary(error))
+        return SendingFailure(said_by(error), is_temporary(error))
     finally:
         connection.close()
     return None

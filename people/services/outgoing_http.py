@@ -20,11 +20,11 @@ from django.conf import settings
 from django.utils.translation import gettext as _
 
 CONNECT_S, READ_S = 5.0, 10.0
-LONGEST_S = 15.0
+MAX_RESPONSE_S = 15.0
 """For a whole response, however slowly it arrives; shorter than the first pause between two attempts."""
-LARGEST_ANSWER_BYTES = 1_000
-LONGEST_SAID = 200
-GONE = 410
+MAX_ANSWER_BYTES = 1_000
+MAX_MESSAGE_CHARACTERS = 200
+GONE_STATUS = 410
 
 # Addresses that contain another one, to which a packet would be routed.
 NAT64 = ipaddress.ip_network("64:ff9b::/96")
@@ -35,7 +35,7 @@ Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
 @dataclass(frozen=True)
-class Answer:
+class AttemptResult:
     """The result of one attempt: the status, None if there was no response, and a description."""
 
     status: int | None
@@ -47,10 +47,10 @@ class Answer:
 
     @property
     def is_gone(self) -> bool:
-        return self.status == GONE
+        return self.status == GONE_STATUS
 
 
-Post = Callable[[str, bytes, Mapping[str, str]], Answer]
+Post = Callable[[str, bytes, Mapping[str, str]], AttemptResult]
 
 
 class UnreachableError(Exception):
@@ -66,13 +66,13 @@ def check_address(url: str) -> str | None:
     return None
 
 
-def post(url: str, body: bytes, headers: Mapping[str, str]) -> Answer:
+def post(url: str, body: bytes, headers: Mapping[str, str]) -> AttemptResult:
     """Send `body`, JSON; every outcome is returned as a result."""
     try:
         parts, address = _target(url)
         return _send(parts, address, body, headers)
     except UnreachableError as refused:
-        return Answer(None, str(refused))
+        return AttemptResult(None, str(refused))
 
 
 def is_public(address: Address) -> bool:
@@ -135,7 +135,7 @@ def _port(parts: SplitResult) -> int:
     return parts.port or (443 if parts.scheme == "https" else 80)
 
 
-def _send(parts: SplitResult, address: str, body: bytes, headers: Mapping[str, str]) -> Answer:
+def _send(parts: SplitResult, address: str, body: bytes, headers: Mapping[str, str]) -> AttemptResult:
     sent = {
         "Host": parts.netloc,
         "Content-Type": "application/json",
@@ -150,12 +150,12 @@ def _send(parts: SplitResult, address: str, body: bytes, headers: Mapping[str, s
         try:
             raw = until_done.enter_context(socket.create_connection((address, _port(parts)), timeout=CONNECT_S))
             raw.settimeout(READ_S)
-            until_done.callback(limit_of(raw, LONGEST_S).cancel)
+            until_done.callback(limit_of(raw, MAX_RESPONSE_S).cancel)
             connection = HTTPConnection(parts.hostname or "")
             connection.sock = raw if parts.scheme == "http" else until_done.enter_context(_encrypted(raw, parts))
             connection.request("POST", path, body=body, headers=sent)
             response = until_done.enter_context(connection.getresponse())
-            return Answer(response.status, _answer_text(response.status, response.read(LARGEST_ANSWER_BYTES)))
+            return AttemptResult(response.status, _answer_text(response.status, response.read(MAX_ANSWER_BYTES)))
         except ssl.SSLCertVerificationError:
             raise UnreachableError(_("The server’s certificate is not trusted.")) from None
         except TimeoutError:
@@ -187,7 +187,7 @@ def _shut(connection: socket.socket) -> None:
 
 def _answer_text(status: int, content: bytes) -> str:
     text = "".join(letter if letter.isprintable() else " " for letter in content.decode("utf-8", "replace"))
-    text = " ".join(text.split())[:LONGEST_SAID]
+    text = " ".join(text.split())[:MAX_MESSAGE_CHARACTERS]
     if 300 <= status < 400:
         return _("%(status)s: a redirect, which is not followed. Enter the address that it leads to.") % {
             "status": status

@@ -16,9 +16,9 @@ from people.models import ApiToken, User
 BEGINNING = "clt_"
 """The prefix by which programs that search files for secrets recognise a token."""
 TOKEN_BYTES = 32
-MOST_TOKENS = 50
+MAX_TOKENS = 50
 """How many valid tokens one person may have."""
-LONGEST = timedelta(days=365)
+MAX_LIFETIME = timedelta(days=365)
 USE_NOTED_EVERY = timedelta(minutes=1)
 
 
@@ -40,14 +40,14 @@ def make_token(*, user: User, name: str, may_write: bool, expires_at: datetime, 
     TokenError
         Where it is to last too long, or the person has as many as they may have.
     """
-    if expires_at > now + LONGEST:
+    if expires_at > now + MAX_LIFETIME:
         raise TokenError(_("A token is valid for a year at most. Choose an earlier day."))
     token = BEGINNING + secrets.token_urlsafe(TOKEN_BYTES)
     with transaction.atomic():
         User.objects.select_for_update(no_key=True).get(pk=user.pk)
-        if in_force(now).filter(user=user).count() >= MOST_TOKENS:
+        if in_force(now).filter(user=user).count() >= MAX_TOKENS:
             message = _("You have %(most)s tokens, the most allowed. Revoke one that you no longer need.")
-            raise TokenError(message % {"most": MOST_TOKENS})
+            raise TokenError(message % {"most": MAX_TOKENS})
         row = ApiToken.objects.create(
             user=user,
             name=name,

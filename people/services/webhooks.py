@@ -26,11 +26,11 @@ from people.services.outgoing_http import Post, check_address
 
 SECRET_PREFIX = "whsec_"  # noqa: S105 what Standard Webhooks puts before a secret, not one
 SECRET_BYTES = 32
-MOST_WEBHOOKS = 20
+MAX_WEBHOOKS = 20
 """The most webhooks of one project."""
 TEST_EVENT = "webhook.test"
 
-MOST_ATTEMPTS = 9
+MAX_ATTEMPTS = 9
 FIRST_PAUSE = timedelta(seconds=30)
 PAUSES_GROW_BY = 3
 JITTER = 0.2
@@ -41,7 +41,7 @@ class WebhookError(Exception):
     """The webhook or delivery is not possible; the message says why and what to do."""
 
 
-def emit(*, project: Project, event: WebhookEvent, payload: Mapping[str, Any], now: datetime) -> int:
+def queue_event(*, project: Project, event: WebhookEvent, payload: Mapping[str, Any], now: datetime) -> int:
     """Queue `event` for every active webhook of `project` that subscribed to it; return how many. Call it with the
     change.
 
@@ -74,10 +74,10 @@ def add_webhook(*, project: Project, url: str, events: Iterable[WebhookEvent], b
         raise WebhookError(problem)
     with transaction.atomic():
         audit_log.lock(project, by)
-        if Webhook.objects.filter(project=project, is_active=True).count() >= MOST_WEBHOOKS:
+        if Webhook.objects.filter(project=project, is_active=True).count() >= MAX_WEBHOOKS:
             raise WebhookError(
                 _("A project can have at most %(most)s webhooks. Turn off one that you no longer need.")
-                % {"most": MOST_WEBHOOKS}
+                % {"most": MAX_WEBHOOKS}
             )
         secret = SECRET_PREFIX + base64.b64encode(secrets.token_bytes(SECRET_BYTES)).decode()
         wanted = [event.value for event in events]
@@ -138,7 +138,7 @@ def deliver(*, delivery_id: int, post: Post, clock: Callable[[], datetime], rng:
     if delivery is None:
         return
     is_turned_off = not delivery.webhook.is_active
-    if is_turned_off or delivery.attempts > MOST_ATTEMPTS:
+    if is_turned_off or delivery.attempts > MAX_ATTEMPTS:
         # It was turned off while another transaction added this; or the last attempt ended without a result.
         answer = _("The webhook was turned off.") if is_turned_off else delivery.answer
         _settle(delivery, DeliveryState.FAILED, now=clock(), attempts=delivery.attempts - 1, answer=answer)
@@ -148,7 +148,7 @@ def deliver(*, delivery_id: int, post: Post, clock: Callable[[], datetime], rng:
     headers = headers_of(delivery, body, at=clock())
     got = post(delivery.webhook.url, body, headers)
     state = DeliveryState.DONE if got.is_success else DeliveryState.WAITING
-    if got.is_gone or (delivery.attempts >= MOST_ATTEMPTS and not got.is_success):
+    if got.is_gone or (delivery.attempts >= MAX_ATTEMPTS and not got.is_success):
         state = DeliveryState.FAILED
     _settle(delivery, state, now=clock(), answer=got.said[: Delivery._meta.get_field("answer").max_length])
     if got.is_gone:

@@ -19,7 +19,7 @@ class WithdrawalChoiceError(MembershipError):
 
 
 @dataclass(frozen=True)
-class Withdrawn:
+class WithdrawalOutcome:
     """How many versions of the text it was about, whether answers stay, and how many no longer count."""
 
     versions: int
@@ -29,7 +29,7 @@ class Withdrawn:
 
 def withdraw_consent(
     *, project: Project, user: User, keeps_answers: bool | None = None, now: datetime
-) -> Withdrawn | None:
+) -> WithdrawalOutcome | None:
     """Withdraw everything that `user` agreed to in `project`; None if there was nothing to withdraw.
 
     Batches are returned, and no more are assigned. The newest text that they agreed to says what happens to answers;
@@ -58,7 +58,7 @@ def withdraw_consent(
             now=now,
             details={"answers_kept": keeps, "removed": removed},
         )
-    return Withdrawn(versions, keeps, sum(removed.values()))
+    return WithdrawalOutcome(versions, keeps, sum(removed.values()))
 
 
 def governing_text(project: Project, user: User) -> ConsentText | None:

@@ -12,7 +12,7 @@ from django.utils.html import conditional_escape, format_html
 from django.utils.safestring import SafeString, mark_safe
 
 from people.templatetags.moments import date_in_words, moment
-from tabular.tables import NOTHING, Column
+from tabular.tables import NO_VALUE, TableColumn
 
 register = template.Library()
 
@@ -20,7 +20,7 @@ MOMENT = "j M Y, H:i"
 
 
 @register.simple_tag(takes_context=True)
-def cells(context: Context, columns: Sequence[Column[Any]], row: Any) -> SafeString:
+def cells(context: Context, columns: Sequence[TableColumn[Any]], row: Any) -> SafeString:
     """Show a row; its first cell is its head."""
     shown = [
         (column.kind and format_html(' class="{}"', column.kind), _content(context, column.shown(row)))
@@ -36,4 +36,4 @@ def _content(context: Context, value: Any) -> str:
         return moment(context, value, MOMENT)
     if isinstance(value, date):
         return format_html('<time datetime="{}">{}</time>', value.isoformat(), date_in_words(value))
-    return NOTHING if value is None or value == "" else conditional_escape(value)
+    return NO_VALUE if value is None or value == "" else conditional_escape(value)

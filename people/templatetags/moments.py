@@ -23,7 +23,7 @@ from languages.rules.dates import LOWER_CASE, date_form, moment_form
 register = template.Library()
 
 COOKIE = "timezone"
-LONGEST = 64
+MAX_ZONE_CHARACTERS = 64
 
 
 @register.simple_tag(takes_context=True)
@@ -87,7 +87,7 @@ def _element(at: datetime, text: str) -> SafeString:
 
 def _zone_of(context: Context) -> Any:
     request: HttpRequest | None = context.get("request")
-    name = request.COOKIES.get(COOKIE, "")[:LONGEST] if request else ""
+    name = request.COOKIES.get(COOKIE, "")[:MAX_ZONE_CHARACTERS] if request else ""
     try:
         return ZoneInfo(name) if name else timezone.get_default_timezone()
     except (KeyError, ValueError, OSError):

@@ -26,14 +26,14 @@ from people.permissions import project_for
 from people.requests import user_of
 from people.rules.invitations import InvitationAction
 from people.selectors.consent import has_gaps, newest_consent_text
-from people.selectors.invitation_choice import Choice, choices_of
-from people.selectors.invitations import InvitationRow, Wanted, invitations_of, page_of_invitations, rows_of
-from people.services.invitation_mails import Mailing
+from people.selectors.invitation_choice import InvitationChoice, choices_of
+from people.selectors.invitations import InvitationFilters, InvitationRow, invitations_of, page_of_invitations, rows_of
+from people.services.invitation_mails import InvitationMailing
 from people.services.invitations import invite_many
-from people.services.many_invitations import Changed, change_many
+from people.services.many_invitations import ChangedInvitations, change_many
 from tabular.spreadsheets import CSV_TYPE
 
-MOST_CHOSEN = 2000
+MAX_CHOSEN = 2000
 
 
 @require_safe
@@ -50,7 +50,7 @@ def invitation_list(request: HttpRequest, slug: str) -> HttpResponse:
         "page": page,
         "invitations": listed,
         "copied": links_as_text(listed),
-        "is_filtered": wanted != Wanted(),
+        "is_filtered": wanted != InvitationFilters(),
         "actions": InvitationAction,
     }
     return render(request, "people/invitations.html", context)
@@ -155,8 +155,8 @@ def _invite(request: HttpRequest, project: Project, form: InvitationForm | Addre
     return made
 
 
-def _mailing(request: HttpRequest) -> Mailing:
-    return Mailing(by=user_of(request), site=request.build_absolute_uri("/"), language=get_language() or "")
+def _mailing(request: HttpRequest) -> InvitationMailing:
+    return InvitationMailing(by=user_of(request), site=request.build_absolute_uri("/"), language=get_language() or "")
 
 
 def _to_those(slug: str, made: Sequence[Invitation]) -> HttpResponse:
@@ -182,13 +182,13 @@ def _chosen(request: HttpRequest, project: Project) -> QueryDict:
     if data.get("all"):
         wanted = InvitationsFilterForm(data, project=project).wanted()
         selected = invitations_of(project, wanted, now=timezone.now())
-        pks = [str(pk) for pk in selected.values_list("pk", flat=True)[:MOST_CHOSEN]]
+        pks = [str(pk) for pk in selected.values_list("pk", flat=True)[:MAX_CHOSEN]]
     data["chosen"] = ",".join(pks)
     return data
 
 
 def _preview(
-    project: Project, form: ChangeForm, action: InvitationAction, choices: Sequence[Choice], now: datetime
+    project: Project, form: ChangeForm, action: InvitationAction, choices: Sequence[InvitationChoice], now: datetime
 ) -> dict[str, Any]:
     rows = {row.invitation.pk: row for row in rows_of([choice.invitation for choice in choices], now=now)}
     described = [(rows[choice.invitation.pk], choice) for choice in choices]
@@ -201,7 +201,7 @@ def _preview(
     }
 
 
-def _tell(request: HttpRequest, action: InvitationAction, changed: Changed) -> None:
+def _tell(request: HttpRequest, action: InvitationAction, changed: ChangedInvitations) -> None:
     said = []
     if action is InvitationAction.EXTEND:
         text = ngettext("%(number)s invitation was extended.", "%(number)s invitations were extended.", changed.done)

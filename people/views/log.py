@@ -12,7 +12,7 @@ from people.forms.audit_log import LogForm
 from people.models import Role
 from people.permissions import project_for
 from people.requests import user_of
-from people.selectors.audit_log import Wanted, actions_in, log_as_csv, log_page
+from people.selectors.audit_log import EntryFilters, actions_in, log_as_csv, log_page
 from tabular.spreadsheets import CSV_TYPE
 
 
@@ -22,9 +22,9 @@ def log_show(request: HttpRequest, slug: str) -> HttpResponse:
     project = project_for(user_of(request), slug, Role.MANAGER)
     form = LogForm(request.GET, project=project, actions=actions_in(project))
     is_valid = form.is_valid()
-    wanted = form.wanted() if is_valid else Wanted()
+    wanted = form.wanted() if is_valid else EntryFilters()
     page = log_page(project, wanted, before=form.cleaned_data.get("before"))
-    context = {"project": project, "form": form, "page": page, "is_filtered": wanted != Wanted()}
+    context = {"project": project, "form": form, "page": page, "is_filtered": wanted != EntryFilters()}
     return render(request, "people/log.html", context, status=200 if is_valid else 422)
 
 

@@ -13,12 +13,12 @@ from annotation.models import Rating
 from images.forms import ChosenImages
 from images.models import Image
 from languages.models import Language
-from practice.models import Kind, PracticeItem, PracticeSet
+from practice.models import PracticeItem, PracticeKind, PracticeSet
 from practice.rules.grading import BETTER, SIMILAR
 from practice.services.sets import NewItem
 
-LONGEST_CAPTION = 1_000
-MOST_EXAMPLES = 50
+MAX_CAPTION_CHARACTERS = 1_000
+MAX_EXAMPLES = 50
 ENGLISH = "en"
 
 
@@ -60,7 +60,7 @@ class ItemForm(forms.Form):
         label=_("Language of the captions"), queryset=Language.objects.all(), initial=ENGLISH
     )
     caption = forms.CharField(
-        label=_("Caption"), max_length=LONGEST_CAPTION, widget=forms.Textarea(attrs={"rows": 2, "dir": "auto"})
+        label=_("Caption"), max_length=MAX_CAPTION_CHARACTERS, widget=forms.Textarea(attrs={"rows": 2, "dir": "auto"})
     )
 
     def item(self) -> NewItem:
@@ -102,7 +102,9 @@ class WritingItemForm(ItemForm):
 
 class ComparingItemForm(ItemForm):
     other_caption = forms.CharField(
-        label=_("Other caption"), max_length=LONGEST_CAPTION, widget=forms.Textarea(attrs={"rows": 2, "dir": "auto"})
+        label=_("Other caption"),
+        max_length=MAX_CAPTION_CHARACTERS,
+        widget=forms.Textarea(attrs={"rows": 2, "dir": "auto"}),
     )
     answer = forms.ChoiceField(
         label=_("Answer"),
@@ -122,25 +124,25 @@ class ComparingItemForm(ItemForm):
         return cleaned
 
 
-class _Items(ChosenImages[ItemForm]):
+class _ItemForms(ChosenImages[ItemForm]):
     prefix = "example"
-    most = MOST_EXAMPLES
+    most = MAX_EXAMPLES
 
 
-class RatingItems(_Items):
+class RatingItems(_ItemForms):
     form_class = RatingItemForm
 
 
-class WritingItems(_Items):
+class WritingItems(_ItemForms):
     form_class = WritingItemForm
 
 
-class ComparingItems(_Items):
+class ComparingItems(_ItemForms):
     form_class = ComparingItemForm
 
 
-ITEMS: Mapping[Kind, type[_Items]] = {
-    Kind.RATING: RatingItems, Kind.WRITING: WritingItems, Kind.COMPARING: ComparingItems,
+ITEMS: Mapping[PracticeKind, type[_ItemForms]] = {
+    PracticeKind.RATING: RatingItems, PracticeKind.WRITING: WritingItems, PracticeKind.COMPARING: ComparingItems,
 }  # fmt: skip
 
 

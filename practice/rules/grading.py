@@ -12,7 +12,7 @@ def is_passed(*, right: int, total: int, pass_percent: int) -> bool:
     return right * 100 >= pass_percent * total
 
 
-def needed(*, total: int, pass_percent: int) -> int:
+def fewest_right(*, total: int, pass_percent: int) -> int:
     """Return the fewest right answers that pass."""
     return -(-pass_percent * total // 100)
 
@@ -33,7 +33,7 @@ def is_better_left(attempt: int, position: int) -> bool:
     return sha256(f"{attempt}:{position}".encode()).digest()[0] < 128
 
 
-def unmentioned(text: str, mentions: str) -> list[str]:
+def unmentioned_words(text: str, mentions: str) -> list[str]:
     """Return of each line of `mentions` that has no word in `text` the first word, ignoring case."""
     plain = _folded(text)
     lines = [[word.strip() for word in line.split("|") if word.strip()] for line in mentions.splitlines()]

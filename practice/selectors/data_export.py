@@ -8,13 +8,13 @@ from django.db.models import F
 from django.utils.translation import gettext as _
 
 from people.models import User
-from people.personal_data import Part
+from people.personal_data import ExportPart
 from practice.models import PracticeAnswer
 
 
-def data_export(person: User) -> Iterator[Part]:
+def data_export(person: User) -> Iterator[ExportPart]:
     rows = PracticeAnswer.objects.filter(attempt__person=person).order_by("pk")
-    yield Part(
+    yield ExportPart(
         "practice",
         _("Your answers to practice examples."),
         rows.values(

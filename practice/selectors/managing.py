@@ -9,7 +9,7 @@ from django.db.models import Count, Q, QuerySet
 from images.models import CollectionImage
 from images.permissions import collections_in
 from people.models import Project, User
-from practice.models import Kind, PracticeAttempt, PracticeSet
+from practice.models import PracticeAttempt, PracticeKind, PracticeSet
 from practice.selectors.examples import images_in_work
 
 
@@ -17,7 +17,7 @@ from practice.selectors.examples import images_in_work
 class KindRow:
     """One kind of work and its newest practice; the counts are of people in its newest version."""
 
-    kind: Kind
+    kind: PracticeKind
     practice: PracticeSet | None
     examples: int
     passed: int
@@ -38,7 +38,7 @@ def kind_rows(project: Project) -> list[KindRow]:
     )
     counts = {of: (passed, tried) for of, passed, tried in counted.values_list("practice", "passed_by", "tried_by")}
     rows = []
-    for kind in Kind:
+    for kind in PracticeKind:
         practice = newest.get(kind)
         passed, tried = counts.get(practice.pk, (0, 0)) if practice else (0, 0)
         rows.append(KindRow(kind, practice, getattr(practice, "size", 0), passed, tried - passed))
@@ -61,5 +61,5 @@ def entries_to_choose(project: Project, by: User) -> QuerySet[CollectionImage]:
     return entries.exclude(image__in=images_in_work(project))
 
 
-def newest_set(project: Project, kind: Kind) -> PracticeSet | None:
+def newest_set(project: Project, kind: PracticeKind) -> PracticeSet | None:
     return PracticeSet.objects.filter(project=project, kind=kind).order_by("version").last()

@@ -14,8 +14,8 @@ from images.selectors import ServedImage, served_image
 from languages.models import Language
 from people.models import User
 from people.rules.markdown import to_html
-from practice.models import Kind, PracticeAnswer, PracticeAttempt, PracticeItem
-from practice.rules.grading import SIMILAR, is_better_left, needed
+from practice.models import PracticeAnswer, PracticeAttempt, PracticeItem, PracticeKind
+from practice.rules.grading import SIMILAR, fewest_right, is_better_left
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ def shown_item(attempt: PracticeAttempt, item: PracticeItem, items: Sequence[Pra
         caption=item.caption,
         left=left,
         right=right,
-        choices=choices(Kind(attempt.practice.kind)),
+        choices=choices(PracticeKind(attempt.practice.kind)),
     )
 
 
@@ -76,24 +76,24 @@ def shown_answer(attempt: PracticeAttempt, answer: PracticeAnswer, item: ShownIt
     )
 
 
-def choices(kind: Kind) -> list[tuple[str, str]]:
+def choices(kind: PracticeKind) -> list[tuple[str, str]]:
     match kind:
-        case Kind.RATING:
+        case PracticeKind.RATING:
             return [(level.value, str(level.label)) for level in Rating]
-        case Kind.COMPARING:
+        case PracticeKind.COMPARING:
             return [(str(level.number), _(level.label)) for level in SEVEN_POINTS.levels]
     return []
 
 
 def needed_of(attempt: PracticeAttempt, total: int) -> int:
-    return needed(total=total, pass_percent=attempt.practice.pass_percent)
+    return fewest_right(total=total, pass_percent=attempt.practice.pass_percent)
 
 
 def _right_answer(attempt: PracticeAttempt, item: PracticeItem) -> str:
     match attempt.practice.kind:
-        case Kind.RATING:
+        case PracticeKind.RATING:
             return str(Rating(item.answer).label)
-        case Kind.COMPARING:
+        case PracticeKind.COMPARING:
             score = 0 if item.answer == SIMILAR else 2 if is_better_left(attempt.pk, item.position) else -2
             return _(SEVEN_POINTS[score].label)
     return item.caption

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 
 from languages.models import Language
 from people.models import User
-from people.selectors.qualification import MissingRequirement, Work
+from people.selectors.qualification import MissingRequirement, WorkKind
 from practice.models import PracticeAttempt, PracticeItem, PracticeSet
 
 ENGLISH = "en"
@@ -79,12 +79,12 @@ def examples_of(practices: Iterable[int]) -> dict[tuple[int, str], int]:
     return {(practice, language): number for practice, language, number in counted}
 
 
-def missing_practice(person: User, wanted: Sequence[Work]) -> list[list[MissingRequirement]]:
+def missing_practice(person: User, wanted: Sequence[WorkKind]) -> list[list[MissingRequirement]]:
     """Say of each kind of work whether a practice is not passed yet."""
     return [_missing(blocking) for blocking in _blocking(person, wanted)]
 
 
-def has_failed(person: User, works: Sequence[Work]) -> bool:
+def has_failed(person: User, works: Sequence[WorkKind]) -> bool:
     """Whether no work at all can be had any more, because the tries at practice are used."""
     stopped = [any(one.has_failed for one in blocking) for blocking in _blocking(person, works)]
     return bool(stopped) and all(stopped)
@@ -94,7 +94,7 @@ def languages_by_id(ids: Iterable[str]) -> dict[str, Language]:
     return Language.objects.in_bulk(list(ids))
 
 
-def _blocking(person: User, works: Sequence[Work]) -> list[list[PracticeState]]:
+def _blocking(person: User, works: Sequence[WorkKind]) -> list[list[PracticeState]]:
     """Return for each of `works` the practice that stands before it."""
     asked = [(work.project_id, task, work.language.pk) for work in works for task in work.tasks]
     found = iter(practice_states(person, asked))

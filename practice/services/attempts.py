@@ -14,12 +14,12 @@ from crosslens_metrics.scales import SEVEN_POINTS
 from people.models import Project, User
 from people.services import audit_log
 from people.services.members import lock_person
-from practice.models import Kind, PracticeAnswer, PracticeAttempt, PracticeItem
+from practice.models import PracticeAnswer, PracticeAttempt, PracticeItem, PracticeKind
 from practice.rules import grading
 from practice.selectors.shown import items_of
 from practice.selectors.states import practice_states
 
-LONGEST_MESSAGE = 1000
+MAX_MESSAGE_CHARACTERS = 1000
 
 
 class NoTryLeftError(Exception):
@@ -73,7 +73,7 @@ def write_to_managers(*, attempt: PracticeAttempt, text: str) -> None:
     MessageRefusedError
     """
     text = as_nfc(text.strip())
-    if unstorable(text) or not 0 < len(text) <= LONGEST_MESSAGE:
+    if unstorable(text) or not 0 < len(text) <= MAX_MESSAGE_CHARACTERS:
         raise MessageRefusedError(_("Write a message of at most 1,000 characters."))
     with transaction.atomic():
         lock_person(attempt.person)
@@ -94,7 +94,7 @@ def faults_of(attempt: PracticeAttempt, item: PracticeItem, text: str) -> list[s
     language = attempt.working_language
     faults = [str(fault.message) for fault in soft_warnings(text, language=language, others=())]
     if language.pk == item.language_id:
-        missing = grading.unmentioned(text, item.mentions)
+        missing = grading.unmentioned_words(text, item.mentions)
         faults += [_("It does not mention: %(what)s.") % {"what": ", ".join(missing)}] if missing else []
     return faults
 
@@ -133,7 +133,7 @@ def answer_item(*, attempt: PracticeAttempt, position: int, answer: str, now: da
     return stored
 
 
-def forgive(*, attempt: PracticeAttempt, by: User, now: datetime) -> None:
+def allow_another_try(*, attempt: PracticeAttempt, by: User, now: datetime) -> None:
     """Allow another try instead of a failed one. Repeating it changes nothing."""
     with transaction.atomic():
         project = attempt.practice.project
@@ -151,10 +151,10 @@ def forgive(*, attempt: PracticeAttempt, by: User, now: datetime) -> None:
 
 def _is_right(attempt: PracticeAttempt, item: PracticeItem, answer: str) -> bool:
     match attempt.practice.kind:
-        case Kind.RATING:
+        case PracticeKind.RATING:
             _check_is_one_of(answer, Rating.values)
             return grading.is_right_level(answer, answer=item.answer, also_right=item.also_right)
-        case Kind.COMPARING:
+        case PracticeKind.COMPARING:
             _check_is_one_of(answer, [str(number) for number in SEVEN_POINTS.numbers])
             better_is_left = grading.is_better_left(attempt.pk, item.position)
             return grading.is_right_side(int(answer), answer=item.answer, better_is_left=better_is_left)

@@ -13,7 +13,7 @@ from images.models import Image
 from languages.models import Language
 from people.models import Project, User
 from people.services import audit_log
-from practice.models import Kind, PracticeItem, PracticeSet
+from practice.models import PracticeItem, PracticeKind, PracticeSet
 from practice.selectors.examples import images_in_work
 
 
@@ -42,7 +42,7 @@ class NewItem:
 def publish_practice(
     *,
     project: Project,
-    kind: Kind,
+    kind: PracticeKind,
     items: Sequence[NewItem],
     is_required: bool = True,
     pass_percent: int = 80,

@@ -18,11 +18,11 @@ from people.models import Project, Role
 from people.permissions import project_for
 from people.requests import user_of
 from practice.forms.editor import ITEMS, PracticeForm, stored_items
-from practice.models import Kind
+from practice.models import PracticeKind
 from practice.permissions import attempt_of_project
 from practice.selectors import managing as selectors
 from practice.selectors.shown import items_of, needed_of, shown_answer, shown_item
-from practice.services.attempts import forgive
+from practice.services.attempts import allow_another_try
 from practice.services.sets import ImageInWorkError, StalePracticeError, publish_practice
 
 
@@ -43,9 +43,9 @@ def practice_list(request: HttpRequest, slug: str) -> HttpResponse:
 def practice_edit(request: HttpRequest, slug: str, kind: str) -> HttpResponse:
     """Edit the next version in one form: its buttons add and remove examples, search for images, and publish."""
     project = project_for(user_of(request), slug, Role.MANAGER)
-    if kind not in Kind.values:
+    if kind not in PracticeKind.values:
         raise Http404(_("There is no such page."))
-    editor = _Editor(request, project, Kind(kind))
+    editor = _PracticeEditor(request, project, PracticeKind(kind))
     if request.method != "POST":
         return editor.page(editor.begun())
     do = request.POST.get("do", "publish")
@@ -83,7 +83,7 @@ def attempt_review(request: HttpRequest, slug: str, attempt_id: int) -> HttpResp
         "answers": answers,
         "total": len(items),
         "needed": needed_of(attempt, len(items)),
-        "is_writing": attempt.practice.kind == Kind.WRITING,
+        "is_writing": attempt.practice.kind == PracticeKind.WRITING,
     }
     return render(request, "practice/attempt_review.html", context)
 
@@ -93,15 +93,15 @@ def attempt_review(request: HttpRequest, slug: str, attempt_id: int) -> HttpResp
 def attempt_forgive(request: HttpRequest, slug: str, attempt_id: int) -> HttpResponse:
     project = project_for(user_of(request), slug, Role.MANAGER)
     attempt = attempt_of_project(project, attempt_id)
-    forgive(attempt=attempt, by=user_of(request), now=timezone.now())
+    allow_another_try(attempt=attempt, by=user_of(request), now=timezone.now())
     messages.success(request, _("%(name)s can try again.") % {"name": attempt.person.username})
     return redirect("practice:attempt-review", slug, attempt_id)
 
 
-class _Editor:
+class _PracticeEditor:
     """The context of the editor's page for one request."""
 
-    def __init__(self, request: HttpRequest, project: Project, kind: Kind) -> None:
+    def __init__(self, request: HttpRequest, project: Project, kind: PracticeKind) -> None:
         self.request, self.project, self.kind = request, project, kind
         self.last = selectors.newest_set(project, kind)
         self.entries = selectors.entries_to_choose(project, user_of(request))

@@ -11,9 +11,9 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from people.requests import user_of
-from practice.models import Kind, PracticeAttempt
+from practice.models import PracticeAttempt, PracticeKind
 from practice.permissions import attempt_for, project_to_practise, wanted_by
-from practice.rules.grading import needed
+from practice.rules.grading import fewest_right
 from practice.selectors.shown import items_of, needed_of, shown_answer, shown_item
 from practice.selectors.states import PracticeState, examples_of, languages_by_id, practice_states
 from practice.services.attempts import (
@@ -46,7 +46,7 @@ def practice_show(request: HttpRequest, slug: str) -> HttpResponse:
             "working": working,
             "language": languages[state.language_id],
             "total": (total := totals[state.practice.pk, state.language_id]),
-            "needed": needed(total=total, pass_percent=state.practice.pass_percent),
+            "needed": fewest_right(total=total, pass_percent=state.practice.pass_percent),
         }
         for working, state in found.values()
     ]
@@ -83,7 +83,7 @@ def attempt_show(request: HttpRequest, attempt_id: int) -> HttpResponse:
         "answered": len(answers),
         "total": len(items),
         "needed": needed_of(attempt, len(items)),
-        "is_writing": attempt.practice.kind == Kind.WRITING,
+        "is_writing": attempt.practice.kind == PracticeKind.WRITING,
     }
     status = 200
     if request.method == "POST":

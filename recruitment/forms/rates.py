@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy as _
 from languages.models import Language
 from people.forms.money import currency_field, rate_field
 from recruitment.models import HourlyRate
-from recruitment.services.rates import Rate
+from recruitment.services.rates import RateInCurrency
 
 RATE, CURRENCY = "rate-", "currency-"
 
@@ -57,9 +57,11 @@ class RatesForm(forms.Form):
     def _currency(cleaned: Mapping[str, Any], tag: str) -> str:
         return cleaned.get(CURRENCY + tag) or cleaned.get(CURRENCY) or ""
 
-    def rates(self) -> dict[str, Rate]:
+    def rates(self) -> dict[str, RateInCurrency]:
         tags = ("", *(language.tag for language in self.languages))
         given: dict[str, Decimal | None] = {tag: self.cleaned_data[RATE + tag] for tag in tags}
         return {
-            tag: Rate(rate, self._currency(self.cleaned_data, tag)) for tag, rate in given.items() if rate is not None
+            tag: RateInCurrency(rate, self._currency(self.cleaned_data, tag))
+            for tag, rate in given.items()
+            if rate is not None
         }

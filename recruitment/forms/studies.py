@@ -12,14 +12,14 @@ from django.utils.translation import gettext_lazy as _
 
 from languages.models import Language
 from people.forms.invitations import JoinForm
-from people.forms.inviting import MOST_PLACES
+from people.forms.inviting import MAX_PLACES
 from people.forms.money import currency_field
 from people.forms.names import NameCharField
 from people.models import ConsentText, Role
-from recruitment.models import LONGEST_ADDRESS, Study, WorkRole
-from recruitment.rules.panels import USUAL_NAMES, Panel
+from recruitment.models import MAX_ADDRESS_CHARACTERS, Study, WorkRole
+from recruitment.rules.panels import USUAL_NAMES, PanelKind
 
-MOST_BATCHES = 1000
+MAX_BATCHES = 1000
 
 
 def address(value: str) -> None:
@@ -29,18 +29,18 @@ def address(value: str) -> None:
         raise ValidationError(gettext("Enter a whole address that begins with https://."))
 
 
-class _Settings(forms.Form):
+class _SettingsForm(forms.Form):
     """What can be changed later."""
 
     places = forms.IntegerField(
         label=_("For how many people"),
         min_value=1,
-        max_value=MOST_PLACES,
+        max_value=MAX_PLACES,
         help_text=_("As in the panel's own settings."),
     )
     done_url = forms.CharField(
         label=_("Address to return to when done"),
-        max_length=LONGEST_ADDRESS,
+        max_length=MAX_ADDRESS_CHARACTERS,
         validators=[address],
         widget=forms.URLInput(attrs={"dir": "ltr"}),
         help_text=_(
@@ -51,7 +51,7 @@ class _Settings(forms.Form):
     screened_out_url = forms.CharField(
         label=_("Address for people who are screened out (optional)"),
         required=False,
-        max_length=LONGEST_ADDRESS,
+        max_length=MAX_ADDRESS_CHARACTERS,
         validators=[address],
         widget=forms.URLInput(attrs={"dir": "ltr"}),
         help_text=_("For those whose languages do not fit. Without one, they are asked to return the study."),
@@ -59,7 +59,7 @@ class _Settings(forms.Form):
     failed_url = forms.CharField(
         label=_("Address for people who failed the checks (optional)"),
         required=False,
-        max_length=LONGEST_ADDRESS,
+        max_length=MAX_ADDRESS_CHARACTERS,
         validators=[address],
         widget=forms.URLInput(attrs={"dir": "ltr"}),
         help_text=_(
@@ -95,9 +95,9 @@ class _Settings(forms.Form):
     )
 
 
-class StudyForm(_Settings):
+class StudyForm(_SettingsForm):
     name = NameCharField(label=_("Name"), max_length=100)
-    panel = forms.ChoiceField(label=_("Panel"), choices=Panel.choices, initial=Panel.PROLIFIC)
+    panel = forms.ChoiceField(label=_("Panel"), choices=PanelKind.choices, initial=PanelKind.PROLIFIC)
     role = forms.ChoiceField(label=_("Role"), choices=WorkRole.choices, initial=WorkRole.ANNOTATOR)
     languages = forms.ModelMultipleChoiceField(
         label=_("Languages"),
@@ -108,7 +108,7 @@ class StudyForm(_Settings):
     batches = forms.IntegerField(
         label=_("Batches per person"),
         min_value=1,
-        max_value=MOST_BATCHES,
+        max_value=MAX_BATCHES,
         initial=1,
         help_text=_("Nobody can take more, and nobody is done with fewer."),
     )
@@ -132,13 +132,13 @@ class StudyForm(_Settings):
     def clean(self) -> dict[str, Any]:
         cleaned: dict[str, Any] = super().clean() or {}
         if "panel" in cleaned:
-            usual = USUAL_NAMES[Panel(cleaned["panel"])]
+            usual = USUAL_NAMES[PanelKind(cleaned["panel"])]
             cleaned["person_parameter"] = cleaned.get("person_parameter") or usual.person
             cleaned["session_parameter"] = cleaned.get("session_parameter") or usual.session
         return cleaned
 
 
-class StudySettingsForm(_Settings):
+class StudySettingsForm(_SettingsForm):
     is_open = forms.BooleanField(
         label=_("New people can begin"),
         required=False,

@@ -17,7 +17,7 @@ from charts import texts
 from people.pages.addresses import address
 from recruitment.selectors.costs import CostRow, CostTotals, totals_of
 from tabular import tables
-from tabular.tables import TEXT, Column, Table, isolated, link, note, parts
+from tabular.tables import TEXT, PageTable, TableColumn, isolated, link, note, parts
 
 PER_PAGE = 50
 
@@ -27,35 +27,37 @@ class CostsPage:
     """`totals` are of all rows that the filters select, on all pages."""
 
     page: Page[CostRow]
-    table: Table[CostRow]
+    table: PageTable[CostRow]
     totals: CostTotals
     hours: str
     languages: Sequence[tuple[str, str]]
 
 
-def columns(slug: str) -> list[Column[CostRow]]:
+def columns(slug: str) -> list[TableColumn[CostRow]]:
     return [
-        Column("name", _("Name"), lambda row: row.person.username.casefold(), lambda row: _name(row, slug), TEXT),
-        Column(
+        TableColumn("name", _("Name"), lambda row: row.person.username.casefold(), lambda row: _name(row, slug), TEXT),
+        TableColumn(
             "language", _("Language"), lambda row: row.language.name.casefold(), lambda row: row.language.name, TEXT
         ),
-        Column("hours", _("Hours"), lambda row: row.active_ms, lambda row: texts.plain(row.hours)),
-        Column("captions", _("Captions"), lambda row: row.done.captions),
-        Column("ratings", _("Rated"), lambda row: row.done.ratings),
-        Column("judgements", _("Pairs judged"), lambda row: row.judging.judgements),
-        Column("good", or_better(Rating.GOOD), lambda row: row.good, lambda row: _share(row.good, row.done.verified)),
-        Column("agreement", _("Agreement"), lambda row: row.agreement, lambda row: _share(row.agreement)),
-        Column(
+        TableColumn("hours", _("Hours"), lambda row: row.active_ms, lambda row: texts.plain_number(row.hours)),
+        TableColumn("captions", _("Captions"), lambda row: row.done.captions),
+        TableColumn("ratings", _("Rated"), lambda row: row.done.ratings),
+        TableColumn("judgements", _("Pairs judged"), lambda row: row.judging.judgements),
+        TableColumn(
+            "good", or_better(Rating.GOOD), lambda row: row.good, lambda row: _share(row.good, row.done.verified)
+        ),
+        TableColumn("agreement", _("Agreement"), lambda row: row.agreement, lambda row: _share(row.agreement)),
+        TableColumn(
             "checks",
             _("Checks passed"),
             lambda row: row.checks_passed,
             lambda row: _share(row.checks_passed, row.judging.checks),
         ),
-        Column("cost", _("Cost"), lambda row: row.cost, _cost),
+        TableColumn("cost", _("Cost"), lambda row: row.cost, _cost),
     ]
 
 
-def selected(rows: Sequence[CostRow], query: QueryDict, slug: str) -> list[CostRow]:
+def selected_rows(rows: Sequence[CostRow], query: QueryDict, slug: str) -> list[CostRow]:
     """Return the rows that the address asks for, in its order."""
     name, tag = query.get("name", "").strip().casefold(), query.get("language", "")
     shown = [row for row in rows if name in row.person.username.casefold() and tag in ("", row.language.pk)]
@@ -64,14 +66,14 @@ def selected(rows: Sequence[CostRow], query: QueryDict, slug: str) -> list[CostR
 
 
 def costs_page(rows: Sequence[CostRow], query: QueryDict, slug: str) -> CostsPage:
-    shown, known = selected(rows, query, slug), columns(slug)
+    shown, known = selected_rows(rows, query, slug), columns(slug)
     page = Paginator(shown, PER_PAGE).get_page(query.get("page"))
     totals = totals_of(shown)
     return CostsPage(
         page=page,
-        table=Table("costs-caption", caption(page.paginator.count), known, page, _empty(query), query),
+        table=PageTable("costs-caption", caption(page.paginator.count), known, page, _empty(query), query),
         totals=totals,
-        hours=texts.plain(totals.hours),
+        hours=texts.plain_number(totals.hours),
         languages=sorted({(row.language.pk, row.language.name) for row in rows}, key=lambda one: one[1]),
     )
 
@@ -87,7 +89,7 @@ def _share(value: float | None, out_of: int = 0) -> str | None:
     if value is None:
         return None
     of = ngettext("of %(number)s", "of %(number)s", out_of) % {"number": out_of}
-    return parts(texts.percent(100 * value, 0), note(of if out_of else ""))
+    return parts(texts.percentage(100 * value, 0), note(of if out_of else ""))
 
 
 def _cost(row: CostRow) -> str | None:

@@ -17,7 +17,7 @@ def cost_of_participant(*, active_ms: int, rewards: Sequence[Decimal], rate: Dec
     return reward + pay_for(active_ms=active_ms, reward=reward, rate=rate).bonus
 
 
-def divided(total: Decimal, weights: Sequence[int]) -> list[Decimal]:
+def divided_cents(total: Decimal, weights: Sequence[int]) -> list[Decimal]:
     """Divide `total` by `weights`, in whole cents; the last part has the rest."""
     if not weights:
         return []

@@ -20,20 +20,20 @@ from django.utils.translation import gettext_lazy as _
 
 from tabular.spreadsheets import safe_cell
 
-LONGEST_ID = 200
+MAX_ID_CHARACTERS = 200
 SIGNED_WITHIN = timedelta(minutes=5)
 FREED = frozenset({"RETURNED", "TIMED-OUT", "TIMED_OUT"})
 """States of a submission that free what the person had taken."""
 
 
-class Panel(models.TextChoices):
+class PanelKind(models.TextChoices):
     PROLIFIC = "prolific", "Prolific"
     CONNECT = "connect", "CloudResearch Connect"
     SONA = "sona", "SONA"
     OTHER = "other", _("Another panel")
 
 
-class Names(NamedTuple):
+class ParameterNames(NamedTuple):
     """Parameters of the address: who the person is, and which submission of theirs this is."""
 
     person: str
@@ -41,16 +41,16 @@ class Names(NamedTuple):
 
 
 USUAL_NAMES = {
-    Panel.PROLIFIC: Names("PROLIFIC_PID", "SESSION_ID"),
-    Panel.CONNECT: Names("participantId", "assignmentId"),
-    Panel.SONA: Names("id", ""),
-    Panel.OTHER: Names("person", "session"),
+    PanelKind.PROLIFIC: ParameterNames("PROLIFIC_PID", "SESSION_ID"),
+    PanelKind.CONNECT: ParameterNames("participantId", "assignmentId"),
+    PanelKind.SONA: ParameterNames("id", ""),
+    PanelKind.OTHER: ParameterNames("person", "session"),
 }
 
 
-PLACEHOLDERS: dict[Panel, Names] = {
-    Panel.PROLIFIC: Names("{{%PROLIFIC_PID%}}", "{{%SESSION_ID%}}"),
-    Panel.SONA: Names("%SURVEY_CODE%", ""),
+PLACEHOLDERS: dict[PanelKind, ParameterNames] = {
+    PanelKind.PROLIFIC: ParameterNames("{{%PROLIFIC_PID%}}", "{{%SESSION_ID%}}"),
+    PanelKind.SONA: ParameterNames("%SURVEY_CODE%", ""),
 }
 """What a panel replaces in the address that it is given. Others add their parameters by themselves."""
 NOT_REPLACED = re.compile(r"[{}<>$\[\]]|\A%.*%\Z")
@@ -64,7 +64,7 @@ def is_an_id(value: str) -> bool:
     is_somebody = bool(value.strip()) and value.strip().lower() not in NOBODY and not is_placeholder(value)
     # It goes into the panel's files for pay as it is.
     is_plain = value.isprintable() and not set(value) & SEPARATORS and safe_cell(value) == value
-    return is_somebody and is_plain and len(value) <= LONGEST_ID
+    return is_somebody and is_plain and len(value) <= MAX_ID_CHARACTERS
 
 
 def is_placeholder(value: str) -> bool:
@@ -72,9 +72,9 @@ def is_placeholder(value: str) -> bool:
     return NOT_REPLACED.search(value.strip()) is not None
 
 
-def address_for(panel: Panel, address: str, names: Names) -> str:
+def address_for(panel: PanelKind, address: str, names: ParameterNames) -> str:
     """The address to give the panel, with what it replaces; `names` are those of the study's parameters."""
-    asked = zip(names, PLACEHOLDERS.get(panel, Names("", "")), strict=True)
+    asked = zip(names, PLACEHOLDERS.get(panel, ParameterNames("", "")), strict=True)
     query = "&".join(f"{name}={placeholder}" for name, placeholder in asked if name and placeholder)
     return f"{address}?{query}" if query else address
 

@@ -9,7 +9,7 @@ from people.rules.pay import CENT, MS_PER_HOUR
 
 
 @dataclass(frozen=True)
-class Pay:
+class HourlyPay:
     """`hourly` is what the reward amounts to in an hour, `bonus` what is missing to the promised rate."""
 
     hourly: Decimal | None
@@ -20,10 +20,10 @@ class Pay:
         return self.bonus > 0
 
 
-def pay_for(*, active_ms: int, reward: Decimal, rate: Decimal) -> Pay:
+def pay_for(*, active_ms: int, reward: Decimal, rate: Decimal) -> HourlyPay:
     """Compute the pay. Fractions of a cent are rounded up, in the person's favour; without time there is no rate."""
     if active_ms <= 0:
-        return Pay(None, Decimal(0))
+        return HourlyPay(None, Decimal(0))
     hours = Decimal(active_ms) / MS_PER_HOUR
     missing = (rate * hours - reward).quantize(CENT, rounding=ROUND_UP)
-    return Pay((reward / hours).quantize(CENT), max(missing, Decimal(0)))
+    return HourlyPay((reward / hours).quantize(CENT), max(missing, Decimal(0)))

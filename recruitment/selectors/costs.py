@@ -13,7 +13,7 @@ from languages.models import Language
 from people.models import Project, User
 from people.rules.pay import MS_PER_HOUR, cost_of
 from recruitment.models import HourlyRate, Participant, ParticipantState
-from recruitment.rules.cost import cost_of_participant, divided
+from recruitment.rules.cost import cost_of_participant, divided_cents
 from sxs_eval.models import Comparison
 from sxs_eval.selectors.work_done import JudgingDone, judging_done
 
@@ -144,5 +144,5 @@ def _add_cost_of_participant(rows: Sequence[CostRow], participations: Sequence[P
     ]
     times = [row.active_ms for row in rows]
     total = cost_of_participant(active_ms=sum(times), rewards=rewards, rate=last.study.rate)
-    for row, cost in zip(rows, divided(total, times), strict=True):
+    for row, cost in zip(rows, divided_cents(total, times), strict=True):
         row.panel_id, row.rate, row.currency, row.cost = last.panel_id, last.study.rate, last.study.currency, cost

@@ -8,13 +8,13 @@ from django.db.models import F
 from django.utils.translation import gettext as _
 
 from people.models import User
-from people.personal_data import Part
+from people.personal_data import ExportPart
 from recruitment.models import Participant
 
 
-def data_export(person: User) -> Iterator[Part]:
+def data_export(person: User) -> Iterator[ExportPart]:
     rows = Participant.objects.filter(user=person).order_by("pk")
-    yield Part(
+    yield ExportPart(
         "studies",
         _("Studies that a panel sent you to, and what the panel calls you."),
         rows.values(

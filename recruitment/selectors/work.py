@@ -13,14 +13,14 @@ from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from allocation.models import Assignment, AssignmentState, Batch, BatchState, Pool
 from annotation.models import AnnotatorState, AnnotatorStatus, CaptionItem, Verdict
 from people.models import Role, User
-from people.selectors.qualification import WORKING_LEVELS, Work
-from practice.models import Kind
+from people.selectors.qualification import WORKING_LEVELS, WorkKind
+from practice.models import PracticeKind
 from practice.selectors.states import has_failed
 from recruitment.models import Participant, ParticipantState, Study, WorkRole
-from recruitment.rules.pay import Pay, pay_for
+from recruitment.rules.pay import HourlyPay, pay_for
 from sxs_eval.models import Judgement, RaterState, RaterStatus
 
-TASKS = {WorkRole.ANNOTATOR: (Kind.RATING, Kind.WRITING), WorkRole.RATER: (Kind.COMPARING,)}
+TASKS = {WorkRole.ANNOTATOR: (PracticeKind.RATING, PracticeKind.WRITING), WorkRole.RATER: (PracticeKind.COMPARING,)}
 
 
 def pools_of(study: Study) -> QuerySet[Pool]:
@@ -72,13 +72,13 @@ def has_failed_practice(participant: Participant) -> bool:
     tasks = TASKS[WorkRole(study.role)]
     spoken = participant.user.language_skills.filter(level__in=WORKING_LEVELS, language__in=study.languages.all())
     works = [
-        Work(study.project_id, Role(study.role), skill.language, needs_english=False, tasks=tasks)
+        WorkKind(study.project_id, Role(study.role), skill.language, needs_english=False, tasks=tasks)
         for skill in spoken.select_related("language")
     ]
     return has_failed(participant.user, works)
 
 
-def working(user: User) -> Participant | None:
+def study_in_progress(user: User) -> Participant | None:
     """Return the study that somebody is in the middle of."""
     return _parts(user).filter(state=ParticipantState.WORKING).first()
 
@@ -117,7 +117,7 @@ class PayRow:
     participant: Participant
     batches: int
     rows: Sequence[TimeRow]
-    pay: Pay
+    pay: HourlyPay
 
     @property
     def active_ms(self) -> int:

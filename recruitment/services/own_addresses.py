@@ -9,9 +9,9 @@ from django.core import signing
 
 from recruitment.models import Participant
 
-OWN = "own"
+OWN_PARAMETER = "own"
 """Parameter of the address."""
-HOLDS = timedelta(days=14)
+VALID_FOR = timedelta(days=14)
 SALT = "recruitment.own-address"
 
 
@@ -21,11 +21,11 @@ def own_query(participant: Participant) -> str:
     names = {study.person_parameter: participant.panel_id}
     if participant.session_id:
         names[study.session_parameter] = participant.session_id
-    return urlencode(names | {OWN: signing.dumps(participant.pk, salt=SALT)})
+    return urlencode(names | {OWN_PARAMETER: signing.dumps(participant.pk, salt=SALT)})
 
 
 def is_own_address(given: str, participant: Participant) -> bool:
     try:
-        return bool(signing.loads(given, salt=SALT, max_age=HOLDS) == participant.pk)
+        return bool(signing.loads(given, salt=SALT, max_age=VALID_FOR) == participant.pk)
     except signing.BadSignature:
         return False

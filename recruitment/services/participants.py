@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 from allocation.models import Batch, Pool
 from allocation.services.locks import lock_person
 from allocation.services.managing import return_all_work
-from people.models import Level, Role, User
+from people.models import LanguageLevel, Role, User
 from people.rules.roles import qualifies_to_judge, qualifies_to_write
 from people.selectors.qualification import MissingRequirement, NotQualifiedError
 from people.services import audit_log
@@ -51,12 +51,12 @@ class UnfinishedError(Exception):
     """The person has not done all batches yet."""
 
 
-def admit(
+def admit_participant(
     *,
     study: Study,
     panel_id: str,
     session_id: str,
-    levels: Mapping[str, Level | None],
+    levels: Mapping[str, LanguageLevel | None],
     reads_english: bool,
     consent_version: int | None,
     interface_language: str,
@@ -128,7 +128,7 @@ def finish(*, participant: Participant, leaves: bool = False, now: datetime) -> 
     return participant
 
 
-def free(*, study: Study, session_id: str, now: datetime) -> bool:
+def free_place(*, study: Study, session_id: str, now: datetime) -> bool:
     """Free the place and the open batches of a submission that was returned or timed out at the panel.
 
     Returns whether anything changed: an event that comes twice changes nothing the second time.
@@ -172,7 +172,7 @@ def _end(participant: Participant, state: ParticipantState, now: datetime) -> No
         return_all_work(pools=Pool.objects.filter(pk__in=pools), person=participant.user, now=now)
 
 
-def _qualifies(study: Study, levels: Mapping[str, Level | None], *, reads_english: bool) -> bool:
+def _qualifies(study: Study, levels: Mapping[str, LanguageLevel | None], *, reads_english: bool) -> bool:
     if study.role == WorkRole.RATER:
         return any(qualifies_to_judge(level=level) for level in levels.values())
     return any(qualifies_to_write(reads_english=reads_english, level=level) for level in levels.values())

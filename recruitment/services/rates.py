@@ -14,12 +14,12 @@ from people.services import audit_log
 from recruitment.models import HourlyRate
 
 
-class Rate(NamedTuple):
+class RateInCurrency(NamedTuple):
     rate: Decimal
     currency: str
 
 
-def set_rates(*, project: Project, rates: Mapping[str, Rate], by: User, now: datetime) -> None:
+def set_rates(*, project: Project, rates: Mapping[str, RateInCurrency], by: User, now: datetime) -> None:
     """Replace the rates of a project: by language tag, and under the empty one that of the other languages."""
     with transaction.atomic():
         audit_log.lock(project, by)

@@ -23,14 +23,14 @@ from people.services.lockout import is_known_browser
 from recruitment.forms.studies import ArrivalForm
 from recruitment.models import Participant, ParticipantState, Study, WorkRole
 from recruitment.rules.panels import is_an_id, is_placeholder, return_address
-from recruitment.selectors.work import batches_done, working
-from recruitment.services.own_addresses import OWN, is_own_address
+from recruitment.selectors.work import batches_done, study_in_progress
+from recruitment.services.own_addresses import OWN_PARAMETER, is_own_address
 from recruitment.services.participants import (
     AccountInUseError,
     AlreadyHereError,
     StudyClosedError,
     UnfinishedError,
-    admit,
+    admit_participant,
     earlier_of,
     finish,
     is_more_than_a_participant,
@@ -67,7 +67,7 @@ def study_enter(request: HttpRequest, token: str) -> HttpResponse:
     if form.is_valid():
         cleaned = form.cleaned_data
         try:
-            participant = admit(
+            participant = admit_participant(
                 study=study,
                 panel_id=person,
                 session_id=session or "",
@@ -107,7 +107,7 @@ def study_enter(request: HttpRequest, token: str) -> HttpResponse:
 def study_finish(request: HttpRequest) -> HttpResponse:
     """Show how far somebody is, end their work, and lead them back to the panel."""
     user = user_of(request)
-    participant = working(user)
+    participant = study_in_progress(user)
     if participant is None:
         ended = user.participations.select_related("study__project").order_by("ended_at", "pk").last()
         return _end_page(request, ended) if ended else redirect("people:home-show")
@@ -133,7 +133,7 @@ def _not_filled_in(request: HttpRequest, study: Study) -> str | None:
         return study.person_parameter
     if study.session_parameter in request.GET and not is_an_id(request.GET[study.session_parameter]):
         return study.session_parameter
-    given = [(name, value) for name, values in request.GET.lists() if name != OWN for value in values]
+    given = [(name, value) for name, values in request.GET.lists() if name != OWN_PARAMETER for value in values]
     return next((name for name, value in given if is_placeholder(value)), None)
 
 
@@ -151,7 +151,7 @@ def _is_proven(request: HttpRequest, participant: Participant) -> bool:
     if participant.user is None:
         return request.session.get(SCREENED_OUT) == participant.pk
     is_here = request.user.pk == participant.user_id or is_known_browser(request, participant.user.username)
-    return is_here or is_own_address(request.GET.get(OWN, ""), participant)
+    return is_here or is_own_address(request.GET.get(OWN_PARAMETER, ""), participant)
 
 
 def _welcome_back(request: HttpRequest, participant: Participant) -> HttpResponse:

@@ -18,7 +18,7 @@ from people.permissions import project_for
 from people.requests import user_of
 from recruitment.formats.costs import costs_as_csv
 from recruitment.forms.rates import RatesForm
-from recruitment.pages.costs import costs_page, selected
+from recruitment.pages.costs import costs_page, selected_rows
 from recruitment.selectors.costs import cost_rows, languages_of_work, rates_of
 from recruitment.services.rates import set_rates
 from tabular.spreadsheets import CSV_TYPE
@@ -38,7 +38,7 @@ def cost_list(request: HttpRequest, slug: str) -> HttpResponse:
 def cost_export(request: HttpRequest, slug: str) -> HttpResponseBase:
     """Everything that the page shows with the same filters, on all its pages."""
     project = project_for(user_of(request), slug, Role.MANAGER)
-    rows = selected(cost_rows(project), request.GET, slug)
+    rows = selected_rows(cost_rows(project), request.GET, slug)
     response = StreamingHttpResponse(costs_as_csv(rows), content_type=CSV_TYPE)
     response["Content-Disposition"] = f'attachment; filename="{project.slug}-costs.csv"'
     return response

@@ -12,9 +12,9 @@ from django.views.decorators.http import require_POST
 
 from recruitment.models import Study
 from recruitment.rules.panels import FREED, is_genuine
-from recruitment.services.participants import free
+from recruitment.services.participants import free_place
 
-LONGEST_BODY = 100_000
+MAX_BODY_BYTES = 100_000
 
 
 @csrf_exempt
@@ -22,8 +22,8 @@ LONGEST_BODY = 100_000
 def event_take(request: HttpRequest, token: str) -> HttpResponse:
     """Answer 200 to every genuine event, also to those that change nothing, so that the panel stops sending it."""
     study = get_object_or_404(Study, token=token.replace("\0", ""))
-    body = request.read(LONGEST_BODY + 1)
-    genuine = len(body) <= LONGEST_BODY and is_genuine(
+    body = request.read(MAX_BODY_BYTES + 1)
+    genuine = len(body) <= MAX_BODY_BYTES and is_genuine(
         body,
         timestamp=request.headers.get("X-Prolific-Request-Timestamp", ""),
         signature=request.headers.get("X-Prolific-Request-Signature", ""),
@@ -38,6 +38,8 @@ def event_take(request: HttpRequest, token: str) -> HttpResponse:
     except (ValueError, TypeError, KeyError, RecursionError):
         return JsonResponse({"detail": "Send JSON with status and resource_id."}, status=400)
     changed = (
-        status in FREED and submission.isprintable() and free(study=study, session_id=submission, now=timezone.now())
+        status in FREED
+        and submission.isprintable()
+        and free_place(study=study, session_id=submission, now=timezone.now())
     )
     return JsonResponse({"freed": changed})

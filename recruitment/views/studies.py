@@ -19,7 +19,7 @@ from people.permissions import project_for
 from people.requests import user_of
 from recruitment.forms.studies import StudyForm, StudySettingsForm
 from recruitment.models import Study
-from recruitment.rules.panels import Names, Panel, address_for, is_an_id
+from recruitment.rules.panels import PanelKind, ParameterNames, address_for, is_an_id
 from recruitment.selectors.work import pay_rows, total_owed
 from recruitment.services.own_addresses import own_query
 from recruitment.services.studies import change_study, create_study
@@ -51,14 +51,14 @@ def study_create(request: HttpRequest, slug: str) -> HttpResponse:
 def study_show(request: HttpRequest, slug: str, study_id: int) -> HttpResponse:
     study = _study_for(request, slug, study_id)
     rows = pay_rows(study)
-    names = Names(study.person_parameter, study.session_parameter)
+    names = ParameterNames(study.person_parameter, study.session_parameter)
     enter = request.build_absolute_uri(reverse("recruitment:study-enter", args=[study.token]))
     context = {
         "project": study.project,
         "study": study,
         "rows": [(row, f"{enter}?{own_query(row.participant)}") for row in rows],
         "owed": total_owed(rows),
-        "address": address_for(Panel(study.panel), enter, names),
+        "address": address_for(PanelKind(study.panel), enter, names),
         "events": request.build_absolute_uri(reverse("recruitment:event-take", args=[study.token])),
     }
     return render(request, "recruitment/study.html", context)

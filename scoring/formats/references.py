@@ -16,7 +16,14 @@ from django.utils.translation import gettext as _
 from crosslens_metrics.formats.captions import has_sentences, sentences_are_not_read
 from crosslens_metrics.formats.names import image_name
 from crosslens_metrics.formats.problems import FileRefusedError, LineError
-from crosslens_metrics.formats.records import READ_BYTES, Record, count_lines, json_members, json_records, read_record
+from crosslens_metrics.formats.records import (
+    READ_BYTES,
+    LineRecord,
+    count_lines,
+    json_members,
+    json_records,
+    read_record,
+)
 from crosslens_metrics.hidden_characters import has_hidden
 from crosslens_metrics.language_tags import language_named_in
 from inference.rules.captions import caption_text, image_named_in, language_tag
@@ -74,7 +81,7 @@ def reference_lines(file: IO[bytes], *, language: str, known: Iterable[str]) -> 
     FileRefusedError
         Where nothing in the file can be read.
     """
-    reader = _Reader(language, frozenset(known))
+    reader = _ReferenceReader(language, frozenset(known))
     if _is_coco(file):
         if not language:
             raise FileRefusedError(_("A file in COCO's layout does not say its language. Choose it."))
@@ -91,12 +98,12 @@ def _is_coco(file: IO[bytes]) -> bool:
     return COCO_START.match(head) is not None
 
 
-def _of_coco(file: IO[bytes], reader: _Reader) -> Iterator[ReferenceLine | LineError]:
+def _of_coco(file: IO[bytes], reader: _ReferenceReader) -> Iterator[ReferenceLine | LineError]:
     # Twice through the file, as images may be named after their captions.
     files: dict[str, str] = {}
     why = _("There is no caption.")
     for member, record in json_members(file):
-        entry = record.value if member == IMAGES and isinstance(record, Record) else None
+        entry = record.value if member == IMAGES and isinstance(record, LineRecord) else None
         if isinstance(entry, dict) and isinstance(entry.get("file_name"), str):
             files[image_name(entry.get("id")) or ""] = entry["file_name"].strip()
         if has_sentences(entry):
@@ -110,7 +117,7 @@ def _of_coco(file: IO[bytes], reader: _Reader) -> Iterator[ReferenceLine | LineE
         raise FileRefusedError(why)
 
 
-class _Reader:
+class _ReferenceReader:
     def __init__(self, language: str, known: frozenset[str]) -> None:
         self.language, self.known = language, known
 

@@ -19,8 +19,8 @@ from images.models import CollectionImage, Image
 from people.models import Project
 from scoring.models import Pass, Score, Scoring
 from scoring.rules.packing import unpack_floats, unpack_integers
-from scoring.selectors.own_frequencies import OF_A_PAGE, Budget, keeps_frequencies
-from scoring.selectors.restricting import PartOfPass, Restriction, figures_of_part, restricted, restriction
+from scoring.selectors.own_frequencies import OF_A_PAGE, ComputingBudget, keeps_frequencies
+from scoring.selectors.restricting import ImageRestriction, PartOfPass, figures_of_part, restricted_figures, restriction
 from scoring.selectors.scores import ScoreCell, metric_order, score_cells
 from scoring.selectors.some_figures import figures_in
 from tabular.downloads import JSON_LINES_TYPE, as_iso, in_pieces, stamp, table_lines
@@ -47,7 +47,7 @@ IMAGE_COLUMNS = ("scoring", "project", "language", "references", "model", "image
 """Then one column for each metric; what these were computed by and on is in the file of figures, by `scoring`."""
 
 
-class Layout(TextChoices):
+class ScoreLayout(TextChoices):
     CSV = "csv", _("one row per figure (CSV)")
     JSONL = "jsonl", _("one row per figure (JSON Lines)")
     IMAGES_CSV = "images-csv", _("one row per image (CSV)")
@@ -55,24 +55,24 @@ class Layout(TextChoices):
 
     @property
     def has_images(self) -> bool:
-        return self in (Layout.IMAGES_CSV, Layout.IMAGES_JSONL)
+        return self in (ScoreLayout.IMAGES_CSV, ScoreLayout.IMAGES_JSONL)
 
     @property
     def suffix(self) -> str:
-        return "csv" if self in (Layout.CSV, Layout.IMAGES_CSV) else "jsonl"
+        return "csv" if self in (ScoreLayout.CSV, ScoreLayout.IMAGES_CSV) else "jsonl"
 
     @property
     def content_type(self) -> str:
         return CSV_TYPE if self.suffix == "csv" else JSON_LINES_TYPE
 
 
-def file_name(project: Project, layout: Layout, now: datetime, filter: ImageFilter = ALL_IMAGES) -> str:
+def file_name(project: Project, layout: ScoreLayout, now: datetime, filter: ImageFilter = ALL_IMAGES) -> str:
     kind = "image-scores" if layout.has_images else "scores"
     return f"{project.slug}-{kind}{filter.in_file_names()}-{stamp(now)}.{layout.suffix}"
 
 
 def export_scores(
-    project: Project, layout: Layout, filter: ImageFilter = ALL_IMAGES, *, budget: Budget = OF_A_PAGE
+    project: Project, layout: ScoreLayout, filter: ImageFilter = ALL_IMAGES, *, budget: ComputingBudget = OF_A_PAGE
 ) -> Iterator[bytes]:
     """The file, piece by piece; of the figures of images those of one scoring are in memory at a time.
 
@@ -83,7 +83,7 @@ def export_scores(
     ImageFilterError
         If the filter cannot be applied to one of the languages.
     """
-    cells = restricted(score_cells(project), project=project, filter=filter, budget=budget)
+    cells = restricted_figures(score_cells(project), project=project, filter=filter, budget=budget)
     if layout.has_images:
         metrics = sorted({cell.metric for cell in cells}, key=metric_order)
         only = restriction(filter, project=project)
@@ -95,7 +95,7 @@ def export_scores(
 
 
 def _image_rows(
-    project: Project, cells: Iterable[ScoreCell], metrics: list[str], only: Restriction
+    project: Project, cells: Iterable[ScoreCell], metrics: list[str], only: ImageRestriction
 ) -> Iterator[dict[str, Any]]:
     collections = dict(Scoring.objects.filter(project=project).values_list("pk", "references__collection"))
     known: dict[int, dict[int, str]] = {}
@@ -110,7 +110,7 @@ def _image_rows(
 
 
 def _rows_of(
-    project: Project, several: Sequence[ScoreCell], metrics: list[str], keys: Mapping[int, str], only: Restriction
+    project: Project, several: Sequence[ScoreCell], metrics: list[str], keys: Mapping[int, str], only: ImageRestriction
 ) -> Iterator[dict[str, Any]]:
     cell = several[0]
     done = Pass.objects.filter(pk=cell.pass_id).select_related("scoring__references").first()
@@ -128,7 +128,7 @@ def _rows_of(
         yield dict(zip((*IMAGE_COLUMNS, *metrics), (*cells, *figures), strict=True))
 
 
-def _columns(cells: Sequence[ScoreCell], part: PartOfPass, only: Restriction) -> dict[str, list[float]]:
+def _columns(cells: Sequence[ScoreCell], part: PartOfPass, only: ImageRestriction) -> dict[str, list[float]]:
     """Read the figures of some images of a pass by metric."""
     rows = Score.objects.filter(scoring_pass=part.scoring_pass).values_list(
         "metric", "value", "signature", "values", "sums"

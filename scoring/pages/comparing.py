@@ -15,15 +15,15 @@ from people.models import User
 from scoring.models import Scoring
 from scoring.pages.images import ShownImage, image_with_texts
 from scoring.pages.scores import value_text
-from scoring.selectors.images import PerImage, gains, per_image
-from scoring.selectors.restricting import Restriction, restriction
+from scoring.selectors.images import PerImage, gains_by_image, per_image
+from scoring.selectors.restricting import ImageRestriction, restriction
 from scoring.selectors.scores import ScoringRow, current_pass, shown_times, title_of
 from scoring.selectors.significance import SEED, PairedResult, common_metrics, paired_result
 
 RESAMPLES = 2_000
 """Fewer than in a paper, so that a page of eight metrics comes within a moment; the page says how many."""
 KEPT_S = 24 * 3600
-MOST_APART = 5
+MAX_APART = 5
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,9 @@ def compare_page(
     )
 
 
-def _result(test: Scoring, base: Scoring, metric: str, method: str, only: Restriction | None) -> PairedResult | None:
+def _result(
+    test: Scoring, base: Scoring, metric: str, method: str, only: ImageRestriction | None
+) -> PairedResult | None:
     """Compute the result once for two passes, which no longer change; the images of a filter may."""
     if only is not None:
         return paired_result(test=test, base=base, metric=metric, method=method, resamples=RESAMPLES, only=only)
@@ -137,12 +139,12 @@ def _line(result: PairedResult) -> DifferenceLine:
         warnings=result.warnings,
     )
     if not isinstance(difference, PairedDifference):
-        return replace(line, why=texts.why(difference))
+        return replace(line, why=texts.reason_undefined(difference))
     low, high = difference.interval.low * times, difference.interval.high * times
-    text = _("%(low)s to %(high)s") % {"low": texts.signed(low, 2), "high": texts.signed(high, 2)}
+    text = _("%(low)s to %(high)s") % {"low": texts.signed_number(low, 2), "high": texts.signed_number(high, 2)}
     return replace(
         line,
-        difference=texts.signed(difference.difference * times, 2),
+        difference=texts.signed_number(difference.difference * times, 2),
         interval=text,
         p=texts.p_value(difference.p).removeprefix("p = ").removeprefix("p "),
         is_clear=low > 0 or high < 0,
@@ -150,24 +152,24 @@ def _line(result: PairedResult) -> DifferenceLine:
 
 
 def _apart(
-    test: Scoring, base: Scoring, metric: str, viewer: User, only: Restriction | None
+    test: Scoring, base: Scoring, metric: str, viewer: User, only: ImageRestriction | None
 ) -> tuple[list[ImageGain], list[ImageGain]]:
     figures = [per_image(done, metric) for one in (test, base) if (done := current_pass(one)) is not None]
     if len(figures) < 2 or figures[0] is None or figures[1] is None:
         return [], []
-    image_gains = gains(figures[0], figures[1])
+    image_gains = gains_by_image(figures[0], figures[1])
     if only is not None:
         mask = only.mask(image_gains.images, test.references.language_id)
         image_gains = PerImage(image_gains.images[mask], image_gains.values[mask])
-    ahead = [row for row in image_gains.best(MOST_APART) if row[1] > 0]
-    behind = [row for row in image_gains.worst(MOST_APART) if row[1] < 0]
+    ahead = [row for row in image_gains.best(MAX_APART) if row[1] > 0]
+    behind = [row for row in image_gains.worst(MAX_APART) if row[1] < 0]
     ids = [image for image, _gain in (*ahead, *behind)]
     ours, theirs = image_with_texts(test, ids, viewer), image_with_texts(base, ids, viewer)
     times = shown_times(metric)
 
     def lines(rows: Sequence[tuple[int, float]]) -> list[ImageGain]:
         return [
-            ImageGain(texts.signed(gain * times), ours[image], theirs[image].caption)
+            ImageGain(texts.signed_number(gain * times), ours[image], theirs[image].caption)
             for image, gain in rows
             if image in ours
         ]

@@ -23,7 +23,7 @@ from scoring.models import Pass, Reference, ReferenceSet, Score, Scoring
 from scoring.pages.scores import value_text
 from scoring.rules.packing import unpack_floats, unpack_integers
 from scoring.selectors.human_judgements import HumanJudgements, human_judgements_on
-from scoring.selectors.images import Disagreement, PerImage, disagreements, gains, per_image, texts_of
+from scoring.selectors.images import ImageDisagreement, PerImage, disagreements, gains_by_image, per_image, texts_of
 from scoring.selectors.scores import current_pass, differences_between, metric_order, shown_times, title_of
 
 PER_PAGE = 10
@@ -31,11 +31,11 @@ SETS_PER_PAGE = 20
 BINS = 10
 
 
-Ranked = tuple[int, float] | Disagreement
+Ranked = tuple[int, float] | ImageDisagreement
 """An image (primary key) with its value, or with what people say beside it."""
 
 
-class Show(TextChoices):
+class ScoredImagesShown(TextChoices):
     BEST = "best", _("Best")
     WORST = "worst", _("Worst")
     DISAGREEMENT = "disagreement", _("Metric against people")
@@ -68,7 +68,7 @@ class ImagesPage:
     metric: str
     title: str
     metrics: Sequence[tuple[str, str]]
-    show: Show
+    show: ScoredImagesShown
     page: Page[Ranked]
     images: Sequence[ShownImage]
     distribution: BarPlot
@@ -89,10 +89,10 @@ def images_page(
     metric = metric if metric in titles else titles[0]
     values = per_image(scoring_pass, metric)
     assert values is not None
-    wanted = Show(show) if show in Show.values else Show.WORST
+    wanted = ScoredImagesShown(show) if show in ScoredImagesShown.values else ScoredImagesShown.WORST
     others = (
         human_judgements_on(scoring.project, scoring.model_id, scoring.references.language_id)
-        if wanted is Show.DISAGREEMENT
+        if wanted is ScoredImagesShown.DISAGREEMENT
         else []
     )
     chosen = next((one for one in others if str(one.other_id) == against), others[0] if others else None)
@@ -142,11 +142,11 @@ def _metrics_of(scoring_pass: Pass) -> list[str]:
 
 
 def _rows(
-    scoring: Scoring, values: PerImage, metric: str, show: Show, chosen: HumanJudgements | None
+    scoring: Scoring, values: PerImage, metric: str, show: ScoredImagesShown, chosen: HumanJudgements | None
 ) -> tuple[Sequence[Ranked], str]:
-    if show is not Show.DISAGREEMENT:
+    if show is not ScoredImagesShown.DISAGREEMENT:
         everything = len(values)
-        return (values.best(everything) if show is Show.BEST else values.worst(everything)), ""
+        return (values.best(everything) if show is ScoredImagesShown.BEST else values.worst(everything)), ""
     if chosen is None:
         return [], gettext("Nobody has compared captions of this model in this language yet.")
     other = _scoring_of(scoring, chosen.other_id)
@@ -156,7 +156,7 @@ def _rows(
         message = gettext("“%(model)s” has no %(metric)s with the same references and tokenisation. Score it first.")
         return [], message % {"model": chosen.other, "metric": title_of(metric)}
     warning = _signature_warning(scoring, other_pass, metric)
-    return disagreements(gains(values, theirs), chosen.by_image), warning
+    return disagreements(gains_by_image(values, theirs), chosen.by_image), warning
 
 
 def _scoring_of(scoring: Scoring, model_id: int) -> Scoring | None:
@@ -188,16 +188,16 @@ def _shown(
     chosen: HumanJudgements | None,
     viewer: User,
 ) -> list[ShownImage]:
-    ids = [row.image_id if isinstance(row, Disagreement) else row[0] for row in rows]
+    ids = [row.image_id if isinstance(row, ImageDisagreement) else row[0] for row in rows]
     texts = texts_of(scoring, ids)
     figures = _figures_of(scoring_pass, ids, metric)
-    is_judged = any(isinstance(row, Disagreement) for row in rows)
+    is_judged = any(isinstance(row, ImageDisagreement) for row in rows)
     other = _scoring_of(scoring, chosen.other_id) if chosen and is_judged else None
     captions = {image: text.caption for image, text in texts_of(other, ids).items()} if other else {}
     disagreement_of = {
         row.image_id: _judgement_of(row, metric, chosen.other, captions.get(row.image_id, ""))
         for row in rows
-        if isinstance(row, Disagreement) and chosen
+        if isinstance(row, ImageDisagreement) and chosen
     }
     return [
         ShownImage(
@@ -213,12 +213,12 @@ def _shown(
     ]
 
 
-def _judgement_of(row: Disagreement, metric: str, other: str, caption: str) -> ShownJudgement:
+def _judgement_of(row: ImageDisagreement, metric: str, other: str, caption: str) -> ShownJudgement:
     return ShownJudgement(
         other=other,
         caption=caption,
-        verdict=texts.signed(row.verdict, 1),
-        gain=texts.signed(row.value * shown_times(metric), 1),
+        verdict=texts.signed_number(row.verdict, 1),
+        gain=texts.signed_number(row.value * shown_times(metric), 1),
         is_metric_higher=row.gap > 0,
     )
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from scoring.selectors.scores import ScoringRow
 
-MOST_NAMED = 5
+MAX_NAMED = 5
 
 
 @dataclass(frozen=True)
-class Progress:
+class ScoringProgress:
     """`open` lists the first few scorings with an open pass."""
 
     open: Sequence[ScoringRow]
@@ -26,12 +26,12 @@ class Progress:
         return bool(self.open)
 
 
-def progress_of(rows: Sequence[ScoringRow]) -> Progress:
+def progress_of(rows: Sequence[ScoringRow]) -> ScoringProgress:
     waiting = [row for row in rows if row.open is not None]
     passes = [row.open for row in waiting if row.open is not None]
-    return Progress(
-        open=waiting[:MOST_NAMED],
-        more=max(0, len(waiting) - MOST_NAMED),
+    return ScoringProgress(
+        open=waiting[:MAX_NAMED],
+        more=max(0, len(waiting) - MAX_NAMED),
         done=sum(one.done for one in passes),
         total=sum(one.total for one in passes),
         failed=[row for row in rows if row.error],

@@ -12,7 +12,7 @@ from django.http import QueryDict
 from django.utils.translation import gettext as _
 
 from charts import texts
-from charts.plots import Dot, DotPlot, Estimate, RangePlot, dot_plot, range_plot, round_end
+from charts.plots import DotPlot, IntervalEstimate, NumberedDot, RangePlot, dot_plot, range_plot, round_end
 from scoring.selectors.learned import learned_counts
 from scoring.selectors.scores import (
     ScoreCell,
@@ -22,7 +22,7 @@ from scoring.selectors.scores import (
     metric_order,
     title_of,
 )
-from tabular.tables import TEXT, Column, Head, asked_order, heads, in_order
+from tabular.tables import TEXT, ColumnHead, TableColumn, asked_order, column_heads, in_order
 
 DIGITS = 1
 
@@ -46,7 +46,7 @@ class ShownFigure:
 
 
 @dataclass(frozen=True)
-class Line:
+class ScoreLine:
     row: ScoringRow
     images: int | None
     left_out: int
@@ -56,31 +56,31 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Group:
+class ScoringGroup:
     """Scorings that may be compared: with the same references and tokenisation."""
 
     row: ScoringRow
-    lines: Sequence[Line]
+    lines: Sequence[ScoreLine]
     warnings: Sequence[str]
 
 
 @dataclass(frozen=True)
-class Matrix:
+class ScoreMatrix:
     """A table of one metric: a line for each group, a cell for each model."""
 
     title: str
     models: Sequence[str]
-    lines: Sequence[tuple[Group, Sequence[ShownFigure]]]
+    lines: Sequence[tuple[ScoringGroup, Sequence[ShownFigure]]]
     plot: DotPlot | None
 
 
 @dataclass(frozen=True)
 class ScoresPage:
     asked: ScoresQuery
-    columns: Sequence[Column[ScoringRow]]
-    heads: Sequence[Head]
-    groups: Sequence[Group]
-    matrix: Matrix | None
+    columns: Sequence[TableColumn[ScoringRow]]
+    heads: Sequence[ColumnHead]
+    groups: Sequence[ScoringGroup]
+    matrix: ScoreMatrix | None
     plots: Sequence[RangePlot]
     languages: Sequence[tuple[str, str]]
     collections: Sequence[tuple[str, str]]
@@ -88,7 +88,7 @@ class ScoresPage:
     is_anything_there: bool
 
 
-class Difference(NamedTuple):
+class MethodDifference(NamedTuple):
     """Two models whose figures are not made in the same way, and in what they differ."""
 
     one: str
@@ -108,8 +108,8 @@ def scores_page(
     chosen_ids = {row.scoring.pk for row in chosen}
     names = sorted({metric for scoring, metric in figures if scoring in chosen_ids}, key=metric_order)
     shown = [name for name in names if asked.metric in ("", name)]
-    metrics = [Column(name, title_of(name), partial(_value, figures, metric=name)) for name in shown]
-    columns = [Column("model", _("Model"), _model, kind=TEXT), *metrics]
+    metrics = [TableColumn(name, title_of(name), partial(_value, figures, metric=name)) for name in shown]
+    columns = [TableColumn("model", _("Model"), _model, kind=TEXT), *metrics]
     order = asked_order(query, columns)
     by_key: dict[Key, list[ScoringRow]] = defaultdict(list)
     for row in chosen:
@@ -123,7 +123,7 @@ def scores_page(
     return ScoresPage(
         asked=asked,
         columns=metrics,
-        heads=heads(columns, order, query),
+        heads=column_heads(columns, order, query),
         groups=groups,
         matrix=_matrix(asked.metric, groups, figures) if is_matrix else None,
         plots=_plots(groups[0], figures, shown) if len(groups) == 1 and not is_matrix else [],
@@ -142,7 +142,7 @@ def scores_page(
 
 def value_text(cell_value: float | None) -> str:
     """Format a value that `cell_value` has scaled as papers print it."""
-    return "" if cell_value is None else texts.plain(cell_value, DIGITS)
+    return "" if cell_value is None else texts.plain_number(cell_value, DIGITS)
 
 
 def _is_asked_for(row: ScoringRow, asked: ScoresQuery) -> bool:
@@ -163,9 +163,11 @@ def _model(row: ScoringRow) -> str:
     return row.scoring.model.name.casefold()
 
 
-def _group(rows: Sequence[ScoringRow], figures: Figures, columns: Sequence[str], learned: Mapping[int, int]) -> Group:
+def _group(
+    rows: Sequence[ScoringRow], figures: Figures, columns: Sequence[str], learned: Mapping[int, int]
+) -> ScoringGroup:
     best: dict[str, float] = {}
-    unlike: dict[Difference, list[str]] = defaultdict(list)
+    unlike: dict[MethodDifference, list[str]] = defaultdict(list)
     for name in columns:
         cells = [figures[row.scoring.pk, name] for row in rows if (row.scoring.pk, name) in figures]
         difference = _difference(cells)
@@ -175,7 +177,7 @@ def _group(rows: Sequence[ScoringRow], figures: Figures, columns: Sequence[str],
         elif len(values) > 1:
             best[name] = max(values)
     lines = [
-        Line(
+        ScoreLine(
             row=row,
             **_counts(row, figures, columns),
             learned=learned.get(row.scoring.pk, 0),
@@ -185,7 +187,9 @@ def _group(rows: Sequence[ScoringRow], figures: Figures, columns: Sequence[str],
     ]
     noted = [figures[row.scoring.pk, name] for row in rows for name in columns if (row.scoring.pk, name) in figures]
     notes = [f"{', '.join(models)}: {note}" for note, models in by_note(noted, name="model").items()]
-    return Group(rows[0], lines, [*(_warning(titles, difference) for difference, titles in unlike.items()), *notes])
+    return ScoringGroup(
+        rows[0], lines, [*(_warning(titles, difference) for difference, titles in unlike.items()), *notes]
+    )
 
 
 def _counts(row: ScoringRow, figures: Figures, columns: Sequence[str]) -> dict[str, Any]:
@@ -194,17 +198,17 @@ def _counts(row: ScoringRow, figures: Figures, columns: Sequence[str]) -> dict[s
     return {"images": of.images if of else None, "left_out": of.left_out if of else 0}
 
 
-def _difference(cells: Sequence[ScoreCell]) -> Difference | None:
+def _difference(cells: Sequence[ScoreCell]) -> MethodDifference | None:
     """Return in what the first two different signatures differ; None if all are alike."""
     signed = [cell for cell in cells if cell.signature]
     other = next((cell for cell in signed if cell.signature != signed[0].signature), None)
     if other is None:
         return None
     parts = differences_between(signed[0].signature, other.signature)
-    return Difference(signed[0].model, other.model, "; ".join(parts))
+    return MethodDifference(signed[0].model, other.model, "; ".join(parts))
 
 
-def _warning(titles: Sequence[str], difference: Difference) -> str:
+def _warning(titles: Sequence[str], difference: MethodDifference) -> str:
     """Say it once for all metrics with the same difference."""
     text = _("%(metric)s of %(one)s and %(other)s cannot be compared, because they differ in %(parts)s.")
     return text % {"metric": ", ".join(titles), **difference._asdict()}
@@ -221,21 +225,23 @@ def _shown(cell: ScoreCell | None, best: float | None) -> ShownFigure:
     return ShownFigure(value_text(cell.shown), cell.value is not None and cell.value == best, cell.why)
 
 
-def _plots(group: Group, figures: Figures, columns: Sequence[str]) -> list[RangePlot]:
+def _plots(group: ScoringGroup, figures: Figures, columns: Sequence[str]) -> list[RangePlot]:
     plots = []
     for name in columns:
         values = [(line.row.scoring.model.name, _value(figures, line.row, name)) for line in group.lines]
         highest = max((value for _, value in values if value is not None), default=None)
         if highest is None:
             continue
-        estimates = [Estimate(model, value_text(value) or _("undefined"), value, None) for model, value in values]
+        estimates = [
+            IntervalEstimate(model, value_text(value) or _("undefined"), value, None) for model, value in values
+        ]
         lowest = min(0.0, *(value for _, value in values if value is not None), 0.0)
         ends = (-round_end(-lowest) if lowest < 0 else 0.0, round_end(highest))
         plots.append(range_plot(title_of(name), estimates, reference=0, ends=ends))
     return plots
 
 
-def _matrix(metric: str, groups: Sequence[Group], figures: Figures) -> Matrix:
+def _matrix(metric: str, groups: Sequence[ScoringGroup], figures: Figures) -> ScoreMatrix:
     models = sorted({line.row.scoring.model.name for group in groups for line in group.lines}, key=str.casefold)
     numbers = {name: number for number, name in enumerate(models, start=1)}
     lines, tracks, highest, lowest = [], [], 0.0, 0.0
@@ -245,13 +251,13 @@ def _matrix(metric: str, groups: Sequence[Group], figures: Figures) -> Matrix:
             name, value = line.row.scoring.model.name, _value(figures, line.row, metric)
             cells[name] = line.cells[0]
             if value is not None:
-                dots.append(Dot(numbers[name], name, value, value_text(value)))
+                dots.append(NumberedDot(numbers[name], name, value, value_text(value)))
                 highest, lowest = max(highest, value), min(lowest, value)
         lines.append((group, [cells.get(name, ShownFigure()) for name in models]))
         tracks.append((group.row.scoring.references.language.name, dots))
     ends = (-round_end(-lowest) if lowest < 0 else 0.0, round_end(highest))
     has_dots = any(dots for _, dots in tracks)
-    return Matrix(
+    return ScoreMatrix(
         title=title_of(metric),
         models=models,
         lines=lines,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from django.utils.translation import gettext as _
 
-from crosslens_metrics.scoring import METRICS, Need
+from crosslens_metrics.scoring import METRICS, MetricNeed
 
 ENGLISH = "en"
 NEED_ENGLISH = frozenset({"clinrel", "wcc"})
@@ -18,7 +18,7 @@ class MetricChoiceError(ValueError):
 
 
 def needs_vectors(metric: str) -> bool:
-    return Need.VECTORS in METRICS[metric].needs
+    return MetricNeed.VECTORS in METRICS[metric].needs
 
 
 def needs_references(metric: str) -> bool:
@@ -26,7 +26,7 @@ def needs_references(metric: str) -> bool:
 
 
 def needs_projections(metric: str) -> bool:
-    return Need.PROJECTIONS in METRICS[metric].needs
+    return MetricNeed.PROJECTIONS in METRICS[metric].needs
 
 
 def check_metrics(

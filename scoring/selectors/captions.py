@@ -16,7 +16,7 @@ from scoring.rules.digests import as_digest, image_digest
 
 
 @dataclass(frozen=True)
-class Material:
+class ScoringMaterial:
     """Images (primary keys, in the order of their digests' hashes) with a caption and at least one reference.
 
     Of a set without captions, all images of its collection with a caption; their references are empty.
@@ -37,7 +37,7 @@ class Material:
     mark: str
 
 
-def material_of(scoring: Scoring) -> Material:
+def material_of(scoring: Scoring) -> ScoringMaterial:
     """Read the inputs in few queries; the digests are of what was read, even if it changes meanwhile."""
     language = scoring.references.language_id
     # Before the captions: of one that comes in between, the mark knows nothing, and it is noticed later.
@@ -53,7 +53,7 @@ def material_of(scoring: Scoring) -> Material:
     captions = {image: text for image, text in stored.values_list("image_id", "text") if image in references}
     images = sorted(captions, key=digests.__getitem__)
     images_out = set(scoring.references.collection.entries.left_out().values_list("image", flat=True))
-    return Material(
+    return ScoringMaterial(
         images=images,
         captions=[captions[image] for image in images],
         references=[references[image] for image in images],

@@ -8,13 +8,17 @@ from django.db.models import F
 from django.utils.translation import gettext as _
 
 from people.models import User
-from people.personal_data import Part
+from people.personal_data import ExportPart
 from scoring.models import ReferenceSet, Scoring
 
 
-def data_export(person: User) -> Iterator[Part]:
+def data_export(person: User) -> Iterator[ExportPart]:
     project = {"project_slug": F("project__slug")}
     sets = ReferenceSet.objects.filter(created_by=person).order_by("created_at", "pk")
-    yield Part("reference-sets", _("Sets of references that you made."), sets.values("name", "created_at", **project))
+    yield ExportPart(
+        "reference-sets", _("Sets of references that you made."), sets.values("name", "created_at", **project)
+    )
     scorings = Scoring.objects.filter(created_by=person).order_by("created_at", "pk")
-    yield Part("scorings", _("Scores that you requested, by number."), scorings.values("id", "created_at", **project))
+    yield ExportPart(
+        "scorings", _("Scores that you requested, by number."), scorings.values("id", "created_at", **project)
+    )

@@ -38,7 +38,7 @@ class PerImage:
 
 
 @dataclass(frozen=True)
-class Disagreement:
+class ImageDisagreement:
     """`gap` is the metric's relative rank of the image minus people's, both in [0, 1].
 
     Above 0 the metric thinks more of the caption than people do.
@@ -69,7 +69,7 @@ def per_image(scoring_pass: Pass, metric: str) -> PerImage | None:
     return None if row is None else PerImage(unpack_integers(row[1]), unpack_floats(row[0]))
 
 
-def shared(one: PerImage, other: PerImage) -> tuple[PerImage, PerImage]:
+def shared_images(one: PerImage, other: PerImage) -> tuple[PerImage, PerImage]:
     """List the images that are in both, in the order of the first."""
     of_one, of_other = shared_places(one.images, other.images)
     images = one.images[of_one]
@@ -83,13 +83,13 @@ def shared_places(one: NDArray[np.int64], other: NDArray[np.int64]) -> tuple[NDA
     return of_one[order], of_other[order]
 
 
-def gains(test: PerImage, base: PerImage) -> PerImage:
+def gains_by_image(test: PerImage, base: PerImage) -> PerImage:
     """Subtract `base` from `test`, for the images of both."""
-    of_test, of_base = shared(test, base)
+    of_test, of_base = shared_images(test, base)
     return PerImage(of_test.images, of_test.values - of_base.values)
 
 
-def disagreements(figures: PerImage, verdicts: Mapping[int, float]) -> list[Disagreement]:
+def disagreements(figures: PerImage, verdicts: Mapping[int, float]) -> list[ImageDisagreement]:
     """List images that people judged, the largest disagreement first.
 
     Metrics and people have scales of their own, so it is places that are compared: the share of these images that are
@@ -101,7 +101,7 @@ def disagreements(figures: PerImage, verdicts: Mapping[int, float]) -> list[Disa
     judged_values = np.array([verdicts[image] for image in images.tolist()], dtype=np.float64)
     gaps = _places(values) - _places(judged_values)
     order = np.argsort(-np.abs(gaps), kind="stable")
-    return [Disagreement(int(images[i]), float(values[i]), float(judged_values[i]), float(gaps[i])) for i in order]
+    return [ImageDisagreement(int(images[i]), float(values[i]), float(judged_values[i]), float(gaps[i])) for i in order]
 
 
 def texts_of(scoring: Scoring, images: Iterable[int]) -> dict[int, ImageTexts]:

@@ -29,7 +29,7 @@ Integers = NDArray[np.int64]
 
 WEIGHED_BY: Final = {"cider": "cider", "cider-d": "cider-d", "bmrc": "cider-d"}
 """Figures that depend on document frequencies, and the metric whose figures of images they use."""
-MOST_IMAGES = 20_000
+MAX_IMAGES = 20_000
 """Of all figures of a page together: about one second. A command has no limit."""
 OF_ALL_IMAGES = "all-images"
 """What a signature says of the document frequencies where they stay those of the whole scoring."""
@@ -39,15 +39,15 @@ ROWS_AT_ONCE = 500
 
 
 @dataclass(frozen=True)
-class Budget:
+class ComputingBudget:
     """What may be computed at once: some images, and whether a tokeniser may run as a program of its own."""
 
     images: float
     programs: bool
 
 
-OF_A_PAGE = Budget(MOST_IMAGES, programs=False)
-UNLIMITED = Budget(float("inf"), programs=True)
+OF_A_PAGE = ComputingBudget(MAX_IMAGES, programs=False)
+UNLIMITED = ComputingBudget(float("inf"), programs=True)
 
 
 def depends_on_others(metric: str) -> bool:
@@ -70,7 +70,7 @@ def digest_of(image_ids: Integers) -> str:
     return hashlib.sha256(np.sort(image_ids).astype("<i8").tobytes()).hexdigest()
 
 
-def is_within(budget: Budget, scoring_pass: Pass, images: int) -> bool:
+def is_within(budget: ComputingBudget, scoring_pass: Pass, images: int) -> bool:
     return images <= budget.images and (budget.programs or scoring_pass.scoring.tokenizer != Tokenizer.PTB)
 
 

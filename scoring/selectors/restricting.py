@@ -12,11 +12,11 @@ from django.core.cache import cache
 from django.utils.translation import gettext as _
 from numpy.typing import NDArray
 
-from corpora.models import Level
-from corpora.rules.image_filters import ALL_IMAGES, ImageFilter, Kind, Term
+from corpora.models import PlaceLevelChoice
+from corpora.rules.image_filters import ALL_IMAGES, FilterKind, FilterTerm, ImageFilter
 from corpora.selectors.subsets import images_of, newest_choices
 from crosslens_metrics.intervals import Interval
-from crosslens_metrics.reports.score_figures import Undefined, defined
+from crosslens_metrics.reports.score_figures import UndefinedScore, value_or_reason
 from crosslens_metrics.signatures import Signature
 from languages.models import Language
 from people.models import Project
@@ -25,7 +25,7 @@ from scoring.rules.packing import unpack_floats, unpack_integers
 from scoring.selectors.own_frequencies import (
     KEPT_S,
     OF_A_PAGE,
-    Budget,
+    ComputingBudget,
     depends_on_others,
     digest_of,
     is_within,
@@ -33,7 +33,7 @@ from scoring.selectors.own_frequencies import (
     saying_frequencies_are_kept,
 )
 from scoring.selectors.scores import ScoreCell
-from scoring.selectors.some_figures import FEWEST_IMAGES, SomeFigures, figures_in, intervals_of
+from scoring.selectors.some_figures import MIN_IMAGES, SomeFigures, figures_in, intervals_of
 
 DIGEST_DIGITS = 12
 
@@ -49,11 +49,11 @@ class LevelRow:
     @property
     def is_too_small(self) -> bool:
         """Whether it has too few images for intervals."""
-        return self.images < FEWEST_IMAGES
+        return self.images < MIN_IMAGES
 
 
 @dataclass(frozen=True)
-class Restriction:
+class ImageRestriction:
     """The images that a filter leaves in each language, looked up once."""
 
     filter: ImageFilter
@@ -85,7 +85,7 @@ class PartOfPass:
         return int(self.mask.sum())
 
 
-def restriction(filter: ImageFilter, *, project: Project) -> Restriction:
+def restriction(filter: ImageFilter, *, project: Project) -> ImageRestriction:
     found: dict[str, NDArray[np.int64] | None] = {}
 
     def images_in(tag: str) -> NDArray[np.int64] | None:
@@ -95,11 +95,11 @@ def restriction(filter: ImageFilter, *, project: Project) -> Restriction:
             found[tag] = None if images is None else np.fromiter(images.values_list("pk", flat=True), dtype=np.int64)
         return found[tag]
 
-    return Restriction(filter, images_in)
+    return ImageRestriction(filter, images_in)
 
 
-def restricted(
-    cells: Sequence[ScoreCell], *, project: Project, filter: ImageFilter, budget: Budget = OF_A_PAGE
+def restricted_figures(
+    cells: Sequence[ScoreCell], *, project: Project, filter: ImageFilter, budget: ComputingBudget = OF_A_PAGE
 ) -> list[ScoreCell]:
     """Compute the figures of `cells` over the images that the filter leaves.
 
@@ -119,7 +119,7 @@ def by_level(cells: Sequence[ScoreCell], *, project: Project) -> list[LevelRow]:
     """Compute the figures of one scoring with their intervals over the images chosen from each level that has any."""
     if not cells or not newest_choices(project).exists():
         return []
-    filters = {level: ImageFilter((Term(Kind.LEVEL, level.value),)) for level in Level}
+    filters = {level: ImageFilter((FilterTerm(FilterKind.LEVEL, level.value),)) for level in PlaceLevelChoice}
     return [
         LevelRow(str(level.label), over[0].images, over)
         for level, filter in filters.items()
@@ -130,12 +130,12 @@ def by_level(cells: Sequence[ScoreCell], *, project: Project) -> list[LevelRow]:
 def with_intervals(
     cells: Sequence[ScoreCell], *, project: Project, filter: ImageFilter = ALL_IMAGES
 ) -> list[ScoreCell]:
-    """Compute figures as `restricted` does, each with its 95% bootstrap interval over images, or why it has none."""
+    """Compute figures as `restricted_figures` does, with 95% bootstrap intervals over images, or why there are none."""
     return _restricted(cells, restriction(filter, project=project), OF_A_PAGE, are_intervals_wanted=True)
 
 
 def figures_of_part(
-    metric: str, stored: SomeFigures, part: PartOfPass, *, only: Restriction, is_recomputed: bool
+    metric: str, stored: SomeFigures, part: PartOfPass, *, only: ImageRestriction, is_recomputed: bool
 ) -> SomeFigures:
     """Return the figures of part of a pass by one metric.
 
@@ -155,7 +155,7 @@ def figures_of_part(
 
 
 def _restricted(
-    cells: Sequence[ScoreCell], only: Restriction, budget: Budget, *, are_intervals_wanted: bool = False
+    cells: Sequence[ScoreCell], only: ImageRestriction, budget: ComputingBudget, *, are_intervals_wanted: bool = False
 ) -> list[ScoreCell]:
     by_pass: dict[int, list[ScoreCell]] = defaultdict(list)
     for cell in cells:
@@ -183,13 +183,13 @@ def _notes_over(cell: ScoreCell, part: PartOfPass) -> Sequence[str]:
     return [_("Over all images: %(note)s") % {"note": note} for note in cell.notes]
 
 
-def _part(scoring_pass: Pass, only: Restriction) -> PartOfPass:
+def _part(scoring_pass: Pass, only: ImageRestriction) -> PartOfPass:
     ids = unpack_integers(scoring_pass.image_ids)
     return PartOfPass(scoring_pass, ids, only.mask(ids, scoring_pass.scoring.references.language_id))
 
 
 def _may_recompute(
-    parts: Sequence[PartOfPass], cells: Mapping[int, Sequence[ScoreCell]], budget: Budget
+    parts: Sequence[PartOfPass], cells: Mapping[int, Sequence[ScoreCell]], budget: ComputingBudget
 ) -> dict[int, bool]:
     """All figures or none, so that a page does not mix what cannot be compared."""
     images = sum(
@@ -199,20 +199,20 @@ def _may_recompute(
 
 
 def _known(
-    part: PartOfPass, cells: Sequence[ScoreCell], only: Restriction, *, is_recomputed: bool
-) -> dict[str, SomeFigures | Undefined | None]:
+    part: PartOfPass, cells: Sequence[ScoreCell], only: ImageRestriction, *, is_recomputed: bool
+) -> dict[str, SomeFigures | UndefinedScore | None]:
     """Read the figures of a pass by metric; None of a metric that was undefined on all its images."""
     rows = Score.objects.filter(scoring_pass=part.scoring_pass).values_list("metric", "signature", "values", "sums")
     stored = {
         metric: figures_in(signature, unpack_floats(values), unpack_floats(sums))
         for metric, signature, values, sums in rows
     }
-    known: dict[str, SomeFigures | Undefined | None] = {}
+    known: dict[str, SomeFigures | UndefinedScore | None] = {}
     for cell in cells:
         metric, figures = cell.metric, stored[cell.metric]
         known[metric] = None
         if cell.value is not None:
-            known[metric] = defined(
+            known[metric] = value_or_reason(
                 lambda metric=metric, figures=figures: figures_of_part(  # type: ignore[misc]
                     metric, figures, part, only=only, is_recomputed=is_recomputed
                 )
@@ -221,40 +221,40 @@ def _known(
 
 
 def _with_value(
-    cell: ScoreCell, figures: SomeFigures | Undefined | None, interval: Interval | Undefined | None
+    cell: ScoreCell, figures: SomeFigures | UndefinedScore | None, interval: Interval | UndefinedScore | None
 ) -> ScoreCell:
     if figures is None:
         return cell
-    if isinstance(figures, Undefined):
+    if isinstance(figures, UndefinedScore):
         return replace(cell, value=None, why=figures.message)
     cell = replace(cell, signature=figures.signature, notes=figures.notes or cell.notes)
     if not cell.images:
         return replace(cell, value=None, why=_("None of these images was scored."))
-    value = defined(lambda: figures.value)
-    if isinstance(value, Undefined):
+    value = value_or_reason(lambda: figures.value)
+    if isinstance(value, UndefinedScore):
         return replace(cell, value=None, why=value.message)
-    if isinstance(interval, Undefined):
+    if isinstance(interval, UndefinedScore):
         return replace(cell, value=value, why_no_interval=interval.message)
     return replace(cell, value=value, interval=interval)
 
 
 def _intervals(
-    part: PartOfPass, known: Mapping[str, SomeFigures | Undefined | None]
-) -> dict[str, Interval | Undefined]:
+    part: PartOfPass, known: Mapping[str, SomeFigures | UndefinedScore | None]
+) -> dict[str, Interval | UndefinedScore]:
     """Compute the intervals once for a pass and its images, which no longer change."""
     figures = {metric: one for metric, one in known.items() if isinstance(one, SomeFigures)}
-    if part.images < FEWEST_IMAGES:
+    if part.images < MIN_IMAGES:
         return {}
     signatures = hashlib.sha256("".join(one.signature for one in figures.values()).encode()).hexdigest()
     key = f"scoring-intervals-{part.scoring_pass.pk}-{digest_of(part.image_ids[part.mask])}-{signatures}"
-    intervals: dict[str, Interval | Undefined] | None = cache.get(key)
+    intervals: dict[str, Interval | UndefinedScore] | None = cache.get(key)
     if intervals is None:
         intervals = dict(zip(figures, intervals_of(list(figures.values())), strict=True))
         cache.set(key, intervals, KEPT_S)
     return intervals
 
 
-def _references_left(cells: Sequence[ScoreCell], only: Restriction) -> dict[int, int]:
+def _references_left(cells: Sequence[ScoreCell], only: ImageRestriction) -> dict[int, int]:
     """Count the images with references that the filter leaves, by set."""
     languages = {cell.reference_set_id: cell.language for cell in cells}
     images: dict[int, set[int]] = {pk: set() for pk in languages}

@@ -62,7 +62,7 @@ class ScoreCell:
 
     @property
     def interval_text(self) -> str:
-        return texts.between(self.shown_interval) if self.shown_interval else ""
+        return texts.interval_text(self.shown_interval) if self.shown_interval else ""
 
     @property
     def raw(self) -> str:

@@ -17,7 +17,7 @@ from scoring.selectors.scores import ScoringRow
 
 
 @dataclass(frozen=True)
-class Coverage:
+class ReferenceCoverage:
     """The number of images with references that a model has captioned."""
 
     model: CaptioningModel
@@ -38,13 +38,13 @@ def written_by_people(english: ReferenceSet) -> list[ReferenceSet]:
     return list(sets.filter(kind__in=(ReferenceKind.IMPORTED, ReferenceKind.COLLECTED)).exclude(language=ENGLISH))
 
 
-def coverage_of(references: ReferenceSet) -> list[Coverage]:
+def coverage_of(references: ReferenceSet) -> list[ReferenceCoverage]:
     """List models with captions in the language of the references, those with most images first."""
     captions = ModelCaption.objects.filter(language=references.language_id, image__in=references.image_ids())
     captions = captions.order_by()
     counts = dict(captions.values_list("model").annotate(Count("pk")))
     models = models_in(references.project_id).in_bulk(counts)
-    coverages = [Coverage(model, counts[pk]) for pk, model in models.items()]
+    coverages = [ReferenceCoverage(model, counts[pk]) for pk, model in models.items()]
     return sorted(coverages, key=lambda row: (-row.images, row.model.name))
 
 

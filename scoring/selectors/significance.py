@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crosslens_metrics.paired import PairedDifference, paired_difference, paired_difference_of_sums
-from crosslens_metrics.reports.score_figures import Undefined, defined
+from crosslens_metrics.reports.score_figures import UndefinedScore, value_or_reason
 from crosslens_metrics.signatures import Signature
 from crosslens_metrics.sums import statistic_of
 from scoring.models import Score, Scoring
@@ -21,7 +21,7 @@ from scoring.selectors.own_frequencies import (
     keeps_frequencies,
     saying_frequencies_are_kept,
 )
-from scoring.selectors.restricting import PartOfPass, Restriction, figures_of_part
+from scoring.selectors.restricting import ImageRestriction, PartOfPass, figures_of_part
 from scoring.selectors.scores import WITHOUT_COLUMNS, current_pass, differences_between
 from scoring.selectors.some_figures import SomeFigures, figures_in
 
@@ -46,12 +46,12 @@ class PairedResult:
     images: int
     left_out: int
     """Images that only one of the two was scored on."""
-    difference: PairedDifference | Undefined
+    difference: PairedDifference | UndefinedScore
     warnings: Sequence[str]
 
 
 @dataclass(frozen=True)
-class _Side:
+class _ComparedSide:
     score: Score
     images: NDArray[np.int64]
     figures: Floats
@@ -67,7 +67,7 @@ def paired_result(
     method: str,
     resamples: int = RESAMPLES,
     seed: int = SEED,
-    only: Restriction | None = None,
+    only: ImageRestriction | None = None,
 ) -> PairedResult | None:
     """Compute the result; None if one of the two has no figure by `metric` yet.
 
@@ -84,7 +84,7 @@ def paired_result(
         base=other.score,
         images=len(ours),
         left_out=len(one.images) + len(other.images) - 2 * len(ours),
-        difference=defined(lambda: _difference(one.score.signature, ours, theirs, method, resamples, seed)),
+        difference=value_or_reason(lambda: _difference(one.score.signature, ours, theirs, method, resamples, seed)),
         warnings=differences_between(one.score.signature, other.score.signature),
     )
 
@@ -102,7 +102,7 @@ def common_metrics(test: Scoring, base: Scoring) -> list[str]:
     return [name for name in names[0] if name in names[1]]
 
 
-def _side(scoring: Scoring, metric: str, only: Restriction | None) -> _Side | None:
+def _side(scoring: Scoring, metric: str, only: ImageRestriction | None) -> _ComparedSide | None:
     done = current_pass(scoring)
     kept = Score.objects.filter(scoring_pass=done, metric=metric, value__isnull=False)
     score = kept.defer(*WITHOUT_COLUMNS).first()
@@ -113,19 +113,19 @@ def _side(scoring: Scoring, metric: str, only: Restriction | None) -> _Side | No
     ids = unpack_integers(done.image_ids)
     stored = figures_in(score.signature, unpack_floats(values), unpack_floats(sums))
     if only is None:
-        return _Side(score, ids, stored.sums if len(stored.sums) else stored.values)
+        return _ComparedSide(score, ids, stored.sums if len(stored.sums) else stored.values)
     part = PartOfPass(done, ids, only.mask(ids, scoring.references.language_id))
-    over = defined(lambda: _figures_of(metric, stored, part, only))
-    if isinstance(over, Undefined) or not part.images:
+    over = value_or_reason(lambda: _figures_of(metric, stored, part, only))
+    if isinstance(over, UndefinedScore) or not part.images:
         score.value = None
-        return _Side(score, ids[:0], stored.values[:0])
+        return _ComparedSide(score, ids[:0], stored.values[:0])
     score.value = over.value
     if keeps_frequencies(over.signature):
         score.signature = saying_frequencies_are_kept(score.signature)
-    return _Side(score, ids[part.mask], over.sums if len(over.sums) else over.values)
+    return _ComparedSide(score, ids[part.mask], over.sums if len(over.sums) else over.values)
 
 
-def _figures_of(metric: str, stored: SomeFigures, part: PartOfPass, only: Restriction) -> SomeFigures:
+def _figures_of(metric: str, stored: SomeFigures, part: PartOfPass, only: ImageRestriction) -> SomeFigures:
     is_recomputed = is_within(OF_A_PAGE, part.scoring_pass, part.images)
     return figures_of_part(metric, stored, part, only=only, is_recomputed=is_recomputed)
 

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from crosslens_metrics.bootstrap import interval_of, resample_weights
 from crosslens_metrics.intervals import Interval
-from crosslens_metrics.paired import grouped
-from crosslens_metrics.reports.score_figures import Undefined, defined
+from crosslens_metrics.paired import sums_by_group
+from crosslens_metrics.reports.score_figures import UndefinedScore, value_or_reason
 from crosslens_metrics.signatures import Signature
 from crosslens_metrics.sums import CIDER, Statistic, statistic_of
 
@@ -20,7 +20,7 @@ Floats = NDArray[np.float64]
 RESAMPLES = 2_000
 SEED = 20_200
 """The same images give the same interval whenever they are asked for."""
-FEWEST_IMAGES = 20
+MIN_IMAGES = 20
 """(ours) Percentile intervals of fewer images are too narrow."""
 
 
@@ -67,20 +67,20 @@ def figures_in(signature: str, values: Floats, sums: Floats) -> SomeFigures:
     return SomeFigures(signature, values, sums.reshape(len(values), -1) if len(sums) else sums)
 
 
-def intervals_of(several: Sequence[SomeFigures]) -> list[Interval | Undefined]:
+def intervals_of(several: Sequence[SomeFigures]) -> list[Interval | UndefinedScore]:
     """Compute the 95% bootstrap interval of each figure, all of the same images, from the same resamples."""
     if not several:
         return []
     rng = np.random.default_rng(SEED)
     tables = [_table(one) for one in several]
-    (columns,) = grouped(np.concatenate([table for table, _ in tables], axis=1), rng=rng)
+    (columns,) = sums_by_group(np.concatenate([table for table, _ in tables], axis=1), rng=rng)
     resampled = np.concatenate(
         [weights @ columns for weights in resample_weights(len(columns), resamples=RESAMPLES, rng=rng)]
     )
     ends = np.cumsum([table.shape[1] for table, _ in tables])[:-1]
     parts = np.split(resampled, ends, axis=1)
     return [
-        defined(lambda part=part, statistic=statistic: interval_of(statistic(part)))  # type: ignore[misc]
+        value_or_reason(lambda part=part, statistic=statistic: interval_of(statistic(part)))  # type: ignore[misc]
         for part, (_, statistic) in zip(parts, tables, strict=True)
     ]
 

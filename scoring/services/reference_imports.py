@@ -20,10 +20,10 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from crosslens_metrics.formats.problems import FileRefusedError, LineError
-from images.models import Collection, Image, ImportJob, ImportKind, ImportRow, Outcome
+from images.models import Collection, Image, ImportJob, ImportKind, ImportOutcome, ImportRow
 from images.selectors.image_names import NamedImages, images_named
 from images.services import jobs
-from images.services.imports import keep_waiting, unexpected
+from images.services.imports import keep_waiting, unexpected_error_text
 from images.services.jobs import Clock
 from languages.models import Language
 from people.models import Project, User
@@ -115,10 +115,10 @@ def _job_options(
 
 def _run(job: ImportJob, open_file: Opener, *, clock: Clock) -> None:
     with jobs.to_the_end(job, clock=clock), open_file() as file:
-        _Import(job, clock).take_all(file)
+        _ReferenceImport(job, clock).take_all(file)
 
 
-class _Import:
+class _ReferenceImport:
     """One run of a job."""
 
     def __init__(self, job: ImportJob, clock: Clock) -> None:
@@ -138,7 +138,7 @@ class _Import:
         for some in _parted(refused, IMAGES_PER_TRANSACTION):
             rows = [self._rejected(line) for line in some]
             with transaction.atomic():
-                job.lease_until = jobs.report(job, rows, now=self.clock())
+                job.lease_until = jobs.write_report(job, rows, now=self.clock())
         for units_at_once in _parted(units, IMAGES_PER_TRANSACTION):
             jobs.take_together(units_at_once, self._take, self._fail)
 
@@ -194,13 +194,13 @@ class _Import:
 
     def _take(self, units: Sequence[_ImageLines]) -> None:
         with transaction.atomic():
-            self.job.lease_until = jobs.report(self.job, self._put(units), now=self.clock())
+            self.job.lease_until = jobs.write_report(self.job, self._put(units), now=self.clock())
 
     def _fail(self, unit: _ImageLines, error: Exception) -> None:
         log.error("Import %s: image %s could not be taken.", self.job.pk, unit.image.pk, exc_info=error)
-        rows = [self._rejected(_refused(line, unexpected(error))) for line in unit.lines]
+        rows = [self._rejected(_refused(line, unexpected_error_text(error))) for line in unit.lines]
         with transaction.atomic():
-            self.job.lease_until = jobs.report(self.job, rows, now=self.clock())
+            self.job.lease_until = jobs.write_report(self.job, rows, now=self.clock())
 
     def _put(self, units: Sequence[_ImageLines]) -> list[ImportRow]:
         changes: dict[tuple[int, str], CaptionChange] = {}
@@ -225,13 +225,13 @@ class _Import:
                 0, _("This replaced what the image had in %(languages)s.") % {"languages": ", ".join(replaced)}
             )
         already = sum(len(line.captions[tag]) for tag, change in changes.items() if change == CaptionChange.SAME)
-        counts = {Outcome.ADDED: line.count - already, Outcome.ALREADY: already}
-        counts[Outcome.REJECTED] = line.captions_left_out
-        outcome = Outcome.ADDED if counts[Outcome.ADDED] else Outcome.ALREADY
-        if outcome == Outcome.ALREADY:
+        counts = {ImportOutcome.ADDED: line.count - already, ImportOutcome.ALREADY: already}
+        counts[ImportOutcome.REJECTED] = line.captions_left_out
+        outcome = ImportOutcome.ADDED if counts[ImportOutcome.ADDED] else ImportOutcome.ALREADY
+        if outcome == ImportOutcome.ALREADY:
             left_out.insert(0, _("The image already has these captions."))
         reason = " ".join(left_out)
-        return jobs.row(
+        return jobs.report_row(
             self.job,
             line.number,
             line.name,
@@ -244,8 +244,8 @@ class _Import:
 
     def _rejected(self, line: LineError) -> ImportRow:
         name = line.name or _("line %(number)s") % {"number": line.number}
-        counts = {Outcome.REJECTED: line.captions}
-        return jobs.row(self.job, line.number, name, Outcome.REJECTED, line.reason, counts=counts)
+        counts = {ImportOutcome.REJECTED: line.captions}
+        return jobs.report_row(self.job, line.number, name, ImportOutcome.REJECTED, line.reason, counts=counts)
 
 
 def _refused(line: ReferenceLine, reason: str) -> LineError:

@@ -18,16 +18,16 @@ from django.utils.translation import gettext as _
 
 from images.models import Image
 from inference.backends import registry
-from inference.backends.captioners import BackendSettingsError, Decoding, Failed, Translation
+from inference.backends.captioners import BackendSettingsError, Decoding, FailedImage, LoadedTranslator
 from inference.models import Translator
 from inference.services import model_cache, routing, tracebacks
 from inference.services.captioning import check_cost
 from inference.services.chunks import RENEW_EVERY_S
-from inference.services.device import Device
+from inference.services.device import DeviceThread
 from inference.services.executor import SLICE_S, Clock
-from inference.services.model_batches import RUN_ERRORS, Crashed
+from inference.services.model_batches import RUN_ERRORS, CrashedImage
 from inference.services.needs import translator_needs
-from inference.services.translating import translated
+from inference.services.translating import translated_texts
 from jobs.models import OPEN_STATES, JobState
 from jobs.services import leases
 from jobs.services.leases import LeaseLostError
@@ -41,7 +41,7 @@ log = logging.getLogger(__name__)
 
 Result = TypeVar("Result")
 
-ALONE_AFTER, SKIPPED_AFTER, MOST_ATTEMPTS = 2, 4, 6
+ALONE_AFTER, SKIPPED_AFTER, MAX_ATTEMPTS = 2, 4, 6
 """After so many attempts in which the worker died: images one by one, then without the one at which it died, then
 none."""
 GIVEN_UP_AFTER = 32
@@ -214,12 +214,12 @@ def execute_translation(*, translation_id: int, clock: Clock, slice_s: float = S
     if row is None:
         return False
     with leases.working_for(row.made.created_by):
-        return _Slice(row, clock, slice_s).execute()
+        return _TranslationSlice(row, clock, slice_s).execute()
     return False
 
 
 @dataclass
-class _Texts:
+class _ImageTexts:
     """The captions of one image."""
 
     key: str
@@ -227,7 +227,7 @@ class _Texts:
     people: list[str] = field(default_factory=list)
 
 
-class _Slice:
+class _TranslationSlice:
     """One worker's slice of time on one translation."""
 
     def __init__(self, row: ReferenceTranslation, clock: Clock, slice_s: float) -> None:
@@ -235,11 +235,11 @@ class _Slice:
         self._slice_s = slice_s
         self._tag = row.made.language_id
         self._decoding = Decoding.from_stored(row.decoding)
-        self._last_failure: Failed | None = None
+        self._last_failure: FailedImage | None = None
 
     def execute(self) -> bool:
         try:
-            if self.row.attempts > MOST_ATTEMPTS:
+            if self.row.attempts > MAX_ATTEMPTS:
                 message = _("The worker died %(count)s times at this translation.")
                 raise TranslationFailedError(message % {"count": self.row.attempts - 1})
             self._begin()
@@ -251,7 +251,7 @@ class _Slice:
                     return self._release()
             self._finish()
         except TranslationFailedError as failed:
-            self._end(error=str(failed), traceback=tracebacks.shown(failed.traceback))
+            self._end(error=str(failed), traceback=tracebacks.shown_traceback(failed.traceback))
         except RUN_ERRORS as error:
             self._end(error=str(error))
         return False
@@ -265,7 +265,7 @@ class _Slice:
             digests["mixed_digest"] = row.mixed_with.digest if row.mixed_with else ""
             self._renew(total=self._images().count(), **digests)
 
-    def _load(self) -> Translation:
+    def _load(self) -> LoadedTranslator:
         try:
             translation = self._meanwhile(lambda: model_cache.translation(self.row.translator))
             check_length = getattr(translation, "check_length", None)
@@ -288,35 +288,35 @@ class _Slice:
         rows = Reference.objects.filter(reference_set__in=sets).order_by("image_id")
         return rows.values_list("image_id", flat=True).distinct()
 
-    def _next_texts(self, size: int) -> dict[int, _Texts]:
+    def _next_texts(self, size: int) -> dict[int, _ImageTexts]:
         """Read the captions of the next images: about as many as the translator takes at once."""
         row = self.row
         if row.attempts > ALONE_AFTER:
             size = 1
         image_ids = list(self._images().filter(image_id__gt=row.cursor)[: max(1, size)])
         keys = dict(Image.objects.filter(pk__in=image_ids).values_list("pk", "sha256"))
-        texts = {pk: _Texts(keys[pk]) for pk in image_ids}
+        texts = {pk: _ImageTexts(keys[pk]) for pk in image_ids}
         sets = {row.english_id: "english", row.mixed_with_id: "people"}
         rows = Reference.objects.filter(reference_set__in=[pk for pk in sets if pk], image__in=image_ids)
         for set_id, image, text in rows.order_by("image", "position").values_list("reference_set", "image", "text"):
             getattr(texts[image], sets[set_id]).append(text)
-        chosen: dict[int, _Texts] = {}
+        chosen: dict[int, _ImageTexts] = {}
         for pk, one in texts.items():
             if chosen and sum(len(other.english) for other in chosen.values()) + len(one.english) > size:
                 break
             chosen[pk] = one
         return chosen
 
-    def _translate(self, translation: Translation, texts: dict[int, _Texts]) -> None:
+    def _translate(self, translation: LoadedTranslator, texts: dict[int, _ImageTexts]) -> None:
         captions = {pk: list(one.people) for pk, one in texts.items()}
         if self.row.attempts > SKIPPED_AFTER:
-            failed: list[Failed] = [Crashed(_("The worker died while it translated it.")) for _pk in texts]
+            failed: list[FailedImage] = [CrashedImage(_("The worker died while it translated it.")) for _pk in texts]
         else:
             lines = [(pk, text) for pk, one in texts.items() for text in one.english]
             keys = [f"{texts[pk].key} {number}" for number, (pk, _text) in enumerate(lines)]
             results = self._meanwhile(
                 lambda: (
-                    translated(
+                    translated_texts(
                         translation,
                         [text for _pk, text in lines],
                         keys=keys,
@@ -327,9 +327,9 @@ class _Slice:
                     else []
                 )
             )
-            failed = [one for one in results if isinstance(one, Failed)]
+            failed = [one for one in results if isinstance(one, FailedImage)]
             for (pk, _text), one in zip(lines, results, strict=True):
-                if not isinstance(one, Failed):
+                if not isinstance(one, FailedImage):
                     captions[pk].append(one.text)
         self._last_failure = failed[-1] if failed else self._last_failure
         self._store(captions, failed=len(failed), usage=_usage_of(translation))
@@ -352,7 +352,7 @@ class _Slice:
             put_references(reference_set=self.row.made, captions=captions, now=self.clock())
         self.row.cursor, self.row.attempts = last, 0
 
-    def _check_going_on(self, translation: Translation) -> None:
+    def _check_going_on(self, translation: LoadedTranslator) -> None:
         now = ReferenceTranslation.objects.values_list("failed", "input_tokens", "output_tokens").get(pk=self.row.pk)
         check_cost(getattr(translation, "prices", None), now[1:])
         if now[0] >= GIVEN_UP_AFTER and not has_made(self.row):
@@ -361,7 +361,7 @@ class _Slice:
     def _give_up(self) -> None:
         last = self._last_failure
         reason = last.reason if last else ""
-        traceback = last.traceback if isinstance(last, Crashed) else ""
+        traceback = last.traceback if isinstance(last, CrashedImage) else ""
         raise TranslationFailedError(
             _("No caption could be translated. The last failure: %(reason)s") % {"reason": reason}, traceback
         )
@@ -380,21 +380,21 @@ class _Slice:
         return True
 
     def _end(self, **about: Any) -> None:
-        leases.finished(self.row, now=self.clock(), **about)
+        leases.finish_row(self.row, now=self.clock(), **about)
 
     def _renew(self, **values: Any) -> None:
-        self.row.lease_until = leases.renewed(self.row, now=self.clock(), **values)
+        self.row.lease_until = leases.renewed_lease(self.row, now=self.clock(), **values)
 
     def _meanwhile(self, compute: Callable[[], Result]) -> Result:
         """Compute in the thread of models, while this one renews the lease."""
-        with Device() as device:
+        with DeviceThread() as device:
             result = device.submit(compute)
             while not wait([result], timeout=RENEW_EVERY_S).done:
                 self._renew()
         return result.result()
 
 
-def _usage_of(translation: Translation) -> tuple[int, int]:
+def _usage_of(translation: LoadedTranslator) -> tuple[int, int]:
     """Read how many tokens an endpoint has counted since the last time."""
     take: Callable[[], tuple[int, int]] | None = getattr(translation, "take_usage", None)
     return (0, 0) if take is None else take()

@@ -17,7 +17,7 @@ from people.models import Project, User
 from scoring.models import Reference, ReferenceKind, ReferenceSet
 from scoring.rules.digests import as_digest, as_total, image_digest
 
-LONGEST_NAME = 120
+MAX_NAME_CHARACTERS = 120
 
 
 class ReferenceFileError(Exception):
@@ -95,7 +95,7 @@ def without_references(
         project=project,
         collection=collection,
         language=language,
-        name=(_("Images of %(collection)s") % {"collection": collection.name})[:LONGEST_NAME],
+        name=(_("Images of %(collection)s") % {"collection": collection.name})[:MAX_NAME_CHARACTERS],
         kind=ReferenceKind.NONE,
         origin=f"images {collection.pk} {language.pk}",
         by=by,

@@ -19,10 +19,10 @@ from django.utils.translation import gettext as _
 
 from crosslens_metrics.java import ToolFailedError, ToolMissingError
 from crosslens_metrics.reports.score_figures import MESSAGES
-from crosslens_metrics.scoring import MissingInputError, Prepared, Scored, prepare
+from crosslens_metrics.scoring import MissingInputError, PreparedCaptions, ScoredFigure, prepare
 from crosslens_metrics.signatures import Signature
 from crosslens_metrics.undefined import UndefinedFigureError
-from crosslens_metrics.word_vectors import Vectors
+from crosslens_metrics.word_vectors import WordVectorSource
 from inference.backends.captioners import BackendSettingsError, Decoding
 from inference.backends.encoders import ExtraMissingError
 from inference.selectors.embeddings import EmbeddingsUnavailableError
@@ -35,7 +35,7 @@ from jobs.services.leases import LeaseLostError
 from scoring.models import Pass, ReferenceSet, ReferenceTranslation, Score, Scoring
 from scoring.rules.metrics import figures_of, needs_projections, needs_vectors
 from scoring.rules.packing import pack_floats, pack_integers
-from scoring.selectors.captions import Material, material_of
+from scoring.selectors.captions import ScoringMaterial, material_of
 from scoring.services.visual import visual_of
 
 log = logging.getLogger(__name__)
@@ -90,22 +90,22 @@ def _run(scoring_pass: Pass, clock: Clock) -> None:
         _begin(scoring_pass, material, now=clock())
         if not material.images:
             raise ScoringFailedError(_nothing(scoring, material))
-        inputs = _Inputs(scoring, material)
+        inputs = _MetricInputs(scoring, material)
         while (scoring_now := _scoring_or_end(scoring_pass, now=clock())) is not None:
             if _resource_ids(scoring_now) != _resource_ids(inputs.scoring):
-                inputs = _Inputs(scoring_now, material)
+                inputs = _MetricInputs(scoring_now, material)
             metric = scoring_now.metrics[scoring_pass.done]
             _keep(scoring_pass, _scores(scoring_pass, inputs, metric, clock), now=clock())
     except ScoringFailedError as reason:
         _finish(scoring_pass, now=clock(), error=str(reason))
 
 
-class _Inputs:
+class _MetricInputs:
     """The inputs of all metrics: captions are tokenised when the first metric needs them."""
 
-    def __init__(self, scoring: Scoring, material: Material) -> None:
+    def __init__(self, scoring: Scoring, material: ScoringMaterial) -> None:
         self.scoring, self.material = scoring, material
-        self.vectors: Vectors | None = None
+        self.vectors: WordVectorSource | None = None
         self.why_no_vectors = ""
         # In this thread and not in the computing one: it uses the database.
         try:
@@ -113,9 +113,9 @@ class _Inputs:
         except WordVectorsUnavailableError as error:
             self.why_no_vectors = str(error)
         self.visual = visual_of(scoring, material)
-        self._prepared: Prepared | None = None
+        self._prepared: PreparedCaptions | None = None
 
-    def scored(self, metric: str) -> list[Scored]:
+    def scored(self, metric: str) -> list[ScoredFigure]:
         if self._prepared is None:
             try:
                 self._prepared = prepare(
@@ -172,7 +172,7 @@ def _scoring_or_end(scoring_pass: Pass, *, now: datetime) -> Scoring | None:
         return None
 
 
-def _begin(scoring_pass: Pass, material: Material, *, now: datetime) -> None:
+def _begin(scoring_pass: Pass, material: ScoringMaterial, *, now: datetime) -> None:
     """Start over with the current captions, or continue if they are the same as when the pass began."""
     digests = (material.captions_digest, material.references_digest)
     with transaction.atomic():
@@ -200,7 +200,7 @@ def _begin(scoring_pass: Pass, material: Material, *, now: datetime) -> None:
         )
 
 
-def _scores(scoring_pass: Pass, inputs: _Inputs, metric: str, clock: Clock) -> list[Score]:
+def _scores(scoring_pass: Pass, inputs: _MetricInputs, metric: str, clock: Clock) -> list[Score]:
     """Compute the rows of one metric in another thread, while this one renews the lease."""
     if scoring_pass.attempts > SKIP_AFTER_ATTEMPTS:
         scoring_pass.attempts = 0
@@ -274,14 +274,14 @@ def _keep(scoring_pass: Pass, scores: list[Score], *, now: datetime) -> None:
 
 def _extend(scoring_pass: Pass, *, now: datetime, done: int = 0) -> None:
     values = {"done": F("done") + done, "attempts": 0 if done else F("attempts")}
-    scoring_pass.lease_until = leases.renewed(scoring_pass, now=now, **values)
+    scoring_pass.lease_until = leases.renewed_lease(scoring_pass, now=now, **values)
 
 
 def _finish(scoring_pass: Pass, *, now: datetime, error: str = "") -> None:
-    leases.finished(scoring_pass, now=now, error=error, total=F("done"))
+    leases.finish_row(scoring_pass, now=now, error=error, total=F("done"))
 
 
-def _nothing(scoring: Scoring, material: Material) -> str:
+def _nothing(scoring: Scoring, material: ScoringMaterial) -> str:
     values = {"model": scoring.model.name, "language": scoring.references.language.name, "images": material.left_out}
     if not material.left_out:
         return _("There are no reference captions yet. Import some.")

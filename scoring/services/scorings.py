@@ -16,7 +16,7 @@ from people.models import Project, User
 from scoring.models import Pass, ReferenceSet, Scoring
 from scoring.rules.metrics import ENGLISH, MetricChoiceError, check_metrics
 
-WHAT = {
+INPUT_NAMES = {
     "vectors": gettext_lazy("word vectors"),
     "encoder": gettext_lazy("encoders"),
     "english": gettext_lazy("English references"),
@@ -100,7 +100,7 @@ def ask_again(*, scoring: Scoring, now: datetime) -> Pass | None:
         return None if locked is None else _ask(locked, now=now)
 
 
-def drop(*, scoring: Scoring) -> None:
+def delete_scoring(*, scoring: Scoring) -> None:
     """Delete a scoring with its history; a pass that is being computed ends silently."""
     with transaction.atomic():
         # Nobody adds a pass or scores while they are looked for, or the last of them would stay behind. Only the passes
@@ -139,5 +139,5 @@ def _check_same(scoring: Scoring, needed: Mapping[str, Any]) -> None:
                 "The captions of “%(model)s” are already scored against these references with other "
                 "%(what)s. Remove that scoring first."
             )
-            % {"model": scoring.model.name, "what": WHAT[name]}
+            % {"model": scoring.model.name, "what": INPUT_NAMES[name]}
         )

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from inference.models import CaptioningModel, Encoder, Training
 from inference.services import trainings
 from inference.services.trainings import TrainingRefusedError
-from inference.training.examples import Example, split_by_image
+from inference.training.examples import TrainingExample, split_by_image
 from inference.training.options import TrainingError, TrainingOptions
 from people.models import Project, User
 from scoring.models import Reference, ReferenceSet
@@ -83,6 +83,6 @@ def evaluated_images(project: Project) -> set[str]:
     return set(of_sets.order_by().values_list("image__sha256", flat=True).distinct())
 
 
-def _examples(sets: Sequence[ReferenceSet]) -> list[Example]:
+def _examples(sets: Sequence[ReferenceSet]) -> list[TrainingExample]:
     rows = Reference.objects.filter(reference_set__in=list(sets)).order_by("reference_set", "image", "position")
-    return [Example(*row) for row in rows.values_list("image__sha256", "reference_set__language_id", "text")]
+    return [TrainingExample(*row) for row in rows.values_list("image__sha256", "reference_set__language_id", "text")]

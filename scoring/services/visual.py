@@ -11,24 +11,24 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from numpy.typing import NDArray
 
-from crosslens_metrics.scoring import MissingInputError, Projections
+from crosslens_metrics.scoring import MissingInputError, VectorProjections
 from crosslens_metrics.signatures import references_digest
-from inference.models import EmbeddingSet, Encoder, Precision
+from inference.models import EmbeddingSet, Encoder, WeightPrecision
 from inference.selectors.embeddings import newest_covering, open_set, whole_sets
 from inference.services.encoders import keep_facts, load
 from inference.services.text_vectors import TextVectors, text_vectors
 from scoring.models import Reference, Scoring
 from scoring.rules.metrics import ENGLISH, NEED_ENGLISH, NEED_FEATURES
-from scoring.selectors.captions import Material
+from scoring.selectors.captions import ScoringMaterial
 
 SETS_LOOKED_AT = 3
 LENGTHS_AT_ONCE = 4096
 
 
-class Visual:
+class VisualInputs:
     """Reads the database when it is made; its projections take long and need no database."""
 
-    def __init__(self, scoring: Scoring, encoder: Encoder, material: Material) -> None:
+    def __init__(self, scoring: Scoring, encoder: Encoder, material: ScoringMaterial) -> None:
         self.scoring, self.encoder, self.material = scoring, encoder, material
         self.english = _english_of(scoring, material)
         self.english_encoder = scoring.english_encoder or encoder
@@ -39,10 +39,10 @@ class Visual:
             language=scoring.references.language_id,
             project=scoring.project_id,
         )
-        self.sets = list(sets.filter(precision=Precision.FLOAT32)[:SETS_LOOKED_AT])
+        self.sets = list(sets.filter(precision=WeightPrecision.FLOAT32)[:SETS_LOOKED_AT])
         self.facts: dict[Encoder, TextVectors] = {}
 
-    def projections(self, metric: str) -> Projections:
+    def projections(self, metric: str) -> VectorProjections:
         """Compute the projections that `metric` compares.
 
         Raises
@@ -67,7 +67,7 @@ class Visual:
                 _("The vectors are in different spaces, so they cannot be compared: %(spaces)s.")
                 % {"spaces": ", ".join(sorted(spaces))}
             )
-        return Projections(
+        return VectorProjections(
             encoder=signature,
             english_encoder=english_encoder,
             features_encoder=features_encoder,
@@ -138,12 +138,12 @@ class Visual:
         return vectors.rows
 
 
-def visual_of(scoring: Scoring, material: Material) -> Visual | None:
+def visual_of(scoring: Scoring, material: ScoringMaterial) -> VisualInputs | None:
     """Prepare the projections; None if the scoring names no encoder."""
-    return Visual(scoring, scoring.encoder, material) if scoring.encoder is not None else None
+    return VisualInputs(scoring, scoring.encoder, material) if scoring.encoder is not None else None
 
 
-def _english_of(scoring: Scoring, material: Material) -> Sequence[Sequence[str]] | None:
+def _english_of(scoring: Scoring, material: ScoringMaterial) -> Sequence[Sequence[str]] | None:
     """Read the English references of each image; the scoring's own if they are English."""
     if scoring.english is None:
         if scoring.references.is_without_captions:
@@ -159,7 +159,7 @@ def _english_of(scoring: Scoring, material: Material) -> Sequence[Sequence[str]]
 def _signature_of(features: EmbeddingSet) -> str:
     """Add the precision to the signature, because it changes the figures' last digits."""
     signature = features.encoder.signature
-    return signature if features.precision == Precision.FLOAT32 else f"{signature}.{features.precision}"
+    return signature if features.precision == WeightPrecision.FLOAT32 else f"{signature}.{features.precision}"
 
 
 def _with_direction(rows: NDArray[Any]) -> NDArray[Any]:

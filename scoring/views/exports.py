@@ -10,11 +10,11 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from corpora.pages.image_filters import asked_images, failed
+from corpora.pages.image_filters import asked_images, with_reason
 from corpora.rules.image_filters import ImageFilterError
 from people.permissions import READERS, project_for
 from people.requests import user_of
-from scoring.formats.scores import Layout, export_scores, file_name
+from scoring.formats.scores import ScoreLayout, export_scores, file_name
 from scoring.models import ReferenceSet
 from scoring.permissions import has_assigned_images
 from scoring.views.images import images_are_closed
@@ -24,10 +24,10 @@ from scoring.views.images import images_are_closed
 @login_required
 def score_export(request: HttpRequest, slug: str, layout: str) -> HttpResponseBase:
     project = project_for(request.user, slug, *READERS)
-    if layout not in Layout.values:
-        known = ", ".join(Layout.values)
+    if layout not in ScoreLayout.values:
+        known = ", ".join(ScoreLayout.values)
         raise Http404(_("There is no such format. Available formats: %(known)s.") % {"known": known})
-    wanted = Layout(layout)
+    wanted = ScoreLayout(layout)
     sets = ReferenceSet.objects.filter(project=project)
     if wanted.has_images and has_assigned_images(user_of(request), sets):
         messages.error(request, images_are_closed())
@@ -36,7 +36,7 @@ def score_export(request: HttpRequest, slug: str, layout: str) -> HttpResponseBa
     try:
         content = export_scores(project, wanted, images.filter)
     except ImageFilterError as refused:
-        images = failed(images, refused)
+        images = with_reason(images, refused)
     if images.error:
         messages.error(request, images.error)
         return redirect("scoring:score-list", slug)

@@ -9,13 +9,13 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from corpora.pages.image_filters import asked_images, failed
+from corpora.pages.image_filters import asked_images, with_reason
 from corpora.rules.image_filters import ImageFilterError
 from people.permissions import READERS, project_for
 from people.requests import user_of
 from scoring.forms import CompareForm
 from scoring.pages.comparing import compare_page, labels_of
-from scoring.pages.images import Show, images_page
+from scoring.pages.images import ScoredImagesShown, images_page
 from scoring.permissions import has_assigned_images, scoring_for
 from scoring.selectors.scores import scoring_rows
 
@@ -31,7 +31,13 @@ def scoring_images(request: HttpRequest, slug: str, scoring_id: int) -> HttpResp
     page = images_page(scoring, user_of(request), **asked, number=request.GET.get("page", "1"))
     if page is None:
         return redirect("scoring:scoring-show", slug, scoring_id)
-    context = {"project": scoring.project, "scoring": scoring, "listing": page, "page": page.page, "shows": Show}
+    context = {
+        "project": scoring.project,
+        "scoring": scoring,
+        "listing": page,
+        "page": page.page,
+        "shows": ScoredImagesShown,
+    }
     return render(request, "scoring/images.html", context)
 
 
@@ -53,7 +59,7 @@ def score_compare(request: HttpRequest, slug: str) -> HttpResponse:
         try:
             page = compare_page(test, base, viewer, method=method, metric=metric, filter=images.filter)
         except ImageFilterError as refused:
-            images = failed(images, refused)
+            images = with_reason(images, refused)
         else:
             context |= {"comparison": page, "test": test, "base": base, "method": method, "is_closed": is_closed}
     return render(request, "scoring/compare.html", context | {"images": images}, status=images.status)

@@ -15,13 +15,13 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from corpora.pages.image_filters import asked_images, failed
+from corpora.pages.image_filters import asked_images, with_reason
 from corpora.rules.image_filters import ImageFilterError
 from people.models import Project
 from people.permissions import READERS, project_for
 from people.requests import user_of
 from scoring import tasks
-from scoring.formats.scores import Layout
+from scoring.formats.scores import ScoreLayout
 from scoring.forms import ReferenceSetForm, ScoringForm, WithoutReferencesForm
 from scoring.models import ReferenceSet, Scoring
 from scoring.pages.progress import progress_of
@@ -31,9 +31,9 @@ from scoring.rules.metrics import MetricChoiceError
 from scoring.selectors import setup
 from scoring.selectors.learned import learned_counts
 from scoring.selectors.own_frequencies import keeps_frequencies
-from scoring.selectors.restricting import by_level, restricted, with_intervals
+from scoring.selectors.restricting import by_level, restricted_figures, with_intervals
 from scoring.selectors.scores import score_cells, scoring_details, scoring_rows
-from scoring.selectors.some_figures import FEWEST_IMAGES, RESAMPLES
+from scoring.selectors.some_figures import MIN_IMAGES, RESAMPLES
 from scoring.services import scorings as services
 from scoring.services.references import ReferenceFileError, without_references
 
@@ -46,16 +46,16 @@ def score_list(request: HttpRequest, slug: str) -> HttpResponse:
     images = asked_images(request.GET, project, collections={row.scoring.references.collection_id for row in rows})
     cells = score_cells(project)
     try:
-        cells = restricted(cells, project=project, filter=images.filter)
+        cells = restricted_figures(cells, project=project, filter=images.filter)
     except ImageFilterError as refused:
-        images = failed(images, refused)
+        images = with_reason(images, refused)
     asked = ScoresQuery(**{name: request.GET.get(name, "") for name in ("language", "metric", "collection")})
     page = scores_page(rows, cells, asked, request.GET)
     context = {
         "project": project,
         "page": page,
         "progress": progress_of(rows),
-        "layouts": Layout,
+        "layouts": ScoreLayout,
         "images": images,
         "keeps_frequencies": any(keeps_frequencies(cell.signature) for cell in cells),
     }
@@ -168,7 +168,7 @@ def scoring_drop(request: HttpRequest, slug: str, scoring_id: int) -> HttpRespon
     scoring = scoring_for(request.user, slug, scoring_id)
     if request.method != "POST":
         return render(request, "scoring/scoring_drop.html", {"project": scoring.project, "scoring": scoring})
-    services.drop(scoring=scoring)
+    services.delete_scoring(scoring=scoring)
     messages.success(request, _("The scoring and its history are removed."))
     return redirect("scoring:score-list", slug)
 
@@ -184,7 +184,7 @@ def _details(scoring: Scoring) -> dict[str, Any]:
         "learned": learned_counts([details.row]).get(scoring.pk, 0),
         "levels": levels,
         "keeps_frequencies": any(keeps_frequencies(cell.signature) for level in levels for cell in level.cells),
-        "fewest_images": FEWEST_IMAGES,
+        "fewest_images": MIN_IMAGES,
         "resamples": RESAMPLES,
         "is_outdated": setup.is_outdated(details.row),
     }

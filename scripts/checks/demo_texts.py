@@ -22,7 +22,7 @@ MODELS_IN = {"de": 3, "ar": 2, "hi": 2, "ja": 2}
 EQUAL = ["gravel"]
 """Photographs of which two models have the same caption."""
 MAX_LIKENESS = 0.6
-LEAST_PHOTOGRAPHS, LEAST_SENTENCES, LEAST_IN_A_SPLIT, LEAST_WITH_SEVERAL = 15, 60, 10, 25
+MIN_PHOTOGRAPHS, MIN_SENTENCES, MIN_IN_A_SPLIT, MIN_WITH_SEVERAL = 15, 60, 10, 25
 
 
 def check() -> Iterator[TextFinding]:
@@ -57,7 +57,7 @@ def captions() -> Iterator[TextFinding]:
                 text_checks.hard_error(text) is None
                 and not text_checks.soft_warnings(text, language=german, others=others)
                 and not text_checks.is_copied(text, texts.english)
-                and text_checks.likeness(*texts.german) < MAX_LIKENESS
+                and text_checks.trigram_similarity(*texts.german) < MAX_LIKENESS
             )
             yield from unless(is_good, CAPTIONS_FILE, text, f"“{text}” is warned of", "write a sentence of its own")
 
@@ -89,15 +89,15 @@ def compared() -> Iterator[TextFinding]:
 
 def season(items: list[game_items.DemoItem]) -> Iterator[TextFinding]:
     """Of one language: enough sentences, none twice, spread over the splits, many with several images."""
-    few = len(items) < LEAST_SENTENCES or sum(len(item["images"]) > 1 for item in items) < LEAST_WITH_SEVERAL
+    few = len(items) < MIN_SENTENCES or sum(len(item["images"]) > 1 for item in items) < MIN_WITH_SEVERAL
     yield from unless(not few, GAME, "sentences:", "few sentences, or few with several images", "add some")
     for name in ("sentence", "word"):
         for value, count in Counter(item[name] for item in items).items():
             yield from unless(count == 1, GAME, value, f"“{value}” is there twice", "take another")
     counts = Counter(item["split"] for item in items)
-    is_spread = counts.keys() == SPLITS and min(counts.values()) >= LEAST_IN_A_SPLIT
+    is_spread = counts.keys() == SPLITS and min(counts.values()) >= MIN_IN_A_SPLIT
     yield from unless(
-        is_spread, GAME, "sentences:", f"splits: {dict(counts)}", f"have {LEAST_IN_A_SPLIT} in each of 0 to 4"
+        is_spread, GAME, "sentences:", f"splits: {dict(counts)}", f"have {MIN_IN_A_SPLIT} in each of 0 to 4"
     )
 
 
@@ -157,7 +157,7 @@ def images() -> Iterator[TextFinding]:
 def packages() -> Iterator[TextFinding]:
     """Photographs have an author, a licence and a source: a package that is pinned."""
     made = photographs.PHOTOGRAPHS
-    is_enough = len(made) >= LEAST_PHOTOGRAPHS and len({one.file for one in made}) == len({one.sha256 for one in made})
+    is_enough = len(made) >= MIN_PHOTOGRAPHS and len({one.file for one in made}) == len({one.sha256 for one in made})
     yield from unless(is_enough, PHOTOGRAPHS, "photographs:", "too few, or one is there twice", "add another")
     for one in made:
         yield from unless(

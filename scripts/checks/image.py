@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import yaml
 
-from scripts.checks.services import OURS, compose, mounted
+from scripts.checks.services import OWN_SERVICES, compose, mounted
 from scripts.checks.sources import TextFinding, at, line_at, quoted, text_of, unless
 
 DOCKERFILE, IGNORED, IMAGES = "Dockerfile", ".dockerignore", "deploy/images.env"
@@ -85,7 +85,7 @@ def folders() -> Iterator[TextFinding]:
     owned = re.search(r"chown -R 10001 ([^&\n]+)", made)
     own = tuple(owned[1].split()) if owned else ()
     services = compose()["services"]
-    for folder in {folder for name in OURS for folder in mounted(services[name]).values()} - {"/tmp"}:  # noqa: S108 - in a container
+    for folder in {folder for name in OWN_SERVICES for folder in mounted(services[name]).values()} - {"/tmp"}:  # noqa: S108 - in a container
         is_own = folder.startswith(own) and folder in made
         yield from unless(is_own, DOCKERFILE, "chown -R", f"{folder} is not the user's", "make it with mkdir and chown")
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from django.core.management import BaseCommand, get_commands, load_command_class
 
 from annotation.formats.captions import COLUMNS as CAPTION_COLUMNS
-from annotation.formats.captions import Layout
+from annotation.formats.captions import CaptionLayout
 from config import ROOT
 from config.variables import OPTIONAL, REQUIRED
 from crosslens_metrics.formats.judgements import COLUMNS as JUDGEMENT_COLUMNS
@@ -25,7 +25,7 @@ from images.rules.decoding import WEBP_BYTES_PER_PIXEL
 from images.rules.manifests import ALIASES, NAMES, TEXT_COLUMNS
 from images.services.reading_time import MAX_SILENT_S
 from inference.backends import registry
-from inference.backends.endpoint_options import ANYWHERE, OF_IMAGES
+from inference.backends.endpoint_options import COMMON_OPTIONS, OF_IMAGES
 from inference.rules.captions import MAX_CAPTION_CHARACTERS
 from people.rules.passwords import OWN_WORDS
 from scripts.checks.documents import targets
@@ -55,7 +55,7 @@ def table() -> list[GuideMention]:
         GuideMention(("Makefile",), (name for name in targets() if name != "help"), '@echo "make {}'),
         GuideMention(("README.md",), (MANAGER, PASSWORD)),
         GuideMention(("docs/managers.md",), CAPTION_COLUMNS),
-        GuideMention(("docs/managers.md",), (layout.value for layout in Layout), "| `{}` |"),
+        GuideMention(("docs/managers.md",), (layout.value for layout in CaptionLayout), "| `{}` |"),
         GuideMention(("docs/importing.md",), (*NAMES, *TEXT_COLUMNS, *ALIASES, "file", "latitude", "longitude")),
         GuideMention(("docs/importing.md",), limits_of_imports(), "{}"),
         GuideMention(("docs/researchers.md",), (*EXPORT_COLUMNS, *TABLE_COLUMNS)),
@@ -66,7 +66,7 @@ def table() -> list[GuideMention]:
         GuideMention(("docs/side-by-side-files.md",), (*JUDGEMENT_COLUMNS, *MESSAGES)),
         GuideMention(("docs/side-by-side-files.md",), ("--json", "--seed", "--replication", "--resamples")),
         GuideMention(("docs/side-by-side-files.md",), rows_of_scales(), "| {} |"),
-        GuideMention(("docs/backends.md",), (*ANYWHERE, *OF_IMAGES, *backends())),
+        GuideMention(("docs/backends.md",), (*COMMON_OPTIONS, *OF_IMAGES, *backends())),
         GuideMention(("docs/operators.md",), metrics(), "{}"),
         GuideMention(("docs/operators.md",), (f"are for Python {version_of('PYTHON')}",), "{}"),
         GuideMention(("docs/operators.md",), (f"Caddy ({version_of('CADDY')} or newer)",), "{}"),

@@ -41,7 +41,7 @@ RANGE = re.compile(r"^Numbers (\d+\.\d+\.\d+)(?:–(\d+\.\d+\.\d+))?: Does not a
 CODE = re.compile(r"`([^`]+)`")
 FILE = re.compile(r"[\w.*-]+(?:/[\w.*-]+)+")
 SETTING = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+|DEBUG|LOGGING|PROXIES")
-SHORTEST_REASON = 60
+MIN_REASON_CHARACTERS = 60
 SOURCES = (
     *("config/settings.py", "config/connections.py", "config/environment.py", "docker-compose.yml"),
     "people/allauth_adapter.py",
@@ -59,7 +59,7 @@ def check() -> Iterator[TextFinding]:
     for match in ROW.finditer(text):
         number, _asks, state, how = match.groups()
         yield from unless(state in STATES, DOCUMENT, match, f"{number} is “{state}”", f"say one of {sorted(STATES)}")
-        is_said = CODE.search(how) if state == "Met" else len(how) > SHORTEST_REASON
+        is_said = CODE.search(how) if state == "Met" else len(how) > MIN_REASON_CHARACTERS
         do = "name the test or setting that keeps it, or say what is missing and what an operator can do"
         yield from unless(is_said, DOCUMENT, match, f"{number} does not say how", do)
     settings = "".join(map(text_of, SOURCES))

@@ -15,9 +15,9 @@ from inference.tasks import SHORT_SLICE_S
 from scripts.checks.sources import TextFinding, at, line_at, quoted, text_of, unless
 
 COMPOSE = "docker-compose.yml"
-OURS = ("web", "worker", "gpu-worker", "beat", "migrate", "manage")
+OWN_SERVICES = ("web", "worker", "gpu-worker", "beat", "migrate", "manage")
 SERVERS = ("proxy", "postgres", "redis")
-ALL = (*OURS, *SERVERS)
+ALL = (*OWN_SERVICES, *SERVERS)
 NOT_OURS = {"HF_HOME", "GRANIAN_WORKERS"}
 """Where the hub keeps what it fetches, and how many processes the web server has."""
 SET_ELSEWHERE = {
@@ -46,18 +46,18 @@ RULES: tuple[tuple[tuple[str, ...], str, str, str], ...] = (
     (ALL, "mem_limit", "^(?!None$)", "limit its memory"),
     (ALL, "privileged", "^None$", NO_RIGHTS),
     (("proxy",), "cap_add", r"^\['NET_BIND_SERVICE'\]$", NO_RIGHTS),
-    ((*OURS, "postgres", "redis"), "cap_add", "^None$", NO_RIGHTS),
+    ((*OWN_SERVICES, "postgres", "redis"), "cap_add", "^None$", NO_RIGHTS),
     (("postgres",), "user", "^postgres$", NO_RIGHTS),
     (("redis",), "user", "^redis$", NO_RIGHTS),
-    (OURS, "init", "^True$", "let it take in the processes that others leave behind"),
+    (OWN_SERVICES, "init", "^True$", "let it take in the processes that others leave behind"),
     (("web", "postgres", "redis"), "healthcheck.test", "^(?!None$)", "say how to tell that it works"),
     (("proxy",), "depends_on.web.condition", "^service_healthy$", "let it wait for web"),
     *((("web",), f"environment.{name}", rf"^\${{{name}:\?", FROM_ENV)
       for name in ("SECRET_KEY", "ALLOWED_HOSTS", "EMAIL_URL", "DEFAULT_FROM_EMAIL")),
-    (OURS, "environment.DATABASE_URL", r"^postgres://crosslens:\${POSTGRES_PASSWORD:\?", FROM_ENV),
-    (OURS, "environment.CELERY_BROKER_URL", r"^redis://:\${REDIS_PASSWORD:\?", FROM_ENV),
-    (OURS, "environment.CACHE_URL", r"^redis://:\${REDIS_PASSWORD:\?", FROM_ENV),
-    (OURS, "", "^(?!.*SUPERUSER)", NO_RIGHTS),
+    (OWN_SERVICES, "environment.DATABASE_URL", r"^postgres://crosslens:\${POSTGRES_PASSWORD:\?", FROM_ENV),
+    (OWN_SERVICES, "environment.CELERY_BROKER_URL", r"^redis://:\${REDIS_PASSWORD:\?", FROM_ENV),
+    (OWN_SERVICES, "environment.CACHE_URL", r"^redis://:\${REDIS_PASSWORD:\?", FROM_ENV),
+    (OWN_SERVICES, "", "^(?!.*SUPERUSER)", NO_RIGHTS),
     (("postgres",), "environment.POSTGRES_USER", "^postgres$", NO_RIGHTS),
     (("postgres",), "environment.POSTGRES_PASSWORD", r"^\${POSTGRES_SUPERUSER_PASSWORD:\?", FROM_ENV),
     (("postgres",), "environment.CROSSLENS_PASSWORD", r"^\${POSTGRES_PASSWORD:\?", FROM_ENV),
@@ -70,9 +70,9 @@ RULES: tuple[tuple[tuple[str, ...], str, str, str], ...] = (
     (("proxy",), "image", r"^\${CADDY_IMAGE:\?run deploy/pin", PIN),
     (("postgres",), "image", r"^\${POSTGRES_IMAGE:\?run deploy/pin", PIN),
     (("redis",), "image", r"^\${REDIS_IMAGE:\?run deploy/pin", PIN),
-    (OURS, "build.args.PYTHON_IMAGE", r"^\${PYTHON_IMAGE:\?run deploy/pin", PIN),
+    (OWN_SERVICES, "build.args.PYTHON_IMAGE", r"^\${PYTHON_IMAGE:\?run deploy/pin", PIN),
     (("proxy",), "ports", r"\d", "let people reach it"),
-    ((*OURS, "postgres", "redis"), "ports", "^None$", INSIDE),
+    ((*OWN_SERVICES, "postgres", "redis"), "ports", "^None$", INSIDE),
     (("proxy",), "networks", r"^\['front'\]$", INSIDE),
     (("beat", "migrate", "postgres", "redis"), "networks", r"^\['back'\]$", INSIDE),
     (("manage",), "profiles", r"^\['manage'\]$", "start it by hand alone"),
@@ -142,7 +142,7 @@ def mounted(service: dict[str, Any]) -> dict[str, str]:
 
 def environment(services: dict[str, Any]) -> Iterator[TextFinding]:
     """Each process is given every variable that it needs, and .env can set whatever may be set."""
-    for name in OURS:
+    for name in OWN_SERVICES:
         given, line = {*services[name]["environment"]}, line_of(name, "environment")
         missing, unknown = {*REQUIRED} - given, given - {*REQUIRED, *OPTIONAL} - NOT_OURS
         yield from unless(not missing, COMPOSE, line, f"{name} is not given {quoted(missing)}", "add it")

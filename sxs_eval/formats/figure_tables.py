@@ -13,9 +13,9 @@ from django.utils.translation import gettext_lazy as _
 from corpora.rules.image_filters import ALL_IMAGES, ImageFilter
 from crosslens_metrics.intervals import Interval
 from crosslens_metrics.reports.comparison import METHOD, VERSION
-from crosslens_metrics.reports.comparison_figures import Gain, SignTest, Undefined
+from crosslens_metrics.reports.comparison_figures import GainFigure, SignTest, UndefinedComparison
 from people.models import Project
-from sxs_eval.selectors.across import SEED, ComparisonResult, Overall, PooledResult
+from sxs_eval.selectors.across import SEED, ComparisonResult, OverallResults, PooledResult
 from sxs_eval.selectors.results import RESAMPLES
 from tabular.downloads import cells_of, stamp, table_lines
 from tabular.spreadsheets import CSV_TYPE
@@ -68,9 +68,9 @@ class TableRow:
     set_aside: int
     wins: int
     losses: int
-    gain: Gain | Undefined
-    sign_test: SignTest | Undefined
-    alpha: float | Undefined | None
+    gain: GainFigure | UndefinedComparison
+    sign_test: SignTest | UndefinedComparison
+    alpha: float | UndefinedComparison | None
     replication: int | None
     scale: int | None
     seed: int
@@ -78,15 +78,15 @@ class TableRow:
     @property
     def reasons(self) -> str:
         """Return which figures are undefined, and why."""
-        interval = self.gain.interval if isinstance(self.gain, Gain) else None
+        interval = self.gain.interval if isinstance(self.gain, GainFigure) else None
         figures = {"gain": self.gain, "interval": interval, "p": self.sign_test, "alpha": self.alpha}
         return "; ".join(
-            f"{name}: {figure.reason}" for name, figure in figures.items() if isinstance(figure, Undefined)
+            f"{name}: {figure.reason}" for name, figure in figures.items() if isinstance(figure, UndefinedComparison)
         )
 
     @property
-    def points(self) -> Gain | None:
-        return self.gain if isinstance(self.gain, Gain) else None
+    def points(self) -> GainFigure | None:
+        return self.gain if isinstance(self.gain, GainFigure) else None
 
     @property
     def interval(self) -> Interval | None:
@@ -129,7 +129,7 @@ def table_name(project: Project, layout: TableLayout, until: datetime, images: I
     return f"{project.slug}-comparisons{images.in_file_names()}-{stamp(until)}.{layout}"
 
 
-def table(overall: Overall, layout: TableLayout) -> str:
+def table(overall: OverallResults, layout: TableLayout) -> str:
     rows = [*map(_row, overall.results), *map(_pooled_row, overall.pooled)]
     if layout is TableLayout.TEX:
         return "".join(_as_tex(rows))
@@ -149,7 +149,7 @@ def _row(result: ComparisonResult) -> TableRow:
         set_aside=result.set_aside.total,
         wins=outcome.wins.count,
         losses=outcome.losses.count,
-        outcomes=outcome.images.denominator if isinstance(outcome.gain, Gain) else 0,
+        outcomes=outcome.images.denominator if isinstance(outcome.gain, GainFigure) else 0,
         gain=outcome.gain,
         sign_test=outcome.sign_test,
         alpha=result.summary.alpha,
@@ -217,14 +217,14 @@ def _tex_cells(row: TableRow) -> Iterator[str]:
         yield f"{row.percent(count):.1f}" if row.outcomes else "--"
     yield _tex_gain(row.gain)
     yield _tex_p(row.sign_test)
-    yield "" if row.alpha is None else "--" if isinstance(row.alpha, Undefined) else f"${row.alpha:.3f}$"
+    yield "" if row.alpha is None else "--" if isinstance(row.alpha, UndefinedComparison) else f"${row.alpha:.3f}$"
 
 
-def _tex_gain(gain: Gain | Undefined) -> str:
-    if isinstance(gain, Undefined):
+def _tex_gain(gain: GainFigure | UndefinedComparison) -> str:
+    if isinstance(gain, UndefinedComparison):
         return "--"
     interval = gain.interval
-    if isinstance(interval, Undefined):
+    if isinstance(interval, UndefinedComparison):
         return f"{_points(gain.points)} [--]"
     return f"{_points(gain.points)} [{_points(interval.low)}, {_points(interval.high)}]"
 
@@ -234,8 +234,8 @@ def _points(value: float) -> str:
     return f"${round(value, 1) + 0.0:+.1f}$"
 
 
-def _tex_p(test: SignTest | Undefined) -> str:
-    if isinstance(test, Undefined):
+def _tex_p(test: SignTest | UndefinedComparison) -> str:
+    if isinstance(test, UndefinedComparison):
         return "--"
     return f"${test.p:.4f}$" if test.p >= 0.0001 else "$<0.0001$"
 

@@ -27,7 +27,7 @@ from images.models import CollectionImage, Image
 from images.selectors import keys_in_order
 from people.models import Project
 from people.rules.pseudonyms import pseudonym
-from sxs_eval.models import Comparison, GoldPair, Judgement, Kind, Pair, RaterState
+from sxs_eval.models import Comparison, GoldPair, Judgement, Pair, RaterState, TrialKind
 from sxs_eval.selectors.results import REGION, images_left_out, stopped_raters
 from tabular.downloads import JSON_LINES_TYPE, as_iso, cells_of, in_pieces, stamp, table_lines
 from tabular.spreadsheets import CSV_TYPE
@@ -102,19 +102,19 @@ COLUMNS: Mapping[str, Callable[[JudgementRow], Any]] = {
 """The values of the columns. Unknown numbers are null and unknown texts are empty."""
 
 
-class Layout(TextChoices):
+class JudgementLayout(TextChoices):
     JSONL = "jsonl", _("one row per judgement (JSON Lines)")
     CSV = "csv", _("one row per judgement (CSV)")
 
     @property
     def content_type(self) -> str:
-        return CSV_TYPE if self is Layout.CSV else JSON_LINES_TYPE
+        return CSV_TYPE if self is JudgementLayout.CSV else JSON_LINES_TYPE
 
 
 def file_name(
     project: Project,
     comparisons: Sequence[Comparison],
-    layout: Layout,
+    layout: JudgementLayout,
     until: datetime,
     images: ImageFilter = ALL_IMAGES,
 ) -> str:
@@ -123,7 +123,7 @@ def file_name(
 
 
 def export_judgements(
-    comparisons: Sequence[Comparison], layout: Layout, *, until: datetime, images: ImageFilter = ALL_IMAGES
+    comparisons: Sequence[Comparison], layout: JudgementLayout, *, until: datetime, images: ImageFilter = ALL_IMAGES
 ) -> Iterator[bytes]:
     """Yield the file piece by piece: everything about `images` that was judged up to and including `until`.
 
@@ -137,7 +137,7 @@ def export_judgements(
         one.pk: images_of(images, project=one.project, language=one.language) for one in in_order if not images.is_all
     }
     rows = _rows(in_order, until, left)
-    return in_pieces(table_lines(COLUMNS, rows, as_csv=layout is Layout.CSV))
+    return in_pieces(table_lines(COLUMNS, rows, as_csv=layout is JudgementLayout.CSV))
 
 
 def _rows(
@@ -259,7 +259,7 @@ def _unseen_answer(pair: Pair) -> dict[str, Any]:
 
 
 def _why_not(answer: Mapping[str, Any], stopped: Mapping[int, str], images_out: Container[int]) -> str:
-    if answer["kind"] == Kind.GOLD:
+    if answer["kind"] == TrialKind.GOLD:
         return "gold"
     if answer["shown"] in images_out:
         return IMAGE

@@ -13,12 +13,12 @@ from django.utils.translation import gettext_lazy as _
 
 from crosslens_metrics.formats.problems import FileRefusedError
 from crosslens_metrics.formats.tables import parse_table
-from crosslens_metrics.reports.comparison_figures import Undefined
+from crosslens_metrics.reports.comparison_figures import UndefinedComparison
 from crosslens_metrics.reports.correlations import CorrelationReport, correlations_of
 from crosslens_metrics.reports.metric_agreement import RESAMPLES
 from people.models import Project
 from sxs_eval.rules.planning import CORE
-from sxs_eval.selectors.metrics import Evaluations
+from sxs_eval.selectors.metrics import EvaluationTable
 from tabular.downloads import stamp, table_lines
 from tabular.spreadsheets import CSV_TYPE
 
@@ -42,11 +42,11 @@ def file_name(project: Project, layout: MetricsLayout, now: datetime) -> str:
     return f"{project.slug}-metrics-{stamp(now)}.{layout}"
 
 
-def as_csv(evaluations: Evaluations) -> str:
+def as_csv(evaluations: EvaluationTable) -> str:
     return "".join(table_lines((*COLUMNS, *evaluations.metrics), rows(evaluations), as_csv=True))
 
 
-def as_json(evaluations: Evaluations) -> str:
+def as_json(evaluations: EvaluationTable) -> str:
     """Return all evaluations, and the correlations of each metric as `manage.py correlate --json` gives them."""
     correlations_by_metric = {
         f"{metric}{suffix}": report.as_json()
@@ -58,20 +58,20 @@ def as_json(evaluations: Evaluations) -> str:
     return json.dumps(content, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
 
 
-def rows(evaluations: Evaluations) -> list[dict[str, Any]]:
+def rows(evaluations: EvaluationTable) -> list[dict[str, Any]]:
     lines = []
     for row in evaluations.rows:
         comparison = row.comparison
         used = [one.references for one in row.differences.values() if one.value is not None]
         models = (comparison.base.name, comparison.test.name)
         about = (comparison.pk, *models, comparison.language_id, "; ".join(dict.fromkeys(used)), row.images)
-        gain = None if isinstance(row.gain, Undefined) else row.gain
+        gain = None if isinstance(row.gain, UndefinedComparison) else row.gain
         line: dict[str, Any] = dict(zip(COLUMNS, (*about, gain), strict=True))
         lines.append(line | {metric: row.differences[metric].value for metric in evaluations.metrics})
     return lines
 
 
-def correlations(evaluations: Evaluations, metric: str, *, flip: bool) -> CorrelationReport | None:
+def correlations(evaluations: EvaluationTable, metric: str, *, flip: bool) -> CorrelationReport | None:
     """Return what `manage.py correlate` reports about the file; None if there is no evaluation.
 
     Resampling takes long, so the result for the same file is kept.

@@ -12,14 +12,14 @@ from django.utils.translation import gettext as _
 from sxs_eval.formats.scores import ScoreFile
 from sxs_eval.rules.planning import (
     REASONS,
-    Cost,
+    EvaluationPlan,
     MissingScore,
-    Plan,
-    Session,
-    Thresholds,
-    Verdict,
+    PairVerdict,
+    PlanCost,
+    ProposedSession,
+    SmallThresholds,
     difference_text,
-    total,
+    total_cost,
 )
 
 
@@ -48,17 +48,17 @@ class PlanReport:
     """`cost` is that of each session; all cost the same, as files do not say which images are described."""
 
     file: ScoreFile
-    plan: Plan
+    plan: EvaluationPlan
     core: Sequence[str]
-    thresholds: Thresholds
-    cost: Cost
+    thresholds: SmallThresholds
+    cost: PlanCost
     attention_percent: int
     replication: int
     pace: PaceUsed
 
     @property
-    def totals(self) -> Cost:
-        return total(self.cost for session in self.plan.sessions)
+    def totals(self) -> PlanCost:
+        return total_cost(self.cost for session in self.plan.sessions)
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -69,8 +69,8 @@ class PlanReport:
             "attention_percent": self.attention_percent,
             "pace": {"seconds": self.pace.seconds, "source": self.pace.source, "judgements": self.pace.judgements},
             "sessions": [_session_json(pair) for pair in self.plan.sessions],
-            "clear": [_session_json(pair) for pair in self.plan.having(Verdict.CLEAR)],
-            "unscored": [_session_json(pair) for pair in self.plan.having(Verdict.UNSCORED)],
+            "clear": [_session_json(pair) for pair in self.plan.having(PairVerdict.CLEAR)],
+            "unscored": [_session_json(pair) for pair in self.plan.having(PairVerdict.UNSCORED)],
             "missing": [
                 {"language": gap.language, "model": gap.model, "sets": [self.file.sets[index] for index in gap.on_sets]}
                 for gap in self.plan.missing
@@ -91,7 +91,7 @@ class PlanReport:
         }
         for warning in warnings_of(self.plan, self.file):
             yield _("Note: %(note)s") % {"note": warning}
-        sessions, clear, unscored = (self.plan.having(verdict) for verdict in Verdict)
+        sessions, clear, unscored = (self.plan.having(verdict) for verdict in PairVerdict)
         yield from _part(_("Proposed: %(number)d") % {"number": len(sessions)}, sessions)
         yield from _part(_("Clear, no session needed: %(number)d") % {"number": len(clear)}, clear)
         yield from _part(_("Undecided because scores are missing: %(number)d") % {"number": len(unscored)}, unscored)
@@ -121,7 +121,7 @@ class PlanReport:
         )
 
 
-def warnings_of(plan: Plan, file: ScoreFile) -> Iterator[str]:
+def warnings_of(plan: EvaluationPlan, file: ScoreFile) -> Iterator[str]:
     if plan.is_all_small:
         yield _("Every difference counts as small. Check that the scores and the thresholds are on the same scale.")
     if plan.core_without_scores:
@@ -132,7 +132,7 @@ def warnings_of(plan: Plan, file: ScoreFile) -> Iterator[str]:
         yield _("Columns not used: %(columns)s.") % {"columns": ", ".join(file.ignored_columns)}
 
 
-def thresholds_text(thresholds: Thresholds) -> str:
+def thresholds_text(thresholds: SmallThresholds) -> str:
     parts = []
     if thresholds.points:
         parts.append(_("below %(number)s score points") % {"number": _plain(thresholds.points)})
@@ -151,7 +151,7 @@ def missing_text(gap: MissingScore, sets: Sequence[str]) -> str:
     }
 
 
-def _part(title: str, pairs: Iterable[Session]) -> Iterator[str]:
+def _part(title: str, pairs: Iterable[ProposedSession]) -> Iterator[str]:
     rows = [
         [
             pair.language,
@@ -180,7 +180,7 @@ def _table(rows: Sequence[Sequence[str]], *, to_the_right: Iterable[int]) -> Ite
         yield ("  " + "  ".join(cells)).rstrip()
 
 
-def _session_json(pair: Session) -> dict[str, Any]:
+def _session_json(pair: ProposedSession) -> dict[str, Any]:
     return {
         "language": pair.language,
         "base": pair.base,
@@ -190,7 +190,7 @@ def _session_json(pair: Session) -> dict[str, Any]:
     }
 
 
-def _cost_json(cost: Cost) -> dict[str, Any]:
+def _cost_json(cost: PlanCost) -> dict[str, Any]:
     return {
         "images": cost.images,
         "judgements": cost.judgements,

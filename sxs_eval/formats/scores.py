@@ -16,17 +16,17 @@ from pathlib import Path
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from crosslens_metrics.formats.fields import Fields
+from crosslens_metrics.formats.fields import LineFields
 from crosslens_metrics.formats.lines import LineReader
 from crosslens_metrics.formats.problems import FileProblemsError, FileRefusedError, LineError
 from crosslens_metrics.language_tags import MalformedTagError, canonical_tag
-from sxs_eval.rules.planning import Score
+from sxs_eval.rules.planning import ModelScore
 
 SUFFIXES = (".csv", ".jsonl", ".ndjson", ".json")
 NEEDED = ("language", "model")
 SETS = 2
-LONGEST_MODEL_NAME = 120
-MOST_BYTES = 300_000
+MAX_MODEL_NAME_CHARACTERS = 120
+MAX_BYTES = 300_000
 """Scores of 40 models in 36 languages take a third of it."""
 EXAMPLE = '{"language": …, "model": …, "…": 1.5, "…": 2.5}'
 
@@ -37,7 +37,7 @@ _NUMBER = re.compile(r"[+-]?(?:[0-9]{1,9}(?:\.[0-9]{0,30})?|\.[0-9]{1,30})(?:[eE
 class ScoreFile:
     """`sets` are the names of the two reference sets, as in the columns."""
 
-    scores: tuple[Score, ...]
+    scores: tuple[ModelScore, ...]
     sets: tuple[str, str]
     ignored_columns: tuple[str, ...]
 
@@ -51,7 +51,7 @@ def read_scores(file: Path, *, sets: Sequence[str] = ()) -> ScoreFile:
         Where any of it cannot be read or contradicts something else in it.
     """
     with LineReader(file, suffixes=SUFFIXES) as reader, file.open("rb") as opened:
-        content = opened.read(MOST_BYTES + 1)
+        content = opened.read(MAX_BYTES + 1)
     return parse_scores(content, is_csv=reader.is_csv, sets=sets, file=file)
 
 
@@ -67,16 +67,16 @@ def parse_scores(
     """
     if is_csv is None:
         is_csv = not content.removeprefix(b"\xef\xbb\xbf").lstrip().startswith((b"{", b"["))
-    scores: dict[tuple[str, str], tuple[Score, int]] = {}
+    scores: dict[tuple[str, str], tuple[ModelScore, int]] = {}
     with LineReader(file) as reader:
-        if len(content) > MOST_BYTES:
+        if len(content) > MAX_BYTES:
             message = _("The scores are larger than %(limit)s kB. Remove everything that is not a score.")
-            raise FileRefusedError(message % {"limit": MOST_BYTES // 1000})
-        lines: list[tuple[int, Fields]] = []
+            raise FileRefusedError(message % {"limit": MAX_BYTES // 1000})
+        lines: list[tuple[int, LineFields]] = []
         # Sets are named by their columns, as they are spelt.
         for record in reader.records(BytesIO(content), column="language", is_csv=is_csv, keeps_case=True):
             with reader.line(record):
-                lines.append((record.number, Fields(record.value, example=EXAMPLE, is_csv=is_csv)))
+                lines.append((record.number, LineFields(record.value, example=EXAMPLE, is_csv=is_csv)))
         if not lines and reader.problems:
             raise FileProblemsError(reader.problems, file)
         columns = _columns([fields for _number, fields in lines])
@@ -96,7 +96,7 @@ def parse_scores(
     return ScoreFile(tuple(score for score, _number in scores.values()), chosen, ignored)
 
 
-def _columns(lines: Sequence[Fields]) -> list[str]:
+def _columns(lines: Sequence[LineFields]) -> list[str]:
     if not lines:
         raise FileRefusedError(_("There are no scores. Add one line for each language and model."))
     columns = list(dict.fromkeys(name for fields in lines for name in fields.values))
@@ -136,15 +136,15 @@ def _chosen_sets(columns: Sequence[str], sets: Sequence[str]) -> tuple[str, str]
     return sets[0], sets[1]
 
 
-def _score(fields: Fields, sets: tuple[str, str]) -> Score:
+def _score(fields: LineFields, sets: tuple[str, str]) -> ModelScore:
     try:
         language = canonical_tag(fields.text("language"))
     except MalformedTagError as error:
         raise LineError(str(error)) from error
     # Characters that look alike make one name: it is looked up among the models here.
-    model = fields.text("model", needed=True, longest=LONGEST_MODEL_NAME, is_name=True)
+    model = fields.text("model", needed=True, longest=MAX_MODEL_NAME_CHARACTERS, is_name=True)
     first, second = (_number(name, fields.text(name, numbers=True, is_name=True)) for name in sets)
-    return Score(language, model, (first, second))
+    return ModelScore(language, model, (first, second))
 
 
 def _number(name: str, text: str) -> Fraction | None:

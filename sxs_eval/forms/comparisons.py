@@ -10,8 +10,8 @@ from django.db.models import Q
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
-from allocation.forms import HIGHEST_REPLICATION, BatchesForm, batch_size_field, hours, is_open_field, lease_field
-from corpora.rules.image_filters import LONGEST, ImageFilter, ImageFilterError, parse
+from allocation.forms import MAX_REPLICATION, BatchesForm, batch_size_field, hours, is_open_field, lease_field
+from corpora.rules.image_filters import MAX_FILTER_CHARACTERS, ImageFilter, ImageFilterError, parse
 from crosslens_metrics.scales import SEVEN_POINTS
 from images.forms import UsableCollectionField
 from inference.models import CaptioningModel
@@ -19,14 +19,14 @@ from languages.models import Language
 from people.models import Project, User
 from sxs_eval.models import SCALE_CHOICES, Comparison, EqualCaptions
 from sxs_eval.rules.judging import GOLD_PERCENT, REPEAT_PERCENT
-from sxs_eval.selectors.setup import LanguageCoverage, Left
-from sxs_eval.services.comparisons import PoolSettings, Setting
+from sxs_eval.selectors.setup import FilteredImages, LanguageCoverage
+from sxs_eval.services.comparisons import ComparisonSetting, PoolSettings
 
-MOST_ATTENTION_PERCENT = 50
-MOST_CHECKS = 1000
-LARGEST_SEED = 2**53 - 1
-LONGEST_NOTE = 500
-LARGEST_GOLD_FILE = 10**6
+MAX_ATTENTION_PERCENT = 50
+MAX_CHECKS = 1000
+MAX_SEED = 2**53 - 1
+MAX_NOTE_CHARACTERS = 500
+MAX_GOLD_FILE_BYTES = 10**6
 WANTED = "language-"
 
 
@@ -80,13 +80,13 @@ class ModelsForm(forms.Form):
         return cleaned
 
 
-class _Judging(BatchesForm):
+class _JudgingForm(BatchesForm):
     """How a comparison is judged; all of it can be changed later."""
 
     replication = forms.IntegerField(
         label=_("Raters per pair"),
         min_value=1,
-        max_value=HIGHEST_REPLICATION,
+        max_value=MAX_REPLICATION,
         initial=3,
         help_text=_("Each pair is judged by this many different people. The method uses 3."),
     )
@@ -105,7 +105,7 @@ class _Judging(BatchesForm):
     gold_percent = forms.IntegerField(
         label=_("Gold pairs per 100 pairs"),
         min_value=0,
-        max_value=MOST_ATTENTION_PERCENT,
+        max_value=MAX_ATTENTION_PERCENT,
         initial=GOLD_PERCENT,
         help_text=_(
             "Pairs where the better caption is known. They never count, and show which raters do not pay "
@@ -116,14 +116,14 @@ class _Judging(BatchesForm):
     repeat_percent = forms.IntegerField(
         label=_("Repeats per 100 pairs"),
         min_value=0,
-        max_value=MOST_ATTENTION_PERCENT,
+        max_value=MAX_ATTENTION_PERCENT,
         initial=REPEAT_PERCENT,
         help_text=_("Pairs that a rater sees a second time with the sides swapped. The second answer does not count."),
     )
     checks_before_pause = forms.IntegerField(
         label=_("Attention items before a rater can be paused"),
         min_value=1,
-        max_value=MOST_CHECKS,
+        max_value=MAX_CHECKS,
         initial=5,
         help_text=_("Gold pairs and repeats together. More of them make a pause after a single slip less likely."),
     )
@@ -144,7 +144,7 @@ class LanguageChoice(NamedTuple):
     wanted: forms.BoundField
 
 
-class Short(NamedTuple):
+class ShortLanguage(NamedTuple):
     """A language in which both models describe fewer images than wanted."""
 
     language: Language
@@ -152,7 +152,7 @@ class Short(NamedTuple):
     wanted: int
 
 
-class ComparisonForm(_Judging):
+class ComparisonForm(_JudgingForm):
     """The third step: in which languages, over which images, and how."""
 
     subset = forms.IntegerField(
@@ -163,7 +163,7 @@ class ComparisonForm(_Judging):
     )
     only = forms.CharField(
         label=_("Image filter"),
-        max_length=LONGEST,
+        max_length=MAX_FILTER_CHARACTERS,
         required=False,
         help_text=_(
             "Leave empty for all images. “region” uses images taken where the language is spoken, “subset:xm600” "
@@ -173,7 +173,7 @@ class ComparisonForm(_Judging):
     seed = forms.IntegerField(
         label=_("Seed"),
         min_value=0,
-        max_value=LARGEST_SEED,
+        max_value=MAX_SEED,
         help_text=_("Comparisons with the same seed and number of images use the same images."),
     )
     scale = forms.TypedChoiceField(
@@ -194,11 +194,11 @@ class ComparisonForm(_Judging):
         coverage: Sequence[LanguageCoverage],
         images: int,
         seed: int,
-        left: Callable[[Language, ImageFilter], Left],
+        left: Callable[[Language, ImageFilter], FilteredImages],
     ) -> None:
         super().__init__(data, initial={"seed": seed})
         self.coverage, self.images = [row for row in coverage if row.images], images
-        self._left, self.left = left, dict[str, Left]()
+        self._left, self.left = left, dict[str, FilteredImages]()
         self.impossible = [row.language for row in coverage if not row.images]
         for row in self.coverage:
             self.fields[WANTED + row.language.tag] = forms.BooleanField(label=row.language.name, required=False)
@@ -261,15 +261,15 @@ class ComparisonForm(_Judging):
             if names:
                 self.add_error("only", text % {"languages": ", ".join(names)})
 
-    def left_in(self, row: LanguageCoverage) -> Left:
-        return self.left.get(row.language.pk, Left(self.images, row.images))
+    def left_in(self, row: LanguageCoverage) -> FilteredImages:
+        return self.left.get(row.language.pk, FilteredImages(self.images, row.images))
 
     def described(self, row: LanguageCoverage) -> int:
         return self.left_in(row).described
 
-    def short(self) -> list[Short]:
+    def short(self) -> list[ShortLanguage]:
         """Return the languages in which both models describe fewer images, of those left, than wanted."""
-        rows = [Short(row.language, self.described(row), self.wanted(row)) for row in self.chosen()]
+        rows = [ShortLanguage(row.language, self.described(row), self.wanted(row)) for row in self.chosen()]
         return [row for row in rows if row.described < row.wanted]
 
     def wanted(self, row: LanguageCoverage) -> int:
@@ -282,9 +282,9 @@ class ComparisonForm(_Judging):
     def languages(self) -> list[Language]:
         return [row.language for row in self.chosen()]
 
-    def setting(self) -> Setting:
+    def setting(self) -> ComparisonSetting:
         given = self.cleaned_data
-        return Setting(
+        return ComparisonSetting(
             subset=given["subset"],
             images=given["only"],
             seed=given["seed"],
@@ -300,7 +300,7 @@ class ComparisonForm(_Judging):
         )
 
 
-class SettingsForm(_Judging):
+class SettingsForm(_JudgingForm):
     is_open = is_open_field()
 
     def __init__(self, data: Mapping[str, Any] | None = None, *, comparison: Comparison) -> None:
@@ -347,9 +347,9 @@ class GoldFileForm(forms.Form):
 
     def clean_file(self) -> Any:
         file = self.cleaned_data["file"]
-        if file.size > LARGEST_GOLD_FILE:
+        if file.size > MAX_GOLD_FILE_BYTES:
             text = gettext("The file is larger than %(limit)d MB. Upload it in several parts.")
-            raise forms.ValidationError(text % {"limit": LARGEST_GOLD_FILE // 10**6})
+            raise forms.ValidationError(text % {"limit": MAX_GOLD_FILE_BYTES // 10**6})
         return file
 
 
@@ -360,7 +360,9 @@ class RemovalForm(forms.Form):
 
     scope = forms.ChoiceField(label=_("What to leave out"), widget=forms.RadioSelect, initial=ONE)
     reason = forms.CharField(
-        label=_("Reason"), max_length=LONGEST_NOTE, help_text=_("Managers and researchers of the project can read it.")
+        label=_("Reason"),
+        max_length=MAX_NOTE_CHARACTERS,
+        help_text=_("Managers and researchers of the project can read it."),
     )
 
     def __init__(self, data: Mapping[str, Any] | None = None, *, comparison: Comparison) -> None:
@@ -403,7 +405,7 @@ class DecisionForm(forms.Form):
     note = forms.CharField(
         label=_("Note"),
         required=False,
-        max_length=LONGEST_NOTE,
+        max_length=MAX_NOTE_CHARACTERS,
         widget=forms.Textarea(attrs={"rows": 2, "dir": "auto"}),
         help_text=_("Your reason. Required to exclude a rater. Only managers can see it."),
     )

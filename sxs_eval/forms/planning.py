@@ -16,8 +16,8 @@ from django.utils.datastructures import MultiValueDict
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
-from allocation.forms import HIGHEST_REPLICATION
-from corpora.rules.image_filters import LONGEST, ImageFilterError, parse
+from allocation.forms import MAX_REPLICATION
+from corpora.rules.image_filters import MAX_FILTER_CHARACTERS, ImageFilterError, parse
 from corpora.selectors.subsets import check
 from crosslens_metrics.formats.problems import FileProblemsError
 from crosslens_metrics.language_tags import MalformedTagError, canonical_tag
@@ -25,16 +25,16 @@ from crosslens_metrics.scales import SEVEN_POINTS
 from images.forms import UsableCollectionField
 from images.permissions import collections_in
 from people.models import Project
-from sxs_eval.formats.scores import MOST_BYTES, ScoreFile, parse_scores
-from sxs_eval.forms.comparisons import LARGEST_SEED, MOST_ATTENTION_PERCENT
+from sxs_eval.formats.scores import MAX_BYTES, ScoreFile, parse_scores
+from sxs_eval.forms.comparisons import MAX_ATTENTION_PERCENT, MAX_SEED
 from sxs_eval.models import SCALE_CHOICES
 from sxs_eval.rules import planning
 from sxs_eval.rules.judging import GOLD_PERCENT, REPEAT_PERCENT
-from sxs_eval.rules.planning import Plan, Thresholds, plan_sessions
-from sxs_eval.selectors.planning import Pace
-from sxs_eval.services.comparisons import Setting
+from sxs_eval.rules.planning import EvaluationPlan, SmallThresholds, plan_sessions
+from sxs_eval.selectors.planning import JudgingPace
+from sxs_eval.services.comparisons import ComparisonSetting
 
-MOST_PAIRS = 900
+MAX_PAIRS = 900
 """(ours) On one page: each has a checkbox, and a form with more than 1,000 fields is refused."""
 
 
@@ -99,7 +99,7 @@ class PlanForm(forms.Form):
     collection = UsableCollectionField(help_text=_("The captions describe the images of this collection."))
     only = forms.CharField(
         label=_("Image filter"),
-        max_length=LONGEST,
+        max_length=MAX_FILTER_CHARACTERS,
         required=False,
         widget=forms.TextInput(attrs={"dir": "ltr"}),
         help_text=_("Leave empty for all images. “subset:xm600” uses those of a named subset."),
@@ -113,15 +113,15 @@ class PlanForm(forms.Form):
             "Drawn at random with the seed, the same for all comparisons. Leave empty for the whole collection."
         ),
     )
-    seed = forms.IntegerField(label=_("Seed"), min_value=0, max_value=LARGEST_SEED)
+    seed = forms.IntegerField(label=_("Seed"), min_value=0, max_value=MAX_SEED)
     replication = forms.IntegerField(
-        label=_("Raters per pair"), min_value=1, max_value=HIGHEST_REPLICATION, initial=planning.REPLICATION
+        label=_("Raters per pair"), min_value=1, max_value=MAX_REPLICATION, initial=planning.REPLICATION
     )
     gold_percent = forms.IntegerField(
-        label=_("Gold pairs per 100 pairs"), min_value=0, max_value=MOST_ATTENTION_PERCENT, initial=GOLD_PERCENT
+        label=_("Gold pairs per 100 pairs"), min_value=0, max_value=MAX_ATTENTION_PERCENT, initial=GOLD_PERCENT
     )
     repeat_percent = forms.IntegerField(
-        label=_("Repeats per 100 pairs"), min_value=0, max_value=MOST_ATTENTION_PERCENT, initial=REPEAT_PERCENT
+        label=_("Repeats per 100 pairs"), min_value=0, max_value=MAX_ATTENTION_PERCENT, initial=REPEAT_PERCENT
     )
     pace = forms.DecimalField(
         label=_("Seconds per judgement"), required=False, min_value=Decimal("0.1"), max_value=3600, decimal_places=1
@@ -131,7 +131,7 @@ class PlanForm(forms.Form):
     )
 
     score_file: ScoreFile
-    plan: Plan
+    plan: EvaluationPlan
 
     def __init__(
         self,
@@ -139,7 +139,7 @@ class PlanForm(forms.Form):
         files: MultiValueDict[str, UploadedFile[bytes]] | None = None,
         *,
         project: Project,
-        measured: Pace,
+        measured: JudgingPace,
         initial: Mapping[str, Any] | None = None,
     ) -> None:
         self._upload_problem, self.project = "", project
@@ -173,9 +173,9 @@ class PlanForm(forms.Form):
         if data is None or upload is None:
             return data
         changed = data.copy()
-        content = upload.read(MOST_BYTES + 1)
+        content = upload.read(MAX_BYTES + 1)
         try:
-            if len(content) > MOST_BYTES:
+            if len(content) > MAX_BYTES:
                 parse_scores(content)
             changed["scores"] = content.decode("utf-8-sig")
         except FileProblemsError as refused:
@@ -237,23 +237,23 @@ class PlanForm(forms.Form):
 
     def _check_size(self) -> None:
         number = planning.count_pairs(self.score_file.scores)
-        if number > MOST_PAIRS:
+        if number > MAX_PAIRS:
             text = gettext(
                 "These scores make %(number)d pairs of models, and this page takes %(most)d. Leave out models or "
                 "languages, or plan with the command plan_evaluations."
             )
-            self.add_error("scores", text % {"number": number, "most": MOST_PAIRS})
+            self.add_error("scores", text % {"number": number, "most": MAX_PAIRS})
 
-    def thresholds(self) -> Thresholds:
+    def thresholds(self) -> SmallThresholds:
         points, percent = self.cleaned_data["small"], self.cleaned_data["small_percent"]
-        return Thresholds(
+        return SmallThresholds(
             points=None if points is None else Fraction(points), percent=None if percent is None else Fraction(percent)
         )
 
-    def setting(self) -> Setting:
+    def setting(self) -> ComparisonSetting:
         given = self.cleaned_data
         names = ("subset", "seed", "replication", "gold_percent", "repeat_percent")
-        return Setting(scale=given["scale"], images=given["only"], **{name: given[name] for name in names})
+        return ComparisonSetting(scale=given["scale"], images=given["only"], **{name: given[name] for name in names})
 
     def fingerprint(self) -> str:
         """Return a digest of what the plan's table depends on, to check that the user saw the plan they accept."""

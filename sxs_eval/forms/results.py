@@ -8,7 +8,7 @@ from django.utils.translation import gettext_lazy as _
 from sxs_eval.selectors.across import USUAL_WIDTH
 
 USUAL_POINTS = USUAL_WIDTH / 2
-LEAST_POINTS, MOST_POINTS = 0.5, 50.0
+MIN_POINTS, MAX_POINTS = 0.5, 50.0
 
 
 class WidthForm(forms.Form):
@@ -16,8 +16,8 @@ class WidthForm(forms.Form):
 
     points = forms.FloatField(
         label=_("Target interval: ± points"),
-        min_value=LEAST_POINTS,
-        max_value=MOST_POINTS,
+        min_value=MIN_POINTS,
+        max_value=MAX_POINTS,
         initial=USUAL_POINTS,
         required=False,
         widget=forms.NumberInput(attrs={"step": "0.5"}),

@@ -8,15 +8,21 @@ from dataclasses import dataclass
 from django.utils.translation import gettext as _
 
 from charts import texts
-from charts.plots import Estimate, RangePlot, range_plot
+from charts.plots import IntervalEstimate, RangePlot, range_plot
 from crosslens_metrics.intervals import Interval
-from crosslens_metrics.reports.comparison_figures import BOUNDS, Gain, SignTest, Undefined, bound_message
-from crosslens_metrics.reports.comparisons import RankedComponent, RankedModel, RankedPair, Ranking
+from crosslens_metrics.reports.comparison_figures import (
+    BOUNDS,
+    GainFigure,
+    SignTest,
+    UndefinedComparison,
+    bound_message,
+)
+from crosslens_metrics.reports.comparisons import ModelRanking, RankedComponent, RankedModel, RankedPair
 from people.pages.addresses import address
 from sxs_eval.models import Comparison
 from sxs_eval.pages.report import against, gain_interval, gain_points, has_values, interval_label, with_interval
-from sxs_eval.selectors.across import ComparisonResult, Overall, PooledResult
-from tabular.tables import TEXT, Column, Table, figure, isolated, link, note, parts, tag
+from sxs_eval.selectors.across import ComparisonResult, OverallResults, PooledResult
+from tabular.tables import TEXT, PageTable, TableColumn, figure, isolated, link, note, parts, tag
 
 
 @dataclass(frozen=True)
@@ -46,8 +52,8 @@ class ResultLine:
 class ComponentPart:
     """The ranking of models that were compared with each other, directly or through others."""
 
-    models: Table[RankedModel]
-    pairs: Table[RankedPair]
+    models: PageTable[RankedModel]
+    pairs: PageTable[RankedPair]
     plot: RangePlot
     plot_id: str
     """Its id on the page."""
@@ -57,18 +63,18 @@ class ComponentPart:
 
 @dataclass(frozen=True)
 class AcrossPage:
-    results: Table[ResultLine]
-    pooled: Table[ResultLine]
+    results: PageTable[ResultLine]
+    pooled: PageTable[ResultLine]
     gain_plot: RangePlot | None
     ranking: Sequence[ComponentPart]
     """Empty if too few models were compared."""
 
 
-def across_page(overall: Overall) -> AcrossPage:
+def across_page(overall: OverallResults) -> AcrossPage:
     estimates = [_estimate(result) for result in overall.results]
     return AcrossPage(
-        results=Table("comparisons", _("Comparisons"), _result_columns(), list(map(_result_line, overall.results))),
-        pooled=Table("pooled-table", _("Pooled"), _pooled_columns(), list(map(_pooled_line, overall.pooled))),
+        results=PageTable("comparisons", _("Comparisons"), _result_columns(), list(map(_result_line, overall.results))),
+        pooled=PageTable("pooled-table", _("Pooled"), _pooled_columns(), list(map(_pooled_line, overall.pooled))),
         gain_plot=range_plot(_("Gain of each comparison, in points"), estimates, reference=0)
         if has_values(estimates)
         else None,
@@ -76,36 +82,36 @@ def across_page(overall: Overall) -> AcrossPage:
     )
 
 
-def _result_columns() -> list[Column[ResultLine]]:
+def _result_columns() -> list[TableColumn[ResultLine]]:
     return [
         *_columns_before(),
-        Column("alpha", _("Alpha"), lambda line: isolated(line.alpha)),
+        TableColumn("alpha", _("Alpha"), lambda line: isolated(line.alpha)),
         *_columns_after(),
-        Column("needed", _("Images needed"), lambda line: line.needed),
+        TableColumn("needed", _("Images needed"), lambda line: line.needed),
     ]
 
 
-def _pooled_columns() -> list[Column[ResultLine]]:
-    return [*_columns_before(), Column("outcomes", _("Outcomes"), lambda line: line.outcomes), *_columns_after()]
+def _pooled_columns() -> list[TableColumn[ResultLine]]:
+    return [*_columns_before(), TableColumn("outcomes", _("Outcomes"), lambda line: line.outcomes), *_columns_after()]
 
 
-def _columns_before() -> list[Column[ResultLine]]:
+def _columns_before() -> list[TableColumn[ResultLine]]:
     return [
-        Column("models", _("Models"), _models, kind="of-models"),
-        Column("language", _("Language"), lambda line: line.languages, kind=TEXT),
-        Column("gain", _("ΔSxS"), lambda line: isolated(line.gain)),
-        Column("interval", interval_label(), lambda line: figure(line.interval), kind=TEXT),
-        Column("wins", _("WINS"), lambda line: line.wins),
-        Column("losses", _("LOSSES"), lambda line: line.losses),
-        Column("p", _("p-value"), lambda line: figure(line.p)),
+        TableColumn("models", _("Models"), _models, kind="of-models"),
+        TableColumn("language", _("Language"), lambda line: line.languages, kind=TEXT),
+        TableColumn("gain", _("ΔSxS"), lambda line: isolated(line.gain)),
+        TableColumn("interval", interval_label(), lambda line: figure(line.interval), kind=TEXT),
+        TableColumn("wins", _("WINS"), lambda line: line.wins),
+        TableColumn("losses", _("LOSSES"), lambda line: line.losses),
+        TableColumn("p", _("p-value"), lambda line: figure(line.p)),
     ]
 
 
-def _columns_after() -> list[Column[ResultLine]]:
+def _columns_after() -> list[TableColumn[ResultLine]]:
     return [
-        Column("images", _("Images"), lambda line: line.images),
-        Column("incomplete", _("Incomplete"), lambda line: line.incomplete),
-        Column("set_aside", _("Set aside"), lambda line: line.set_aside),
+        TableColumn("images", _("Images"), lambda line: line.images),
+        TableColumn("incomplete", _("Incomplete"), lambda line: line.incomplete),
+        TableColumn("set_aside", _("Set aside"), lambda line: line.set_aside),
     ]
 
 
@@ -133,9 +139,10 @@ def _result_line(result: ComparisonResult) -> ResultLine:
         gain=gain_points(gain),
         interval=gain_interval(gain),
         p=_p(outcome.sign_test),
-        alpha="" if isinstance(alpha, Undefined) else texts.plain(alpha, 3),
-        needed="" if isinstance(result.images_needed, Undefined) else str(result.images_needed),
-        why=texts.why(gain) or texts.why(getattr(gain, "interval", None), outcome.sign_test, alpha),
+        alpha="" if isinstance(alpha, UndefinedComparison) else texts.plain_number(alpha, 3),
+        needed="" if isinstance(result.images_needed, UndefinedComparison) else str(result.images_needed),
+        why=texts.reason_undefined(gain)
+        or texts.reason_undefined(getattr(gain, "interval", None), outcome.sign_test, alpha),
     )
 
 
@@ -151,87 +158,92 @@ def _pooled_line(result: PooledResult) -> ResultLine:
         outcomes=outcomes,
         incomplete=result.incomplete,
         set_aside=result.set_aside,
-        wins=texts.percent(100 * pooled.wins / outcomes) if outcomes else "",
-        losses=texts.percent(100 * pooled.losses / outcomes) if outcomes else "",
+        wins=texts.percentage(100 * pooled.wins / outcomes) if outcomes else "",
+        losses=texts.percentage(100 * pooled.losses / outcomes) if outcomes else "",
         gain=gain_points(pooled.gain),
         interval=gain_interval(pooled.gain),
         p=_p(pooled.sign_test),
         alpha="",
         needed="",
-        why=texts.why(pooled.gain) or texts.why(getattr(pooled.gain, "interval", None), pooled.sign_test),
+        why=texts.reason_undefined(pooled.gain)
+        or texts.reason_undefined(getattr(pooled.gain, "interval", None), pooled.sign_test),
     )
 
 
-def _percent(value: float | Undefined) -> str:
-    return "" if isinstance(value, Undefined) else texts.percent(value)
+def _percent(value: float | UndefinedComparison) -> str:
+    return "" if isinstance(value, UndefinedComparison) else texts.percentage(value)
 
 
-def _p(test: SignTest | Undefined) -> str:
-    return "" if isinstance(test, Undefined) else texts.p_value(test.p).removeprefix("p = ").removeprefix("p ")
+def _p(test: SignTest | UndefinedComparison) -> str:
+    return (
+        "" if isinstance(test, UndefinedComparison) else texts.p_value(test.p).removeprefix("p = ").removeprefix("p ")
+    )
 
 
-def _estimate(result: ComparisonResult) -> Estimate:
+def _estimate(result: ComparisonResult) -> IntervalEstimate:
     comparison, gain = result.comparison, result.summary.outcome.gain
-    return Estimate(
+    return IntervalEstimate(
         label=_("%(test)s against %(base)s, %(language)s")
         % {"test": comparison.test, "base": comparison.base, "language": comparison.language.name},
         text=with_interval(gain_points(gain), gain_interval(gain)) or _("undefined"),
-        value=None if isinstance(gain, Undefined) else gain.points,
-        interval=gain.interval if isinstance(gain, Gain) and isinstance(gain.interval, Interval) else None,
+        value=None if isinstance(gain, UndefinedComparison) else gain.points,
+        interval=gain.interval if isinstance(gain, GainFigure) and isinstance(gain.interval, Interval) else None,
     )
 
 
-def _model_columns() -> list[Column[RankedModel]]:
+def _model_columns() -> list[TableColumn[RankedModel]]:
     return [
-        Column("model", _("Model"), lambda model: isolated(model.model), kind=TEXT),
-        Column(
+        TableColumn("model", _("Model"), lambda model: isolated(model.model), kind=TEXT),
+        TableColumn(
             "strength",
             _("Strength"),
             lambda model: parts(isolated(_strength(model)), tag(bound_message(model.bound), "warning")),
         ),
-        Column(
+        TableColumn(
             "interval",
             interval_label(),
-            lambda model: figure(texts.between(model.interval, 2, with_sign=True)) or texts.why(model.interval),
+            lambda model: (
+                figure(texts.interval_text(model.interval, 2, with_sign=True)) or texts.reason_undefined(model.interval)
+            ),
             kind=TEXT,
         ),
     ]
 
 
 def _strength(model: RankedModel) -> str:
-    return "" if isinstance(model.strength, Undefined) else texts.signed(model.strength, 2)
+    return "" if isinstance(model.strength, UndefinedComparison) else texts.signed_number(model.strength, 2)
 
 
-def _pair_columns() -> list[Column[RankedPair]]:
+def _pair_columns() -> list[TableColumn[RankedPair]]:
     return [
-        Column("stronger", _("Stronger"), lambda pair: isolated(pair.stronger), kind=TEXT),
-        Column("weaker", _("Weaker"), lambda pair: isolated(pair.weaker), kind=TEXT),
-        Column("lead", _("Lead"), lambda pair: isolated(texts.plain(pair.difference, 2))),
-        Column(
+        TableColumn("stronger", _("Stronger"), lambda pair: isolated(pair.stronger), kind=TEXT),
+        TableColumn("weaker", _("Weaker"), lambda pair: isolated(pair.weaker), kind=TEXT),
+        TableColumn("lead", _("Lead"), lambda pair: isolated(texts.plain_number(pair.difference, 2))),
+        TableColumn(
             "interval",
             interval_label(),
-            lambda pair: figure(texts.between(pair.interval, 2, with_sign=True)),
+            lambda pair: figure(texts.interval_text(pair.interval, 2, with_sign=True)),
             kind=TEXT,
         ),
-        Column("separable", _("With the images so far"), _separable, kind=TEXT),
+        TableColumn("separable", _("With the images so far"), _separable, kind=TEXT),
     ]
 
 
 def _separable(pair: RankedPair) -> str:
-    why = note(texts.why(pair.interval, pair.separable, pair.more_images))
-    if isinstance(pair.separable, Undefined):
+    why = note(texts.reason_undefined(pair.interval, pair.separable, pair.more_images))
+    if isinstance(pair.separable, UndefinedComparison):
         return why
     if pair.separable:
         return tag(_("separable"), "success")
-    more = None if isinstance(pair.more_images, Undefined) else pair.more_images
+    more = None if isinstance(pair.more_images, UndefinedComparison) else pair.more_images
     return parts(tag(_("not separable"), "warning"), _("about %(more)s more images") % {"more": more} if more else why)
 
 
-def _component_parts(ranking: Ranking) -> list[ComponentPart]:
+def _component_parts(ranking: ModelRanking) -> list[ComponentPart]:
     return [
         ComponentPart(
-            models=Table(f"strengths-{number}", _("Strengths"), _model_columns(), component.models),
-            pairs=Table(f"separable-{number}", _("Which models differ clearly"), _pair_columns(), component.pairs),
+            models=PageTable(f"strengths-{number}", _("Strengths"), _model_columns(), component.models),
+            pairs=PageTable(f"separable-{number}", _("Which models differ clearly"), _pair_columns(), component.pairs),
             plot=_strength_plot(component),
             plot_id=f"ranking-plot-{number}",
             is_marked=any(model.bound in BOUNDS for model in component.models),
@@ -243,10 +255,11 @@ def _component_parts(ranking: Ranking) -> list[ComponentPart]:
 
 def _strength_plot(component: RankedComponent) -> RangePlot:
     estimates = [
-        Estimate(
+        IntervalEstimate(
             label=model.model,
-            text=with_interval(_strength(model), texts.between(model.interval, 2, with_sign=True)) or _("undefined"),
-            value=None if isinstance(model.strength, Undefined) else model.strength,
+            text=with_interval(_strength(model), texts.interval_text(model.interval, 2, with_sign=True))
+            or _("undefined"),
+            value=None if isinstance(model.strength, UndefinedComparison) else model.strength,
             interval=model.interval if isinstance(model.interval, Interval) else None,
         )
         for model in component.models
@@ -254,7 +267,7 @@ def _strength_plot(component: RankedComponent) -> RangePlot:
     return range_plot(_("Strength of each model"), estimates, reference=0)
 
 
-def _signature(ranking: Ranking, component: RankedComponent) -> str:
+def _signature(ranking: ModelRanking, component: RankedComponent) -> str:
     signature = ranking.signature
     text = _("%(method)s/%(version)s, %(images)s images, %(resamples)s bootstrap resamples, seed %(seed)s")
     values = {

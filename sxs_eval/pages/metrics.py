@@ -9,21 +9,21 @@ from functools import partial
 from django.utils.translation import gettext as _
 
 from charts import texts
-from charts.plots import Point, ScatterPlot, scatter_plot
+from charts.plots import PlotPoint, ScatterPlot, scatter_plot
 from crosslens_metrics.correlations import Coefficient
 from crosslens_metrics.intervals import Interval
-from crosslens_metrics.reports.comparison_figures import Undefined
+from crosslens_metrics.reports.comparison_figures import UndefinedComparison
 from crosslens_metrics.reports.correlations import CorrelationReport
-from crosslens_metrics.reports.metric_agreement import RESAMPLES, Agreement, Correlation
-from crosslens_metrics.reports.score_figures import Undefined as NoCorrelation
+from crosslens_metrics.reports.metric_agreement import RESAMPLES, CorrelationFigure, MetricAgreement
+from crosslens_metrics.reports.score_figures import UndefinedScore
 from people.pages.addresses import address
 from scoring.selectors.scores import shown_times, title_of
 from sxs_eval.formats.metric_gains import SEED, correlations
 from sxs_eval.models import Comparison
 from sxs_eval.pages.report import against
 from sxs_eval.rules.planning import CORE
-from sxs_eval.selectors.metrics import Difference, Evaluation, Evaluations, Lacking
-from tabular.tables import NOTHING, TEXT, Column, Table, isolated, link, note, parts, tag
+from sxs_eval.selectors.metrics import EvaluationMetrics, EvaluationTable, LackingReason, MetricDifference
+from tabular.tables import NO_VALUE, TEXT, PageTable, TableColumn, isolated, link, note, parts, tag
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class EvaluationLine:
 
 
 @dataclass(frozen=True)
-class Cell:
+class MetricCell:
     value: str
     interval: str
     why: str
@@ -53,7 +53,7 @@ class PartLine:
     name: str
     evaluations: int
     points: int
-    cells: Sequence[Cell]
+    cells: Sequence[MetricCell]
 
 
 @dataclass(frozen=True)
@@ -65,15 +65,15 @@ class MetricsPage:
     references: str
     known_references: Sequence[tuple[str, str]]
     lines: Sequence[EvaluationLine]
-    table: Table[EvaluationLine]
+    table: PageTable[EvaluationLine]
     plot: ScatterPlot | None
     parts: Sequence[PartLine]
-    correlations: Table[PartLine]
+    correlations: PageTable[PartLine]
     resamples: int
     seed: int
 
 
-def metrics_page(evaluations: Evaluations, *, metric: str, flip: bool) -> MetricsPage:
+def metrics_page(evaluations: EvaluationTable, *, metric: str, flip: bool) -> MetricsPage:
     """Return the page of a metric; an unknown one is replaced by the first."""
     names = evaluations.metrics
     metric = metric if metric in names else next(iter(names), "")
@@ -90,28 +90,30 @@ def metrics_page(evaluations: Evaluations, *, metric: str, flip: bool) -> Metric
         references=evaluations.references,
         known_references=[(name, name) for name in evaluations.known],
         lines=lines,
-        table=Table("evaluations", _("Comparisons"), _columns(title), lines),
+        table=PageTable("evaluations", _("Comparisons"), _columns(title), lines),
         plot=_plot(title, points, lines) if points else None,
         parts=groups,
-        correlations=Table("correlations", _("Correlations"), _correlation_columns(), groups),
+        correlations=PageTable("correlations", _("Correlations"), _correlation_columns(), groups),
         resamples=RESAMPLES,
         seed=SEED,
     )
 
 
-def _columns(title: str) -> list[Column[EvaluationLine]]:
+def _columns(title: str) -> list[TableColumn[EvaluationLine]]:
     return [
-        Column("models", _("Models"), _models, kind="of-models"),
-        Column(
+        TableColumn("models", _("Models"), _models, kind="of-models"),
+        TableColumn(
             "language",
             _("Language"),
             lambda line: parts(line.comparison.language.name, tag(_("core") if line.is_core else "")),
             kind=TEXT,
         ),
-        Column("gain", _("ΔSxS"), lambda line: isolated(line.gain)),
-        Column("difference", _("Δ%(metric)s") % {"metric": title}, lambda line: isolated(line.difference)),
-        Column("images", _("Images judged"), lambda line: line.images),
-        Column("references", _("References"), lambda line: parts(isolated(line.references), note(line.why)), kind=TEXT),
+        TableColumn("gain", _("ΔSxS"), lambda line: isolated(line.gain)),
+        TableColumn("difference", _("Δ%(metric)s") % {"metric": title}, lambda line: isolated(line.difference)),
+        TableColumn("images", _("Images judged"), lambda line: line.images),
+        TableColumn(
+            "references", _("References"), lambda line: parts(isolated(line.references), note(line.why)), kind=TEXT
+        ),
     ]
 
 
@@ -121,52 +123,55 @@ def _models(line: EvaluationLine) -> str:
     return link(url, against(comparison.base.name, comparison.test.name))
 
 
-def _correlation_columns() -> list[Column[PartLine]]:
+def _correlation_columns() -> list[TableColumn[PartLine]]:
     coefficients = ("Pearson", "Spearman", "Kendall τ-b", "Matthews")
     return [
-        Column("languages", _("Languages"), lambda part: part.name, kind=TEXT),
-        Column("evaluations", _("Comparisons"), lambda part: part.evaluations),
-        Column("points", _("Points"), lambda part: part.points),
-        *(Column(name, name, partial(_correlation, number), kind=TEXT) for number, name in enumerate(coefficients)),
+        TableColumn("languages", _("Languages"), lambda part: part.name, kind=TEXT),
+        TableColumn("evaluations", _("Comparisons"), lambda part: part.evaluations),
+        TableColumn("points", _("Points"), lambda part: part.points),
+        *(
+            TableColumn(name, name, partial(_correlation, number), kind=TEXT)
+            for number, name in enumerate(coefficients)
+        ),
     ]
 
 
 def _correlation(number: int, part: PartLine) -> str:
     cell = part.cells[number]
-    return parts(isolated(cell.value) or NOTHING, note(isolated(cell.interval)), note(cell.why))
+    return parts(isolated(cell.value) or NO_VALUE, note(isolated(cell.interval)), note(cell.why))
 
 
-def _line(row: Evaluation, metric: str) -> EvaluationLine:
+def _line(row: EvaluationMetrics, metric: str) -> EvaluationLine:
     difference = row.differences[metric]
     return EvaluationLine(
         comparison=row.comparison,
         images=row.images,
-        gain="" if isinstance(row.gain, Undefined) else texts.signed(row.gain),
-        difference="" if difference.value is None else texts.signed(difference.value * shown_times(metric), 2),
+        gain="" if isinstance(row.gain, UndefinedComparison) else texts.signed_number(row.gain),
+        difference="" if difference.value is None else texts.signed_number(difference.value * shown_times(metric), 2),
         references=difference.references,
         is_core=row.comparison.language_id in CORE,
-        why=texts.why(row.gain) or _why(difference, row.comparison),
+        why=texts.reason_undefined(row.gain) or _why(difference, row.comparison),
     )
 
 
-def _why(difference: Difference, comparison: Comparison) -> str:
-    if difference.lacking is Lacking.SCORES:
+def _why(difference: MetricDifference, comparison: Comparison) -> str:
+    if difference.lacking is LackingReason.SCORES:
         text = _("%(base)s and %(test)s have no scores against the same references.")
         return text % {"base": comparison.base, "test": comparison.test}
-    if difference.lacking is Lacking.ALIKE:
+    if difference.lacking is LackingReason.ALIKE:
         return _("The two models were scored differently (%(parts)s).") % {"parts": "; ".join(difference.parts)}
     return ""
 
 
-def _point(row: Evaluation, metric: str) -> Point:
+def _point(row: EvaluationMetrics, metric: str) -> PlotPoint:
     difference = row.differences[metric].value
-    assert not isinstance(row.gain, Undefined)
+    assert not isinstance(row.gain, UndefinedComparison)
     assert difference is not None
     kind = "core" if row.comparison.language_id in CORE else "rest"
-    return Point(row.gain, difference * shown_times(metric), kind)
+    return PlotPoint(row.gain, difference * shown_times(metric), kind)
 
 
-def _plot(title: str, points: Sequence[Point], lines: Sequence[EvaluationLine]) -> ScatterPlot:
+def _plot(title: str, points: Sequence[PlotPoint], lines: Sequence[EvaluationLine]) -> ScatterPlot:
     said = _("%(test)s against %(base)s, %(language)s: people %(gain)s, metric %(difference)s")
     summary = "; ".join(
         said
@@ -197,13 +202,13 @@ def _parts(report: CorrelationReport, metric: str) -> list[PartLine]:
     return [_part(name, by_metric[metric]) for name, by_metric in zip(names, report.agreements.values(), strict=False)]
 
 
-def _part(name: str, agreed: Agreement) -> PartLine:
+def _part(name: str, agreed: MetricAgreement) -> PartLine:
     cells = [_cell(agreed.coefficients[coefficient]) for coefficient in Coefficient]
     return PartLine(name, agreed.evaluations, agreed.points, cells)
 
 
-def _cell(correlation: Correlation) -> Cell:
-    value = "" if isinstance(correlation.value, NoCorrelation) else texts.signed(correlation.value, 2)
+def _cell(correlation: CorrelationFigure) -> MetricCell:
+    value = "" if isinstance(correlation.value, UndefinedScore) else texts.signed_number(correlation.value, 2)
     bounds = correlation.interval
-    interval = texts.between(bounds, 2, with_sign=True) if isinstance(bounds, Interval) else ""
-    return Cell(value, interval, texts.why(correlation.value, correlation.interval))
+    interval = texts.interval_text(bounds, 2, with_sign=True) if isinstance(bounds, Interval) else ""
+    return MetricCell(value, interval, texts.reason_undefined(correlation.value, correlation.interval))

@@ -11,24 +11,24 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from charts import texts
-from charts.plots import BarPlot, Estimate, RangePlot, bar_plot, range_plot
-from corpora.models import Level
+from charts.plots import BarPlot, IntervalEstimate, RangePlot, bar_plot, range_plot
+from corpora.models import PlaceLevelChoice
 from crosslens_metrics.intervals import Interval
 from crosslens_metrics.reports.comparison import WIDTH_POINTS
 from crosslens_metrics.reports.comparison_figures import (
-    Gain,
-    Outcome,
-    Part,
+    ComparisonOutcome,
+    GainFigure,
+    ImagePart,
     RaterFigures,
     RegionOutcome,
-    Report,
-    Share,
-    Undefined,
+    ReportedFigures,
+    TrialShare,
+    UndefinedComparison,
 )
 from crosslens_metrics.scales import FIVE_POINTS, Scale
 from sxs_eval.models import LEFT_OUT, RaterState
-from sxs_eval.selectors.results import Evidence, RaterRow
-from tabular.tables import TEXT, Column, Table, figure, isolated, note, parts, tag
+from sxs_eval.selectors.results import ComparisonEvidence, RaterRow
+from tabular.tables import TEXT, PageTable, TableColumn, figure, isolated, note, parts, tag
 
 EVEN = 50.0
 """Percent of preferences for the left side by a rater without a bias."""
@@ -36,7 +36,7 @@ WHOLE = (0.0, 100.0)
 
 
 @dataclass(frozen=True)
-class Line:
+class ReportLine:
     """One figure. `why` says why it, or its interval, is undefined."""
 
     label: str
@@ -48,23 +48,23 @@ class Line:
 
 @dataclass(frozen=True)
 class ReportPage:
-    report: Report
-    headline: Sequence[Line]
+    report: ReportedFigures
+    headline: Sequence[ReportLine]
     beside: Sequence[str]
     """What the headline leaves out: pairs that lack judgements, excluded judgements."""
-    figures: Sequence[Line]
+    figures: Sequence[ReportLine]
     distribution: BarPlot
-    regions: Table[RegionOutcome]
+    regions: PageTable[RegionOutcome]
     region_plot: RangePlot | None
-    levels: Table[RegionOutcome]
+    levels: PageTable[RegionOutcome]
     """By how near to the language the images were taken; empty without a selection."""
-    raters: Table[RaterRow]
+    raters: PageTable[RaterRow]
     rater_plot: RangePlot | None
 
 
 def report_page(
-    report: Report,
-    evidence: Evidence,
+    report: ReportedFigures,
+    evidence: ComparisonEvidence,
     raters: Sequence[RaterRow],
     *,
     scale: Scale,
@@ -73,17 +73,17 @@ def report_page(
     # Images whose region is unknown come last.
     regions = sorted(report.regions, key=lambda part: (not part.region, part.region))
     estimates = [_region_estimate(part) for part in regions]
-    rated = [row for row in report.raters if isinstance(row.left, Share)]
+    rated = [row for row in report.raters if isinstance(row.left, TrialShare)]
     return ReportPage(
         report=report,
         headline=list(_headline(report.outcome)),
-        beside=[*beside(report, evidence), *_scripted(raters)],
+        beside=[*remarks_on(report, evidence), *_scripted(raters)],
         figures=list(_figures(report)),
         distribution=distribution_plot(report, scale=scale),
-        regions=Table("regions", "", _region_columns(), regions),
+        regions=PageTable("regions", "", _region_columns(), regions),
         region_plot=range_plot(_("Gain by region"), estimates, reference=0) if has_values(estimates) else None,
-        levels=Table("levels", "", _level_columns(), levels),
-        raters=Table("raters", "", _rater_columns(), raters),
+        levels=PageTable("levels", "", _level_columns(), levels),
+        raters=PageTable("raters", "", _rater_columns(), raters),
         rater_plot=range_plot(
             _("Left side preferred, by rater, in percent"),
             [_left_estimate(row) for row in rated],
@@ -97,46 +97,46 @@ def report_page(
     )
 
 
-def _headline(outcome: Outcome) -> Iterator[Line]:
+def _headline(outcome: ComparisonOutcome) -> Iterator[ReportLine]:
     gain, test = outcome.gain, outcome.sign_test
-    yield Line(
+    yield ReportLine(
         _("WINS"),
         _part_of(outcome.wins, outcome.images.denominator),
         "",
-        texts.why(outcome.wins.percent),
+        texts.reason_undefined(outcome.wins.percent),
         _("Images where most raters prefer the test model's caption, by any degree."),
     )
-    yield Line(
+    yield ReportLine(
         _("LOSSES"),
         _part_of(outcome.losses, outcome.images.denominator),
         "",
-        texts.why(outcome.losses.percent),
+        texts.reason_undefined(outcome.losses.percent),
         _("Images where most raters prefer the base model's caption, by any degree."),
     )
-    yield Line(
+    yield ReportLine(
         _("ΔSxS"),
         gain_points(gain),
         gain_interval(gain),
-        texts.why(gain) or texts.why(getattr(gain, "interval", None)),
+        texts.reason_undefined(gain) or texts.reason_undefined(getattr(gain, "interval", None)),
         _(
             "WINS − LOSSES in percentage points, with its 95 percent confidence interval from bootstrap resamples of "
             "the images."
         ),
     )
-    yield Line(
+    yield ReportLine(
         _("Sign test"),
-        "" if isinstance(test, Undefined) else texts.p_value(test.p),
+        "" if isinstance(test, UndefinedComparison) else texts.p_value(test.p),
         "",
-        texts.why(test),
+        texts.reason_undefined(test),
         _("The p-value: how likely wins and losses at least this uneven would be if both models were equally good."),
     )
 
 
-def gain_interval(gain: Gain | Undefined) -> str:
-    return "" if isinstance(gain, Undefined) else texts.between(gain.interval, with_sign=True)
+def gain_interval(gain: GainFigure | UndefinedComparison) -> str:
+    return "" if isinstance(gain, UndefinedComparison) else texts.interval_text(gain.interval, with_sign=True)
 
 
-def beside(report: Report, evidence: Evidence) -> Iterator[str]:
+def remarks_on(report: ReportedFigures, evidence: ComparisonEvidence) -> Iterator[str]:
     """Describe in sentences what the headline leaves out, and always the pairs with equal captions."""
     images, apart = report.outcome.images, evidence.set_aside
     yield ngettext(
@@ -192,13 +192,15 @@ def _scripted(raters: Sequence[RaterRow]) -> Iterator[str]:
         ) % {"number": number}
 
 
-def _figures(report: Report) -> Iterator[Line]:
+def _figures(report: ReportedFigures) -> Iterator[ReportLine]:
     alpha, seconds = report.alpha, report.seconds
-    yield Line(
+    yield ReportLine(
         _("Agreement"),
-        "" if isinstance(alpha, Undefined) else f"α = {texts.plain(alpha.value, 3)} ({_images(alpha.images)})",
-        "" if isinstance(alpha, Undefined) else texts.between(alpha.interval, 3),
-        texts.why(alpha) or texts.why(getattr(alpha, "interval", None)),
+        ""
+        if isinstance(alpha, UndefinedComparison)
+        else f"α = {texts.plain_number(alpha.value, 3)} ({_images(alpha.images)})",
+        "" if isinstance(alpha, UndefinedComparison) else texts.interval_text(alpha.interval, 3),
+        texts.reason_undefined(alpha) or texts.reason_undefined(getattr(alpha, "interval", None)),
         _(
             "Ordinal Krippendorff's alpha over all images that at least two raters judged, complete or not: 1 "
             "is full agreement, 0 is chance, below 0 is systematic disagreement."
@@ -222,36 +224,36 @@ def _figures(report: Report) -> Iterator[Line]:
         report.flips.opposite,
         _("Share of these repeats where the rater preferred the other caption."),
     )
-    yield Line(
+    yield ReportLine(
         _("Seconds per judgement"),
         ""
-        if isinstance(seconds, Undefined)
-        else f"{texts.plain(seconds.median)} ({_of(seconds.judgements, report.judgements)})",
-        "" if isinstance(seconds, Undefined) else texts.between(seconds.quartiles),
-        texts.why(seconds),
+        if isinstance(seconds, UndefinedComparison)
+        else f"{texts.plain_number(seconds.median)} ({_of(seconds.judgements, report.judgements)})",
+        "" if isinstance(seconds, UndefinedComparison) else texts.interval_text(seconds.quartiles),
+        texts.reason_undefined(seconds),
         _("Median active time and interquartile range, over the judgements whose time is known."),
     )
     precision = report.precision
-    yield Line(
+    yield ReportLine(
         _("Images needed"),
-        "" if isinstance(precision, Undefined) else _("%(images)s, %(more)s more than now") % vars(precision),
+        "" if isinstance(precision, UndefinedComparison) else _("%(images)s, %(more)s more than now") % vars(precision),
         "",
-        texts.why(precision),
+        texts.reason_undefined(precision),
         _(
             "How many images are needed for a 95%% confidence interval of ± %(points)s points, if the share of "
             "each outcome stays the same."
         )
-        % {"points": texts.plain(WIDTH_POINTS / 2, 0)},
+        % {"points": texts.plain_number(WIDTH_POINTS / 2, 0)},
     )
 
 
-def _share_line(label: str, share: Share | Undefined, meaning: str) -> Line:
-    if isinstance(share, Undefined):
-        return Line(label, "", "", texts.why(share), meaning)
-    return Line(label, _percent_of(share), texts.between(share.interval), "", meaning)
+def _share_line(label: str, share: TrialShare | UndefinedComparison, meaning: str) -> ReportLine:
+    if isinstance(share, UndefinedComparison):
+        return ReportLine(label, "", "", texts.reason_undefined(share), meaning)
+    return ReportLine(label, _percent_of(share), texts.interval_text(share.interval), "", meaning)
 
 
-def distribution_plot(report: Report, *, scale: Scale) -> BarPlot:
+def distribution_plot(report: ReportedFigures, *, scale: Scale) -> BarPlot:
     return bar_plot(
         _("Judgements by level, test against base") if scale.points > FIVE_POINTS.points else _("Judgements by level"),
         [(level.name, report.distribution[level.number], _kind(level.number)) for level in scale.levels],
@@ -262,14 +264,14 @@ def _kind(score: int) -> str:
     return "better" if score > 0 else "worse" if score < 0 else "similar"
 
 
-def _part(part: Part) -> str:
-    return "" if isinstance(part.percent, Undefined) else f"{texts.percent(part.percent)} ({part.count})"
+def _part(part: ImagePart) -> str:
+    return "" if isinstance(part.percent, UndefinedComparison) else f"{texts.percentage(part.percent)} ({part.count})"
 
 
-def _part_of(part: Part, images: int) -> str:
-    if isinstance(part.percent, Undefined):
+def _part_of(part: ImagePart, images: int) -> str:
+    if isinstance(part.percent, UndefinedComparison):
         return ""
-    return f"{texts.percent(part.percent)} ({_of(part.count, images)})"
+    return f"{texts.percentage(part.percent)} ({_of(part.count, images)})"
 
 
 def _images(number: int) -> str:
@@ -284,27 +286,30 @@ def region_name(region: str) -> str:
     return region or _("unknown")
 
 
-def _region_columns() -> list[Column[RegionOutcome]]:
+def _region_columns() -> list[TableColumn[RegionOutcome]]:
     images, *gain = _gain_columns()
     return [
-        Column("region", _("Region"), lambda part: region_name(part.region), kind=TEXT),
+        TableColumn("region", _("Region"), lambda part: region_name(part.region), kind=TEXT),
         images,
-        Column("incomplete", _("Incomplete"), lambda part: part.outcome.images.incomplete),
-        Column("wins", _("WINS"), lambda part: _part(part.outcome.wins)),
-        Column("losses", _("LOSSES"), lambda part: _part(part.outcome.losses)),
+        TableColumn("incomplete", _("Incomplete"), lambda part: part.outcome.images.incomplete),
+        TableColumn("wins", _("WINS"), lambda part: _part(part.outcome.wins)),
+        TableColumn("losses", _("LOSSES"), lambda part: _part(part.outcome.losses)),
         *gain,
     ]
 
 
-def _level_columns() -> list[Column[RegionOutcome]]:
-    return [Column("level", _("Level"), lambda part: Level(part.region).label, kind=TEXT), *_gain_columns()]
-
-
-def _gain_columns() -> list[Column[RegionOutcome]]:
+def _level_columns() -> list[TableColumn[RegionOutcome]]:
     return [
-        Column("images", _("Images"), lambda part: part.outcome.images.denominator),
-        Column("gain", _("ΔSxS"), lambda part: isolated(gain_points(part.outcome.gain))),
-        Column("interval", interval_label(), lambda part: interval_or_why(part.outcome.gain), kind=TEXT),
+        TableColumn("level", _("Level"), lambda part: PlaceLevelChoice(part.region).label, kind=TEXT),
+        *_gain_columns(),
+    ]
+
+
+def _gain_columns() -> list[TableColumn[RegionOutcome]]:
+    return [
+        TableColumn("images", _("Images"), lambda part: part.outcome.images.denominator),
+        TableColumn("gain", _("ΔSxS"), lambda part: isolated(gain_points(part.outcome.gain))),
+        TableColumn("interval", interval_label(), lambda part: interval_or_why(part.outcome.gain), kind=TEXT),
     ]
 
 
@@ -318,25 +323,27 @@ def interval_label() -> str:
     return _("95%% confidence interval") % {}
 
 
-def gain_points(gain: Gain | Undefined) -> str:
-    return "" if isinstance(gain, Undefined) else texts.signed(gain.points)
+def gain_points(gain: GainFigure | UndefinedComparison) -> str:
+    return "" if isinstance(gain, UndefinedComparison) else texts.signed_number(gain.points)
 
 
-def interval_or_why(gain: Gain | Undefined) -> str:
-    return figure(gain_interval(gain)) or note(texts.why(gain) or texts.why(getattr(gain, "interval", None)))
-
-
-def _region_estimate(part: RegionOutcome) -> Estimate:
-    gain = part.outcome.gain
-    return Estimate(
-        label=region_name(part.region),
-        text=with_interval(gain_points(gain), gain_interval(gain)) or _("undefined"),
-        value=None if isinstance(gain, Undefined) else gain.points,
-        interval=gain.interval if isinstance(gain, Gain) and isinstance(gain.interval, Interval) else None,
+def interval_or_why(gain: GainFigure | UndefinedComparison) -> str:
+    return figure(gain_interval(gain)) or note(
+        texts.reason_undefined(gain) or texts.reason_undefined(getattr(gain, "interval", None))
     )
 
 
-def has_values(estimates: Sequence[Estimate]) -> bool:
+def _region_estimate(part: RegionOutcome) -> IntervalEstimate:
+    gain = part.outcome.gain
+    return IntervalEstimate(
+        label=region_name(part.region),
+        text=with_interval(gain_points(gain), gain_interval(gain)) or _("undefined"),
+        value=None if isinstance(gain, UndefinedComparison) else gain.points,
+        interval=gain.interval if isinstance(gain, GainFigure) and isinstance(gain.interval, Interval) else None,
+    )
+
+
+def has_values(estimates: Sequence[IntervalEstimate]) -> bool:
     return any(estimate.value is not None for estimate in estimates)
 
 
@@ -344,29 +351,29 @@ def with_interval(value: str, interval: str) -> str:
     return f"{value} ({interval})" if interval else value
 
 
-def _left_estimate(row: RaterFigures) -> Estimate:
-    assert isinstance(row.left, Share)
-    return Estimate(row.rater, texts.percent(row.left.percent, 0), row.left.percent, row.left.interval)
+def _left_estimate(row: RaterFigures) -> IntervalEstimate:
+    assert isinstance(row.left, TrialShare)
+    return IntervalEstimate(row.rater, texts.percentage(row.left.percent, 0), row.left.percent, row.left.interval)
 
 
-def _rater_columns() -> list[Column[RaterRow]]:
+def _rater_columns() -> list[TableColumn[RaterRow]]:
     return [
-        Column("name", _("Rater"), _rater_name, kind=TEXT),
-        Column("judgements", _("Counted"), lambda row: row.figures.judgements if row.figures else 0),
-        Column("set_aside", _("Set aside"), lambda row: row.set_aside),
-        Column("left", _("Left preferred"), lambda row: (left := _left(row)) and _percent_of(left)),
-        Column(
+        TableColumn("name", _("Rater"), _rater_name, kind=TEXT),
+        TableColumn("judgements", _("Counted"), lambda row: row.figures.judgements if row.figures else 0),
+        TableColumn("set_aside", _("Set aside"), lambda row: row.set_aside),
+        TableColumn("left", _("Left preferred"), lambda row: (left := _left(row)) and _percent_of(left)),
+        TableColumn(
             "interval",
             interval_label(),
-            lambda row: (left := _left(row)) and figure(texts.between(left.interval)),
+            lambda row: (left := _left(row)) and figure(texts.interval_text(left.interval)),
             kind=TEXT,
         ),
-        Column("seconds", _("Median seconds"), _seconds),
-        Column("same", _("Repeats: same answer"), lambda row: row.figures and _count(row.figures.flips.same)),
-        Column(
+        TableColumn("seconds", _("Median seconds"), _seconds),
+        TableColumn("same", _("Repeats: same answer"), lambda row: row.figures and _count(row.figures.flips.same)),
+        TableColumn(
             "opposite", _("Repeats: opposite answer"), lambda row: row.figures and _count(row.figures.flips.opposite)
         ),
-        Column("checks", _("Attention items failed"), _failed),
+        TableColumn("checks", _("Attention items failed"), _failed),
     ]
 
 
@@ -377,13 +384,13 @@ def _rater_name(row: RaterRow) -> str:
     return parts(format_html("<code>{}</code>", row.name), tag(state, kind), tag(scripted, "warning"))
 
 
-def _left(row: RaterRow) -> Share | None:
-    return row.figures.left if row.figures and isinstance(row.figures.left, Share) else None
+def _left(row: RaterRow) -> TrialShare | None:
+    return row.figures.left if row.figures and isinstance(row.figures.left, TrialShare) else None
 
 
 def _seconds(row: RaterRow) -> str | None:
     seconds = row.figures.seconds_median if row.figures else None
-    return texts.plain(seconds) if isinstance(seconds, float) else None
+    return texts.plain_number(seconds) if isinstance(seconds, float) else None
 
 
 def _failed(row: RaterRow) -> str | None:
@@ -392,9 +399,9 @@ def _failed(row: RaterRow) -> str | None:
     return _("%(failed)s of %(made)s") % {"failed": failed, "made": made} if made else None
 
 
-def _percent_of(share: Share) -> str:
-    return f"{texts.percent(share.percent)} ({_of(share.count, share.total)})"
+def _percent_of(share: TrialShare) -> str:
+    return f"{texts.percentage(share.percent)} ({_of(share.count, share.total)})"
 
 
-def _count(share: Share | Undefined) -> str:
-    return _of(share.count, share.total) if isinstance(share, Share) else ""
+def _count(share: TrialShare | UndefinedComparison) -> str:
+    return _of(share.count, share.total) if isinstance(share, TrialShare) else ""

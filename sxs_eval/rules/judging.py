@@ -9,7 +9,7 @@ from random import Random
 
 GOLD_PERCENT, REPEAT_PERCENT = 10, 5
 """(ours) What a new comparison begins with: attention items per 100 pairs."""
-SHORTEST_GAP = 5
+MIN_GAP = 5
 """(ours) The fewest trials between a pair and its repeat in one batch."""
 
 
@@ -43,15 +43,15 @@ def plan_trials(size: int, *, golds: int, old_repeats: int, new_repeats: int, rn
     """Return the order of a batch: `size` pairs with attention items mixed in.
 
     `old_repeats` are of earlier batches and go anywhere; `new_repeats` are of this batch, as many of them as fit with
-    `SHORTEST_GAP` trials in between.
+    `MIN_GAP` trials in between.
     """
     planned = [PlannedTrial("pair", index) for index in range(size)]
     for extra in [PlannedTrial("gold")] * golds + [PlannedTrial("repeat")] * old_repeats:
         planned.insert(rng.randrange(len(planned) + 1), extra)
-    early = [trial for trial in planned[: max(0, len(planned) - SHORTEST_GAP)] if trial.kind == "pair"]
+    early = [trial for trial in planned[: max(0, len(planned) - MIN_GAP)] if trial.kind == "pair"]
     # From the latest original on, as inserting one behind an earlier original only makes gaps longer.
     for original in sorted(rng.sample(early, min(new_repeats, len(early))), key=planned.index, reverse=True):
-        first = planned.index(original) + SHORTEST_GAP + 1
+        first = planned.index(original) + MIN_GAP + 1
         planned.insert(rng.randrange(first, len(planned) + 1), PlannedTrial("repeat", original.pair))
     return planned
 

@@ -28,7 +28,7 @@ PACE_S = 20.0
 SECONDS_PER_HOUR = 3600
 
 
-class Reason(StrEnum):
+class ProposalReason(StrEnum):
     """Why a session is proposed; stable codes."""
 
     CORE = "core"
@@ -37,15 +37,15 @@ class Reason(StrEnum):
     SMALL = "small"
 
 
-REASONS: dict[Reason, Promise] = {
-    Reason.CORE: _("core language"),
-    Reason.SIGNS: _("the two sets disagree"),
-    Reason.ZERO: _("no difference in one set"),
-    Reason.SMALL: _("small difference"),
+REASONS: dict[ProposalReason, Promise] = {
+    ProposalReason.CORE: _("core language"),
+    ProposalReason.SIGNS: _("the two sets disagree"),
+    ProposalReason.ZERO: _("no difference in one set"),
+    ProposalReason.SMALL: _("small difference"),
 }
 
 
-class Verdict(StrEnum):
+class PairVerdict(StrEnum):
     """The decision about a pair of models in a language; stable codes."""
 
     PROPOSED = "proposed"
@@ -53,7 +53,7 @@ class Verdict(StrEnum):
     UNSCORED = "unscored"
 
 
-class Score(NamedTuple):
+class ModelScore(NamedTuple):
     """The scores of one model in one language, on the two sets; None where there is none."""
 
     language: str
@@ -62,7 +62,7 @@ class Score(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Thresholds:
+class SmallThresholds:
     """Below which a difference is small: in score points, or in percent of the larger score; None disables either."""
 
     points: Fraction | None = SMALL_POINTS
@@ -76,20 +76,20 @@ class Thresholds:
 
 
 @dataclass(frozen=True)
-class Session:
+class ProposedSession:
     """Two models in one language. `differences` are test minus base on the two sets, None where a score is missing."""
 
     language: str
     base: str
     test: str
     differences: tuple[Fraction | None, Fraction | None]
-    reasons: tuple[Reason, ...]
+    reasons: tuple[ProposalReason, ...]
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> PairVerdict:
         if self.reasons:
-            return Verdict.PROPOSED
-        return Verdict.UNSCORED if None in self.differences else Verdict.CLEAR
+            return PairVerdict.PROPOSED
+        return PairVerdict.UNSCORED if None in self.differences else PairVerdict.CLEAR
 
 
 @dataclass(frozen=True)
@@ -103,25 +103,25 @@ class MissingScore:
 
 
 @dataclass(frozen=True)
-class Plan:
+class EvaluationPlan:
     """Every pair of models in every language of the scores, core languages first."""
 
-    pairs: tuple[Session, ...]
+    pairs: tuple[ProposedSession, ...]
     missing: tuple[MissingScore, ...]
     core_without_scores: tuple[str, ...]
     is_all_small: bool
     """Whether the thresholds make every difference small, so that they separate nothing."""
 
     @cached_property
-    def sessions(self) -> tuple[Session, ...]:
-        return self.having(Verdict.PROPOSED)
+    def sessions(self) -> tuple[ProposedSession, ...]:
+        return self.having(PairVerdict.PROPOSED)
 
-    def having(self, verdict: Verdict) -> tuple[Session, ...]:
+    def having(self, verdict: PairVerdict) -> tuple[ProposedSession, ...]:
         return tuple(pair for pair in self.pairs if pair.verdict == verdict)
 
 
 @dataclass(frozen=True)
-class Cost:
+class PlanCost:
     """`judgements` is images times replication; `attention` is the expected number of gold pairs and repeats."""
 
     sessions: int = 0
@@ -134,8 +134,8 @@ class Cost:
     def hours(self) -> float:
         return self.seconds / SECONDS_PER_HOUR
 
-    def __add__(self, other: Cost) -> Cost:
-        return Cost(
+    def __add__(self, other: PlanCost) -> PlanCost:
+        return PlanCost(
             self.sessions + other.sessions,
             self.images + other.images,
             self.judgements + other.judgements,
@@ -144,18 +144,18 @@ class Cost:
         )
 
 
-def cost_of_session(*, images: int, replication: int, attention_percent: int, pace_s: float) -> Cost:
+def cost_of_session(*, images: int, replication: int, attention_percent: int, pace_s: float) -> PlanCost:
     """Compute what one session costs. An attention item takes as long as a judgement (ours)."""
     judgements = images * replication
     attention = ceil(Fraction(judgements * attention_percent, 100))
-    return Cost(1, images, judgements, attention, (judgements + attention) * pace_s)
+    return PlanCost(1, images, judgements, attention, (judgements + attention) * pace_s)
 
 
-def total(costs: Iterable[Cost]) -> Cost:
-    return sum(costs, Cost())
+def total_cost(costs: Iterable[PlanCost]) -> PlanCost:
+    return sum(costs, PlanCost())
 
 
-def plan_sessions(scores: Sequence[Score], *, core: Sequence[str], thresholds: Thresholds) -> Plan:
+def plan_sessions(scores: Sequence[ModelScore], *, core: Sequence[str], thresholds: SmallThresholds) -> EvaluationPlan:
     """Sort all pairs of models, by language, into proposed, clear, and those without a score.
 
     In the core languages, a pair is proposed if both models are listed there. Elsewhere, a pair is proposed if its
@@ -166,7 +166,7 @@ def plan_sessions(scores: Sequence[Score], *, core: Sequence[str], thresholds: T
     ValueError
         One model comes twice in one language.
     """
-    rows: dict[str, dict[str, Score]] = defaultdict(dict)
+    rows: dict[str, dict[str, ModelScore]] = defaultdict(dict)
     for score in scores:
         if rows[score.language].setdefault(score.model, score) is not score:
             raise ValueError(f"{score.model} comes twice in {score.language}.")
@@ -179,7 +179,7 @@ def plan_sessions(scores: Sequence[Score], *, core: Sequence[str], thresholds: T
         for base, test in oriented
     ]
     scored = [(rows[pair.language][pair.base], rows[pair.language][pair.test]) for pair in pairs if _is_scored(pair)]
-    return Plan(
+    return EvaluationPlan(
         pairs=tuple(pairs),
         missing=tuple(gap for tag in languages for gap in _missing(tag, models, rows[tag])),
         core_without_scores=tuple(tag for tag in core if tag not in rows),
@@ -187,12 +187,12 @@ def plan_sessions(scores: Sequence[Score], *, core: Sequence[str], thresholds: T
     )
 
 
-def count_pairs(scores: Sequence[Score]) -> int:
+def count_pairs(scores: Sequence[ModelScore]) -> int:
     """Return how many pairs a plan of `scores` lists, before it is made."""
     return comb(len({score.model for score in scores}), 2) * len({score.language for score in scores})
 
 
-def _base_and_test(first: str, second: str, languages: Collection[Mapping[str, Score]]) -> tuple[str, str]:
+def _base_and_test(first: str, second: str, languages: Collection[Mapping[str, ModelScore]]) -> tuple[str, str]:
     """(ours) Choose the base: the model with the lower mean score, in all languages alike; the earlier name if equal.
 
     The mean is over the languages and sets in which both are scored, so that neither gains by being scored elsewhere.
@@ -205,44 +205,44 @@ def _base_and_test(first: str, second: str, languages: Collection[Mapping[str, S
 
 
 def _session(
-    tag: str, base: str, test: str, rows: Mapping[str, Score], *, is_core: bool, thresholds: Thresholds
-) -> Session:
+    tag: str, base: str, test: str, rows: Mapping[str, ModelScore], *, is_core: bool, thresholds: SmallThresholds
+) -> ProposedSession:
     if base not in rows or test not in rows:
-        return Session(tag, base, test, (None, None), ())
+        return ProposedSession(tag, base, test, (None, None), ())
     differences = _differences(rows[base], rows[test])
-    reasons = [Reason.CORE] if is_core else []
+    reasons = [ProposalReason.CORE] if is_core else []
     if None not in differences:
         reasons += _doubts(rows[base], rows[test], thresholds)
-    return Session(tag, base, test, differences, tuple(reasons))
+    return ProposedSession(tag, base, test, differences, tuple(reasons))
 
 
-def _doubts(base: Score, test: Score, thresholds: Thresholds) -> list[Reason]:
+def _doubts(base: ModelScore, test: ModelScore, thresholds: SmallThresholds) -> list[ProposalReason]:
     """Return why automatic scores do not settle which is better. Zero agrees with no sign, nor with zero (ours)."""
     signs = [_sign(gap) for gap in _differences(base, test) if gap is not None]
     doubts = []
     if 0 in signs:
-        doubts.append(Reason.ZERO)
+        doubts.append(ProposalReason.ZERO)
     elif signs[0] != signs[1]:
-        doubts.append(Reason.SIGNS)
+        doubts.append(ProposalReason.SIGNS)
     if any(_small_on_sets(thresholds, base, test)):
-        doubts.append(Reason.SMALL)
+        doubts.append(ProposalReason.SMALL)
     return doubts
 
 
-def _small_on_sets(thresholds: Thresholds, base: Score, test: Score) -> list[bool]:
+def _small_on_sets(thresholds: SmallThresholds, base: ModelScore, test: ModelScore) -> list[bool]:
     scores = zip(base.on_sets, test.on_sets, strict=True)
     return [thresholds.is_small(low, high) for low, high in scores if low is not None and high is not None]
 
 
-def _are_small(thresholds: Thresholds, base: Score, test: Score) -> bool:
+def _are_small(thresholds: SmallThresholds, base: ModelScore, test: ModelScore) -> bool:
     return all(_small_on_sets(thresholds, base, test))
 
 
-def _is_scored(pair: Session) -> bool:
+def _is_scored(pair: ProposedSession) -> bool:
     return None not in pair.differences
 
 
-def _differences(base: Score, test: Score) -> tuple[Fraction | None, Fraction | None]:
+def _differences(base: ModelScore, test: ModelScore) -> tuple[Fraction | None, Fraction | None]:
     (base_a, base_b), (test_a, test_b) = base.on_sets, test.on_sets
     return (
         None if base_a is None or test_a is None else test_a - base_a,
@@ -254,7 +254,7 @@ def _sign(value: Fraction) -> int:
     return (value > 0) - (value < 0)
 
 
-def _missing(tag: str, models: Iterable[str], rows: Mapping[str, Score]) -> list[MissingScore]:
+def _missing(tag: str, models: Iterable[str], rows: Mapping[str, ModelScore]) -> list[MissingScore]:
     gaps = []
     for model in models:
         on_sets = rows[model].on_sets if model in rows else (None, None)

@@ -22,7 +22,7 @@ FAST_ANSWERS, AMONG = 10, 50
 STEADY_ANSWERS, STEADY_SPREAD = 30, 0.1
 
 
-class Rule(TextChoices):
+class JudgingScriptRule(TextChoices):
     FAST = "fast", _("Ten or more of 50 answers in a row came faster than anyone can read the two captions")
     STEADY = (
         "steady",
@@ -39,20 +39,22 @@ def reading_s(characters: int, scripts: Collection[str]) -> float:
     return max(READING_S, characters / rate)
 
 
-def rules_broken(seconds: Sequence[float], reading: Sequence[float] | float = READING_S) -> dict[Rule, str]:
+def rules_broken(
+    seconds: Sequence[float], reading: Sequence[float] | float = READING_S
+) -> dict[JudgingScriptRule, str]:
     """Return the rules that somebody's answers break, with the evidence.
 
     `seconds` are the times of the answers, `reading` the fewest seconds that reading each of the pairs takes.
     """
     taken = np.asarray(seconds, dtype=float)
-    broken: dict[Rule, str] = {}
+    broken: dict[JudgingScriptRule, str] = {}
     fast = np.flatnonzero(taken < np.asarray(reading, dtype=float))
     if (fast[FAST_ANSWERS - 1 :] - fast[: 1 - FAST_ANSWERS] < AMONG).any():
-        broken[Rule.FAST] = f"{len(fast)} / {len(taken)}"
+        broken[JudgingScriptRule.FAST] = f"{len(fast)} / {len(taken)}"
     if len(taken) >= STEADY_ANSWERS:
         rows = sliding_window_view(taken, STEADY_ANSWERS)
         means, spreads = rows.mean(axis=1), rows.std(axis=1)
         steadiest = int((spreads - STEADY_SPREAD * means).argmin())
         if spreads[steadiest] < STEADY_SPREAD * means[steadiest]:
-            broken[Rule.STEADY] = f"{means[steadiest]:.2f} s ± {spreads[steadiest]:.2f} s"
+            broken[JudgingScriptRule.STEADY] = f"{means[steadiest]:.2f} s ± {spreads[steadiest]:.2f} s"
     return broken

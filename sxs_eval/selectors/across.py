@@ -7,15 +7,15 @@ from dataclasses import dataclass
 
 from corpora.rules.image_filters import ALL_IMAGES, ImageFilter
 from crosslens_metrics import gains
-from crosslens_metrics.reports.comparison import WIDTH_POINTS, Decided, summarise
-from crosslens_metrics.reports.comparison_figures import Summary, Undefined, defined
-from crosslens_metrics.reports.comparisons import Contest, Pooled, Ranking, pool, rank_models
+from crosslens_metrics.reports.comparison import WIDTH_POINTS, DecidedImages, summarise
+from crosslens_metrics.reports.comparison_figures import ComparisonSummary, UndefinedComparison, value_or_reason
+from crosslens_metrics.reports.comparisons import ModelContest, ModelRanking, PooledGain, pool, rank_models
 from languages.models import Language
 from people.models import Project
 from sxs_eval.models import Comparison
 from sxs_eval.selectors.results import (
     RESAMPLES,
-    Evidence,
+    ComparisonEvidence,
     SetAside,
     comparisons_of,
     decided_of,
@@ -32,9 +32,9 @@ USUAL_WIDTH = WIDTH_POINTS
 @dataclass(frozen=True)
 class ComparisonResult:
     comparison: Comparison
-    summary: Summary
+    summary: ComparisonSummary
     set_aside: SetAside
-    images_needed: int | Undefined
+    images_needed: int | UndefinedComparison
     """Judgements for an interval of the requested width, if outcomes stay as frequent."""
 
 
@@ -48,7 +48,7 @@ class PooledResult:
     base: str
     test: str
     comparisons: Sequence[Comparison]
-    pooled: Pooled
+    pooled: PooledGain
     incomplete: int
     """Pairs that lack judgements, in all comparisons of the two models."""
     counted_similar: int
@@ -56,18 +56,18 @@ class PooledResult:
 
 
 @dataclass(frozen=True)
-class Overall:
+class OverallResults:
     """`ranking` is None if too few models have outcomes."""
 
     results: Sequence[ComparisonResult]
     pooled: Sequence[PooledResult]
-    ranking: Ranking | None
+    ranking: ModelRanking | None
     languages: Sequence[Language]
 
 
 def results_of(
     project: Project, *, width_points: float = USUAL_WIDTH, language: str = "", filter: ImageFilter = ALL_IMAGES
-) -> Overall:
+) -> OverallResults:
     """Collect all comparisons, or those in `language`; `languages` lists all that there are.
 
     With a `filter`, results are over the images that it leaves.
@@ -78,7 +78,7 @@ def results_of(
     evidence = evidence_of(chosen, filter)
     outcomes = {comparison.pk: decided_of(comparison, evidence[comparison.pk]) for comparison in chosen}
     results = [_result(comparison, evidence[comparison.pk], width_points) for comparison in chosen]
-    return Overall(
+    return OverallResults(
         results=results,
         pooled=_pooled(results, outcomes),
         ranking=_ranking(chosen, outcomes),
@@ -86,7 +86,7 @@ def results_of(
     )
 
 
-def _result(comparison: Comparison, evidence: Evidence, width_points: float) -> ComparisonResult:
+def _result(comparison: Comparison, evidence: ComparisonEvidence, width_points: float) -> ComparisonResult:
     summary = summarise(
         evidence.judged,
         seed=comparison.seed,
@@ -100,7 +100,7 @@ def _result(comparison: Comparison, evidence: Evidence, width_points: float) -> 
         comparison,
         summary,
         evidence.set_aside,
-        defined(
+        value_or_reason(
             lambda: gains.images_needed(
                 outcome.wins.count, outcome.losses.count, outcome.images.denominator, width_points=width_points
             )
@@ -108,7 +108,7 @@ def _result(comparison: Comparison, evidence: Evidence, width_points: float) -> 
     )
 
 
-def _pooled(results: Sequence[ComparisonResult], outcomes: dict[int, Decided]) -> list[PooledResult]:
+def _pooled(results: Sequence[ComparisonResult], outcomes: dict[int, DecidedImages]) -> list[PooledResult]:
     by_models: dict[tuple[str, str], list[ComparisonResult]] = {}
     for result in results:
         by_models.setdefault((result.comparison.base.name, result.comparison.test.name), []).append(result)
@@ -127,8 +127,8 @@ def _pooled(results: Sequence[ComparisonResult], outcomes: dict[int, Decided]) -
     ]
 
 
-def _ranking(comparisons: Sequence[Comparison], outcomes: dict[int, Decided]) -> Ranking | None:
+def _ranking(comparisons: Sequence[Comparison], outcomes: dict[int, DecidedImages]) -> ModelRanking | None:
     contests = [
-        Contest(comparison.base.name, comparison.test.name, outcomes[comparison.pk]) for comparison in comparisons
+        ModelContest(comparison.base.name, comparison.test.name, outcomes[comparison.pk]) for comparison in comparisons
     ]
     return rank_models(contests, seed=SEED, resamples=RESAMPLES)

@@ -11,18 +11,18 @@ from django.utils.translation import gettext as _
 from allocation.selectors import LEASE_COLUMNS
 from crosslens_metrics.scales import SCALES
 from people.models import User
-from people.personal_data import Part
+from people.personal_data import ExportPart
 from sxs_eval.models import Judgement, JudgingBatch, RaterStatus
 
 
-def data_export(person: User) -> Iterator[Part]:
-    yield Part("judging-batches", _("Batches of pairs that you took."), _batches(person))
-    yield Part(
+def data_export(person: User) -> Iterator[ExportPart]:
+    yield ExportPart("judging-batches", _("Batches of pairs that you took."), _batches(person))
+    yield ExportPart(
         "judgements",
         _("Which of two captions you found better, with your comments. Captions and models are not included."),
         _judgements(person),
     )
-    yield Part("judging-statuses", _("Whether your judgements count in each comparison."), _statuses(person))
+    yield ExportPart("judging-statuses", _("Whether your judgements count in each comparison."), _statuses(person))
 
 
 def _batches(person: User) -> QuerySet[Any, Any]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from people.models import Project
-from people.selectors.texts import Original
+from people.selectors.texts import OriginalText
 from sxs_eval.models import Instructions
 
 
-def newest_instructions(project: Project) -> Original | None:
+def newest_instructions(project: Project) -> OriginalText | None:
     newest = Instructions.objects.filter(project=project).order_by("version").last()
-    return Original(newest.version, newest.body) if newest else None
+    return OriginalText(newest.version, newest.body) if newest else None

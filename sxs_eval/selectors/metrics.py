@@ -9,16 +9,16 @@ from enum import StrEnum
 
 from corpora.rules.image_filters import ALL_IMAGES, ImageFilter
 from crosslens_metrics.gains import gain
-from crosslens_metrics.reports.comparison import Decided
-from crosslens_metrics.reports.comparison_figures import Undefined, defined
+from crosslens_metrics.reports.comparison import DecidedImages
+from crosslens_metrics.reports.comparison_figures import UndefinedComparison, value_or_reason
 from people.models import Project
-from scoring.selectors.restricting import restricted
+from scoring.selectors.restricting import restricted_figures
 from scoring.selectors.scores import ScoreCell, differences_between, metric_order, score_cells
 from sxs_eval.models import Comparison
 from sxs_eval.selectors.results import comparisons_of, decided_of, evidence_of
 
 
-class Lacking(StrEnum):
+class LackingReason(StrEnum):
     """Why an evaluation has no difference in a metric."""
 
     SCORES = "scores"
@@ -26,27 +26,27 @@ class Lacking(StrEnum):
 
 
 @dataclass(frozen=True)
-class Difference:
+class MetricDifference:
     """The difference, test − base on the metric's scale; if `value` is None, `lacking` says why and `parts` how."""
 
     value: float | None
-    lacking: Lacking | None = None
+    lacking: LackingReason | None = None
     parts: Sequence[str] = ()
     references: str = ""
 
 
 @dataclass(frozen=True)
-class Evaluation:
+class EvaluationMetrics:
     """`images` are those that the gain is from; `gain` is in points."""
 
     comparison: Comparison
     images: int
-    gain: float | Undefined
-    differences: Mapping[str, Difference]
+    gain: float | UndefinedComparison
+    differences: Mapping[str, MetricDifference]
 
 
 @dataclass(frozen=True)
-class Evaluations:
+class EvaluationTable:
     """`metrics` are the figures that any model of a comparison has, in the order of tables.
 
     `references` is the chosen name of reference sets, or empty for the first by name in each language; `known` are the
@@ -54,7 +54,7 @@ class Evaluations:
     """
 
     metrics: Sequence[str]
-    rows: Sequence[Evaluation]
+    rows: Sequence[EvaluationMetrics]
     references: str
     known: Sequence[str]
 
@@ -67,7 +67,7 @@ Scores = Mapping[tuple[str, str, str], Sequence[ScoreCell]]
 """By language, model and metric."""
 
 
-def evaluations_of(project: Project, filter: ImageFilter = ALL_IMAGES, *, references: str = "") -> Evaluations:
+def evaluations_of(project: Project, filter: ImageFilter = ALL_IMAGES, *, references: str = "") -> EvaluationTable:
     """Collect evaluations, over the images that a filter leaves, by scores against the `references` of a name.
 
     Sets of one name in several languages are chosen together. Without a filter, the number of queries does not depend
@@ -86,11 +86,11 @@ def evaluations_of(project: Project, filter: ImageFilter = ALL_IMAGES, *, refere
         raise UnknownReferencesError(references)
     chosen = [cell for cell in of_compared if references in ("", cell.reference_set)]
     cells: dict[tuple[str, str, str], list[ScoreCell]] = defaultdict(list)
-    for cell in restricted(chosen, project=project, filter=filter):
+    for cell in restricted_figures(chosen, project=project, filter=filter):
         if cell.value is not None:
             cells[cell.language, cell.model, cell.metric].append(cell)
     metrics = sorted({metric for *_of, metric in cells}, key=metric_order)
-    return Evaluations(
+    return EvaluationTable(
         metrics,
         [_evaluation(row, decided_of(row, evidence[row.pk]), metrics, cells) for row in comparisons],
         references,
@@ -98,17 +98,19 @@ def evaluations_of(project: Project, filter: ImageFilter = ALL_IMAGES, *, refere
     )
 
 
-def _evaluation(comparison: Comparison, decided: Decided, metrics: Sequence[str], scores: Scores) -> Evaluation:
+def _evaluation(
+    comparison: Comparison, decided: DecidedImages, metrics: Sequence[str], scores: Scores
+) -> EvaluationMetrics:
     wins, losses = int((decided.outcome > 0).sum()), int((decided.outcome < 0).sum())
-    return Evaluation(
+    return EvaluationMetrics(
         comparison,
         len(decided.outcome),
-        defined(lambda: gain(wins, losses, len(decided.outcome))),
+        value_or_reason(lambda: gain(wins, losses, len(decided.outcome))),
         {metric: _difference(comparison, metric, scores) for metric in metrics},
     )
 
 
-def _difference(comparison: Comparison, metric: str, scores: Scores) -> Difference:
+def _difference(comparison: Comparison, metric: str, scores: Scores) -> MetricDifference:
     """Choose scores that were computed alike, the first by name of the references, whitespace before other tokens."""
     base, test = (
         sorted(scores.get((comparison.language_id, model.name, metric), ()), key=_preference)
@@ -116,16 +118,16 @@ def _difference(comparison: Comparison, metric: str, scores: Scores) -> Differen
     )
     pairs = [(one, other) for one in test for other in base if _setting(one) == _setting(other)]
     if not pairs:
-        return Difference(None, Lacking.SCORES)
+        return MetricDifference(None, LackingReason.SCORES)
     alike = next((pair for pair in pairs if pair[0].signature == pair[1].signature), None)
     if alike is None:
         one, other = pairs[0]
         parts = differences_between(one.signature, other.signature)
-        return Difference(None, Lacking.ALIKE, parts, one.reference_set)
+        return MetricDifference(None, LackingReason.ALIKE, parts, one.reference_set)
     one, other = alike
     assert one.value is not None
     assert other.value is not None
-    return Difference(one.value - other.value, references=one.reference_set)
+    return MetricDifference(one.value - other.value, references=one.reference_set)
 
 
 def _setting(cell: ScoreCell) -> tuple[int, str, bool]:

@@ -14,13 +14,13 @@ from crosslens_metrics.scales import SCALES
 from images.selectors import ServedImage, served_image
 from people.models import User
 from people.rules.pseudonyms import pseudonym
-from sxs_eval.models import Comparison, Judgement, Kind, Pair
+from sxs_eval.models import Comparison, Judgement, Pair, TrialKind
 from sxs_eval.selectors.results import stopped_raters
 
 PAIRS_PER_PAGE = 10
 
 
-class Show(TextChoices):
+class PairsShown(TextChoices):
     ALL = "all", _("All")
     WINS = "wins", _("Wins")
     LOSSES = "losses", _("Losses")
@@ -30,7 +30,7 @@ class Show(TextChoices):
 
 
 @dataclass(frozen=True)
-class Said:
+class RaterJudgement:
     """One rater's judgement. `why_not` says why it does not count; empty if it does."""
 
     rater: str
@@ -48,10 +48,12 @@ class ShownPair:
     base_caption: str
     test_caption: str
     outcome: str
-    judgements: Sequence[Said]
+    judgements: Sequence[RaterJudgement]
 
 
-def pairs_page(comparison: Comparison, show: Show, viewer: User, *, number: str) -> tuple[Page[Pair], list[ShownPair]]:
+def pairs_page(
+    comparison: Comparison, show: PairsShown, viewer: User, *, number: str
+) -> tuple[Page[Pair], list[ShownPair]]:
     """Return one page of the pairs that `show` asks for; an invalid number is replaced by the nearest valid one."""
     stopped = stopped_raters(comparison.pk)
     pairs = _chosen(comparison, show, list(stopped)).select_related("image", "base_caption", "test_caption")
@@ -69,8 +71,8 @@ def pairs_page(comparison: Comparison, show: Show, viewer: User, *, number: str)
     ]
 
 
-def _chosen(comparison: Comparison, show: Show, stopped: list[int]) -> QuerySet[Pair]:
-    counts = Q(judgements__kind=Kind.PAIR, judgements__choice__isnull=False, judgements__is_late=False)
+def _chosen(comparison: Comparison, show: PairsShown, stopped: list[int]) -> QuerySet[Pair]:
+    counts = Q(judgements__kind=TrialKind.PAIR, judgements__choice__isnull=False, judgements__is_late=False)
     counts &= ~Q(judgements__person__in=stopped)
     pairs = Pair.objects.filter(comparison=comparison).annotate(
         total=Count("judgements", filter=counts),
@@ -79,17 +81,17 @@ def _chosen(comparison: Comparison, show: Show, stopped: list[int]) -> QuerySet[
     )
     complete, by_key = pairs.filter(total__gte=comparison.replication), "pk"
     match show:
-        case Show.WINS:
+        case PairsShown.WINS:
             return complete.filter(total__lt=F("better") * 2).order_by(by_key)
-        case Show.LOSSES:
+        case PairsShown.LOSSES:
             return complete.filter(total__lt=F("worse") * 2).order_by(by_key)
-        case Show.DISAGREEMENT:
+        case PairsShown.DISAGREEMENT:
             apart = Max("judgements__score", filter=counts) - Min("judgements__score", filter=counts)
             return pairs.annotate(apart=apart).filter(apart__gt=0).order_by("-apart", by_key)
-        case Show.COMMENTS:
+        case PairsShown.COMMENTS:
             remarks = Judgement.objects.filter(pair=OuterRef("pk"), choice__isnull=False).exclude(comment="")
             return pairs.filter(Exists(remarks)).order_by(by_key)
-        case Show.INCOMPLETE:
+        case PairsShown.INCOMPLETE:
             return pairs.filter(task__isnull=False, total__lt=comparison.replication).order_by(by_key)
     return pairs.order_by(by_key)
 
@@ -103,14 +105,14 @@ def _outcome(pair: Pair, replication: int) -> str:
     return "wins" if 2 * better > total else "losses" if 2 * worse > total else "neither"
 
 
-def _said(comparison: Comparison, pairs: Sequence[int], stopped: dict[int, str]) -> dict[int, list[Said]]:
-    answers = Judgement.objects.filter(pair__in=pairs, kind=Kind.PAIR, choice__isnull=False)
+def _said(comparison: Comparison, pairs: Sequence[int], stopped: dict[int, str]) -> dict[int, list[RaterJudgement]]:
+    answers = Judgement.objects.filter(pair__in=pairs, kind=TrialKind.PAIR, choice__isnull=False)
     judgements, scale = defaultdict(list), SCALES[comparison.scale]
     for answer in answers.only("pair", "person", "score", "comment", "is_late"):
         assert answer.pair_id is not None
         assert answer.score is not None
         judgements[answer.pair_id].append(
-            Said(
+            RaterJudgement(
                 rater=pseudonym(comparison.project, answer.person_id),
                 score=answer.score,
                 level=scale[answer.score].name,

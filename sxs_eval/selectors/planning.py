@@ -19,15 +19,23 @@ from inference.models import CaptioningModel, ModelCaption
 from inference.permissions import models_in
 from languages.models import Language
 from people.models import Project
-from sxs_eval.models import LEFT_OUT, Comparison, Judgement, Kind, RaterState, RaterStatus
-from sxs_eval.rules.planning import PACE_S, REASONS, Cost, Session, Verdict, cost_of_session, difference_text
+from sxs_eval.models import LEFT_OUT, Comparison, Judgement, RaterState, RaterStatus, TrialKind
+from sxs_eval.rules.planning import (
+    PACE_S,
+    REASONS,
+    PairVerdict,
+    PlanCost,
+    ProposedSession,
+    cost_of_session,
+    difference_text,
+)
 
-FEWEST_TIMED = 20
+MIN_TIMED = 20
 """(ours) The fewest judgements whose median predicts the pace."""
 SET_ASIDE = (RaterState.PAUSED, *LEFT_OUT)
 
 
-class Setting(Protocol):
+class PlanSetting(Protocol):
     """The settings of a comparison that decide its images and cost."""
 
     @property
@@ -45,28 +53,28 @@ class Setting(Protocol):
 
 
 @dataclass(frozen=True)
-class Pace:
+class JudgingPace:
     """Seconds per judgement: the median of that many `judgements`, or the default if that is 0."""
 
     seconds: float
     judgements: int = 0
 
 
-def measured_pace(project: Project | None = None) -> Pace:
+def measured_pace(project: Project | None = None) -> JudgingPace:
     """Measure judgements that count and were timed, in `project` or anywhere; the default if they are too few."""
     set_aside = RaterStatus.objects.filter(
         comparison=OuterRef("comparison"), person=OuterRef("person"), state__in=SET_ASIDE
     )
-    timed = Judgement.objects.filter(~Exists(set_aside), kind=Kind.PAIR, choice__isnull=False, active_ms__gt=0)
+    timed = Judgement.objects.filter(~Exists(set_aside), kind=TrialKind.PAIR, choice__isnull=False, active_ms__gt=0)
     timed = timed.filter(is_late=False)
     if project is not None:
         timed = timed.filter(comparison__project=project)
     number = timed.count()
-    if number < FEWEST_TIMED:
-        return Pace(PACE_S)
+    if number < MIN_TIMED:
+        return JudgingPace(PACE_S)
     middle = timed.order_by("active_ms").values_list("active_ms", flat=True)[(number - 1) // 2 : number // 2 + 1]
     around = list(middle)
-    return Pace(sum(around) / len(around) / 1000, number)
+    return JudgingPace(sum(around) / len(around) / 1000, number)
 
 
 @dataclass(frozen=True)
@@ -76,14 +84,14 @@ class PlanRow:
     `images` counts those that both models describe and the image filter leaves, before a subset is drawn.
     """
 
-    session: Session
+    session: ProposedSession
     language: Language | None
     base: CaptioningModel | None
     test: CaptioningModel | None
     images: int
     existing: Comparison | None
     problem: str
-    cost: Cost
+    cost: PlanCost
 
     @property
     def differences(self) -> list[str]:
@@ -103,15 +111,15 @@ class PlanRow:
 
     @property
     def is_suggested(self) -> bool:
-        return bool(self.key) and self.existing is None and self.session.verdict == Verdict.PROPOSED
+        return bool(self.key) and self.existing is None and self.session.verdict == PairVerdict.PROPOSED
 
 
 def plan_rows(
-    pairs: Sequence[Session],
+    pairs: Sequence[ProposedSession],
     *,
     project: Project,
     collection: Collection,
-    setting: Setting,
+    setting: PlanSetting,
     pace_s: float,
 ) -> list[PlanRow]:
     """Match `pairs` with the models and comparisons here, without reading captions."""
@@ -121,10 +129,10 @@ def plan_rows(
     named = models_in(project).filter(name__in=names)
     models = {model.name: model for model in sorted(named, key=lambda model: model.project_id == project.pk)}
     languages = Language.objects.in_bulk(tags)
-    described = _Described(collection, models.values(), languages, project=project, filter=parse(setting.images))
+    described = _DescribedImages(collection, models.values(), languages, project=project, filter=parse(setting.images))
     existing = existing_comparisons(project=project, collection=collection, setting=setting, languages=tags)
 
-    def row(pair: Session) -> PlanRow:
+    def row(pair: ProposedSession) -> PlanRow:
         language, base, test = languages.get(pair.language), models.get(pair.base), models.get(pair.test)
         problem = _problem(pair, language, models, described)
         images, there = 0, None
@@ -140,13 +148,13 @@ def plan_rows(
             attention_percent=setting.gold_percent + setting.repeat_percent,
             pace_s=pace_s,
         )
-        return PlanRow(pair, language, base, test, images, there, problem, Cost() if problem else cost)
+        return PlanRow(pair, language, base, test, images, there, problem, PlanCost() if problem else cost)
 
     return [row(pair) for pair in pairs]
 
 
 def existing_comparisons(
-    *, project: Project, collection: Collection, setting: Setting, languages: Container[str]
+    *, project: Project, collection: Collection, setting: PlanSetting, languages: Container[str]
 ) -> dict[tuple[str, frozenset[int]], Comparison]:
     """Return comparisons over the same images, by language and the two models in either order.
 
@@ -160,7 +168,7 @@ def existing_comparisons(
     return {(made.language_id, frozenset((made.base_id, made.test_id))): made for made in comparisons.order_by("-pk")}
 
 
-class _Described:
+class _DescribedImages:
     """How many images of a collection the models describe, of those that an image filter leaves.
 
     `problems` says by language why the filter cannot be applied.
@@ -215,7 +223,7 @@ class _Described:
 
 
 def _problem(
-    pair: Session, language: Language | None, models: Mapping[str, CaptioningModel], described: _Described
+    pair: ProposedSession, language: Language | None, models: Mapping[str, CaptioningModel], described: _DescribedImages
 ) -> str:
     unknown = [name for name in (pair.base, pair.test) if name not in models]
     if unknown:

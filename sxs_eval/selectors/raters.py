@@ -13,16 +13,16 @@ from django.utils.translation import gettext as _
 from crosslens_metrics.scales import SCALES
 from images.selectors import ServedImage, served_image
 from people.models import User
-from sxs_eval.models import LEFT_OUT, Comparison, Judgement, Kind, RaterState, RaterStatus
+from sxs_eval.models import LEFT_OUT, Comparison, Judgement, RaterState, RaterStatus, TrialKind
 from sxs_eval.rules.judging import has_failed
-from sxs_eval.rules.scripted import Rule
+from sxs_eval.rules.scripted import JudgingScriptRule
 from sxs_eval.selectors.scripted import scripted_raters
 
-MOST_FAILURES_SHOWN = 20
+MAX_FAILURES_SHOWN = 20
 
 
 @dataclass
-class Checks:
+class CheckCounts:
     """Attention items of one kind."""
 
     passed: int = 0
@@ -43,10 +43,10 @@ class RaterRow:
     late: int = 0
     left: int = 0
     decided: int = 0
-    gold: Checks = field(default_factory=Checks)
-    repeats: Checks = field(default_factory=Checks)
+    gold: CheckCounts = field(default_factory=CheckCounts)
+    repeats: CheckCounts = field(default_factory=CheckCounts)
     active_ms: list[int] = field(default_factory=list)
-    scripted: Mapping[Rule, str] = field(default_factory=dict)
+    scripted: Mapping[JudgingScriptRule, str] = field(default_factory=dict)
 
     @property
     def state(self) -> str:
@@ -119,14 +119,14 @@ def _count(
     row: RaterRow, kind: str, score: int, choice: int, active_ms: int, is_late: bool, first_score: int | None
 ) -> None:
     if is_late:
-        row.late += kind == Kind.PAIR
-    elif kind == Kind.PAIR:
+        row.late += kind == TrialKind.PAIR
+    elif kind == TrialKind.PAIR:
         row.judged += 1
         row.left += choice > 0
         row.decided += choice != 0
         row.active_ms.append(active_ms)
     else:
-        checks = row.gold if kind == Kind.GOLD else row.repeats
+        checks = row.gold if kind == TrialKind.GOLD else row.repeats
         is_failed = has_failed(kind, score, first_score)
         checks.failed += is_failed
         checks.passed += not is_failed
@@ -136,7 +136,7 @@ def failures_of(row: RaterRow, comparison: Comparison, viewer: User) -> Sequence
     """List the last attention items that a rater failed, the latest first."""
     checks = (
         Judgement.objects.filter(comparison=comparison, person=row.person, choice__isnull=False, is_late=False)
-        .exclude(kind=Kind.PAIR)
+        .exclude(kind=TrialKind.PAIR)
         .select_related("pair__image", "pair__base_caption", "pair__test_caption", "gold__image", "repeated")
         .order_by("-judged_at", "-pk")
     )
@@ -146,7 +146,7 @@ def failures_of(row: RaterRow, comparison: Comparison, viewer: User) -> Sequence
         for check in checks
         if has_failed(check.kind, check.score or 0, check.repeated.score if check.repeated else None)
     ]
-    return [_failure(check, forgiven, viewer) for check in failed[:MOST_FAILURES_SHOWN]]
+    return [_failure(check, forgiven, viewer) for check in failed[:MAX_FAILURES_SHOWN]]
 
 
 def _failure(check: Judgement, forgiven: datetime | None, viewer: User) -> FailedCheck:

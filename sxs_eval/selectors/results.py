@@ -12,17 +12,24 @@ import numpy as np
 from django.db.models import QuerySet
 from numpy.typing import NDArray
 
-from corpora.models import Level
+from corpora.models import PlaceLevelChoice
 from corpora.rules.image_filters import ALL_IMAGES, ImageFilter
 from corpora.selectors.subsets import newest_choices
-from crosslens_metrics.reports.comparison import Decided, Judged, Repeat, build_report, decided, outcomes_by_group
-from crosslens_metrics.reports.comparison_figures import RaterFigures, RegionOutcome, Report
+from crosslens_metrics.reports.comparison import (
+    CountedJudgements,
+    DecidedImages,
+    Repeat,
+    build_report,
+    decided,
+    outcomes_by_group,
+)
+from crosslens_metrics.reports.comparison_figures import RaterFigures, RegionOutcome, ReportedFigures
 from crosslens_metrics.scales import SCALES, Scale
 from images.models import CollectionImage, Image
 from people.models import Project
 from people.rules.pseudonyms import pseudonym
 from scoring.selectors.restricting import restriction
-from sxs_eval.models import LEFT_OUT, Comparison, Judgement, Kind, Pair, RaterState, RaterStatus
+from sxs_eval.models import LEFT_OUT, Comparison, Judgement, Pair, RaterState, RaterStatus, TrialKind
 from sxs_eval.rules.judging import has_failed
 from sxs_eval.selectors.scripted import scripted_raters
 
@@ -56,10 +63,10 @@ class SetAside:
 
 
 @dataclass(frozen=True)
-class Evidence:
+class ComparisonEvidence:
     """All data of the report on one comparison. `rater` of `judged` are pseudonyms, `image` primary keys."""
 
-    judged: Judged
+    judged: CountedJudgements
     repeats: Sequence[Repeat]
     set_aside: SetAside
     set_aside_of: Mapping[str, int]
@@ -75,7 +82,7 @@ class Evidence:
 
 
 @dataclass(frozen=True)
-class Checks:
+class RaterChecks:
     """A rater's results on attention items; late ones are left out."""
 
     golds: int = 0
@@ -90,14 +97,14 @@ class RaterRow:
 
     name: str
     figures: RaterFigures | None
-    checks: Checks
+    checks: RaterChecks
     set_aside: int
     state: str
     """A RaterState, or empty for those who were never paused."""
     is_scripted: bool
 
 
-def evidence_of(comparisons: Iterable[Comparison], filter: ImageFilter = ALL_IMAGES) -> dict[int, Evidence]:
+def evidence_of(comparisons: Iterable[Comparison], filter: ImageFilter = ALL_IMAGES) -> dict[int, ComparisonEvidence]:
     """Return the data by comparison, of the images that a filter leaves and that are not left out of results.
 
     Without a filter, the number of queries does not depend on how many comparisons there are.
@@ -111,11 +118,11 @@ def evidence_of(comparisons: Iterable[Comparison], filter: ImageFilter = ALL_IMA
     ids = [comparison.pk for comparison in comparisons]
     stopped = _stopped(ids)
     pairs = _by_comparison(_columns(_pairs(ids), PAIR_COLUMNS))
-    judgements = _by_comparison(_columns(_answered(ids, Kind.PAIR), JUDGEMENT_COLUMNS))
-    repeats = _by_comparison(_columns(_answered(ids, Kind.REPEAT), REPEAT_COLUMNS))
+    judgements = _by_comparison(_columns(_answered(ids, TrialKind.PAIR), JUDGEMENT_COLUMNS))
+    repeats = _by_comparison(_columns(_answered(ids, TrialKind.REPEAT), REPEAT_COLUMNS))
     regions = _regions(ids)
     left_out = images_left_out(comparisons)
-    names = _Names()
+    names = _PseudonymNames()
     nothing = np.zeros((0, 0), dtype=np.int64)
     return {
         comparison.pk: _evidence(
@@ -135,7 +142,7 @@ def evidence_of(comparisons: Iterable[Comparison], filter: ImageFilter = ALL_IMA
     }
 
 
-def report_of(comparison: Comparison, evidence: Evidence | None = None) -> Report:
+def report_of(comparison: Comparison, evidence: ComparisonEvidence | None = None) -> ReportedFigures:
     """Compute the report with the comparison's own seed: the same judgements always give the same figures."""
     known = evidence or evidence_of([comparison])[comparison.pk]
     return build_report(
@@ -153,7 +160,7 @@ def report_of(comparison: Comparison, evidence: Evidence | None = None) -> Repor
     )
 
 
-def level_outcomes(comparison: Comparison, evidence: Evidence) -> list[RegionOutcome]:
+def level_outcomes(comparison: Comparison, evidence: ComparisonEvidence) -> list[RegionOutcome]:
     """Compute the outcome over the images from each level that has any complete one, the nearest level first."""
     here = _pairs([comparison.pk]).values("image")
     level_of = dict(newest_choices(comparison.project).filter(image__in=here).values_list("image", "level"))
@@ -170,11 +177,13 @@ def level_outcomes(comparison: Comparison, evidence: Evidence) -> list[RegionOut
     )
     by_level = {part.region: part for part in outcomes}
     return [
-        by_level[level] for level in Level.values if level in by_level and by_level[level].outcome.images.denominator
+        by_level[level]
+        for level in PlaceLevelChoice.values
+        if level in by_level and by_level[level].outcome.images.denominator
     ]
 
 
-def decided_of(comparison: Comparison, evidence: Evidence) -> Decided:
+def decided_of(comparison: Comparison, evidence: ComparisonEvidence) -> DecidedImages:
     return decided(
         evidence.judged,
         replication=comparison.replication,
@@ -183,9 +192,9 @@ def decided_of(comparison: Comparison, evidence: Evidence) -> Decided:
     )
 
 
-def rater_rows(comparison: Comparison, report: Report, evidence: Evidence) -> list[RaterRow]:
+def rater_rows(comparison: Comparison, report: ReportedFigures, evidence: ComparisonEvidence) -> list[RaterRow]:
     """List everybody who judged in the comparison or did an attention item, counted or not."""
-    name_of = _Names().of(comparison.project)
+    name_of = _PseudonymNames().of(comparison.project)
     statuses = RaterStatus.objects.filter(comparison=comparison).values_list("person", "state")
     states = {name_of(person): state for person, state in statuses}
     figures = {rater.rater: rater for rater in report.raters}
@@ -195,7 +204,7 @@ def rater_rows(comparison: Comparison, report: Report, evidence: Evidence) -> li
         RaterRow(
             name,
             figures.get(name),
-            checks.get(name, Checks()),
+            checks.get(name, RaterChecks()),
             evidence.set_aside_of.get(name, 0),
             states.get(name, ""),
             name in scripted,
@@ -221,7 +230,7 @@ def _pairs(comparisons: Sequence[int]) -> QuerySet[Pair]:
     return Pair.objects.filter(comparison__in=comparisons).order_by()
 
 
-def _answered(comparisons: Sequence[int], kind: Kind) -> QuerySet[Judgement]:
+def _answered(comparisons: Sequence[int], kind: TrialKind) -> QuerySet[Judgement]:
     return Judgement.objects.filter(comparison__in=comparisons, kind=kind, choice__isnull=False).order_by()
 
 
@@ -275,7 +284,7 @@ def _regions(comparisons: Sequence[int]) -> dict[int, str]:
     return {image: region for image, region in regions.items() if region}
 
 
-class _Names:
+class _PseudonymNames:
     """The pseudonyms of raters, each computed once."""
 
     def __init__(self) -> None:
@@ -301,7 +310,7 @@ def _evidence(
     regions: Mapping[int, str],
     name_of: NameOf,
     scale: Scale,
-) -> Evidence:
+) -> ComparisonEvidence:
     is_pair_out = np.isin(pairs[:, 2], list(left_out))
     out = pairs[is_pair_out, 1]
     is_out, is_repeat_out = np.isin(judgements[:, 1], out), np.isin(repeats[:, -1], out)
@@ -318,8 +327,8 @@ def _evidence(
     is_judged = np.zeros(len(pair_ids), dtype=bool)
     is_judged[place[counts]] = True
     here = {image: region for image in image_of_pair.tolist() if (region := regions.get(image))}
-    return Evidence(
-        judged=Judged(
+    return ComparisonEvidence(
+        judged=CountedJudgements(
             image=image_of_pair[place][counts],
             rater=names[person_code][counts],
             score=score[counts],
@@ -364,15 +373,15 @@ def _count_by_region(images: Sequence[int], region_of: Mapping[int, str] | None)
     return dict(Counter(region_of.get(image, "") for image in images)) if region_of else {}
 
 
-def _checks(comparison: Comparison, name_of: NameOf) -> dict[str, Checks]:
+def _checks(comparison: Comparison, name_of: NameOf) -> dict[str, RaterChecks]:
     counts: dict[str, Counter[str]] = defaultdict(Counter)
-    for kind in (Kind.GOLD, Kind.REPEAT):
+    for kind in (TrialKind.GOLD, TrialKind.REPEAT):
         done = _answered([comparison.pk], kind).filter(is_late=False)
         for person, score, first in done.values_list("person", "score", "repeated__score"):
             assert score is not None
             counts[name_of(person)][f"{kind}s"] += 1
             counts[name_of(person)][f"{kind}s_failed"] += has_failed(kind, score, first)
-    return {name: Checks(**count) for name, count in counts.items()}
+    return {name: RaterChecks(**count) for name, count in counts.items()}
 
 
 def comparisons_of(project: Project) -> list[Comparison]:

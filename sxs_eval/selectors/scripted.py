@@ -10,10 +10,10 @@ from uuid import UUID
 from django.db.models.functions import Coalesce, Length
 
 from sxs_eval.models import Comparison, Judgement
-from sxs_eval.rules.scripted import Rule, reading_s, rules_broken
+from sxs_eval.rules.scripted import JudgingScriptRule, reading_s, rules_broken
 
 
-def scripted_raters(comparison: Comparison) -> dict[int, Mapping[Rule, str]]:
+def scripted_raters(comparison: Comparison) -> dict[int, Mapping[JudgingScriptRule, str]]:
     """Return the rules that raters' answers break, by rater, if any."""
     of_both = Coalesce(
         Length("pair__base_caption__text") + Length("pair__test_caption__text"),

@@ -39,7 +39,7 @@ def size_of(collection: Collection) -> int:
 
 
 @dataclass(frozen=True)
-class Left:
+class FilteredImages:
     """What an image filter leaves of a collection: `images`, of which both models describe `described`."""
 
     images: int
@@ -54,7 +54,7 @@ def left_by(
     language: Language,
     base: CaptioningModel,
     test: CaptioningModel,
-) -> Left:
+) -> FilteredImages:
     """Count the images that a filter leaves for `language`; raises ImageFilterError as `images_of`."""
     only = images_of(filter, project=project, language=language)
     left = collection.entries.in_results()
@@ -62,7 +62,7 @@ def left_by(
         left = left.filter(image__in=only)
     captions = ModelCaption.objects.in_use().filter(image=OuterRef("image"), language=language)
     described = left.filter(Exists(captions.filter(model=base)), Exists(captions.filter(model=test)))
-    return Left(left.count(), described.count())
+    return FilteredImages(left.count(), described.count())
 
 
 def coverage_of(

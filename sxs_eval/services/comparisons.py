@@ -32,7 +32,7 @@ from sxs_eval.rules.judging import are_equal
 
 SHUFFLE_KEYS = 2**31
 PAIRS_PER_INSERT = 2000
-MOST_DRAWN_GOLD_PAIRS = 100
+MAX_DRAWN_GOLD_PAIRS = 100
 
 
 class ComparisonError(Exception):
@@ -40,7 +40,7 @@ class ComparisonError(Exception):
 
 
 @dataclass(frozen=True)
-class Setting:
+class ComparisonSetting:
     """Settings that comparisons of any two models in any language can share. Shares are in percent of the pairs.
 
     `images` is an image filter, such as `region` or `subset:xm600`; empty for all images.
@@ -80,7 +80,7 @@ def create_comparison(
     base: CaptioningModel,
     test: CaptioningModel,
     collection: Collection,
-    setting: Setting,
+    setting: ComparisonSetting,
     by: User | None,
     with_pairs: bool = False,
 ) -> Comparison:
@@ -137,7 +137,7 @@ def create_comparisons(
     base: CaptioningModel,
     test: CaptioningModel,
     collection: Collection,
-    setting: Setting,
+    setting: ComparisonSetting,
     by: User | None,
     now: datetime,
 ) -> tuple[list[Comparison], list[Language]]:
@@ -289,7 +289,7 @@ def _draw_gold_pairs(comparison: Comparison) -> None:
         Pair.objects.filter(comparison=comparison).order_by("image_id").select_related("base_caption", "test_caption")
     )
     rng = random.Random(f"{comparison.seed}:gold")
-    drawn = rng.sample(pairs, min(len(pairs), MOST_DRAWN_GOLD_PAIRS))
+    drawn = rng.sample(pairs, min(len(pairs), MAX_DRAWN_GOLD_PAIRS))
     golds = []
     for pair in drawn:
         other = rng.choice(pairs)

@@ -12,7 +12,7 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from crosslens_metrics.formats.problems import FileRefusedError, LineError
-from crosslens_metrics.formats.records import Record, json_records, read_record
+from crosslens_metrics.formats.records import LineRecord, json_records, read_record
 from images.models import Image
 from images.selectors.image_names import images_named
 from sxs_eval.models import Comparison, GoldPair
@@ -63,7 +63,7 @@ def use_gold_pair(*, comparison: Comparison, gold_id: int, is_used: bool) -> Non
     GoldPair.objects.filter(comparison=comparison, pk=gold_id).update(is_used=is_used)
 
 
-def _take(comparison: Comparison, records: Sequence[Record | LineError], outcome: GoldImport) -> list[int]:
+def _take(comparison: Comparison, records: Sequence[LineRecord | LineError], outcome: GoldImport) -> list[int]:
     """Add the gold pairs of some lines; return the images whose gold pairs exist now."""
     lines: dict[int, GoldLine] = {}
     for record in records:
@@ -101,7 +101,7 @@ def _contradicts(line: GoldLine, image: Image | None, there: dict[int, tuple[str
     return _("“%(name)s” already has a different gold pair. Each image can have only one.") % name
 
 
-def _chunks(records: Iterator[Record | LineError]) -> Iterator[Sequence[Record | LineError]]:
+def _chunks(records: Iterator[LineRecord | LineError]) -> Iterator[Sequence[LineRecord | LineError]]:
     left = MAX_LINES
     while chunk := list(islice(records, LINES_AT_ONCE)):
         left -= len(chunk)

@@ -31,18 +31,18 @@ from sxs_eval.models import (
     Instructions,
     Judgement,
     JudgingBatch,
-    Kind,
     Pair,
     RaterState,
     RaterStatus,
+    TrialKind,
 )
 from sxs_eval.permissions import is_still_welcome, missing_requirements
 from sxs_eval.rules import judging as rules
-from sxs_eval.selectors.work import last_answered, progress_of, workable
+from sxs_eval.selectors.work import last_answered, progress_of, trials_of_batch
 
 # (ours) Longer than this over one pair is not active time, whatever a browser says.
-LONGEST_SITTING = timedelta(minutes=15)
-LONGEST_COMMENT = 2000
+MAX_SITTING = timedelta(minutes=15)
+MAX_COMMENT_CHARACTERS = 2000
 
 
 class StaleTrialError(Exception):
@@ -58,7 +58,7 @@ class NotOnScaleError(Exception):
 
 
 class CommentTooLongError(Exception):
-    """A comment has at most LONGEST_COMMENT characters."""
+    """A comment has at most MAX_COMMENT_CHARACTERS characters."""
 
 
 class JudgingBatchKind(BatchKind[JudgingBatch, Comparison]):
@@ -94,7 +94,7 @@ class JudgingBatchKind(BatchKind[JudgingBatch, Comparison]):
         with transaction.atomic():
             open_batches = JudgingBatch.objects.filter(comparison=work, lease__state=BatchState.OPEN)
             batch = lock_with_lease(open_batches.select_related("lease")).filter(lease__person=person).first()
-            if batch and not workable(batch).filter(choice=None).exists():
+            if batch and not trials_of_batch(batch).filter(choice=None).exists():
                 finish_batch(batch=batch.lease, now=now)
 
 
@@ -139,7 +139,7 @@ def _lay_out(batch: JudgingBatch, person: User, assignments: list[Assignment], r
             position=position,
             kind=trial.kind,
         )
-        if trial.kind == Kind.GOLD:
+        if trial.kind == TrialKind.GOLD:
             row.gold, row.test_is_left = drawn.pop(), rng.random() < 0.5
         elif trial.pair is None:
             row.repeated = old_repeats.pop()
@@ -147,14 +147,14 @@ def _lay_out(batch: JudgingBatch, person: User, assignments: list[Assignment], r
         else:
             assignment = assignments[trial.pair]
             row.pair = pairs[assignment.task_id]
-            if trial.kind == Kind.REPEAT:
+            if trial.kind == TrialKind.REPEAT:
                 row.test_is_left = not sides[trial.pair]
                 repeats.append(row)
                 continue
             row.assignment, row.test_is_left = assignment, sides[trial.pair]
         rows.append(row)
     Judgement.objects.bulk_create(rows)
-    originals = {row.pair_id: row for row in rows if row.kind == Kind.PAIR}
+    originals = {row.pair_id: row for row in rows if row.kind == TrialKind.PAIR}
     for row in repeats:
         row.repeated = originals[row.pair_id]
     Judgement.objects.bulk_create(repeats)
@@ -179,7 +179,7 @@ def _unrepeated(comparison: Comparison, person: User) -> list[Judgement]:
         Q(repeat=None) | Q(repeat__choice=None),
         comparison=comparison,
         person=person,
-        kind=Kind.PAIR,
+        kind=TrialKind.PAIR,
         choice__isnull=False,
         is_late=False,
     )
@@ -205,9 +205,9 @@ def judge(
     ------
     Judgement.DoesNotExist, NotQualifiedError, StaleTrialError, BatchReturnedError, NotOnScaleError, CommentTooLongError
     """
-    if len(comment) > LONGEST_COMMENT:
+    if len(comment) > MAX_COMMENT_CHARACTERS:
         raise CommentTooLongError
-    given = _Given(position, choice, comment.replace("\x00", "").strip(), active_ms)
+    given = _GivenAnswer(position, choice, comment.replace("\x00", "").strip(), active_ms)
     try:
         return _judge(batch_id, person, given, now, is_last_chance=False)
     except LeaseExpiredError:
@@ -224,7 +224,7 @@ def _resume(batch_id: UUID, person: User, now: datetime) -> None:
 
 
 @dataclass(frozen=True)
-class _Given:
+class _GivenAnswer:
     """An answer as it came in."""
 
     position: int
@@ -233,7 +233,7 @@ class _Given:
     active_ms: int
 
 
-def _judge(batch_id: UUID, person: User, given: _Given, now: datetime, *, is_last_chance: bool) -> Judgement:
+def _judge(batch_id: UUID, person: User, given: _GivenAnswer, now: datetime, *, is_last_chance: bool) -> Judgement:
     with transaction.atomic():
         batch = KIND.locked(batch_id, person)
         judgement = JUDGEMENT.get(batch=batch_id, position=given.position)
@@ -256,7 +256,7 @@ def _judge(batch_id: UUID, person: User, given: _Given, now: datetime, *, is_las
         if judgement.assignment is not None:
             _settle(judgement.assignment, is_late=judgement.is_late)
         renew_lease(batch=batch.lease, now=now)
-        if judgement.kind != Kind.PAIR and not judgement.is_late:
+        if judgement.kind != TrialKind.PAIR and not judgement.is_late:
             _pause_if_inattentive(batch, person, now)
     return judgement
 
@@ -277,8 +277,8 @@ def _is_late(batch: JudgingBatch, judgement: Judgement, now: datetime, *, is_las
     return True
 
 
-def _keep(judgement: Judgement, given: _Given, *, since: datetime, now: datetime) -> None:
-    judgement.active_ms += credible_ms(given.active_ms, since=since, now=now, longest=LONGEST_SITTING)
+def _keep(judgement: Judgement, given: _GivenAnswer, *, since: datetime, now: datetime) -> None:
+    judgement.active_ms += credible_ms(given.active_ms, since=since, now=now, longest=MAX_SITTING)
     judgement.choice = given.choice
     judgement.score = given.choice if judgement.test_is_left else -given.choice
     judgement.comment, judgement.judged_at = given.comment, now
@@ -323,7 +323,7 @@ def _pause_if_inattentive(batch: JudgingBatch, person: User, now: datetime) -> N
     comparison = batch.comparison
     status = RaterStatus.objects.filter(comparison=comparison, person=person).first()
     checks = Judgement.objects.filter(
-        ~Q(kind=Kind.PAIR), comparison=comparison, person=person, choice__isnull=False, is_late=False
+        ~Q(kind=TrialKind.PAIR), comparison=comparison, person=person, choice__isnull=False, is_late=False
     )
     if status and status.checks_from:
         checks = checks.filter(judged_at__gt=status.checks_from)

@@ -15,17 +15,17 @@ from people.models import Project, User
 from people.services import audit_log
 from sxs_eval.models import Comparison
 from sxs_eval.selectors.planning import existing_comparisons
-from sxs_eval.services.comparisons import Setting, create_comparison
+from sxs_eval.services.comparisons import ComparisonSetting, create_comparison
 
 
-class Chosen(NamedTuple):
+class ChosenPair(NamedTuple):
     language: Language
     base: CaptioningModel
     test: CaptioningModel
 
 
 @dataclass(frozen=True)
-class Created:
+class CreatedComparisons:
     """`made` are new, `there` is how many of those chosen existed already."""
 
     made: tuple[Comparison, ...]
@@ -33,8 +33,8 @@ class Created:
 
 
 def create_planned(
-    *, project: Project, chosen: Sequence[Chosen], collection: Collection, setting: Setting, by: User
-) -> Created:
+    *, project: Project, chosen: Sequence[ChosenPair], collection: Collection, setting: ComparisonSetting, by: User
+) -> CreatedComparisons:
     """Make all chosen comparisons that do not exist yet, or none; of two calls at once, the second finds them there.
 
     Raises
@@ -60,4 +60,4 @@ def create_planned(
             made.append(
                 create_comparison(project=project, collection=collection, setting=setting, by=by, **session._asdict())
             )
-    return Created(tuple(made), len(chosen) - len(made))
+    return CreatedComparisons(tuple(made), len(chosen) - len(made))

@@ -7,7 +7,7 @@ from datetime import datetime
 from allocation.models import Pool
 from allocation.services.managing import reject_all_work, return_all_work
 from people.models import Project, User
-from sxs_eval.models import LEFT_OUT, Comparison, Judgement, Kind, RaterState, RaterStatus
+from sxs_eval.models import LEFT_OUT, Comparison, Judgement, RaterState, RaterStatus, TrialKind
 
 
 def withdraw_answers(*, project: Project, person: User, keeps_answers: bool, now: datetime) -> int:
@@ -21,7 +21,7 @@ def withdraw_answers(*, project: Project, person: User, keeps_answers: bool, now
         return 0
     left_out = RaterStatus.objects.filter(person=person, state__in=LEFT_OUT).values("comparison")
     answers = Judgement.objects.filter(comparison__project=project, person=person)
-    counted = answers.filter(kind=Kind.PAIR, choice__isnull=False, is_late=False).exclude(comparison__in=left_out)
+    counted = answers.filter(kind=TrialKind.PAIR, choice__isnull=False, is_late=False).exclude(comparison__in=left_out)
     removed = counted.count()
     reject_all_work(pools=pools, person=person, now=now)
     decided = {"state": RaterState.WITHDRAWN, "note": "", "decided_by": None, "decided_at": now}

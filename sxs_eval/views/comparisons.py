@@ -108,7 +108,7 @@ def _left(
     test: CaptioningModel,
     language: Language,
     filter: ImageFilter,
-) -> setup.Left:
+) -> setup.FilteredImages:
     return setup.left_by(filter, project=project, collection=collection, language=language, base=base, test=test)
 
 

@@ -12,31 +12,31 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from corpora.pages.image_filters import asked_images, over
+from corpora.pages.image_filters import asked_images, figures_over
 from people.models import Project
 from people.permissions import READERS, project_for
 from people.requests import user_of
 from people.services import audit_log
 from sxs_eval.formats.figure_tables import TableLayout, table, table_name
-from sxs_eval.formats.judgement_export import Layout, export_judgements, file_name
+from sxs_eval.formats.judgement_export import JudgementLayout, export_judgements, file_name
 from sxs_eval.models import Comparison
 from sxs_eval.permissions import has_assigned_images
 from sxs_eval.selectors.across import results_of
 from sxs_eval.views.reports import captions_are_closed
 
-L = TypeVar("L", Layout, TableLayout)
+L = TypeVar("L", JudgementLayout, TableLayout)
 
 
 @require_safe
 @login_required
 def judgements_export(request: HttpRequest, slug: str, layout: str) -> HttpResponseBase:
     project = project_for(request.user, slug, *READERS)
-    wanted, chosen = _layout(Layout, layout), _chosen(project, request.GET.get("comparison", ""))
+    wanted, chosen = _layout(JudgementLayout, layout), _chosen(project, request.GET.get("comparison", ""))
     if has_assigned_images(user_of(request), chosen):
         messages.error(request, captions_are_closed())
         return redirect("sxs_eval:results-show", slug)
     until = timezone.now()
-    images, pieces = over(
+    images, pieces = figures_over(
         asked_images(request.GET, project),
         lambda filter: export_judgements(chosen, wanted, until=until, images=filter),
     )
@@ -54,7 +54,9 @@ def judgements_export(request: HttpRequest, slug: str, layout: str) -> HttpRespo
 def tables_export(request: HttpRequest, slug: str, layout: str) -> HttpResponseBase:
     project = project_for(request.user, slug, *READERS)
     wanted, until = _layout(TableLayout, layout), timezone.now()
-    images, results = over(asked_images(request.GET, project), lambda filter: results_of(project, filter=filter))
+    images, results = figures_over(
+        asked_images(request.GET, project), lambda filter: results_of(project, filter=filter)
+    )
     if images.error:
         messages.error(request, images.error)
         return redirect("sxs_eval:results-show", slug)

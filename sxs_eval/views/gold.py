@@ -23,7 +23,7 @@ from sxs_eval.selectors.gold import gold_pairs_of
 from sxs_eval.services import gold as services
 
 GOLD_PAIRS_PER_PAGE = 20
-MOST_PROBLEMS_SHOWN = 100
+MAX_PROBLEMS_SHOWN = 100
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -84,7 +84,7 @@ def _page(
         "used": GoldPair.objects.filter(comparison=comparison, is_used=True).count(),
         "form": form,
         "outcome": outcome,
-        "problems": outcome.problems[:MOST_PROBLEMS_SHOWN] if outcome else [],
+        "problems": outcome.problems[:MAX_PROBLEMS_SHOWN] if outcome else [],
     }
     return render(request, "sxs_eval/gold.html", context, status=422 if form.is_bound else 200)
 

@@ -15,7 +15,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from allocation.views import Addresses, active_ms_of, explains_refusals, is_script, resumes, saves
+from allocation.views import WorkAddresses, active_ms_of, explains_refusals, is_script, resume_view, save_view
 from people.models import TextKind
 from people.permissions import project_for
 from people.requests import user_of
@@ -29,7 +29,7 @@ from sxs_eval.services import judging as services
 MS_PER_DAY = 24 * 3600 * 1000
 # Sides must not be guessed from any that were before.
 RNG: Random = SystemRandom()
-JUDGING = Addresses(work="sxs_eval:work-show", batch="sxs_eval:batch-show")
+JUDGING = WorkAddresses(work="sxs_eval:work-show", batch="sxs_eval:batch-show")
 
 
 @require_safe
@@ -66,7 +66,7 @@ def batch_show(request: HttpRequest, batch_id: UUID) -> HttpResponse:
 
 
 @require_POST
-@saves(JUDGING, stays=False, has_form=True)
+@save_view(JUDGING, stays=False, has_form=True)
 def judgement_save(request: HttpRequest, batch_id: UUID, position: int) -> HttpResponse:
     """Save an answer. A form is redirected to the next pair; the page's script gets it in the response."""
     choice = _whole_number(request.POST.get("choice"))
@@ -91,7 +91,7 @@ def judgement_save(request: HttpRequest, batch_id: UUID, position: int) -> HttpR
 
 
 @require_POST
-@saves(JUDGING, stays=False, has_form=True)
+@save_view(JUDGING, stays=False, has_form=True)
 def judgement_undo(request: HttpRequest, batch_id: UUID, position: int) -> HttpResponse:
     undone = services.undo(batch_id=batch_id, person=user_of(request), position=position, now=timezone.now())
     return _next(request, undone.batch)
@@ -110,7 +110,7 @@ def batch_return(request: HttpRequest, batch_id: UUID) -> HttpResponse:
     return render(request, "sxs_eval/return.html", {"batch": page.batch})
 
 
-batch_resume = resumes(JUDGING, batch_for, services.resume_batch)
+batch_resume = resume_view(JUDGING, batch_for, services.resume_batch)
 
 
 @require_safe

@@ -10,12 +10,12 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from corpora.pages.image_filters import AskedImages, asked_images, over
+from corpora.pages.image_filters import AskedImages, asked_images, figures_over
 from people.models import Project
 from people.permissions import READERS, project_for
 from sxs_eval.formats.metric_gains import MetricsLayout, as_csv, as_json, file_name
 from sxs_eval.pages.metrics import metrics_page
-from sxs_eval.selectors.metrics import Evaluations, UnknownReferencesError, evaluations_of
+from sxs_eval.selectors.metrics import EvaluationTable, UnknownReferencesError, evaluations_of
 
 
 @require_safe
@@ -51,11 +51,11 @@ def metrics_export(request: HttpRequest, slug: str, layout: str) -> HttpResponse
     return response
 
 
-def _evaluations(request: HttpRequest, project: Project) -> tuple[AskedImages, Evaluations]:
+def _evaluations(request: HttpRequest, project: Project) -> tuple[AskedImages, EvaluationTable]:
     name = request.GET.get("references", "")
     try:
         images = asked_images(request.GET, project, collections=project.comparisons.values("collection"))
-        return over(images, lambda filter: evaluations_of(project, filter, references=name))
+        return figures_over(images, lambda filter: evaluations_of(project, filter, references=name))
     except UnknownReferencesError as error:
         message = _("No comparison has models that are scored against references called “%(name)s”. Choose others.")
         raise Http404(message % {"name": name}) from error

@@ -21,10 +21,10 @@ from people.requests import user_of
 from sxs_eval import tasks
 from sxs_eval.formats.plans import missing_text, thresholds_text, warnings_of
 from sxs_eval.forms.planning import PlanForm
-from sxs_eval.rules.planning import Verdict, total
+from sxs_eval.rules.planning import PairVerdict, total_cost
 from sxs_eval.selectors.planning import PlanRow, measured_pace, plan_rows
 from sxs_eval.services.comparisons import ComparisonError
-from sxs_eval.services.planning import Chosen, Created, create_planned
+from sxs_eval.services.planning import ChosenPair, CreatedComparisons, create_planned
 
 SEED_BITS = 32
 
@@ -78,7 +78,7 @@ def _rows(project: Project, form: PlanForm) -> list[PlanRow]:
 def _create(request: HttpRequest, project: Project, form: PlanForm, rows: Sequence[PlanRow]) -> None:
     created = create_planned(
         project=project,
-        chosen=[Chosen(row.language, row.base, row.test) for row in rows if row.language and row.base and row.test],
+        chosen=[ChosenPair(row.language, row.base, row.test) for row in rows if row.language and row.base and row.test],
         collection=form.cleaned_data["collection"],
         setting=form.setting(),
         by=user_of(request),
@@ -87,7 +87,7 @@ def _create(request: HttpRequest, project: Project, form: PlanForm, rows: Sequen
     _say_what_was_made(request, created)
 
 
-def _say_what_was_made(request: HttpRequest, created: Created) -> None:
+def _say_what_was_made(request: HttpRequest, created: CreatedComparisons) -> None:
     made = len(created.made)
     if made:
         text = ngettext(
@@ -119,7 +119,8 @@ def _proposal(
     counted = [row for row in rows if row.key and row.key in ticked and row.existing is None]
     boxes = {row.key for row in counted}
     parts = [
-        (verdict, [(row, row.key in boxes) for row in rows if row.session.verdict == verdict]) for verdict in Verdict
+        (verdict, [(row, row.key in boxes) for row in rows if row.session.verdict == verdict])
+        for verdict in PairVerdict
     ]
     return _page(
         request,
@@ -127,7 +128,7 @@ def _proposal(
         form,
         status=status,
         parts=parts,
-        ticked=total(row.cost for row in counted),
+        ticked=total_cost(row.cost for row in counted),
         sets=form.score_file.sets,
         thresholds=thresholds_text(form.thresholds()),
         notes=[*warnings_of(form.plan, form.score_file), *_warnings_of_images(project, form)],

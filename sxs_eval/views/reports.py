@@ -10,13 +10,13 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from corpora.pages.image_filters import asked_images, over
+from corpora.pages.image_filters import asked_images, figures_over
 from crosslens_metrics.scales import SCALES
 from people.models import Role
 from people.permissions import READERS, has_role, project_for
 from people.requests import user_of
 from sxs_eval.formats.figure_tables import TableLayout
-from sxs_eval.formats.judgement_export import Layout
+from sxs_eval.formats.judgement_export import JudgementLayout
 from sxs_eval.forms.results import WidthForm
 from sxs_eval.models import Comparison
 from sxs_eval.pages.across import across_page
@@ -24,7 +24,7 @@ from sxs_eval.pages.report import report_page
 from sxs_eval.permissions import comparison_for, has_assigned_images
 from sxs_eval.selectors.across import results_of
 from sxs_eval.selectors.overview import progress_of
-from sxs_eval.selectors.pairs import Show, pairs_page
+from sxs_eval.selectors.pairs import PairsShown, pairs_page
 from sxs_eval.selectors.results import evidence_of, level_outcomes, rater_rows, report_of
 
 
@@ -32,7 +32,7 @@ from sxs_eval.selectors.results import evidence_of, level_outcomes, rater_rows, 
 @login_required
 def comparison_show(request: HttpRequest, slug: str, comparison_id: int) -> HttpResponse:
     comparison = comparison_for(request.user, slug, comparison_id)
-    images, evidence = over(
+    images, evidence = figures_over(
         asked_images(request.GET, comparison.project, collections=[comparison.collection_id]),
         lambda filter: evidence_of([comparison], filter)[comparison.pk],
     )
@@ -40,7 +40,7 @@ def comparison_show(request: HttpRequest, slug: str, comparison_id: int) -> Http
     levels = level_outcomes(comparison, evidence)
     raters = rater_rows(comparison, report, evidence)
     page = report_page(report, evidence, raters, scale=SCALES[comparison.scale], levels=levels)
-    context = _head(request, comparison) | {"page": page, "pairs": evidence.pairs, "layouts": Layout}
+    context = _head(request, comparison) | {"page": page, "pairs": evidence.pairs, "layouts": JudgementLayout}
     return render(request, "sxs_eval/report.html", context | {"images": images}, status=images.status)
 
 
@@ -60,9 +60,9 @@ def pair_list(request: HttpRequest, slug: str, comparison_id: int) -> HttpRespon
         messages.error(request, captions_are_closed())
         return redirect("sxs_eval:comparison-show", slug, comparison_id)
     asked = request.GET.get("show", "")
-    show = Show(asked) if asked in Show.values else Show.ALL
+    show = PairsShown(asked) if asked in PairsShown.values else PairsShown.ALL
     page, pairs = pairs_page(comparison, show, user_of(request), number=request.GET.get("page", "1"))
-    context = _head(request, comparison) | {"show": show, "shows": Show, "page": page, "pairs": pairs}
+    context = _head(request, comparison) | {"show": show, "shows": PairsShown, "page": page, "pairs": pairs}
     return render(request, "sxs_eval/pairs.html", context)
 
 
@@ -71,7 +71,7 @@ def pair_list(request: HttpRequest, slug: str, comparison_id: int) -> HttpRespon
 def results_show(request: HttpRequest, slug: str) -> HttpResponse:
     project = project_for(request.user, slug, *READERS)
     width, language = WidthForm(request.GET or None), request.GET.get("language", "")
-    images, results = over(
+    images, results = figures_over(
         asked_images(request.GET, project, collections=project.comparisons.values("collection")),
         lambda filter: results_of(project, width_points=2 * width.half_width, language=language, filter=filter),
     )
@@ -83,7 +83,7 @@ def results_show(request: HttpRequest, slug: str) -> HttpResponse:
         "half_width": width.half_width,
         "page": across_page(results),
         "images": images,
-        "layouts": Layout,
+        "layouts": JudgementLayout,
         "table_layouts": TableLayout,
         "left_out": Comparison.objects.left_out().filter(project=project).count(),
     }

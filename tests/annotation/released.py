@@ -28,7 +28,7 @@ from annotation.models import (
     VerificationBatch,
     VerificationTask,
 )
-from annotation.services.release_files import Written, write_release
+from annotation.services.release_files import WrittenFiles, write_release
 from annotation.services.releases import start_release
 from images.models import Collection, CollectionImage, Image
 from inference.models import CaptioningModel, ModelCaption
@@ -251,7 +251,7 @@ def images_of(campaign: Campaign) -> list[Image]:
     return [entry.image for entry in campaign.collection.entries.select_related("image").order_by("position")]
 
 
-def written(release: Release, folder: Path) -> Written:
+def written(release: Release, folder: Path) -> WrittenFiles:
     """The files of a release, in a new folder."""
     folder.mkdir()
     return write_release(release, folder, beat=lambda: None)

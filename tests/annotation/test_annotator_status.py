@@ -45,7 +45,7 @@ def exclude(round: Round, person: User):
     return annotator_status.exclude(reason="Machine-made.", **about(round, person))
 
 
-def undo(exclusion) -> annotator_status.Undone:
+def undo(exclusion) -> annotator_status.UndoneExclusion:
     return annotator_status.undo_exclusion(exclusion=exclusion, by=exclusion.by, now=NOW)
 
 
@@ -77,13 +77,13 @@ class TestPausing:
         ):
             with pytest.raises(NotQualifiedError, match="A manager has paused your work in German"):
                 again()
-        annotator_status.lift(**about(round, ann))
+        annotator_status.undo_decision(**about(round, ann))
         assert batches.resume_batch(batch_id=batch.pk, person=ann, now=NOW).state == BatchState.OPEN
 
     def test_captions_to_rate_go_back_too(self):
         main, _authors = verifying.make_captioned_round()
         rating = verifying.make_verification(main)
-        rater = verifying.make_caption_rater(rating)
+        rater = verifying.make_reviewer(rating)
         batch = verifying.take(rating, rater)
         assert annotator_status.pause(reason="Too fast.", **about(main, rater)) == 1
         batch.lease.refresh_from_db()
@@ -99,9 +99,9 @@ class TestPausing:
         annotator_status.qualify(**about(round, ann))
         annotator_status.pause(reason="Too fast.", **about(round, ann))
         annotator_status.pause(reason="Much too fast.", **about(round, ann))
-        annotator_status.lift(**about(round, ann))
+        annotator_status.undo_decision(**about(round, ann))
         assert AnnotatorStatus.objects.get().state == AnnotatorState.QUALIFIED
-        annotator_status.lift(**about(round, ann))
+        annotator_status.undo_decision(**about(round, ann))
         assert not AnnotatorStatus.objects.exists()
 
     def test_a_pause_stands_in_the_log_without_a_name_and_ends_with_qualifying(self, round, ann):
@@ -134,10 +134,10 @@ class TestExcluding:
     def test_undone_what_nobody_else_wrote_counts_again_and_somebody_may_be_excluded_again(self, round, ann):
         submit_captions(round, ann)
         exclusion = exclude(round, ann)
-        assert undo(exclusion) == annotator_status.Undone(2, 0)
+        assert undo(exclusion) == annotator_status.UndoneExclusion(2, 0)
         assert states_of(round, ann) == ["counted", "counted"]
         assert Tally.objects.get(round=round, person=ann).captions == 2
-        assert undo(exclusion) == annotator_status.Undone(0, 0)
+        assert undo(exclusion) == annotator_status.UndoneExclusion(0, 0)
         assert_exact(round.pool)
         second = exclude(round, ann)
         assert (second.pk == exclusion.pk, second.captions) == (False, 2)
@@ -149,7 +149,7 @@ class TestExcluding:
         submit_captions(round, ann)
         exclusion = exclude(round, ann)
         submit_captions(round, make_annotator(round))
-        assert undo(exclusion) == annotator_status.Undone(2, 2)
+        assert undo(exclusion) == annotator_status.UndoneExclusion(2, 2)
         assert states_of(round, ann) == ["counted", "counted", "excluded", "excluded"]
         assert_exact(round.pool)
 
@@ -182,7 +182,7 @@ class TestRatings:
     def rated(self) -> tuple[Round, Round, User]:
         main, _authors = verifying.make_captioned_round()
         rating = verifying.make_verification(main)
-        rater = verifying.make_caption_rater(rating)
+        rater = verifying.make_reviewer(rating)
         verifying.rate_all(rating, rater)
         return main, rating, rater
 

@@ -11,12 +11,12 @@ from django.db import IntegrityError, transaction
 from allocation.models import Assignment, AssignmentState, Batch, BatchState, Pool
 from allocation.services.errors import BatchReturnedError, LeaseExpiredError
 from annotation.models import Caption, CaptionBatch, CaptionItem, Guidelines, Rating, Stage
-from annotation.selectors.work import workable
+from annotation.selectors.work import items_of
 from annotation.services import batches as services
 from annotation.services.round_batches import StaleStateError, UnratedImagesError
 from annotation.services.rounds import add_missing_tasks
 from inference.models import ModelCaption
-from people.models import Consent, ConsentText, LanguageSkill, Level, Membership, Project, Role, User
+from people.models import Consent, ConsentText, LanguageLevel, LanguageSkill, Membership, Project, Role, User
 from people.selectors.qualification import NotQualifiedError
 from tests.factories import MINUTE, NOW, join_project, make_annotator, make_captioner, make_collection, make_round
 
@@ -100,13 +100,13 @@ class TestWhoGetsABatch:
         assert all(item.english.image_id == item.image_id for item in batch.items.select_related("english"))
         assert batch.guidelines == Guidelines.objects.get(project=round.project)
 
-    @pytest.mark.parametrize("level", [Level.NATIVE, Level.FLUENT])
+    @pytest.mark.parametrize("level", [LanguageLevel.NATIVE, LanguageLevel.FLUENT])
     def test_native_and_fluent_speakers_qualify(self, round, level):
         assert take(round, make_annotator(round, level=level))
 
     def test_an_advanced_speaker_does_not(self, round):
         with pytest.raises(NotQualifiedError, match="native or fluent"):
-            take(round, make_annotator(round, level=Level.ADVANCED))
+            take(round, make_annotator(round, level=LanguageLevel.ADVANCED))
 
     @pytest.mark.parametrize(
         ("change", "reason"),
@@ -131,7 +131,7 @@ class TestWhoGetsABatch:
 class TestWhatIsNotHandedOut:
     @pytest.mark.long(reason="at least three others run each of its lines")
     def test_an_image_met_in_one_language_does_not_come_back_in_another(self, round, ann):
-        LanguageSkill.objects.create(user=ann, language_id="fr", level=Level.FLUENT)
+        LanguageSkill.objects.create(user=ann, language_id="fr", level=LanguageLevel.FLUENT)
         other = make_round(
             project=round.project, collection=round.collection, language="fr", captioners=round.captioners.all()
         )
@@ -382,7 +382,7 @@ class TestTakingUpAgain:
         Pool.objects.filter(pk=round.pool_id).update(batch_size=1)
         take(round, quick, now=later)
         services.resume_batch(batch_id=mine.pk, person=slow, now=later)
-        for item in workable(mine):
+        for item in items_of(mine):
             save(mine, slow, f"Das Bild mit der Nummer {item.position}", item.position, now=later)
         after = Batch.objects.get(pk=mine.pk).deadline
 

@@ -16,10 +16,10 @@ from django.utils import timezone
 from allocation.models import Batch, BatchState
 from annotation import tasks
 from annotation.models import Feedback, Round, RoundFigures, RoundKind, RoundState
-from annotation.rules.campaign import Action, UnfinishedBatches
+from annotation.rules.campaign import RoundAction, UnfinishedBatches
 from annotation.services import bulk, campaign
-from annotation.services.campaign import Beginning
-from people.models import AuditEntry, LanguageSkill, Level, Project, User
+from annotation.services.campaign import LanguageBeginning
+from people.models import AuditEntry, LanguageLevel, LanguageSkill, Project, User
 from tests.annotation.submitting import begin_language, submit_captions, take
 from tests.clients import client_of
 from tests.concurrency import together
@@ -41,7 +41,7 @@ def begin(tags: Sequence[str], project: Project | None = None) -> list[Round]:
     project, collection = project or make_project("lions"), make_collection(2)
     about: dict[str, Any] = {
         "captioners": [make_captioner(collection)],
-        "beginning": Beginning(pilot_images=2),
+        "beginning": LanguageBeginning(pilot_images=2),
         "now": timezone.now(),
     }
     begun = [begin_language(project, collection, tag, **about) for tag in tags]
@@ -101,34 +101,34 @@ def words_of(response: Any) -> str:
 class TestSteps:
     @pytest.mark.long(reason="at least three others run each of its lines")
     def test_each_round_is_stepped_and_logged_by_itself(self, pilots, who):
-        outcomes = bulk.take_step(rounds=pilots, action=Action.CLOSE, **who)
+        outcomes = bulk.take_step(rounds=pilots, action=RoundAction.CLOSE, **who)
         assert all(one.is_done for one in outcomes)
         assert states() == dict.fromkeys(["de", "fr", "sw"], RoundState.CLOSED)
         assert AuditEntry.objects.filter(action="round.closed").count() == 3
 
     def test_one_that_refuses_is_left_out_with_its_reason_and_undoes_no_other(self, pilots, who):
         campaign.close_round(round=pilots[1], **who)
-        first, second, third = bulk.take_step(rounds=pilots, action=Action.CLOSE, **who)
+        first, second, third = bulk.take_step(rounds=pilots, action=RoundAction.CLOSE, **who)
         assert (first.why_left_out, second.why_left_out, third.why_left_out) == ("", "This round is not open.", "")
 
     def test_a_second_click_changes_nothing(self, pilots, who):
-        bulk.take_step(rounds=pilots, action=Action.CLOSE, **who)
+        bulk.take_step(rounds=pilots, action=RoundAction.CLOSE, **who)
         entries = AuditEntry.objects.count()
-        again = bulk.take_step(rounds=pilots, action=Action.CLOSE, **who)
+        again = bulk.take_step(rounds=pilots, action=RoundAction.CLOSE, **who)
         assert not any(one.is_done for one in again)
         assert AuditEntry.objects.count() == entries
 
     def test_a_batch_taken_since_the_manager_looked_leaves_its_round_out(self, pilots, who):
         take(pilots[0], make_annotator(pilots[0], "mina"), now=timezone.now())
-        first, *_others = bulk.take_step(rounds=pilots, action=Action.CLOSE, **who)
+        first, *_others = bulk.take_step(rounds=pilots, action=RoundAction.CLOSE, **who)
         assert "1 batch is unfinished, of mina." in first.why_left_out
-        (first,) = bulk.take_step(rounds=pilots[:1], action=Action.CLOSE, assigned=UnfinishedBatches.RETURN, **who)
+        (first,) = bulk.take_step(rounds=pilots[:1], action=RoundAction.CLOSE, assigned=UnfinishedBatches.RETURN, **who)
         assert first.is_done
         assert Batch.objects.get().state == BatchState.RETURNED
 
     def test_batches_of_closed_rounds_are_returned(self, pilots, who):
         take(pilots[0], make_annotator(pilots[0]), now=timezone.now())
-        bulk.take_step(rounds=pilots[:1], action=Action.CLOSE, assigned=UnfinishedBatches.LET_FINISH, **who)
+        bulk.take_step(rounds=pilots[:1], action=RoundAction.CLOSE, assigned=UnfinishedBatches.LET_FINISH, **who)
         closed, still_open = bulk.return_batches(rounds=pilots[:2], **who)
         assert closed.is_done
         assert still_open.why_left_out == "This round is open. Close it first."
@@ -146,7 +146,7 @@ def test_two_managers_who_confirm_the_same_step_at_once_step_each_language_once(
         chosen = rounds[::-1] if backwards else rounds
         return [
             one.round.language_id
-            for one in bulk.take_step(rounds=chosen, action=Action.CLOSE, by=by, now=timezone.now())
+            for one in bulk.take_step(rounds=chosen, action=RoundAction.CLOSE, by=by, now=timezone.now())
             if one.is_done
         ]
 
@@ -176,7 +176,7 @@ class TestSettings:
 class TestMessages:
     def test_everybody_gets_one_whatever_they_speak_and_no_second_copy(self, pilots, who):
         mina, noor = make_annotator(pilots[0], "mina"), make_annotator(pilots[1], "noor")
-        LanguageSkill.objects.create(user=mina, language_id="fr", level=Level.NATIVE)
+        LanguageSkill.objects.create(user=mina, language_id="fr", level=LanguageLevel.NATIVE)
         sent = bulk.write_to_people(rounds=pilots, text=" Two weeks left. ", **who)
         assert [one.people for one in sent] == [1, 1, 0]
         assert "no annotators" in sent[2].why_left_out
@@ -234,9 +234,9 @@ class TestThePageThatAsks:
         undo = html.unescape(re.search(r'<a href="([^"]*)">Undo</a>', done)[1])
         assert "2 rounds are open again." in words_of(confirm(manager, manager.get(undo)))
         assert states() == dict.fromkeys(["de", "fr", "sw"], RoundState.OPEN)
-        bulk.take_step(rounds=pilots, action=Action.CLOSE, by=pilots[0].project.created_by, now=timezone.now())
+        bulk.take_step(rounds=pilots, action=RoundAction.CLOSE, by=pilots[0].project.created_by, now=timezone.now())
         ratings = list(Round.objects.filter(verifies__in=pilots).select_related("project", "language", "pool"))
-        for action in (Action.OPEN, Action.CLOSE):
+        for action in (RoundAction.OPEN, RoundAction.CLOSE):
             bulk.take_step(rounds=ratings, action=action, by=pilots[0].project.created_by, now=timezone.now())
         done = text_of(confirm(manager, ask(manager, "accept", language=["de", "fr"])))
         assert "2 rounds are accepted." in done
@@ -288,7 +288,7 @@ class TestThePageThatAsks:
 
     def test_rejecting_and_returning_ask_first_and_rejecting_wants_a_reason(self, pilots, manager, who):
         take(pilots[1], make_annotator(pilots[1]), now=timezone.now())
-        bulk.take_step(rounds=pilots, action=Action.CLOSE, assigned=UnfinishedBatches.LET_FINISH, **who)
+        bulk.take_step(rounds=pilots, action=RoundAction.CLOSE, assigned=UnfinishedBatches.LET_FINISH, **who)
         page = ask(manager, "reject", round=[pilots[0].pk, pilots[1].pk])
         assert "French , Pilot 1: 1 batch is unfinished." in words_of(page)
         assert confirm(manager, page, reason="").status_code == 422
@@ -395,10 +395,10 @@ class TestSamples:
             pilots[0].collection,
             "fr",
             captioners=list(pilots[0].captioners.all()),
-            beginning=Beginning(why_no_pilot="A test."),
+            beginning=LanguageBeginning(why_no_pilot="A test."),
             now=timezone.now(),
         )
-        LanguageSkill.objects.create(user=boss, language_id="fr", level=Level.NATIVE)
+        LanguageSkill.objects.create(user=boss, language_id="fr", level=LanguageLevel.NATIVE)
         User.objects.filter(pk=boss.pk).update(reads_english=True)
         join_project(elsewhere.project, boss)
         take(elsewhere, User.objects.get(pk=boss.pk), now=timezone.now())

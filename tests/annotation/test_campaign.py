@@ -17,13 +17,13 @@ from annotation.rules import campaign as rules
 from annotation.rules.campaign import UnfinishedBatches
 from annotation.rules.sampling import draw_images
 from annotation.services import batches, campaign, planning
-from annotation.services.campaign import Beginning, StepNotAllowedError, UnfinishedBatchesError
+from annotation.services.campaign import LanguageBeginning, StepNotAllowedError, UnfinishedBatchesError
 from annotation.services.projects import change_round, settings_of
 from annotation.services.rounds import add_missing_tasks, fill_round
 from images.models import CollectionImage
 from inference.models import ModelCaption
 from people.models import AuditEntry, Delivery, Project, User, WebhookEvent
-from people.services.audit_log import broken
+from people.services.audit_log import broken_entries
 from tests.annotation.submitting import begin_language, submit_captions, take, write
 from tests.factories import (
     NOW,
@@ -40,7 +40,7 @@ HOUR = timedelta(hours=1)
 
 def begun(*, images: int = 6, pilot_images: int = 2, why_no_pilot: str = "", **fields) -> Round:
     """The first round of a language that a project was begun in."""
-    beginning = Beginning(pilot_images=pilot_images, why_no_pilot=why_no_pilot)
+    beginning = LanguageBeginning(pilot_images=pilot_images, why_no_pilot=why_no_pilot)
     return begin_language(make_project(), make_collection(images), beginning=beginning, **({"batch_size": 15} | fields))
 
 
@@ -131,7 +131,7 @@ class TestTheWholeWay:
         assert set(Round.objects.exclude(pk=first.pk).values_list("state", flat=True)) == {"accepted"}
         assert log_of(project)[:4] == ["language.added", "round.opened", "round.closed", "round.opened"]
         assert log_of(project)[-3:] == ["round.opened", "round.closed", "round.accepted"]
-        assert not list(broken(project))
+        assert not list(broken_entries(project))
 
     def test_the_next_pilot_is_rated_by_as_many_people_as_the_last(self):
         pilot = begun()
@@ -382,26 +382,26 @@ class TestWhoMetAnImage:
 
 class TestRules:
     STEPS = (
-        rules.Step("p1", "pilot", 1, "rejected"),
-        rules.Step("r1", "verification", 1, "accepted", "p1"),
-        rules.Step("p2", "pilot", 2, "closed"),
-        rules.Step("r2", "verification", 2, "open", "p2"),
-        rules.Step("m", "main", 1, "planned"),
+        rules.CampaignStep("p1", "pilot", 1, "rejected"),
+        rules.CampaignStep("r1", "verification", 1, "accepted", "p1"),
+        rules.CampaignStep("p2", "pilot", 2, "closed"),
+        rules.CampaignStep("r2", "verification", 2, "open", "p2"),
+        rules.CampaignStep("m", "main", 1, "planned"),
     )
 
     def test_every_refusal_says_why_and_what_may_be_done_with_each_is_known(self):
         for step in self.STEPS:
-            for action in rules.Action:
+            for action in rules.RoundAction:
                 why = rules.why_not(action, step, self.STEPS)
                 assert why is None or why.endswith(".")
         actions = {step.key: rules.actions_of(step, self.STEPS) for step in self.STEPS}
-        assert actions == {"p1": [], "r1": [], "p2": [], "r2": [rules.Action.CLOSE], "m": []}
+        assert actions == {"p1": [], "r1": [], "p2": [], "r2": [rules.RoundAction.CLOSE], "m": []}
 
     def test_a_skipped_rating_gives_way_to_another(self):
         steps = [
-            rules.Step("m", "main", 1, "accepted"),
-            rules.Step("v1", "verification", 1, "skipped", "m"),
-            rules.Step("v2", "verification", 2, "planned", "m"),
+            rules.CampaignStep("m", "main", 1, "accepted"),
+            rules.CampaignStep("v1", "verification", 1, "skipped", "m"),
+            rules.CampaignStep("v2", "verification", 2, "planned", "m"),
         ]
         assert rules.verification_of(steps[0], steps).key == "v2"
         assert rules.why_not("open", steps[2], steps) is None

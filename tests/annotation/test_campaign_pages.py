@@ -14,8 +14,8 @@ from annotation import tasks
 from annotation.models import AnnotatorStatus, Caption, Exclusion, Round, RoundFigures, RoundState
 from annotation.selectors.overview import in_campaign
 from annotation.services import batches
-from annotation.services.campaign import Beginning, name_in_log
-from people.models import LanguageSkill, Level, Membership, Project, Role, User
+from annotation.services.campaign import LanguageBeginning, name_in_log
+from people.models import LanguageLevel, LanguageSkill, Membership, Project, Role, User
 from people.selectors.qualification import NotQualifiedError
 from tests.annotation.submitting import begin_language, submit_captions, take
 from tests.clients import client_of
@@ -33,7 +33,7 @@ def _nothing_is_sent(monkeypatch):
 
 @kept
 def pilot() -> Round:
-    return begin_language(make_project(), make_collection(6), beginning=Beginning(pilot_images=4))
+    return begin_language(make_project(), make_collection(6), beginning=LanguageBeginning(pilot_images=4))
 
 
 @pytest.fixture
@@ -67,7 +67,7 @@ class TestTheProject:
     def test_a_language_in_its_pilot_counts_beside_one_in_its_main_round(self, pilot, manager):
         begin_language(
             pilot.project, pilot.collection, "bn", captioners=list(pilot.captioners.all()), replication=2,
-            beginning=Beginning(why_no_pilot="The same people wrote last year."),
+            beginning=LanguageBeginning(why_no_pilot="The same people wrote last year."),
         )  # fmt: skip
         wanted = "0 of 16 captions"
         assert wanted in text_of(manager.get(reverse("annotation:project-show", args=[pilot.project.slug])))
@@ -180,7 +180,7 @@ class TestOneLanguage:
 
     def test_people_who_only_rate_are_listed_and_can_be_paused(self, pilot, manager):
         rater = make_user("rita")
-        LanguageSkill.objects.create(user=rater, language_id="de", level=Level.NATIVE)
+        LanguageSkill.objects.create(user=rater, language_id="de", level=LanguageLevel.NATIVE)
         Membership.objects.create(project=pilot.project, user=rater, role=Role.RATER)
         assert ">rita<" in text_of(manager.get(language_page(pilot.project)))
         decide(manager, pilot, rater, "pause", reason="On leave.")

@@ -218,7 +218,7 @@ class TestStandings:
                     case "pause":
                         annotator_status.pause(reason="Too fast.", **who)
                     case "lift":
-                        annotator_status.lift(**who)
+                        annotator_status.undo_decision(**who)
                     case "close":
                         with suppress(campaign.StepNotAllowedError):
                             managed(round, campaign.close_round, round=anew(round), assigned=UnfinishedBatches.RETURN)()

@@ -9,7 +9,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from annotation.formats.captions import Layout, export_captions
+from annotation.formats.captions import CaptionLayout, export_captions
 from annotation.models import Caption, Round, RoundFigures, RoundKind, RoundState
 from annotation.selectors.campaign import language_page
 from annotation.selectors.releases import released_rounds
@@ -42,7 +42,9 @@ def imported(path: Path, collection: Collection, project: Project, *more: str) -
 
 
 def exported(project: Project) -> bytes:
-    return b"".join(export_captions(project, Layout.XM3600, until=Caption.objects.latest("submitted_at").submitted_at))
+    return b"".join(
+        export_captions(project, CaptionLayout.XM3600, until=Caption.objects.latest("submitted_at").submitted_at)
+    )
 
 
 @pytest.fixture
@@ -82,12 +84,12 @@ class TestIntoAProject:
             (2, "Gru\u0308n  ", None, None),
         ]
         until = Caption.objects.latest("submitted_at").submitted_at
-        data = b"".join(export_captions(project, Layout.JSONL, until=until)).decode()
+        data = b"".join(export_captions(project, CaptionLayout.JSONL, until=until)).decode()
         rows = [json.loads(line) for line in data.split("\n")[:-1]]
         assert [row["caption"] for row in rows] == ["Ein Haus", "Gru\u0308n  ", "Maison", "Ein „Baum“"]
         for row in rows:
             assert row["author"] is row["english_caption"] is row["english_rating"] is row["rated_at"] is None
-        assert b"".join(export_captions(project, Layout.CSV, until=until)).count(b"\r\n") == 5
+        assert b"".join(export_captions(project, CaptionLayout.CSV, until=until)).count(b"\r\n") == 5
 
     def test_the_page_of_a_language_shows_how_many_there_are(self, path, collection, project):
         imported(path, collection, project)

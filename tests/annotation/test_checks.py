@@ -13,12 +13,12 @@ from django.urls import reverse
 from allocation.models import Assignment, AssignmentState
 from annotation.models import Caption, CaptionItem, CaptionState, CorrectionRequest, Feedback, Rating, Round, SpotCheck
 from annotation.selectors import checks as selectors
-from annotation.selectors.checks import Asked, check_page
+from annotation.selectors.checks import CheckFilters, check_page
 from annotation.services import batches, checks, corrections
 from annotation.services.feedback import give_feedback
 from people.models import AuditEntry, LanguageSkill, Membership, User
 from tests.annotation.submitting import submit_captions
-from tests.annotation.verifying import make_caption_rater, make_captioned_round, make_verification, rate, submit, take
+from tests.annotation.verifying import make_captioned_round, make_reviewer, make_verification, rate, submit, take
 from tests.clients import client_of
 from tests.concurrency import together
 from tests.factories import NOW, join_project, make_annotator, make_round, make_user
@@ -65,7 +65,7 @@ def path(round) -> str:
 def found(round: Round, viewer: User, **asked) -> list[tuple[int, str]]:
     """Place of the image and author of each caption that the filters find."""
     images = list(round.collection.entries.order_by("position").values_list("key", flat=True))
-    page = check_page(Asked(round, **asked), viewer)
+    page = check_page(CheckFilters(round, **asked), viewer)
     return [
         (images.index(shown.key) + 1, row.author.username)
         for shown in page.images
@@ -88,21 +88,21 @@ class TestWhatIsShown:
     def test_the_other_caption_of_an_image_stands_beside_the_one_asked_for(self, round, manager):
         ann = User.objects.get(username="ann")
 
-        page = check_page(Asked(round, annotator=ann), manager)
+        page = check_page(CheckFilters(round, annotator=ann), manager)
 
         assert [[row.author.username for row in shown.rows] for shown in page.images] == [["ann", "bea"]] * 3
         assert [[row.is_asked for row in shown.rows] for shown in page.images] == [[True, False]] * 3
 
     def test_verdicts_that_count_stand_beside_a_caption(self, round, manager):
         rating = make_verification(round, places=1)
-        rater = make_caption_rater(rating, "rob")
+        rater = make_reviewer(rating, "rob")
         batch = take(rating, rater)
         rate(batch, rater, Rating.MEDIUM)
-        assert not any(row.verdicts for shown in check_page(Asked(round), manager).images for row in shown.rows)
+        assert not any(row.verdicts for shown in check_page(CheckFilters(round), manager).images for row in shown.rows)
 
         rated = submit(batch, rater).verdicts.count()
 
-        rows = [row for shown in check_page(Asked(round), manager).images for row in shown.rows]
+        rows = [row for shown in check_page(CheckFilters(round), manager).images for row in shown.rows]
         said = [(one.person.username, one.rating) for row in rows for one in row.verdicts]
         assert said == [("rob", "MEDIUM")] * rated
         assert not any(row.may_be_returned for row in rows if row.verdicts)
@@ -148,7 +148,7 @@ class TestFilters:
     def test_by_verdicts_and_by_verdicts_apart(self, round, manager):
         rating = make_verification(round, places=2)
         for name, level in (("rob", Rating.BAD), ("sue", Rating.GOOD)):
-            rater = make_caption_rater(rating, name)
+            rater = make_reviewer(rating, name)
             batch = take(rating, rater)
             rate(batch, rater, Rating.GOOD)
             first = batch.verdicts.get(caption=_always_drawn(batch))
@@ -165,7 +165,7 @@ class TestFilters:
 
     def test_verdicts_that_were_set_aside_say_nothing(self, round, manager):
         rating = make_verification(round, places=1)
-        rater = make_caption_rater(rating)
+        rater = make_reviewer(rating)
         batch = take(rating, rater)
         rate(batch, rater, Rating.BAD)
         submit(batch, rater)
@@ -217,7 +217,7 @@ class TestPages:
 
     @pytest.mark.long(reason="at least three others run each of its lines")
     def test_one_walks_through_all_of_them_and_back(self, many):
-        viewer, asked = many.project.created_by, Asked(many)
+        viewer, asked = many.project.created_by, CheckFilters(many)
         first = check_page(asked, viewer)
         second = check_page(asked, viewer, after=first.after)
         third = check_page(asked, viewer, after=second.after)
@@ -231,8 +231,8 @@ class TestPages:
 
     def test_how_much_is_asked_of_the_database_does_not_grow_with_the_round(self, many):
         viewer = many.project.created_by
-        few = queries_of(lambda: check_page(Asked(many, apart="ratings"), viewer))
-        more = queries_of(lambda: check_page(Asked(many), viewer))
+        few = queries_of(lambda: check_page(CheckFilters(many, apart="ratings"), viewer))
+        more = queries_of(lambda: check_page(CheckFilters(many), viewer))
 
         assert len(more) <= 10
         assert len(few) <= len(more)

@@ -12,25 +12,33 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from annotation.models import Round, Tally
-from annotation.rules.estimates import Basis, Estimate, Plan, Timed, estimate, seconds_per_answer, total
+from annotation.rules.estimates import (
+    Estimate,
+    EstimateBasis,
+    LanguagePlan,
+    TimedAnswers,
+    estimate,
+    seconds_per_answer,
+    total_estimate,
+)
 from annotation.selectors.estimates import last_settings, measured_times, settings_used
-from annotation.services.campaign import Beginning
+from annotation.services.campaign import LanguageBeginning
 from images.models import Collection
 from inference.models import ModelCaption
 from languages.models import Language
 from languages.rules.groups import GROUPS
 from people.models import Project
-from recruitment.services.rates import Rate, set_rates
+from recruitment.services.rates import RateInCurrency, set_rates
 from tests.annotation.submitting import begin_language
 from tests.clients import client_of
 from tests.factories import NOW, make_captioner, make_collection, make_project, make_round, make_user
 
-PLAN = Plan(images=3600, replication=2, batch_size=15, pilot_images=150, people=5, hours_a_day=Decimal(2))
+PLAN = LanguagePlan(images=3600, replication=2, batch_size=15, pilot_images=150, people=5, hours_a_day=Decimal(2))
 
 
 def begin(project: Project, collection: Collection, language: str = "de", **settings: Any) -> Round:
     """The first pilot of a language of the project."""
-    return begin_language(project, collection, language, beginning=Beginning(), **settings)
+    return begin_language(project, collection, language, beginning=LanguageBeginning(), **settings)
 
 
 class TestRules:
@@ -65,19 +73,19 @@ class TestRules:
     def test_languages_are_worked_on_at_the_same_time(self):
         short = estimate(replace(PLAN, images=100, rate=Decimal(9)), caption_s=60, rating_s=10)
         long = estimate(replace(PLAN, rate=Decimal(9)), caption_s=60, rating_s=10)
-        both = total([short, long])
+        both = total_estimate([short, long])
         assert both.captions == short.captions + long.captions
         assert both.cost == short.cost + long.cost
         assert (both.days, both.images) == (long.days, 3600)
-        assert total([]) == Estimate()
+        assert total_estimate([]) == Estimate()
 
     @pytest.mark.parametrize(
         ("language", "everything", "expected"),
         [
-            (Timed(100, 3, 4_500_000), Timed(900, 9, 9_000_000), (45, Basis.LANGUAGE)),
-            (Timed(99, 3, 4_500_000), Timed(900, 9, 9_000_000), (10, Basis.ALL)),
-            (Timed(100, 2, 4_500_000), Timed(900, 9, 9_000_000), (10, Basis.ALL)),
-            (Timed(), Timed(99, 3, 1), (60, Basis.ASSUMED)),
+            (TimedAnswers(100, 3, 4_500_000), TimedAnswers(900, 9, 9_000_000), (45, EstimateBasis.LANGUAGE)),
+            (TimedAnswers(99, 3, 4_500_000), TimedAnswers(900, 9, 9_000_000), (10, EstimateBasis.ALL)),
+            (TimedAnswers(100, 2, 4_500_000), TimedAnswers(900, 9, 9_000_000), (10, EstimateBasis.ALL)),
+            (TimedAnswers(), TimedAnswers(99, 3, 1), (60, EstimateBasis.ASSUMED)),
         ],
     )
     def test_what_is_measured_counts_once_it_is_enough(self, language, everything, expected):
@@ -100,20 +108,20 @@ class TestSelectors:
             )
         Tally.objects.create(round=german, person=make_user(), captions=50)
         measured = measured_times()
-        assert measured.captions["de"] == Timed(100, 2, 1_000_000)
-        assert measured.captions[""] == Timed(110, 3, 1_500_000)
-        assert measured.caption("de").basis == Basis.ALL
+        assert measured.captions["de"] == TimedAnswers(100, 2, 1_000_000)
+        assert measured.captions[""] == TimedAnswers(110, 3, 1_500_000)
+        assert measured.caption("de").basis == EstimateBasis.ALL
         assert measured.caption("de").seconds == pytest.approx(1500 / 110)
-        assert measured.ratings == {"": Timed()}
-        assert measured.rating("de").basis == Basis.ASSUMED
+        assert measured.ratings == {"": TimedAnswers()}
+        assert measured.rating("de").basis == EstimateBasis.ASSUMED
 
     def test_ratings_in_verification_are_apart(self):
         rating = Round.objects.get(verifies=begin(make_project(), make_collection(2)))
         for _ in range(3):
             Tally.objects.create(round=rating, person=make_user(), captions=40, rating_ms=320_000)
         measured = measured_times()
-        assert measured.captions == {"": Timed()}
-        assert (measured.rating("de").seconds, measured.rating("de").basis) == (8, Basis.LANGUAGE)
+        assert measured.captions == {"": TimedAnswers()}
+        assert (measured.rating("de").seconds, measured.rating("de").basis) == (8, EstimateBasis.LANGUAGE)
 
     @pytest.mark.long(reason="at least three others run each of its lines")
     def test_the_settings_of_the_newest_project_that_one_manages(self):
@@ -137,7 +145,7 @@ class TestSelectors:
         found = settings_used(project)
         assert found is not None
         assert found.rate is None
-        rates = {"": Rate(Decimal("11.50"), "EUR"), "de": Rate(Decimal(20), "EUR")}
+        rates = {"": RateInCurrency(Decimal("11.50"), "EUR"), "de": RateInCurrency(Decimal(20), "EUR")}
         set_rates(project=project, rates=rates, by=project.created_by, now=NOW)
         found = settings_used(project)
         assert found is not None

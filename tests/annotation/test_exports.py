@@ -16,10 +16,10 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from annotation.formats import captions as exports
-from annotation.formats.captions import COLUMNS, Layout, export_captions
+from annotation.formats.captions import COLUMNS, CaptionLayout, export_captions
 from annotation.models import Caption, CaptionBatch, RoundKind
 from annotation.services import batches
-from corpora.models import Level
+from corpora.models import PlaceLevelChoice
 from corpora.selectors.chosen import ORIGIN_COLUMNS
 from images.models import Collection, CollectionImage, Image
 from people.models import Project
@@ -57,7 +57,7 @@ SIDE_BY_SIDE = [
 ]  # fmt: skip
 
 
-def exported(project, layout=Layout.JSONL, until=LATER) -> str:
+def exported(project, layout=CaptionLayout.JSONL, until=LATER) -> str:
     return b"".join(export_captions(project, layout, until=until)).decode()
 
 
@@ -110,13 +110,13 @@ class TestOrder:
             f'"de": {{"caption": ["{german[0]} {n}", "{german[1]} {n}"]}}}}\n'
             for n, arabic in ((8, '"صورة"'), (7, '"كلب"'), (6, ""))
         )
-        assert exported(project, Layout.XM3600) == expected
+        assert exported(project, CaptionLayout.XM3600) == expected
 
     @pytest.mark.long(reason="at least three others run each of its lines")
     def test_a_row_is_written_as_json_dumps_would_and_the_same_each_time(self, project):
         for line in exported(project).split("\n")[:-1]:
             assert line == json.dumps(json.loads(line), ensure_ascii=False)
-        for layout in Layout:
+        for layout in CaptionLayout:
             assert exported(project, layout) == exported(project, layout)
 
     def test_it_goes_on_from_one_chunk_to_the_next_without_loss(self, project, monkeypatch):
@@ -131,10 +131,13 @@ class TestOrder:
 class TestWhatIsInIt:
     def test_a_project_without_captions_is_empty_and_xm3600_leaves_out_images_without_any(self, collection):
         round = make_round(collection=collection, captioners=[make_captioner(collection)])
-        assert exported(round.project, Layout.XM3600) == exported(round.project, Layout.JSONL) == ""
-        assert exported(round.project, Layout.CSV).count("\n") == 1
+        assert exported(round.project, CaptionLayout.XM3600) == exported(round.project, CaptionLayout.JSONL) == ""
+        assert exported(round.project, CaptionLayout.CSV).count("\n") == 1
         make_captions(round, texts_by_key(round, {"image-7": ["Ein Bild"]}))
-        assert exported(round.project, Layout.XM3600) == '{"image/key": "image-7", "de": {"caption": ["Ein Bild"]}}\n'
+        assert (
+            exported(round.project, CaptionLayout.XM3600)
+            == '{"image/key": "image-7", "de": {"caption": ["Ein Bild"]}}\n'
+        )
 
     def test_what_people_submit_comes_out_with_how_they_rated_and_when(self):
         round = make_round(images=1)
@@ -168,7 +171,7 @@ class TestWhatIsInIt:
         submit_captions(round, make_annotator(round), "Ein Bild")
         chosen, other = (entry.image for entry in round.collection.entries.all())
         place(chosen, "DE", "DE-BY", continent="EU")
-        choose(round.project, "de", {chosen: Level.REGION})
+        choose(round.project, "de", {chosen: PlaceLevelChoice.REGION})
         place(chosen, "FR", continent="EU")
         place(other, "PL", continent="EU")
         key = dict(round.collection.entries.values_list("image_id", "key"))
@@ -176,7 +179,8 @@ class TestWhatIsInIt:
         origin = ["DE", "DE-BY", "EU", "de", "region", "made-table-1", "made-1"]
         assert found == {key[chosen.pk]: origin, key[other.pk]: ["PL", "", "EU", "", "", "", "made-1"]}
         lines = {
-            line["image/key"]: line for line in map(json.loads, exported(round.project, Layout.XM3600).splitlines())
+            line["image/key"]: line
+            for line in map(json.loads, exported(round.project, CaptionLayout.XM3600).splitlines())
         }
         assert [lines[key[chosen.pk]][column.replace("_", "/", 1)] for column in ORIGIN_COLUMNS] == origin
         assert [name for name in lines[key[other.pk]] if "/" in name] == [
@@ -201,7 +205,7 @@ class TestWhatIsInIt:
         assert rows(round.project) == []
         batches.submit_batch(batch_id=batch.pk, person=ann, now=NOW + DAY * 2)
         assert Caption.objects.get().state == "late"
-        for layout in Layout:
+        for layout in CaptionLayout:
             assert "Ein Bild" not in exported(round.project, layout)
 
     @pytest.mark.long(reason="at least three others run each of its lines")
@@ -215,7 +219,7 @@ class TestWhatIsInIt:
     def test_what_is_submitted_meanwhile_is_left_out_and_nobody_is_named(self, project):
         assert rows(project, until=NOW - timedelta(seconds=1)) == []
         people = [author for caption in Caption.objects.select_related("author") for author in [caption.author]]
-        for layout in Layout:
+        for layout in CaptionLayout:
             text = exported(project, layout)
             assert not any(person.username in text or person.email in text for person in people)
 
@@ -242,7 +246,7 @@ class TestCsv:
         typed = ["=1+1", "' quoted", 'say "hi"; x,y', " \ttab\nand line\r\nend ", "ａ＝", "平仮名"]
         round = make_round(collection=collection, captioners=[make_captioner(collection, text="-english")])
         make_captions(round, texts_by_key(round, {"image-7": typed}))
-        data = exported(round.project, Layout.CSV)
+        data = exported(round.project, CaptionLayout.CSV)
         assert data.startswith("\ufeff")
         reader = csv.reader(io.StringIO(data.removeprefix("\ufeff"), newline=""))
         assert tuple(next(reader)) == COLUMNS
@@ -265,7 +269,7 @@ class TestCsv:
         writer.writerow(COLUMNS)
         for row in rows(round.project):
             writer.writerow(csv_safe((row | {"warnings": " ".join(row["warnings"])}).values()))
-        assert exported(round.project, Layout.CSV) == file.getvalue()
+        assert exported(round.project, CaptionLayout.CSV) == file.getvalue()
         lines = [json.dumps(row, ensure_ascii=False) + "\n" for row in rows(round.project)]
         assert exported(round.project) == "".join(lines)
         assert sorted(row["caption_as_typed"] for row in rows(round.project)) == sorted(captions)
@@ -283,7 +287,7 @@ class TestCsv:
         round = make_round(collection=collection, captioners=[make_captioner(collection, text="=english")])
         make_captions(round, texts_by_key(round, {"image-7": SIDE_BY_SIDE}))
         CollectionImage.objects.filter(key="image-7").update(key='=HYPERLINK("x")')
-        data = exported(round.project, Layout.CSV).removeprefix("\ufeff")
+        data = exported(round.project, CaptionLayout.CSV).removeprefix("\ufeff")
         for cells in csv.reader(io.StringIO(data, newline="")):
             assert not any(cell.strip("\u200b ")[:1] in tuple("=+-@\t\r|%＝＋－＠−") for cell in cells if cell.strip())
 
@@ -299,7 +303,7 @@ class TestCost:
         collection = make_keyed_collection([f"key-{n}" for n in range(images)])
         round = make_round(collection=collection, captioners=[make_captioner(collection)], replication=8)
         make_captions(round, {pk: [f"Ein Bild {n} " * 5 for n in range(8)] for pk in images_of(collection)})
-        pieces = export_captions(round.project, Layout.JSONL, until=LATER)
+        pieces = export_captions(round.project, CaptionLayout.JSONL, until=LATER)
         count, peak = peak_of(lambda: sum(piece.count(b"\n") for piece in pieces))
         assert count == images * 8
         return peak
@@ -321,7 +325,7 @@ class TestXm3600:
             )
             texts = zip(images_of(collection), (line[tag]["caption"] for line in lines), strict=True)
             make_captions(round, dict(texts))
-        back = [json.loads(line) for line in exported(project, Layout.XM3600).split("\n")[:-1]]
+        back = [json.loads(line) for line in exported(project, CaptionLayout.XM3600).split("\n")[:-1]]
         assert [list(line) for line in back] == [list(line) for line in lines]
         for exported_line, original in zip(back, lines, strict=True):
             assert _comparable(exported_line) == _comparable(original)
@@ -341,13 +345,13 @@ class TestCommand:
     def test_it_writes_a_file(self, project, tmp_path, capsys):
         path = tmp_path / "captions.jsonl"
         call_command("export_captions", "lions", "--format", "xm3600", "--output", str(path))
-        assert path.read_text(encoding="utf-8") == exported(project, Layout.XM3600)
+        assert path.read_text(encoding="utf-8") == exported(project, CaptionLayout.XM3600)
         assert list(tmp_path.iterdir()) == [path]
 
     def test_it_writes_to_standard_output(self, project, capfdbinary):
         call_command("export_captions", "lions", "--format", "csv")
         sys.stdout.flush()
-        assert capfdbinary.readouterr().out.decode() == exported(project, Layout.CSV)
+        assert capfdbinary.readouterr().out.decode() == exported(project, CaptionLayout.CSV)
 
     def test_an_unknown_project_and_a_folder_that_is_not_there_are_said(self, project, tmp_path):
         with pytest.raises(CommandError, match=r"no project 'tigers'.*lions"):
@@ -365,6 +369,6 @@ class TestCommand:
 
         monkeypatch.setattr(exports, "_rows", breaking)
         with pytest.raises(ConnectionError):
-            write_whole(path, export_captions(project, Layout.CSV, until=LATER))
+            write_whole(path, export_captions(project, CaptionLayout.CSV, until=LATER))
         assert path.read_text() == "old"
         assert list(tmp_path.iterdir()) == [path]

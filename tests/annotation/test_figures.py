@@ -11,13 +11,13 @@ import pytest
 from annotation import tasks
 from annotation.models import Caption, CaptionItem, CaptionState, Rating, Round, RoundFigures, RoundKind, Tally
 from annotation.rules.pace import pace
-from annotation.rules.tallies import Sums, total
+from annotation.rules.tallies import TallySums, total_sums
 from annotation.selectors.figures import SUMS, computed_figures, recent_sums, sums_of_rounds, tallies_of
 from annotation.services import batches as services
 from annotation.services import figures, tallies
 from annotation.services.projects import RoundSettings, change_round
 from tests.annotation.submitting import make_captions, submit_captions, take
-from tests.annotation.verifying import make_caption_rater, make_verification, rate
+from tests.annotation.verifying import make_reviewer, make_verification, rate
 from tests.annotation.verifying import take as take_to_rate
 from tests.factories import NOW, make_annotator, make_round
 from tests.kept import kept
@@ -93,7 +93,7 @@ class TestWhenTheyAreComputed:
         figures.compute(round_id=computed.pk, now=LATER)
         assert f"The figures of round {computed.pk} could not be computed" in caplog.text
         assert figures.stale_rounds(now=LATER) == [other.pk]
-        assert figures.stale_rounds(now=LATER + figures.REST) == [other.pk, computed.pk]
+        assert figures.stale_rounds(now=LATER + figures.PAUSE_BETWEEN_FIGURES) == [other.pk, computed.pk]
 
     def test_one_that_is_being_computed_is_computed_by_nobody_else(self, computed, monkeypatch):
         submit_captions(computed, make_annotator(computed))
@@ -102,14 +102,14 @@ class TestWhenTheyAreComputed:
 
         def sweep_meanwhile(round):
             begun.append(round.pk)
-            assert figures.stale_rounds(now=LATER + figures.REST) == []
-            figures.compute(round_id=computed.pk, now=LATER + figures.REST)
+            assert figures.stale_rounds(now=LATER + figures.PAUSE_BETWEEN_FIGURES) == []
+            figures.compute(round_id=computed.pk, now=LATER + figures.PAUSE_BETWEEN_FIGURES)
             return read(round)
 
         monkeypatch.setattr(figures, "_figures", sweep_meanwhile)
         figures.compute(round_id=computed.pk, now=LATER)
         assert begun == [computed.pk]
-        assert figures.stale_rounds(now=LATER + figures.REST) == [other.pk]
+        assert figures.stale_rounds(now=LATER + figures.PAUSE_BETWEEN_FIGURES) == [other.pk]
 
     def test_a_sweep_ends_where_another_one_is_at_it(self, computed, monkeypatch):
         for _ in range(2):
@@ -132,7 +132,7 @@ class TestWhenTheyAreComputed:
 
         def fail_slowly(round):
             begun.append(round.pk)
-            clock[0] += 2 * figures.REST
+            clock[0] += 2 * figures.PAUSE_BETWEEN_FIGURES
             raise ZeroDivisionError
 
         monkeypatch.setattr(figures, "_figures", fail_slowly)
@@ -171,15 +171,15 @@ class TestPlaces:
         replicate_once(computed)
         assert figures.stale_rounds(now=LATER) == []
         services.return_batch(batch_id=held[0].pk, person=people[0], now=LATER)
-        soon = LATER + figures.REST
+        soon = LATER + figures.PAUSE_BETWEEN_FIGURES
         assert figures.stale_rounds(now=soon) == [computed.pk]
-        figures.compute(round_id=computed.pk, now=soon + figures.REST)
-        assert figures.stale_rounds(now=soon + 3 * figures.REST) == []
+        figures.compute(round_id=computed.pk, now=soon + figures.PAUSE_BETWEEN_FIGURES)
+        assert figures.stale_rounds(now=soon + 3 * figures.PAUSE_BETWEEN_FIGURES) == []
 
     def test_a_sample_of_which_a_caption_ceased_to_count_is_computed_once(self, round):
         submit_captions(round, make_annotator(round))
         rating = make_verification(round)
-        rater = make_caption_rater(rating)
+        rater = make_reviewer(rating)
         rate(take_to_rate(rating, rater), rater)
         Caption.objects.filter(pk=Caption.objects.earliest("pk").pk).update(state=CaptionState.EXCLUDED)
         tallies.figures_changed(round_id=rating.pk)
@@ -260,12 +260,12 @@ class TestRecentSums:
             )
         fields = ("captions", "late", "rating_ms", "writing_ms", "last_at", "overridden", "minutes_per_caption")
         shown = dict(recent_sums(Tally.objects.all(), by=by, today=today))
-        expected: dict[tuple[Any, ...], list[Sums]] = defaultdict(list)
+        expected: dict[tuple[Any, ...], list[TallySums]] = defaultdict(list)
         for (pk, person_id), sums in tallies_of(Round.objects.all()):
             expected[(pk,) if by == ("round",) else (person_id, round.language_id)].append(sums)
         assert set(shown) == set(expected)
         for key, each in expected.items():
-            whole = total(each)
+            whole = total_sums(each)
             assert [getattr(shown[key], name) for name in fields] == [getattr(whole, name) for name in fields]
             assert shown[key].warnings == whole.warnings
             of_all = pace(whole.days, total=whole.captions, today=today)
@@ -276,14 +276,14 @@ class TestRecentSums:
 class TestSumsOfRounds:
     """What pages show of a round is what all tallies add up to, whatever was submitted since it was computed."""
 
-    def sums(self, round: Round) -> Sums:
+    def sums(self, round: Round) -> TallySums:
         rounds = Round.objects.filter(pk=round.pk)
         shown = sums_of_rounds(rounds, computed_figures(round.project))
-        assert shown.get(round.pk, Sums()) == total(sums for _, sums in tallies_of(rounds))
-        return shown.get(round.pk, Sums())
+        assert shown.get(round.pk, TallySums()) == total_sums(sums for _, sums in tallies_of(rounds))
+        return shown.get(round.pk, TallySums())
 
     def test_they_are_right_before_the_first_computation_and_after_each_change(self, round):
-        assert self.sums(round) == Sums()
+        assert self.sums(round) == TallySums()
         submit_captions(round, make_annotator(round))
         assert self.sums(round).captions == 4
         figures.compute(round_id=round.pk, now=NOW)

@@ -8,12 +8,12 @@ from django.urls import reverse
 
 from allocation.models import Pool
 from annotation.models import GuidelineExample, Guidelines, Rating, Round
-from annotation.rules.word_diff import ADDED, REMOVED, SAME, Piece, word_diff
+from annotation.rules.word_diff import ADDED, REMOVED, UNCHANGED, TextPiece, word_diff
 from annotation.selectors.guidelines import examples_for
 from annotation.services import batches, campaign
 from annotation.services.guidelines import NewExample, StaleGuidelinesError, publish_guidelines
 from images.models import Image
-from people.models import AuditEntry, LanguageSkill, Level, Membership, Project, Role, User
+from people.models import AuditEntry, LanguageLevel, LanguageSkill, Membership, Project, Role, User
 from tests.annotation.submitting import submit_captions, take, write
 from tests.clients import client_of
 from tests.factories import NOW, make_annotator, make_language, make_project, make_round
@@ -51,11 +51,11 @@ class TestComparing:
         before, after = "Name the people.\nOne sentence.\n", "Name all people.\nOne sentence.\nNo guesses.\n"
         pieces = word_diff(before, after)
         assert pieces == [
-            Piece(SAME, "Name "),
-            Piece(REMOVED, "the"),
-            Piece(ADDED, "all"),
-            Piece(SAME, " people.\nOne sentence.\n"),
-            Piece(ADDED, "No guesses.\n"),
+            TextPiece(UNCHANGED, "Name "),
+            TextPiece(REMOVED, "the"),
+            TextPiece(ADDED, "all"),
+            TextPiece(UNCHANGED, " people.\nOne sentence.\n"),
+            TextPiece(ADDED, "No guesses.\n"),
         ]
         assert "".join(piece.text for piece in pieces if piece.kind != ADDED) == before
         assert "".join(piece.text for piece in pieces if piece.kind != REMOVED) == after
@@ -144,7 +144,7 @@ class TestWhoSeesAnExample:
         other = make_round(collection=round.collection, captioners=list(round.captioners.all()), language="sw")
         ann = make_annotator(round)
         Membership.objects.create(project=other.project, user=ann, role=Role.ANNOTATOR)
-        LanguageSkill.objects.create(user=ann, language=make_language("sw"), level=Level.NATIVE)
+        LanguageSkill.objects.create(user=ann, language=make_language("sw"), level=LanguageLevel.NATIVE)
         made = publish(round.project, examples=[example(round, "sw")])
         assert examples_for(made, ann).kept_back == 1
 
@@ -154,7 +154,7 @@ class TestWhoSeesAnExample:
         assert len(examples_for(made, manager).shown) == 1
         other = make_round(collection=round.collection, captioners=list(round.captioners.all()), language="sw")
         Membership.objects.create(project=other.project, user=manager, role=Role.ANNOTATOR)
-        LanguageSkill.objects.create(user=manager, language=make_language("sw"), level=Level.NATIVE)
+        LanguageSkill.objects.create(user=manager, language=make_language("sw"), level=LanguageLevel.NATIVE)
         User.objects.filter(pk=manager.pk).update(reads_english=True)
         manager = User.objects.get(pk=manager.pk)
         other.project.consent_texts.get().consents.create(user=manager, given_at=NOW)

@@ -20,7 +20,7 @@ from annotation.models import Caption, Exclusion, RoundKind
 from annotation.rules.campaign import UnfinishedBatches
 from annotation.services import annotator_status, batches, campaign, checks, corrections, projects, reassignment
 from annotation.services import verification as verifying
-from annotation.services.campaign import Beginning
+from annotation.services.campaign import LanguageBeginning
 from annotation.services.caption_imports import import_captions
 from annotation.services.guidelines import publish_guidelines
 from annotation.services.references import use_as_references
@@ -34,7 +34,7 @@ from people.services.members import remove_member
 from people.services.withdrawal import withdraw_consent
 from tests.annotation import released
 from tests.annotation.submitting import submit_captions, take, write
-from tests.annotation.verifying import make_caption_rater, make_verification, rate
+from tests.annotation.verifying import make_reviewer, make_verification, rate
 from tests.annotation.verifying import take as take_to_rate
 from tests.concurrency import together
 from tests.factories import NOW, make_annotator, make_captioner, make_collection, make_language, make_round
@@ -63,7 +63,7 @@ class Campaign:
         submit_captions(self.pilot, self.ann)
         use_as_references(round=self.pilot, by=self.by, now=NOW)
         take(self.pilot, self.ann)
-        self.rater = make_caption_rater(self.rating)
+        self.reviewer = make_reviewer(self.rating)
         self.about: dict[str, Any] = {
             "project": self.round.project,
             "language": self.round.language,
@@ -95,9 +95,9 @@ class Campaign:
         return partial(batches.submit_batch, batch_id=self.assigned.pk, person=self.ann, now=NOW)
 
     def rate(self) -> Callable[[], Any]:
-        batch = take_to_rate(self.rating, self.rater)
-        rate(batch, self.rater)
-        return partial(verifying.submit_batch, batch_id=batch.pk, person=self.rater, now=NOW)
+        batch = take_to_rate(self.rating, self.reviewer)
+        rate(batch, self.reviewer)
+        return partial(verifying.submit_batch, batch_id=batch.pk, person=self.reviewer, now=NOW)
 
     def resume(self) -> Callable[[], Any]:
         batches.return_batch(batch_id=self.assigned.pk, person=self.ann, now=NOW)
@@ -121,7 +121,7 @@ class Campaign:
             batch_size=15,
             lease_s=3600,
             seed=1,
-            beginning=Beginning(pilot_images=2, why_no_pilot=""),
+            beginning=LanguageBeginning(pilot_images=2, why_no_pilot=""),
             by=self.by,
             now=NOW,
         )
@@ -144,7 +144,7 @@ STEPS: dict[str, Callable[[Campaign], Callable[[], Any]]] = {
     "submit": Campaign.submit,
     "give back": lambda c: partial(batches.return_batch, batch_id=c.assigned.pk, person=c.ann, now=NOW),
     "resume": Campaign.resume,
-    "take to rate": lambda c: partial(take_to_rate, c.rating, c.rater),
+    "take to rate": lambda c: partial(take_to_rate, c.rating, c.reviewer),
     "hand in ratings": Campaign.rate,
     "fill": Campaign.fill,
     "move": lambda c: partial(
@@ -233,7 +233,7 @@ def test_an_account_is_deleted_in_the_moment_in_which_a_manager_writes_of_it_int
     monkeypatch.setattr(account_deletion, "_remove_what_names", late)
     together(lambda step: step(), [STEPS[what](made), STEPS["delete the account"](made)])
     assert User.objects.get(pk=made.ann.pk).deleted_at == NOW
-    assert not list(audit_log.broken(made.round.project))
+    assert not list(audit_log.broken_entries(made.round.project))
 
 
 def test_a_role_that_two_managers_take_at_once_is_in_the_log_once():

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from annotation.rules import pace as rules
-from annotation.rules.pace import MOST_DAYS_AHEAD, WINDOW_DAYS, Pace
+from annotation.rules.pace import MAX_DAYS_AHEAD, WINDOW_DAYS, WorkPace
 
 TODAY = date(2026, 3, 9)
 
@@ -19,7 +19,7 @@ def days(**ago: int) -> dict[str, int]:
     return {(TODAY - timedelta(days=int(name[1:]))).isoformat(): count for name, count in ago.items()}
 
 
-def pace(days: dict[str, int], *, today: date) -> Pace:
+def pace(days: dict[str, int], *, today: date) -> WorkPace:
     return rules.pace(days, total=sum(days.values()), today=today)
 
 
@@ -52,7 +52,7 @@ def test_the_end_is_the_day_on_which_the_last_one_is_done(left, ahead):
 def test_nothing_left_has_no_end_and_an_end_far_beyond_a_life_is_none():
     measured = pace(days(d0=1, d9=1), today=TODAY)
     assert measured.ends_on(0, today=TODAY) is None
-    assert measured.ends_on(MOST_DAYS_AHEAD, today=TODAY) is None
+    assert measured.ends_on(MAX_DAYS_AHEAD, today=TODAY) is None
 
 
 @pytest.mark.long(reason="at least three others run each of its lines")
@@ -72,6 +72,6 @@ def test_days_before_the_window_need_not_be_given(counts):
     everything = {(TODAY - timedelta(days=ago)).isoformat(): count for ago, count in counts.items()}
     recent = {(TODAY - timedelta(days=ago)).isoformat(): count for ago, count in counts.items() if ago < WINDOW_DAYS}
     began = min(WINDOW_DAYS, max(counts, default=0) + 1)
-    expected = Pace(sum(recent.values()), began)
+    expected = WorkPace(sum(recent.values()), began)
     assert pace(everything, today=TODAY) == expected
     assert rules.pace(recent, total=sum(everything.values()), today=TODAY) == expected

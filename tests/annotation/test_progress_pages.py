@@ -26,7 +26,7 @@ from annotation.models import (
 )
 from annotation.selectors.overview import managed_projects, project_progress
 from annotation.services import figures, tallies
-from people.models import LanguageSkill, Level, Membership, User
+from people.models import LanguageLevel, LanguageSkill, Membership, User
 from tests.annotation.submitting import make_captions, submit_captions, take
 from tests.clients import client_of
 from tests.factories import NOW, make_annotator, make_project, make_round
@@ -199,7 +199,7 @@ class TestAnnotators:
 
     def test_people_are_found_by_name_language_status_and_activity(self, manager, round, ann):
         ben = make_annotator(round, "ben")
-        LanguageSkill.objects.create(user=ben, language_id="fr", level=Level.NATIVE)
+        LanguageSkill.objects.create(user=ben, language_id="fr", level=LanguageLevel.NATIVE)
         make_round(project=round.project, language="fr")
         about = {"project": round.project, "language": round.language, "by": round.project.created_by}
         AnnotatorStatus.objects.create(person=ann, state=AnnotatorState.PAUSED, at=timezone.now(), **about)

@@ -8,7 +8,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from annotation.models import Caption
-from corpora.models import ImagePlace, Level
+from corpora.models import ImagePlace, PlaceLevelChoice
 from images.models import CollectionImage, Image
 from inference.models import ModelCaption
 from people.models import Membership, Role
@@ -53,7 +53,7 @@ def test_its_place_is_said_in_words_and_never_as_coordinates(campaign, entry) ->
     ImagePlace.objects.create(
         image=entry.image, countries="IN", regions="IN-WB", continent="AS", latitude=22.57264, longitude=88.36389
     )
-    choose(campaign.project, "ar", {entry.image: Level.COUNTRY})
+    choose(campaign.project, "ar", {entry.image: PlaceLevelChoice.COUNTRY})
     text = client_of(campaign.manager).get(address(campaign, entry.image)).content.decode()
     assert "<dd>Arabic</dd>" in text
     assert "<dd>Country</dd>" in text

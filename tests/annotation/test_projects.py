@@ -14,13 +14,13 @@ from annotation import tasks
 from annotation.models import Caption, Rating, Round, RoundKind
 from annotation.selectors import overview
 from annotation.services import annotator_status, batches, projects, rounds
-from annotation.services.campaign import Beginning
+from annotation.services.campaign import LanguageBeginning
 from annotation.services.projects import NewRound, RoundSettings
 from images.models import CollectionImage
 from inference.models import ModelCaption
-from people.models import Invitation, LanguageSkill, Level, Membership, Project, Role
+from people.models import Invitation, LanguageLevel, LanguageSkill, Membership, Project, Role
 from tests.annotation.submitting import submit_captions, take, write
-from tests.annotation.verifying import make_caption_rater, make_verification
+from tests.annotation.verifying import make_reviewer, make_verification
 from tests.factories import (
     NOW,
     make_annotator,
@@ -49,7 +49,7 @@ def set_up(**fields) -> Project:
         "batch_size": 15,
         "lease_s": 3600,
         "seed": 1,
-        "beginning": Beginning(why_no_pilot="The guidelines are known."),
+        "beginning": LanguageBeginning(why_no_pilot="The guidelines are known."),
         "now": NOW,
     }
     return projects.create_project(collection=collection, captioners=captioners, **(values | fields))
@@ -143,7 +143,7 @@ class TestSettingUp:
             "batch_size": 15,
             "lease_s": 60,
             "seed": 1,
-            "beginning": Beginning(why_no_pilot="The guidelines are known."),
+            "beginning": LanguageBeginning(why_no_pilot="The guidelines are known."),
             "by": project.created_by,
             "now": NOW,
         }
@@ -248,9 +248,9 @@ class TestProgress:
     def test_only_those_who_may_write_in_a_language_are_counted_as_able_to(self):
         round = make_round(language="de")
         make_annotator(round)
-        both = make_annotator(round, level=Level.FLUENT)
-        LanguageSkill.objects.create(user=both, language_id="fr", level=Level.ADVANCED)
-        make_annotator(round, level=Level.ADVANCED)
+        both = make_annotator(round, level=LanguageLevel.FLUENT)
+        LanguageSkill.objects.create(user=both, language_id="fr", level=LanguageLevel.ADVANCED)
+        make_annotator(round, level=LanguageLevel.ADVANCED)
         no_english = make_annotator(round)
         no_english.reads_english = False
         no_english.save()
@@ -259,7 +259,7 @@ class TestProgress:
         assert progress_of(round).able == 2
         assert progress_of(french).able == 0
         Membership.objects.create(project=round.project, user=both, role=Role.RATER)
-        make_caption_rater(round)
+        make_reviewer(round)
         assert progress_of(make_verification(round, filled=False)).able == 4
 
     def test_in_a_round_for_qualified_people_only_those_whom_a_manager_qualified_are_counted(self):

@@ -11,37 +11,37 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from allocation.models import Assignment, AssignmentState
-from annotation.formats.quality import Layout, fresh_table, write
+from annotation.formats.quality import QualityLayout, fresh_table, write
 from annotation.models import Caption, CaptionState, Rating, Round, RoundKind, RoundState, Verdict
 from annotation.selectors.quality import quality_table
 from annotation.selectors.verification_figures import figures_of
 from annotation.services import verification as services
 from people.models import User
 from people.rules.pseudonyms import pseudonym
-from tests.annotation.verifying import make_caption_rater, make_captioned_round, make_verification, submit, take
+from tests.annotation.verifying import make_captioned_round, make_reviewer, make_verification, submit, take
 from tests.factories import NOW
 
 pytestmark = pytest.mark.django_db
 E, G, M, B, N = Rating.EXCELLENT, Rating.GOOD, Rating.MEDIUM, Rating.BAD, Rating.NOT_ENOUGH_INFO
 
 
-def rate_by_text(round: Round, rater: User, ratings: Mapping[str, Rating]) -> None:
+def rate_by_text(round: Round, reviewer: User, ratings: Mapping[str, Rating]) -> None:
     """Rate all captions of a round, each as `ratings` say for its text, and hand them in."""
-    while batch := take(round, rater):
+    while batch := take(round, reviewer):
         by_position = {verdict.position: ratings[verdict.caption.text] for verdict in batch.verdicts.all()}
-        services.save_verdicts(batch_id=batch.pk, person=rater, ratings=by_position, now=NOW)
-        submit(batch, rater)
+        services.save_verdicts(batch_id=batch.pk, person=reviewer, ratings=by_position, now=NOW)
+        submit(batch, reviewer)
 
 
 def rated_round(*opinions: Sequence[Rating], places: int = 3, **fields: object) -> tuple[Round, list[User]]:
-    """A round whose n-th caption got the n-th opinion of each rater."""
+    """A round whose n-th caption got the n-th opinion of each reviewer."""
     verified, _ = make_captioned_round(images=len(opinions[0]), captions=1, **fields)
     round = make_verification(verified, places=places)
     texts = sorted(Caption.objects.filter(round=verified).values_list("text", flat=True))
-    raters = [make_caption_rater(round) for _ in opinions]
-    for rater, given in zip(raters, opinions, strict=True):
-        rate_by_text(round, rater, dict(zip(texts, given, strict=True)))
-    return round, raters
+    reviewers = [make_reviewer(round) for _ in opinions]
+    for reviewer, given in zip(reviewers, opinions, strict=True):
+        rate_by_text(round, reviewer, dict(zip(texts, given, strict=True)))
+    return round, reviewers
 
 
 OPINIONS = ((E, G, B, N, M), (G, G, B, N, N), (E, B, M, G, E))
@@ -50,7 +50,7 @@ OPINIONS = ((E, G, B, N, M), (G, G, B, N, N), (E, B, M, G, E))
 
 @pytest.mark.long(reason="at least three others run each of its lines")
 def test_the_table_says_what_the_medians_of_three_come_to():
-    round, raters = rated_round(*OPINIONS)
+    round, reviewers = rated_round(*OPINIONS)
 
     figures = figures_of(round)
 
@@ -64,9 +64,9 @@ def test_the_table_says_what_the_medians_of_three_come_to():
     assert figures["good"]["low"] == pytest.approx(0.1176, abs=1e-4)
     assert figures["good"]["high"] == pytest.approx(0.7693, abs=1e-4)
     assert [(row["person"], row["verdicts"], row["agreed"]) for row in figures["raters"]] == [
-        (raters[0].pk, 5, 5),
-        (raters[1].pk, 5, 3),
-        (raters[2].pk, 5, 1),
+        (reviewers[0].pk, 5, 5),
+        (reviewers[1].pk, 5, 3),
+        (reviewers[2].pk, 5, 1),
     ]
     assert json.loads(json.dumps(figures)) == figures
 
@@ -88,7 +88,7 @@ def test_a_round_may_have_one_or_two_raters_per_caption(opinions: Sequence[Seque
     assert (figures["sampled"], figures["verified"], figures["verdicts"]) == (5, 5, 5 * len(opinions))
     assert figures["levels"] == levels
     assert (figures["alpha"] is None) == (len(opinions) == 1)
-    (row,) = csv.DictReader(io.StringIO("".join(write(fresh_table(round.project), Layout.CSV, name_of=str))))
+    (row,) = csv.DictReader(io.StringIO("".join(write(fresh_table(round.project), QualityLayout.CSV, name_of=str))))
     assert row["raters_per_caption"] == str(len(opinions))
 
 
@@ -105,10 +105,10 @@ def test_what_has_fewer_ratings_than_wanted_is_not_verified_yet():
 
 @pytest.mark.long(reason="at least three others run each of its lines")
 def test_neither_late_ratings_nor_captions_that_do_not_count_are_in_it():
-    round, raters = rated_round(*OPINIONS)
+    round, reviewers = rated_round(*OPINIONS)
     excluded = Caption.objects.get(text="Bild 1, Satz 0")
     Caption.objects.filter(pk=excluded.pk).update(state=CaptionState.EXCLUDED)
-    late = Verdict.objects.filter(person=raters[0], caption__text="Bild 2, Satz 0")
+    late = Verdict.objects.filter(person=reviewers[0], caption__text="Bild 2, Satz 0")
     Assignment.objects.filter(verdict__in=late).update(state=AssignmentState.LATE)
 
     figures = figures_of(round)
@@ -155,25 +155,25 @@ def test_a_language_without_any_verification_has_a_line_of_its_own():
 
 @pytest.mark.long(reason="at least three others run each of its lines")
 def test_the_files_have_a_row_for_each_round_and_pseudonyms_for_raters():
-    round, raters = rated_round(*OPINIONS)
+    round, reviewers = rated_round(*OPINIONS)
     table = fresh_table(round.project)
 
     def name_of(person: int) -> str:
         return pseudonym(round.project, person)
 
-    rows = list(csv.DictReader(io.StringIO("".join(write(table, Layout.CSV, name_of=name_of)))))
-    (entry,) = json.loads("".join(write(table, Layout.JSON, name_of=name_of)))
+    rows = list(csv.DictReader(io.StringIO("".join(write(table, QualityLayout.CSV, name_of=name_of)))))
+    (entry,) = json.loads("".join(write(table, QualityLayout.JSON, name_of=name_of)))
 
     assert [(row["language"], row["round"], row["verified"], row["good"]) for row in rows] == [("de", "main", "5", "2")]
     assert float(rows[0]["good_percent"]) == pytest.approx(40)
     assert entry["good"] == {"count": 2, "share": 0.4, "low": 0.117621, "high": 0.769276}
-    assert {one["rater"] for one in entry["raters"]} == {name_of(rater.pk) for rater in raters}
+    assert {one["rater"] for one in entry["raters"]} == {name_of(reviewer.pk) for reviewer in reviewers}
     by_name = {one["rater"]: one["confusion"] for one in entry["raters"]}
-    assert by_name[name_of(raters[2].pk)]["BAD"] == {
-        **dict.fromkeys(by_name[name_of(raters[2].pk)]["BAD"], 0),
+    assert by_name[name_of(reviewers[2].pk)]["BAD"] == {
+        **dict.fromkeys(by_name[name_of(reviewers[2].pk)]["BAD"], 0),
         "GOOD": 1,
     }
-    assert not any(rater.username in json.dumps(entry) for rater in raters)
+    assert not any(reviewer.username in json.dumps(entry) for reviewer in reviewers)
 
 
 def test_the_command_prints_the_table_counted_now(capsys):

@@ -34,7 +34,7 @@ LATER = NOW + timedelta(minutes=5)
 DRAFT = "Was Ann auf dem Bild sieht"
 
 
-def move(batch: CaptionBatch, to: User, *, now=LATER) -> reassignment.Moved:
+def move(batch: CaptionBatch, to: User, *, now=LATER) -> reassignment.ReassignedBatch:
     by = batch.round.project.created_by
     return reassignment.move_batch(batch=Batch.objects.get(pk=batch.pk), to=to, by=by, now=now)
 
@@ -299,8 +299,8 @@ class TestRaces:
 
         outcomes = together_with_errors(lambda to: move(batch, to), rivals)
 
-        assert sum(isinstance(outcome, reassignment.Moved) for outcome in outcomes) == 1
-        assert all(isinstance(outcome, reassignment.Moved | BatchClosedError) for outcome in outcomes)
+        assert sum(isinstance(outcome, reassignment.ReassignedBatch) for outcome in outcomes) == 1
+        assert all(isinstance(outcome, reassignment.ReassignedBatch | BatchClosedError) for outcome in outcomes)
         assert_exact(round.pool)
 
     @pytest.mark.parametrize("run", runs(2, short=1))
@@ -328,7 +328,7 @@ class TestRaces:
 
         outcomes = together_with_errors(lambda act: act(), acts)
 
-        assert isinstance(outcomes[0], reassignment.Moved)
+        assert isinstance(outcomes[0], reassignment.ReassignedBatch)
         assert outcomes[0].moved == 4
         assert all(outcome is None for outcome in outcomes[1:])
         assert_exact(round.pool)

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from annotation.models import Release
 from annotation.services import releases as services
-from corpora.models import ImagePlace, Level
+from corpora.models import ImagePlace, PlaceLevelChoice
 from images.models import Image
 from tests.annotation.released import Campaign, images_of, table, written
 from tests.clients import client_of
@@ -26,7 +26,7 @@ def placed(campaign: Campaign) -> list[Image]:
     first, second, *_ = images = images_of(campaign)
     place(first, "DE", "DE-BE", continent="EU", latitude=LATITUDE, longitude=LONGITUDE)
     place(second, "IN", "PK", continent="AS", latitude=LATITUDE, longitude=LONGITUDE)
-    choose(campaign.project, "de", {first: Level.REGION, second: Level.ANYWHERE})
+    choose(campaign.project, "de", {first: PlaceLevelChoice.REGION, second: PlaceLevelChoice.ANYWHERE})
     return images
 
 
@@ -106,7 +106,7 @@ def test_a_release_is_built_again_as_it_was_after_places_and_selections_changed(
     assert built is not None
     place(first, "FR", continent="EU")
     ImagePlace.objects.filter(image=second).delete()
-    choose(campaign.project, "fr", {first: Level.COUNTRY})
+    choose(campaign.project, "fr", {first: PlaceLevelChoice.COUNTRY})
 
     (tmp_path / "again").mkdir()
     stored = Release.objects.get(pk=built.pk)

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from annotation.formats import tables
-from annotation.formats.tables import DAY, FLOAT, NUMBER, TEXT, TEXTS, Column, Table
+from annotation.formats.tables import DAY, FLOAT, NUMBER, TEXT, TEXTS, ReleaseColumn, ReleaseTable
 from tabular.downloads import json_line
 from tests.tabular.nasty import NASTY
 
 Row = Mapping[str, Any]
 KINDS = {"text": TEXT, 'a "b"': TEXT, "number": NUMBER, "texts": TEXTS, "day": DAY, "float": FLOAT}
-COLUMNS: list[Column[Row]] = [Column(name, kind, itemgetter(name), "") for name, kind in KINDS.items()]
+COLUMNS: list[ReleaseColumn[Row]] = [ReleaseColumn(name, kind, itemgetter(name), "") for name, kind in KINDS.items()]
 
 
 def rows() -> list[Row]:
@@ -56,7 +56,7 @@ def test_rows_written_in_groups_are_the_same_bytes(tmp_path, monkeypatch, count,
     some = rows()[:count]
     write_row_by_row(tmp_path / "plain", some)
     (tmp_path / "fast").mkdir()
-    with Table(tmp_path / "fast", "t", COLUMNS) as table:
+    with ReleaseTable(tmp_path / "fast", "t", COLUMNS) as table:
         for row in some:
             table.add(row)
     assert table.count == count

@@ -21,10 +21,10 @@ from annotation.services.release_files import write_release
 from annotation.services.releases import MAX_ATTEMPTS, ReleaseSettingsError, build
 from dashboard.services.collection_images import count_image_again, leave_out_image
 from images.models import Image
-from images.selectors.editing import Edit
+from images.selectors.editing import ImageEdit
 from images.services.attributions import edit_images
 from jobs.models import JobState
-from jobs.services.leases import LEASE, NUDGE_AFTER, nudged
+from jobs.services.leases import LEASE, NUDGE_AFTER, rows_to_nudge
 from people.models import AuditEntry, Delivery, Project, WebhookEvent
 from tests.annotation.released import UNTIL, Campaign
 from tests.annotation.submitting import caption_from_file
@@ -202,8 +202,8 @@ class TestBuilding:
         release = campaign.start()
         assert services.claim(release_id=release.pk, now=UNTIL) is not None
         assert build(release_id=release.pk, clock=lambda: UNTIL) is None
-        assert nudged(Release.objects.all(), now=UNTIL + LEASE / 2) == []
-        assert nudged(Release.objects.all(), now=UNTIL + LEASE) == [release.pk]
+        assert rows_to_nudge(Release.objects.all(), now=UNTIL + LEASE / 2) == []
+        assert rows_to_nudge(Release.objects.all(), now=UNTIL + LEASE) == [release.pk]
         build(release_id=release.pk, clock=lambda: UNTIL + LEASE)
         release.refresh_from_db()
         assert release.state == JobState.DONE
@@ -354,7 +354,7 @@ class TestChangedImages:
         images = Image.objects.filter(pk=image)
         staff = make_user(f"staff{now:%H%M}", is_staff=True, is_superuser=True)
         about = {"collection": campaign.collection, "images": images, "by": staff, "clock": lambda: now}
-        assert edit_images(**about, edit=Edit(values), confirmed=1) == 1
+        assert edit_images(**about, edit=ImageEdit(values), confirmed=1) == 1
 
     @pytest.fixture
     def folder(self, tmp_path) -> Path:

@@ -17,16 +17,16 @@ from annotation.models import Rating
 from annotation.rules.text_checks import (
     COPIED,
     LEVEL_GUIDANCE,
-    LONGEST_CAPTION,
-    LONGEST_DRAFT,
+    MAX_CAPTION_CHARACTERS,
+    MAX_DRAFT_CHARACTERS,
     NEAR_IDENTICAL,
     WARNINGS,
     CaptionFault,
     as_nfc,
     hard_error,
     is_copied,
-    likeness,
     soft_warnings,
+    trigram_similarity,
     unstorable,
 )
 from languages.rules.registry import LANGUAGES
@@ -116,22 +116,22 @@ class TestHardChecks:
         assert hard_error(text) is None
 
     def test_a_thousand_characters_pass_and_one_more_does_not(self):
-        assert hard_error("x" * LONGEST_CAPTION) is None
-        assert error_code("x" * (LONGEST_CAPTION + 1)) == "too-long"
-        assert hard_error("  " + "x" * LONGEST_CAPTION + "\n") is None
+        assert hard_error("x" * MAX_CAPTION_CHARACTERS) is None
+        assert error_code("x" * (MAX_CAPTION_CHARACTERS + 1)) == "too-long"
+        assert hard_error("  " + "x" * MAX_CAPTION_CHARACTERS + "\n") is None
 
     def test_characters_are_code_points_counted_after_composition(self):
-        assert hard_error("e\u0301" * LONGEST_CAPTION) is None
-        assert hard_error("\u1100\u1161\u11a8" * LONGEST_CAPTION) is None
-        assert hard_error("\u03b1\u0314\u0300\u0345" * LONGEST_CAPTION) is None
-        assert error_code("e\u0301" * (LONGEST_CAPTION + 1)) == "too-long"
-        assert hard_error("🐈" * LONGEST_CAPTION) is None
+        assert hard_error("e\u0301" * MAX_CAPTION_CHARACTERS) is None
+        assert hard_error("\u1100\u1161\u11a8" * MAX_CAPTION_CHARACTERS) is None
+        assert hard_error("\u03b1\u0314\u0300\u0345" * MAX_CAPTION_CHARACTERS) is None
+        assert error_code("e\u0301" * (MAX_CAPTION_CHARACTERS + 1)) == "too-long"
+        assert hard_error("🐈" * MAX_CAPTION_CHARACTERS) is None
         # The nukta letters have no composed form in NFC, so each of them counts as two.
-        assert error_code("\u0921\u093c" * (LONGEST_CAPTION // 2 + 1)) == "too-long"
+        assert error_code("\u0921\u093c" * (MAX_CAPTION_CHARACTERS // 2 + 1)) == "too-long"
 
     def test_a_draft_may_be_longer_than_a_caption_and_is_composed_but_not_trimmed(self):
-        assert unstorable("x" * LONGEST_DRAFT) is None
-        assert unstorable("x" * (LONGEST_DRAFT + 1)) is not None
+        assert unstorable("x" * MAX_DRAFT_CHARACTERS) is None
+        assert unstorable("x" * (MAX_DRAFT_CHARACTERS + 1)) is not None
         assert as_nfc(" Cafe\u0301 ") == " Café "
 
     @given(st.text(max_size=60))
@@ -292,16 +292,16 @@ class TestCopying:
     def test_the_warning_does_not_say_what_it_was_and_an_empty_caption_is_like_nothing(self):
         said = str(COPIED.message).lower()
         assert not {"boats", "three", "beach", "evening", "light"} & set(said.replace(".", " ").split())
-        assert likeness("", "") == likeness("boats", "") == 0
+        assert trigram_similarity("", "") == trigram_similarity("boats", "") == 0
         assert codes("two old boats", english="") == []
 
     @pytest.mark.long(reason="at least three others run each of its lines")
     @given(st.text(min_size=1, max_size=80), st.text(max_size=80))
     def test_likeness_is_symmetric_within_0_and_1_and_1_for_the_same(self, one, other):
-        assert likeness(one, other) == likeness(other, one)
-        assert 0 <= likeness(one, other) <= 1
+        assert trigram_similarity(one, other) == trigram_similarity(other, one)
+        assert 0 <= trigram_similarity(one, other) <= 1
         if any(map(str.isalnum, one)):
-            assert likeness(one, one) == 1
+            assert trigram_similarity(one, one) == 1
 
 
 def published_captions(tag: str) -> Iterator[list[str]]:
@@ -332,7 +332,7 @@ def test_published_captions_hardly_ever_warn(tag, most_short, record_property):
 @pytest.mark.long(reason="at least three others run each of its lines")
 def test_two_people_describing_one_image_are_rarely_taken_for_copying():
     pairs = [per_image for per_image in published_captions("en") if len(per_image) == 2]
-    alike = sum(likeness(*pair) >= NEAR_IDENTICAL for pair in pairs)
+    alike = sum(trigram_similarity(*pair) >= NEAR_IDENTICAL for pair in pairs)
     assert alike / len(pairs) < 0.01
 
 

@@ -13,7 +13,7 @@ import pytest
 from django.core.files.storage import default_storage
 from django.core.management import CommandError, call_command
 
-from annotation.formats.release_index import ReleaseIndex, Wanted, folded
+from annotation.formats.release_index import IndexQuery, ReleaseIndex, search_form
 from annotation.models import Release
 from annotation.services.release_indexes import index_path
 from annotation.services.sites import ImageFiles, SiteNotPossibleError, build_site
@@ -162,7 +162,7 @@ class TestSite:
         def fail(*_args: object, **_kwargs: object) -> None:
             raise OSError("disk full")
 
-        monkeypatch.setattr("annotation.services.sites._Site._write_search", fail)
+        monkeypatch.setattr("annotation.services.sites._SiteBuilder._write_search", fail)
         (tmp_path / "site").mkdir()
         with pytest.raises(OSError, match="disk full"):
             build_site(release=release, folder=tmp_path / "site")
@@ -194,16 +194,16 @@ class TestIndex:
             "EIN HAFEN": 4, "hafen 2": 1, "قوارب": 4, "de\u0301ja\u0300": 2, "ＨＡＦＥＮ": 4, "%": 0, "'": 0,
         }  # fmt: skip
         with ReleaseIndex(index_path(release)) as index:
-            assert {text: index.count(Wanted(text=text)) for text in counts} == counts
-            assert index.count(Wanted(text="hafen", language="ar")) == 0
-            assert index.count(Wanted(language="fr")) == 2
+            assert {text: index.count(IndexQuery(text=text)) for text in counts} == counts
+            assert index.count(IndexQuery(text="hafen", language="ar")) == 0
+            assert index.count(IndexQuery(language="fr")) == 2
 
     def test_filters_by_place_and_level_hold_together(self, release):
         with ReleaseIndex(index_path(placed(release))) as index:
-            assert index.count(Wanted(place="IN-WB", level="region", chosen="de")) == 1
-            assert index.count(Wanted(place="IN", level="country")) == 0
-            assert index.count(Wanted(place="continent:AS")) == 1
+            assert index.count(IndexQuery(place="IN-WB", level="region", chosen="de")) == 1
+            assert index.count(IndexQuery(place="IN", level="country")) == 0
+            assert index.count(IndexQuery(place="continent:AS")) == 1
 
     def test_texts_are_compared_in_one_form(self):
-        assert folded("  Straße\u3000É ") == folded("STRASSE E\u0301")
-        assert folded("नमस्ते") == "नमस्ते"
+        assert search_form("  Straße\u3000É ") == search_form("STRASSE E\u0301")
+        assert search_form("नमस्ते") == "नमस्ते"

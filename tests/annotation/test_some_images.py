@@ -8,16 +8,16 @@ from typing import Any
 import pytest
 from django.core.management.base import CommandError
 
-from annotation.formats.captions import Layout, export_captions
+from annotation.formats.captions import CaptionLayout, export_captions
 from annotation.formats.quality import as_json, fresh_table
 from annotation.models import Caption, Rating, Round
 from annotation.selectors.statistics import project_statistics
-from corpora.models import Level
+from corpora.models import PlaceLevelChoice
 from corpora.rules.image_filters import parse
 from images.models import Image
 from tests.annotation.submitting import make_captions
 from tests.annotation.test_quality_table import rate_by_text
-from tests.annotation.verifying import make_caption_rater, make_captioned_round, make_verification
+from tests.annotation.verifying import make_captioned_round, make_reviewer, make_verification
 from tests.clients import client_of
 from tests.commands import output_of
 from tests.corpora.placing import TABLE, choose, make_subset, place, say_where_spoken
@@ -41,7 +41,7 @@ def placed_round(slug: str = "lions") -> tuple[Round, list[Image]]:
     for image, codes in zip(images, (["IN", "IN-WB"], ["IN", "IN-KA"], ["BD"], ["FR"]), strict=True):
         place(image, *codes, continent="EU" if codes == ["FR"] else "AS")
     say_where_spoken(round.project, {"bn": TABLE})
-    choose(round.project, "bn", {images[0]: Level.REGION, images[1]: Level.COUNTRY})
+    choose(round.project, "bn", {images[0]: PlaceLevelChoice.REGION, images[1]: PlaceLevelChoice.COUNTRY})
     make_subset(round.project, "xm2", [images[1], images[3]])
     return round, images
 
@@ -79,7 +79,7 @@ def test_downloads_have_only_these_images():
     until = Caption.objects.latest("submitted_at").submitted_at + MINUTE
     keys = dict(round.collection.entries.values_list("key", "image"))
     for spec, left in CASES:
-        data = b"".join(export_captions(round.project, Layout.JSONL, until=until, images=parse(spec))).decode()
+        data = b"".join(export_captions(round.project, CaptionLayout.JSONL, until=until, images=parse(spec))).decode()
         found = {keys[json.loads(line)["image"]] for line in data.splitlines()}
         assert found == {images[number].pk for number in left}, spec
 
@@ -91,7 +91,7 @@ def test_quality_is_that_of_a_round_that_has_only_these_images():
         verified, _ = make_captioned_round(images=number, captions=1, project=make_project(slug))
         round = make_verification(verified, places=1)
         texts = Caption.objects.filter(round=verified).order_by("image").values_list("text", flat=True)
-        rate_by_text(round, make_caption_rater(round), dict(zip(texts, ratings, strict=False)))
+        rate_by_text(round, make_reviewer(round), dict(zip(texts, ratings, strict=False)))
         return verified
 
     whole, alone = rated("whole", 4), rated("alone", 2)
@@ -120,7 +120,7 @@ def test_a_command_whose_filter_leaves_no_image_says_so_instead_of_printing_zero
 
 def test_a_later_selection_counts_instead_of_an_earlier_one():
     round, images = placed_round()
-    choose(round.project, "hi", {images[0]: Level.ANYWHERE})
+    choose(round.project, "hi", {images[0]: PlaceLevelChoice.ANYWHERE})
     captions = {spec: dict(project_statistics(round.project, parse(spec))) for spec in ("chosen", "level:anywhere")}
     assert [one.captions for one in captions["chosen"].values()] == [1]
     assert [one.captions for one in captions["level:anywhere"].values()] == [2]
@@ -189,7 +189,7 @@ class TestPages:
         verified, _ = make_captioned_round(images=3, captions=1, project=make_project("lions"))
         round = make_verification(verified, places=1)
         texts = list(Caption.objects.filter(round=verified).order_by("image").values_list("text", flat=True))
-        rate_by_text(round, make_caption_rater(round), dict.fromkeys(texts, Rating.GOOD))
+        rate_by_text(round, make_reviewer(round), dict.fromkeys(texts, Rating.GOOD))
         make_subset(round.project, "two", Image.objects.filter(captions__round=verified).order_by("pk").distinct()[:2])
         client = client_of(round.project.created_by)
         page = client.get("/projects/lions/quality/?images=subset:two").content.decode()
@@ -240,7 +240,7 @@ class TestPages:
         verified, _ = make_captioned_round(images=3, captions=1, project=make_project("lions"))
         round = make_verification(verified, places=1)
         texts = Caption.objects.filter(round=verified).order_by("image").values_list("text", flat=True)
-        rate_by_text(round, make_caption_rater(round), dict.fromkeys(texts, Rating.GOOD))
+        rate_by_text(round, make_reviewer(round), dict.fromkeys(texts, Rating.GOOD))
         make_subset(round.project, "two", Image.objects.filter(captions__round=verified).order_by("pk").distinct()[:2])
         client = client_of(round.project.created_by)
         (row,) = client.get("/api/v1/projects/lions/quality/?images=subset:two").json()["results"]

@@ -9,7 +9,7 @@ import pytest
 from django.db import transaction
 
 from annotation.models import Caption, CaptionItem, CaptionState, Rating, Round, RoundFigures, Tally
-from annotation.rules.tallies import Sums
+from annotation.rules.tallies import TallySums
 from annotation.services import annotator_status, tallies
 from annotation.services import batches as services
 from annotation.services.projects import RoundSettings, change_round
@@ -125,7 +125,7 @@ class TestVerdicts:
         return verifying.make_verification(round)
 
     def test_captions_that_were_rated_are_in_the_tally_of_the_rater(self, rating):
-        rater = verifying.make_caption_rater(rating)
+        rater = verifying.make_reviewer(rating)
         verifying.rate_all(rating, rater, Rating.MEDIUM)
 
         tally = Tally.objects.get(round=rating, person=rater)
@@ -134,7 +134,7 @@ class TestVerdicts:
         assert list(tallies.recount_all(rating.project)) == []
 
     def test_what_came_late_or_was_set_aside_is_not(self, rating):
-        late, excluded = (verifying.make_caption_rater(rating) for _ in range(2))
+        late, excluded = (verifying.make_reviewer(rating) for _ in range(2))
         batch = verifying.take(rating, late)
         verifying.rate(batch, late)
         verifying.submit(batch, late, now=NOW + timedelta(days=3))
@@ -184,7 +184,7 @@ class TestAtTheSameTime:
             return tally
 
         monkeypatch.setattr(tallies, "_locked", unlocked)
-        answers = Sums(captions=1)
+        answers = TallySums(captions=1)
         together(lambda _: tallies._add(round.pk, ann.pk, answers), [1, 2])
 
         assert Tally.objects.get(person=ann).captions == 1
@@ -196,7 +196,7 @@ class TestAtTheSameTime:
 
         def add(_: int) -> None:
             with transaction.atomic():
-                tallies._add(round.pk, ann.pk, Sums(captions=1))
+                tallies._add(round.pk, ann.pk, TallySums(captions=1))
 
         together(add, range(6))
 

@@ -27,11 +27,11 @@ from annotation.selectors.overview import project_progress
 from annotation.services import batches
 from annotation.services import verification as services
 from annotation.services.round_batches import StaleStateError, UnratedImagesError
-from people.models import Consent, LanguageSkill, Level, Membership, Role
+from people.models import Consent, LanguageLevel, LanguageSkill, Membership, Role
 from people.selectors.qualification import NotQualifiedError
 from tests.annotation.verifying import (
-    make_caption_rater,
     make_captioned_round,
+    make_reviewer,
     make_verification,
     rate,
     rate_all,
@@ -62,7 +62,7 @@ def round(verified):
 
 @pytest.fixture
 def rae(round):
-    return make_caption_rater(round, "rae")
+    return make_reviewer(round, "rae")
 
 
 @pytest.fixture
@@ -164,7 +164,7 @@ def test_captions_that_do_not_count_are_not_drawn(verified):
 def test_what_ceases_to_count_makes_room_for_another_image_unless_somebody_had_it(written):
     verified, _authors = written
     round = make_verification(verified, sample_size=2, batch_size=1)
-    had = take(round, make_caption_rater(round)).verdicts.get().caption
+    had = take(round, make_reviewer(round)).verdicts.get().caption
     free = VerificationTask.objects.filter(round=round).exclude(caption=had).get().caption
     Caption.objects.filter(pk__in=[had.pk, free.pk]).update(state=CaptionState.EXCLUDED)
 
@@ -195,9 +195,9 @@ def test_a_round_that_is_closed_keeps_the_sample_that_it_was_judged_by(verified,
 def test_three_people_rate_each_caption_none_of_them_its_author(written, round):
     _verified, authors = written
     for author in authors:
-        LanguageSkill.objects.create(user=author, language=round.language, level=Level.FLUENT)
+        LanguageSkill.objects.create(user=author, language=round.language, level=LanguageLevel.FLUENT)
         join_project(round.project, author)
-    others = [make_caption_rater(round) for _ in range(2)]
+    others = [make_reviewer(round) for _ in range(2)]
 
     rated = {person.pk: rate_all(round, person) for person in (*authors, *others)}
 
@@ -205,13 +205,13 @@ def test_three_people_rate_each_caption_none_of_them_its_author(written, round):
     verdicts = Verdict.objects.filter(batch__round=round, assignment__state=AssignmentState.DONE)
     assert verdicts.count() == 24
     assert not any(verdict.person_id == verdict.caption.author_id for verdict in verdicts.select_related("caption"))
-    assert take(round, make_caption_rater(round)) is None
+    assert take(round, make_reviewer(round)) is None
 
 
 @pytest.mark.long(reason="at least three others run each of its lines")
 @pytest.mark.parametrize("role", [Role.ANNOTATOR, Role.RATER])
 def test_annotators_and_raters_of_the_language_may_rate_and_need_no_english(round, role):
-    rater = make_caption_rater(round, role=role)
+    rater = make_reviewer(round, role=role)
 
     assert not rater.reads_english
     assert take(round, rater) is not None
@@ -221,10 +221,10 @@ def test_annotators_and_raters_of_the_language_may_rate_and_need_no_english(roun
 def test_who_lacks_the_role_the_language_or_the_consent_gets_nothing(round, rae):
     for change, code in (
         (lambda: Membership.objects.filter(user=rae).update(role=Role.PLAYER), "role"),
-        (lambda: rae.language_skills.update(level=Level.ADVANCED), "language"),
+        (lambda: rae.language_skills.update(level=LanguageLevel.ADVANCED), "language"),
         (lambda: Consent.objects.filter(user=rae).update(withdrawn_at=NOW), "consent"),
     ):
-        assert take(round, make_caption_rater(round)) is not None
+        assert take(round, make_reviewer(round)) is not None
         change()
         with pytest.raises(NotQualifiedError) as stopped:
             take(round, rae)
@@ -262,7 +262,7 @@ def test_an_image_assigned_to_write_about_has_no_caption_to_rate(verified, round
     writer = make_annotator(other)
     if not is_same_project:
         join_project(round.project, writer)
-    LanguageSkill.objects.create(user=writer, language=round.language, level=Level.NATIVE)
+    LanguageSkill.objects.create(user=writer, language=round.language, level=LanguageLevel.NATIVE)
     assigned = batches.take_batch(round=other, person=writer, now=NOW, rng=Random(0))
     shown = set(assigned.items.values_list("image", flat=True))
 
@@ -394,7 +394,7 @@ def test_a_save_in_the_second_half_of_the_time_begins_it_anew_but_not_without_co
 
 
 def test_a_batch_is_its_raters_alone(round, batch):
-    stranger = make_caption_rater(round)
+    stranger = make_reviewer(round)
 
     for step in (
         lambda: rate(batch, stranger),

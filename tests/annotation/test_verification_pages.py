@@ -18,7 +18,7 @@ from annotation.services import figures
 from people.models import Consent, Membership, Role
 from people.rules.pseudonyms import pseudonym
 from tests.annotation.test_quality_table import OPINIONS, rated_round
-from tests.annotation.verifying import make_caption_rater, make_captioned_round, make_verification, rate, submit, take
+from tests.annotation.verifying import make_captioned_round, make_reviewer, make_verification, rate, submit, take
 from tests.clients import client_of
 from tests.factories import make_user
 
@@ -36,7 +36,7 @@ def make_two_times_captioned() -> Round:
 
 @pytest.fixture
 def rae(round):
-    return make_caption_rater(round, "rae")
+    return make_reviewer(round, "rae")
 
 
 @pytest.fixture
@@ -70,7 +70,7 @@ def test_the_work_page_offers_captions_to_rate_and_takes_them(client, round):
 
 
 def test_who_is_an_annotator_finds_the_captions_on_the_same_page_and_not_as_work_to_write(round):
-    annotator = make_caption_rater(round, role=Role.ANNOTATOR)
+    annotator = make_reviewer(round, role=Role.ANNOTATOR)
 
     page = client_of(annotator).get(reverse("annotation:work-show")).content.decode()
 
@@ -96,10 +96,10 @@ def test_authors_are_not_offered_what_only_they_wrote():
 def test_the_captions_stand_in_their_language_and_direction_and_nothing_is_said_of_their_authors(language, direction):
     verified, authors = make_captioned_round(images=2, captions=1, language=language)
     round = make_verification(verified)
-    rater = make_caption_rater(round)
-    batch = take(round, rater, timezone.now())
+    reviewer = make_reviewer(round)
+    batch = take(round, reviewer, timezone.now())
 
-    answer = client_of(rater).get(url_of(batch))
+    answer = client_of(reviewer).get(url_of(batch))
 
     page = answer.content.decode()
     for caption in Caption.objects.filter(round=verified):
@@ -208,7 +208,7 @@ def test_a_closed_round_says_so_and_who_may_not_rate_is_given_the_reasons(client
 @pytest.mark.long(reason="at least three others run each of its lines")
 def test_a_round_of_captioning_is_not_taken_as_one_of_rating_or_the_other_way_round(client, round, rae):
     assert client.post(reverse("annotation:verification-take", args=[round.verifies_id])).status_code == 404
-    annotator = client_of(make_caption_rater(round, role=Role.ANNOTATOR))
+    annotator = client_of(make_reviewer(round, role=Role.ANNOTATOR))
 
     assert annotator.post(reverse("annotation:batch-take", args=[round.pk])).status_code == 404
 
@@ -243,15 +243,15 @@ def test_the_table_says_where_answers_are_still_to_be_counted(rated):
 
 def test_each_rater_stands_against_the_median_by_user_name_for_managers_and_pseudonym_for_researchers(rated):
     address = reverse("annotation:quality-round", args=[rated.project.slug, rated.pk])
-    raters = {verdict.person for verdict in Verdict.objects.select_related("person")}
+    reviewers = {verdict.person for verdict in Verdict.objects.select_related("person")}
 
     for_manager = reader(rated, Role.MANAGER).get(address).content.decode()
     for_researcher = reader(rated).get(address).content.decode()
 
-    for rater in raters:
-        assert rater.username in for_manager
-        assert rater.username not in for_researcher
-        assert pseudonym(rated.project, rater.pk) in for_researcher
+    for reviewer in reviewers:
+        assert reviewer.username in for_manager
+        assert reviewer.username not in for_researcher
+        assert pseudonym(rated.project, reviewer.pk) in for_researcher
 
 
 def test_the_downloads_are_counted_at_once_whatever_the_page_shows(rated):

@@ -25,10 +25,10 @@ from annotation.selectors.verification import images_being_rated, images_to_writ
 from annotation.services import batches
 from annotation.services import verification as services
 from annotation.services.round_batches import StaleStateError
-from people.models import LanguageSkill, Level, User
+from people.models import LanguageLevel, LanguageSkill, User
 from tests.allocation.test_exact_replication import assert_exact
 from tests.annotation.test_race import Clock
-from tests.annotation.verifying import make_caption_rater, make_captioned_round, make_verification, rate, submit
+from tests.annotation.verifying import make_captioned_round, make_reviewer, make_verification, rate, submit
 from tests.concurrency import together
 from tests.factories import NOW, join_project, make_annotator, make_project, make_round
 from tests.tiers import runs
@@ -40,52 +40,52 @@ LEASE = timedelta(minutes=10)
 STOPS = (LeaseExpiredError, BatchReturnedError, StaleStateError, NoTasksAvailableError, OpenBatchExistsError)
 
 
-def rater_of(round: Round, person: User) -> User:
+def as_reviewer(round: Round, person: User) -> User:
     """Let somebody who wrote captions rate those of others."""
-    LanguageSkill.objects.create(user=person, language=round.language, level=Level.NATIVE)
+    LanguageSkill.objects.create(user=person, language=round.language, level=LanguageLevel.NATIVE)
     join_project(round.project, person)
     return person
 
 
-def take(round: Round, rater: User, clock: Clock, rng: Random) -> VerificationBatch | None:
+def take(round: Round, reviewer: User, clock: Clock, rng: Random) -> VerificationBatch | None:
     try:
-        return services.take_batch(round=round, person=rater, now=clock(), rng=rng)
+        return services.take_batch(round=round, person=reviewer, now=clock(), rng=rng)
     except PoolBusyError:
         return None
 
 
-def submit_captions(batch: VerificationBatch, rater: User, clock: Clock, _tab: int = 0) -> None:
-    services.submit_batch(batch_id=batch.pk, person=rater, now=clock())
+def submit_captions(batch: VerificationBatch, reviewer: User, clock: Clock, _tab: int = 0) -> None:
+    services.submit_batch(batch_id=batch.pk, person=reviewer, now=clock())
 
 
-def work(round: Round, rater: User, clock: Clock, rng: Random) -> None:
-    """Some batches of one rater: done (sent twice at once), abandoned, given back, taken up again."""
+def work(round: Round, reviewer: User, clock: Clock, rng: Random) -> None:
+    """Some batches of one reviewer: done (sent twice at once), abandoned, given back, taken up again."""
     for _ in range(3):
-        batch = take(round, rater, clock, rng)
+        batch = take(round, reviewer, clock, rng)
         if batch is None:
             return
         fate = rng.choice(("do", "do", "do", "abandon", "give back", "resume"))
         try:
             if fate == "abandon":
                 return
-            rate(batch, rater, rng.choice(list(Rating)), clock())
+            rate(batch, reviewer, rng.choice(list(Rating)), clock())
             if fate in ("give back", "resume"):
-                services.return_batch(batch_id=batch.pk, person=rater, now=clock())
+                services.return_batch(batch_id=batch.pk, person=reviewer, now=clock())
             if fate == "resume":
-                services.resume_batch(batch_id=batch.pk, person=rater, now=clock())
+                services.resume_batch(batch_id=batch.pk, person=reviewer, now=clock())
             if fate in ("do", "resume"):
-                together(partial(submit_captions, batch, rater, clock), range(2))
+                together(partial(submit_captions, batch, reviewer, clock), range(2))
         except STOPS:
             continue
 
 
-def finish_what_is_left(round: Round, raters: list[User], clock: Clock) -> None:
+def finish_what_is_left(round: Round, reviewers: list[User], clock: Clock) -> None:
     clock.now += 2 * LEASE
     expire_overdue(now=clock.now)
-    for rater in raters:
-        while batch := services.take_batch(round=round, person=rater, now=clock.now, rng=Random(0)):
-            rate(batch, rater, now=clock.now)
-            submit(batch, rater, clock.now)
+    for reviewer in reviewers:
+        while batch := services.take_batch(round=round, person=reviewer, now=clock.now, rng=Random(0)):
+            rate(batch, reviewer, now=clock.now)
+            submit(batch, reviewer, clock.now)
 
 
 @pytest.mark.parametrize("run", runs(2, short=1))
@@ -93,20 +93,20 @@ def test_a_crowd_leaves_exactly_three_ratings_per_caption_and_none_by_its_author
     verified, authors = make_captioned_round(images=IMAGES, captions=2, seed=run)
     round = make_verification(verified, places=PLACES, filled=False, batch_size=7)
     Pool.objects.filter(pk=round.pool_id).update(lease_s=int(LEASE.total_seconds()))
-    raters = [rater_of(round, author) for author in authors]
-    raters += [make_caption_rater(round) for _ in range(RIVALS - len(raters))]
+    reviewers = [as_reviewer(round, author) for author in authors]
+    reviewers += [make_reviewer(round) for _ in range(RIVALS - len(reviewers))]
     clock = Clock(Random(run))
 
-    def act(rater: User | None) -> None:
+    def act(reviewer: User | None) -> None:
         # Captions are still being drawn, in two workers at once, while the first ones are handed out.
-        if rater is None:
+        if reviewer is None:
             services.fill_verification(round_id=round.pk)
         else:
-            work(round, rater, clock, Random(f"{run} {rater.pk}"))
+            work(round, reviewer, clock, Random(f"{run} {reviewer.pk}"))
 
-    together(act, [None, None, *raters])
+    together(act, [None, None, *reviewers])
     assert_exact(round.pool)
-    finish_what_is_left(round, raters, clock)
+    finish_what_is_left(round, reviewers, clock)
 
     assert_exact(round.pool)
     assert VerificationTask.objects.filter(round=round).count() == 2 * IMAGES
@@ -127,18 +127,18 @@ def test_control_looking_first_and_then_taking_gives_a_caption_to_too_many():
     verified, _ = make_captioned_round(images=1, captions=1)
     round = make_verification(verified, places=PLACES)
     task = Task.objects.get(pool=round.pool)
-    raters = [make_caption_rater(round) for _ in range(8)]
-    all_looked = threading.Barrier(len(raters))
+    reviewers = [make_reviewer(round) for _ in range(8)]
+    all_looked = threading.Barrier(len(reviewers))
 
-    def look_then_take(rater: User) -> bool:
+    def look_then_take(reviewer: User) -> bool:
         is_free = Assignment.objects.filter(task=task).count() < PLACES
         all_looked.wait(60)
         if is_free:
-            batch = Batch.objects.create(pool=round.pool, person=rater, taken_at=NOW, lease_s=1, deadline=NOW)
-            Assignment.objects.create(task=task, batch=batch, person=rater, position=1)
+            batch = Batch.objects.create(pool=round.pool, person=reviewer, taken_at=NOW, lease_s=1, deadline=NOW)
+            Assignment.objects.create(task=task, batch=batch, person=reviewer, position=1)
         return is_free
 
-    assert sum(together(look_then_take, raters)) > PLACES
+    assert sum(together(look_then_take, reviewers)) > PLACES
     assert Assignment.objects.filter(task=task).count() > PLACES
 
 
@@ -223,18 +223,18 @@ def test_control_looking_at_what_is_assigned_before_taking_gives_both(both):
 def test_captions_that_cease_to_count_while_they_are_handed_out_leave_every_place_accounted_for():
     verified, _ = make_captioned_round(images=10, captions=1)
     round = make_verification(verified, places=PLACES, sample_size=6, batch_size=3)
-    raters = [make_caption_rater(round) for _ in range(12)]
+    reviewers = [make_reviewer(round) for _ in range(12)]
     gone = list(VerificationTask.objects.filter(round=round).values_list("caption", flat=True))[:3]
     verified.captions.filter(pk__in=gone).update(state="excluded")
     clock = Clock(Random(0))
 
-    def act(rater: User | None) -> None:
-        if rater is None:
+    def act(reviewer: User | None) -> None:
+        if reviewer is None:
             services.fill_verification(round_id=round.pk)
         else:
-            take(round, rater, clock, Random(rater.pk))
+            take(round, reviewer, clock, Random(reviewer.pk))
 
-    together(act, [None, None, *raters])
+    together(act, [None, None, *reviewers])
 
     assert_exact(round.pool)
     counting = VerificationTask.objects.filter(round=round, caption__state="counted")

@@ -6,31 +6,33 @@ from typing import Any
 
 import pytest
 
-from annotation.rules.campaign import Action, Step, UnfinishedBatches, why_not
-from annotation.rules.campaign_order import current, in_order, target
+from annotation.rules.campaign import CampaignStep, RoundAction, UnfinishedBatches, why_not
+from annotation.rules.campaign_order import current_round, in_order, round_to_change
 from annotation.rules.consequences import consequence, of_batches
-from annotation.rules.waiting import STANDSTILL_DAYS, Facts, WaitsFor, Where, waiting
+from annotation.rules.waiting import STANDSTILL_DAYS, RoundFacts, WaitingPage, WaitsFor, waiting
 
 YOU, PEOPLE, NOTHING = WaitsFor
 
 
-def language(pilot: str, rating: str | None, main: str = "planned", verification: str | None = "planned") -> list[Step]:
+def language(
+    pilot: str, rating: str | None, main: str = "planned", verification: str | None = "planned"
+) -> list[CampaignStep]:
     """The steps of a language with one pilot, in the order in which they are made."""
-    steps = [Step("main", "main", 1, main), Step("pilot", "pilot", 1, pilot)]
+    steps = [CampaignStep("main", "main", 1, main), CampaignStep("pilot", "pilot", 1, pilot)]
     if rating:
-        steps.append(Step("rating", "verification", 1, rating, "pilot"))
+        steps.append(CampaignStep("rating", "verification", 1, rating, "pilot"))
     if verification:
-        steps.append(Step("verification", "verification", 2, verification, "main"))
+        steps.append(CampaignStep("verification", "verification", 2, verification, "main"))
     return steps
 
 
-def one(steps: list[Step], key: str) -> Step:
+def one(steps: list[CampaignStep], key: str) -> CampaignStep:
     return next(step for step in steps if step.key == key)
 
 
-def waits(steps: list[Step], key: str = "", **facts: Any) -> tuple[WaitsFor, str]:
-    step = one(steps, key) if key else current(steps)
-    found = waiting(step, steps, Facts(**({"wanted": 10, "done": 4, "free": 6, "able": 3} | facts)))
+def waits(steps: list[CampaignStep], key: str = "", **facts: Any) -> tuple[WaitsFor, str]:
+    step = one(steps, key) if key else current_round(steps)
+    found = waiting(step, steps, RoundFacts(**({"wanted": 10, "done": 4, "free": 6, "able": 3} | facts)))
     return found.who, found.what
 
 
@@ -56,56 +58,57 @@ WAY = [
 class TestWhereALanguageStands:
     @pytest.mark.parametrize(("steps", "key", "expected"), WAY)
     def test_it_is_at_one_round_which_says_what_has_to_happen(self, steps, key, expected):
-        assert current(steps).key == key
+        assert current_round(steps).key == key
         assert waits(steps) == expected
 
     def test_after_the_last_decision_it_stays_at_what_was_accepted_last(self):
         steps = language("accepted", "accepted", "accepted", "accepted")
-        assert (current(steps).key, waits(steps, done=10)) == ("verification", (NOTHING, "Everything is decided"))
+        assert (current_round(steps).key, waits(steps, done=10)) == ("verification", (NOTHING, "Everything is decided"))
         steps = language("accepted", "accepted", "accepted", "skipped")
-        assert (current(steps).key, waits(steps, done=10)) == ("main", (NOTHING, "Everything is decided"))
+        assert (current_round(steps).key, waits(steps, done=10)) == ("main", (NOTHING, "Everything is decided"))
 
     def test_rounds_are_in_the_order_of_the_campaign(self):
         steps = [
             *language("rejected", "accepted"),
-            Step("second", "pilot", 2, "open"),
-            Step("r2", "verification", 3, "planned", "second"),
+            CampaignStep("second", "pilot", 2, "open"),
+            CampaignStep("r2", "verification", 3, "planned", "second"),
         ]
         assert [step.key for step in in_order(steps)] == ["pilot", "rating", "second", "r2", "main", "verification"]
 
     @pytest.mark.parametrize(
         ("action", "steps", "key"),
         [
-            (Action.OPEN, language("planned", "planned"), "pilot"),
-            (Action.OPEN, language("closed", "planned"), "rating"),
-            (Action.OPEN, language("accepted", "accepted", "accepted"), "verification"),
-            (Action.CLOSE, language("closed", "open"), "rating"),
-            (Action.ACCEPT, language("closed", "closed"), "pilot"),
-            (Action.ACCEPT, language("closed", "planned"), None),
-            (Action.REOPEN, language("closed", "closed"), "rating"),
-            (Action.REOPEN, language("accepted", "accepted", "accepted", "closed"), "verification"),
+            (RoundAction.OPEN, language("planned", "planned"), "pilot"),
+            (RoundAction.OPEN, language("closed", "planned"), "rating"),
+            (RoundAction.OPEN, language("accepted", "accepted", "accepted"), "verification"),
+            (RoundAction.CLOSE, language("closed", "open"), "rating"),
+            (RoundAction.ACCEPT, language("closed", "closed"), "pilot"),
+            (RoundAction.ACCEPT, language("closed", "planned"), None),
+            (RoundAction.REOPEN, language("closed", "closed"), "rating"),
+            (RoundAction.REOPEN, language("accepted", "accepted", "accepted", "closed"), "verification"),
         ],
     )
     def test_an_action_on_a_language_is_about_the_one_round_that_allows_it(self, action, steps, key):
-        found = target(action, steps)
+        found = round_to_change(action, steps)
         assert (found.key if found else None) == key
 
     def test_the_whole_campaign_is_walked_by_taking_what_each_action_is_about(self):
         """Open, close and accept, again and again: every step that is taken is allowed, and the last ends it."""
         steps, taken = language("planned", "planned"), []
-        states = {Action.OPEN: "open", Action.CLOSE: "closed", Action.ACCEPT: "accepted"}
+        states = {RoundAction.OPEN: "open", RoundAction.CLOSE: "closed", RoundAction.ACCEPT: "accepted"}
         for action in (
-            Action.OPEN, Action.CLOSE, Action.OPEN, Action.CLOSE, Action.ACCEPT,
-            Action.OPEN, Action.CLOSE, Action.ACCEPT, Action.OPEN, Action.CLOSE, Action.ACCEPT,
+            RoundAction.OPEN, RoundAction.CLOSE, RoundAction.OPEN, RoundAction.CLOSE, RoundAction.ACCEPT,
+            RoundAction.OPEN, RoundAction.CLOSE, RoundAction.ACCEPT,
+            RoundAction.OPEN, RoundAction.CLOSE, RoundAction.ACCEPT,
         ):  # fmt: skip
-            step = target(action, steps)
+            step = round_to_change(action, steps)
             assert step is not None
             assert why_not(action, step, steps) is None
             taken.append(step.key)
             # A pilot's rating is decided with it.
-            also = {"rating"} if (step.key, action) == ("pilot", Action.ACCEPT) else set()
+            also = {"rating"} if (step.key, action) == ("pilot", RoundAction.ACCEPT) else set()
             steps = [
-                Step(each.key, each.kind, each.number, states[action], each.verifies)
+                CampaignStep(each.key, each.kind, each.number, states[action], each.verifies)
                 if each.key in {step.key} | also
                 else each
                 for each in steps
@@ -136,15 +139,15 @@ class TestAnOpenRound:
     def test_it_waits_for_what_is_in_the_way(self, facts, expected):
         assert waits(self.OPEN, **facts) == expected
 
-    def test_a_rating_round_speaks_of_raters(self):
+    def test_a_rating_round_speaks_of_reviewers(self):
         steps = language("closed", "open")
         assert waits(steps, able=0) == (YOU, "Nobody can rate")
         assert waits(steps, wanted=0, done=0) == (YOU, "Nothing to rate")
 
     def test_it_leads_to_where_it_is_done(self):
         step = one(self.OPEN, "pilot")
-        assert waiting(step, self.OPEN, Facts(wanted=2, free=2)).where == Where.INVITE
-        assert waiting(step, self.OPEN, Facts(wanted=2, free=2, is_paused=True)).where == Where.SETTINGS
+        assert waiting(step, self.OPEN, RoundFacts(wanted=2, free=2)).where == WaitingPage.INVITE
+        assert waiting(step, self.OPEN, RoundFacts(wanted=2, free=2, is_paused=True)).where == WaitingPage.SETTINGS
 
 
 class TestOtherRounds:
@@ -171,25 +174,25 @@ class TestConsequences:
             (action, step.kind)
             for steps, _key, _expected in WAY
             for step in steps
-            for action in Action
+            for action in RoundAction
             if why_not(action, step, steps) is None and consequence(action, step, steps)
         }
         allowed = {
             (action, step.kind)
             for steps, _key, _expected in WAY
             for step in steps
-            for action in Action
+            for action in RoundAction
             if why_not(action, step, steps) is None
         }
         assert said == allowed
-        assert {action for action, _kind in said} == set(Action)
+        assert {action for action, _kind in said} == set(RoundAction)
 
     def test_what_cannot_be_undone_says_so(self):
         steps = language("closed", "closed")
-        for action in (Action.ACCEPT, Action.REJECT):
+        for action in (RoundAction.ACCEPT, RoundAction.REJECT):
             assert consequence(action, one(steps, "pilot"), steps).endswith("You cannot undo this.")
         steps = language("accepted", "accepted", "closed")
-        assert "undo" not in consequence(Action.ACCEPT, one(steps, "main"), steps)
+        assert "undo" not in consequence(RoundAction.ACCEPT, one(steps, "main"), steps)
 
     def test_unfinished_batches_are_counted(self):
         assert of_batches(0, None) == ""

@@ -52,7 +52,7 @@ from people.services.consent import give_consent
 from people.services.withdrawal import withdraw_consent
 from tests.allocation.test_exact_replication import assert_exact
 from tests.annotation.submitting import write
-from tests.annotation.verifying import make_caption_rater, make_verification, rate
+from tests.annotation.verifying import make_reviewer, make_verification, rate
 from tests.factories import MINUTE, NOW, make_annotator, make_round
 from tests.tiers import runs
 
@@ -84,7 +84,7 @@ class Walk:
         self.rating = make_verification(self.round, places=2, sample_size=SAMPLE, batch_size=2, seed=seed)
         self.project, self.by = self.round.project, self.round.project.created_by
         self.people = [make_annotator(self.round) for _ in range(5)]
-        self.raters = [*self.people[:2], *(make_caption_rater(self.rating) for _ in range(2))]
+        self.reviewers = [*self.people[:2], *(make_reviewer(self.rating) for _ in range(2))]
         self.did: Counter[str] = Counter()
 
     def step(self) -> str:
@@ -155,7 +155,7 @@ class Walk:
         reassignment.return_batch(batch=batch, by=self.by, now=self.now)
 
     def exclude(self) -> None:
-        person = User.objects.get(pk=self.rng.choice([*self.people, *self.raters]).pk)
+        person = User.objects.get(pk=self.rng.choice([*self.people, *self.reviewers]).pk)
         for _twice in range(2):
             annotator_status.exclude(person=person, reason="Machine-made.", **self.about())
 
@@ -169,7 +169,7 @@ class Walk:
     def pause_and_lift(self) -> None:
         person = self.person()
         annotator_status.pause(person=person, reason="Too fast.", **self.about())
-        annotator_status.lift(person=person, **self.about())
+        annotator_status.undo_decision(person=person, **self.about())
 
     def a_caption(self, state: CaptionState) -> Caption:
         captions = Caption.objects.filter(round=self.round, state=state)
@@ -223,8 +223,8 @@ class Walk:
         rating.fill_verification(round_id=self.rating.pk)
 
     def take_to_rate(self) -> None:
-        rater = User.objects.get(pk=self.rng.choice(self.raters).pk)
-        rating.take_batch(round=self.anew(self.rating), person=rater, now=self.now, rng=self.rng)
+        reviewer = User.objects.get(pk=self.rng.choice(self.reviewers).pk)
+        rating.take_batch(round=self.anew(self.rating), person=reviewer, now=self.now, rng=self.rng)
 
     def rate(self) -> None:
         batch = self.a_batch(self.rating, BatchState.OPEN, BatchState.EXPIRED)
@@ -239,7 +239,7 @@ class Walk:
         self.check_captions()
         self.check_sample()
         assert list(tallies.recount_all(self.project)) == []
-        assert list(audit_log.broken(self.project)) == []
+        assert list(audit_log.broken_entries(self.project)) == []
 
     def check_captions(self) -> None:
         done = set(Assignment.objects.filter(batch__pool=self.round.pool_id, state="done").values_list("pk", flat=True))

@@ -28,8 +28,8 @@ from people.services.withdrawal import WithdrawalChoiceError, withdraw_consent
 from scoring.models import Reference
 from tests.annotation.submitting import submit_captions, take, write
 from tests.annotation.verifying import (
-    make_caption_rater,
     make_captioned_round,
+    make_reviewer,
     make_verification,
     rate,
     rate_all,
@@ -117,7 +117,7 @@ def test_what_did_not_count_anyhow_is_marked_too_so_that_no_manager_brings_it_ba
 def test_ratings_of_others_captions_count_no_longer_either(db):
     written, _authors = make_captioned_round(images=3, captions=1)
     verifying = make_verification(written, places=1)
-    rater = make_caption_rater(verifying)
+    rater = make_reviewer(verifying)
     rate_all(verifying, rater)
     assert withdraw(verifying, rater, keeps=False) == 3
     assert set(Verdict.objects.values_list("assignment__state", flat=True)) == {AssignmentState.REJECTED}
@@ -270,7 +270,7 @@ def test_who_comes_back_writes_anew_what_was_returned_where_its_place_is_still_f
 def test_ratings_from_after_a_withdrawal_count_again_once_an_exclusion_is_undone(db):
     written, _authors = make_captioned_round(images=3, captions=1)
     verifying = make_verification(written, places=1, batch_size=1)
-    rater = make_caption_rater(verifying)
+    rater = make_reviewer(verifying)
     about: dict[str, Any] = {"project": verifying.project, "person": rater, "language": verifying.language}
     for at in (NOW, LATER + MINUTE):
         batch = take_to_rate(verifying, rater, at)

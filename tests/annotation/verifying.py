@@ -9,7 +9,7 @@ from typing import Any
 from allocation.models import Pool
 from annotation.models import Rating, Round, RoundKind, RoundState, VerificationBatch
 from annotation.services import verification as services
-from people.models import LanguageSkill, Level, Role, User
+from people.models import LanguageLevel, LanguageSkill, Role, User
 from tests.annotation.submitting import make_captions
 from tests.factories import NOW, join_project, make_round, make_user
 
@@ -48,10 +48,10 @@ def make_verification(verified: Round, *, places: int = 3, filled: bool = True, 
     return round
 
 
-def make_caption_rater(round: Round, name: str | None = None, role: Role = Role.RATER) -> User:
+def make_reviewer(round: Round, name: str | None = None, role: Role = Role.RATER) -> User:
     """Somebody who may rate captions in `round` and reads no English."""
     user = make_user(name)
-    LanguageSkill.objects.create(user=user, language=round.language, level=Level.NATIVE)
+    LanguageSkill.objects.create(user=user, language=round.language, level=LanguageLevel.NATIVE)
     join_project(round.project, user, role)
     return user
 

@@ -14,7 +14,7 @@ from jobs.models import JobState
 from people.models import Project, User
 from people.services import tokens
 from tests.annotation.submitting import submit_captions, take
-from tests.annotation.verifying import make_caption_rater, make_verification
+from tests.annotation.verifying import make_reviewer, make_verification
 from tests.annotation.verifying import take as take_to_rate
 from tests.factories import make_annotator, make_collection, make_project, make_round
 
@@ -71,7 +71,7 @@ def make_seeded(slug: str = "lions") -> Seeded:
     batches.save_ratings(batch_id=writing.pk, person=ann, ratings=ratings, now=now)
     batches.open_writing(batch_id=writing.pk, person=ann, now=now)
     verification = make_verification(main, places=2)
-    rae = make_caption_rater(verification, f"rae-{slug}")
+    rae = make_reviewer(verification, f"rae-{slug}")
     feedback = Feedback.objects.create(
         project=project, round=main, person=bob, text="Name the animals.", by=project.created_by, at=now
     )
@@ -111,7 +111,9 @@ class Program:
 
     def __init__(self, user: User, *, may_write: bool = True) -> None:
         now = timezone.now()
-        made = tokens.make_token(user=user, name="tests", may_write=may_write, expires_at=now + tokens.LONGEST, now=now)
+        made = tokens.make_token(
+            user=user, name="tests", may_write=may_write, expires_at=now + tokens.MAX_LIFETIME, now=now
+        )
         self.headers = {"Authorization": f"Bearer {made.token}"}
         self.client = Client()
 

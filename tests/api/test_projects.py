@@ -12,7 +12,7 @@ from django.urls import reverse
 
 from annotation.models import Caption, Release, Round
 from annotation.services import figures
-from corpora.models import Level
+from corpora.models import PlaceLevelChoice
 from jobs.models import JobState
 from people.models import AuditEntry, Membership, Project, Role, User
 from people.rules.pseudonyms import pseudonym
@@ -142,7 +142,7 @@ def test_what_is_added_behind_the_cursor_comes_and_what_is_before_it_does_not_co
 def test_a_caption_comes_with_where_its_image_was_taken_and_for_what_it_was_chosen(seeded, mia):
     image = Caption.objects.filter(round__project=seeded.project).earliest("pk").image
     place(image, "DE", continent="EU")
-    choose(seeded.project, "de", {image: Level.REGION})
+    choose(seeded.project, "de", {image: PlaceLevelChoice.REGION})
     origins = [row["image_origin"] for row in mia.all_of(address("caption-list", "lions"))]
     assert next(one for one in origins if one["level"]) == {
         "countries": "DE",

@@ -22,7 +22,7 @@ from images.models import Collection, Image
 from images.services import images
 from images.services.collections import collection_named
 from images.services.imports import import_path
-from people.models import Consent, ConsentText, LanguageSkill, Level, Membership, Project, Role, User
+from people.models import Consent, ConsentText, LanguageLevel, LanguageSkill, Membership, Project, Role, User
 from tests.browser.annotator import barriers, sign_in, source_of
 from tests.factories import make_captioner, make_project, make_user
 from tests.published import published
@@ -196,7 +196,7 @@ def _set_up(campaign: Campaign, collection: Collection) -> None:
     for name in (*WRITERS, *RATERS):
         person = campaign.people[name]
         Membership.objects.create(project=project, user=person, role=Role.ANNOTATOR)
-        LanguageSkill.objects.create(user=person, language_id="de", level=Level.NATIVE)
+        LanguageSkill.objects.create(user=person, language_id="de", level=LanguageLevel.NATIVE)
         if consent is not None:
             Consent.objects.create(text=consent, user=person, given_at=now)
 

@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 from annotation import tasks
 from annotation.models import Rating, Round
 from annotation.services import annotator_status, planning
-from annotation.services.campaign import Beginning
+from annotation.services.campaign import LanguageBeginning
 from annotation.services.guidelines import NewExample, publish_guidelines
 from people.models import User
 from tests.annotation.submitting import begin_language, submit_captions, take
@@ -29,7 +29,12 @@ def pilot(media: Path, monkeypatch: pytest.MonkeyPatch) -> Round:
     monkeypatch.setattr(tasks.fill_round, "delay", lambda round_id: None)
     collection, project, now = make_collection(6), make_project("postcards"), timezone.now()
     make_images(collection)
-    about: dict[str, Any] = {"replication": 2, "lease_s": 36_000, "beginning": Beginning(pilot_images=4), "now": now}
+    about: dict[str, Any] = {
+        "replication": 2,
+        "lease_s": 36_000,
+        "beginning": LanguageBeginning(pilot_images=4),
+        "now": now,
+    }
     first = begin_language(project, collection, **about)
     mina = make_annotator(first, "mina")
     submit_captions(first, mina, now=now)

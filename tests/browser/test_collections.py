@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
 from images import tasks
-from images.models import Collection, Image, ImportJob, Outcome
+from images.models import Collection, Image, ImportJob, ImportOutcome
 from people.models import User
 from tests.browser.annotator import barriers, make_images, sign_in
 from tests.browser.conftest import Visit
@@ -79,7 +79,7 @@ def test_dropped_files_are_listed_checked_and_imported_once(
     page.wait_for_url("**/imports/*/")
     expect(page.get_by_role("row").filter(has_text="broken.jpg")).to_contain_text("Not imported")
     job = ImportJob.objects.get()
-    assert [row.name for row in job.rows.filter(outcome=Outcome.ADDED)] == ["a.jpg", "b.jpg"]
+    assert [row.name for row in job.rows.filter(outcome=ImportOutcome.ADDED)] == ["a.jpg", "b.jpg"]
     assert len(posts) == 1
     assert said == []
 
@@ -122,7 +122,7 @@ def test_an_upload_that_fails_says_so_and_can_be_tried_again(
     page.unroute("**/images/add/")
     page.get_by_role("button", name="Import").click()
     page.wait_for_url("**/imports/*/")
-    assert ImportJob.objects.get().rows.get().outcome == Outcome.ADDED
+    assert ImportJob.objects.get().rows.get().outcome == ImportOutcome.ADDED
 
 
 @pytest.mark.long(reason="the plain form, which tests without a browser submit")
@@ -134,7 +134,7 @@ def test_the_form_works_without_scripts(live_server: Any, visit: Visit, manager:
     page.get_by_label("Files").set_input_files(file)
     page.get_by_role("button", name="Import").click()
     page.wait_for_url("**/imports/*/")
-    assert ImportJob.objects.get().rows.get().outcome == Outcome.ADDED
+    assert ImportJob.objects.get().rows.get().outcome == ImportOutcome.ADDED
 
 
 @pytest.mark.long(reason="one more way of a page that other tests drive")

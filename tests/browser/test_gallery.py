@@ -43,7 +43,7 @@ def researcher() -> User:
 def test_images_follow_in_place_and_a_stabiliser_is_shown_when_asked_for(
     live_server: Any, page: Page, context: BrowserContext, researcher: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(selectors, "MOST_IMAGES", 4)
+    monkeypatch.setattr(selectors, "MAX_IMAGES", 4)
     sign_in(context, researcher, live_server.url)
     said: list[str] = []
     page.on("pageerror", lambda error: said.append(str(error)))
@@ -96,7 +96,7 @@ def test_a_trial_is_followed_to_its_end(
 def test_without_javascript_images_follow_on_the_next_page_and_nothing_is_wider_than_the_screen(
     live_server: Any, visit: Visit, researcher: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(selectors, "MOST_IMAGES", 4)
+    monkeypatch.setattr(selectors, "MAX_IMAGES", 4)
     page = visit(researcher, java_script_enabled=False)
     page.goto(f"{live_server.url}/models/gallery/")
     assert too_narrow(page, 1366, 390) == []

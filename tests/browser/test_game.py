@@ -9,7 +9,7 @@ import pytest
 from django.utils import timezone
 from playwright.sync_api import Browser, BrowserContext, Page, Response, Route, expect
 
-from gapgame.models import Attempt, Outcome, Season, Turn
+from gapgame.models import Attempt, Season, Turn, TurnOutcome
 from gapgame.services import playing
 from gapgame.services.closing import GRACE, close_season
 from tests.browser.annotator import source_of
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @pytest.fixture
 def _at_any_pace(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(playing, "SHORTEST_PAUSE", timedelta(0))
+    monkeypatch.setattr(playing, "MIN_PAUSE", timedelta(0))
 
 
 @pytest.fixture
@@ -100,7 +100,7 @@ def test_a_batch_is_played_to_each_outcome_with_the_keyboard_alone(table: Table,
     expect(page.locator(".batch__best")).to_contain_text("3 in a row")
     expect(page.locator(".batch__best")).to_contain_text("dog for cat, closeness 80 of 100")
     assert outcomes(table) == ["attempt_1", "attempt_2", "attempt_3", "failed", "skipped"]
-    skipped = table.player.all_turns.get(outcome=Outcome.SKIPPED)
+    skipped = table.player.all_turns.get(outcome=TurnOutcome.SKIPPED)
     assert (skipped.skip_reason, skipped.skip_note) == ("broken", "no verb")
     table.player.refresh_from_db()
     assert table.player.total == 3_240_000
@@ -132,7 +132,7 @@ def test_a_guess_that_comes_too_soon_waits_and_is_sent_again(live_server: Any, p
 
     page.on("response", note)
     # The sentence was shown this very moment, however long it took the page to come.
-    Turn.objects.filter(outcome=Outcome.OPEN).update(shown_at=timezone.now() + timedelta(milliseconds=100))
+    Turn.objects.filter(outcome=TurnOutcome.OPEN).update(shown_at=timezone.now() + timedelta(milliseconds=100))
     table.guess("dog")
     assert answers == [429, 200]
     assert list(Attempt.objects.values_list("number", "guess")) == [(1, "dog")]

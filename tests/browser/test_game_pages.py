@@ -10,7 +10,7 @@ import pytest
 from django.utils import timezone
 from playwright.sync_api import Browser, Page, expect
 
-from gapgame.models import Access, Outcome, Player, Season, Turn
+from gapgame.models import Player, Season, SeasonAccess, Turn, TurnOutcome
 from gapgame.services import playing
 from gapgame.services.closing import GRACE, close_season
 from people.models import Role
@@ -31,7 +31,7 @@ SENTENCES = {
 
 @pytest.fixture
 def _at_any_pace(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(playing, "SHORTEST_PAUSE", timedelta(0))
+    monkeypatch.setattr(playing, "MIN_PAUSE", timedelta(0))
 
 
 @pytest.fixture
@@ -152,7 +152,7 @@ def test_without_scripts_too_soon_is_told_and_what_was_typed_is_there(live_serve
     context = browser.new_context(locale="en-GB", java_script_enabled=False)
     page = context.new_page()
     sit_down(page, make_game(), live_server.url, "flo", has_scripts=False)
-    Turn.objects.filter(outcome=Outcome.OPEN).update(shown_at=timezone.now() + timedelta(minutes=1))
+    Turn.objects.filter(outcome=TurnOutcome.OPEN).update(shown_at=timezone.now() + timedelta(minutes=1))
     page.locator("#guess").fill("dog")
     page.locator("#guess-form button").click()
     expect(page.locator(".turn__messages")).to_contain_text("too quick")
@@ -205,7 +205,7 @@ def close_season_now(season: Season) -> None:
 def test_a_stranger_signs_up_agrees_chooses_a_nickname_and_plays(
     live_server: Any, browser: Browser, has_scripts: bool
 ) -> None:
-    season = make_game(access=Access.OPEN, batch_size=2)
+    season = make_game(access=SeasonAccess.OPEN, batch_size=2)
     season.invitation = invite(
         project=season.project,
         role=Role.PLAYER,

@@ -16,7 +16,7 @@ import pytest
 
 from annotation.models import Caption, CaptionBatch, Round, Stage
 from gapgame.models import Turn
-from practice.models import Kind
+from practice.models import PracticeKind
 from recruitment.models import Participant, ParticipantState
 from sxs_eval.models import Judgement
 from tests.browser import gaming, judging
@@ -193,8 +193,8 @@ def test_who_arrives_from_a_panel_practises_and_then_gets_work(
 ) -> None:
     round = make_round(language="te", images=1, batch_size=1, replication=1)
     make_images(round.collection)
-    make_practice(round.project, Kind.RATING)
-    make_practice(round.project, Kind.WRITING)
+    make_practice(round.project, PracticeKind.RATING)
+    make_practice(round.project, PracticeKind.WRITING)
     study = make_study(round.project, languages=[make_language("te")])
     with opened(replace(profile, language="te-IN")) as window:
         window.open(live_server.url + Panel(study).address("5f1a"))

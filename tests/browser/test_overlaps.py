@@ -13,7 +13,7 @@ from playwright.sync_api import Page, expect
 from annotation.services import verification
 from gapgame.models import Player
 from languages.rules.page_languages import PAGE_LANGUAGES
-from tests.annotation.verifying import make_caption_rater, make_captioned_round, make_verification
+from tests.annotation.verifying import make_captioned_round, make_reviewer, make_verification
 from tests.browser import gaming, judging
 from tests.browser.annotator import make_images, open_writing, sign_in, take_batch
 from tests.factories import make_annotator, make_round
@@ -93,7 +93,7 @@ def verifying(page: Page, url: str) -> None:
     verified, _ = make_captioned_round(images=6, captions=1, language="hi")
     make_images(verified.collection)
     round = make_verification(verified)
-    rater = make_caption_rater(round, "rae")
+    rater = make_reviewer(round, "rae")
     batch = verification.take_batch(round=round, person=rater, now=timezone.now(), rng=Random(1))
     assert batch is not None
     sign_in(page.context, rater, url)

@@ -12,7 +12,7 @@ from playwright.sync_api import BrowserContext, Page, Route, expect
 
 from annotation import tasks
 from annotation.models import Round, RoundKind, RoundState
-from annotation.services.campaign import Beginning
+from annotation.services.campaign import LanguageBeginning
 from annotation.services.projects import NewRound, add_languages
 from languages.models import Language
 from people.models import Project
@@ -42,7 +42,7 @@ def begin(*tags: str) -> Project:
         batch_size=1,
         lease_s=3600,
         seed=1,
-        beginning=Beginning(pilot_images=1),
+        beginning=LanguageBeginning(pilot_images=1),
         by=project.created_by,
         now=timezone.now(),
     )

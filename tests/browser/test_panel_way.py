@@ -14,7 +14,7 @@ from pytest_django.live_server_helper import LiveServer
 
 from annotation.models import Caption
 from people.models import Project
-from practice.models import Kind
+from practice.models import PracticeKind
 from recruitment.models import Participant, ParticipantState, Study
 from sxs_eval.models import Judgement
 from tests.browser.annotator import barriers, make_images
@@ -93,8 +93,8 @@ def finish(page: Page, study: Study) -> str:
 def test_a_whole_batch_in_telugu_half_of_it_offline(phone: Phone, record_testsuite_property: Any) -> None:
     round = make_round(language="te", images=IMAGES, batch_size=IMAGES, replication=1)
     make_images(round.collection)
-    make_practice(round.project, Kind.RATING)
-    make_practice(round.project, Kind.WRITING)
+    make_practice(round.project, PracticeKind.RATING)
+    make_practice(round.project, PracticeKind.WRITING)
     study = make_study(round.project, languages=[make_language("te")])
     page = arrive(phone, study, "5f1a")
     practise(page, round.project, ["GOOD"] * 3)
@@ -146,8 +146,8 @@ def test_a_whole_batch_in_telugu_half_of_it_offline(phone: Phone, record_testsui
 def test_a_whole_comparison_in_telugu(phone: Phone) -> None:
     comparison = make_comparison(language="te", images=6, replication=1, batch_size=6)
     make_images(comparison.collection)
-    alike = [new_item(Kind.COMPARING, number, answer="similar") for number in (1, 2, 3)]
-    make_practice(comparison.project, Kind.COMPARING, items=alike)
+    alike = [new_item(PracticeKind.COMPARING, number, answer="similar") for number in (1, 2, 3)]
+    make_practice(comparison.project, PracticeKind.COMPARING, items=alike)
     study = make_study(comparison.project, role="rater", languages=[make_language("te")])
     page = arrive(phone, study, "5f1b")
     practise(page, comparison.project, ["0"] * 3)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, ViewportSize
 
-from practice.models import Kind
+from practice.models import PracticeKind
 from tests.browser.annotator import covered, make_images, sign_in
 from tests.factories import make_annotator, make_collection, make_round
 from tests.practice.making import make_practice, new_item
@@ -22,8 +22,8 @@ def test_on_a_wide_screen_the_image_stands_over_nothing(page: Page, live_server:
     round, examples = make_round(), make_collection(3)
     make_images(examples)
     images = [entry.image for entry in examples.entries.select_related("image")]
-    items = [new_item(Kind.RATING, number, image=image) for number, image in enumerate(images, start=1)]
-    make_practice(round.project, Kind.RATING, items=items)
+    items = [new_item(PracticeKind.RATING, number, image=image) for number, image in enumerate(images, start=1)]
+    make_practice(round.project, PracticeKind.RATING, items=items)
     sign_in(page.context, make_annotator(round, "amal"), live_server.url)
     page.set_viewport_size(LAPTOP)
     page.goto(f"{live_server.url}/projects/{round.project.slug}/practice/")

@@ -16,7 +16,7 @@ from annotation.services import figures
 from annotation.services import verification as services
 from people.models import User
 from tests.annotation.test_quality_table import OPINIONS, rated_round
-from tests.annotation.verifying import make_caption_rater, make_captioned_round, make_verification
+from tests.annotation.verifying import make_captioned_round, make_reviewer, make_verification
 from tests.browser.annotator import barriers, make_images, sign_in, source_of
 from tests.browser.conftest import Visit
 
@@ -41,7 +41,7 @@ def desk(live_server: Any, context: BrowserContext) -> Desk:
     verified, _ = make_captioned_round(images=4, captions=1, language="ar")
     make_images(verified.collection)
     round = make_verification(verified)
-    rater = make_caption_rater(round, "rae")
+    rater = make_reviewer(round, "rae")
     sign_in(context, rater, live_server.url)
     batch = services.take_batch(round=round, person=rater, now=timezone.now(), rng=Random(1))
     assert batch is not None

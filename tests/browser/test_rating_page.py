@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize, exp
 
 from annotation.services import verification
 from people.models import User
-from tests.annotation.verifying import make_caption_rater, make_captioned_round, make_verification
+from tests.annotation.verifying import make_captioned_round, make_reviewer, make_verification
 from tests.browser.annotator import covered, make_images, sign_in, take_batch
 from tests.factories import make_annotator, make_round
 
@@ -46,7 +46,7 @@ def verifying(live_server: Any) -> Desk:
     verified, _ = make_captioned_round(images=ITEMS, captions=1, language="ar")
     make_images(verified.collection)
     round = make_verification(verified)
-    rater = make_caption_rater(round, "rae")
+    rater = make_reviewer(round, "rae")
     batch = verification.take_batch(round=round, person=rater, now=timezone.now(), rng=Random(1))
     assert batch is not None
     return Desk(f"{live_server.url}/ratings/{batch.pk}/", rater)

@@ -17,7 +17,7 @@ from config.celery import app
 from jobs.models import JobState
 from people.models import User
 from tests.annotation.submitting import submit_captions
-from tests.annotation.verifying import make_caption_rater, rate_all
+from tests.annotation.verifying import make_reviewer, rate_all
 from tests.browser.annotator import barriers, sign_in
 from tests.factories import make_annotator, make_user
 
@@ -63,7 +63,7 @@ def write_all(round: Round, author: User) -> None:
 def rate_by_three(round: Round) -> None:
     rating = Round.objects.get(verifies=round)
     for _rater in range(3):
-        assert rate_all(rating, make_caption_rater(rating), now=timezone.now()) == IMAGES
+        assert rate_all(rating, make_reviewer(rating), now=timezone.now()) == IMAGES
 
 
 def act(page: Page, step: str, button: str) -> None:

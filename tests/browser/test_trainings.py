@@ -80,14 +80,14 @@ def test_a_training_is_started_watched_paused_and_resumed(
     training = Training.objects.get()
 
     go_on = threading.Event()
-    stepped = training_worker._Watcher.stepped
+    stepped = training_worker._ReportingWatcher.stepped
 
     def held(self: Any, record: Any) -> None:
         stepped(self, record)
         if record.step == 12:
             assert go_on.wait(60)
 
-    monkeypatch.setattr(training_worker._Watcher, "stepped", held)
+    monkeypatch.setattr(training_worker._ReportingWatcher, "stepped", held)
     with ThreadPoolExecutor(1) as pool:
         at_work = pool.submit(work, training)
         expect(page.get_by_text("Step 12 of 20")).to_be_visible(timeout=30_000)

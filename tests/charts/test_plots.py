@@ -12,19 +12,31 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from charts import texts
-from charts.plots import Dot, Estimate, Point, bar_plot, dot_plot, range_plot, round_end, scatter_plot
+from charts.plots import (
+    IntervalEstimate,
+    NumberedDot,
+    PlotPoint,
+    bar_plot,
+    dot_plot,
+    range_plot,
+    round_end,
+    scatter_plot,
+)
 from crosslens_metrics.intervals import Interval
-from crosslens_metrics.reports.comparison_figures import Undefined
-from crosslens_metrics.undefined import Reason
+from crosslens_metrics.reports.comparison_figures import UndefinedComparison
+from crosslens_metrics.undefined import UndefinedReason
 
 BARS = [("BETTER", 6, "better"), ("SIMILAR", 3, "similar"), ("WORSE", 0, "worse")]
 ESTIMATES = [
-    Estimate("Africa", "+20 (+5 to +35)", 20.0, Interval(5.0, 35.0)),
-    Estimate("Asia & <Oceania>", "−4", -4.0, None),
-    Estimate("unknown", "undefined", None, None),
+    IntervalEstimate("Africa", "+20 (+5 to +35)", 20.0, Interval(5.0, 35.0)),
+    IntervalEstimate("Asia & <Oceania>", "−4", -4.0, None),
+    IntervalEstimate("unknown", "undefined", None, None),
 ]
-DOTS = [("German", [Dot(1, "Rich", 50.0, "50.0"), Dot(2, "Brief", 25.0, "25.0")]), ("Cuzco Quechua", [])]
-POINTS = [Point(20.0, 5.0, "core"), Point(-10.0, -2.5, "rest"), Point(0.0, 0.0, "rest")]
+DOTS = [
+    ("German", [NumberedDot(1, "Rich", 50.0, "50.0"), NumberedDot(2, "Brief", 25.0, "25.0")]),
+    ("Cuzco Quechua", []),
+]
+POINTS = [PlotPoint(20.0, 5.0, "core"), PlotPoint(-10.0, -2.5, "rest"), PlotPoint(0.0, 0.0, "rest")]
 
 
 def percent(place: str) -> float:
@@ -57,7 +69,7 @@ class TestRanges:
 
     @given(st.lists(st.tuples(st.floats(-1000, 1000), st.floats(0, 50), st.floats(0, 50)), min_size=1, max_size=5))
     def test_nothing_stands_outside_the_axis_and_ticks_are_few(self, values):
-        estimates = [Estimate("x", "", value, Interval(value - a, value + b)) for value, a, b in values]
+        estimates = [IntervalEstimate("x", "", value, Interval(value - a, value + b)) for value, a, b in values]
         plot = range_plot("", estimates, reference=0)
         for row in plot.rows:
             for place in (row.x, row.low_x, row.high_x):
@@ -66,23 +78,25 @@ class TestRanges:
         assert sum(tick.is_reference for tick in plot.ticks) == 1
 
     def test_estimates_that_are_all_at_the_reference_still_have_an_axis(self):
-        plot = range_plot("", [Estimate("x", "", 0.0, None)], reference=0)
+        plot = range_plot("", [IntervalEstimate("x", "", 0.0, None)], reference=0)
         assert percent(plot.rows[0].x) == 50.0
 
     def test_ticks_are_written_as_in_the_language_of_the_page(self):
         with translation.override("de"):
-            labels = [tick.label for tick in range_plot("", [Estimate("x", "", 0.9, None)], reference=0).ticks]
+            labels = [tick.label for tick in range_plot("", [IntervalEstimate("x", "", 0.9, None)], reference=0).ticks]
         assert labels == ["−1,0", "−0,5", "0,0", "0,5", "1,0"]
 
     def test_given_ends_hold(self):
-        plot = range_plot("", [Estimate("x", "", 50.0, Interval(0, 100))], reference=50, ends=(0, 100), step=25)
+        plot = range_plot("", [IntervalEstimate("x", "", 50.0, Interval(0, 100))], reference=50, ends=(0, 100), step=25)
         assert (plot.rows[0].low_x, plot.rows[0].high_x) == ("2.00%", "98.00%")
         assert [tick.label for tick in plot.ticks] == ["0", "25", "50", "75", "100"]
         assert [tick.label for tick in plot.ticks if tick.is_reference] == ["50"]
 
     def test_long_names_are_broken_into_lines_and_no_two_lines_meet(self):
         plot = range_plot(
-            "", [Estimate("a model with a very long name → another such one, German", "+1", 1.0, None)] * 2, reference=0
+            "",
+            [IntervalEstimate("a model with a very long name → another such one, German", "+1", 1.0, None)] * 2,
+            reference=0,
         )
         lines = [line for row in plot.rows for line in row.lines]
         assert [line.text for line in plot.rows[0].lines] == [
@@ -95,7 +109,7 @@ class TestRanges:
         assert places[-1] < plot.axis_y < plot.height
 
     def test_short_labels_leave_room_beside_the_tracks(self):
-        plot = range_plot("", [Estimate("p1", "", 0.0, None)], reference=0, has_short_labels=True)
+        plot = range_plot("", [IntervalEstimate("p1", "", 0.0, None)], reference=0, has_short_labels=True)
         assert percent(plot.start_x) == 36.0
 
 
@@ -160,19 +174,19 @@ class TestShown:
         ("value", "text"), [(0.0, "0.0"), (-0.04, "0.0"), (0.06, "+0.1"), (12.36, "+12.4"), (-0.06, "−0.1")]
     )
     def test_a_zero_has_no_sign(self, value, text):
-        assert texts.signed(value) == text
+        assert texts.signed_number(value) == text
 
     def test_numbers_are_written_as_in_the_language_of_the_page(self):
         with translation.override("de"):
-            assert texts.signed(-1234.56) == "−1234,6"
-            assert texts.percent(12.5) == "12,5%"
+            assert texts.signed_number(-1234.56) == "−1234,6"
+            assert texts.percentage(12.5) == "12,5%"
 
     @pytest.mark.parametrize(("p", "text"), [(1.0, "p = 1.0000"), (0.0312, "p = 0.0312"), (1e-9, "p < 0.0001")])
     def test_small_probabilities_are_not_called_zero(self, p, text):
         assert texts.p_value(p) == text
 
     def test_what_is_undefined_says_why(self):
-        undefined = Undefined(Reason.NO_IMAGES)
-        assert texts.between(undefined) == ""
-        assert texts.why(1.0, undefined) == undefined.message
-        assert texts.why(1.0) == ""
+        undefined = UndefinedComparison(UndefinedReason.NO_IMAGES)
+        assert texts.interval_text(undefined) == ""
+        assert texts.reason_undefined(1.0, undefined) == undefined.message
+        assert texts.reason_undefined(1.0) == ""

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from django.template.loader import render_to_string
 
-from charts.world import CELL, LegendEntry, Point, mark, world_map
+from charts.world import CELL, LegendEntry, MapPoint, dot_outline, world_map
 from geography.outlines import HEIGHT, WIDTH, country_paths, project
 
 
@@ -48,7 +48,7 @@ def test_shaded_countries_leave_the_plain_land() -> None:
 
 
 def test_points_close_together_are_one_larger_dot_of_their_kind() -> None:
-    points = [Point(12.0, 77.0, "region")] * 9 + [Point(12.0, 77.0, "country"), Point(-13.5, -72.0, "region")]
+    points = [MapPoint(12.0, 77.0, "region")] * 9 + [MapPoint(12.0, 77.0, "country"), MapPoint(-13.5, -72.0, "region")]
     dots = world_map(title="", summary="", points=points).dots
     assert [(dot.kind, dot.count) for dot in dots] == [("region", 9), ("region", 1), ("country", 1)]
     assert dots[0].radius == 3 * dots[1].radius
@@ -59,7 +59,7 @@ def test_points_close_together_are_one_larger_dot_of_their_kind() -> None:
 
 @pytest.mark.long(reason="at least three others run each of its lines")
 def test_five_thousand_dots_are_a_small_drawing() -> None:
-    points = [Point(-60 + 0.024 * n, (n * 7.3) % 360 - 180, "region") for n in range(5000)]
+    points = [MapPoint(-60 + 0.024 * n, (n * 7.3) % 360 - 180, "region") for n in range(5000)]
     drawn = world_map(
         title="All", summary="5,000 images.", points=points, legend=[LegendEntry("region", "Region", True)]
     )
@@ -71,7 +71,7 @@ def test_five_thousand_dots_are_a_small_drawing() -> None:
 
 def test_kinds_of_dots_differ_in_their_shape_and_not_in_their_size() -> None:
     def shape(kind: str) -> tuple[str, float]:
-        path = mark(kind, 100, 100, 10)
+        path = dot_outline(kind, 100, 100, 10)
         if "a" in path:
             return "circle", math.pi * 100
         corners = [tuple(map(float, corner.split())) for corner in path.strip("Mz").split("L")]

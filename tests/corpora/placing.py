@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from corpora.models import ImagePlace, ImagePlaceCode, LanguageTable, Level, SelectedImage, Selection, Subset
+from corpora.models import ImagePlace, ImagePlaceCode, LanguageTable, PlaceLevelChoice, SelectedImage, Selection, Subset
 from images.models import Collection, Image
 from jobs.models import JobState
 from people.models import Project
@@ -32,7 +32,7 @@ def say_where_spoken(project: Project, areas: Mapping[str, Mapping[str, list[str
 
 
 def choose(
-    project: Project, language: str, levels: Mapping[Image, Level], *, collection: Collection | None = None
+    project: Project, language: str, levels: Mapping[Image, PlaceLevelChoice], *, collection: Collection | None = None
 ) -> Selection:
     """Make a confirmed selection with images of these levels and their places."""
     number = project.selections.count() + 1
@@ -42,7 +42,7 @@ def choose(
     )
     selection = Selection.objects.create(
         project=project, number=number, name=f"Selection {number}", source=source, languages=[language],
-        levels=Level.values, per_language=len(levels), seed=1, areas={language: TABLE}, table="made-table-1",
+        levels=PlaceLevelChoice.values, per_language=len(levels), seed=1, areas={language: TABLE}, table="made-table-1",
         borders="made-1", state=JobState.DONE, collection=chosen, created_at=NOW, confirmed_at=NOW,
     )  # fmt: skip
     for position, (image, level) in enumerate(levels.items(), start=1):

@@ -10,15 +10,15 @@ import pytest
 
 from corpora.models import Candidate, CandidateList, ImagePlace, LanguageTable, Selection
 from corpora.services import selections
-from geography.places import Place
+from geography.places import PointPlace
 from images.models import Collection
 from people.models import Project
 from tests.factories import NOW, make_keyed_collection, make_language
 
-WEST_BENGAL = Place(("IN",), ("IN-WB",), "AS")
-TELANGANA = Place(("IN",), ("IN-TG",), "AS")
-FRANCE = Place(("FR",), ("FR-75",), "EU")
-SEA = Place()
+WEST_BENGAL = PointPlace(("IN",), ("IN-WB",), "AS")
+TELANGANA = PointPlace(("IN",), ("IN-TG",), "AS")
+FRANCE = PointPlace(("FR",), ("FR-75",), "EU")
+SEA = PointPlace()
 
 AREAS: Mapping[str, Mapping[str, Sequence[str]]] = {
     "bn": {"region": ["IN-WB"], "country": ["IN"], "continent": ["AS"]},
@@ -43,7 +43,7 @@ def give_table(project: Project, areas: Mapping[str, Any] = AREAS) -> LanguageTa
     return LanguageTable.objects.create(project=project, number=1, areas=areas, created_at=NOW)
 
 
-def make_placed_collection(places: Mapping[Place, int]) -> Collection:
+def make_placed_collection(places: Mapping[PointPlace, int]) -> Collection:
     """Images named after the region, country or sea that they are in, and a number."""
     named = [
         (f"{(place.region or 'sea').lower()}-{number:03d}", place)
@@ -68,7 +68,7 @@ def make_placed_collection(places: Mapping[Place, int]) -> Collection:
     return collection
 
 
-def make_candidates(project: Project, keys: Sequence[str], place: Place = FRANCE) -> CandidateList:
+def make_candidates(project: Project, keys: Sequence[str], place: PointPlace = FRANCE) -> CandidateList:
     found = CandidateList.objects.create(
         project=project, slug="found", name="Found", source_name="found.csv", borders="made", created_at=NOW
     )

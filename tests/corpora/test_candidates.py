@@ -13,7 +13,7 @@ from django.core.management import CommandError, call_command
 from django.urls import reverse
 
 from corpora.models import Candidate, CandidateList, Selection
-from corpora.rules.candidates import Fault, checksum_of, is_address, is_private, licence_of
+from corpora.rules.candidates import CandidateFault, checksum_of, is_address, is_private, licence_of
 from corpora.selectors.candidates import summary_of
 from corpora.services import candidate_imports
 from corpora.services.candidates import CandidatesRefusedError, delete_list
@@ -106,24 +106,24 @@ def test_semicolons_part_cells_too(tmp_path, project):
 
 def test_each_fault_is_named_by_line_and_counted(tmp_path, project):
     faulty = {
-        line("1", at=","): Fault.COORDINATES_MISSING,
-        line("2", at="north,2"): Fault.COORDINATES_NOT_NUMBERS,
-        line("3", at="95,200"): Fault.COORDINATES_OUT_OF_RANGE,
-        line("4", at="120,30"): Fault.COORDINATES_SWAPPED,
-        line("5", at="0,0"): Fault.COORDINATES_ZERO,
-        line("", address="https://x.org/6"): Fault.NO_KEY,
-        line("7", address=""): Fault.NO_ADDRESS,
-        line("8", address="../up.jpg"): Fault.BAD_ADDRESS,
-        line("8b", address="http://192.168.0.1/8.jpg"): Fault.PRIVATE_ADDRESS,
-        line("9", licence=""): Fault.NO_LICENCE,
-        line("10", checksum="beef"): Fault.BAD_CHECKSUM,
-        line("k" * 201): Fault.TOO_LONG,
-        line("good", address="https://x.org/other.jpg"): Fault.KEY_TWICE,
-        line("11", address="https://x.org/good.jpg"): Fault.IMAGE_TWICE,
-        line("12", checksum=MD5): Fault.IMAGE_TWICE,
-        line("13", address="http://X.ORG/good.jpg#top"): Fault.IMAGE_TWICE,
-        line("1\v4", address="https://x.org/14"): Fault.UNREADABLE,
-        '"15" here,https://x.org/15.jpg,1,2,CC BY': Fault.UNREADABLE,
+        line("1", at=","): CandidateFault.COORDINATES_MISSING,
+        line("2", at="north,2"): CandidateFault.COORDINATES_NOT_NUMBERS,
+        line("3", at="95,200"): CandidateFault.COORDINATES_OUT_OF_RANGE,
+        line("4", at="120,30"): CandidateFault.COORDINATES_SWAPPED,
+        line("5", at="0,0"): CandidateFault.COORDINATES_ZERO,
+        line("", address="https://x.org/6"): CandidateFault.NO_KEY,
+        line("7", address=""): CandidateFault.NO_ADDRESS,
+        line("8", address="../up.jpg"): CandidateFault.BAD_ADDRESS,
+        line("8b", address="http://192.168.0.1/8.jpg"): CandidateFault.PRIVATE_ADDRESS,
+        line("9", licence=""): CandidateFault.NO_LICENCE,
+        line("10", checksum="beef"): CandidateFault.BAD_CHECKSUM,
+        line("k" * 201): CandidateFault.TOO_LONG,
+        line("good", address="https://x.org/other.jpg"): CandidateFault.KEY_TWICE,
+        line("11", address="https://x.org/good.jpg"): CandidateFault.IMAGE_TWICE,
+        line("12", checksum=MD5): CandidateFault.IMAGE_TWICE,
+        line("13", address="http://X.ORG/good.jpg#top"): CandidateFault.IMAGE_TWICE,
+        line("1\v4", address="https://x.org/14"): CandidateFault.UNREADABLE,
+        '"15" here,https://x.org/15.jpg,1,2,CC BY': CandidateFault.UNREADABLE,
     }
     path = tmp_path / "world.csv"
     path.write_text("\n".join([HEADER, line("good", checksum="md5:" + MD5), *faulty]))
@@ -189,7 +189,7 @@ def test_a_file_that_is_no_table_of_candidates_leaves_nothing(tmp_path, project,
 
 
 def dies_at_the_third_chunk(monkeypatch: pytest.MonkeyPatch) -> None:
-    real, calls = candidate_imports._Import._take, []
+    real, calls = candidate_imports._CandidateImport._take, []
 
     def take(self, *about):
         calls.append(1)
@@ -198,7 +198,7 @@ def dies_at_the_third_chunk(monkeypatch: pytest.MonkeyPatch) -> None:
         real(self, *about)
 
     monkeypatch.setattr(candidate_imports, "LINES_PER_TRANSACTION", 2)
-    monkeypatch.setattr(candidate_imports._Import, "_take", take)
+    monkeypatch.setattr(candidate_imports._CandidateImport, "_take", take)
 
 
 def ten_lines() -> str:
@@ -218,7 +218,7 @@ def test_an_upload_that_was_killed_goes_on_where_it_was(project, monkeypatch):
     assert not summary_of(CandidateList.objects.get()).is_complete
 
     later = NOW + timedelta(minutes=5)
-    assert leases.nudged(ImportJob.objects.filter(kind=ImportKind.CANDIDATES), now=later) == [job.pk]
+    assert leases.rows_to_nudge(ImportJob.objects.filter(kind=ImportKind.CANDIDATES), now=later) == [job.pk]
     candidate_imports.run_import(job_id=job.pk, clock=lambda: later)
 
     job.refresh_from_db()

@@ -1,6 +1,6 @@
 import pytest
 
-from corpora.rules.image_filters import ALL_IMAGES, ImageFilter, ImageFilterError, Kind, Term, parse
+from corpora.rules.image_filters import ALL_IMAGES, FilterKind, FilterTerm, ImageFilter, ImageFilterError, parse
 
 
 @pytest.mark.parametrize(
@@ -8,12 +8,12 @@ from corpora.rules.image_filters import ALL_IMAGES, ImageFilter, ImageFilterErro
     [
         ("", []),
         ("  ", []),
-        ("region", [Term(Kind.REGION)]),
-        ("Country , chosen", [Term(Kind.COUNTRY), Term(Kind.CHOSEN)]),
-        ("chosen:BN", [Term(Kind.CHOSEN, "bn")]),
-        ("level:region,in:in-wb", [Term(Kind.LEVEL, "region"), Term(Kind.IN, "IN-WB")]),
-        ("on:as,subset:xm600", [Term(Kind.ON, "AS"), Term(Kind.SUBSET, "xm600")]),
-        ("region,region", [Term(Kind.REGION)]),
+        ("region", [FilterTerm(FilterKind.REGION)]),
+        ("Country , chosen", [FilterTerm(FilterKind.COUNTRY), FilterTerm(FilterKind.CHOSEN)]),
+        ("chosen:BN", [FilterTerm(FilterKind.CHOSEN, "bn")]),
+        ("level:region,in:in-wb", [FilterTerm(FilterKind.LEVEL, "region"), FilterTerm(FilterKind.IN, "IN-WB")]),
+        ("on:as,subset:xm600", [FilterTerm(FilterKind.ON, "AS"), FilterTerm(FilterKind.SUBSET, "xm600")]),
+        ("region,region", [FilterTerm(FilterKind.REGION)]),
     ],
 )
 def test_a_filter_is_read_as_terms_that_all_hold(text, terms):

@@ -152,7 +152,7 @@ def test_an_upload_whose_worker_was_killed_is_continued_by_the_next(file, projec
     before = rows_of("world")
     assert len(before) < len(rows_of("at-once"))
     later = timezone.now() + timedelta(minutes=5)
-    assert leases.nudged(ImportJob.objects.filter(kind=ImportKind.CANDIDATES), now=later) == [job.pk]
+    assert leases.rows_to_nudge(ImportJob.objects.filter(kind=ImportKind.CANDIDATES), now=later) == [job.pk]
 
     candidate_imports.run_import(job_id=job.pk, clock=lambda: later)
 

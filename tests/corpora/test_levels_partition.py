@@ -10,11 +10,11 @@ import pytest
 from annotation.models import Round
 from annotation.selectors.image_progress import progress_over
 from annotation.selectors.statistics import project_statistics
-from corpora.models import Level
+from corpora.models import PlaceLevelChoice
 from corpora.rules.image_filters import ALL_IMAGES, ImageFilter, parse
 from crosslens_metrics.caption_stats import CaptionStatistics
 from scoring.models import Scoring
-from scoring.selectors.restricting import by_level, restricted, restriction
+from scoring.selectors.restricting import by_level, restricted_figures, restriction
 from scoring.selectors.scores import score_cells
 from scoring.selectors.significance import paired_result
 from sxs_eval.models import Comparison
@@ -28,7 +28,12 @@ from tests.sxs_eval.judged import judge_all, keys_of
 
 pytestmark = pytest.mark.django_db
 
-PER_LEVEL = {Level.REGION: 4, Level.COUNTRY: 3, Level.CONTINENT: 2, Level.ANYWHERE: 1}
+PER_LEVEL = {
+    PlaceLevelChoice.REGION: 4,
+    PlaceLevelChoice.COUNTRY: 3,
+    PlaceLevelChoice.CONTINENT: 2,
+    PlaceLevelChoice.ANYWHERE: 1,
+}
 IMAGES = sum(PER_LEVEL.values())
 
 
@@ -50,7 +55,7 @@ class Evaluated:
                 counts[f"statistics {field.name}"] += getattr(statistics, field.name)
         (progress,) = progress_over([self.round], images, project=project)
         counts += Counter(images=progress.images, wanted=progress.wanted, done=progress.done)
-        for cell in restricted(score_cells(project), project=project, filter=images):
+        for cell in restricted_figures(score_cells(project), project=project, filter=images):
             counts[f"scores {cell.model} {cell.metric}"] += cell.images
         only = None if images.is_all else restriction(images, project=project)
         paired = paired_result(
@@ -90,7 +95,7 @@ def evaluated() -> Evaluated:
 
 
 def test_what_is_counted_over_the_levels_adds_up_to_what_is_counted_over_all_images(evaluated) -> None:
-    by = {level: evaluated.counts(parse(f"level:{level}")) for level in Level.values}
+    by = {level: evaluated.counts(parse(f"level:{level}")) for level in PlaceLevelChoice.values}
     whole = evaluated.counts(ALL_IMAGES)
     assert sum(by.values(), Counter()) == +whole
     assert evaluated.counts(parse("chosen")) == whole

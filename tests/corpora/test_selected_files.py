@@ -15,7 +15,7 @@ from django.core.management import CommandError, call_command
 from django.urls import reverse
 
 from corpora.models import Candidate, CandidateList, LanguageCollection, SelectedImage, Selection
-from images.models import CollectionImage, Image, ImportJob, Outcome
+from images.models import CollectionImage, Image, ImportJob, ImportOutcome
 from images.services import imports
 from images.services.collections import create_collection
 from jobs.models import JobState
@@ -149,7 +149,7 @@ def test_files_are_known_by_key_or_path_and_get_what_the_list_says_of_them(folde
     job = imported(selection, folder)
 
     assert (job.state, job.error) == (JobState.DONE, "")
-    assert outcomes(job) == dict.fromkeys(["a.jpg", "in/two.jpg", "c/d"], Outcome.ADDED)
+    assert outcomes(job) == dict.fromkeys(["a.jpg", "in/two.jpg", "c/d"], ImportOutcome.ADDED)
     assert keys_of(selection) == ["a", "b", "c/d"]
     assert not selection.selected_images.filter(image=None).exists()
     image = SelectedImage.objects.get(key="a").image
@@ -171,9 +171,9 @@ def test_a_folder_of_img2dataset_is_known_by_the_addresses_beside_its_images(tmp
     job = imported(selection, tmp_path)
 
     assert outcomes(job) == {
-        "00000/000000000.jpg": Outcome.ADDED,
-        "00000/000000001.jpg": Outcome.ADDED,
-        "00000_stats.json": Outcome.REJECTED,
+        "00000/000000000.jpg": ImportOutcome.ADDED,
+        "00000/000000001.jpg": ImportOutcome.ADDED,
+        "00000_stats.json": ImportOutcome.REJECTED,
     }
     digests = dict(selection.selected_images.values_list("key", "image__sha256"))
     stored = dict(CollectionImage.objects.values_list("key", "image__sha256"))
@@ -187,7 +187,11 @@ def test_a_file_with_another_checksum_than_the_lists_is_refused(folder):
 
     job = imported(selection, folder)
 
-    assert outcomes(job) == {"a.jpg": Outcome.REJECTED, "in/two.jpg": Outcome.ADDED, "c/d": Outcome.ADDED}
+    assert outcomes(job) == {
+        "a.jpg": ImportOutcome.REJECTED,
+        "in/two.jpg": ImportOutcome.ADDED,
+        "c/d": ImportOutcome.ADDED,
+    }
     assert "checksum of the list" in report(job)["a.jpg"][1]
 
 
@@ -207,7 +211,7 @@ def test_files_of_other_images_and_of_exchanged_ones_are_refused(folder):
 
     job = imported(selection, folder)
 
-    assert outcomes(job)["a.jpg"] == Outcome.REJECTED
+    assert outcomes(job)["a.jpg"] == ImportOutcome.REJECTED
     assert "no image with this key" in report(job)["a.jpg"][1]
     assert keys_of(selection) == ["b", "c/d"]
 
@@ -218,7 +222,7 @@ def test_two_files_with_the_same_image_are_told_apart_and_one_is_refused(folder)
 
     job = imported(selection, folder)
 
-    assert sorted(outcomes(job).values()) == [Outcome.ADDED, Outcome.ADDED, Outcome.REJECTED]
+    assert sorted(outcomes(job).values()) == [ImportOutcome.ADDED, ImportOutcome.ADDED, ImportOutcome.REJECTED]
     assert "is the same image as “a”" in report(job)["in/two.jpg"][1]
     assert SelectedImage.objects.get(key="b").image is None
 
@@ -231,8 +235,8 @@ def test_a_folder_is_imported_again_after_some_files_were_missing(folder):
 
     job = imported(selection, folder)
 
-    assert outcomes(job)["e.jpg"] == Outcome.ADDED
-    assert outcomes(job)["a.jpg"] == Outcome.ALREADY
+    assert outcomes(job)["e.jpg"] == ImportOutcome.ADDED
+    assert outcomes(job)["a.jpg"] == ImportOutcome.ALREADY
     assert Image.objects.count() == 4
 
 

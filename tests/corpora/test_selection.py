@@ -10,20 +10,20 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from corpora.rules import selection
-from corpora.rules.levels import Level
-from corpora.rules.selection import LEVELS, Choice, choose, hash_of
+from corpora.rules.levels import PlaceLevel
+from corpora.rules.selection import LEVELS, SelectedImages, choose, hash_of
 from corpora.rules.tables import Areas, level_of
-from geography.places import Place
+from geography.places import PointPlace
 
 PLACES = [
-    Place(("IN",), ("IN-WB",), "AS"),
-    Place(("IN",), ("IN-TG",), "AS"),
-    Place(("IN",), ("IN-UP",), "AS"),
-    Place(("BD",), (), "AS"),
-    Place(("CA",), ("CA-QC",), "NA"),
-    Place(("FR",), (), "EU"),
-    Place(("CN", "IN"), (), "AS"),
-    Place(),
+    PointPlace(("IN",), ("IN-WB",), "AS"),
+    PointPlace(("IN",), ("IN-TG",), "AS"),
+    PointPlace(("IN",), ("IN-UP",), "AS"),
+    PointPlace(("BD",), (), "AS"),
+    PointPlace(("CA",), ("CA-QC",), "NA"),
+    PointPlace(("FR",), (), "EU"),
+    PointPlace(("CN", "IN"), (), "AS"),
+    PointPlace(),
 ]
 AREAS = {
     "bn": Areas(frozenset({"IN-WB", "BD"}), frozenset({"IN", "BD"}), frozenset({"AS"})),
@@ -53,8 +53,8 @@ def chosen_from(
     languages: Sequence[str] = tuple(AREAS),
     per_language: int = 2,
     seed: int = 1,
-    levels: Sequence[Level] = LEVELS,
-) -> Choice:
+    levels: Sequence[PlaceLevel] = LEVELS,
+) -> SelectedImages:
     return choose(
         keys=[f"image-{number}" for number in range(len(places))],
         places=places,
@@ -74,7 +74,7 @@ def brute_force(world) -> set[tuple[str, str, str]]:
         tag: {key: level_of(place, AREAS.get(tag, Areas())) for key, place in free.items()}
         for tag in world["languages"]
     }
-    turns = sorted(own, key=lambda tag: (list(own[tag].values()).count(Level.REGION), tag))
+    turns = sorted(own, key=lambda tag: (list(own[tag].values()).count(PlaceLevel.REGION), tag))
     taken = set()
     for tag in turns:
         wanted = world["per_language"]
@@ -149,11 +149,26 @@ def test_hindi_loses_its_region_to_the_smaller_languages_of_india():
     choice = chosen_from(places, per_language=100)
 
     assert list(choice.languages) == ["bn", "fr", "te", "hi"]
-    assert [choice.languages[tag].chosen[Level.REGION] for tag in ("bn", "te", "fr")] == [100, 100, 100]
+    assert [choice.languages[tag].chosen[PlaceLevel.REGION] for tag in ("bn", "te", "fr")] == [100, 100, 100]
     hindi = choice.languages["hi"]
-    assert hindi.pool == {Level.REGION: 200, Level.COUNTRY: 0, Level.CONTINENT: 0, Level.ANYWHERE: 600}
-    assert hindi.free == {Level.REGION: 0, Level.COUNTRY: 0, Level.CONTINENT: 0, Level.ANYWHERE: 500}
-    assert hindi.chosen == {Level.REGION: 0, Level.COUNTRY: 0, Level.CONTINENT: 0, Level.ANYWHERE: 100}
+    assert hindi.pool == {
+        PlaceLevel.REGION: 200,
+        PlaceLevel.COUNTRY: 0,
+        PlaceLevel.CONTINENT: 0,
+        PlaceLevel.ANYWHERE: 600,
+    }
+    assert hindi.free == {
+        PlaceLevel.REGION: 0,
+        PlaceLevel.COUNTRY: 0,
+        PlaceLevel.CONTINENT: 0,
+        PlaceLevel.ANYWHERE: 500,
+    }
+    assert hindi.chosen == {
+        PlaceLevel.REGION: 0,
+        PlaceLevel.COUNTRY: 0,
+        PlaceLevel.CONTINENT: 0,
+        PlaceLevel.ANYWHERE: 100,
+    }
 
 
 def test_a_seed_gives_the_same_images_on_every_computer():
@@ -186,9 +201,9 @@ def test_equal_hashes_are_ordered_by_key(monkeypatch):
 
 
 def test_levels_that_are_not_allowed_leave_images_missing():
-    choice = chosen_from([0, 3, 7], languages=["te"], per_language=3, levels=[Level.REGION, Level.COUNTRY])
+    choice = chosen_from([0, 3, 7], languages=["te"], per_language=3, levels=[PlaceLevel.REGION, PlaceLevel.COUNTRY])
 
-    assert [(one.key, one.level) for one in choice.images] == [("image-0", Level.COUNTRY)]
+    assert [(one.key, one.level) for one in choice.images] == [("image-0", PlaceLevel.COUNTRY)]
     assert choice.languages["te"].missing == 2
 
 

@@ -11,7 +11,7 @@ from django.db import IntegrityError, transaction
 from annotation.models import RoundKind, RoundState
 from annotation.services.campaign import open_round
 from corpora.models import Exchange, LanguageCollection, SelectedImage, Selection
-from corpora.rules.levels import Level
+from corpora.rules.levels import PlaceLevel
 from corpora.selectors.chosen import chosen_of
 from corpora.services.exchanges import exchange_image, suggestions
 from corpora.services.selections import (
@@ -172,7 +172,7 @@ def test_a_draft_is_chosen_anew_where_a_worker_died(project, collection):
     Selection.objects.filter(pk=selection.pk).update(state=JobState.RUNNING, lease_until=NOW)
     later = NOW + timedelta(hours=1)
 
-    assert leases.nudged(Selection.objects.all(), now=later) == [selection.pk]
+    assert leases.rows_to_nudge(Selection.objects.all(), now=later) == [selection.pk]
     run_selection(selection_id=selection.pk, clock=lambda: later)
 
     selection.refresh_from_db()
@@ -243,7 +243,7 @@ def test_a_manager_can_name_the_image_that_comes_in(project, collection):
 
     new = exchange(row, replacement=free)
 
-    assert (new.key, new.level, new.regions) == (free, Level.ANYWHERE, "IN-WB")
+    assert (new.key, new.level, new.regions) == (free, PlaceLevel.ANYWHERE, "IN-WB")
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
 from corpora.forms import subsets as forms
-from corpora.models import Level, Subset
+from corpora.models import PlaceLevelChoice, Subset
 from corpora.selectors.subsets import keys_of
 from images.models import Collection
 from people.models import AuditEntry, Role
@@ -81,7 +81,7 @@ class TestCreate:
         images = {entry.key: entry.image for entry in collection.entries.select_related("image")}
         for tag, keys in (("bn", ("bee", "eel")), ("fr", ("ant", "cat"))):
             make_language(tag)
-            choose(collection.project, tag, {images[key]: Level.REGION for key in keys})
+            choose(collection.project, tag, {images[key]: PlaceLevelChoice.REGION for key in keys})
         manager.post(NEW, sent(sample="1", per_language="on"))
         drawn = keys_of(Subset.objects.get())
         assert len(drawn) == 2

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from django.core.management.base import CommandError
 
-from corpora.models import Level, Subset
+from corpora.models import PlaceLevelChoice, Subset
 from corpora.services.subsets import SubsetError, rename_subset
 from images.models import Collection
 from people.models import AuditEntry
@@ -79,8 +79,8 @@ class TestCommand:
         images = {entry.key: entry.image for entry in lions.entries.select_related("image")}
         make_language("bn")
         make_language("fr")
-        choose(lions.project, "bn", {images["bee"]: Level.REGION, images["eel"]: Level.REGION})
-        choose(lions.project, "fr", {images[key]: Level.REGION for key in ("ant", "cat", "dog")})
+        choose(lions.project, "bn", {images["bee"]: PlaceLevelChoice.REGION, images["eel"]: PlaceLevelChoice.REGION})
+        choose(lions.project, "fr", {images[key]: PlaceLevelChoice.REGION for key in ("ant", "cat", "dog")})
         output_of("image_subset", "lions", "four", "--sample", "2", "--per-language", "--seed", "7")
         drawn = set(output_of("image_subset", "lions", "four", "--export").split())
         assert len(drawn) == 4

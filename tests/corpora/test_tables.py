@@ -2,10 +2,10 @@
 
 import pytest
 
-from corpora.rules.levels import Level
+from corpora.rules.levels import PlaceLevel
 from corpora.rules.tables import Areas, TableError, level_of, read_table, shipped_table
 from geography import codes
-from geography.places import Place
+from geography.places import PointPlace
 from languages.rules.registry import LANGUAGES
 
 BENGALI = {"region": ["BD", "IN-WB"], "country": ["BD", "IN"], "continent": ["AS"]}
@@ -118,13 +118,13 @@ def test_a_region_that_was_imported_is_known():
 @pytest.mark.parametrize(
     ("place", "level"),
     [
-        (Place(("IN",), ("IN-WB",), "AS"), Level.REGION),
-        (Place(("BD",), ("BD-C",), "AS"), Level.REGION),
-        (Place(("CN", "IN"), (), "AS"), Level.COUNTRY),
-        (Place(("IN",), ("IN-UP",), "AS"), Level.COUNTRY),
-        (Place(("NP",), (), "AS"), Level.CONTINENT),
-        (Place(("DE",), (), "EU"), Level.ANYWHERE),
-        (Place(), Level.ANYWHERE),
+        (PointPlace(("IN",), ("IN-WB",), "AS"), PlaceLevel.REGION),
+        (PointPlace(("BD",), ("BD-C",), "AS"), PlaceLevel.REGION),
+        (PointPlace(("CN", "IN"), (), "AS"), PlaceLevel.COUNTRY),
+        (PointPlace(("IN",), ("IN-UP",), "AS"), PlaceLevel.COUNTRY),
+        (PointPlace(("NP",), (), "AS"), PlaceLevel.CONTINENT),
+        (PointPlace(("DE",), (), "EU"), PlaceLevel.ANYWHERE),
+        (PointPlace(), PlaceLevel.ANYWHERE),
     ],
 )
 def test_the_level_of_a_place_is_the_best_that_holds(place, level):

@@ -22,7 +22,7 @@ from dashboard.rules.links import read_token, token_to_stop
 from dashboard.services.notice_mails import NOTICES
 from dashboard.services.notices import queue_about_work, queue_digests, queue_notices
 from people.models import MailState, Membership, Role, User
-from people.services.outbox import Failure
+from people.services.outbox import SendingFailure
 from tests.annotation.submitting import submit_captions, take
 from tests.clients import client_of
 from tests.concurrency import together
@@ -261,7 +261,7 @@ def test_a_worker_that_died_sends_nothing_twice_and_a_server_that_is_down_is_tri
     tell(round, ann)
     queue_notices(now=NOW)
     (pk,) = NOTICES.due(now=NOW)
-    NOTICES.send(mail_id=pk, post=lambda message: Failure("down", may_retry=True), clock=lambda: NOW)
+    NOTICES.send(mail_id=pk, post=lambda message: SendingFailure("down", may_retry=True), clock=lambda: NOW)
     notice = Notice.objects.get()
     assert (notice.state, notice.reason, notice.due_at > NOW) == (MailState.QUEUED, "down", True)
     Notice.objects.update(state=MailState.SENDING, due_at=NOW)

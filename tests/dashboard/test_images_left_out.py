@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 from django.urls import reverse
 
-from annotation.formats.captions import Layout as CaptionLayout
-from annotation.formats.captions import export_captions
+from annotation.formats.captions import CaptionLayout, export_captions
 from annotation.models import RoundFigures
 from annotation.selectors.live_statistics import live_statistics
 from annotation.selectors.statistics import statistics_in
@@ -27,15 +26,14 @@ from people.models import AuditEntry
 from scoring.models import Scoring
 from scoring.selectors.scores import score_cells
 from scoring.services.scoring_sweep import ask_where_changed
-from sxs_eval.formats.judgement_export import Layout as JudgementLayout
-from sxs_eval.formats.judgement_export import export_judgements
+from sxs_eval.formats.judgement_export import JudgementLayout, export_judgements
 from sxs_eval.models import Comparison
 from sxs_eval.selectors.human_judgements import human_judgements_of
 from sxs_eval.selectors.metrics import evaluations_of
 from sxs_eval.selectors.results import report_of
 from sxs_eval.selectors.setup import coverage_of, size_of
 from tests.annotation.submitting import submit_captions
-from tests.annotation.verifying import make_caption_rater, make_captioned_round, make_verification, submit, take
+from tests.annotation.verifying import make_captioned_round, make_reviewer, make_verification, submit, take
 from tests.clients import client_of
 from tests.factories import (
     NOW,
@@ -129,7 +127,7 @@ def live_images(round: Any) -> int:
 def verified(name: str) -> Counted:
     round, _authors = make_captioned_round(images=3, captions=1)
     verification = make_verification(round, places=1)
-    rater = make_caption_rater(verification)
+    rater = make_reviewer(verification)
     batch = take(verification, rater)
     assert batch is not None
     batch.verdicts.update(rating="GOOD", rated_at=NOW)

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from allocation.models import Batch
 from annotation.models import Round, RoundState
-from annotation.services.campaign import Beginning
+from annotation.services.campaign import LanguageBeginning
 from dashboard.models import DismissedNeed
 from dashboard.rules.needs import Need, NeedKind, in_order
 from dashboard.selectors.needs import needs_of, number_of
@@ -55,7 +55,7 @@ def found(user: User, *kinds: NeedKind) -> list[Need]:
 
 def begin(project: Project, *tags: str) -> list[Round]:
     collection = make_collection(2)
-    about = {"captioners": [make_captioner(collection)], "beginning": Beginning(pilot_images=2)}
+    about = {"captioners": [make_captioner(collection)], "beginning": LanguageBeginning(pilot_images=2)}
     return [begin_language(project, collection, tag, now=timezone.now(), **about) for tag in tags]
 
 

@@ -19,16 +19,16 @@ from annotation.selectors.work import work_of
 from annotation.services import batches, reassignment, verification
 from annotation.services.campaign import UnfinishedBatchesError
 from dashboard.services.project_archive import archive_project, rename_project, restore_project
-from gapgame.models import Access
+from gapgame.models import SeasonAccess
 from gapgame.services import playing
 from people.models import AuditEntry, Invitation, Membership, Project, Role
 from people.selectors.qualification import NotQualifiedError
 from people.services.invitations import InvitationClosedError, accept_invitation, invite
-from recruitment.services.participants import StudyClosedError, admit
+from recruitment.services.participants import StudyClosedError, admit_participant
 from sxs_eval.selectors.work import work_of as judging_work_of
 from sxs_eval.services import judging
 from tests.annotation.submitting import submit_captions, take, write
-from tests.annotation.verifying import make_caption_rater, make_verification
+from tests.annotation.verifying import make_reviewer, make_verification
 from tests.api.seeded import Program
 from tests.clients import client_of
 from tests.factories import (
@@ -93,7 +93,7 @@ class TestNoWork:
         round = make_round()
         submit_captions(round, make_annotator(round))
         rating = make_verification(round, places=1)
-        rater = make_caption_rater(rating)
+        rater = make_reviewer(rating)
         self.refused(
             round.project,
             lambda: verification.take_batch(round=rating, person=rater, now=NOW, rng=Random(0)),
@@ -110,7 +110,7 @@ class TestNoWork:
     def test_no_game(self):
         now = timezone.now()
         day = timedelta(days=1)
-        season = make_season(access=Access.OPEN, starts_at=now - day, ends_at=now + day)
+        season = make_season(access=SeasonAccess.OPEN, starts_at=now - day, ends_at=now + day)
         player = make_player(season)
         who: dict[str, Any] = {"player_id": player.pk, "user": player.user, "now": now}
         archive(season.project)
@@ -142,7 +142,7 @@ class TestNoWork:
         study = make_study(make_project())
         archive(study.project)
         with pytest.raises(StudyClosedError):
-            admit(
+            admit_participant(
                 study=study,
                 panel_id="p",
                 session_id="s",
@@ -158,7 +158,7 @@ class TestNoWork:
         round = make_round()
         ann = make_annotator(round)
         submit_captions(round, make_annotator(round))
-        rater = make_caption_rater(make_verification(round, places=1))
+        rater = make_reviewer(make_verification(round, places=1))
         comparison = make_comparison(project=round.project)
         judge = make_rater(comparison)
         lists = [

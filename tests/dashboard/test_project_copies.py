@@ -7,7 +7,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotation.models import Caption, GuidelineExample, Guidelines, Rating, Round, RoundKind, RoundState
-from annotation.services.campaign import Beginning
+from annotation.services.campaign import LanguageBeginning
 from corpora.models import LanguageTable
 from dashboard.selectors.project_copies import copyable
 from dashboard.services.project_copies import duplicate_project
@@ -47,9 +47,9 @@ def project() -> Project:
     HourlyRate.objects.create(project=project, rate="14.50", currency="EUR")
     make_practice(project, is_required=False)
     german = begin_language(
-        project, collection, replication=3, batch_size=2, lease_s=1800, beginning=Beginning(pilot_images=2)
+        project, collection, replication=3, batch_size=2, lease_s=1800, beginning=LanguageBeginning(pilot_images=2)
     )
-    begin_language(project, collection, "cs", beginning=Beginning(why_no_pilot="Known people."))
+    begin_language(project, collection, "cs", beginning=LanguageBeginning(why_no_pilot="Known people."))
     submit_captions(german, make_annotator(german), now=timezone.now())
     return project
 

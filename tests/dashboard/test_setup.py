@@ -11,9 +11,17 @@ from django.urls import reverse
 from annotation import defaults
 from annotation.models import Guidelines, Release, Round, RoundKind, RoundState
 from annotation.services import figures
-from annotation.services.campaign import Beginning
+from annotation.services.campaign import LanguageBeginning
 from annotation.services.rounds import fill_round
-from dashboard.rules.setup import Facts, LanguageFacts, State, Step, named, next_step, setup_steps
+from dashboard.rules.setup import (
+    LanguageFacts,
+    ProjectFacts,
+    ProjectStep,
+    StepState,
+    languages_named,
+    next_step,
+    setup_steps,
+)
 from dashboard.selectors.setup import setup_of, setup_without_project
 from images.models import Image
 from inference.models import ModelCaption
@@ -37,72 +45,75 @@ pytestmark = pytest.mark.django_db
 
 THAI, TELUGU = LanguageFacts("th", "Thai", needed=2), LanguageFacts("te", "Telugu", needed=2)
 READY = replace(THAI, able=2)
-ALL = Facts(has_collection=True, images=150, languages=[READY])
+ALL = ProjectFacts(has_collection=True, images=150, languages=[READY])
 
 
-def states(facts: Facts) -> dict[str, State]:
+def states(facts: ProjectFacts) -> dict[str, StepState]:
     return {one.step: one.state for one in setup_steps(facts)}
 
 
-def what(facts: Facts, step: Step) -> str:
+def what(facts: ProjectFacts, step: ProjectStep) -> str:
     return next(one.what for one in setup_steps(facts) if one.step == step)
 
 
 class TestRules:
     def test_before_a_project_each_step_waits_for_the_one_before(self):
-        nothing = Facts(has_project=False)
-        assert states(nothing) == {"images": State.TO_DO, "english": State.WAITS, "project": State.WAITS}
+        nothing = ProjectFacts(has_project=False)
+        assert states(nothing) == {"images": StepState.TO_DO, "english": StepState.WAITS, "project": StepState.WAITS}
         images = replace(nothing, has_collection=True, images=9, without_english=9)
-        assert states(images) == {"images": State.DONE, "english": State.TO_DO, "project": State.WAITS}
+        assert states(images) == {"images": StepState.DONE, "english": StepState.TO_DO, "project": StepState.WAITS}
         described = replace(images, without_english=1)
-        assert states(described) == {"images": State.DONE, "english": State.ADVISED, "project": State.TO_DO}
-        assert next_step(setup_steps(described)).step == Step.PROJECT
+        assert states(described) == {"images": StepState.DONE, "english": StepState.ADVISED, "project": StepState.TO_DO}
+        assert next_step(setup_steps(described)).step == ProjectStep.PROJECT
 
     def test_images_without_licence_come_before_everything(self):
         facts = replace(ALL, unlicensed=12)
-        assert what(facts, Step.IMAGES) == "12 of 150 images have no licence. A release would refuse them."
-        assert next_step(setup_steps(facts)).step == Step.IMAGES
-        assert "1 of 150 images has no author" in what(replace(ALL, unauthored=1), Step.IMAGES)
+        assert what(facts, ProjectStep.IMAGES) == "12 of 150 images have no licence. A release would refuse them."
+        assert next_step(setup_steps(facts)).step == ProjectStep.IMAGES
+        assert "1 of 150 images has no author" in what(replace(ALL, unauthored=1), ProjectStep.IMAGES)
 
     def test_texts(self):
-        assert states(replace(ALL, has_consent_gaps=True))["consent"] == State.TO_DO
-        assert states(replace(ALL, has_default_guidelines=True))["guidelines"] == State.ADVISED
-        assert states(ALL)["consent"] == states(ALL)["guidelines"] == State.DONE
+        assert states(replace(ALL, has_consent_gaps=True))["consent"] == StepState.TO_DO
+        assert states(replace(ALL, has_default_guidelines=True))["guidelines"] == StepState.ADVISED
+        assert states(ALL)["consent"] == states(ALL)["guidelines"] == StepState.DONE
 
     def test_it_names_languages_in_which_nobody_can_write(self):
         facts = replace(ALL, languages=[TELUGU, READY, replace(THAI, able=1)])
-        assert what(facts, Step.PEOPLE) == "Not enough people can write in Telugu, Thai. Invite some."
+        assert what(facts, ProjectStep.PEOPLE) == "Not enough people can write in Telugu, Thai. Invite some."
         invited = replace(ALL, languages=[replace(TELUGU, invited=2), READY])
-        assert what(invited, Step.PEOPLE) == "People were invited, but not enough have joined: Telugu."
-        assert states(invited)["people"] == State.ADVISED
+        assert what(invited, ProjectStep.PEOPLE) == "People were invited, but not enough have joined: Telugu."
+        assert states(invited)["people"] == StepState.ADVISED
 
     def test_many_languages_are_counted(self):
-        assert named([THAI] * 7) == "Thai, Thai, Thai, Thai, Thai and 2 others"
-        assert named([THAI] * 6).endswith("and 1 other")
-        assert named([THAI] * 5).count("Thai") == 5
+        assert languages_named([THAI] * 7) == "Thai, Thai, Thai, Thai, Thai and 2 others"
+        assert languages_named([THAI] * 6).endswith("and 1 other")
+        assert languages_named([THAI] * 5).count("Thai") == 5
 
     @pytest.mark.parametrize(
         ("language", "following"),
         [
-            (READY, Step.PILOT),
-            (replace(READY, is_pilot_written=True), Step.ACCEPT),
-            (replace(READY, is_pilot_written=True, is_pilot_decided=True), Step.MAIN),
-            (replace(READY, is_pilot_written=True, is_pilot_decided=True, is_main_closed=True), Step.VERIFICATION),
+            (READY, ProjectStep.PILOT),
+            (replace(READY, is_pilot_written=True), ProjectStep.ACCEPT),
+            (replace(READY, is_pilot_written=True, is_pilot_decided=True), ProjectStep.MAIN),
+            (
+                replace(READY, is_pilot_written=True, is_pilot_decided=True, is_main_closed=True),
+                ProjectStep.VERIFICATION,
+            ),
         ],
     )
     def test_a_language_goes_from_pilot_to_verification(self, language, following):
         steps = setup_steps(replace(ALL, languages=[language]))
         assert next_step(steps).step == following
         later = [one.state for one in steps[[one.step for one in steps].index(following) + 1 :]]
-        assert all(state != State.DONE for state in later)
+        assert all(state != StepState.DONE for state in later)
 
     def test_a_round_that_is_open_is_not_to_be_opened(self):
         decided = replace(READY, is_pilot_written=True, is_pilot_decided=True)
         closed = replace(decided, is_main_closed=True)
         for step, before, begun in (
-            (Step.PILOT, READY, replace(READY, is_pilot_open=True)),
-            (Step.MAIN, decided, replace(decided, is_main_open=True)),
-            (Step.VERIFICATION, closed, replace(closed, is_verification_open=True)),
+            (ProjectStep.PILOT, READY, replace(READY, is_pilot_open=True)),
+            (ProjectStep.MAIN, decided, replace(decided, is_main_open=True)),
+            (ProjectStep.VERIFICATION, closed, replace(closed, is_verification_open=True)),
         ):
             both = replace(ALL, languages=[before, replace(begun, tag="te", name="Telugu")])
             first, second = what(both, step).split(". ")
@@ -112,14 +123,14 @@ class TestRules:
     def test_languages_are_at_different_steps_at_the_same_time(self):
         facts = replace(ALL, languages=[READY, replace(TELUGU, able=2, is_pilot_written=True)])
         steps = {one.step: one for one in setup_steps(facts)}
-        assert [one.name for one in steps[Step.PILOT].languages] == ["Thai"]
-        assert [one.name for one in steps[Step.ACCEPT].languages] == ["Telugu"]
+        assert [one.name for one in steps[ProjectStep.PILOT].languages] == ["Thai"]
+        assert [one.name for one in steps[ProjectStep.ACCEPT].languages] == ["Telugu"]
 
     def test_the_end_is_a_release(self):
         done = replace(READY, is_pilot_written=True, is_pilot_decided=True, is_main_closed=True, is_verified=True)
         facts = replace(ALL, languages=[done])
-        assert next_step(setup_steps(facts)).step == Step.RELEASE
-        assert states(replace(facts, unlicensed=1))["release"] == State.WAITS
+        assert next_step(setup_steps(facts)).step == ProjectStep.RELEASE
+        assert states(replace(facts, unlicensed=1))["release"] == StepState.WAITS
         assert next_step(setup_steps(replace(facts, is_released=True))) is None
 
 
@@ -133,40 +144,40 @@ def project() -> Project:
     project.consent_texts.create(version=1, body=text.body)
     collection = make_collection(4)
     Image.objects.filter(pk=collection.entries.first().image_id).update(licence="")
-    begin_language(project, collection, beginning=Beginning(pilot_images=2))
+    begin_language(project, collection, beginning=LanguageBeginning(pilot_images=2))
     return project
 
 
-def found(project: Project) -> dict[str, State]:
+def found(project: Project) -> dict[str, StepState]:
     return {one.step.step: one.step.state for one in setup_of(project, released=False, now=NOW).steps}
 
 
 class TestOfAProject:
     def test_a_new_one(self, project):
         assert found(project) == {
-            "images": State.TO_DO,
-            "english": State.DONE,
-            "consent": State.TO_DO,
-            "guidelines": State.DONE,
-            "languages": State.DONE,
-            "people": State.TO_DO,
-            "pilot": State.WAITS,
-            "accept": State.WAITS,
-            "main": State.WAITS,
-            "verification": State.WAITS,
-            "release": State.WAITS,
+            "images": StepState.TO_DO,
+            "english": StepState.DONE,
+            "consent": StepState.TO_DO,
+            "guidelines": StepState.DONE,
+            "languages": StepState.DONE,
+            "people": StepState.TO_DO,
+            "pilot": StepState.WAITS,
+            "accept": StepState.WAITS,
+            "main": StepState.WAITS,
+            "verification": StepState.WAITS,
+            "release": StepState.WAITS,
         }
 
     def test_default_guidelines_are_noticed(self, project):
         Guidelines.objects.create(project=project, version=2, **defaults.guidelines()._asdict())
-        assert found(project)["guidelines"] == State.ADVISED
+        assert found(project)["guidelines"] == StepState.ADVISED
 
     def test_while_the_tasks_of_a_main_round_are_made_no_image_is_said_to_lack_a_caption(self, project):
         main = project.rounds.filter(kind=RoundKind.MAIN)
         main.update(awaits_tasks=True, state=RoundState.OPEN)
-        assert found(project)["english"] == State.DONE
+        assert found(project)["english"] == StepState.DONE
         main.update(awaits_tasks=False)
-        assert found(project)["english"] == State.TO_DO, "no task was made"
+        assert found(project)["english"] == StepState.TO_DO, "no task was made"
 
     @pytest.mark.long(reason="at least three others run each of its lines")
     def test_it_follows_the_campaign(self, project):
@@ -175,7 +186,7 @@ class TestOfAProject:
         pilot = project.rounds.get(kind=RoundKind.PILOT)
         main = project.rounds.get(kind=RoundKind.MAIN)
         make_annotator(pilot)
-        assert found(project)["pilot"] == State.TO_DO
+        assert found(project)["pilot"] == StepState.TO_DO
         for round, state, following in (
             (pilot, RoundState.CLOSED, "accept"),
             (pilot, RoundState.REJECTED, "pilot"),
@@ -188,9 +199,9 @@ class TestOfAProject:
         fill_round(round_id=main.pk)
         figures.compute(round_id=main.pk, now=NOW)
         Round.objects.filter(pk=main.pk).update(state=RoundState.CLOSED)
-        assert setup_of(project, released=False, now=NOW).next.step.step == Step.VERIFICATION
+        assert setup_of(project, released=False, now=NOW).next.step.step == ProjectStep.VERIFICATION
         Round.objects.filter(verifies=main).update(state=RoundState.ACCEPTED, decided_at=NOW)
-        assert setup_of(project, released=False, now=NOW).next.step.step == Step.RELEASE
+        assert setup_of(project, released=False, now=NOW).next.step.step == ProjectStep.RELEASE
 
     @pytest.mark.long(reason="at least three others run each of its lines")
     def test_each_open_step_leads_to_a_page_that_opens(self, project):
@@ -205,16 +216,16 @@ class TestOfAProject:
 
     @pytest.mark.long(reason="at least three others run each of its lines")
     def test_people_are_invited_for_the_languages_that_lack_some(self, project):
-        begin_language(project, project.rounds.first().collection, "th", beginning=Beginning(pilot_images=2))
+        begin_language(project, project.rounds.first().collection, "th", beginning=LanguageBeginning(pilot_images=2))
         steps = {one.step.step: one for one in setup_of(project, released=False, now=NOW).steps}
-        assert steps[Step.PEOPLE].url.endswith("?role=annotator&language=de&language=th")
-        assert client_of(project.created_by).get(steps[Step.PEOPLE].url).status_code == 200
+        assert steps[ProjectStep.PEOPLE].url.endswith("?role=annotator&language=de&language=th")
+        assert client_of(project.created_by).get(steps[ProjectStep.PEOPLE].url).status_code == 200
 
     @pytest.mark.long(reason="at least three others run each of its lines")
     def test_the_number_of_languages_does_not_change_the_queries(self, project):
         with_one = asked_for(project)
         for tag in ("cs", "fr", "th"):
-            begin_language(project, project.rounds.first().collection, tag, beginning=Beginning(pilot_images=2))
+            begin_language(project, project.rounds.first().collection, tag, beginning=LanguageBeginning(pilot_images=2))
         assert asked_for(project) == with_one
 
     @pytest.mark.long(reason="at least three others run each of its lines")
@@ -255,12 +266,12 @@ class TestBeforeAProject:
         assert setup_without_project(user).steps[0].url == reverse("images:collection-create")
         collection = make_collection(2, is_shared=False, created_by=user)
         steps = setup_without_project(user).steps
-        assert (steps[0].step.state, steps[1].step.state) == (State.DONE, State.TO_DO)
+        assert (steps[0].step.state, steps[1].step.state) == (StepState.DONE, StepState.TO_DO)
         model = make_captioner(collection)
         ModelCaption.objects.filter(model=model, image=collection.entries.first().image).delete()
         assert "1 of 2 images has no English caption" in setup_without_project(user).steps[1].step.what
         next_step = setup_without_project(user).next
-        assert (next_step.step.step, next_step.url) == (Step.PROJECT, reverse("annotation:project-create"))
+        assert (next_step.step.step, next_step.url) == (ProjectStep.PROJECT, reverse("annotation:project-create"))
 
     def test_the_empty_list_of_projects_shows_it(self):
         user = make_user(is_staff=True)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from images.models import Collection, ImportJob, ImportKind, Outcome
+from images.models import Collection, ImportJob, ImportKind, ImportOutcome
 from inference.models import CaptioningModel, Encoder, ModelCaption, Run, RunFailure, RunState, Translator
 from jobs.models import JobState
 from people.models import Membership, Project, Role, User
@@ -88,7 +88,7 @@ def make_owning(word: str) -> Owning:
         kind=ImportKind.CAPTIONS, collection=collection, source_name=f"{word}.jsonl", state=JobState.DONE,
         project=project, created_by=manager,
     )  # fmt: skip
-    job.rows.create(number=1, name=f"{word}.jpg", outcome=Outcome.REJECTED, reason=f"{word} is broken.")
+    job.rows.create(number=1, name=f"{word}.jpg", outcome=ImportOutcome.REJECTED, reason=f"{word} is broken.")
     round = make_round(project=project, collection=collection, captioners=[model])
     comparison = make_comparison(project=project, collection=collection, base=model, test=other, language="en")
     items = make_item_set(project=project)

@@ -97,7 +97,7 @@ class TestDeciding:
         with pytest.raises(OwnerRefusedError):
             give_collection(collection=images, project=them.project, is_shared=False, **about)
         give_collection(collection=images, project=us.project, is_shared=True, **about)
-        runs.give(run=run, project=them.project, is_shared=False, **about)
+        runs.change_owner_of_run(run=run, project=them.project, is_shared=False, **about)
         give_collection(collection=images, project=them.project, is_shared=False, **about)
         assert owner_of(images) == owner_of(run) == (them.project, False)
 

@@ -10,7 +10,7 @@ from django.db import IntegrityError, transaction
 from django.urls import reverse
 from django.utils import timezone
 
-from images.models import Collection, ImportJob, ImportKind, Outcome
+from images.models import Collection, ImportJob, ImportKind, ImportOutcome
 from images.rules.sizes import sizes_of
 from images.selectors import served_image
 from images.services import file_storage
@@ -124,7 +124,7 @@ class TestNames:
         upload = SimpleUploadedFile("a.jsonl", content.encode())
         job = imports.start_upload(**about, project=us.project, upload=upload, by=us.manager)
         imports.run_import(job_id=job.pk, clock=timezone.now)
-        assert set(job.rows.values_list("outcome", flat=True)) == {Outcome.REJECTED}
+        assert set(job.rows.values_list("outcome", flat=True)) == {ImportOutcome.REJECTED}
         assert {"No image has the key" in row.reason for row in job.rows.all()} == {True}
 
     def test_an_image_that_they_have_is_taken_without_a_word(self, us: Owning, them: Owning, tmp_path: Any) -> None:

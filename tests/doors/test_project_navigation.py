@@ -10,7 +10,7 @@ from django.test import Client
 from django.urls import resolve, reverse
 
 from people.models import Membership, Role
-from people.rules.project_pages import GROUPS, PAGES_OF_PARTICIPANTS, Page, page_of, path_of
+from people.rules.project_pages import GROUPS, PAGES_OF_PARTICIPANTS, ProjectPage, page_of, path_of
 from tests.doors.asking import signed_in, undone
 from tests.doors.world import World
 from tests.factories import make_user
@@ -43,7 +43,7 @@ def pages_of(client: Client, asked: list[str]) -> Iterator[tuple[str, str]]:
                 yield address, text
 
 
-def page_at(address: str) -> Page | None:
+def page_at(address: str) -> ProjectPage | None:
     return page_of(resolve(address).route)
 
 
@@ -51,7 +51,7 @@ def path_at(address: str) -> str | None:
     return path_of(resolve(address).route)
 
 
-def url_of(page: Page, world: World) -> str:
+def url_of(page: ProjectPage, world: World) -> str:
     return reverse(page.name, args=[world.seeded.project.slug])
 
 

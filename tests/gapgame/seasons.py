@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from django.urls import reverse
 
-from gapgame.models import Access, GapItem, ItemSet, Player, Season, Turn
-from gapgame.rules.scripted import SHORTEST_PAUSE
+from gapgame.models import GapItem, ItemSet, Player, Season, SeasonAccess, Turn
+from gapgame.rules.scripted import MIN_PAUSE
 from gapgame.services import playing
 from gapgame.services.closing import GRACE, close_season
-from gapgame.services.seasons import Terms, Texts
+from gapgame.services.seasons import SeasonTerms, SeasonTexts
 from inference.models import WordVectorSet
 from people.models import Membership, Project, Role, User
 from tests.factories import NOW, make_item, make_item_set, make_user, make_vectors
@@ -49,16 +49,16 @@ def make_playable(project: Project, words: tuple[str, ...] = ("cat", "dog", "car
     return item_set
 
 
-def terms_of(vectors: WordVectorSet | None = None, **fields: Any) -> Terms:
+def terms_of(vectors: WordVectorSet | None = None, **fields: Any) -> SeasonTerms:
     """From a day after NOW for a day, in English."""
     vectors = vectors or make_vectors()
     values: dict[str, Any] = {"starts_at": NOW + DAY, "ends_at": NOW + 2 * DAY, "time_zone": "UTC"}
-    values |= {"vectors": {vectors.language_id: vectors}, "access": Access.INVITED}
-    return Terms(**(values | fields))
+    values |= {"vectors": {vectors.language_id: vectors}, "access": SeasonAccess.INVITED}
+    return SeasonTerms(**(values | fields))
 
 
-def texts_of(name: str = "Spring", **fields: str) -> Texts:
-    return Texts(name=name, **fields)
+def texts_of(name: str = "Spring", **fields: str) -> SeasonTexts:
+    return SeasonTexts(name=name, **fields)
 
 
 def play(player: Player, *, item: GapItem, guesses: tuple[str, ...] = (), at: datetime = NOW) -> Turn:
@@ -71,7 +71,7 @@ def play(player: Player, *, item: GapItem, guesses: tuple[str, ...] = (), at: da
     assert turn == wanted
     for number, guess in enumerate(guesses, start=1):
         turn = playing.make_guess(
-            turn_id=turn.pk, user=player.user, number=number, guess=guess, now=at + 2 * number * SHORTEST_PAUSE
+            turn_id=turn.pk, user=player.user, number=number, guess=guess, now=at + 2 * number * MIN_PAUSE
         )
     return Turn.objects.get(pk=turn.pk)
 

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from allocation.services import sweeps
 from gapgame import tasks
-from gapgame.models import Access, Season
+from gapgame.models import Season, SeasonAccess
 from gapgame.services.closing import GRACE
 from tests.factories import make_project, make_season
 from tests.gapgame.seasons import set_clock
@@ -25,7 +25,7 @@ STOOD_STILL = "Background work has not run since"
 
 @kept
 def season() -> Season:
-    return make_season(access=Access.OPEN, slug="spring")
+    return make_season(access=SeasonAccess.OPEN, slug="spring")
 
 
 @pytest.fixture
@@ -61,9 +61,9 @@ def test_the_page_says_since_when_nothing_goes_on_by_itself(season, asked, monke
     now = season.ends_at + timedelta(hours=1)
     set_clock(monkeypatch, now)
     assert STOOD_STILL not in page_of(season)
-    sweeps.note(now=now - sweeps.SILENT)
+    sweeps.record_sweep(now=now - sweeps.SILENT_AFTER)
     assert STOOD_STILL not in page_of(season)
-    sweeps.note(now=season.ends_at)
+    sweeps.record_sweep(now=season.ends_at)
     assert STOOD_STILL in page_of(season)
 
 
@@ -76,7 +76,7 @@ def test_the_page_is_shown_while_nobody_can_be_asked_to_close_it(season, monkeyp
 def test_managers_pages_say_it_too(client):
     project = make_project("lions")
     client.force_login(project.created_by)
-    sweeps.note(now=timezone.now() - timedelta(hours=1))
+    sweeps.record_sweep(now=timezone.now() - timedelta(hours=1))
     for route in ("annotation:project-show", "scoring:score-list", "sxs_eval:comparison-list"):
         assert STOOD_STILL in client.get(reverse(route, args=[project.slug])).content.decode()
 

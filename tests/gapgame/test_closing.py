@@ -10,7 +10,7 @@ from random import Random
 
 import pytest
 
-from gapgame.models import UNFINISHED, Outcome, Player, PlayerStatus, Season, Turn
+from gapgame.models import UNFINISHED, Player, PlayerStatus, Season, Turn, TurnOutcome
 from gapgame.selectors.percentiles import counts_of
 from gapgame.services import playing
 from gapgame.services.closing import GRACE, close_overdue, close_season
@@ -49,7 +49,7 @@ def test_a_close_that_is_broken_off_is_done_again_and_scores_each_turn_once(monk
     monkeypatch.setattr("gapgame.services.closing.finish", dies_at_the_second)
     with pytest.raises(KeyboardInterrupt):
         close_season(season_id=season.pk, now=season.ends_at + GRACE)
-    assert Turn.objects.filter(outcome=Outcome.CUT_OFF).count() == 1
+    assert Turn.objects.filter(outcome=TurnOutcome.CUT_OFF).count() == 1
     assert Season.objects.get(pk=season.pk).closed_at is None
 
     close_season(season_id=season.pk, now=season.ends_at + GRACE)

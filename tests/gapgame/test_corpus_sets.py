@@ -12,7 +12,7 @@ from django.urls import reverse
 from PIL import Image as Picture
 
 from gapgame.models import GapItem, ItemSet
-from gapgame.rules.corpus_items import Choice, chosen_items
+from gapgame.rules.corpus_items import ItemChoice, chosen_items
 from tests.commands import output_of
 from tests.factories import make_project, make_user
 from tests.parallel_text.animals import NOUNS, SYNSETS, made_config
@@ -31,15 +31,15 @@ def items(*words: str) -> list[dict[str, object]]:
 
 def test_items_are_drawn_by_the_seed_whatever_the_order_of_the_lines():
     lines = items("seal", "bank", "rock")
-    choice = Choice(least=1, per_word=2, most=5, seed=7)
+    choice = ItemChoice(least=1, per_word=2, most=5, seed=7)
     drawn = [item["key"] for item in chosen_items(lines, choice)]
     assert len(drawn) == len(set(drawn)) == 5
     assert drawn == [item["key"] for item in chosen_items(reversed(lines), choice)]
     assert all(int(key[-1]) % 3 >= 1 for key in drawn)
     assert max(sum(key.startswith(word) for key in drawn) for word in ("seal", "bank", "rock")) == 2
-    assert drawn != [item["key"] for item in chosen_items(lines, Choice(least=1, per_word=2, most=5, seed=8))]
+    assert drawn != [item["key"] for item in chosen_items(lines, ItemChoice(least=1, per_word=2, most=5, seed=8))]
     # More asked for in all: the same ones, and more.
-    more = [item["key"] for item in chosen_items(lines, Choice(least=1, per_word=2, most=6, seed=7))]
+    more = [item["key"] for item in chosen_items(lines, ItemChoice(least=1, per_word=2, most=6, seed=7))]
     assert more[:5] == drawn
     lost = [item | ({"unplayable": "repeated"} if item["key"] == drawn[0] else {}) for item in lines]
     assert drawn[0] not in {item["key"] for item in chosen_items(lost, choice)}

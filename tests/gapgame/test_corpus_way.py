@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from gapgame.models import GapItem, ItemSet, Outcome
+from gapgame.models import GapItem, ItemSet, TurnOutcome
 from tests.commands import output_of
 from tests.factories import make_player, make_project, make_season
 from tests.gapgame.seasons import play
@@ -86,7 +86,7 @@ def test_published_sentences_become_a_corpus_a_game_and_tasks(config: Path, tmp_
     assert item is not None
     season = make_season(items=0, item_set=item_set, batch_size=100)
     turn = play(make_player(season), item=item, guesses=(item.word,), at=season.starts_at)
-    assert turn.outcome == Outcome.ATTEMPT_1
+    assert turn.outcome == TurnOutcome.ATTEMPT_1
 
     output_of("build_gap_task", out, tmp_path / "gap", *TASK)
     output_of("build_translation_task", out, tmp_path / "es", "--language", "es", *TASK)

@@ -8,7 +8,7 @@ from django.contrib.auth.models import Permission
 from django.urls import reverse
 
 from gapgame.models import GameBatch, GapItem, ItemSet, Mark, Player, Season, Turn
-from gapgame.rules.scripted import Rule
+from gapgame.rules.scripted import TurnScriptRule
 from tests.clients import client_of
 from tests.factories import NOW, make_item, make_player, make_season, make_user
 from tests.gapgame.seasons import play
@@ -24,7 +24,7 @@ def season() -> Season:
     item = make_item(season.item_set, "quokka", key="quokka-7", before="Behold the ", after=" of Rottnest.")
     player = make_player(season)
     turn = play(player, item=item, guesses=("wombat", "quokka"))
-    Mark.objects.create(player=player, turn=turn, rule=Rule.FAST, detail="wombat: 7", made_at=NOW)
+    Mark.objects.create(player=player, turn=turn, rule=TurnScriptRule.FAST, detail="wombat: 7", made_at=NOW)
     return season
 
 

@@ -17,11 +17,11 @@ import pytest
 from django.core.management import CommandError
 
 from crosslens_metrics.formats.problems import FileProblemsError
-from crosslens_metrics.undefined import Reason
+from crosslens_metrics.undefined import UndefinedReason
 from gapgame.formats.turn_files import read_turns, turn_of
-from gapgame.rules.figures import MESSAGES, Missing, Undefined
+from gapgame.rules.figures import MESSAGES, TurnReason, UndefinedFigure
 from gapgame.rules.report import build_report
-from gapgame.rules.turns import OUTCOMES, RULES, Rule, Turn
+from gapgame.rules.turns import OUTCOMES, RULES, PlayedTurn, TurnRule
 from tests.commands import output_of
 from tests.published import published
 from tests.servers import ROOT
@@ -91,18 +91,18 @@ def test_each_rule_leaves_out_its_turn_and_can_be_switched_off(golden: Path) -> 
     without = run_json(golden)
     assert without["counted"] == 6
     applied = {one["rule"]: one for one in without["filters"]}
-    for rule in Rule:
+    for rule in TurnRule:
         kept = run_json(golden, "--keep", rule)
         assert applied[rule]["matched"] >= 1
         assert next(one for one in kept["filters"] if one["rule"] == rule)["left_out"] == 0
         # The skipped turn has no attempt either, so another rule still leaves it out.
-        assert kept["counted"] == (6 if rule == Rule.SKIPPED else 7)
+        assert kept["counted"] == (6 if rule == TurnRule.SKIPPED else 7)
         assert set(without["signature"]["left_out"]) - set(kept["signature"]["left_out"]) == {rule}
 
 
 def test_of_two_turns_on_an_item_the_one_opened_first_counts() -> None:
     late, early = (
-        Turn("failed", "intersect_0", item="a", player="ann", opened_at=opened)
+        PlayedTurn("failed", "intersect_0", item="a", player="ann", opened_at=opened)
         for opened in (datetime(2026, 1, 2, tzinfo=UTC), datetime(2026, 1, 1, tzinfo=UTC))
     )
     report = build_report([late, early._replace(outcome="attempt_1")])
@@ -110,10 +110,10 @@ def test_of_two_turns_on_an_item_the_one_opened_first_counts() -> None:
 
 
 def test_splits_of_equal_size_have_the_size_of_the_smallest() -> None:
-    turns = [Turn("attempt_1", "intersect_0")] * 30 + [Turn("failed", "intersect_0")] * 30
-    turns += [Turn("failed", "intersect_1")] * 20
+    turns = [PlayedTurn("attempt_1", "intersect_0")] * 30 + [PlayedTurn("failed", "intersect_0")] * 30
+    turns += [PlayedTurn("failed", "intersect_1")] * 20
     equal = build_report(turns, seed=3).equal_size
-    assert not isinstance(equal, Undefined)
+    assert not isinstance(equal, UndefinedFigure)
     assert equal.size == 20
     overall = equal.overall.outcomes["attempt_1"]
     assert overall.mean == pytest.approx(25, abs=0.5)  # half of one half; without making equal it is 37.5
@@ -123,42 +123,44 @@ def test_splits_of_equal_size_have_the_size_of_the_smallest() -> None:
 
 
 def test_equal_samples_have_as_many_guesses_of_every_split_and_attempt() -> None:
-    turns = [Turn("failed", "intersect_0", similarities=near) for near in ((0.5, 0.2, 0.6), (0.5, 0.4, 0.8))]
-    turns += [Turn("failed", "intersect_0", similarities=(0.5,))] * 8
-    turns += [Turn("failed", "intersect_1", similarities=near) for near in ((0.1, 0.3, 0.9), (0.1, 0.3, 0.1))]
-    turns += [Turn("failed", "intersect_1", similarities=(0.1, 0.3))] * 2
+    turns = [PlayedTurn("failed", "intersect_0", similarities=near) for near in ((0.5, 0.2, 0.6), (0.5, 0.4, 0.8))]
+    turns += [PlayedTurn("failed", "intersect_0", similarities=(0.5,))] * 8
+    turns += [PlayedTurn("failed", "intersect_1", similarities=near) for near in ((0.1, 0.3, 0.9), (0.1, 0.3, 0.1))]
+    turns += [PlayedTurn("failed", "intersect_1", similarities=(0.1, 0.3))] * 2
     equal = build_report(turns).equal_samples
-    assert not isinstance(equal, Undefined)
+    assert not isinstance(equal, UndefinedFigure)
     assert equal.size == 2
     # By hand: 0.5 and 0.1; (0.2 + 0.4) / 2 and 0.3; 0.7 and 0.5. All first guesses alike would give 5.4 / 14 = 0.386.
     assert [each.mean for each in equal.overall.similarity] == pytest.approx([0.3, 0.3, 0.6])  # type: ignore[union-attr]
     assert [each.mean for each in equal.splits[1].similarity] == pytest.approx([0.1, 0.3, 0.5])  # type: ignore[union-attr]
-    short = build_report([*turns, Turn("attempt_1", "intersect_2", similarities=(1.0,))]).equal_samples
-    assert not isinstance(short, Undefined)
-    assert (short.size, short.overall.similarity[1]) == (1, Undefined(Missing.NO_GUESSES))
+    short = build_report([*turns, PlayedTurn("attempt_1", "intersect_2", similarities=(1.0,))]).equal_samples
+    assert not isinstance(short, UndefinedFigure)
+    assert (short.size, short.overall.similarity[1]) == (1, UndefinedFigure(TurnReason.NO_GUESSES))
 
 
 @pytest.mark.long(reason="at least three others run each of its lines")
 def test_the_same_seed_gives_the_same_figures_and_another_does_not(golden: Path) -> None:
     assert run_json(golden, "--seed", "5") == run_json(golden, "--seed", "5")
-    turns = [Turn(OUTCOMES[number % 3], f"intersect_{number % 2}", player=str(number % 9)) for number in range(200)]
+    turns = [
+        PlayedTurn(OUTCOMES[number % 3], f"intersect_{number % 2}", player=str(number % 9)) for number in range(200)
+    ]
     assert build_report(turns, seed=1).overall != build_report(turns, seed=2).overall
 
 
 def test_figures_without_a_value_say_why(tmp_path: Path) -> None:
-    report = build_report([Turn("skipped", "intersect_0", similarities=())])
-    assert report.overall.outcomes["failed"] == Undefined(Missing.NO_TURNS)
-    assert report.equal_size == report.equal_samples == Undefined(Missing.NO_TURNS)
+    report = build_report([PlayedTurn("skipped", "intersect_0", similarities=())])
+    assert report.overall.outcomes["failed"] == UndefinedFigure(TurnReason.NO_TURNS)
+    assert report.equal_size == report.equal_samples == UndefinedFigure(TurnReason.NO_TURNS)
     assert {mean for each in report.overall.similarity for mean in (each.all, each.inexact)} == {
-        Undefined(Missing.NO_TURNS)
+        UndefinedFigure(TurnReason.NO_TURNS)
     }
-    alone = build_report([Turn("failed", "intersect_0", player="ann", similarities=(0.5,))])
-    assert alone.overall.outcomes["failed"].over_players == Undefined(Missing.ONE_PLAYER)  # type: ignore[union-attr]
-    assert alone.overall.similarity[0].all.interval == Undefined(Reason.NO_VARIATION)  # type: ignore[union-attr]
-    assert alone.overall.similarity[1].all == Undefined(Missing.NO_GUESSES)
+    alone = build_report([PlayedTurn("failed", "intersect_0", player="ann", similarities=(0.5,))])
+    assert alone.overall.outcomes["failed"].over_players == UndefinedFigure(TurnReason.ONE_PLAYER)  # type: ignore[union-attr]
+    assert alone.overall.similarity[0].all.interval == UndefinedFigure(UndefinedReason.NO_VARIATION)  # type: ignore[union-attr]
+    assert alone.overall.similarity[1].all == UndefinedFigure(TurnReason.NO_GUESSES)
     assert json.dumps(alone.as_json(), allow_nan=False)
-    assert set(Missing) <= set(MESSAGES)
-    assert set(RULES) == set(Rule)
+    assert set(TurnReason) <= set(MESSAGES)
+    assert set(RULES) == set(TurnRule)
 
 
 def test_groups_say_their_turns_counts_and_means(golden: Path) -> None:
@@ -197,7 +199,7 @@ def test_counts_alone_give_shares(tmp_path: Path) -> None:
     assert report["overall"]["outcomes"]["attempt_1"]["percent"] == 25
     assert report["splits"][1]["figures"]["outcomes"]["failed"]["percent"] == 60
     assert report["overall"]["similarity"][0]["all"]["undefined"] == "no_similarities"
-    said = str(MESSAGES[Missing.NO_SIMILARITIES])
+    said = str(MESSAGES[TurnReason.NO_SIMILARITIES])
     assert run(file).count(said) == 4, "For all splits, each of the two, and equal samples."
 
 
@@ -264,7 +266,7 @@ def test_a_hundred_thousand_turns_are_reported_on_quickly() -> None:
     rng = np.random.default_rng(1)
     codes, nearness = rng.integers(4, size=100_000), rng.random(100_000)
     turns = [
-        Turn(OUTCOMES[code], f"intersect_{place % 5}", str(place), player=str(place % 1000), similarities=(near,))
+        PlayedTurn(OUTCOMES[code], f"intersect_{place % 5}", str(place), player=str(place % 1000), similarities=(near,))
         for place, (code, near) in enumerate(zip(codes.tolist(), nearness.tolist(), strict=True))
     ]
     before = time.process_time()

@@ -9,17 +9,17 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import translation
 
-from charts.stacks import Shares, stacked_plot
+from charts.stacks import BarShares, stacked_plot
 from gapgame.models import Mark, Player, PlayerStatus, Season, SkipReason
-from gapgame.rules.scripted import Rule as ScriptRule
-from gapgame.rules.turns import Rule
+from gapgame.rules.scripted import TurnScriptRule
+from gapgame.rules.turns import TurnRule
 from gapgame.services import playing
 from tests.clients import client_of
 from tests.factories import NOW, make_item, make_player, make_season, make_vectors
 from tests.gapgame.seasons import close, play, text_of
 
 pytestmark = pytest.mark.django_db
-EVERY_RULE = [str(rule) for rule in Rule]
+EVERY_RULE = [str(rule) for rule in TurnRule]
 
 
 @pytest.fixture(autouse=True)
@@ -120,7 +120,7 @@ def test_a_rule_that_is_unticked_lets_its_turns_in(season, played, manager) -> N
 
 @pytest.mark.long(reason="at least three others run each of its lines")
 def test_marked_play_is_left_out_and_said_to_be(season, played, manager) -> None:
-    Mark.objects.create(player=played[3], rule=ScriptRule.STEADY, made_at=NOW)
+    Mark.objects.create(player=played[3], rule=TurnScriptRule.STEADY, made_at=NOW)
     close(season)
     response = report(manager, season)
     assert response.context["page"].report.counted == 6
@@ -147,7 +147,7 @@ def test_there_are_no_figures_of_players_before_the_close(season, played, manage
 def test_setting_a_player_aside_does_not_tell_their_figures_before_the_close(season, played, manager) -> None:
     """Figures with somebody and without would be that player's."""
     before = report(manager, season).context["page"].report
-    Mark.objects.create(player=played[2], rule=ScriptRule.STEADY, made_at=NOW)
+    Mark.objects.create(player=played[2], rule=TurnScriptRule.STEADY, made_at=NOW)
     for status in (PlayerStatus.SET_ASIDE, PlayerStatus.CLEARED):
         Player.objects.filter(pk__in=[played[2].pk, played[3].pk]).update(status=status)
         assert report(manager, season).context["page"].report == before
@@ -193,7 +193,9 @@ def test_the_plot_says_in_words_what_it_shows(season, played, manager) -> None:
 
 def test_pieces_of_a_bar_follow_each_other_and_fill_it() -> None:
     kinds = [("a", "A"), ("b", "B"), ("c", "C")]
-    plot = stacked_plot("Title", kinds, [Shares("one", "", [50.0, 0.0, 50.0]), Shares("two", "", [1.0, 98.0, 1.0])])
+    plot = stacked_plot(
+        "Title", kinds, [BarShares("one", "", [50.0, 0.0, 50.0]), BarShares("two", "", [1.0, 98.0, 1.0])]
+    )
     assert [(piece.x, piece.width) for piece in plot.bars[0].pieces] == [("0.00%", "50.00%"), ("50.00%", "50.00%")]
     assert [piece.label for piece in plot.bars[1].pieces] == ["", "98", ""]
     assert plot.summary == "one: A 50.0%, B 0.0%, C 50.0%; two: A 1.0%, B 98.0%, C 1.0%"
@@ -201,7 +203,7 @@ def test_pieces_of_a_bar_follow_each_other_and_fill_it() -> None:
 
 def test_places_in_a_plot_have_a_point_whatever_the_language(season, played, manager) -> None:
     with translation.override("de"):
-        plot = stacked_plot("Title", [("a", "A"), ("b", "B")], [Shares("one", "", [33.3, 66.7])])
+        plot = stacked_plot("Title", [("a", "A"), ("b", "B")], [BarShares("one", "", [33.3, 66.7])])
     assert plot.bars[0].pieces[1].x == "33.30%"
 
 

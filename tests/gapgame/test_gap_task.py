@@ -12,11 +12,11 @@ import pytest
 from django.core.management import CommandError
 
 from crosslens_metrics.word_vectors import TableWriter
-from gapgame.rules.baselines import BackOff, random_words, vote, words_before
-from gapgame.rules.figures import Missing, Undefined
+from gapgame.rules.baselines import BackOff, nearest_word, random_words, words_before
+from gapgame.rules.figures import TurnReason, UndefinedFigure
 from gapgame.rules.task import GapTaskError, verify_parts
-from gapgame.rules.task_scores import Filled, score
-from gapgame.rules.turns import Turn
+from gapgame.rules.task_scores import FilledInstance, score
+from gapgame.rules.turns import PlayedTurn
 from tests.commands import output_of
 
 NOUNS = 20
@@ -275,8 +275,8 @@ def test_the_nearest_training_images_vote_for_the_word() -> None:
     words = [Counter(cat=1), Counter(dog=3, cat=1), Counter(sun=1), Counter(map=1, sun=1)]
     asked = np.array([[5, 0], [0, 1], [0.9, 0.1]], dtype=np.float32)
     # By hand: cat 1 + 1/4 against dog 3/4; sun 1 + 1/2; and of the one nearest alone, dog.
-    assert vote(training, words, asked, neighbours=2)[:2] == ["cat", "sun"]
-    assert vote(training, words, asked, neighbours=1) == ["cat", "sun", "dog"]
+    assert nearest_word(training, words, asked, neighbours=2)[:2] == ["cat", "sun"]
+    assert nearest_word(training, words, asked, neighbours=1) == ["cat", "sun", "dog"]
 
 
 class Plane:
@@ -297,8 +297,8 @@ class Plane:
 
 
 def test_scores_are_those_computed_by_hand() -> None:
-    filled = [Filled("", *words) for words in (("Cat", "cat"), ("cat", "dog"), ("cat", "anti"), ("emu", "emu"))]
-    filled[0] = Filled("", "cat", "cat")
+    filled = [FilledInstance("", *words) for words in (("Cat", "cat"), ("cat", "dog"), ("cat", "anti"), ("emu", "emu"))]
+    filled[0] = FilledInstance("", "cat", "cat")
     scores = score(filled, vectors=Plane())
     assert scores.accuracy.percent == 50
     assert scores.similarity.mean == pytest.approx((1 + 0.6 - 1 + 0) / 4)  # type: ignore[union-attr]
@@ -306,21 +306,21 @@ def test_scores_are_those_computed_by_hand() -> None:
 
 
 def test_a_machine_is_set_beside_people_item_by_item() -> None:
-    filled = [Filled("a", "cat", "cat"), Filled("b", "dog", "fox"), Filled("c", "sun", "sun")]
+    filled = [FilledInstance("a", "cat", "cat"), FilledInstance("b", "dog", "fox"), FilledInstance("c", "sun", "sun")]
     turns = [
-        Turn("attempt_1", "intersect_4", "a", player="ann"),
-        Turn("attempt_3", "intersect_4", "a", player="bob"),
-        Turn("attempt_2", "intersect_4", "b", player="ann"),
-        Turn("skipped", "intersect_4", "b", player="bob"),
+        PlayedTurn("attempt_1", "intersect_4", "a", player="ann"),
+        PlayedTurn("attempt_3", "intersect_4", "a", player="bob"),
+        PlayedTurn("attempt_2", "intersect_4", "b", player="ann"),
+        PlayedTurn("skipped", "intersect_4", "b", player="bob"),
     ]
     people = score(filled, vectors=None, turns=turns).people
     assert people is not None
-    assert not isinstance(people, Undefined)
+    assert not isinstance(people, UndefinedFigure)
     assert (people.items, people.turns, people.machine_percent) == (2, 3, 50)
     assert people.people_percent == (25, 75, 100)
     assert [one.points for one in people.machine_minus_people] == [25, -25, -50]
     nobody = score(filled[2:], vectors=None, turns=turns).people
-    assert nobody == Undefined(Missing.NO_COMMON_ITEMS)
+    assert nobody == UndefinedFigure(TurnReason.NO_COMMON_ITEMS)
 
 
 def test_vectors_are_read_from_a_folder(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 from django.core.management import CommandError
 
 from gapgame.models import ItemSet
-from images.models import ImportJob, Outcome
+from images.models import ImportJob, ImportOutcome
 from people.models import Project
 from tests.commands import output_of
 from tests.gapgame.item_files import LINE, WORD, run, told, write
@@ -83,7 +83,7 @@ def test_the_command_imports_and_reports(item_set, folder, tmp_path):
     assert ItemSet.objects.get(name="Plants").project == Project.objects.get(slug="whales")
     call(str(path), "--project=whales", "--set=Plants", f"--images={folder}")
     assert ItemSet.objects.filter(name="Plants").count() == 1
-    assert ImportJob.objects.filter(rows__outcome=Outcome.ALREADY).count() == 1
+    assert ImportJob.objects.filter(rows__outcome=ImportOutcome.ALREADY).count() == 1
 
 
 @pytest.mark.parametrize(

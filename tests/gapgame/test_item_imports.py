@@ -158,18 +158,18 @@ def test_an_import_that_was_interrupted_goes_on_after_the_last_line_of_its_repor
     monkeypatch.setattr(item_imports, "LINES_PER_TRANSACTION", 2)
     lines = [LINE | {"key": str(number), "images": ["a.jpg"]} for number in range(5)]
     job = upload(item_set, lines, {"a.jpg": image_file()})
-    put = item_imports._Import._put
+    put = item_imports._ItemImport._put
 
     def stop(run, one, by_key):
         if one.line.key == "2":
             raise KeyboardInterrupt
         return put(run, one, by_key)
 
-    monkeypatch.setattr(item_imports._Import, "_put", stop)
+    monkeypatch.setattr(item_imports._ItemImport, "_put", stop)
     with pytest.raises(KeyboardInterrupt):
         run_upload(job)
     assert sorted(item_set.items.values_list("key", flat=True)) == ["0", "1"]
-    monkeypatch.setattr(item_imports._Import, "_put", put)
+    monkeypatch.setattr(item_imports._ItemImport, "_put", put)
 
     run_upload(job, now=NOW + timedelta(seconds=30))
     assert item_set.items.count() == 2  # its lease is not over
@@ -180,14 +180,14 @@ def test_an_import_that_was_interrupted_goes_on_after_the_last_line_of_its_repor
 
 
 def test_a_line_that_nobody_foresaw_takes_no_other_with_it(item_set, folder, monkeypatch):
-    put = item_imports._Import._put
+    put = item_imports._ItemImport._put
 
     def fail(run, one, by_key):
         if one.line.key == "1":
             raise IntegrityError(WORD)
         return put(run, one, by_key)
 
-    monkeypatch.setattr(item_imports._Import, "_put", fail)
+    monkeypatch.setattr(item_imports._ItemImport, "_put", fail)
     job = run(item_set, write(folder, *(LINE | {"key": str(number)} for number in range(3))))
     assert [outcome for outcome, _ in told(job)] == ["added", "rejected", "added"]
     assert "IntegrityError" in told(job)[1][1]

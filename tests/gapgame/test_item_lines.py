@@ -8,7 +8,7 @@ import pytest
 
 from crosslens_metrics.formats.problems import LineError
 from crosslens_metrics.words_in_text import occurrences, stands_in
-from gapgame.rules.items import LONGEST_SENTENCE, MOST_IMAGES, ItemLine, item_line
+from gapgame.rules.items import MAX_IMAGES, MAX_SENTENCE_CHARACTERS, ItemLine, item_line
 from gapgame.rules.multisubs import looks_like_it
 from gapgame.rules.words import is_named_in, stem_in
 
@@ -94,7 +94,7 @@ def test_what_is_decomposed_is_the_same_word_line_breaks_are_spaces_and_a_start_
         ({"sentence": "A cat sleeps.", "start": "2"}, "whole number"),
         ({"sentence": "A cat sleeps.", "start": True}, "whole number"),
         ({"sentence": "cat!"}, "no words besides the gap"),
-        ({"sentence": "A ____ " + "x" * LONGEST_SENTENCE}, "at most 500"),
+        ({"sentence": "A ____ " + "x" * MAX_SENTENCE_CHARACTERS}, "at most 500"),
         ({"sentence": ...}, "no “sentence”"),
         ({"sentence": 5}, "no “sentence”"),
         ({"sentence": "A ____ \u202egnirts."}, "change its direction"),
@@ -116,7 +116,7 @@ def test_what_is_decomposed_is_the_same_word_line_breaks_are_spaces_and_a_start_
         ({"images": []}, "no images"),
         ({"images": "a.jpg"}, "images is not a list"),
         ({"images": [5]}, "Image 1 must be a text"),
-        ({"images": [f"{number}.jpg" for number in range(MOST_IMAGES + 1)]}, "at most 100"),
+        ({"images": [f"{number}.jpg" for number in range(MAX_IMAGES + 1)]}, "at most 100"),
         ({"images": ["a.jpg", {"file": "b.jpg", "licence_url": "ftp://x"}]}, "Image 2: licence_url"),
         ({"representative": "c.jpg"}, "not one of the images"),
         ({"key": 5}, "key is not text"),

@@ -12,8 +12,8 @@ from django.db.models import ProtectedError
 from django.test import Client
 from django.urls import reverse
 
-from gapgame.models import Attempt, Mark, Outcome, Player, Season, SkipReason, Turn
-from gapgame.rules.scripted import Rule
+from gapgame.models import Attempt, Mark, Player, Season, SkipReason, Turn, TurnOutcome
+from gapgame.rules.scripted import TurnScriptRule
 from gapgame.services import playing
 from gapgame.services.closing import GRACE, close_season
 from people.models import Membership
@@ -51,7 +51,7 @@ def player(clock, made_once, request) -> Player:
 @pytest.fixture
 def turn(player) -> Turn:
     return Turn.objects.select_related("player__season__project", "player__user", "item", "batch").get(
-        player=player, outcome=Outcome.OPEN
+        player=player, outcome=TurnOutcome.OPEN
     )
 
 
@@ -112,7 +112,7 @@ def test_a_number_that_is_not_the_next_attempts_takes_no_guess(desk, turn):
         assert not Attempt.objects.exists()
     # A one, for whoever writes in full width.
     desk.post(guess_at(turn.pk), {"number": "１", "guess": "cat"})
-    assert Turn.objects.get(pk=turn.pk).outcome == Outcome.ATTEMPT_1
+    assert Turn.objects.get(pk=turn.pk).outcome == TurnOutcome.ATTEMPT_1
 
 
 def test_fields_that_no_form_has_change_nothing(desk, turn):
@@ -121,7 +121,7 @@ def test_fields_that_no_form_has_change_nothing(desk, turn):
     desk.post(guess_at(turn.pk), forged)
     attempt = Attempt.objects.get()
     assert (attempt.turn_id, attempt.number, attempt.similarity) == (turn.pk, 1, 800_000)
-    assert Turn.objects.get(pk=turn.pk).outcome == Outcome.OPEN
+    assert Turn.objects.get(pk=turn.pk).outcome == TurnOutcome.OPEN
 
 
 @pytest.mark.parametrize(("reason", "kept"), [("broken", "no verb"), ("\x00", ""), ("", ""), ("nothing", "")])
@@ -177,7 +177,7 @@ def test_who_takes_part_no_more_can_neither_guess_nor_skip_and_is_told(how, desk
     assert "you no longer take part in it" in answer.content.decode()
     with pytest.raises(playing.NotPlayingError):
         playing.skip(turn_id=turn.pk, user=user, reason=SkipReason.OTHER, now=NOW)
-    assert Turn.objects.get(pk=turn.pk).outcome == Outcome.OPEN
+    assert Turn.objects.get(pk=turn.pk).outcome == TurnOutcome.OPEN
     assert not Attempt.objects.exists()
 
 
@@ -188,7 +188,7 @@ def test_a_sentence_whose_word_was_told_in_one_season_does_not_come_in_another(p
     for each, number in ((player, 3), (again, 2)):
         batch = playing.take_batch(player_id=each.pk, user=player.user, language="en", now=NOW, rng=Random(1))
         assert batch.all_turns.count() == number
-        Turn.objects.filter(batch=batch).update(outcome=Outcome.FAILED, opened_at=NOW, finished_at=NOW)
+        Turn.objects.filter(batch=batch).update(outcome=TurnOutcome.FAILED, opened_at=NOW, finished_at=NOW)
     with pytest.raises(playing.NoSentencesLeftError):
         playing.take_batch(player_id=again.pk, user=player.user, language="en", now=NOW, rng=Random(1))
 
@@ -209,7 +209,7 @@ def test_a_word_that_grows_when_its_case_is_folded_keeps_no_season_from_closing(
             playing.make_guess(turn_id=turn.pk, user=player.user, number=number, guess=word, now=now)
     close_season(season_id=season.pk, now=season.ends_at + GRACE)
     assert Season.objects.get(pk=season.pk).closed_at
-    assert Mark.objects.filter(player=player, rule=Rule.SAME).exists()
+    assert Mark.objects.filter(player=player, rule=TurnScriptRule.SAME).exists()
 
 
 def test_an_account_with_play_is_not_deleted_so_that_percentages_and_ranks_stay_right(turn, clock):

@@ -22,11 +22,14 @@ from gapgame.rules import play as rules
     ],
 )
 def test_an_attempt_scores_its_similarity_less_a_tenth_for_each_earlier_one(number, similarity, score):
-    assert rules.attempt_score(number, rules.millionths(similarity)) == round(score * rules.MICRO)
+    assert rules.attempt_score(number, rules.similarity_in_millionths(similarity)) == round(score * rules.MICRO)
 
 
 def test_a_turn_scores_the_best_of_its_attempts_whichever_it_was():
-    scores = [rules.attempt_score(number, rules.millionths(near)) for number, near in ((1, 0.83), (2, 0.9), (3, 0.2))]
+    scores = [
+        rules.attempt_score(number, rules.similarity_in_millionths(near))
+        for number, near in ((1, 0.83), (2, 0.9), (3, 0.2))
+    ]
     assert scores == [830_000, 810_000, 160_000]
     assert rules.turn_score(scores) == 830_000
     assert rules.turn_score([]) == 0
@@ -35,8 +38,8 @@ def test_a_turn_scores_the_best_of_its_attempts_whichever_it_was():
 def test_halves_of_a_millionth_go_to_the_even_one():
     assert rules.attempt_score(2, 5) == 4  # 4.5
     assert rules.attempt_score(2, 15) == 14  # 13.5
-    assert rules.millionths(0.5 / 2**20) == 0  # 0.477 millionths
-    assert rules.millionths(0.8) == 800_000
+    assert rules.similarity_in_millionths(0.5 / 2**20) == 0  # 0.477 millionths
+    assert rules.similarity_in_millionths(0.8) == 800_000
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from django.db import IntegrityError, transaction
 
-from gapgame.models import Attempt, GapItem, Outcome, Player, ScoreCount, SkipReason, Turn
+from gapgame.models import Attempt, GapItem, Player, ScoreCount, SkipReason, Turn, TurnOutcome
 from gapgame.rules.percentiles import LEVELS
-from gapgame.rules.scripted import SHORTEST_PAUSE
+from gapgame.rules.scripted import MIN_PAUSE
 from gapgame.services import playing
 from gapgame.services.closing import GRACE, close_overdue, close_season
 from people.models import Membership
@@ -22,7 +22,7 @@ from tests.concurrency import together
 from tests.factories import MINUTE, NOW, make_item, make_language, make_player, make_season, make_user
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.postgres]
-PAUSE = SHORTEST_PAUSE
+PAUSE = MIN_PAUSE
 
 
 def take(player: Player, now=NOW, seed: int = 1):
@@ -52,12 +52,12 @@ def turn(player: Player) -> Turn:
 @pytest.mark.parametrize(
     ("guesses", "outcome", "score"),
     [
-        (["cat"], Outcome.ATTEMPT_1, 1_000_000),
-        (["dog", "CAT"], Outcome.ATTEMPT_2, 900_000),
-        (["sky", "tree", "cat"], Outcome.ATTEMPT_3, 800_000),
-        (["dog", "tree", "cat"], Outcome.ATTEMPT_3, 800_000),
-        (["car", "dog", "sky"], Outcome.FAILED, 720_000),
-        (["sky", "tree", "nothing"], Outcome.FAILED, 0),
+        (["cat"], TurnOutcome.ATTEMPT_1, 1_000_000),
+        (["dog", "CAT"], TurnOutcome.ATTEMPT_2, 900_000),
+        (["sky", "tree", "cat"], TurnOutcome.ATTEMPT_3, 800_000),
+        (["dog", "tree", "cat"], TurnOutcome.ATTEMPT_3, 800_000),
+        (["car", "dog", "sky"], TurnOutcome.FAILED, 720_000),
+        (["sky", "tree", "nothing"], TurnOutcome.FAILED, 0),
     ],
 )
 def test_a_turn_ends_with_the_word_or_after_three_attempts_and_scores_the_best(turn, guesses, outcome, score):
@@ -74,7 +74,7 @@ def test_a_guess_is_the_word_in_the_lower_case_of_the_language(turn):
     GapItem.objects.filter(pk=turn.item_id).update(word="ışık", language=make_language("tr"))
     guess(turn, 1, "IŞIK")
     turn.refresh_from_db()
-    assert turn.outcome == Outcome.ATTEMPT_1
+    assert turn.outcome == TurnOutcome.ATTEMPT_1
 
 
 def test_hidden_characters_are_no_part_of_a_guess(turn):
@@ -82,7 +82,7 @@ def test_hidden_characters_are_no_part_of_a_guess(turn):
         guess(turn, 1, "\u200b\u202e")
     guess(turn, 1, "c\u200bat\u2069")
     turn.refresh_from_db()
-    assert (turn.outcome, turn.attempts.get().guess) == (Outcome.ATTEMPT_1, "cat")
+    assert (turn.outcome, turn.attempts.get().guess) == (TurnOutcome.ATTEMPT_1, "cat")
 
 
 def test_a_guess_without_a_vector_scores_nothing_and_is_told_so(turn):
@@ -103,7 +103,7 @@ def test_the_same_number_or_guess_twice_costs_one_attempt(turn):
     assert list(turn.attempts.values_list("guess", flat=True)) == ["dog"]
     with pytest.raises(playing.InvalidGuessError):
         guess(turn, 2, " DOG ")
-    assert guess(turn, 2, "cat").outcome == Outcome.ATTEMPT_2
+    assert guess(turn, 2, "cat").outcome == TurnOutcome.ATTEMPT_2
 
 
 def test_a_finished_turn_takes_no_fourth_attempt_and_is_not_scored_again(turn):
@@ -130,7 +130,7 @@ def test_a_guess_sooner_than_a_person_can_make_one_is_refused_and_costs_no_attem
     guess(turn, 1, "dog", now=NOW + PAUSE)
     with pytest.raises(playing.GuessTooSoonError):
         guess(turn, 2, "cat", now=NOW + PAUSE + almost)
-    assert guess(turn, 2, "cat", now=NOW + 2 * PAUSE).outcome == Outcome.ATTEMPT_2
+    assert guess(turn, 2, "cat", now=NOW + 2 * PAUSE).outcome == TurnOutcome.ATTEMPT_2
 
 
 def test_nobody_plays_the_turn_of_another(turn):
@@ -175,7 +175,7 @@ def test_a_batch_is_played_to_its_end_in_turns_that_are_opened_once(player):
     with pytest.raises(playing.StaleTurnError):
         guess(waiting, 1, "cat")
     assert open_turn(player) == open_turn(player, NOW + MINUTE)
-    assert Turn.objects.get(outcome=Outcome.OPEN).opened_at == NOW
+    assert Turn.objects.get(outcome=TurnOutcome.OPEN).opened_at == NOW
 
 
 def test_a_sentence_that_is_switched_off_is_not_drawn(player):
@@ -238,7 +238,7 @@ def test_turns_in_progress_are_scored_with_what_was_guessed_by_the_cut_off():
     for player in (eager, idle):
         take(player)
         open_turn(player)
-    turn = Turn.objects.get(player=eager, outcome=Outcome.OPEN)
+    turn = Turn.objects.get(player=eager, outcome=TurnOutcome.OPEN)
     guess(turn, 1, "dog", now=NOW + PAUSE)
     with pytest.raises(ValueError, match="ends at"):
         close_season(season_id=season.pk, now=NOW + MINUTE + GRACE - timedelta(microseconds=1))
@@ -305,7 +305,7 @@ def test_16_players_at_once_score_each_turn_once_and_the_counts_are_right():
                 now = NOW + step * MINUTE + number * PAUSE
                 while _outcome(lambda: guess(turn, number, word, now=now)) == "InvalidGuessError":  # noqa: B023
                     word += "s"
-                if Turn.objects.get(pk=turn.pk).outcome != Outcome.OPEN:
+                if Turn.objects.get(pk=turn.pk).outcome != TurnOutcome.OPEN:
                     break
 
     together(play, players)
@@ -330,8 +330,8 @@ def test_what_must_never_be_is_refused_by_the_database(turn):
     for broken in (
         lambda: Turn.objects.filter(pk=turn.pk).update(attempts_made=4),
         lambda: Turn.objects.filter(pk=turn.pk).update(score=1_000_001),
-        lambda: Turn.objects.filter(pk=turn.pk).update(outcome=Outcome.FAILED),
-        lambda: Turn.objects.filter(player=turn.player).update(outcome=Outcome.OPEN),
+        lambda: Turn.objects.filter(pk=turn.pk).update(outcome=TurnOutcome.FAILED),
+        lambda: Turn.objects.filter(player=turn.player).update(outcome=TurnOutcome.OPEN),
         lambda: Player.objects.filter(pk=other.pk).update(total=1),
         lambda: Player.objects.filter(pk=other.pk).update(nickname=turn.player.nickname.upper()),
         lambda: Attempt.objects.create(

@@ -15,7 +15,7 @@ from gapgame.selectors import percentiles as selectors
 from gapgame.selectors.leaderboard import leaderboard_page, winners_of
 from gapgame.services.closing import GRACE, close_season
 from gapgame.services.marking import decide
-from gapgame.services.ranking import credit
+from gapgame.services.ranking import add_to_total
 from people.models import User
 from tests.factories import MINUTE, NOW, make_player, make_season
 from tests.kept import kept
@@ -74,10 +74,10 @@ def test_the_counts_follow_every_scored_turn_and_other_seasons_have_their_own():
     rng = Random(5)
     players = [make_player(season) for _ in range(6)]
     stranger = make_player(elsewhere)
-    credit(player=stranger, score=10, is_found=False, reached_at=NOW)
+    add_to_total(player=stranger, score=10, is_found=False, reached_at=NOW)
     for step in range(60):
         player = rng.choice(players)
-        credit(
+        add_to_total(
             player=player, score=rng.choice([0, 1, 250_000, 1_000_000]), is_found=False, reached_at=NOW + step * MINUTE
         )
         totals = [other.total for other in players if other.turns]
@@ -91,14 +91,14 @@ def test_the_counts_follow_every_scored_turn_and_other_seasons_have_their_own():
 def test_percentage_total_and_streak_follow_the_scored_turns():
     player = make_player(make_season(items=0))
     assert selectors.percent_of(player) is None
-    credit(player=player, score=0, is_found=False, reached_at=NOW)
+    add_to_total(player=player, score=0, is_found=False, reached_at=NOW)
     assert selectors.percent_of(player) == 0
     for minute, score in enumerate((500, 300, 0)):
-        credit(player=player, score=score, is_found=False, reached_at=NOW + minute * MINUTE)
+        add_to_total(player=player, score=score, is_found=False, reached_at=NOW + minute * MINUTE)
     player.refresh_from_db()
     assert (player.total, player.reached_at) == (800, NOW + MINUTE)
     for is_found in (True, True, False, True):
-        credit(player=player, score=1, is_found=is_found, reached_at=NOW)
+        add_to_total(player=player, score=1, is_found=is_found, reached_at=NOW)
     player.refresh_from_db()
     assert (player.streak, player.best_streak) == (1, 2)
 
@@ -108,7 +108,7 @@ def season():
     """Five players; two have the same total, which the second of them reached earlier."""
     season = make_season(items=0, ends_at=NOW + timedelta(hours=1))
     for name, score, minute in (("ann", 500, 1), ("bob", 900, 9), ("cem", 900, 3), ("dia", 100, 1), ("eve", 0, 0)):
-        credit(
+        add_to_total(
             player=make_player(season, name, nickname=name),
             score=score,
             is_found=True,

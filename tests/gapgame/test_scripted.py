@@ -8,18 +8,18 @@ from random import Random
 import pytest
 
 from gapgame.models import GameBatch, Mark, Player, Turn
-from gapgame.rules.scripted import Played, Rule, rules_broken
+from gapgame.rules.scripted import FinishedTurn, TurnScriptRule, rules_broken
 from gapgame.services import playing
 from gapgame.services.marking import check_players
 from tests.factories import MINUTE, NOW, make_item, make_player, make_season
 
 
-def played(number: int, *, guesses=("dog", "cat"), seconds=(6.0, 5.0), at_once=False) -> Played:
+def played(number: int, *, guesses=("dog", "cat"), seconds=(6.0, 5.0), at_once=False) -> FinishedTurn:
     start = NOW + number * MINUTE
-    return Played(start, start + timedelta(seconds=sum(seconds)), tuple(guesses), tuple(seconds), at_once)
+    return FinishedTurn(start, start + timedelta(seconds=sum(seconds)), tuple(guesses), tuple(seconds), at_once)
 
 
-def a_person(turns: int = 50) -> list[Played]:
+def a_person(turns: int = 50) -> list[FinishedTurn]:
     rng = Random(3)
     return [
         played(number, guesses=(f"word{number}", "cat"), seconds=(rng.uniform(3, 20), rng.uniform(2, 15)))
@@ -34,34 +34,36 @@ def test_a_person_breaks_no_rule():
 
 def test_ten_first_guesses_faster_than_reading_are_a_script_and_nine_are_not():
     fast = [played(number, guesses=(f"w{number}",), seconds=(1.2 + number / 100,)) for number in range(10)]
-    assert Rule.FAST in rules_broken(a_person(40) + fast)
-    assert Rule.FAST not in rules_broken(a_person(41) + fast[:9])
+    assert TurnScriptRule.FAST in rules_broken(a_person(40) + fast)
+    assert TurnScriptRule.FAST not in rules_broken(a_person(41) + fast[:9])
 
 
 def test_guesses_that_all_take_the_same_time_are_a_script():
     rng = Random(1)
     even = [played(n, guesses=(f"w{n}",), seconds=(4 + rng.uniform(-0.2, 0.2),)) for n in range(30)]
-    assert rules_broken(even) == {Rule.STEADY: rules_broken(even)[Rule.STEADY]}
+    assert rules_broken(even) == {TurnScriptRule.STEADY: rules_broken(even)[TurnScriptRule.STEADY]}
     assert rules_broken(even[:29]) == {}
 
 
 def test_who_nearly_always_knows_the_word_at_once_is_a_script():
     rng = Random(2)
     knows = [played(n, guesses=(f"w{n}",), seconds=(rng.uniform(3, 20),), at_once=n not in (3, 7)) for n in range(40)]
-    assert set(rules_broken(knows)) == {Rule.KNOWING}
+    assert set(rules_broken(knows)) == {TurnScriptRule.KNOWING}
     assert rules_broken([*knows[:39], played(50, seconds=(9.0, 4.0))]) == {}
 
 
 def test_who_always_begins_with_the_same_word_is_a_script():
     rng = Random(4)
     same = [played(n, guesses=("Man " if n % 2 else f"w{n}",), seconds=(rng.uniform(3, 20),)) for n in range(20)]
-    assert set(rules_broken(same)) == {Rule.SAME}
+    assert set(rules_broken(same)) == {TurnScriptRule.SAME}
     assert rules_broken(same[:18]) == {}
 
 
 def test_six_hours_without_a_break_are_a_script():
     turns = a_person(10)
-    assert set(rules_broken(turns, on_end_since=turns[-1].finished_at - timedelta(hours=6))) == {Rule.TIRELESS}
+    assert set(rules_broken(turns, on_end_since=turns[-1].finished_at - timedelta(hours=6))) == {
+        TurnScriptRule.TIRELESS
+    }
     assert rules_broken(turns, on_end_since=turns[-1].finished_at - timedelta(hours=5, minutes=59)) == {}
 
 
@@ -75,8 +77,8 @@ def test_fast_turns_are_marked_one_by_one_and_the_player_for_the_pattern_once():
         pause = timedelta(seconds=1.1 if number < 10 else 30)
         playing.make_guess(turn_id=turn.pk, user=player.user, number=1, guess="cat", now=now + pause)
         check_players(now=now + MINUTE)
-    assert Mark.objects.filter(rule=Rule.FAST, turn__isnull=False).count() == 10
-    assert list(Mark.objects.filter(turn=None).values_list("rule", "detail")) == [(Rule.FAST, "10 / 10")]
+    assert Mark.objects.filter(rule=TurnScriptRule.FAST, turn__isnull=False).count() == 10
+    assert list(Mark.objects.filter(turn=None).values_list("rule", "detail")) == [(TurnScriptRule.FAST, "10 / 10")]
     player.refresh_from_db()
     assert player.is_marked
     assert Turn.objects.filter(outcome="attempt_1").count() == 12
@@ -115,4 +117,4 @@ def test_play_without_a_break_is_followed_back_over_its_turns_also_those_skipped
         turn.attempts.create(number=1, made_at=opened_at + timedelta(seconds=10 + number), **guess)
         now += timedelta(minutes=away if number == 40 or away == 4 else 2 * bool(away))
     check_players(now=now)
-    assert Mark.objects.filter(rule=Rule.TIRELESS).exists() == is_marked
+    assert Mark.objects.filter(rule=TurnScriptRule.TIRELESS).exists() == is_marked

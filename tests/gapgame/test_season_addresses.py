@@ -12,7 +12,7 @@ from django.core import mail
 from django.test import Client
 from django.urls import reverse
 
-from gapgame.models import Access, Player, Season
+from gapgame.models import Player, Season, SeasonAccess
 from people.models import Membership, Project, Role, User
 from people.services.invitations import invite
 from tests.clients import client_of
@@ -28,7 +28,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("clock")]
 @kept
 def season() -> Season:
     """Open to everybody who has an address."""
-    season = make_season(access=Access.OPEN, needs_address=True)
+    season = make_season(access=SeasonAccess.OPEN, needs_address=True)
     about: dict[str, Any] = {"role": Role.PLAYER, "places": 100, "created_by": season.project.created_by}
     season.invitation = invite(project=season.project, expires_at=NOW + timedelta(days=90), now=NOW, **about)
     season.save()

@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from gapgame.models import Access, ItemSet, Outcome, Season, SkipReason
+from gapgame.models import ItemSet, Season, SeasonAccess, SkipReason, TurnOutcome
 from gapgame.services import playing
 from gapgame.services.closing import GRACE
 from images.models import Image
@@ -158,7 +158,7 @@ def test_many_words_without_vectors_are_counted_and_the_first_ones_named(project
 def test_everybody_may_sign_up_for_an_open_season(project, items, manager) -> None:
     create(manager, project, items, access="open")
     season = Season.objects.get()
-    assert season.access == Access.OPEN
+    assert season.access == SeasonAccess.OPEN
     assert season.invitation is not None
     assert season.invitation.token not in text_of(manager.get(url_of("season-manage", season)))
 
@@ -224,7 +224,12 @@ def test_the_overview_counts_turns_players_and_skips(season, manager, monkeypatc
     play(make_player(season), item=items[1], guesses=("cat",), at=NOW - 10 * MINUTE)
     progress = manager.get(url_of("season-manage", season)).context["progress"]
     assert (progress.players, progress.active, progress.batches) == (3, 2, 5)
-    assert dict(progress.counts) == {Outcome.ATTEMPT_1: 2, Outcome.ATTEMPT_2: 1, Outcome.SKIPPED: 1, Outcome.OPEN: 1}
+    assert dict(progress.counts) == {
+        TurnOutcome.ATTEMPT_1: 2,
+        TurnOutcome.ATTEMPT_2: 1,
+        TurnOutcome.SKIPPED: 1,
+        TurnOutcome.OPEN: 1,
+    }
     assert (progress.ended, progress.is_open, progress.skipped) == (4, 1, 1)
 
 

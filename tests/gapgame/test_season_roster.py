@@ -6,7 +6,7 @@ import pytest
 from django.urls import reverse
 
 from gapgame.models import GapItem, Mark, Player, PlayerStatus, SkipReason
-from gapgame.rules.scripted import Rule
+from gapgame.rules.scripted import TurnScriptRule
 from gapgame.services import playing
 from gapgame.services.closing import GRACE
 from tests.clients import client_of
@@ -59,8 +59,8 @@ def test_the_list_of_players_has_totals_and_ranks_only_once_closed(season, score
 def test_marks_are_shown_with_what_was_found_and_can_be_decided(season, manager) -> None:
     player = make_player(season, "robot")
     turn = play(player, item=season.item_set.items.first(), guesses=("cat",))
-    Mark.objects.create(player=player, rule=Rule.STEADY, detail="30: 1.00 s", made_at=NOW)
-    Mark.objects.create(player=player, turn=turn, rule=Rule.FAST, detail="0.30 s", made_at=NOW)
+    Mark.objects.create(player=player, rule=TurnScriptRule.STEADY, detail="30: 1.00 s", made_at=NOW)
+    Mark.objects.create(player=player, turn=turn, rule=TurnScriptRule.FAST, detail="0.30 s", made_at=NOW)
     Player.objects.filter(pk=player.pk).update(is_marked=True)
     make_player(season, "human")
     page = manager.get(url_of("player-list", season) + "?show=undecided")

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gapgame.models import Access, Season
+from gapgame.models import Season, SeasonAccess
 from gapgame.services import seasons as services
 from gapgame.services.seasons import PUNCTUAL, STILL
 from images.models import Image
@@ -58,7 +58,7 @@ def test_a_season_keeps_the_signature_of_the_vectors_it_is_played_with(project) 
 
 
 def test_an_open_season_has_a_door_until_the_cut_off_and_one_by_invitation_has_none(project) -> None:
-    opened = create(project, access=Access.OPEN)
+    opened = create(project, access=SeasonAccess.OPEN)
     assert opened.invitation.role == Role.PLAYER
     assert opened.invitation.expires_at == opened.ends_at
     assert opened.invitation.places > 1_000_000
@@ -68,15 +68,15 @@ def test_an_open_season_has_a_door_until_the_cut_off_and_one_by_invitation_has_n
 
 
 def test_the_door_follows_the_cut_off_and_is_shut_with_open_access(project) -> None:
-    season = create(project, access=Access.OPEN)
+    season = create(project, access=SeasonAccess.OPEN)
     door = season.invitation
-    season = change(season, terms_of(access=Access.OPEN, ends_at=NOW + 5 * DAY))
+    season = change(season, terms_of(access=SeasonAccess.OPEN, ends_at=NOW + 5 * DAY))
     door.refresh_from_db()
     assert (season.invitation, door.expires_at) == (door, NOW + 5 * DAY)
-    season = change(season, terms_of(access=Access.INVITED))
+    season = change(season, terms_of(access=SeasonAccess.INVITED))
     assert season.invitation is None
     assert invitation_state(Invitation.objects.get(pk=door.pk), NOW) is InvitationState.REVOKED
-    assert change(season, terms_of(access=Access.OPEN)).invitation not in (None, door)
+    assert change(season, terms_of(access=SeasonAccess.OPEN)).invitation not in (None, door)
 
 
 @pytest.mark.parametrize(
@@ -175,12 +175,12 @@ def test_all_terms_can_be_changed_until_half_a_minute_before_the_start(project) 
         ends_at=NOW + 4 * DAY,
         time_zone="Asia/Kolkata",
         batch_size=7,
-        access=Access.OPEN,
+        access=SeasonAccess.OPEN,
     )
     change(season, wanted, now=season.starts_at - STILL - SECOND)
     season.refresh_from_db()
     assert (season.starts_at, season.ends_at) == (wanted.starts_at, wanted.ends_at)
-    assert (season.time_zone, season.batch_size, season.access) == ("Asia/Kolkata", 7, Access.OPEN)
+    assert (season.time_zone, season.batch_size, season.access) == ("Asia/Kolkata", 7, SeasonAccess.OPEN)
     assert [row.signature for row in season.languages.all()] == [other.signature]
 
 
@@ -189,7 +189,7 @@ TERMS_THAT_DIFFER = [
     {"ends_at": NOW + 9 * DAY},
     {"time_zone": "Pacific/Kiritimati"},
     {"batch_size": 3},
-    {"access": Access.OPEN},
+    {"access": SeasonAccess.OPEN},
 ]
 
 
@@ -261,7 +261,7 @@ def test_who_moves_the_start_into_the_past_stops_whoever_changes_the_vectors_at_
 
 
 def test_a_season_that_has_not_begun_can_be_deleted_and_its_door_is_shut(project) -> None:
-    season = create(project, access=Access.OPEN)
+    season = create(project, access=SeasonAccess.OPEN)
     services.delete_season(season=season, by=season.project.created_by, now=NOW)
     assert not Season.objects.exists()
     assert invitation_state(Invitation.objects.get(), NOW) is InvitationState.REVOKED

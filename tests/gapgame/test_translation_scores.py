@@ -13,8 +13,8 @@ from django.core.management import CommandError
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gapgame.rules.figures import Undefined
-from gapgame.rules.translation_scores import Translated, score
+from gapgame.rules.figures import UndefinedFigure
+from gapgame.rules.translation_scores import TranslatedInstance, score
 from tests.commands import output_of
 
 EXAMPLE: list[dict[str, Any]] = [
@@ -77,7 +77,7 @@ SENSES = st.sampled_from(["a", "b", "c", "d"])
 def test_figures_are_those_of_a_plain_loop(drawn: list[tuple[str, str, str]]) -> None:
     everything = frozenset("abc")
     translated = [
-        Translated(word, frozenset(right), everything - {right}, predicted) for word, right, predicted in drawn
+        TranslatedInstance(word, frozenset(right), everything - {right}, predicted) for word, right, predicted in drawn
     ]
     of_word = defaultdict(list)
     for word, right, predicted in drawn:
@@ -87,7 +87,7 @@ def test_figures_are_those_of_a_plain_loop(drawn: list[tuple[str, str, str]]) ->
 
     assert scores.ali == pytest.approx(mean(mean(counts) for counts in of_word.values()))
     assert scores.accuracy == pytest.approx(mean(right == predicted for _, right, predicted in drawn))
-    if not isinstance(scores.ali_interval, Undefined):
+    if not isinstance(scores.ali_interval, UndefinedFigure):
         assert -1 <= scores.ali_interval.low < scores.ali_interval.high <= 1
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from django.core.management import CommandError
 
-from gapgame.rules.translation_task import Accepted, MostFrequent, Synonyms, Translations
+from gapgame.rules.translation_task import AcceptedWords, MostFrequent, SynonymRule, WordTranslations
 from tests.commands import output_of
 
 SEAL, STAMP, BANK = "02077923-n", "06796119-n", "08420278-n"
@@ -192,7 +192,7 @@ def test_ids_that_do_not_fit_are_named(tmp_path: Path, ids: list[str], says: str
 
 
 def test_spellings_of_the_aligned_lemma_are_right_and_other_senses_wrong() -> None:
-    known = Translations()
+    known = WordTranslations()
     for lemma, synset in LEMMAS.items():
         known.add_entry("seal", lemma, FORMS[lemma])
         known.add_sense("seal", lemma, [synset])
@@ -202,10 +202,10 @@ def test_spellings_of_the_aligned_lemma_are_right_and_other_senses_wrong() -> No
     # "focas" is a spelling of both; "lobo marinho" is another word for the same animal.
     assert aligned.negatives == ("banco", "focar", "focou", "sello", "selo")
     assert aligned.synonyms == ("lobo marinho",)
-    strict = known.accepted("seal", "foca", "foca", [SEAL], synonyms=Synonyms.NEGATIVE)
+    strict = known.accepted("seal", "foca", "foca", [SEAL], synonyms=SynonymRule.NEGATIVE)
     assert "lobo marinho" in strict.negatives
-    assert "lobo marinho" in known.accepted("seal", "foca", "foca", [SEAL], synonyms=Synonyms.POSITIVE).positives
-    assert known.accepted("new", "novo", "novas", [BANK]) == Accepted(("novas", "novo"), (), ())
+    assert "lobo marinho" in known.accepted("seal", "foca", "foca", [SEAL], synonyms=SynonymRule.POSITIVE).positives
+    assert known.accepted("new", "novo", "novas", [BANK]) == AcceptedWords(("novas", "novo"), (), ())
 
 
 def test_a_word_that_was_not_learned_has_no_translation_and_equal_ones_go_by_the_alphabet() -> None:

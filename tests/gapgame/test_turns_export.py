@@ -19,7 +19,7 @@ from gapgame.formats.turn_export import SeasonNotClosedError, export_turns
 from gapgame.formats.turn_files import read_turns
 from gapgame.models import Mark, Player, PlayerStatus, Season, SkipReason
 from gapgame.rules.report import build_report
-from gapgame.rules.scripted import Rule
+from gapgame.rules.scripted import TurnScriptRule
 from gapgame.selectors.report import SEED, report_on, turns_of
 from gapgame.services import playing
 from images.models import CollectionImage
@@ -134,8 +134,8 @@ def test_nobody_is_named(season, players) -> None:
 
 def test_marks_that_stand_and_who_is_set_aside_are_told(season, players) -> None:
     ann, bob, _cem = players
-    Mark.objects.create(player=ann, turn=ann.all_turns.get(outcome="failed"), rule=Rule.FAST, made_at=NOW)
-    Mark.objects.create(player=bob, rule=Rule.STEADY, made_at=NOW)
+    Mark.objects.create(player=ann, turn=ann.all_turns.get(outcome="failed"), rule=TurnScriptRule.FAST, made_at=NOW)
+    Mark.objects.create(player=bob, rule=TurnScriptRule.STEADY, made_at=NOW)
     Player.objects.filter(pk=bob.pk).update(status=PlayerStatus.SET_ASIDE)
     lines = lines_of(close(season))
     assert [line["marks"] for line in lines] == [[], ["fast"], [], ["steady"], ["steady"]]
@@ -146,8 +146,8 @@ def test_marks_that_stand_and_who_is_set_aside_are_told(season, players) -> None
 
 def test_the_file_gives_the_figures_of_the_page(season, players, tmp_path: Path) -> None:
     ann, bob, _cem = players
-    Mark.objects.create(player=ann, turn=ann.all_turns.get(outcome="failed"), rule=Rule.FAST, made_at=NOW)
-    Mark.objects.create(player=bob, rule=Rule.STEADY, made_at=NOW)
+    Mark.objects.create(player=ann, turn=ann.all_turns.get(outcome="failed"), rule=TurnScriptRule.FAST, made_at=NOW)
+    Mark.objects.create(player=bob, rule=TurnScriptRule.STEADY, made_at=NOW)
     season = close(season)
     file = tmp_path / "turns.jsonl"
     call_command("export_turns", season.slug, output=file, stderr=io.StringIO())

@@ -9,9 +9,9 @@ import pytest
 import shapely
 
 from geography import codes
-from geography.borders import Borders, Region, shipped_borders
+from geography.borders import BorderRegion, Borders, shipped_borders
 from geography.coordinates import are_right, fault_of
-from geography.places import CONTINENTS, CoordinateFault, Place
+from geography.places import CONTINENTS, CoordinateFault, PointPlace
 
 # Name, latitude, longitude, countries, a region or None, continent.
 POINTS = [
@@ -77,14 +77,14 @@ POINTS = [
 
 
 @pytest.fixture(scope="module")
-def places() -> dict[str, Place]:
+def places() -> dict[str, PointPlace]:
     found = shipped_borders().locate([point[1] for point in POINTS], [point[2] for point in POINTS])
     return {point[0]: place for point, place in zip(POINTS, found, strict=True)}
 
 
 @pytest.mark.parametrize(("name", "countries", "region", "continent"), [(name, *rest) for name, _, _, *rest in POINTS])
 def test_points_lie_where_an_atlas_has_them(
-    places: dict[str, Place], name: str, countries: str, region: str | None, continent: str
+    places: dict[str, PointPlace], name: str, countries: str, region: str | None, continent: str
 ) -> None:
     place = places[name]
 
@@ -93,7 +93,7 @@ def test_points_lie_where_an_atlas_has_them(
     assert region is None or region in place.regions
 
 
-def test_the_finest_region_comes_first_and_larger_ones_follow(places: dict[str, Place]) -> None:
+def test_the_finest_region_comes_first_and_larger_ones_follow(places: dict[str, PointPlace]) -> None:
     assert places["Venice in Veneto"].regions == ("IT-VE", "IT-34")
     assert places["Lerwick"].regions == ("GB-ZET", "GB-SCT")
     assert places["Llívia"].region == "ES-GI"
@@ -121,11 +121,11 @@ def test_latitudes_without_longitudes_are_refused() -> None:
 
 
 def test_positions_that_cannot_be_right_have_no_place() -> None:
-    assert shipped_borders().locate([0, 120, np.nan], [0, 45, 3]) == [Place(), Place(), Place()]
+    assert shipped_borders().locate([0, 120, np.nan], [0, 45, 3]) == [PointPlace(), PointPlace(), PointPlace()]
 
 
 def added(code: str, shape: object) -> Borders:
-    return shipped_borders().adding([Region(code, shape)])
+    return shipped_borders().adding([BorderRegion(code, shape)])
 
 
 def test_an_added_region_replaces_the_shipped_one_and_only_where_its_country_is() -> None:
@@ -157,7 +157,7 @@ def test_an_added_region_of_a_country_is_also_one_of_its_territories() -> None:
 
 def test_the_version_follows_the_content_and_not_the_order() -> None:
     shipped = shipped_borders()
-    one, other = Region("A", shapely.box(0, 0, 1, 1)), Region("B", shapely.box(0, 0, 1, 1))
+    one, other = BorderRegion("A", shapely.box(0, 0, 1, 1)), BorderRegion("B", shapely.box(0, 0, 1, 1))
 
     assert shipped.adding([]).version == shipped.version
     assert shipped.adding([one, other]).version == shipped.adding([other, one]).version

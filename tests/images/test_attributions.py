@@ -12,7 +12,7 @@ from django.urls import reverse
 from images.models import AttributionChange, CollectionImage, Image
 from images.rules.attributions import LICENCE_URLS, with_address
 from images.selectors.attributions import as_of, missing_in
-from images.selectors.editing import Edit, planned_edit
+from images.selectors.editing import ImageEdit, planned_edit
 from images.services import attributions
 from images.services.attributions import AttributionChangedError, EditOutdatedError, edit_image, edit_images
 from people.models import AuditEntry
@@ -47,7 +47,7 @@ def all_of(collection):
 
 
 def edit_many(collection, by, values, *, only_blank=False, confirmed=None, clock=lambda: NOW):
-    edit = Edit(values, only_blank=only_blank)
+    edit = ImageEdit(values, only_blank=only_blank)
     images = Image.objects.filter(pk__in=collection.entries.values("image"))
     number = planned_edit(images, edit, by=by).changing.count() if confirmed is None else confirmed
     about = {"collection": collection, "images": images, "edit": edit, "by": by, "clock": clock}
@@ -94,7 +94,7 @@ class TestMany:
         for image in images_of(collection)[1:3]:
             CollectionImage.objects.create(collection=theirs, image_id=image, key=f"k{image}", position=image)
 
-        plan = planned_edit(all_of(collection), Edit({"licence": "CC0 1.0"}), by=manager)
+        plan = planned_edit(all_of(collection), ImageEdit({"licence": "CC0 1.0"}), by=manager)
         counts = plan.counts()
 
         assert (counts.chosen, counts.changing, counts.refused, counts.unchanged) == (4, 3, 1, 0)

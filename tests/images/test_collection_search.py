@@ -8,8 +8,8 @@ import pytest
 from django.urls import reverse
 
 from corpora.services.places import locate_images
-from images.models import CollectionImage, ImportJob, ImportRow, Outcome
-from images.selectors.filters import paged
+from images.models import CollectionImage, ImportJob, ImportOutcome, ImportRow
+from images.selectors.filters import entries_page
 from inference.models import CaptioningModel, ModelCaption
 from tests.clients import client_of
 from tests.factories import make_captioner, make_collection, make_image, make_project
@@ -106,9 +106,9 @@ def test_images_of_one_import_are_found(manager, collection):
     job = ImportJob.objects.create(collection=collection, kind="images", source_name="a.zip")
     for number, key in enumerate(("market", "tower"), start=1):
         image = collection.entries.get(key=key).image
-        ImportRow.objects.create(job=job, number=number, name=key, outcome=Outcome.ADDED, image=image)
+        ImportRow.objects.create(job=job, number=number, name=key, outcome=ImportOutcome.ADDED, image=image)
     elsewhere = ImportJob.objects.create(collection=make_collection(0), kind="images", source_name="b.zip")
-    ImportRow.objects.create(job=elsewhere, number=1, name="x", outcome=Outcome.ADDED, image=image)
+    ImportRow.objects.create(job=elsewhere, number=1, name="x", outcome=ImportOutcome.ADDED, image=image)
 
     assert found(manager, collection, **{"import": job.pk}) == ["market", "tower"]
     assert found(manager, collection, **{"import": job.pk, "licence": "none"}) == ["tower"]
@@ -139,7 +139,7 @@ def test_pages_keep_the_search_and_the_order(manager, collection, monkeypatch):
     assert found(manager, collection, page=2) == ["stairs", "tower"]
     first = answer_to(manager, collection, licence="is:CC BY 4.0")
     assert "2 images found" in first.text
-    assert paged(collection.entries.all(), number="99", per_page=3).object_list[0].key == "tower"
+    assert entries_page(collection.entries.all(), number="99", per_page=3).object_list[0].key == "tower"
 
 
 def test_the_number_of_queries_does_not_grow_with_the_images(manager, collection, django_assert_num_queries):

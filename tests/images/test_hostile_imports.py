@@ -134,7 +134,9 @@ def test_an_error_that_comes_again_ends_the_import_at_the_second_time(monkeypatc
 
     run(job)
     assert job.state == JobState.RUNNING
-    assert leases.nudged(ImportJob.objects.filter(kind=ImportKind.IMAGES), now=NOW) == [job.pk]  # with the next sweep
+    assert leases.rows_to_nudge(ImportJob.objects.filter(kind=ImportKind.IMAGES), now=NOW) == [
+        job.pk
+    ]  # with the next sweep
     run(job)
 
     assert job.state == JobState.FAILED
@@ -142,7 +144,7 @@ def test_an_error_that_comes_again_ends_the_import_at_the_second_time(monkeypatc
     assert "secret" not in job.error
     assert caplog.records[-1].exc_info
     assert not default_storage.exists(job.folder)
-    assert leases.nudged(ImportJob.objects.filter(kind=ImportKind.IMAGES), now=NOW + 60 * MINUTE) == []
+    assert leases.rows_to_nudge(ImportJob.objects.filter(kind=ImportKind.IMAGES), now=NOW + 60 * MINUTE) == []
 
 
 def test_an_error_that_is_gone_the_second_time_costs_nothing(monkeypatch):

@@ -9,7 +9,7 @@ import pytest
 from django.core.files.storage import default_storage
 from django.utils import timezone
 
-from images.models import CollectionImage, Image, ImportJob, ImportKind, ImportRow, Outcome
+from images.models import CollectionImage, Image, ImportJob, ImportKind, ImportOutcome, ImportRow
 from images.services import file_storage, images, imports, jobs
 from images.services.collections import collection_named
 from jobs.models import JobState
@@ -52,10 +52,10 @@ def test_an_import_that_was_killed_goes_on_where_it_was(monkeypatch):
 
     run(job, NOW + SOON)
     assert taken == ["0.jpg", "1.jpg", "2.jpg"]  # somebody else may still be at it
-    assert leases.nudged(ImportJob.objects.filter(kind=ImportKind.IMAGES), now=NOW + SOON) == []
+    assert leases.rows_to_nudge(ImportJob.objects.filter(kind=ImportKind.IMAGES), now=NOW + SOON) == []
 
     later = NOW + 5 * MINUTE
-    assert leases.nudged(ImportJob.objects.filter(kind=ImportKind.IMAGES), now=later) == [job.pk]
+    assert leases.rows_to_nudge(ImportJob.objects.filter(kind=ImportKind.IMAGES), now=later) == [job.pk]
     run(job, later)
 
     assert (job.state, job.done, job.total) == (JobState.DONE, 5, 5)
@@ -110,9 +110,9 @@ def test_an_interrupted_command_is_closed_when_the_sweep_sends_its_job(folder):
 
 def test_a_lost_message_is_sent_again_but_not_with_every_sweep():
     job = upload({"a.jpg": image_file()})
-    assert leases.nudged(ImportJob.objects.filter(kind=ImportKind.IMAGES), now=NOW) == [job.pk]
-    assert leases.nudged(ImportJob.objects.filter(kind=ImportKind.IMAGES), now=NOW) == []
-    assert leases.nudged(ImportJob.objects.filter(kind=ImportKind.IMAGES), now=NOW + 2 * MINUTE) == [job.pk]
+    assert leases.rows_to_nudge(ImportJob.objects.filter(kind=ImportKind.IMAGES), now=NOW) == [job.pk]
+    assert leases.rows_to_nudge(ImportJob.objects.filter(kind=ImportKind.IMAGES), now=NOW) == []
+    assert leases.rows_to_nudge(ImportJob.objects.filter(kind=ImportKind.IMAGES), now=NOW + 2 * MINUTE) == [job.pk]
 
 
 @pytest.mark.postgres
@@ -130,8 +130,8 @@ def test_imports_of_the_same_images_at_the_same_time_store_each_once(folder):
     assert Image.objects.count() == 6
     assert CollectionImage.objects.count() == 18
     rows = ImportRow.objects.filter(job__in=done[:2])
-    assert rows.filter(outcome=Outcome.ADDED).count() == 6
-    assert rows.filter(outcome=Outcome.ALREADY).count() == 6
+    assert rows.filter(outcome=ImportOutcome.ADDED).count() == 6
+    assert rows.filter(outcome=ImportOutcome.ALREADY).count() == 6
 
 
 @pytest.mark.long(reason="at least three others run each of its lines")
@@ -145,7 +145,7 @@ def test_sizes_are_made_in_the_background_once(folder):
 
     image.refresh_from_db()
     assert (image.state, image.lease_until, image.attempts) == (JobState.DONE, None, 1)
-    assert leases.nudged(Image.objects.all(), now=timezone.now() + timedelta(days=1)) == []
+    assert leases.rows_to_nudge(Image.objects.all(), now=timezone.now() + timedelta(days=1)) == []
     names = default_storage.listdir(f"sizes/{image.public_id.hex[:2]}/{image.public_id.hex}")[1]
     assert sorted(names) == ["1600.webp", "320.webp", "800.webp"]
 
@@ -158,9 +158,9 @@ def test_sizes_whose_maker_was_killed_are_made_by_the_next(image, monkeypatch):
         patch.setattr(file_storage, "put", dies)
         with pytest.raises(KeyboardInterrupt):
             images.make_sizes(image_id=image.pk, now=NOW)
-    assert leases.nudged(Image.objects.all(), now=NOW + SOON) == []
+    assert leases.rows_to_nudge(Image.objects.all(), now=NOW + SOON) == []
     later = NOW + 5 * MINUTE
-    assert leases.nudged(Image.objects.all(), now=later) == [image.pk]
+    assert leases.rows_to_nudge(Image.objects.all(), now=later) == [image.pk]
     images.make_sizes(image_id=image.pk, now=later)
 
     image.refresh_from_db()
@@ -176,4 +176,4 @@ def test_sizes_that_cannot_be_made_are_given_up_in_the_end(image):
     image.refresh_from_db()
     assert image.state == JobState.FAILED
     assert "FileNotFoundError" in image.error
-    assert leases.nudged(Image.objects.all(), now=NOW + timedelta(days=1)) == []
+    assert leases.rows_to_nudge(Image.objects.all(), now=NOW + timedelta(days=1)) == []

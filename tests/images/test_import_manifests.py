@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from images.models import CollectionImage, Image, Outcome
+from images.models import CollectionImage, Image, ImportOutcome
 from jobs.models import JobState
 from tests.images.image_files import exif, image_file
 from tests.images.importing import outcomes, run, run_path, upload, zipped
@@ -104,7 +104,7 @@ def test_a_line_of_a_manifest_that_cannot_be_used_is_told_by_its_number(stocked,
     job = run_path(manifest)
 
     broken = job.rows.get(number=2)
-    assert (broken.outcome, job.rows.get(number=1).outcome) == (Outcome.REJECTED, Outcome.ADDED)
+    assert (broken.outcome, job.rows.get(number=1).outcome) == (ImportOutcome.REJECTED, ImportOutcome.ADDED)
     assert broken.reason.startswith("line 2 of the manifest: ")
     assert says in broken.reason
     assert Image.objects.count() == 1
@@ -170,5 +170,5 @@ def test_the_real_photographs_go_in_with_their_manifest():
     job = run_path(manifest)
     listed = json.loads(manifest.read_text())
     assert (job.state, job.done) == (JobState.DONE, len(listed))
-    assert list(job.rows.exclude(outcome=Outcome.ADDED)) == []
+    assert list(job.rows.exclude(outcome=ImportOutcome.ADDED)) == []
     assert not Image.objects.filter(licence="").exists()

@@ -76,7 +76,7 @@ def read_zip(content: bytes) -> None:
         for item in sources._plan(shelf, sources._manifests_in(shelf)):
             if isinstance(item, ImportEntry):
                 with suppress(ImageRefusedError):
-                    sources.spooled(item.content).close()
+                    sources.spooled_file(item.content).close()
 
 
 def read_image(content: bytes) -> None:

@@ -14,7 +14,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from images import tasks
-from images.models import Collection, CollectionImage, Image, ImportJob, Outcome
+from images.models import Collection, CollectionImage, Image, ImportJob, ImportOutcome
 from images.rules import limits
 from images.rules.sizes import sizes_of
 from images.selectors import served_image
@@ -61,8 +61,8 @@ def collection(manager):
 def make_job(collection: Collection, **fields) -> ImportJob:
     about = {"collection": collection, "project": collection.project, "kind": "images"}
     job = ImportJob.objects.create(**about, source_name="images.zip", **fields)
-    job.rows.create(number=1, name="=1+1.jpg", outcome=Outcome.ADDED, added=1)
-    job.rows.create(number=2, name="b.jpg", outcome=Outcome.REJECTED, rejected=1, reason="It is broken.")
+    job.rows.create(number=1, name="=1+1.jpg", outcome=ImportOutcome.ADDED, added=1)
+    job.rows.create(number=2, name="b.jpg", outcome=ImportOutcome.REJECTED, rejected=1, reason="It is broken.")
     return job
 
 
@@ -290,4 +290,4 @@ def test_the_sweep_sends_again_what_was_lost(sent, monkeypatch):
     sweep()
     sweep()
     assert sent == [lost.pk, job.pk]
-    assert leases.nudged(Image.objects.all(), now=timezone.now()) == []
+    assert leases.rows_to_nudge(Image.objects.all(), now=timezone.now()) == []

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from inference.backends.captioners import Decoding, Failed, GeneratedCaption
+from inference.backends.captioners import Decoding, FailedImage, GeneratedCaption
 from tests.tiers import some
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
@@ -32,7 +32,7 @@ def noise(sizes: Sequence[tuple[int, int]]) -> list[Image.Image]:
     return [Image.fromarray(rng.integers(0, 255, (height, width, 3), dtype=np.uint8)) for width, height in sizes]
 
 
-def texts(made: Sequence[GeneratedCaption | Failed]) -> list[str]:
+def texts(made: Sequence[GeneratedCaption | FailedImage]) -> list[str]:
     return [one.text if isinstance(one, GeneratedCaption) else one.reason for one in made]
 
 

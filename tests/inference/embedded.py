@@ -15,9 +15,18 @@ from PIL import Image as Pillow
 from images.models import Collection, CollectionImage, Image
 from images.services import file_storage
 from inference.backends import registry
-from inference.backends.captioners import Spec
-from inference.backends.encoders import EncoderSettingsError, Subject
-from inference.models import EmbeddingSet, Encoder, Precision, Run, RunState, Training, TrainingStep, TrainingValidation
+from inference.backends.captioners import ModelSpec
+from inference.backends.encoders import EncoderSettingsError, EncoderSubject
+from inference.models import (
+    EmbeddingSet,
+    Encoder,
+    Run,
+    RunState,
+    Training,
+    TrainingStep,
+    TrainingValidation,
+    WeightPrecision,
+)
 from inference.selectors.embeddings import IDS_FILE, VECTORS_FILE, digest_of
 from inference.services import model_cache
 from inference.services.executor import execute_run
@@ -59,14 +68,14 @@ class MeanColours:
 class MeanColoursBackend:
     name, title, queue, is_visual = "mean-colours", "Mean colours", "default", True
 
-    def check(self, spec: Spec) -> None:
+    def check(self, spec: ModelSpec) -> None:
         if spec.source == "refused":
             raise EncoderSettingsError("There is no such source.")
 
-    def subjects(self, spec: Spec) -> frozenset[Subject]:
-        return frozenset(Subject)
+    def subjects(self, spec: ModelSpec) -> frozenset[EncoderSubject]:
+        return frozenset(EncoderSubject)
 
-    def load(self, spec: Spec) -> MeanColours:
+    def load(self, spec: ModelSpec) -> MeanColours:
         return MeanColours()
 
 
@@ -102,7 +111,7 @@ def images_of(collection: Collection) -> list[Image]:
     return [entry.image for entry in entries]
 
 
-def begin(encoder: Encoder, collection: Collection, *, precision: str = Precision.FLOAT32, **about: Any) -> Run:
+def begin(encoder: Encoder, collection: Collection, *, precision: str = WeightPrecision.FLOAT32, **about: Any) -> Run:
     return start_embeddings(
         is_shared=True, encoder=encoder, collection=collection, precision=precision, by=None, now=NOW, **about
     )

@@ -13,10 +13,10 @@ from inference.backends import registry
 from inference.backends.captioners import (
     BackendSettingsError,
     Decoding,
-    Failed,
+    FailedImage,
     GeneratedCaption,
+    ModelSpec,
     OutOfMemoryError,
-    Spec,
 )
 from languages.rules.registry import LANGUAGES
 
@@ -36,7 +36,7 @@ class FakeCaptioner:
     before: Callable[[Sequence[str], str], object] | None = None
     """Called with the keys and the language of each batch: a test's way in."""
 
-    def __init__(self, spec: Spec) -> None:
+    def __init__(self, spec: ModelSpec) -> None:
         self.spec, self.options = spec, spec.options
         self.side: int | None = self.options.get("side")
         self.batch_size = int(self.options.get("batch_size", 4))
@@ -50,7 +50,7 @@ class FakeCaptioner:
     def prepare(self, image: Image.Image | None) -> Any:
         return image.size if image else None
 
-    def stabilise(self, prepared: Sequence[Any], *, keys: Sequence[str], decoding: Decoding) -> list[str | Failed]:
+    def stabilise(self, prepared: Sequence[Any], *, keys: Sequence[str], decoding: Decoding) -> list[str | FailedImage]:
         self._go(keys, "")
         return [f"stabiliser of {key[:8]}" for key in keys]
 
@@ -62,7 +62,7 @@ class FakeCaptioner:
         language: str,
         decoding: Decoding,
         stabilisers: Sequence[str] | None = None,
-    ) -> list[GeneratedCaption | Failed]:
+    ) -> list[GeneratedCaption | FailedImage]:
         assert self._lock.acquire(blocking=False), "called by two threads at a time"
         try:
             self._go(keys, language)
@@ -91,14 +91,14 @@ class FakeBackend:
     title = "Fake"
     queue = "gpu"
 
-    def check(self, spec: Spec) -> None:
+    def check(self, spec: ModelSpec) -> None:
         if spec.source == "nowhere":
             raise BackendSettingsError("There is no such model.")
 
-    def languages(self, spec: Spec) -> Mapping[str, str]:
+    def languages(self, spec: ModelSpec) -> Mapping[str, str]:
         return {entry.tag: entry.tag for entry in LANGUAGES if entry.tag != "quz"}
 
-    def load(self, spec: Spec) -> FakeCaptioner:
+    def load(self, spec: ModelSpec) -> FakeCaptioner:
         if spec.source == "broken":
             raise BackendSettingsError("Its weights are gone.")
         return FakeCaptioner(spec)
@@ -112,7 +112,7 @@ class FakeTranslation:
 
     def translate(
         self, texts: Sequence[str], *, keys: Sequence[str], language: str, decoding: Decoding
-    ) -> list[GeneratedCaption | Failed]:
+    ) -> list[GeneratedCaption | FailedImage]:
         return [GeneratedCaption(f"{language} of {text}") for text in texts]
 
     def close(self) -> None:
@@ -124,11 +124,11 @@ class FakeTranslator:
     title = "Fake"
     queue = "default"
 
-    def check(self, spec: Spec) -> None:
+    def check(self, spec: ModelSpec) -> None:
         return None
 
-    def languages(self, spec: Spec) -> Mapping[str, str]:
+    def languages(self, spec: ModelSpec) -> Mapping[str, str]:
         return {"de": "deu", "fr": "fra"}
 
-    def load(self, spec: Spec) -> FakeTranslation:
+    def load(self, spec: ModelSpec) -> FakeTranslation:
         return FakeTranslation()

@@ -18,7 +18,7 @@ from typing import Any
 
 from PIL import Image
 
-from inference.backends.captioners import Spec
+from inference.backends.captioners import ModelSpec
 
 KEY = "sk-Lab0123456789secret"
 HANGS_S = 20.0
@@ -161,8 +161,8 @@ class FakeEndpoint:
         return Handler
 
 
-def spec(source: str = "lab", **options: Any) -> Spec:
-    return Spec("Tiny", source, {"model": "tiny-1", "connect_s": 5, "read_s": 10, **options})
+def spec(source: str = "lab", **options: Any) -> ModelSpec:
+    return ModelSpec("Tiny", source, {"model": "tiny-1", "connect_s": 5, "read_s": 10, **options})
 
 
 def free_port() -> int:

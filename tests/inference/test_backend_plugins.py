@@ -14,14 +14,14 @@ import pytest
 from PIL import Image
 
 from inference.backends import registry
-from inference.backends.captioners import BackendSettingsError, Decoding, Spec
+from inference.backends.captioners import BackendSettingsError, Decoding, ModelSpec
 from inference.models import IMPORTED, TRANSLATED
 from tests.commands import output_of
 from tests.inference.captioned import texts
 from tests.servers import ROOT
 
 DOCUMENT = ROOT / "docs" / "backends.md"
-SPEC = Spec("Model", "", {})
+SPEC = ModelSpec("Model", "", {})
 WHOLE = """
     name, title, queue = "{name}", "Title", "default"
     def check(self, spec): {check}
@@ -59,7 +59,7 @@ def test_the_package_of_the_documentation_is_listed_and_writes_captions(packages
     registry._discovered.cache_clear()
 
     backend = registry.backend_named("horizon")
-    spec = Spec("Horizon", "", {"margin": 9})
+    spec = ModelSpec("Horizon", "", {"margin": 9})
     backend.check(spec)
     registry.check_decoding(backend, spec, Decoding(beams=3))
     captioner = backend.load(spec)
@@ -74,7 +74,7 @@ def test_the_package_of_the_documentation_is_listed_and_writes_captions(packages
         "Both halves are alike.",
     ]
     with pytest.raises(BackendSettingsError, match="Horizon has one option: margin, a whole number"):
-        backend.check(Spec("Horizon", "", {"margin": "much"}))
+        backend.check(ModelSpec("Horizon", "", {"margin": "much"}))
     assert (sorted(backend.languages(spec)), registry.package_of(backend)) == (["de", "en"], "crosslens-horizon")
     listed = output_of("list_backends")
     assert re.search(
@@ -150,7 +150,7 @@ def test_a_broken_package_is_left_out_and_told_about(packages, caplog, kind, gro
     packages.add("broken-one", code, group=group)
 
     assert (set(registry.backends()), set(registry.translators())) == ours
-    (left_out,) = registry.broken()
+    (left_out,) = registry.broken_backends()
     assert (left_out.entry, left_out.package, left_out.group) == ("one", "broken-one", group)
     assert why in left_out.reason
     assert f"one of the package broken-one is left out: {left_out.reason}" in caplog.text
@@ -175,7 +175,7 @@ def test_of_two_packages_with_the_same_name_one_counts_whatever_they_were_instal
     packages.add("first", whole("sky"))
 
     assert registry.package_of(registry.backend_named("sky")) == "first"
-    assert [one.package for one in registry.broken()] == ["second"]
+    assert [one.package for one in registry.broken_backends()] == ["second"]
 
 
 def test_what_a_backend_of_others_raises_on_a_page_is_a_refusal(packages, caplog):

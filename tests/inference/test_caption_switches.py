@@ -185,7 +185,12 @@ class TestPages:
     def test_the_gallery_marks_it_links_its_switch_and_finds_it(self, manager, collection, model):
         caption = off(caption_of(model))
         client = client_of(manager)
-        asked = {"collection": collection.slug, "model": model.pk, "language": "en", "show": gallery.Show.OFF}
+        asked = {
+            "collection": collection.slug,
+            "model": model.pk,
+            "language": "en",
+            "show": gallery.GalleryImagesShown.OFF,
+        }
         text = client.get(reverse("inference:gallery"), asked).text
         assert text.count("gallery__key") == 1
         assert WHY in text

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from PIL import Image
 
-from inference.backends.captioners import BackendSettingsError, Decoding, Failed, GeneratedCaption, Spec
+from inference.backends.captioners import BackendSettingsError, Decoding, FailedImage, GeneratedCaption, ModelSpec
 from inference.backends.chat import ChatBackend, prompt_of
 from tests.inference import captioned, tiny_models
 from tests.inference.captioned import DECODINGS, KEYS, SHORT, noise, with_decodings
@@ -30,7 +30,7 @@ SIZES = ((40, 50), (100, 160), (200, 60), (33, 32), (90, 90))
 
 
 def loaded(name, is_pivot=False, **options):
-    return BACKEND.load(Spec(name, name, options, is_pivot))
+    return BACKEND.load(ModelSpec(name, name, options, is_pivot))
 
 
 def images() -> list[Image.Image]:
@@ -89,7 +89,7 @@ def test_each_language_has_its_prompt(models, name):
 
     assert captions(captioner, language="de") != captions(captioner)
     # A prompt that is the English one makes the same captions.
-    in_english = prompt_of(Spec(name, name, {}), name, "en", "en")
+    in_english = prompt_of(ModelSpec(name, name, {}), name, "en", "en")
     assert captions(loaded(name, prompts={"de": in_english}), language="de") == captions(captioner)
 
 
@@ -115,7 +115,7 @@ def test_captions_after_a_held_stabiliser_are_what_the_model_would_have_gone_on_
 
 @FAMILIES
 def test_a_stabiliser_is_asked_for_in_no_language_and_ends_at_the_first_separator(models, name):
-    in_none = prompt_of(Spec(name, name, {}), name, "", "")
+    in_none = prompt_of(ModelSpec(name, name, {}), name, "", "")
     free = captions(loaded(name, prompts={"en": in_none}))
     one = max(range(5), key=lambda number: len(free[number].split()))
     words = free[one].split()
@@ -139,7 +139,7 @@ def test_a_pivot_models_answer_is_split(models):
 
     for text, one in zip(free, written, strict=True):
         stabiliser, is_there, caption = text.partition(f" {separator} ")
-        assert one == GeneratedCaption(caption, stabiliser) if is_there else isinstance(one, Failed)
+        assert one == GeneratedCaption(caption, stabiliser) if is_there else isinstance(one, FailedImage)
     assert any(isinstance(one, GeneratedCaption) for one in written)
 
 
@@ -180,7 +180,7 @@ def test_a_template_stands_in_for_a_chat_template_and_is_asked_for_where_there_i
     bare = shutil.copytree(models / "llava", tmp_path / "bare")
     (bare / "chat_template.jinja").unlink()
     with pytest.raises(BackendSettingsError, match="no chat template"):
-        BACKEND.check(Spec("bare", "bare", {}))
+        BACKEND.check(ModelSpec("bare", "bare", {}))
 
     template = "user : <image> {prompt} assistant : "
     written = captions(loaded("bare", template=template))
@@ -195,12 +195,12 @@ def test_a_template_that_writes_the_first_token_itself_does_not_get_two(models):
 
 
 def test_what_the_models_are_decides_their_languages(models):
-    tags = set(BACKEND.languages(Spec("x", "llava", {})))
+    tags = set(BACKEND.languages(ModelSpec("x", "llava", {})))
 
     assert len(tags) == 36
-    assert tags - set(BACKEND.languages(Spec("x", "paligemma", {}))) == {"quz"}
-    assert BACKEND.languages(Spec("x", "paligemma", {"languages": {"quz": "quz"}})) == {"quz": "quz"}
-    assert BACKEND.languages(Spec("x", "llava", {"languages": ["de", "fr"]})) == {"de": "de", "fr": "fr"}
+    assert tags - set(BACKEND.languages(ModelSpec("x", "paligemma", {}))) == {"quz"}
+    assert BACKEND.languages(ModelSpec("x", "paligemma", {"languages": {"quz": "quz"}})) == {"quz": "quz"}
+    assert BACKEND.languages(ModelSpec("x", "llava", {"languages": ["de", "fr"]})) == {"de": "de", "fr": "fr"}
 
 
 def test_a_language_that_turns_out_not_to_be_one_of_the_model_is_refused(models):
@@ -224,4 +224,4 @@ def test_models_of_the_other_backend_are_sent_there(models, tmp_path, settings):
     tiny_models.save_git(tmp_path / "git")
 
     with pytest.raises(BackendSettingsError, match="Use the backend encoder-decoder"):
-        BACKEND.check(Spec("git", "git", {}))
+        BACKEND.check(ModelSpec("git", "git", {}))

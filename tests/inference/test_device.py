@@ -9,24 +9,24 @@ import pytest
 from django.utils import translation
 from django.utils.translation import gettext
 
-from inference.services.device import Device
+from inference.services.device import DeviceThread
 
 
-def thread_of(device: Device) -> int:
+def thread_of(device: DeviceThread) -> int:
     return device.submit(threading.get_ident).result(timeout=10)
 
 
 def test_all_that_is_computed_is_so_in_one_thread_beside():
-    with Device() as first:
+    with DeviceThread() as first:
         one = thread_of(first)
-    with Device() as second:
+    with DeviceThread() as second:
         assert thread_of(second) == one != threading.get_ident()
 
 
 def test_sentences_are_in_the_language_of_the_one_who_asked():
-    with translation.override("ar"), Device() as arabic:
+    with translation.override("ar"), DeviceThread() as arabic:
         wanted = gettext("Images")
-    with Device() as english:
+    with DeviceThread() as english:
         assert english.submit(gettext, "Images").result(timeout=10) == "Images"
         assert arabic.submit(gettext, "Images").result(timeout=10) == wanted != "Images"
 
@@ -40,7 +40,7 @@ def test_what_has_begun_is_waited_for_and_what_has_not_is_not_done():
         assert go_on.wait(10)
         done.append("long")
 
-    device = Device()
+    device = DeviceThread()
     running = device.submit(long)
     waiting: Future[None] = device.submit(done.append, "never")
     assert begun.wait(10)
@@ -50,5 +50,5 @@ def test_what_has_begun_is_waited_for_and_what_has_not_is_not_done():
 
 
 def test_what_is_raised_there_is_raised_here():
-    with Device() as device, pytest.raises(ZeroDivisionError):
+    with DeviceThread() as device, pytest.raises(ZeroDivisionError):
         device.submit(lambda: 1 // 0).result(timeout=10)

@@ -11,9 +11,9 @@ from django.core.files.storage import default_storage
 from django.urls import reverse
 
 from images.models import CollectionImage
-from inference.models import EmbeddingSet, Encoder, Precision, Run, RunState
+from inference.models import EmbeddingSet, Encoder, Run, RunState, WeightPrecision
 from inference.selectors.embedding_sets import most_central_of_all
-from inference.selectors.embeddings import Embeddings, representative
+from inference.selectors.embeddings import CollectionEmbeddings, representative
 from tests.annotation.submitting import take
 from tests.factories import (
     make_captioner,
@@ -59,7 +59,7 @@ def public_id(collection, position):
 
 def test_sets_are_listed_with_what_they_are_of_and_how_large(client, collection, encoder):
     german, model = make_language("de"), make_captioner(collection, "Alpha")
-    make_set(encoder, collection, precision=Precision.FLOAT32)
+    make_set(encoder, collection, precision=WeightPrecision.FLOAT32)
     make_set(encoder, collection, state=RunState.RUNNING, captions_of=model, language=german)
     page = look(client, "embedding-list")
     assert "40\xa0bytes" in page
@@ -103,7 +103,7 @@ def test_the_one_for_all_is_found_in_parts_as_it_is_at_once(monkeypatch, count):
     monkeypatch.setattr("inference.selectors.embedding_sets.BLOCK_NUMBERS", 1000)
     rows = np.random.default_rng(count).normal(size=(count, 16)).astype(np.float16)
     rows[1:2] = rows[0]
-    embeddings = Embeddings(ids=np.arange(7, 7 + count), vectors=rows)
+    embeddings = CollectionEmbeddings(ids=np.arange(7, 7 + count), vectors=rows)
     assert most_central_of_all(embeddings) == 7 + representative(embeddings, list(range(7, 7 + count)))
 
 

@@ -17,7 +17,7 @@ from django.db import connections
 
 from inference.backends.captioners import OutOfMemoryError
 from inference.backends.encoders import EncoderSettingsError
-from inference.models import Chunk, EmbeddingSet, Encoder, Precision, RunFailure, RunState
+from inference.models import Chunk, EmbeddingSet, Encoder, RunFailure, RunState, WeightPrecision
 from inference.selectors.embeddings import EmbeddingsUnavailableError, open_set
 from inference.services import embedding_store, encoders, executor, runs
 from inference.services.embedding import ImageEmbeddingJob
@@ -147,7 +147,7 @@ def test_a_number_too_large_for_16_bits_fails_its_image_and_says_what_to_do(monk
 
     monkeypatch.setattr(MeanColours, "features_of", too_large)
     collection = painted_collection(3)
-    made = make_set(make_encoder(), collection, precision=Precision.FLOAT16)
+    made = make_set(make_encoder(), collection, precision=WeightPrecision.FLOAT16)
 
     assert open_set(made).vectors.dtype == np.float16
     assert counts(made.run) == (RunState.DONE, 3, 2, 1, 0)

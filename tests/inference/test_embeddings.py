@@ -13,7 +13,7 @@ from crosslens_metrics.central import most_central
 from inference.models import EmbeddingSet
 from inference.selectors import embeddings, vector_cache
 from inference.selectors.embeddings import (
-    Embeddings,
+    CollectionEmbeddings,
     EmbeddingsUnavailableError,
     nearest,
     newest_covering,
@@ -27,10 +27,10 @@ from tests.inference.embedded import images_of, make_encoder, make_set, painted_
 from tests.memory import peak_of
 
 
-def made_up(count: int, dimensions: int, dtype: str = "float32", seed: int = 1) -> Embeddings:
+def made_up(count: int, dimensions: int, dtype: str = "float32", seed: int = 1) -> CollectionEmbeddings:
     rng = np.random.default_rng(seed)
     ids = np.sort(rng.choice(10 * count, size=count, replace=False)).astype(np.int64)
-    return Embeddings(ids, rng.normal(size=(count, dimensions)).astype(dtype))
+    return CollectionEmbeddings(ids, rng.normal(size=(count, dimensions)).astype(dtype))
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32"])
@@ -54,13 +54,13 @@ def test_the_nearest_are_those_with_the_greatest_cosines_however_many_are_looked
 @pytest.mark.parametrize("block", [2, 6, 1 << 22])
 def test_of_equally_near_images_the_first_keys_come_in_order(monkeypatch, block):
     monkeypatch.setattr(embeddings, "BLOCK_NUMBERS", block)
-    stored = Embeddings(np.arange(1, 9), np.array([[1, 1]] + [[1, 0]] * 7, dtype=np.float32))
+    stored = CollectionEmbeddings(np.arange(1, 9), np.array([[1, 1]] + [[1, 0]] * 7, dtype=np.float32))
 
     assert [one.image for one in nearest(stored, 1, count=3)] == [2, 3, 4]
 
 
 def test_a_vector_of_zeros_is_near_to_nothing():
-    embeddings = Embeddings(np.array([1, 2, 3]), np.array([[0, 0], [1, 0], [1, 1]], dtype=np.float32))
+    embeddings = CollectionEmbeddings(np.array([1, 2, 3]), np.array([[0, 0], [1, 0], [1, 1]], dtype=np.float32))
 
     assert nearest(embeddings, 1) == []
     assert [one.image for one in nearest(embeddings, 2)] == [3]
@@ -85,7 +85,7 @@ def test_the_memory_for_neighbours_does_not_grow_with_the_vectors(monkeypatch):
 def test_the_representative_has_the_least_mean_cosine_distance_to_the_others():
     # By hand: the mean distances are (1 + 0.4) / 2 = 0.7, (1 + 0.2) / 2 = 0.6 and (0.4 + 0.2) / 2 = 0.3.
     vectors = np.array([[1, 0], [0, 2], [0.6, 0.8], [9, -9]], dtype=np.float32)
-    embeddings = Embeddings(np.array([10, 20, 30, 40]), vectors)
+    embeddings = CollectionEmbeddings(np.array([10, 20, 30, 40]), vectors)
 
     assert representative(embeddings, [10, 20, 30]) == 2
     assert representative(embeddings, [30, 10, 20]) == 0
@@ -94,10 +94,10 @@ def test_the_representative_has_the_least_mean_cosine_distance_to_the_others():
 
 
 def test_places_are_minus_one_where_there_is_no_vector():
-    embeddings = Embeddings(np.array([2, 5]), np.ones((2, 1), dtype=np.float32))
+    embeddings = CollectionEmbeddings(np.array([2, 5]), np.ones((2, 1), dtype=np.float32))
 
     assert embeddings.places([5, 1, 9, 2]).tolist() == [1, -1, -1, 0]
-    assert Embeddings(np.empty(0, dtype=np.int64), np.empty((0, 1))).places([1]).tolist() == [-1]
+    assert CollectionEmbeddings(np.empty(0, dtype=np.int64), np.empty((0, 1))).places([1]).tolist() == [-1]
 
 
 @pytest.fixture
@@ -176,7 +176,7 @@ def test_on_object_storage_vectors_are_made_and_copied_here_once(monkeypatch, ob
 
 def test_files_that_were_not_used_for_longest_go_when_there_are_too_many(settings, tmp_path, monkeypatch):
     settings.VAR = tmp_path
-    monkeypatch.setattr(vector_cache, "MOST_BYTES", 250)
+    monkeypatch.setattr(vector_cache, "MAX_BYTES", 250)
     moments = iter(range(1_000_000_000, 1_000_000_100))
 
     def use(name: str) -> None:

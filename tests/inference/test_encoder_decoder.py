@@ -14,10 +14,10 @@ from PIL import Image, ImageFilter
 from inference.backends.captioners import (
     BackendSettingsError,
     Decoding,
-    Failed,
+    FailedImage,
     GeneratedCaption,
+    ModelSpec,
     OutOfMemoryError,
-    Spec,
 )
 from inference.backends.encoder_decoder import EncoderDecoderBackend
 from tests.inference import captioned, tiny_models
@@ -35,7 +35,7 @@ FAMILIES = pytest.mark.parametrize(
 
 
 def tiny(name, is_pivot=False, **options):
-    return BACKEND.load(Spec(name, name, options, is_pivot))
+    return BACKEND.load(ModelSpec(name, name, options, is_pivot))
 
 
 def images(number: int = 5) -> list[Image.Image]:
@@ -218,7 +218,7 @@ def chain(folder):
 
 
 def pivot(**options):
-    return BACKEND.load(Spec("chain", "chain", {**PIVOT, **options}, is_pivot=True))
+    return BACKEND.load(ModelSpec("chain", "chain", {**PIVOT, **options}, is_pivot=True))
 
 
 def asked(captioner, language, stabilisers=None):
@@ -238,7 +238,7 @@ def test_a_pivot_models_output_is_split_at_the_separator_of_the_language(chain):
 def test_output_without_the_separator_of_the_language_fails(chain):
     failed = asked(pivot(prompts={"de": "french:"}), "de")
 
-    assert all(isinstance(one, Failed) and "separator" in one.reason for one in failed)
+    assert all(isinstance(one, FailedImage) and "separator" in one.reason for one in failed)
     assert "maison" not in failed[0].reason
 
 
@@ -250,7 +250,7 @@ def test_without_a_prompt_that_names_the_language_the_separator_does(chain):
     short = Decoding(max_tokens=2)
     prepared = [captioner.prepare(image) for image in images(1)]
     (failed,) = captioner.caption(prepared, keys=["a"], language="fr", decoding=short)
-    assert isinstance(failed, Failed), "stabiliser and separator may leave no positions for the caption"
+    assert isinstance(failed, FailedImage), "stabiliser and separator may leave no positions for the caption"
 
 
 def test_a_stabiliser_is_decoded_without_a_language_and_then_held_fixed(chain):
@@ -272,7 +272,7 @@ def test_separators_that_are_special_tokens_are_seen_although_they_are_no_text(c
     tokenizer = AutoTokenizer.from_pretrained(special)
     tokenizer.add_special_tokens({"additional_special_tokens": ["<de>", "<fr>"]})
     tokenizer.save_pretrained(special)
-    captioner = BACKEND.load(Spec("special", "special", PIVOT, is_pivot=True))
+    captioner = BACKEND.load(ModelSpec("special", "special", PIVOT, is_pivot=True))
 
     assert asked(captioner, "de") == [GeneratedCaption("ein hund", "a dog")] * 2
     assert asked(captioner, "fr", ["a", "a dog"]) == [GeneratedCaption("une maison", one) for one in ("a", "a dog")]

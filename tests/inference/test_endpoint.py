@@ -18,11 +18,11 @@ from inference.backends.captioners import (
     BackendSettingsError,
     Captioner,
     Decoding,
-    Failed,
+    FailedImage,
     GeneratedCaption,
 )
 from inference.backends.endpoint import IN_A_ROW, EndpointBackend, EndpointTranslatorBackend, seed_of
-from inference.backends.endpoint_calls import LARGEST_ANSWER_BYTES
+from inference.backends.endpoint_calls import MAX_ANSWER_BYTES
 from languages.rules.registry import LANGUAGES
 from languages.rules.scripts import script_of
 from tests.inference.fake_endpoint import HANGS_S, KEY, Answer, completion, free_port, spec
@@ -36,14 +36,14 @@ BACKEND = EndpointBackend()
 
 def ask(
     captioner: Captioner, *, images: int = 1, language: str = "en", **decoding: Any
-) -> list[GeneratedCaption | Failed]:
+) -> list[GeneratedCaption | FailedImage]:
     prepared = [captioner.prepare(RED)] * images
     keys = [f"{number:064x}" for number in range(images)]
     return captioner.caption(prepared, keys=keys, language=language, decoding=Decoding(**decoding))
 
 
-def reason(result: GeneratedCaption | Failed) -> str:
-    assert isinstance(result, Failed)
+def reason(result: GeneratedCaption | FailedImage) -> str:
+    assert isinstance(result, FailedImage)
     return result.reason
 
 
@@ -186,7 +186,7 @@ RUBBISH = {
     "a refusal": (Answer(body=completion(None, refusal="I cannot talk of a heron.")), "refused to answer"),
     "a filter": (Answer(body=completion(WORDS, finish="content_filter")), "refused to answer"),
     "cut": (Answer(body=completion(WORDS, finish="length")), "cut off after 40 tokens"),
-    "huge": (Answer(body=b" " * (LARGEST_ANSWER_BYTES + 1)), "more than 1000000 bytes"),
+    "huge": (Answer(body=b" " * (MAX_ANSWER_BYTES + 1)), "more than 1000000 bytes"),
     "an image it does not take": (Answer(body=b'{"error": {"message": "Bad image"}}', status=400), "400, “Bad ima"),
     "a filter before it": (Answer(body=b'{"error": "flagged"}', status=403), "403, “flagged”"),
     "too large an image": (Answer(body=b"<html>heron", status=413), r"rejected the request \(413\)"),
@@ -356,4 +356,4 @@ def test_a_server_that_hangs_does_so_for_one_image_only(server, load):
     server.answers = [Answer("A door.", takes_s=HANGS_S)]
     results = ask(load(real=True, read_s=0.3, retries=0, concurrency=2), images=2)
     assert sorted(type(result).__name__ for result in results) == ["Failed", "GeneratedCaption"]
-    assert "did not answer within 0.3 s" in reason(next(one for one in results if isinstance(one, Failed)))
+    assert "did not answer within 0.3 s" in reason(next(one for one in results if isinstance(one, FailedImage)))

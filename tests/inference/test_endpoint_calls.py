@@ -12,14 +12,14 @@ from typing import Any
 
 import pytest
 
-from inference.backends.captioners import BackendDownError, Captioner, Decoding, Failed, GeneratedCaption
+from inference.backends.captioners import BackendDownError, Captioner, Decoding, FailedImage, GeneratedCaption
 from inference.backends.endpoint_calls import AdaptiveLimit, RateLimiter
 from tests.inference.fake_endpoint import HANGS_S, Answer, FakeTime
 
 BUSY = b'{"error": {"message": "Slow down"}}'
 
 
-def ask(captioner: Captioner, *, images: int = 1) -> list[GeneratedCaption | Failed]:
+def ask(captioner: Captioner, *, images: int = 1) -> list[GeneratedCaption | FailedImage]:
     keys = [str(number) for number in range(images)]
     return captioner.caption(["data:image/jpeg;base64,AA=="] * images, keys=keys, language="en", decoding=Decoding())
 
@@ -50,7 +50,7 @@ def test_an_answer_that_will_not_be_better_is_not_asked_for_again(server, load, 
 
     (failed,) = ask(load())
 
-    assert failed == Failed(f"The endpoint “lab” rejected the request ({status}, “Slow down”).")
+    assert failed == FailedImage(f"The endpoint “lab” rejected the request ({status}, “Slow down”).")
     assert len(server.asked) == 1
     assert fake_time.waits == []
 
@@ -105,13 +105,13 @@ def test_an_image_that_a_server_breaks_on_fails_alone(server, load):
     first, second, third = ask(load(retries=2, concurrency=1), images=3)
 
     assert (first, third) == (GeneratedCaption("One."), GeneratedCaption("Three."))
-    assert second == Failed("The endpoint “lab” failed (500, “Slow down”). It was asked 3 times.")
+    assert second == FailedImage("The endpoint “lab” failed (500, “Slow down”). It was asked 3 times.")
 
 
 def test_where_nothing_is_answered_an_easy_question_tells_whether_the_endpoint_is_down(server, load):
     captioner = load(retries=0)
     server.always = lambda asked: Answer(body=b"<html>Bad gateway", status=502)
-    assert [type(one) for one in ask(captioner, images=2)] == [Failed, Failed]
+    assert [type(one) for one in ask(captioner, images=2)] == [FailedImage, FailedImage]
 
     server.models = Answer(body=b"<html>Bad gateway", status=502)
     with pytest.raises(BackendDownError, match=r"The endpoint “lab” is down\. The endpoint “lab” failed .502."):
@@ -123,7 +123,7 @@ def test_an_answer_that_trickles_in_for_ever_is_given_up(server, load):
 
     (failed,) = ask(load(real=True, connect_s=0.1, read_s=0.3, retries=0))
 
-    assert isinstance(failed, Failed)
+    assert isinstance(failed, FailedImage)
     assert "did not answer within 0.3 s" in failed.reason
 
 

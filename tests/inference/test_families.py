@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from inference.backends.captioners import Decoding, Spec
+from inference.backends.captioners import Decoding, ModelSpec
 from inference.backends.chat import ChatBackend
 from inference.backends.dual_encoder import DualEncoderBackend
 from tests.inference import captioned, tiny_families
@@ -36,7 +36,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def loaded(name, is_pivot=False, **options):
-    return BACKEND.load(Spec(name, name, options, is_pivot))
+    return BACKEND.load(ModelSpec(name, name, options, is_pivot))
 
 
 def captions(captioner, *arguments, **about) -> list[str]:
@@ -80,7 +80,7 @@ def test_a_caption_does_not_depend_on_what_else_is_in_the_batch(models, name, ho
 
 @FAMILIES
 def test_they_write_english_and_languages_with_a_prompt_of_their_own(models, name):
-    assert dict(BACKEND.languages(Spec(name, name, {}))) == {"en": "en"}
+    assert dict(BACKEND.languages(ModelSpec(name, name, {}))) == {"en": "en"}
     captioner = loaded(name, **GERMAN)
 
     assert captions(captioner) == captions(loaded(name))
@@ -106,7 +106,7 @@ def test_images_of_any_shape_and_captions_have_the_vectors_of_siglip_2s_makers(m
     import torch
     import transformers
 
-    encoder = DualEncoderBackend().load(Spec("siglip_2", "siglip_2", {}))
+    encoder = DualEncoderBackend().load(ModelSpec("siglip_2", "siglip_2", {}))
     model = transformers.AutoModel.from_pretrained(models / "siglip_2").eval()
     processor = transformers.AutoProcessor.from_pretrained(models / "siglip_2")
     sentences = ["a red dog runs", "the cat"]

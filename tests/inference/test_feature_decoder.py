@@ -14,11 +14,11 @@ import pytest
 from django.core.management import CommandError, call_command
 from PIL import Image
 
-from inference.backends.captioners import BackendSettingsError, Decoding, GeneratedCaption, Spec
+from inference.backends.captioners import BackendSettingsError, Decoding, GeneratedCaption, ModelSpec
 from inference.backends.feature_decoder import FeatureDecoder, FeatureDecoderBackend
 from inference.models import CaptioningModel, RunState, Training
 from inference.services.trainings import TrainingRefusedError
-from inference.training.options import Method, TrainingOptions
+from inference.training.options import TrainingMethod, TrainingOptions
 from inference.training.small import new_feature_decoder
 from inference.training.trainer import train_captioner
 from tests.inference import embedded, fake_runs
@@ -60,7 +60,7 @@ def base(tmp_path: Path) -> Path:
 
 def load(folder: Path, features: dict[str, Any] | None = None) -> FeatureDecoder:
     options = {"features": FEATURES if features is None else features}
-    return FeatureDecoderBackend().load_folder(Spec("Small", folder.name, options), folder)
+    return FeatureDecoderBackend().load_folder(ModelSpec("Small", folder.name, options), folder)
 
 
 def train(folder: Path, out: Path, *, watcher: Watcher | None = None, options: TrainingOptions = OPTIONS) -> Watcher:
@@ -88,7 +88,7 @@ def test_it_learns_to_name_what_the_encoder_sees(base: Path, tmp_path: Path) -> 
 
 
 def test_features_are_computed_once_whatever_happens(base: Path, tmp_path: Path, colours: list[int]) -> None:
-    options = replace(OPTIONS, steps=6, validate_every=3, method=Method.LORA)
+    options = replace(OPTIONS, steps=6, validate_every=3, method=TrainingMethod.LORA)
     train(base, tmp_path / "out", watcher=Watcher(stop_after=2), options=options)
     assert sum(colours) == len(TRAINING) + len(VALIDATION)
     stored = sorted((tmp_path / "out" / "features").rglob("*.npy"))
@@ -115,7 +115,7 @@ def test_another_encoder_is_refused(base: Path, monkeypatch: pytest.MonkeyPatch)
 )
 def test_an_option_that_names_no_image_encoder_is_refused(features: dict[str, Any], message: str) -> None:
     with pytest.raises(BackendSettingsError, match=message):
-        FeatureDecoderBackend().check(Spec("Small", "training:" + "0" * 32, {"features": features}))
+        FeatureDecoderBackend().check(ModelSpec("Small", "training:" + "0" * 32, {"features": features}))
 
 
 @pytest.mark.django_db

@@ -14,7 +14,7 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import reverse
 
-from images.models import CollectionImage, ImportJob, ImportKind, Outcome
+from images.models import CollectionImage, ImportJob, ImportKind, ImportOutcome
 from images.selectors import report_of
 from inference import tasks
 from inference.models import CaptioningModel, ModelCaption
@@ -235,14 +235,14 @@ def test_an_import_that_was_killed_goes_on_where_it_was(monkeypatch):
     assert ModelCaption.objects.count() == 2
 
     later = NOW + 5 * MINUTE
-    assert leases.nudged(ImportJob.objects.filter(kind=ImportKind.IMAGES), now=later) == []
-    assert leases.nudged(ImportJob.objects.filter(kind=ImportKind.CAPTIONS), now=later) == [job.pk]
+    assert leases.rows_to_nudge(ImportJob.objects.filter(kind=ImportKind.IMAGES), now=later) == []
+    assert leases.rows_to_nudge(ImportJob.objects.filter(kind=ImportKind.CAPTIONS), now=later) == [job.pk]
     imports.run_import(job_id=job.pk, clock=lambda: later)
 
     job.refresh_from_db()
     assert taken == [[1, 2], [3, 4], [3, 4], [5]]
     assert (job.state, job.done, job.total) == (JobState.DONE, 5, 5)
-    assert set(job.rows.values_list("outcome", flat=True)) == {Outcome.ADDED}
+    assert set(job.rows.values_list("outcome", flat=True)) == {ImportOutcome.ADDED}
 
 
 @pytest.mark.postgres
@@ -258,7 +258,7 @@ def test_imports_at_the_same_time_take_each_caption_once(tmp_path):
 
     assert [job.state for job in done] == [JobState.DONE] * 4
     assert ModelCaption.objects.count() == 20
-    added = sum(job.rows.filter(outcome=Outcome.ADDED).count() for job in done)
+    added = sum(job.rows.filter(outcome=ImportOutcome.ADDED).count() for job in done)
     assert added == 20
 
 

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 import pytest
 
 from inference.backends import generation
-from inference.backends.captioners import BackendSettingsError, Spec
+from inference.backends.captioners import BackendSettingsError, ModelSpec
 from inference.backends.encoder_decoder import EncoderDecoderBackend
 from tests.inference.captioned import KEYS, SHORT, texts
 from tests.inference.test_chat_models import images
@@ -20,7 +20,7 @@ BACKEND = EncoderDecoderBackend()
 
 
 def captions_of(precision="auto", **options):
-    captioner = BACKEND.load(Spec("x", "vit_gpt2", options))
+    captioner = BACKEND.load(ModelSpec("x", "vit_gpt2", options))
     prepared = [captioner.prepare(image) for image in images()]
     decoding = SHORT.__class__(**{**SHORT.stored(), "precision": precision})
     return texts(captioner.caption(prepared, keys=KEYS, language="en", decoding=decoding)), captioner
@@ -54,13 +54,13 @@ def test_a_compiled_model_says_what_another_does():
 def test_what_a_worker_lacks_is_named(monkeypatch, options, lacks, says):
     monkeypatch.setattr(generation, "find_spec", lambda name: None if name == lacks else find_spec("json"))
     with pytest.raises(BackendSettingsError, match=says):
-        BACKEND.load(Spec("x", "vit_gpt2", options))
+        BACKEND.load(ModelSpec("x", "vit_gpt2", options))
 
 
 def test_compiling_on_a_cpu_needs_a_compiler(monkeypatch):
     monkeypatch.setattr(shutil, "which", lambda name: None)
     with pytest.raises(BackendSettingsError, match=r"needs a C\+\+ compiler"):
-        BACKEND.load(Spec("x", "vit_gpt2", {"compile": True}))
+        BACKEND.load(ModelSpec("x", "vit_gpt2", {"compile": True}))
 
 
 def test_a_model_that_the_device_has_no_room_for_is_whole_again_where_there_is_room(monkeypatch):
@@ -86,7 +86,7 @@ def test_a_model_that_the_device_has_no_room_for_is_whole_again_where_there_is_r
 @pytest.mark.parametrize("options", [{"device_map": "cpu"}, {"quantisation": "2bit"}, {"compile": "yes"}])
 def test_other_values_are_refused_when_the_model_is_registered(options):
     with pytest.raises(BackendSettingsError, match="cannot be"):
-        BACKEND.check(Spec("x", "vit_gpt2", options))
+        BACKEND.check(ModelSpec("x", "vit_gpt2", options))
 
 
 def test_a_model_that_is_spread_cannot_be_trained():

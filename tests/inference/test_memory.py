@@ -14,7 +14,7 @@ from PIL import Image
 
 from inference.backends.captioners import BackendSettingsError, OutOfMemoryError
 from inference.backends.encoders import in_batches
-from inference.backends.memory import BatchAttempt, MemoryGuard, halved, has_run_out, moved
+from inference.backends.memory import BatchAttempt, MemoryGuard, has_run_out, in_halves, moved_model
 from inference.services import text_vectors
 from tests.inference.embedded import MeanColours
 
@@ -80,7 +80,7 @@ def uncollected() -> Iterator[None]:
 def test_nothing_of_a_batch_that_did_not_fit_is_alive_when_a_smaller_one_is_tried(caplog) -> None:
     device, rows = Device(room=2), list(range(9))
 
-    results, size = halved(lambda chosen: device.compute(rows[chosen]), len(rows), size=8)
+    results, size = in_halves(lambda chosen: device.compute(rows[chosen]), len(rows), size=8)
 
     assert (results, size) == (rows, 2)
     assert device.sizes == [8, 4, 2, 2, 2, 2, 1]
@@ -114,12 +114,12 @@ def test_an_item_that_does_not_fit_by_itself_leaves_the_others_together() -> Non
             raise MemoryError
         return rows
 
-    results, size = halved(compute, 8, size=4, too_large=lambda: -1)
+    results, size = in_halves(compute, 8, size=4, too_large=lambda: -1)
 
     assert (results, size) == ([0, 1, -1, 3, 4, 5, 6, 7], 4)
     assert sizes == [4, 2, 2, 1, 4, 1]
     with pytest.raises(OutOfMemoryError):
-        halved(compute, 8, size=4)
+        in_halves(compute, 8, size=4)
 
 
 def test_fewer_images_and_texts_are_encoded_at_once_where_memory_runs_out(monkeypatch) -> None:
@@ -180,4 +180,4 @@ def test_a_model_that_has_no_room_is_said_in_a_sentence() -> None:
     with pytest.raises(
         BackendSettingsError, match=r"memory of the device \(CUDA out of memory. Tried to allocate 80.00 GiB.\)"
     ):
-        moved(Large(), "CUDA")
+        moved_model(Large(), "CUDA")

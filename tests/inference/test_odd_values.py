@@ -9,7 +9,7 @@ from uuid import uuid4
 import pytest
 from django.urls import reverse
 
-from inference.backends.captioners import BackendDownError, Failed, GeneratedCaption
+from inference.backends.captioners import BackendDownError, FailedImage, GeneratedCaption
 from inference.models import CaptioningModel, EmbeddingSet, Encoder, ModelCaption, Run, Translator
 from inference.urls import urlpatterns
 from tests.factories import (
@@ -177,7 +177,9 @@ BROKEN = "half a pair \ud800, and a NUL \0"
 
 def test_what_a_backend_says_in_characters_that_cannot_be_kept_stops_no_run(fake, monkeypatch):  # noqa: F811
     monkeypatch.setattr(FakeCaptioner, "describe", lambda self: {"model": BROKEN})
-    monkeypatch.setattr(FakeCaptioner, "caption", lambda self, prepared, **_about: [Failed(BROKEN) for _ in prepared])
+    monkeypatch.setattr(
+        FakeCaptioner, "caption", lambda self, prepared, **_about: [FailedImage(BROKEN) for _ in prepared]
+    )
     run = go(make_run(2, languages=["de"]))
     assert counts(run) == (2, 0, 0, 2)
     assert "half a pair \ufffd" in run.failures.first().reason
@@ -185,7 +187,7 @@ def test_what_a_backend_says_in_characters_that_cannot_be_kept_stops_no_run(fake
 
 
 def test_nor_does_what_it_says_when_it_is_down(fake, monkeypatch):  # noqa: F811
-    def down(self: FakeCaptioner, *_what: object, **_about: object) -> list[GeneratedCaption | Failed]:
+    def down(self: FakeCaptioner, *_what: object, **_about: object) -> list[GeneratedCaption | FailedImage]:
         raise BackendDownError(BROKEN)
 
     monkeypatch.setattr(FakeCaptioner, "caption", down)

@@ -14,14 +14,14 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from inference.backends.captioners import BackendSettingsError, Decoding, GeneratedCaption, Spec
-from inference.backends.palette import PaletteBackend, look
-from inference.backends.palette_words import COLOURS, LANGUAGES, LIGHTS, SHAPES, sentence
+from inference.backends.captioners import BackendSettingsError, Decoding, GeneratedCaption, ModelSpec
+from inference.backends.palette import PaletteBackend, appearance_of
+from inference.backends.palette_words import COLOURS, LANGUAGES, LIGHTS, SHAPES, sentence_in
 from languages.rules.registry import LANGUAGES as REGISTERED
 from languages.rules.scripts import script_of
 from tests.servers import ROOT
 
-SPEC = Spec("Palette", "", {})
+SPEC = ModelSpec("Palette", "", {})
 
 
 def halves(first: str, second: str, *, of: tuple[int, int] = (60, 40), second_from: int = 30) -> Image.Image:
@@ -79,7 +79,7 @@ def test_the_same_image_gives_the_same_caption_however_it_is_decoded_and_whateve
     large = small.resize((480, 320), Image.Resampling.NEAREST)
 
     assert said(small) == said(small, beams=5, temperature=1.0, seed=3)
-    assert look(small).colour == look(large).colour
+    assert appearance_of(small).colour == appearance_of(large).colour
     assert said(Image.new("L", (9, 9), 255)) == said(Image.new("RGBA", (9, 9), "white"))
 
 
@@ -105,7 +105,7 @@ def test_every_sentence_of_a_language_is_whole_normal_and_in_its_script(language
     ):
         if colour == other or (not other and extent == "both"):
             continue
-        text = sentence(language=language, shape=shape, light=light, colour=colour, other=other, extent=extent)
+        text = sentence_in(language=language, shape=shape, light=light, colour=colour, other=other, extent=extent)
         seen.add(text)
         assert unicodedata.is_normalized("NFC", text)
         assert not re.search(r"[{}/]|\s\s|^\s|\s$|\s[,.،,。।]", text), text
@@ -117,7 +117,7 @@ def test_every_sentence_of_a_language_is_whole_normal_and_in_its_script(language
 
 def test_marks_are_those_of_the_language():
     chinese, japanese, arabic = (
-        sentence(language=tag, shape="wide", light="dark", colour="blue", other="white", extent="most")
+        sentence_in(language=tag, shape="wide", light="dark", colour="blue", other="white", extent="most")
         for tag in ("zh", "ja", "ar")
     )
     assert [text.count(",") for text in (chinese, japanese, arabic)] == [0, 0, 0]
@@ -131,7 +131,7 @@ def test_forms_of_a_colour_stand_where_the_language_wants_them():
         "hi": "एक खड़ी, उजली तस्वीर, जो ज़्यादातर पीले रंग में है और जिसमें थोड़ा नारंगी रंग भी है।",
     }
     for tag, text in forms.items():
-        said = sentence(language=tag, shape="tall", light="bright", colour="yellow", other="orange", extent="most")
+        said = sentence_in(language=tag, shape="tall", light="bright", colour="yellow", other="orange", extent="most")
         assert said == unicodedata.normalize("NFC", text)
 
 
@@ -164,6 +164,7 @@ def test_it_describes_images_and_nothing_else():
 def test_it_loads_no_torch():
     code = (
         "import sys; from inference.backends.palette import PaletteBackend as P; "
-        "from inference.backends.captioners import Spec; P().load(Spec('x', '', {})); sys.exit('torch' in sys.modules)"
+        "from inference.backends.captioners import ModelSpec; P().load(ModelSpec('x', '', {})); "
+        "sys.exit('torch' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False, timeout=60).returncode == 0

@@ -26,10 +26,10 @@ from inference.backends.encoders import ExtraMissingError
 from inference.backends.mobilenet import MobileNet
 from inference.formats.packaged_vectors import copy_glove
 from inference.projections import training
-from inference.projections.config import Config, ProjectionError
-from inference.projections.folder import CHECKPOINT, MANIFEST, WEIGHTS, Manifest, read_projection
+from inference.projections.config import ProjectionConfig, ProjectionError
+from inference.projections.folder import CHECKPOINT, MANIFEST, WEIGHTS, ProjectionManifest, read_projection
 from inference.projections.projector import open_projection
-from inference.projections.training import Base, Task, train
+from inference.projections.training import BaseProjection, TrainingData, train
 from tests.commands import output_of
 from tests.inference.tiny_encoders import save_clip
 from tests.published import published
@@ -38,16 +38,16 @@ from tests.torch_extra import needs_torch
 
 pytestmark = needs_torch
 
-TINY = Config(recurrent=8, hidden=16, batch=4, epochs=4, word_dimensions=6)
+TINY = ProjectionConfig(recurrent=8, hidden=16, batch=4, epochs=4, word_dimensions=6)
 HELD_OUT = 40
 
 
-def tiny_task(**changes) -> Task:
+def tiny_task(**changes) -> TrainingData:
     rng = np.random.default_rng(7)
     images = [f"image-{number}" for number in range(9)]
     features = NamedVectors(tuple(images), rng.normal(size=(9, 5)).astype(np.float32), "made-up-1", "made-up-1")
     captions = [f"a {colour} {thing}" for colour in ("red", "blue", "green") for thing in ("dog", "cat", "boat")]
-    task = Task(
+    task = TrainingData(
         captions=captions,
         images=images,
         features=features,
@@ -60,7 +60,9 @@ def tiny_task(**changes) -> Task:
     return replace(task, **changes)
 
 
-def trained(folder: Path, task: Task | None = None, config: Config = TINY, *, resume: bool = False) -> Manifest:
+def trained(
+    folder: Path, task: TrainingData | None = None, config: ProjectionConfig = TINY, *, resume: bool = False
+) -> ProjectionManifest:
     return train(task or tiny_task(), config, folder, resume=resume, progress=lambda epoch, loss: None)
 
 
@@ -285,7 +287,7 @@ def ranks_of_the_right_image(folder: Path, cut_outs, glove, *, shuffled: bool) -
         features=features,
         vectors=glove,
     )
-    trained(folder, task, Config(recurrent=256, hidden=512, epochs=30))
+    trained(folder, task, ProjectionConfig(recurrent=256, hidden=512, epochs=30))
     projected = open_projection(folder, glove).vectors([descriptions[name] for name in held_out])
     rows = features.rows().named
     right = features.vectors[[rows[name][0] for name in held_out]]
@@ -443,7 +445,7 @@ def test_encoders_that_are_none_are_refused(tmp_path, source, said):
 VALIDATION = {"image-7": ["a blue cat"], "image-8": ["a green boat"]}
 
 
-def validated_task(**changes) -> Task:
+def validated_task(**changes) -> TrainingData:
     task = tiny_task()
     learned = [(caption, image) for caption, image in zip(task.captions, task.images, strict=True) if image < "image-7"]
     captions, images = zip(*learned, strict=True)
@@ -510,7 +512,7 @@ def test_a_validated_training_that_was_interrupted_goes_on_to_the_same_projectio
 
 def test_a_projection_is_trained_further_on_another_set(tmp_path):
     first = trained(tmp_path / "first")
-    base = Base(*read_projection(tmp_path / "first"))
+    base = BaseProjection(*read_projection(tmp_path / "first"))
     other = tiny_task(captions=[caption.replace("dog", "horse") for caption in tiny_task().captions])
 
     second = train(
@@ -536,7 +538,7 @@ def test_a_projection_is_trained_further_on_another_set(tmp_path):
 )
 def test_a_projection_with_other_inputs_is_not_trained_further(tmp_path, changes, says):
     trained(tmp_path / "first")
-    base = Base(*read_projection(tmp_path / "first"))
+    base = BaseProjection(*read_projection(tmp_path / "first"))
     config = changes.pop("config", TINY)
 
     with pytest.raises(ProjectionError, match=says):

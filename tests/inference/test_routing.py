@@ -12,10 +12,10 @@ import pytest
 from django.utils import timezone
 
 from inference import tasks
-from inference.backends.captioners import Spec
+from inference.backends.captioners import ModelSpec
 from inference.backends.transformer_files import parameters_here
 from inference.models import CaptioningModel, Training, Worker
-from inference.rules.capacity import Capacity, Needs, fits
+from inference.rules.capacity import WorkerCapacity, WorkNeeds, fits
 from inference.services import executor, training_worker, worker_status
 from inference.services.needs import needs_of
 from inference.services.worker_status import gpus_here
@@ -25,9 +25,9 @@ from tests.inference.watched import make_worker
 
 GB = 10**9
 TORCH = frozenset({"torch", "transformers"})
-TWO_BILLION = Needs(TORCH, parameters=2 * GB)
-SMALL_GPU = Capacity(TORCH, memory=64 * GB, gpus=1, gpu_memory=4 * GB)
-LARGE_GPU = Capacity(TORCH, memory=64 * GB, gpus=1, gpu_memory=8 * GB)
+TWO_BILLION = WorkNeeds(TORCH, parameters=2 * GB)
+SMALL_GPU = WorkerCapacity(TORCH, memory=64 * GB, gpus=1, gpu_memory=4 * GB)
+LARGE_GPU = WorkerCapacity(TORCH, memory=64 * GB, gpus=1, gpu_memory=8 * GB)
 
 
 @pytest.mark.parametrize(
@@ -35,16 +35,16 @@ LARGE_GPU = Capacity(TORCH, memory=64 * GB, gpus=1, gpu_memory=8 * GB)
     [
         (TWO_BILLION, LARGE_GPU, True),
         (TWO_BILLION, SMALL_GPU, False),
-        (TWO_BILLION, Capacity(TORCH, memory=64 * GB, gpus=1, gpu_memory=None), True),
-        (TWO_BILLION, Capacity(TORCH, memory=8 * GB), False),
-        (TWO_BILLION, Capacity(TORCH, memory=10 * GB), True),
-        (TWO_BILLION, Capacity(TORCH, memory=None), True),
-        (TWO_BILLION, Capacity(frozenset({"torch"}), memory=64 * GB), False),
-        (Needs(TORCH, 2 * GB, is_spread=True), Capacity(TORCH, 64 * GB, gpus=2, gpu_memory=4 * GB), True),
-        (Needs(TORCH, 2 * GB), Capacity(TORCH, 64 * GB, gpus=2, gpu_memory=4 * GB), False),
-        (Needs(TORCH, 2 * GB, gpu_bytes=0.6, takes_gpu=True), SMALL_GPU, True),
-        (Needs(TORCH, 2 * GB, gpu_bytes=0.6, takes_gpu=True), Capacity(TORCH, memory=64 * GB), False),
-        (Needs(), Capacity(), True),
+        (TWO_BILLION, WorkerCapacity(TORCH, memory=64 * GB, gpus=1, gpu_memory=None), True),
+        (TWO_BILLION, WorkerCapacity(TORCH, memory=8 * GB), False),
+        (TWO_BILLION, WorkerCapacity(TORCH, memory=10 * GB), True),
+        (TWO_BILLION, WorkerCapacity(TORCH, memory=None), True),
+        (TWO_BILLION, WorkerCapacity(frozenset({"torch"}), memory=64 * GB), False),
+        (WorkNeeds(TORCH, 2 * GB, is_spread=True), WorkerCapacity(TORCH, 64 * GB, gpus=2, gpu_memory=4 * GB), True),
+        (WorkNeeds(TORCH, 2 * GB), WorkerCapacity(TORCH, 64 * GB, gpus=2, gpu_memory=4 * GB), False),
+        (WorkNeeds(TORCH, 2 * GB, gpu_bytes=0.6, takes_gpu=True), SMALL_GPU, True),
+        (WorkNeeds(TORCH, 2 * GB, gpu_bytes=0.6, takes_gpu=True), WorkerCapacity(TORCH, memory=64 * GB), False),
+        (WorkNeeds(), WorkerCapacity(), True),
     ],
 )
 def test_a_model_fits_where_its_packages_are_and_its_weights_have_room(needs, capacity, is_fitting):
@@ -70,24 +70,24 @@ def make_model(**options: Any) -> CaptioningModel:
 
 
 def test_weights_are_counted_without_reading_them(folder):
-    assert parameters_here(Spec("Tiny", "tiny", {})) == 3000
-    assert parameters_here(Spec("Tiny", "elsewhere", {})) == 0
+    assert parameters_here(ModelSpec("Tiny", "tiny", {})) == 3000
+    assert parameters_here(ModelSpec("Tiny", "elsewhere", {})) == 0
     (folder / "two.safetensors").write_bytes(b"cut off")
-    assert parameters_here(Spec("Tiny", "tiny", {})) == 0
+    assert parameters_here(ModelSpec("Tiny", "tiny", {})) == 0
 
 
 @pytest.mark.django_db
 @pytest.mark.parametrize(
     ("options", "precision", "expected"),
     [
-        ({}, "auto", Needs(TORCH, 3000)),
-        ({}, "float32", Needs(TORCH, 3000, gpu_bytes=4.0)),
-        ({}, "float16", Needs(TORCH, 3000, cpu_bytes=2.0)),
-        ({"device_map": "auto"}, "auto", Needs(TORCH | {"accelerate"}, 3000, is_spread=True)),
+        ({}, "auto", WorkNeeds(TORCH, 3000)),
+        ({}, "float32", WorkNeeds(TORCH, 3000, gpu_bytes=4.0)),
+        ({}, "float16", WorkNeeds(TORCH, 3000, cpu_bytes=2.0)),
+        ({"device_map": "auto"}, "auto", WorkNeeds(TORCH | {"accelerate"}, 3000, is_spread=True)),
         (
             {"quantisation": "4bit"},
             "auto",
-            Needs(TORCH | {"accelerate", "bitsandbytes"}, 3000, gpu_bytes=0.6, takes_gpu=True),
+            WorkNeeds(TORCH | {"accelerate", "bitsandbytes"}, 3000, gpu_bytes=0.6, takes_gpu=True),
         ),
     ],
 )
@@ -135,7 +135,7 @@ def test_a_driver_that_fails_leaves_no_gpu(driver, caplog):
 @pytest.mark.django_db
 def test_a_worker_reports_what_it_has(driver, settings):
     settings.CUDA_VISIBLE_DEVICES = "1"
-    worker_status.report(worker="host:1", queues=["gpu"], now=timezone.now())
+    worker_status.report_worker(worker="host:1", queues=["gpu"], now=timezone.now())
     worker = Worker.objects.get()
     assert (worker.gpus, worker.device_memory_total, worker.device) == (1, 16384 * 2**20, "NVIDIA T4")
     assert {"torch", "peft"} <= set(worker.packages.split(",")) or "torch" not in worker.packages
@@ -146,7 +146,7 @@ def test_a_worker_reports_what_it_has(driver, settings):
 class TestSent:
     @pytest.fixture(autouse=True)
     def _small_process(self, monkeypatch):
-        monkeypatch.setattr(worker_status, "own_capacity", lambda: Capacity(TORCH, memory=10_000))
+        monkeypatch.setattr(worker_status, "own_capacity", lambda: WorkerCapacity(TORCH, memory=10_000))
 
     @pytest.fixture
     def sent(self, monkeypatch) -> list[Any]:
@@ -175,7 +175,7 @@ class TestSent:
     @pytest.mark.parametrize("until_s", [60, -1])
     def test_a_run_that_somebody_is_at_is_left_to_them(self, folder, sent, worked, monkeypatch, until_s):
         """By `caption_images`, which listens to no queue, or by a worker that is too busy to report."""
-        monkeypatch.setattr(worker_status, "own_capacity", Capacity)
+        monkeypatch.setattr(worker_status, "own_capacity", WorkerCapacity)
         run = make_run(3, model=make_model(), languages=["en"])
         run.chunks.update(state="running", holder="lab:1", lease_until=timezone.now() + timedelta(seconds=until_s))
         tasks.work_on(run.pk)

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from inference.backends.captioners import Decoding, Failed
+from inference.backends.captioners import Decoding, FailedImage
 from inference.models import CaptioningModel, ModelCaption, Run, RunFailure, RunState
-from inference.rules.runs import LARGEST_CHUNK, SMALLEST_CHUNK, chunks_of, unpack_ids
+from inference.rules.runs import MAX_CHUNK_SIZE, MIN_CHUNK_SIZE, chunks_of, unpack_ids
 from inference.services import runs, worker_status
 from inference.services.runs import RunRefusedError
 from tests.concurrency import together
@@ -51,8 +51,8 @@ def test_chunks_are_neither_too_small_for_a_batch_nor_too_large_to_share(images)
     sizes = [len(unpack_ids(chunk)) for chunk in chunks_of(range(images))]
 
     assert sum(sizes) == images
-    assert all(SMALLEST_CHUNK <= size <= LARGEST_CHUNK for size in sizes[:-1])
-    assert max(sizes) <= LARGEST_CHUNK
+    assert all(MIN_CHUNK_SIZE <= size <= MAX_CHUNK_SIZE for size in sizes[:-1])
+    assert max(sizes) <= MAX_CHUNK_SIZE
 
 
 def test_a_language_that_the_model_has_no_code_for_is_refused_when_the_run_is_started():
@@ -200,7 +200,7 @@ def test_failed_images_are_tried_again_and_counted_once(monkeypatch):
     def with_bad_luck(self: fake_backend.FakeCaptioner, prepared: Sequence[object], **about: object) -> object:
         made = caption(self, prepared, **about)  # type: ignore[arg-type]
         is_bad = [key in unlucky and about["language"] == "fr" for key in about["keys"]]  # type: ignore[attr-defined]
-        return [Failed("Bad luck.") if bad else one for bad, one in zip(is_bad, made, strict=True)]
+        return [FailedImage("Bad luck.") if bad else one for bad, one in zip(is_bad, made, strict=True)]
 
     with monkeypatch.context() as patch:
         patch.setattr(fake_backend.FakeCaptioner, "caption", with_bad_luck)
@@ -226,7 +226,7 @@ def test_nothing_is_put_back_while_workers_are_at_it():
 def test_as_many_workers_are_told_as_there_are_and_have_something_to_do():
     run = make_run(20)
     for number, queues in enumerate(("gpu", "gpu", "default", "default,gpu"), start=1):
-        worker_status.report(worker=f"host:{number}", queues=queues.split(","), now=NOW)
+        worker_status.report_worker(worker=f"host:{number}", queues=queues.split(","), now=NOW)
     assert runs.workers_wanted(run=run, now=NOW) == 3
     assert runs.workers_wanted(run=make_run(1, model=make_model("small")), now=NOW) == 1
     assert runs.workers_wanted(run=run, now=LATER) == 1, "those who fell silent are not counted on"

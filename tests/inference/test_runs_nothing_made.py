@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from inference import tasks
 from inference.models import Run, RunState
-from inference.rules.capacity import Capacity
+from inference.rules.capacity import WorkerCapacity
 from inference.selectors.runs import run_details
 from inference.services import executor, worker_status
 from people.models import Role
@@ -122,7 +122,7 @@ def test_the_traceback_of_a_model_that_fails_with_each_image_is_there_without_it
 class TestRouting:
     @pytest.fixture(autouse=True)
     def _here_is_no_pytorch(self, monkeypatch):
-        monkeypatch.setattr(worker_status, "own_capacity", Capacity)
+        monkeypatch.setattr(worker_status, "own_capacity", WorkerCapacity)
         monkeypatch.setattr(FakeBackend, "needs", ("torch",), raising=False)
 
     @pytest.fixture

@@ -141,7 +141,7 @@ def test_a_chunk_that_could_not_be_looked_at_is_returned(monkeypatch):
             go(run)
     assert not run.chunks.exclude(state="queued").exists()
     assert not run.chunks.exclude(attempts=0).exists()
-    assert chunks.claimable(now=NOW).filter(run=run).exists()
+    assert chunks.claimable_chunks(now=NOW).filter(run=run).exists()
 
 
 @pytest.mark.usefixtures("media")

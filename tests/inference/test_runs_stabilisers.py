@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from inference.backends.captioners import BackendDownError, Decoding, Failed
+from inference.backends.captioners import BackendDownError, Decoding, FailedImage
 from inference.models import Stabiliser
 from inference.services import runs
 from tests.factories import NOW, make_captioner, make_collection
@@ -66,7 +66,7 @@ def test_an_image_without_a_stabiliser_fails_in_every_language_and_the_others_do
     monkeypatch.setattr(
         FakeCaptioner,
         "stabilise",
-        lambda _self, _prepared, *, keys, decoding: [Failed("None.") if key == bad else "a dog" for key in keys],
+        lambda _self, _prepared, *, keys, decoding: [FailedImage("None.") if key == bad else "a dog" for key in keys],
     )
     check_complete(go(run))
 

@@ -135,14 +135,14 @@ def test_a_worker_says_what_it_is_and_is_forgotten_after_a_day(monkeypatch):
     worker_status.meter.begin(run.pk)
     with worker_status.meter.computing():
         worker_status.meter.note(made=30)
-    worker_status.report(worker="host:1", queues=["gpu", "default"], now=NOW)
+    worker_status.report_worker(worker="host:1", queues=["gpu", "default"], now=NOW)
     worker_status.meter.end()
     row = Worker.objects.get()
     assert (row.queues, row.run, row.started_at, row.seen_at) == ("default,gpu", run, NOW, NOW)
     assert row.rate > 0
     assert 0 < row.device_busy <= 1
 
-    worker_status.report(worker="host:1", queues=["gpu"], now=LATER)
+    worker_status.report_worker(worker="host:1", queues=["gpu"], now=LATER)
     row.refresh_from_db()
     assert (row.run, row.rate, row.started_at, row.seen_at) == (None, None, NOW, LATER)
     assert worker_status.count_listening(queue="gpu", now=LATER) == 1
@@ -174,7 +174,7 @@ def test_what_is_not_installed_is_said_and_nothing_is_imported_to_find_out(monke
 def test_the_rate_is_that_of_the_last_minute(monkeypatch):
     now = [1000.0]
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
-    meter = worker_status.Meter()
+    meter = worker_status.WorkMeter()
     assert meter.figures() == (None, None)
     meter.begin(1)
     now[0] += 5
@@ -199,7 +199,7 @@ def test_the_rate_is_that_of_the_last_minute(monkeypatch):
 def test_a_beat_is_due_every_quarter_of_a_minute_and_soon_where_there_is_news(monkeypatch):
     now = [1000.0]
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
-    meter = worker_status.Meter()
+    meter = worker_status.WorkMeter()
     assert meter.is_due()
     assert not meter.is_due()
     now[0] += 14

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from inference.backends.sampling import Drawing, stream
+from inference.backends.sampling import TokenDrawing, draw_seed
 from tests.torch_extra import needs_torch
 
 
@@ -20,8 +20,8 @@ def test_words_are_drawn_as_often_as_their_probability_says(temperature, top_p):
         expected = torch.where(expected >= expected[0], expected, 0.0)
         expected /= expected.sum()
     drawn = 40_000
-    rows = [stream(seed=1, key=str(number), language="en") for number in range(drawn)]
-    drawing = Drawing(rows, temperature=temperature, top_p=top_p)
+    rows = [draw_seed(seed=1, key=str(number), language="en") for number in range(drawn)]
+    drawing = TokenDrawing(rows, temperature=temperature, top_p=top_p)
 
     for _place in range(2):
         counts = drawing(None, logits.repeat(drawn, 1)).argmax(dim=1).bincount(minlength=5).double()
@@ -36,7 +36,9 @@ def test_draws_of_neighbouring_places_and_keys_have_nothing_in_common():
     import torch
 
     logits = torch.zeros(20_000, 2)
-    drawing = Drawing([stream(seed=1, key=str(n), language="en") for n in range(20_000)], temperature=1.0, top_p=1.0)
+    drawing = TokenDrawing(
+        [draw_seed(seed=1, key=str(n), language="en") for n in range(20_000)], temperature=1.0, top_p=1.0
+    )
     first, second = (drawing(None, logits).argmax(dim=1).double() - 0.5 for _place in range(2))
 
     # A mean of products of fair coins of ± ½ has a standard deviation of 0.25 / √20,000 = 0.0018.

@@ -10,10 +10,10 @@ import pytest
 from inference.backends import language_codes
 from inference.backends.captioners import (
     BackendSettingsError,
-    Failed,
+    FailedImage,
     GeneratedCaption,
+    ModelSpec,
     OutOfMemoryError,
-    Spec,
 )
 from inference.backends.seq2seq import Seq2SeqBackend
 from tests.inference.captioned import DECODINGS, KEYS, SHORT, texts, with_decodings
@@ -42,7 +42,7 @@ TEXTS = (
 
 
 def loaded(name, **options):
-    return BACKEND.load(Spec(name, name, {**OPTIONS.get(name, {}), **options}))
+    return BACKEND.load(ModelSpec(name, name, {**OPTIONS.get(name, {}), **options}))
 
 
 def translations(translator, decoding=SHORT, *, chosen=range(5), language="de") -> list[str]:
@@ -111,7 +111,7 @@ def test_nothing_is_not_translated_and_the_others_are(models):
     translations = translator.translate(["a dog runs", " ", ""], keys=["a", "b", "c"], language="de", decoding=SHORT)
 
     assert isinstance(translations[0], GeneratedCaption)
-    assert all(isinstance(one, Failed) and "nothing to translate" in one.reason for one in translations[1:])
+    assert all(isinstance(one, FailedImage) and "nothing to translate" in one.reason for one in translations[1:])
     assert translator.translate([""], keys=["a"], language="de", decoding=SHORT) == translations[2:]
 
 
@@ -122,7 +122,7 @@ def test_a_text_longer_than_the_model_has_positions_for_fails_alone_and_says_so(
     short, refused = loaded(name).translate(["a dog", long], keys=["a", "b"], language="de", decoding=SHORT)
 
     assert isinstance(short, GeneratedCaption)
-    assert isinstance(refused, Failed)
+    assert isinstance(refused, FailedImage)
     assert "tokens, and the model reads at most 64. Shorten it." in refused.reason
 
 
@@ -135,18 +135,18 @@ def test_families_are_told_apart_by_their_files(models, settings, tmp_path):
                 (copied / "tokenizer_config.json").unlink()
 
     for without in (False, True):
-        assert BACKEND.languages(Spec("x", f"nllb-{without}", {}))["zh"] == "zho_Hans"
-        assert BACKEND.languages(Spec("x", f"m2m_100-{without}", {}))["zh"] == "zh"
+        assert BACKEND.languages(ModelSpec("x", f"nllb-{without}", {}))["zh"] == "zho_Hans"
+        assert BACKEND.languages(ModelSpec("x", f"m2m_100-{without}", {}))["zh"] == "zh"
 
 
 def test_languages_are_those_of_the_family_without_english_or_those_that_options_say(models):
-    languages = {name: set(BACKEND.languages(Spec(name, name, OPTIONS[name]))) for name in OPTIONS}
+    languages = {name: set(BACKEND.languages(ModelSpec(name, name, OPTIONS[name]))) for name in OPTIONS}
 
     assert languages["nllb"] == set(language_codes.NLLB) - {"en"}
     assert "te" in languages["nllb"] - languages["m2m_100"]
     assert "da" not in languages["mbart_50"]
     assert languages["marian"] == {"de", "fr"}
-    assert BACKEND.languages(Spec("x", "nllb", {"languages": ["de"]})) == {"de": "deu_Latn"}
+    assert BACKEND.languages(ModelSpec("x", "nllb", {"languages": ["de"]})) == {"de": "deu_Latn"}
 
 
 def test_codes_that_the_model_does_not_have_are_refused_when_it_is_loaded(models):
@@ -174,4 +174,4 @@ def test_other_models_are_refused(models, tmp_path, settings):
     (bare / "config.json").write_text(json.dumps({**config, "model_type": "bert"}), encoding="utf-8")
 
     with pytest.raises(BackendSettingsError, match="of the kind bert"):
-        BACKEND.check(Spec("bare", "bare", {}))
+        BACKEND.check(ModelSpec("bare", "bare", {}))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from django.utils import timezone
 
-from inference.rules.tracebacks import FIRST, LAST, shown
+from inference.rules.tracebacks import FIRST, LAST, without_secrets
 from inference.services import progress
 from tests.inference.fake_runs import make_run
 
@@ -13,7 +13,7 @@ KEY = "a-key-that-nobody-sees"
 
 
 def cleaned(text: str) -> str:
-    return shown(text, folders=["/srv/crosslens", "/srv/crosslens/var"], secrets=[KEY, "abc"])
+    return without_secrets(text, folders=["/srv/crosslens", "/srv/crosslens/var"], secrets=[KEY, "abc"])
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from PIL import Image
 
-from inference.backends.captioners import Decoding, GeneratedCaption, Spec
+from inference.backends.captioners import Decoding, GeneratedCaption, ModelSpec
 from inference.backends.encoder_decoder import EncoderDecoderBackend
 from inference.management.commands import train_captioner
 from inference.training.trainer import read_curve
@@ -66,7 +66,7 @@ def test_it_trains_a_small_model_from_nothing(captions: Path, images: Path, tmp_
     made = json.loads((model / "training.json").read_text())
     assert made["options"]["steps"] == 12
     assert made["model_options"] == {"languages": {"en": "en"}}
-    captioner = EncoderDecoderBackend().load_folder(Spec("trained", "trained", made["model_options"]), model)
+    captioner = EncoderDecoderBackend().load_folder(ModelSpec("trained", "trained", made["model_options"]), model)
     with Image.open(images / "red.png") as image:
         (caption,) = captioner.caption(
             [captioner.prepare(image)], keys=["red"], language="en", decoding=Decoding(max_tokens=6)
@@ -79,14 +79,14 @@ def test_an_interrupted_one_is_resumed_by_the_same_command(
     captions: Path, images: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     train(captions, images, tmp_path / "whole")
-    stepped = train_captioner._Watcher.stepped
+    stepped = train_captioner._PrintingWatcher.stepped
 
     def stop(self: Any, record: Any) -> None:
         stepped(self, record)
         if record.step == 8:
             self._stop()
 
-    monkeypatch.setattr(train_captioner._Watcher, "stepped", stop)
+    monkeypatch.setattr(train_captioner._PrintingWatcher, "stepped", stop)
     with pytest.raises(CommandError, match="Stopped after step 8"):
         train(captions, images, tmp_path / "parts")
     monkeypatch.undo()

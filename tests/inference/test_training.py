@@ -13,16 +13,23 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from inference.backends.captioners import Decoding, GeneratedCaption, Spec
+from inference.backends.captioners import Decoding, GeneratedCaption, ModelSpec
 from inference.backends.encoder_decoder import EncoderDecoder, EncoderDecoderBackend
 from inference.training import checkpoints
 from inference.training.bases import model_options
-from inference.training.examples import Example, as_targets, check_split, digest_of, read_examples, split_by_image
-from inference.training.options import Method, Schedule, Targets, TrainingError, TrainingOptions
+from inference.training.examples import (
+    TrainingExample,
+    as_targets,
+    check_split,
+    digest_of,
+    read_examples,
+    split_by_image,
+)
+from inference.training.options import RateSchedule, TrainingError, TrainingMethod, TrainingOptions, TrainingTargets
 from inference.training.small import new_captioner
 from inference.training.trainer import (
-    Outcome,
     StepRecord,
+    TrainingOutcome,
     ValidationRecord,
     examples_of_step,
     learning_rate,
@@ -35,8 +42,8 @@ from tests.torch_extra import needs_torch
 pytestmark = [needs_torch, pytest.mark.usefixtures("smaller")]
 
 COLOURS = {"red": (200, 30, 30), "green": (30, 200, 30), "blue": (30, 30, 200), "white": (250, 250, 250)}
-TRAINING = [Example(colour, "en", f"a {colour} picture") for colour in ("red", "green", "blue")]
-VALIDATION = [Example("white", "en", "a white picture")]
+TRAINING = [TrainingExample(colour, "en", f"a {colour} picture") for colour in ("red", "green", "blue")]
+VALIDATION = [TrainingExample("white", "en", "a white picture")]
 SHORT = TrainingOptions(steps=9, batch_size=3, validate_every=3, learning_rate=1e-3, max_tokens=6)
 
 
@@ -88,7 +95,7 @@ def whole(base: Path, tmp_path_factory: pytest.TempPathFactory) -> list[float]:
 
 
 def captioner_of(folder: Path, *, is_pivot: bool = False, **options: Any) -> EncoderDecoder:
-    spec = Spec("base", "base", options, is_pivot=is_pivot)
+    spec = ModelSpec("base", "base", options, is_pivot=is_pivot)
     return EncoderDecoderBackend().load_folder(spec, folder)
 
 
@@ -98,9 +105,9 @@ def trained(
     *,
     options: TrainingOptions = SHORT,
     watcher: Watcher | None = None,
-    training: Sequence[Example] = TRAINING,
+    training: Sequence[TrainingExample] = TRAINING,
     run: str = "run",
-) -> Outcome:
+) -> TrainingOutcome:
     return train_captioner(
         captioner,
         run=run,
@@ -114,7 +121,7 @@ def trained(
 
 
 def test_a_small_model_learns_its_captions_and_says_them(base: Path, tmp_path: Path) -> None:
-    options = replace(SHORT, steps=40, validate_every=40, learning_rate=1e-2, schedule=Schedule.CONSTANT)
+    options = replace(SHORT, steps=40, validate_every=40, learning_rate=1e-2, schedule=RateSchedule.CONSTANT)
     watcher = Watcher()
 
     outcome = trained(captioner_of(base), tmp_path / "out", options=options, watcher=watcher)
@@ -135,7 +142,7 @@ def test_a_small_model_learns_its_captions_and_says_them(base: Path, tmp_path: P
 @pytest.mark.long(reason="at least three others run each of its lines")
 def test_a_resumed_training_has_the_same_losses_as_one_that_was_never_stopped(tmp_path: Path) -> None:
     folder = tiny_models.save_vit_gpt2(tmp_path / "base", tiny_models.WORDS + " red green blue white picture")
-    options = replace(SHORT, steps=6, method=Method.LORA, lora_dropout=0.1)
+    options = replace(SHORT, steps=6, method=TrainingMethod.LORA, lora_dropout=0.1)
     whole, first, second = Watcher(), Watcher(stop_after=4), Watcher()
 
     trained(captioner_of(folder), tmp_path / "whole", options=options, watcher=whole)
@@ -281,19 +288,21 @@ def test_it_stops_early_where_cider_does_not_rise(base: Path, tmp_path: Path) ->
 
 
 def test_a_caption_that_does_not_fit_the_positions_is_refused(base: Path, tmp_path: Path) -> None:
-    long = [*TRAINING, Example("white", "en", "picture " * 200)]
+    long = [*TRAINING, TrainingExample("white", "en", "picture " * 200)]
 
     with pytest.raises(TrainingError, match=r"longer than the 96 tokens.*image white"):
         trained(captioner_of(base), tmp_path / "out", training=long)
 
 
 def test_a_pivot_stabilised_model_learns_stabiliser_separator_and_caption(tmp_path: Path) -> None:
-    captions = [Example("red", "en", "a red picture"), Example("red", "de", "ein rotes Bild")]
-    targets = as_targets(captions, Targets.CONSISTENT)
+    captions = [TrainingExample("red", "en", "a red picture"), TrainingExample("red", "de", "ein rotes Bild")]
+    targets = as_targets(captions, TrainingTargets.CONSISTENT)
     folder = tmp_path / "base"
     new_captioner(folder, ["a red picture <de> ein rotes Bild <en> a red picture"], seed=1)
     codes = {"en": "en", "de": "de"}
-    options = replace(SHORT, steps=40, validate_every=40, learning_rate=1e-2, batch_size=2, targets=Targets.CONSISTENT)
+    options = replace(
+        SHORT, steps=40, validate_every=40, learning_rate=1e-2, batch_size=2, targets=TrainingTargets.CONSISTENT
+    )
     prompts = {"en": "en:", "de": "de:"}
 
     trained(
@@ -312,7 +321,7 @@ def test_a_model_trained_for_consistent_decoding_captions_in_every_language_when
     tmp_path: Path,
 ) -> None:
     words = {"en": "a red picture", "de": "ein rotes Bild"}
-    targets = as_targets([Example("red", tag, words[tag]) for tag in words], Targets.CONSISTENT)
+    targets = as_targets([TrainingExample("red", tag, words[tag]) for tag in words], TrainingTargets.CONSISTENT)
     folder = tmp_path / "base"
     new_captioner(folder, [f"a red picture <{tag}> {words[tag]}" for tag in words], seed=1)
     options = replace(
@@ -321,10 +330,10 @@ def test_a_model_trained_for_consistent_decoding_captions_in_every_language_when
         batch_size=2,
         validate_every=40,
         learning_rate=1e-2,
-        schedule=Schedule.CONSTANT,
-        targets=Targets.CONSISTENT,
+        schedule=RateSchedule.CONSTANT,
+        targets=TrainingTargets.CONSISTENT,
     )
-    codes = model_options({}, targets, Targets.CONSISTENT)
+    codes = model_options({}, targets, TrainingTargets.CONSISTENT)
 
     trained(captioner_of(folder, is_pivot=True, **codes), tmp_path / "out", options=options, training=targets)
 
@@ -363,9 +372,9 @@ def test_the_learning_rate_rises_and_falls_as_asked() -> None:
     options = TrainingOptions(steps=12, warmup_steps=2, learning_rate=1.0)
 
     assert [learning_rate(options, step) for step in (1, 2, 3, 8, 12)] == pytest.approx([0.5, 1.0, 1.0, 0.5, 0.1])
-    cosine = replace(options, schedule=Schedule.COSINE)
+    cosine = replace(options, schedule=RateSchedule.COSINE)
     assert [learning_rate(cosine, step) for step in (1, 3, 8)] == pytest.approx([0.5, 1.0, 0.5])
-    assert learning_rate(replace(options, schedule=Schedule.CONSTANT), 12) == 1.0
+    assert learning_rate(replace(options, schedule=RateSchedule.CONSTANT), 12) == 1.0
 
 
 @pytest.mark.parametrize(
@@ -386,7 +395,7 @@ def test_options_that_cannot_be_are_refused(values: dict[str, Any], said: str) -
 
 
 def test_an_image_has_all_its_captions_on_one_side_whatever_else_there_is() -> None:
-    captions = [Example(str(image), tag, "text") for image in range(20) for tag in ("en", "de")]
+    captions = [TrainingExample(str(image), tag, "text") for image in range(20) for tag in ("en", "de")]
 
     training, validation = split_by_image(captions, share=0.2, seed=1)
 
@@ -400,7 +409,7 @@ def test_an_image_has_all_its_captions_on_one_side_whatever_else_there_is() -> N
 
 def test_one_image_alone_cannot_be_split() -> None:
     with pytest.raises(TrainingError, match="for validation: 1"):
-        split_by_image([Example("a", "en", "text")], share=0.5, seed=0)
+        split_by_image([TrainingExample("a", "en", "text")], share=0.5, seed=0)
 
 
 def test_splits_that_are_empty_or_share_images_or_are_evaluated_are_refused() -> None:
@@ -415,18 +424,24 @@ def test_splits_that_are_empty_or_share_images_or_are_evaluated_are_refused() ->
 
 def test_stabilisers_are_the_english_captions_at_the_same_place() -> None:
     captions = [
-        Example("a", "en", "one"),
-        Example("a", "en", "two"),
-        Example("a", "de", "eins"),
-        Example("a", "de", "zwei"),
-        Example("a", "de", "drei", "given"),
+        TrainingExample("a", "en", "one"),
+        TrainingExample("a", "en", "two"),
+        TrainingExample("a", "de", "eins"),
+        TrainingExample("a", "de", "zwei"),
+        TrainingExample("a", "de", "drei", "given"),
     ]
 
-    assert [one.stabiliser for one in as_targets(captions, Targets.PIVOT)] == ["one", "two", "one", "two", "given"]
-    assert {one.stabiliser for one in as_targets(captions, Targets.CONSISTENT)} == {"one"}
-    assert {one.stabiliser for one in as_targets(captions, Targets.PLAIN)} == {""}
+    assert [one.stabiliser for one in as_targets(captions, TrainingTargets.PIVOT)] == [
+        "one",
+        "two",
+        "one",
+        "two",
+        "given",
+    ]
+    assert {one.stabiliser for one in as_targets(captions, TrainingTargets.CONSISTENT)} == {"one"}
+    assert {one.stabiliser for one in as_targets(captions, TrainingTargets.PLAIN)} == {""}
     with pytest.raises(TrainingError, match="Image b has neither a stabiliser nor an English caption"):
-        as_targets([Example("b", "de", "eins")], Targets.PIVOT)
+        as_targets([TrainingExample("b", "de", "eins")], TrainingTargets.PIVOT)
 
 
 def test_captions_are_read_by_line(tmp_path: Path) -> None:
@@ -440,8 +455,8 @@ def test_captions_are_read_by_line(tmp_path: Path) -> None:
     examples = read_examples(file, language="en")
 
     assert examples == [
-        Example("a", "de", "one"),
-        Example("a", "de", "two words"),
-        Example("b", "en", "three", "3"),
+        TrainingExample("a", "de", "one"),
+        TrainingExample("a", "de", "two words"),
+        TrainingExample("b", "en", "three", "3"),
     ]
     assert digest_of(examples) != digest_of(examples[::-1])

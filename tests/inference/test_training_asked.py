@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from inference.backends.captioners import Decoding, GeneratedCaption, Spec
-from inference.backends.chat import Chat, ChatBackend
+from inference.backends.captioners import Decoding, GeneratedCaption, ModelSpec
+from inference.backends.chat import ChatBackend, ChatCaptioner
 from inference.training.bases import model_options
-from inference.training.examples import Example
-from inference.training.options import Method, Schedule, Targets, TrainingOptions
+from inference.training.examples import TrainingExample
+from inference.training.options import RateSchedule, TrainingMethod, TrainingOptions, TrainingTargets
 from tests.inference import tiny_families, tiny_models
 from tests.inference.test_training import Watcher, picture, trained
 from tests.servers import ROOT
@@ -28,13 +28,13 @@ pytestmark = [
 
 WORDS = tiny_models.WORDS + " green white picture ein rotes bild"
 TRAINING = [
-    Example("red", "en", "a red picture"),
-    Example("red", "de", "ein rotes bild"),
-    Example("blue", "en", "the blue picture stands near a boat"),
+    TrainingExample("red", "en", "a red picture"),
+    TrainingExample("red", "de", "ein rotes bild"),
+    TrainingExample("blue", "en", "the blue picture stands near a boat"),
 ]
 CODES: dict[str, Any] = {"languages": {"en": "en", "de": "de"}}
 SHORT = TrainingOptions(
-    steps=20, batch_size=3, validate_every=20, learning_rate=1e-2, max_tokens=8, schedule=Schedule.CONSTANT
+    steps=20, batch_size=3, validate_every=20, learning_rate=1e-2, max_tokens=8, schedule=RateSchedule.CONSTANT
 )
 
 
@@ -48,8 +48,8 @@ SAVED = {
 }
 
 
-def captioner_of(folder: Path, *, is_pivot: bool = False, **options) -> Chat:
-    return ChatBackend().load_folder(Spec("base", "base", options, is_pivot), folder)
+def captioner_of(folder: Path, *, is_pivot: bool = False, **options) -> ChatCaptioner:
+    return ChatBackend().load_folder(ModelSpec("base", "base", options, is_pivot), folder)
 
 
 def options_of(name: str) -> dict[str, Any]:
@@ -81,18 +81,18 @@ def learns(folder: Path, out: Path, options: dict[str, Any], how: TrainingOption
     ("name", "method"),
     some(
         [
-            ("paligemma", Method.LORA),
-            ("blip_2", Method.FULL),
-            ("florence_2", Method.FULL),
-            ("llava", Method.FULL),
-            ("idefics3", Method.LORA),
-            ("blip_2_t5", Method.LORA),
+            ("paligemma", TrainingMethod.LORA),
+            ("blip_2", TrainingMethod.FULL),
+            ("florence_2", TrainingMethod.FULL),
+            ("llava", TrainingMethod.FULL),
+            ("idefics3", TrainingMethod.LORA),
+            ("blip_2_t5", TrainingMethod.LORA),
         ],
         short=1,
         reason="that each learns what it is to write, its losses say",
     ),
 )
-def test_the_loss_falls_and_the_exported_model_captions(name: str, method: Method, tmp_path: Path) -> None:
+def test_the_loss_falls_and_the_exported_model_captions(name: str, method: TrainingMethod, tmp_path: Path) -> None:
     learns(SAVED[name](tmp_path / "base", WORDS), tmp_path / "out", options_of(name), replace(SHORT, method=method))
 
 
@@ -130,8 +130,8 @@ def test_languages_that_the_prompt_names_get_no_prompt_of_their_own() -> None:
     assert backend.names_languages("qwen2_vl", {})
     assert not backend.names_languages("blip-2", {})
     assert not backend.names_languages("qwen2_vl", {"prompt": "Describe."})
-    assert model_options({}, TRAINING, Targets.PLAIN, names_languages=True) == CODES
-    assert model_options({}, TRAINING, Targets.PLAIN)["prompts"] == {"en": "en:", "de": "de:"}
+    assert model_options({}, TRAINING, TrainingTargets.PLAIN, names_languages=True) == CODES
+    assert model_options({}, TRAINING, TrainingTargets.PLAIN)["prompts"] == {"en": "en:", "de": "de:"}
 
 
 def test_positions_are_what_the_prompt_leaves(tmp_path: Path) -> None:

@@ -36,14 +36,14 @@ def folder(settings: Any, tmp_path: Path) -> Path:
 
 def at_step(monkeypatch: pytest.MonkeyPatch, step: int, does: Any) -> None:
     """Have `does` called in the computing thread after a step, once it is reported."""
-    original = training_worker._Watcher.stepped
+    original = training_worker._ReportingWatcher.stepped
 
     def stepped(self: Any, record: Any) -> None:
         original(self, record)
         if record.step == step:
             does(self)
 
-    monkeypatch.setattr(training_worker._Watcher, "stepped", stepped)
+    monkeypatch.setattr(training_worker._ReportingWatcher, "stepped", stepped)
 
 
 def test_a_training_makes_a_model_that_runs():
@@ -75,7 +75,7 @@ def test_a_training_in_slices_has_the_losses_of_one_in_a_piece(monkeypatch):
     whole, sliced = (make_training(examples=examples, options=options, name=name) for name in ("Whole", "Sliced"))
     work(whole)
     # Each slice is over after its first step.
-    monkeypatch.setattr(training_worker._Watcher, "begin", lambda self, **_about: setattr(self, "_ends_at", 0))
+    monkeypatch.setattr(training_worker._ReportingWatcher, "begin", lambda self, **_about: setattr(self, "_ends_at", 0))
 
     slices = 1
     while work(sliced, worker=f"one:{slices}"):
@@ -176,8 +176,8 @@ def test_what_was_reported_after_the_last_checkpoint_is_told_again_after_a_crash
     monkeypatch.undo()
     monkeypatch.setattr("django.conf.settings.TRAININGS_FOLDER", trainings.folder_of(whole).parent)
     assert not work(crashed, worker="two:2"), "its lease still lasts"
-    assert leases.nudged(Training.objects.all(), now=timezone.now()) == []
-    assert leases.nudged(Training.objects.all(), now=timezone.now() + timedelta(minutes=2)) == [crashed.pk]
+    assert leases.rows_to_nudge(Training.objects.all(), now=timezone.now()) == []
+    assert leases.rows_to_nudge(Training.objects.all(), now=timezone.now() + timedelta(minutes=2)) == [crashed.pk]
 
     work(crashed, worker="two:2", later_s=120)
 
@@ -198,14 +198,14 @@ def test_a_training_that_always_ends_its_worker_is_not_tried_for_ever():
 
 def test_a_loss_that_is_no_number_keeps_the_best_model_and_says_so(monkeypatch):
     training = make_training()
-    stepped = trainer._Trainer._stepped
+    stepped = trainer._CaptionerTrainer._stepped
 
     def diverging(self: Any, step: int) -> Any:
         if step == 5:
             raise FloatingPointError
         return stepped(self, step)
 
-    monkeypatch.setattr(trainer._Trainer, "_stepped", diverging)
+    monkeypatch.setattr(trainer._CaptionerTrainer, "_stepped", diverging)
 
     work(training)
 

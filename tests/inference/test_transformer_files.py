@@ -12,7 +12,14 @@ import pytest
 from PIL import Image
 
 from inference.backends import generation, transformer_files
-from inference.backends.captioners import BackendSettingsError, Captioner, Decoding, Failed, GeneratedCaption, Spec
+from inference.backends.captioners import (
+    BackendSettingsError,
+    Captioner,
+    Decoding,
+    FailedImage,
+    GeneratedCaption,
+    ModelSpec,
+)
 from inference.backends.chat import ChatBackend, prompt_of
 from inference.backends.encoder_decoder import EncoderDecoderBackend
 from inference.backends.encoders import ExtraMissingError
@@ -33,7 +40,7 @@ def caption(captioner: Captioner) -> str:
 
 def refused(source="blip", is_pivot=False, *, backend=BACKEND, **options) -> str:
     with pytest.raises(BackendSettingsError) as refusal:
-        backend.check(Spec(source, source, options, is_pivot))
+        backend.check(ModelSpec(source, source, options, is_pivot))
     return str(refusal.value)
 
 
@@ -47,13 +54,13 @@ def bare(models) -> Iterator[Path]:
 
 @needs_torch
 def test_a_folder_that_is_not_whole_is_refused_with_what_is_missing(bare, settings):
-    BACKEND.check(Spec("bare", "bare", {}))
+    BACKEND.check(ModelSpec("bare", "bare", {}))
     (bare / "model.safetensors").rename(bare / "pytorch_model.bin")
     assert "ask the operator to set PICKLED_WEIGHTS" in refused("bare")
     assert "ask the operator to set PICKLED_WEIGHTS" in refused("bare", allow_pickled_weights=True)
     settings.PICKLED_WEIGHTS = True
     assert "set the option" in refused("bare")
-    BACKEND.check(Spec("bare", "bare", {"allow_pickled_weights": True}))
+    BACKEND.check(ModelSpec("bare", "bare", {"allow_pickled_weights": True}))
     (bare / "pytorch_model.bin").unlink()
     assert "no weights" in refused("bare")
     (bare / "config.json").write_text('{"model_type": "bert"}', encoding="utf-8")
@@ -74,11 +81,11 @@ def test_weights_that_are_broken_or_missing_are_refused_when_loaded(bare):
     lacking = {name: one for name, one in weights.items() if "crossattention" not in name}
     save_file(lacking, bare / "model.safetensors", metadata={"format": "pt"})
     with pytest.raises(BackendSettingsError, match=r"lacks \d+ weights"):
-        BACKEND.load(Spec("bare", "bare", {}))
-    BACKEND.load(Spec("bare", "bare", {"allow_missing_weights": True}))
+        BACKEND.load(ModelSpec("bare", "bare", {}))
+    BACKEND.load(ModelSpec("bare", "bare", {"allow_missing_weights": True}))
     (bare / "model.safetensors").write_bytes(b"half a file")
     with pytest.raises(BackendSettingsError, match="cannot be loaded by transformers"):
-        BACKEND.load(Spec("bare", "bare", {}))
+        BACKEND.load(ModelSpec("bare", "bare", {}))
 
 
 OF_BLIP = {
@@ -98,7 +105,7 @@ def test_weights_that_do_not_belong_to_the_config_are_refused_by_name(bare, name
 
     for options in ({}, {"allow_missing_weights": True}):
         with pytest.raises(BackendSettingsError) as refusal:
-            BACKEND.load(Spec("bare", "bare", options))
+            BACKEND.load(ModelSpec("bare", "bare", options))
         assert "The weights of “bare” do not belong to its config.json" in str(refusal.value)
         assert said in str(refusal.value)
         assert "Use the config.json that came with the weights" in str(refusal.value)
@@ -114,11 +121,11 @@ def test_pickled_weights_are_loaded_where_the_operator_and_the_options_trust_the
     for is_allowed, options in ((False, {}), (False, {"allow_pickled_weights": True}), (True, {})):
         settings.PICKLED_WEIGHTS = is_allowed
         with pytest.raises(BackendSettingsError, match="pickles"):
-            BACKEND.load(Spec("bare", "bare", options))
+            BACKEND.load(ModelSpec("bare", "bare", options))
 
     settings.PICKLED_WEIGHTS = True
-    trusted = BACKEND.load(Spec("bare", "bare", {"allow_pickled_weights": True}))
-    assert caption(trusted) == caption(BACKEND.load(Spec("blip", "blip", {})))
+    trusted = BACKEND.load(ModelSpec("bare", "bare", {"allow_pickled_weights": True}))
+    assert caption(trusted) == caption(BACKEND.load(ModelSpec("blip", "blip", {})))
 
 
 @pytest.mark.long(reason="at least three others run each of its lines")
@@ -130,7 +137,7 @@ def test_code_that_lies_among_the_files_is_never_run(bare):
     (bare / "config.json").write_text(json.dumps({**config, "auto_map": ours}), encoding="utf-8")
 
     # What transformers knows itself is taken from there.
-    assert caption(BACKEND.load(Spec("bare", "bare", {}))) == caption(BACKEND.load(Spec("blip", "blip", {})))
+    assert caption(BACKEND.load(ModelSpec("bare", "bare", {}))) == caption(BACKEND.load(ModelSpec("blip", "blip", {})))
 
 
 @pytest.mark.parametrize(
@@ -163,11 +170,11 @@ def test_options_that_are_not_understood_are_refused_where_no_model_need_be(tmp_
 
 
 def test_prompts_name_the_language_or_its_code():
-    spec = Spec("x", "x", {})
+    spec = ModelSpec("x", "x", {})
     assert prompt_of(spec, "paligemma", "he", "he") == "caption he"
     assert prompt_of(spec, "llava", "quz", "quz") == "Describe this picture in one sentence in Cusco Quechua."
     assert prompt_of(spec, "paligemma", "", "") == "caption"
-    ours = Spec("x", "x", {"prompt": "In {language} ({code}):", "prompts": {"fr": "En français :"}})
+    ours = ModelSpec("x", "x", {"prompt": "In {language} ({code}):", "prompts": {"fr": "En français :"}})
     assert prompt_of(ours, "llava", "de", "ger") == "In German (ger):"
     assert prompt_of(ours, "llava", "fr", "fr") == "En français :"
     assert prompt_of(ours, "llava", "ca", "Catalan") == "In Catalan (Catalan):"
@@ -176,7 +183,7 @@ def test_prompts_name_the_language_or_its_code():
 def test_text_is_in_nfc_on_one_line_and_ends_with_a_whole_character():
     cleaned = generation.caption_or_failure
     assert cleaned(" un cafe\u0301\n noir \ufffd\ufffd") == GeneratedCaption("un café noir")
-    assert isinstance(cleaned(" \n\ufffd"), Failed)
+    assert isinstance(cleaned(" \n\ufffd"), FailedImage)
 
 
 @pytest.mark.parametrize(
@@ -188,7 +195,7 @@ def test_text_is_in_nfc_on_one_line_and_ends_with_a_whole_character():
 )
 def test_decoding_that_cannot_be_is_refused(decoding):
     with pytest.raises(BackendSettingsError):
-        BACKEND.check_decoding(Spec("x", "x", {}), decoding)
+        BACKEND.check_decoding(ModelSpec("x", "x", {}), decoding)
 
 
 @pytest.fixture
@@ -201,10 +208,10 @@ def bare_platform(settings, tmp_path, monkeypatch) -> None:
 
 @pytest.mark.parametrize("source", ["blip", f"Salesforce/blip@{COMMIT}"])
 def test_without_packages_and_without_the_folder_what_can_be_said_is_said(bare_platform, source):
-    spec = Spec("x", source, {"languages": {"de": "de"}})
+    spec = ModelSpec("x", source, {"languages": {"de": "de"}})
     BACKEND.check(spec)
     assert BACKEND.languages(spec) == {"de": "de"}
-    assert BACKEND.languages(Spec("x", source, {})) == {"en": "en"}
+    assert BACKEND.languages(ModelSpec("x", source, {})) == {"en": "en"}
     assert "of the kind bert" in refused(source, family="bert")
     with pytest.raises(ExtraMissingError, match=r"pip install -r requirements-gpu\.txt"):
         BACKEND.load(spec)
@@ -214,7 +221,7 @@ def test_without_packages_and_without_the_folder_what_can_be_said_is_said(bare_p
 def test_without_them_the_family_of_a_translator_has_to_be_said(bare_platform, source):
     backend = Seq2SeqBackend()
     assert "Say what it is" in refused(source, backend=backend)
-    assert backend.languages(Spec("x", source, {"family": "nllb"}))["fil"] == "tgl_Latn"
+    assert backend.languages(ModelSpec("x", source, {"family": "nllb"}))["fil"] == "tgl_Latn"
     assert "which languages it translates into" in refused(source, backend=backend, family="marian")
     assert "This backend runs: nllb, m2m_100" in refused(source, backend=backend, family="bart")
 
@@ -227,7 +234,7 @@ def test_a_model_of_the_hub_that_cannot_be_reached_is_refused(monkeypatch, tmp_p
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     assert huggingface_hub
     with pytest.raises(BackendSettingsError, match="cannot be fetched from the hub"):
-        BACKEND.load(Spec("x", f"owner/name@{COMMIT}", {}))
+        BACKEND.load(ModelSpec("x", f"owner/name@{COMMIT}", {}))
 
 
 @needs_torch
@@ -240,9 +247,9 @@ def test_a_model_of_the_hub_is_loaded_at_its_commit(monkeypatch, models):
 
     monkeypatch.setattr("huggingface_hub.snapshot_download", fetch)
     monkeypatch.setattr(transformer_files, "_cached", lambda name, revision: models / "git")
-    captioner = BACKEND.load(Spec("x", f"owner/name@{COMMIT}", {}))
+    captioner = BACKEND.load(ModelSpec("x", f"owner/name@{COMMIT}", {}))
 
-    assert caption(captioner) == caption(BACKEND.load(Spec("git", "git", {})))
+    assert caption(captioner) == caption(BACKEND.load(ModelSpec("git", "git", {})))
     assert captioner.describe()["revision"] == COMMIT
     ((name, revision, patterns),) = asked_for
     assert (name, revision) == ("owner/name", COMMIT)

@@ -10,7 +10,7 @@ from django.core.files.storage import default_storage
 from PIL import Image as Pillow
 
 from inference.backends import registry
-from inference.backends.captioners import Decoding, GeneratedCaption, Spec
+from inference.backends.captioners import Decoding, GeneratedCaption, ModelSpec
 from inference.backends.encoder_decoder import EncoderDecoder
 from inference.models import ModelCaption, RunState, Stabiliser
 from inference.services.models import register_model, register_translated_model, register_translator
@@ -62,7 +62,7 @@ def test_what_is_stored_is_what_the_model_says_of_each_image_alone(backend, name
     run = go(begin(made_by(backend, name), collection, *tags))
 
     check_complete(run)
-    alone = registry.backend_named(backend).load(Spec(name, name, {}))
+    alone = registry.backend_named(backend).load(ModelSpec(name, name, {}))
     stored = ModelCaption.objects.filter(run=run)
     assert stored.count() == run.done == 5 * len(tags)
     for caption in stored.select_related("image"):
@@ -96,7 +96,7 @@ def test_stabilisers_count_before_any_image(models):
         is_shared=True, name="Pivot", backend="encoder-decoder", source="pivot", options=options, is_pivot=True, by=None
     )
     collection = painted_collection(2)
-    loaded = registry.backend_named("encoder-decoder").load(Spec("pivot", "pivot", options, True))
+    loaded = registry.backend_named("encoder-decoder").load(ModelSpec("pivot", "pivot", options, True))
     assert isinstance(loaded, EncoderDecoder)
     most = loaded.positions
     assert most is not None

@@ -8,9 +8,9 @@ from io import StringIO
 import pytest
 from django.core.management import CommandError, call_command
 
-from inference.backends.captioners import Decoding, Failed, GeneratedCaption, OutOfMemoryError
-from inference.services.translating import translated
-from inference.training.examples import Example, read_examples
+from inference.backends.captioners import Decoding, FailedImage, GeneratedCaption, OutOfMemoryError
+from inference.services.translating import translated_texts
+from inference.training.examples import TrainingExample, read_examples
 from scoring.formats.references import ReferenceLine, reference_lines
 from tests.inference.fake_backend import FakeTranslation
 
@@ -41,9 +41,9 @@ def test_english_captions_are_translated_with_what_they_were_translated_from(cap
 
     examples = read_examples(out)
     assert examples[:3] == [
-        Example("a", "de", "de of A cat.", "A cat."),
-        Example("a", "de", "de of A small cat.", "A small cat."),
-        Example("b", "de", "de of A dog.", "A dog."),
+        TrainingExample("a", "de", "de of A cat.", "A cat."),
+        TrainingExample("a", "de", "de of A small cat.", "A small cat."),
+        TrainingExample("b", "de", "de of A dog.", "A dog."),
     ]
     assert len(examples) == 8
     made = json.loads((tmp_path / "out.jsonl.json").read_text())
@@ -99,7 +99,7 @@ def test_memory_that_runs_out_and_texts_that_fail_cost_nothing_else(captions, tm
     def narrow(self, texts, **about):
         if len(texts) > 1:
             raise OutOfMemoryError
-        return [Failed("No.")] if texts == ["A dog."] else done(self, texts, **about)
+        return [FailedImage("No.")] if texts == ["A dog."] else done(self, texts, **about)
 
     monkeypatch.setattr(FakeTranslation, "translate", narrow)
 
@@ -121,7 +121,7 @@ def test_a_translator_keeps_the_number_of_texts_that_fitted(monkeypatch):
 
     monkeypatch.setattr(FakeTranslation, "translate", narrow)
     for _time in range(2):
-        made = translated(translator, texts, keys=texts, language="de", decoding=Decoding())
+        made = translated_texts(translator, texts, keys=texts, language="de", decoding=Decoding())
         assert made == [GeneratedCaption(f"de of {text}") for text in texts]
 
     assert sizes == [4] + [2] * 8

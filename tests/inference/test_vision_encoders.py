@@ -17,8 +17,8 @@ from PIL import Image
 
 from crosslens_metrics.named_vectors import read_named_vectors
 from inference.backends import use_multilingual
-from inference.backends.captioners import BackendSettingsError, Spec
-from inference.backends.encoders import EncoderSettingsError, ExtraMissingError, Subject
+from inference.backends.captioners import BackendSettingsError, ModelSpec
+from inference.backends.encoders import EncoderSettingsError, EncoderSubject, ExtraMissingError
 from inference.backends.registry import encoder_named, encoders
 from inference.backends.sentences import SentenceEncoder
 from inference.selectors.embeddings import open_set
@@ -84,7 +84,7 @@ def save(folder: Path, make: Callable[[], Any]) -> str:
 
 
 def loaded(source: str, backend: str = "vision", **options: Any) -> Any:
-    spec = Spec("Eyes", source, options)
+    spec = ModelSpec("Eyes", source, options)
     encoder_named(backend).check(spec)
     return encoder_named(backend).load(spec)
 
@@ -230,8 +230,8 @@ def test_a_run_and_the_command_for_files_give_the_same_features(media, tmp_path)
 
 
 def test_what_each_encoder_takes_is_known_without_loading_it(models):
-    takes = {name: backend.subjects(Spec("x", "y", {})) for name, backend in encoders().items()}
-    images, captions = frozenset({Subject.IMAGES}), frozenset({Subject.CAPTIONS})
+    takes = {name: backend.subjects(ModelSpec("x", "y", {})) for name, backend in encoders().items()}
+    images, captions = frozenset({EncoderSubject.IMAGES}), frozenset({EncoderSubject.CAPTIONS})
 
     assert takes == {
         "mobilenet": images,

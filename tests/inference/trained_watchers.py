@@ -7,13 +7,16 @@ from pathlib import Path
 import pytest
 
 from inference.backends.captioners import Decoding, GeneratedCaption
-from inference.training.examples import Example
+from inference.training.examples import TrainingExample
 from tests.inference import tiny_watchers
 from tests.inference.test_training import Watcher, picture, trained
 from tests.inference.test_training_asked import CODES, SHORT, captioner_of
 from tests.inference.watchers import NAMES
 
-TRAINING = [Example("red", "en", "a red dog"), Example("blue", "de", "the blue boat stands near the house")]
+TRAINING = [
+    TrainingExample("red", "en", "a red dog"),
+    TrainingExample("blue", "de", "the blue boat stands near the house"),
+]
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -20,12 +20,12 @@ def main(training_id: int) -> None:
     location = {"OPTIONS": {"location": os.environ["TEST_MEDIA"]}}
     files = {"BACKEND": "django.core.files.storage.FileSystemStorage"}
     settings.STORAGES = settings.STORAGES | {"default": files | location}
-    original = training_worker._Watcher.stepped
+    original = training_worker._ReportingWatcher.stepped
 
-    def stepped(self: training_worker._Watcher, record: StepRecord) -> None:
+    def stepped(self: training_worker._ReportingWatcher, record: StepRecord) -> None:
         original(self, record)
         sys.stdout.write(f"{record.step}\n")
         sys.stdout.flush()
 
-    training_worker._Watcher.stepped = stepped  # type: ignore[method-assign]
+    training_worker._ReportingWatcher.stepped = stepped  # type: ignore[method-assign]
     training_worker.execute_training(training_id=training_id, worker="one:1", clock=timezone.now)

@@ -12,7 +12,7 @@ from images.models import Collection
 from inference.models import Training
 from inference.services import trainings
 from inference.services.training_worker import execute_training
-from inference.training.examples import Example
+from inference.training.examples import TrainingExample
 from inference.training.options import TrainingOptions
 from tests.factories import make_language, make_project
 from tests.inference.embedded import painted_collection
@@ -20,14 +20,14 @@ from tests.inference.embedded import painted_collection
 OPTIONS = TrainingOptions(steps=6, batch_size=3, validate_every=3, learning_rate=1e-3, max_tokens=6)
 
 
-def examples_of(collection: Collection, *, language: str = "en") -> list[Example]:
+def examples_of(collection: Collection, *, language: str = "en") -> list[TrainingExample]:
     make_language(language)
     shas = collection.entries.order_by("position").values_list("image__sha256", flat=True)
-    return [Example(sha, language, f"picture number {number}") for number, sha in enumerate(shas)]
+    return [TrainingExample(sha, language, f"picture number {number}") for number, sha in enumerate(shas)]
 
 
 def make_training(
-    *, options: TrainingOptions = OPTIONS, examples: Sequence[Example] | None = None, **about: Any
+    *, options: TrainingOptions = OPTIONS, examples: Sequence[TrainingExample] | None = None, **about: Any
 ) -> Training:
     """Of five images for training and one for validation."""
     if examples is None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from inference.backends.captioners import Spec
+from inference.backends.captioners import ModelSpec
 from tests.inference import tiny_watchers
 from tests.inference.captioned import KEYS, SHORT, texts
 from tests.inference.test_chat_models import BACKEND, images
@@ -40,7 +40,7 @@ def test_a_model_says_what_its_makers_code_says_whatever_else_is_in_the_batch(fo
         answer = tokens[0, inputs["input_ids"].shape[1] :]
         expected.append(processor.tokenizer.decode(answer, skip_special_tokens=True).strip())
 
-    captioner = BACKEND.load(Spec(name, name, {"prompts": {"de": "dog cat boat house runs"}}))
+    captioner = BACKEND.load(ModelSpec(name, name, {"prompts": {"de": "dog cat boat house runs"}}))
     prepared = [captioner.prepare(image) for image in images()]
     captions = captioner.caption(prepared, keys=KEYS, language="en", decoding=SHORT)
 

@@ -18,7 +18,7 @@ from allocation.services.lifecycle import expire_overdue
 from annotation.models import Caption, CaptionBatch, CaptionItem, Feedback, GuidelineExample, Guidelines, Rating, Round
 from annotation.services import batches, corrections
 from annotation.services.feedback import give_feedback
-from images.models import Collection, ImportJob, ImportKind, ImportRow, Outcome
+from images.models import Collection, ImportJob, ImportKind, ImportOutcome, ImportRow
 from images.rules.resizing import served_sizes
 from images.selectors import served_image
 from images.services import file_storage
@@ -36,7 +36,7 @@ from inference.models import (
 )
 from jobs.models import JobState
 from languages.models import Language
-from people.models import LanguageSkill, Level, Membership, Project, Role, User
+from people.models import LanguageLevel, LanguageSkill, Membership, Project, Role, User
 from scoring.models import ReferenceSet, Scoring
 from scoring.services.references import put_references
 from sxs_eval.models import Comparison
@@ -306,7 +306,7 @@ def make_sizes(public_id: UUID, text: str) -> None:
 def make_import(collection: Collection, project: Project) -> None:
     about = {"collection": collection, "project": project, "source_name": "captions.jsonl", "state": JobState.DONE}
     job = ImportJob.objects.create(kind=ImportKind.CAPTIONS, **about)
-    ImportRow.objects.create(job=job, number=1, name=collection.entries.first().key, outcome=Outcome.ADDED)
+    ImportRow.objects.create(job=job, number=1, name=collection.entries.first().key, outcome=ImportOutcome.ADDED)
 
 
 def in_screen_2(world: World) -> None:
@@ -326,7 +326,9 @@ def in_screen_2_with_other_rounds(world: World) -> None:
             batch_size=BATCH,
         )
     Membership.objects.create(project=world.rounds["B"].project, user=world.annotator, role=Role.ANNOTATOR)
-    LanguageSkill.objects.create(user=world.annotator, language=Language.objects.get(pk="ja"), level=Level.FLUENT)
+    LanguageSkill.objects.create(
+        user=world.annotator, language=Language.objects.get(pk="ja"), level=LanguageLevel.FLUENT
+    )
     consent = world.rounds["B"].project.consent_texts.get()
     consent.consents.create(user=world.annotator, given_at=now)
     for _ in range(2):
@@ -351,7 +353,9 @@ def in_screen_2_and_rater(world: World) -> None:
     in_screen_2(world)
     project = world.rounds["A"].project
     Membership.objects.create(project=project, user=world.annotator, role=Role.RATER)
-    LanguageSkill.objects.create(user=world.annotator, language=Language.objects.get(pk="en"), level=Level.FLUENT)
+    LanguageSkill.objects.create(
+        user=world.annotator, language=Language.objects.get(pk="en"), level=LanguageLevel.FLUENT
+    )
     comparison = world.compare(project)
     batch = judging.take_batch(comparison=comparison, person=world.annotator, now=timezone.now(), rng=Random(1))
     assert batch.judgements.filter(kind="pair").count() == IMAGES - BATCH

@@ -22,10 +22,10 @@ from allocation.services.lifecycle import expire_overdue
 from annotation.models import Caption, Rating, Round, RoundKind, RoundState, Verdict, VerificationBatch
 from annotation.services import verification as services
 from images.selectors import served_image
-from people.models import LanguageSkill, Level, Role, User
+from people.models import LanguageLevel, LanguageSkill, Role, User
 from people.rules.pseudonyms import pseudonym
 from tests.annotation.submitting import make_captions
-from tests.annotation.verifying import make_caption_rater, make_verification, rate_all
+from tests.annotation.verifying import make_reviewer, make_verification, rate_all
 from tests.clients import client_of
 from tests.factories import join_project, make_collection, make_project, make_round
 from tests.leaks import coordinates
@@ -146,10 +146,12 @@ def make_world() -> World:
     Round.objects.filter(pk=pilot.pk).update(state=RoundState.CLOSED)
     rating = make_verification(pilot, batch_size=BATCH)
     for level in (Rating.GOOD, Rating.EXCELLENT):
-        rate_all(rating, make_caption_rater(rating), level, timezone.now())
-    rater = make_caption_rater(rating, "rae", Role.ANNOTATOR)
+        rate_all(rating, make_reviewer(rating), level, timezone.now())
+    rater = make_reviewer(rating, "rae", Role.ANNOTATOR)
     User.objects.filter(pk=rater.pk).update(reads_english=True)
-    LanguageSkill.objects.update_or_create(user=rater, language=pilot.language, defaults={"level": Level.NATIVE})
+    LanguageSkill.objects.update_or_create(
+        user=rater, language=pilot.language, defaults={"level": LanguageLevel.NATIVE}
+    )
     join_project(elsewhere.project, rater, now=timezone.now())
     EmailAddress.objects.create(user=rater, email=rater.email, verified=True, primary=True)
     return World(pilot, rating, elsewhere, User.objects.get(pk=rater.pk))

@@ -16,8 +16,8 @@ from django.http import HttpRequest, HttpResponse
 
 from annotation.services.releases import build
 from annotation.services.sites import build_site
-from charts.world import CELL, Point, world_map
-from corpora.models import ImagePlace, Level
+from charts.world import CELL, MapPoint, world_map
+from corpora.models import ImagePlace, PlaceLevelChoice
 from images.models import Image
 from tests.annotation.released import UNTIL, Campaign
 from tests.corpora.placing import choose
@@ -40,7 +40,7 @@ WITH_PLACES = (
 def walk_of(world: World, extent: Extent) -> Walk:
     in_screen_2(world)
     images = Image.objects.filter(collections=world.collection)
-    choose(world.rounds["A"].project, "de", dict.fromkeys(images, Level.REGION), collection=None)
+    choose(world.rounds["A"].project, "de", dict.fromkeys(images, PlaceLevelChoice.REGION), collection=None)
     walk = world.walk(extent)
     walk.secrets = coordinates.secrets()
     walk.not_compared = UNSTEADY
@@ -79,7 +79,7 @@ def test_dots_of_a_map_stand_for_cells_of_hundreds_of_kilometres() -> None:
     """Whoever sees a dot cannot tell from it where within a cell an image was taken."""
     steps = np.linspace(0, 2, 21)
     for north, east in ((0, 10), (17, 78), (45, 10), (-40, 170)):
-        points = [Point(north + up, east + right, "region") for up in steps for right in steps]
+        points = [MapPoint(north + up, east + right, "region") for up in steps for right in steps]
         dots = world_map(title="", summary="", points=points).dots
         assert len(dots) <= 4
         assert all((dot.x % CELL, dot.y % CELL) == (CELL // 2, CELL // 2) for dot in dots)

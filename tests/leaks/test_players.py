@@ -22,11 +22,11 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from gapgame.models import GapItem, ItemImage, ItemSet, Outcome, Player, Season, SkipReason, Turn
-from gapgame.rules.scripted import SHORTEST_PAUSE
+from gapgame.models import GapItem, ItemImage, ItemSet, Player, Season, SkipReason, Turn, TurnOutcome
+from gapgame.rules.scripted import MIN_PAUSE
 from gapgame.selectors.play import ADDRESS_HOURS, image_address, images_shown
 from gapgame.services import playing
-from gapgame.services.ranking import credit
+from gapgame.services.ranking import add_to_total
 from images.models import CollectionImage, Image
 from people.models import Membership, User
 from tests.clients import client_of
@@ -91,7 +91,7 @@ class World:
             pk__in=ItemImage.objects.filter(item__in=told).values("image")
         ).update(title="Another title", author="Somebody else", licence="CC0")
         for other in Player.objects.exclude(pk=self.player.pk):
-            credit(player=other, score=17, is_found=True, reached_at=timezone.now())
+            add_to_total(player=other, score=17, is_found=True, reached_at=timezone.now())
 
     def known(self) -> dict[str, Sequence[object]]:
         """What the player could know or guess, by the name of an address's argument."""
@@ -129,7 +129,7 @@ class World:
         """The words as the next attempts; the turn is then made one that takes no further guess for an hour."""
         turn = self.turn
         for word in words:
-            Turn.objects.filter(pk=turn.pk).update(shown_at=timezone.now() - SHORTEST_PAUSE)
+            Turn.objects.filter(pk=turn.pk).update(shown_at=timezone.now() - MIN_PAUSE)
             number = Turn.objects.get(pk=turn.pk).attempts_made + 1
             playing.make_guess(turn_id=turn.pk, user=self.user, number=number, guess=word, now=timezone.now())
 
@@ -165,7 +165,7 @@ def make_world() -> World:
     for number, total in enumerate((1_500_000, 2_500_000, 9_500_000)):
         rival = make_player(season, f"rival{number}", nickname=f"{NICKNAME} {number}")
         for part in range(10):
-            credit(player=rival, score=total // 10, is_found=False, reached_at=now + timedelta(seconds=part))
+            add_to_total(player=rival, score=total // 10, is_found=False, reached_at=now + timedelta(seconds=part))
     there = World(season, make_player(season, "pia"))
     EmailAddress.objects.create(user=there.user, email=there.user.email, verified=True, primary=True)
     playing.take_batch(player_id=there.player.pk, user=there.user, language="en", now=now, rng=Random(1))
@@ -266,7 +266,7 @@ def test_an_address_of_an_image_is_good_for_one_turn_of_one_player_and_runs_out(
     other = make_player(world.season)
     playing.take_batch(player_id=other.pk, user=other.user, language="en", now=now, rng=Random(1))
     same = Turn.objects.get(player=other, item=turn.item_id)
-    Turn.objects.filter(pk=same.pk).update(outcome=Outcome.OPEN, opened_at=now, attempts_made=2)
+    Turn.objects.filter(pk=same.pk).update(outcome=TurnOutcome.OPEN, opened_at=now, attempts_made=2)
     mine = image_address(turn, image, now)
     signature = mine.split("/")[-2]
     client.force_login(other.user)
@@ -291,7 +291,7 @@ def test_the_same_image_in_two_turns_has_two_addresses_that_share_nothing(world:
 
 
 def _open(request: HttpRequest) -> Turn:
-    return Turn.objects.get(player__user=request.user.pk, outcome=Outcome.OPEN)
+    return Turn.objects.get(player__user=request.user.pk, outcome=TurnOutcome.OPEN)
 
 
 def leak_of_length(request: HttpRequest) -> HttpResponse:

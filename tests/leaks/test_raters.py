@@ -30,8 +30,8 @@ from inference.models import CaptioningModel, Encoder, Run, RunState
 from inference.selectors import assigned_work
 from languages.models import Language
 from people.models import Membership, Role, User
-from sxs_eval.models import Comparison, GoldPair, Judgement, Kind, Pair, RaterStatus
-from sxs_eval.selectors.work import workable
+from sxs_eval.models import Comparison, GoldPair, Judgement, Pair, RaterStatus, TrialKind
+from sxs_eval.selectors.work import trials_of_batch
 from sxs_eval.services import judging
 from tests.clients import client_of
 from tests.factories import make_captioner, make_collection, make_comparison, make_project, make_rater
@@ -125,7 +125,7 @@ class World:
 def judge_all(comparison: Comparison, rater: User, comment: str = "") -> None:
     now = timezone.now()
     while batch := judging.take_batch(comparison=comparison, person=rater, now=now, rng=Random(rater.pk)):
-        waiting = list(workable(batch).filter(choice=None).values_list("position", flat=True))
+        waiting = list(trials_of_batch(batch).filter(choice=None).values_list("position", flat=True))
         if not waiting:
             return
         for position in waiting:
@@ -241,7 +241,7 @@ def test_a_researcher_elsewhere_does_not_read_there_whose_the_captions_assigned_
     Membership.objects.create(project=make_project(), user=world.rater, role=Role.RESEARCHER)
     client.force_login(world.rater)
     collection, captioner = world.comparison.collection, world.comparison.base
-    told, judged = "Ein Hund auf", Judgement.objects.filter(person=world.rater, kind=Kind.PAIR)
+    told, judged = "Ein Hund auf", Judgement.objects.filter(person=world.rater, kind=TrialKind.PAIR)
     held = [judgement.pair.image for judgement in judged.select_related("pair__image")]
     encoder = Encoder.objects.create(is_shared=True, name="Sentences", backend="sentences", signature="s-1")
     about: dict[str, Any] = {"captions_of": captioner, "language": Language.objects.get(pk="de")}
@@ -286,7 +286,9 @@ def test_changing_the_secrets_leaves_what_the_rater_sees_as_it_is(world: World, 
 
 
 def _next(request: HttpRequest) -> Judgement:
-    return Judgement.objects.filter(person=request.user.pk, choice=None, kind=Kind.PAIR).order_by("position").first()
+    return (
+        Judgement.objects.filter(person=request.user.pk, choice=None, kind=TrialKind.PAIR).order_by("position").first()
+    )
 
 
 def leak_of_side(request: HttpRequest) -> HttpResponse:

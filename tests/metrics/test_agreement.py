@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from crosslens_metrics.agreement import alpha_interval, alpha_of_ratings, krippendorff_alpha
-from crosslens_metrics.undefined import Reason, UndefinedFigureError
+from crosslens_metrics.undefined import UndefinedFigureError, UndefinedReason
 from tests.memory import peak_of
 
 NONE = np.nan
@@ -74,10 +74,10 @@ def test_alpha_of_ratings_at_random_is_near_zero():
 @pytest.mark.parametrize(
     ("ratings", "reason"),
     [
-        ([[1, NONE], [NONE, 2]], Reason.NO_PAIR_OF_RATINGS),
-        (np.full((3, 4), NONE), Reason.NO_PAIR_OF_RATINGS),
-        (np.empty((0, 0)), Reason.NO_PAIR_OF_RATINGS),
-        ([[0, 0, 5], [0, 0, NONE]], Reason.ALL_RATINGS_EQUAL),
+        ([[1, NONE], [NONE, 2]], UndefinedReason.NO_PAIR_OF_RATINGS),
+        (np.full((3, 4), NONE), UndefinedReason.NO_PAIR_OF_RATINGS),
+        (np.empty((0, 0)), UndefinedReason.NO_PAIR_OF_RATINGS),
+        ([[0, 0, 5], [0, 0, NONE]], UndefinedReason.ALL_RATINGS_EQUAL),
     ],
 )
 def test_where_alpha_is_undefined_the_error_says_why(ratings, reason):
@@ -104,7 +104,7 @@ def test_the_interval_equals_that_of_drawing_the_units_one_by_one():
 
 @pytest.mark.parametrize(
     ("units", "reason"),
-    [([0, 0, 1, 1], Reason.RESAMPLES_UNDEFINED), ([0, 0, 0, 0], Reason.NO_VARIATION)],
+    [([0, 0, 1, 1], UndefinedReason.RESAMPLES_UNDEFINED), ([0, 0, 0, 0], UndefinedReason.NO_VARIATION)],
 )
 def test_an_interval_of_too_few_units_is_undefined_rather_than_made_up(units, reason):
     with pytest.raises(UndefinedFigureError) as refused:

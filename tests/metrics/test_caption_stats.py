@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from crosslens_metrics.caption_stats import COLUMNS, CaptionStatistics, mean_to_one_decimal, statistics_of
 from crosslens_metrics.formats.problems import LineError
-from crosslens_metrics.formats.xm3600 import LONGEST_LINE, read_captions
+from crosslens_metrics.formats.xm3600 import MAX_LINE_BYTES, read_captions
 from tests.published import published
 
 KINDS = {"language": str, "mean_words": float, "mean_chars": float}
@@ -135,7 +135,7 @@ class TestFilesThatAreNone:
             (line() + b'{"image/key": "\xff"}\n', "line 2: byte 16 is not UTF-8"),
             (b"[" * 200_000 + b"\n", "line 1: nested too deeply"),
             (b"1" * 10_000 + b"\n", "line 1: not JSON that can be read"),
-            (b" " * (LONGEST_LINE + 1), "line 1: longer than 16 MiB"),
+            (b" " * (MAX_LINE_BYTES + 1), "line 1: longer than 16 MiB"),
         ],
     )
     def test_the_line_and_the_reason_are_named(self, raw, says):

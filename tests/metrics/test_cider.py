@@ -11,7 +11,7 @@ from hypothesis import given
 from crosslens_metrics import n_grams
 from crosslens_metrics.cider import cider, cider_d
 from crosslens_metrics.document_frequencies import DocumentFrequencies
-from crosslens_metrics.undefined import Reason, UndefinedFigureError
+from crosslens_metrics.undefined import UndefinedFigureError, UndefinedReason
 from tests.metrics.captions_drawn import corpus
 from tests.metrics.plain import document_frequencies, plain_cider
 from tests.metrics.reference_tool import EXACTLY, assert_equal_scores, coco_example, reference_cider_d
@@ -119,6 +119,6 @@ def test_a_single_image_scores_nothing_against_its_own_frequencies():
 def test_references_without_words_leave_nothing_to_weigh_by(metric):
     with pytest.raises(UndefinedFigureError, match="No reference has a word") as caught:
         metric(["a cat", "b"], [[""], [" ", ""]])
-    assert caught.value.reason == Reason.NO_WORDS
+    assert caught.value.reason == UndefinedReason.NO_WORDS
     frequencies = DocumentFrequencies.from_references([["a cat"], ["a dog"]])
     assert metric(["a cat"], [[""]], frequencies=frequencies).per_image.tolist() == [0]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from crosslens_metrics.clusters import MOST_CLUSTERS, mean_interval, ratio_bounds, subset_sums
-from crosslens_metrics.undefined import Reason, UndefinedFigureError
+from crosslens_metrics.clusters import MAX_CLUSTERS, mean_interval, ratio_bounds, subset_sums
+from crosslens_metrics.undefined import UndefinedFigureError, UndefinedReason
 from tests.metrics.test_coverage_of_intervals import Coverage
 
 RUNS, PLAYERS, TURNS, TRUTH = 400, 60, 20, 0.5
@@ -46,9 +46,9 @@ def test_students_interval_holds_the_truth_where_the_normal_one_does_not() -> No
 
 def test_putting_many_clusters_together_keeps_the_width() -> None:
     rng = np.random.default_rng(9)
-    right = rng.binomial(1, 0.5, size=(10 * MOST_CLUSTERS, 1)).astype(float)
+    right = rng.binomial(1, 0.5, size=(10 * MAX_CLUSTERS, 1)).astype(float)
     low, high = ratio_bounds(right, np.ones_like(right), resamples=1_000, rng=rng)
-    assert float(high[0] - low[0]) == pytest.approx(3.92 * 0.5 / np.sqrt(10 * MOST_CLUSTERS), rel=0.1)
+    assert float(high[0] - low[0]) == pytest.approx(3.92 * 0.5 / np.sqrt(10 * MAX_CLUSTERS), rel=0.1)
 
 
 def test_one_cluster_and_empty_denominators_have_no_bounds() -> None:
@@ -61,8 +61,10 @@ def test_one_cluster_and_empty_denominators_have_no_bounds() -> None:
     assert low == high, "Digits that only rounding makes are no width."
 
 
-@pytest.mark.parametrize(("values", "reason"), [([0.5], Reason.NO_VARIATION), ([0.5, 0.5], Reason.NO_VARIATION)])
-def test_a_mean_without_variation_has_no_interval(values: list[float], reason: Reason) -> None:
+@pytest.mark.parametrize(
+    ("values", "reason"), [([0.5], UndefinedReason.NO_VARIATION), ([0.5, 0.5], UndefinedReason.NO_VARIATION)]
+)
+def test_a_mean_without_variation_has_no_interval(values: list[float], reason: UndefinedReason) -> None:
     with pytest.raises(UndefinedFigureError) as caught:
         mean_interval(sum(values), sum(value**2 for value in values), len(values))
     assert caught.value.reason == reason

@@ -25,8 +25,8 @@ from crosslens_metrics.correlations import (
     ranks,
     spearman,
 )
-from crosslens_metrics.model_ranks import Ties, model_ranks, rank_agreement
-from crosslens_metrics.undefined import Reason, UndefinedFigureError
+from crosslens_metrics.model_ranks import TiedRanks, model_ranks, rank_agreement
+from crosslens_metrics.undefined import UndefinedFigureError, UndefinedReason
 from tests.published import published
 
 ANSCOMBE = (
@@ -169,13 +169,13 @@ def test_kendall_of_a_hundred_thousand_points_takes_little_time():
 @pytest.mark.parametrize(
     ("x", "y", "coefficient", "reason"),
     [
-        ([0.1] * 3, [1, 2, 3], Coefficient.PEARSON, Reason.ALL_VALUES_EQUAL),
-        ([1, 2, 3], [0.1] * 3, Coefficient.SPEARMAN, Reason.ALL_VALUES_EQUAL),
-        ([1, 2, 3], [0.1] * 3, Coefficient.KENDALL, Reason.ALL_VALUES_EQUAL),
-        ([1, 2, 3], [-1, 0, 1], Coefficient.MATTHEWS, Reason.ONE_SIGN_ONLY),
-        ([1, -2, 3], [-1, 0, -2], Coefficient.MATTHEWS, Reason.ONE_SIGN_ONLY),
-        ([], [], Coefficient.PEARSON, Reason.TOO_FEW_POINTS),
-        ([1], [1], Coefficient.KENDALL, Reason.TOO_FEW_POINTS),
+        ([0.1] * 3, [1, 2, 3], Coefficient.PEARSON, UndefinedReason.ALL_VALUES_EQUAL),
+        ([1, 2, 3], [0.1] * 3, Coefficient.SPEARMAN, UndefinedReason.ALL_VALUES_EQUAL),
+        ([1, 2, 3], [0.1] * 3, Coefficient.KENDALL, UndefinedReason.ALL_VALUES_EQUAL),
+        ([1, 2, 3], [-1, 0, 1], Coefficient.MATTHEWS, UndefinedReason.ONE_SIGN_ONLY),
+        ([1, -2, 3], [-1, 0, -2], Coefficient.MATTHEWS, UndefinedReason.ONE_SIGN_ONLY),
+        ([], [], Coefficient.PEARSON, UndefinedReason.TOO_FEW_POINTS),
+        ([1], [1], Coefficient.KENDALL, UndefinedReason.TOO_FEW_POINTS),
     ],
 )
 def test_where_a_coefficient_is_undefined_the_error_says_why(x, y, coefficient, reason):
@@ -195,14 +195,14 @@ def test_a_metric_without_differences_has_no_correlation_by_its_mirror_image(coe
     for x, y in ((people, metric), (metric, people)):
         with pytest.raises(UndefinedFigureError) as refused:
             correlation(x, y, coefficient=coefficient, flip=True)
-        assert refused.value.reason == Reason.SAME_IN_ALL_EVALUATIONS
+        assert refused.value.reason == UndefinedReason.SAME_IN_ALL_EVALUATIONS
 
 
 @pytest.mark.parametrize("coefficient", list(Coefficient))
 def test_one_evaluation_and_its_mirror_image_are_no_correlation(coefficient):
     with pytest.raises(UndefinedFigureError) as refused:
         correlation([2], [3], coefficient=coefficient, flip=True)
-    assert refused.value.reason == Reason.TOO_FEW_POINTS
+    assert refused.value.reason == UndefinedReason.TOO_FEW_POINTS
 
 
 @pytest.mark.parametrize(
@@ -242,7 +242,7 @@ def test_many_points_have_the_same_interval_without_a_table_of_all_pairs(flip, m
     y = np.round(x + rng(1).normal(size=30), 1)
     intervals = []
     for most in (3_000, 10):
-        monkeypatch.setattr(correlation_intervals, "MOST_IN_TABLE", most)
+        monkeypatch.setattr(correlation_intervals, "MAX_IN_TABLE", most)
         intervals.append(
             correlation_interval(x, y, coefficient=Coefficient.KENDALL, flip=flip, resamples=300, rng=rng(2))
         )
@@ -261,8 +261,8 @@ def test_the_same_seed_gives_the_same_interval_and_another_one_another():
 @pytest.mark.parametrize(
     ("x", "y", "reason"),
     [
-        ([1, 2], [1, 3], Reason.RESAMPLES_UNDEFINED),
-        (list(range(30)), list(range(30)), Reason.NO_VARIATION),
+        ([1, 2], [1, 3], UndefinedReason.RESAMPLES_UNDEFINED),
+        (list(range(30)), list(range(30)), UndefinedReason.NO_VARIATION),
     ],
 )
 def test_an_interval_that_would_claim_certainty_is_undefined(x, y, reason):
@@ -280,10 +280,12 @@ def test_equal_values_share_the_mean_of_their_ranks():
 def test_competition_ranks_are_those_of_scipy(points):
     x, y = points
     theirs = [scipy.stats.rankdata(-values, method="min") for values in (x, y)]
-    assert [model_ranks(values, ties=Ties.COMPETITION).tolist() for values in (x, y)] == [r.tolist() for r in theirs]
+    assert [model_ranks(values, ties=TiedRanks.COMPETITION).tolist() for values in (x, y)] == [
+        r.tolist() for r in theirs
+    ]
     assume(all(len(set(ranks)) > 1 for ranks in theirs))
     expected = scipy.stats.pearsonr(*theirs).statistic
-    assert rank_agreement(x, y, ties=Ties.COMPETITION) == pytest.approx(expected, abs=1e-9)
+    assert rank_agreement(x, y, ties=TiedRanks.COMPETITION) == pytest.approx(expected, abs=1e-9)
 
 
 @pytest.mark.parametrize("scores", [[1, np.nan, 2], [[1, 2]], 1])

@@ -15,7 +15,7 @@ from crosslens_metrics.cider import cider, cider_d
 from crosslens_metrics.encoding import encode
 from crosslens_metrics.rouge_l import rouge_l
 from crosslens_metrics.threads import side_by_side
-from crosslens_metrics.vocabulary import Vocabulary
+from crosslens_metrics.vocabulary import WordNumbers
 from tests.metrics.captions_drawn import corpus
 
 METRICS = [bleu, rouge_l, cider, cider_d]
@@ -68,7 +68,7 @@ def test_characters_that_are_encoded_much_like_blanks_do_not_separate():
 @pytest.mark.long(reason="at least three others run each of its lines")
 @given(st.lists(st.lists(st.text(alphabet="ab\0é猫", max_size=20), max_size=200), max_size=5))
 def test_a_number_stands_for_one_word_and_a_word_has_one_number(batches):
-    vocabulary = Vocabulary()
+    vocabulary = WordNumbers()
     number_of: dict[str, int] = {}
     for words in batches:
         for word, number in zip(words, vocabulary.numbers_of(words).tolist(), strict=True):
@@ -81,12 +81,12 @@ def test_words_whose_places_in_the_table_are_the_same_are_told_apart(monkeypatch
     monkeypatch.setattr(
         "crosslens_metrics.vocabulary._shuffle", lambda before, piece: np.zeros(len(piece), dtype=np.uint64)
     )
-    vocabulary, words = Vocabulary(), [f"word number {n}" for n in range(300)]
+    vocabulary, words = WordNumbers(), [f"word number {n}" for n in range(300)]
     assert vocabulary.words(vocabulary.numbers_of(words * 2).tolist()) == words * 2
 
 
 def test_a_vocabulary_grows_and_keeps_its_numbers():
-    vocabulary = Vocabulary()
+    vocabulary = WordNumbers()
     first = vocabulary.numbers_of([str(n) for n in range(3_000)])
     vocabulary.numbers_of([str(n) for n in range(60_000)])
     assert vocabulary.numbers_of([str(n) for n in range(3_000)]).tolist() == first.tolist()

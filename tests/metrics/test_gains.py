@@ -8,7 +8,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from crosslens_metrics.flips import Flips, count_flips
+from crosslens_metrics.flips import RepeatFlips, count_flips
 from crosslens_metrics.gains import (
     gain,
     gain_interval,
@@ -17,7 +17,7 @@ from crosslens_metrics.gains import (
     pooled_gain,
     pooled_gain_interval,
 )
-from crosslens_metrics.undefined import Reason, UndefinedFigureError
+from crosslens_metrics.undefined import UndefinedFigureError, UndefinedReason
 
 
 def rng(seed: int = 0) -> np.random.Generator:
@@ -72,7 +72,7 @@ def test_outcomes_that_are_all_alike_give_a_gain_without_interval(wins, losses, 
     ):
         with pytest.raises(UndefinedFigureError) as refused:
             figure()
-        assert refused.value.reason == Reason.NO_VARIATION
+        assert refused.value.reason == UndefinedReason.NO_VARIATION
 
 
 def test_without_images_there_is_no_gain():
@@ -85,7 +85,7 @@ def test_without_images_there_is_no_gain():
     ):
         with pytest.raises(UndefinedFigureError) as refused:
             figure()
-        assert refused.value.reason == Reason.NO_IMAGES
+        assert refused.value.reason == UndefinedReason.NO_IMAGES
 
 
 def test_as_many_images_as_are_said_to_be_needed_give_the_width_asked_for():
@@ -131,5 +131,5 @@ def test_the_pooled_interval_is_that_of_drawing_images_one_by_one():
 
 
 def test_a_tie_is_a_sign_of_its_own_when_a_pair_is_shown_again():
-    assert count_flips([3, 1, -2, 0, 0, 2], [1, -1, -3, 0, 2, 0]) == Flips(repeats=6, same=3, opposite=1)
-    assert count_flips([], []) == Flips(0, 0, 0)
+    assert count_flips([3, 1, -2, 0, 0, 2], [1, -1, -3, 0, 2, 0]) == RepeatFlips(repeats=6, same=3, opposite=1)
+    assert count_flips([], []) == RepeatFlips(0, 0, 0)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from crosslens_metrics import meteor, ptb
-from crosslens_metrics.java import Talk, ToolFailedError, ToolMissingError, jar, java
+from crosslens_metrics.java import JavaDialogue, ToolFailedError, ToolMissingError, jar, java
 from tests.commands import make_program
 
 ECHO = "for line in sys.stdin.buffer: sys.stdout.buffer.write(line); sys.stdout.buffer.flush()"
@@ -41,7 +41,7 @@ def test_far_more_than_a_pipe_holds_is_sent_before_anything_is_read(pretend):
     folder = pretend(ECHO)
     lines = [f"{number} {'x' * 1000}" for number in range(2000)]
 
-    with Talk([], folder=folder) as program:
+    with JavaDialogue([], folder=folder) as program:
         program.send(lines)
         time.sleep(0.1)
         answers = [program.answer() for _line in lines]
@@ -54,7 +54,7 @@ def test_a_program_that_answers_before_it_reads_all_does_not_block(pretend):
         "print('y' * 10**6, flush=True); sys.stderr.write('z' * 10**6); data = sys.stdin.read(); print(len(data))"
     )
 
-    with Talk([], folder=folder) as program:
+    with JavaDialogue([], folder=folder) as program:
         program.send(["x" * 1000] * 1000, is_last=True)
         assert len(program.answer()) == 10**6
         assert program.answer() == "1001000"
@@ -65,7 +65,7 @@ def test_what_is_sent_is_utf_8_and_numbers_are_english_whatever_the_computer_is_
     monkeypatch.setenv("LC_ALL", "C")
     folder = pretend("print(' '.join(sys.argv[1:]), flush=True); " + "exec(" + repr(ECHO) + ")")
 
-    with Talk(["-last"], folder=folder) as program:
+    with JavaDialogue(["-last"], folder=folder) as program:
         arguments = program.answer().split()
         program.send(["狗在跑 été \ud800"])
         assert program.answer() == "狗在跑 été ?"
@@ -77,7 +77,7 @@ def test_what_is_sent_is_utf_8_and_numbers_are_english_whatever_the_computer_is_
 def test_a_program_that_dies_is_told_with_its_last_words(pretend):
     folder = pretend("print('first', flush=True); sys.exit('no such language')")
 
-    with Talk([], folder=folder) as program:
+    with JavaDialogue([], folder=folder) as program:
         program.send(["x" * 1000] * 1000)
         assert program.answer() == "first"
         with pytest.raises(ToolFailedError, match=r"\(code 1\): no such language"):
@@ -87,7 +87,7 @@ def test_a_program_that_dies_is_told_with_its_last_words(pretend):
 def test_half_a_line_is_no_answer(pretend):
     folder = pretend("sys.stdout.write('0.12')")
 
-    with Talk([], folder=folder) as program, pytest.raises(ToolFailedError, match="did not say why"):
+    with JavaDialogue([], folder=folder) as program, pytest.raises(ToolFailedError, match="did not say why"):
         program.answer()
 
 
@@ -95,7 +95,7 @@ def test_a_program_that_says_nothing_is_given_up(pretend):
     folder = pretend("time.sleep(60)")
 
     with (
-        Talk([], folder=folder, patience_s=0.3) as program,
+        JavaDialogue([], folder=folder, patience_s=0.3) as program,
         pytest.raises(ToolFailedError, match="said nothing for 0 s"),
     ):
         program.answer()
@@ -105,7 +105,7 @@ def test_no_program_is_left_behind_when_its_user_fails(pretend):
     folder = pretend("print(os.getpid(), flush=True); time.sleep(60)")
 
     pid = 0
-    with contextlib.suppress(KeyError), Talk([], folder=folder) as program:
+    with contextlib.suppress(KeyError), JavaDialogue([], folder=folder) as program:
         program.send(["x" * 1000] * 1000)
         pid = int(program.answer())
         assert is_running(pid)
@@ -121,7 +121,7 @@ def test_without_java_the_message_says_how_to_get_it(monkeypatch):
     with pytest.raises(ToolMissingError, match=r"there is no no-such-java .* default-jre-headless"):
         java()
     with pytest.raises(ToolMissingError):
-        Talk([], folder=Path("/"))
+        JavaDialogue([], folder=Path("/"))
 
 
 def test_something_that_is_no_program_is_told(tmp_path, monkeypatch):
@@ -131,7 +131,7 @@ def test_something_that_is_no_program_is_told(tmp_path, monkeypatch):
     monkeypatch.setenv("JAVA", str(broken))
 
     with pytest.raises(ToolFailedError, match="cannot be started"):
-        Talk([], folder=tmp_path)
+        JavaDialogue([], folder=tmp_path)
 
 
 @pytest.mark.parametrize("tool", [meteor, ptb])

@@ -7,7 +7,7 @@ import pytest
 
 from crosslens_metrics.agreement import alpha_of_ratings
 from crosslens_metrics.kappa import cohen_kappa, fleiss_kappa
-from crosslens_metrics.undefined import Reason, UndefinedFigureError
+from crosslens_metrics.undefined import UndefinedFigureError, UndefinedReason
 
 COHEN = [[88, 14, 18], [10, 40, 10], [2, 6, 12]]
 """200 units by two judges into three categories: Cohen (1960)."""
@@ -110,11 +110,11 @@ def test_fleiss_kappa_is_near_nominal_alpha_where_there_are_many_units():
 @pytest.mark.parametrize(
     ("figure", "reason"),
     [
-        (lambda: cohen_kappa([], []), Reason.NO_PAIR_OF_RATINGS),
-        (lambda: cohen_kappa([1, 1], [1, 1]), Reason.ALL_RATINGS_EQUAL),
-        (lambda: fleiss_kappa(np.zeros((0, 3))), Reason.NO_PAIR_OF_RATINGS),
-        (lambda: fleiss_kappa([[1, 0], [0, 1]]), Reason.NO_PAIR_OF_RATINGS),
-        (lambda: fleiss_kappa([[3, 0], [3, 0]]), Reason.ALL_RATINGS_EQUAL),
+        (lambda: cohen_kappa([], []), UndefinedReason.NO_PAIR_OF_RATINGS),
+        (lambda: cohen_kappa([1, 1], [1, 1]), UndefinedReason.ALL_RATINGS_EQUAL),
+        (lambda: fleiss_kappa(np.zeros((0, 3))), UndefinedReason.NO_PAIR_OF_RATINGS),
+        (lambda: fleiss_kappa([[1, 0], [0, 1]]), UndefinedReason.NO_PAIR_OF_RATINGS),
+        (lambda: fleiss_kappa([[3, 0], [3, 0]]), UndefinedReason.ALL_RATINGS_EQUAL),
     ],
 )
 def test_where_kappa_is_undefined_the_error_says_why(figure, reason):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from crosslens_metrics.formats.fields import Fields
+from crosslens_metrics.formats.fields import LineFields
 from crosslens_metrics.formats.lines import LineReader
 from crosslens_metrics.formats.problems import FileProblemsError, FileRefusedError, LineError
 from crosslens_metrics.formats.records import READ_BYTES, json_records
@@ -20,7 +20,7 @@ def read_names(file: Path) -> list[str]:
     with LineReader(file, suffixes=(".csv", ".jsonl", ".json")) as reader:
         for record in reader.records(column="name"):
             with reader.line(record):
-                fields = Fields(record.value, example='{"name": …}', is_csv=reader.is_csv)
+                fields = LineFields(record.value, example='{"name": …}', is_csv=reader.is_csv)
                 names.append(fields.text("name", needed=True, longest=5))
     return names
 
@@ -77,7 +77,7 @@ def test_other_errors_pass_through_as_they_are(tmp_path):
 
 
 def test_fields_are_read_by_their_kind():
-    fields = Fields({"at": "2026-01-31T12:00:00+00:00", "is": True, "of": [1], "in": "Red", "many": 12, "no": None})
+    fields = LineFields({"at": "2026-01-31T12:00:00+00:00", "is": True, "of": [1], "in": "Red", "many": 12, "no": None})
 
     assert fields.moment("at") == datetime(2026, 1, 31, 12, tzinfo=UTC)
     assert fields.moment("no") is None
@@ -103,7 +103,7 @@ def test_fields_are_read_by_their_kind():
     ],
 )
 def test_a_field_of_another_kind_is_told_with_its_name(read, said):
-    fields = Fields({"of": [1], "in": "Red", "half": "\ud800", "bell": "a\x07", "day": "2026-01-31"})
+    fields = LineFields({"of": [1], "in": "Red", "half": "\ud800", "bell": "a\x07", "day": "2026-01-31"})
     with pytest.raises(LineError) as wrong:
         read(fields)
     assert said in wrong.value.reason

@@ -10,7 +10,7 @@ import pytest
 from crosslens_metrics import paired
 from crosslens_metrics.bootstrap import bootstrap_interval, resample_weights
 from crosslens_metrics.paired import paired_difference, paired_difference_of_sums
-from crosslens_metrics.undefined import Reason, UndefinedFigureError
+from crosslens_metrics.undefined import UndefinedFigureError, UndefinedReason
 
 CROSSED = np.array([188, 96, 168, 176, 153, 172, 177, 163, 146, 173, 186, 168, 177, 184, 96]) / 8
 SELF_FERTILISED = np.array([139, 163, 160, 160, 147, 149, 149, 122, 132, 144, 130, 144, 102, 124, 144]) / 8
@@ -125,7 +125,7 @@ def test_a_figure_that_follows_from_sums_is_not_taken_for_a_mean_of_images(metho
 def test_many_images_put_together_at_random_give_much_the_same(method, monkeypatch):
     first, second = noisy(4_000, better_by=0.008)
     whole = paired_difference(first, second, method=method, resamples=2_000, rng=rng())
-    monkeypatch.setattr(paired, "MOST_UNITS", 1_000)
+    monkeypatch.setattr(paired, "MAX_UNITS", 1_000)
 
     grouped = paired_difference(first, second, method=method, resamples=2_000, rng=rng())
 
@@ -146,10 +146,10 @@ def test_the_same_seed_gives_the_same_and_another_one_another():
 @pytest.mark.parametrize(
     ("first", "second", "reason"),
     [
-        ([], [], Reason.NO_IMAGES),
-        ([0.3], [0.1], Reason.NO_VARIATION),
-        ([0.1, 0.2, 0.7], [0.1, 0.2, 0.7], Reason.NO_VARIATION),
-        ([0.1, 0.2, 0.7], [0.2, 0.3, 0.8], Reason.NO_VARIATION),
+        ([], [], UndefinedReason.NO_IMAGES),
+        ([0.3], [0.1], UndefinedReason.NO_VARIATION),
+        ([0.1, 0.2, 0.7], [0.1, 0.2, 0.7], UndefinedReason.NO_VARIATION),
+        ([0.1, 0.2, 0.7], [0.2, 0.3, 0.8], UndefinedReason.NO_VARIATION),
     ],
 )
 def test_what_resampling_cannot_show_is_undefined(method, first, second, reason):
@@ -204,7 +204,7 @@ def test_an_interval_lacks_what_more_than_one_in_a_hundred_resamples_lack():
     assert bootstrap_interval(mean_unless(0.01), 10, resamples=1_000, rng=rng()).holds(4.5)
     with pytest.raises(UndefinedFigureError) as refused:
         bootstrap_interval(mean_unless(0.02), 10, resamples=1_000, rng=rng())
-    assert refused.value.reason == Reason.RESAMPLES_UNDEFINED
+    assert refused.value.reason == UndefinedReason.RESAMPLES_UNDEFINED
     with pytest.raises(UndefinedFigureError) as refused:
         bootstrap_interval(lambda weights: weights[:, 0], 0, resamples=1_000, rng=rng())
-    assert refused.value.reason == Reason.NO_IMAGES
+    assert refused.value.reason == UndefinedReason.NO_IMAGES

@@ -14,14 +14,14 @@ from crosslens_metrics.quality import (
     CODES,
     LEVELS,
     NOT_ENOUGH_INFO,
-    Quality,
+    QualityCounts,
     confusions,
     median_rating,
     medians,
     ordinal_alpha,
     quality_of,
 )
-from crosslens_metrics.undefined import Reason
+from crosslens_metrics.undefined import UndefinedReason
 
 N, B, M, G, E = range(5)
 # Every combination of three, whatever their order, and what it comes to: worked out by hand from PROTOCOLS.md.
@@ -85,7 +85,7 @@ def test_captions_that_nothing_could_be_said_of_are_in_the_denominator():
 
     quality = quality_of(captions, ratings)
 
-    assert quality == Quality((1, 1, 1, 1, 1))
+    assert quality == QualityCounts((1, 1, 1, 1, 1))
     shares = (quality.good_or_better, quality.medium_or_better, quality.bad, quality.not_enough_info)
     assert [(share.count, share.of) for share in shares] == [(2, 5), (3, 5), (1, 5), (1, 5)]
     assert [share.value for share in shares] == [0.4, 0.6, 0.2, 0.2]
@@ -146,9 +146,9 @@ def test_alpha_is_of_the_scale_and_leaves_out_what_has_no_place_on_it():
 @pytest.mark.parametrize(
     ("captions", "ratings", "reason"),
     [
-        ([], [], Reason.NO_PAIR_OF_RATINGS),
-        ([1, 1, 2], [G, N, B], Reason.NO_PAIR_OF_RATINGS),
-        ([1, 1, 2, 2], [G, G, G, G], Reason.ALL_RATINGS_EQUAL),
+        ([], [], UndefinedReason.NO_PAIR_OF_RATINGS),
+        ([1, 1, 2], [G, N, B], UndefinedReason.NO_PAIR_OF_RATINGS),
+        ([1, 1, 2, 2], [G, G, G, G], UndefinedReason.ALL_RATINGS_EQUAL),
     ],
 )
 def test_where_there_is_no_alpha_it_is_said_why(captions, ratings, reason):

@@ -9,9 +9,9 @@ import pytest
 
 from crosslens_metrics.intervals import Interval, percentile_interval
 from crosslens_metrics.ranking import (
-    Bound,
-    Outcomes,
-    Resampled,
+    RankingOutcomes,
+    ResampledStrengths,
+    StrengthBound,
     bounds,
     bradley_terry,
     components,
@@ -20,7 +20,7 @@ from crosslens_metrics.ranking import (
     resampled_strengths,
     win_table,
 )
-from crosslens_metrics.undefined import Reason, UndefinedFigureError
+from crosslens_metrics.undefined import UndefinedFigureError, UndefinedReason
 
 BASEBALL = [
     [0, 7, 9, 7, 7, 9, 11],
@@ -34,12 +34,12 @@ BASEBALL = [
 """American League, eastern division, 1987: A. Agresti (2002), Categorical Data Analysis, table 10.10."""
 
 
-def outcomes_of(rows: list[tuple[int, int, int, int]]) -> Outcomes:
+def outcomes_of(rows: list[tuple[int, int, int, int]]) -> RankingOutcomes:
     image, base, test, outcome = (np.array(column) for column in zip(*rows, strict=True))
-    return Outcomes(image, base, test, outcome.astype(np.int8))
+    return RankingOutcomes(image, base, test, outcome.astype(np.int8))
 
 
-def a_season(*, images: int, strengths: list[float], seed: int = 0) -> Outcomes:
+def a_season(*, images: int, strengths: list[float], seed: int = 0) -> RankingOutcomes:
     """Every model against every other on the same images, a tenth of which have no majority."""
     rng = np.random.default_rng(seed)
     rows = []
@@ -95,7 +95,7 @@ def test_images_that_decide_several_comparisons_alike_widen_the_intervals():
     coins = np.random.default_rng(0).choice([-1, 1], size=400)
     pairs = [(0, 1), (0, 2), (1, 2)]
     shared = outcomes_of([(image, *pair, int(coin)) for image, coin in enumerate(coins) for pair in pairs])
-    as_if_apart = Outcomes(np.arange(len(shared.image)), *_columns(shared))
+    as_if_apart = RankingOutcomes(np.arange(len(shared.image)), *_columns(shared))
 
     widths = [
         percentile_interval(
@@ -107,17 +107,17 @@ def test_images_that_decide_several_comparisons_alike_widen_the_intervals():
     assert widths[1] > 1.3 * widths[0]
 
 
-def _columns(outcomes: Outcomes) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _columns(outcomes: RankingOutcomes) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return outcomes.base, outcomes.test, outcomes.outcome
 
 
 @pytest.mark.parametrize(
     ("table", "reason"),
     [
-        ([[0, 5, 0, 0], [5, 0, 0, 0], [0, 0, 0, 5], [0, 0, 5, 0]], Reason.MODELS_NOT_CONNECTED),
-        ([[0, 5, 5], [0, 0, 3], [0, 2, 0]], Reason.MODEL_NEVER_LOSES),
-        ([[0, 5, 5], [5, 0, 5], [0, 0, 0]], Reason.MODEL_NEVER_LOSES),
-        (np.zeros((3, 3)), Reason.MODELS_NOT_CONNECTED),
+        ([[0, 5, 0, 0], [5, 0, 0, 0], [0, 0, 0, 5], [0, 0, 5, 0]], UndefinedReason.MODELS_NOT_CONNECTED),
+        ([[0, 5, 5], [0, 0, 3], [0, 2, 0]], UndefinedReason.MODEL_NEVER_LOSES),
+        ([[0, 5, 5], [5, 0, 5], [0, 0, 0]], UndefinedReason.MODEL_NEVER_LOSES),
+        (np.zeros((3, 3)), UndefinedReason.MODELS_NOT_CONNECTED),
     ],
 )
 def test_strengths_that_would_be_infinite_are_undefined(table, reason):
@@ -130,14 +130,14 @@ def test_strengths_that_would_be_infinite_are_undefined(table, reason):
 def test_a_table_without_models_is_undefined_and_one_that_is_not_square_refused(table):
     with pytest.raises(UndefinedFigureError) as refused:
         bradley_terry(table)
-    assert refused.value.reason == Reason.NO_MODELS
+    assert refused.value.reason == UndefinedReason.NO_MODELS
     with pytest.raises(ValueError, match=r"not shape \(2, 3\)"):
         bradley_terry(np.ones((2, 3)))
 
 
 def test_the_prior_is_nothing_where_judgements_bound_every_strength():
     assert not prior(BASEBALL).any()
-    assert bounds(BASEBALL) == [Bound.JUDGEMENTS] * 7
+    assert bounds(BASEBALL) == [StrengthBound.JUDGEMENTS] * 7
 
 
 def test_what_the_prior_keeps_finite_is_told_model_by_model():
@@ -147,7 +147,12 @@ def test_what_the_prior_keeps_finite_is_told_model_by_model():
     first, second = components(wins)
     assert (first.tolist(), second.tolist()) == ([0, 1, 2, 3], [4, 5])
     table = wins[np.ix_(first, first)]
-    assert bounds(table) == [Bound.JUDGEMENTS, Bound.JUDGEMENTS, Bound.NEVER_LOST, Bound.NEVER_WON]
+    assert bounds(table) == [
+        StrengthBound.JUDGEMENTS,
+        StrengthBound.JUDGEMENTS,
+        StrengthBound.NEVER_LOST,
+        StrengthBound.NEVER_WON,
+    ]
     assert (prior(table) > 0).tolist() == [
         [False, False, True, True],
         [False, False, True, False],
@@ -166,13 +171,13 @@ def test_one_lucky_image_is_too_little_for_intervals():
     assert not resampled.core().any()
     with pytest.raises(UndefinedFigureError) as refused:
         resampled.of(np.array([True, True]))
-    assert refused.value.reason == Reason.RESAMPLES_UNDEFINED
+    assert refused.value.reason == UndefinedReason.RESAMPLES_UNDEFINED
 
 
-def grouped(*parts: tuple[int, list[int]]) -> Resampled:
+def grouped(*parts: tuple[int, list[int]]) -> ResampledStrengths:
     """So many resamples with the models in these groups."""
     groups = np.concatenate([np.tile(groups, (times, 1)) for times, groups in parts])
-    return Resampled(np.zeros(groups.shape), groups)
+    return ResampledStrengths(np.zeros(groups.shape), groups)
 
 
 @pytest.mark.parametrize(
@@ -214,7 +219,7 @@ def test_as_many_images_as_are_said_to_separate_two_models_just_do():
     needed = images_to_separate(difference, now, images=300)
 
     times = round(needed / 300)
-    repeated = Outcomes(
+    repeated = RankingOutcomes(
         np.concatenate([outcomes.image + 300 * copy for copy in range(times)]),
         *(np.tile(column, times) for column in _columns(outcomes)),
     )
@@ -226,4 +231,4 @@ def test_as_many_images_as_are_said_to_separate_two_models_just_do():
 def test_no_difference_is_separated_by_no_number_of_images():
     with pytest.raises(UndefinedFigureError) as refused:
         images_to_separate(0.0, Interval(-1, 1), images=100)
-    assert refused.value.reason == Reason.NO_DIFFERENCE
+    assert refused.value.reason == UndefinedReason.NO_DIFFERENCE

@@ -15,10 +15,10 @@ from crosslens_metrics.scores import MetricScores
 from crosslens_metrics.scoring import (
     FIGURES,
     METRICS,
+    MetricNeed,
     MissingInputError,
-    Need,
-    Projections,
     UnknownMetricError,
+    VectorProjections,
     metric_named,
     prepare,
     score,
@@ -83,7 +83,7 @@ def test_figures_are_those_of_the_public_tool_with_its_cider_as_cider_d():
         np.testing.assert_allclose(one.scores.per_image, of_images, rtol=0, atol=1e-6)
 
 
-@pytest.mark.parametrize("name", [name for name, metric in METRICS.items() if metric.needs <= {Need.JAVA}])
+@pytest.mark.parametrize("name", [name for name, metric in METRICS.items() if metric.needs <= {MetricNeed.JAVA}])
 def test_every_metric_gives_the_figures_it_names_with_signatures_that_are_read_back(name, pretended_meteor):
     scored = score(CANDIDATES, REFERENCES, metrics=[name])
 
@@ -222,7 +222,7 @@ def test_hidden_characters_that_keep_words_apart_are_told():
 
 def test_a_metric_that_reads_no_references_needs_none_and_names_none():
     made_by = {"english": "ab", "english_encoder": "tiny-en", "features_encoder": "tiny-1"}
-    projections = Projections("tiny-1", candidates=np.eye(3), images=np.eye(3), references=np.eye(3), **made_by)
+    projections = VectorProjections("tiny-1", candidates=np.eye(3), images=np.eye(3), references=np.eye(3), **made_by)
 
     scored = score(CANDIDATES, None, metrics=["clinrel", "cmedrel"], projections=projections)
 
@@ -254,7 +254,7 @@ def test_wmdrel_is_the_mean_over_the_references_of_an_image_with_one_z_for_all_m
 
 
 def test_relevance_by_projections_and_its_sum():
-    projections = Projections(
+    projections = VectorProjections(
         "tiny-1", candidates=[[1, 0], [1, 1], [2, 0]], references=[[1, 0]] * 3, images=[[0, 1], [1, 0], [1, 0]]
     )
     metrics = ["wcc", "wmdrel", "clinrel", "cmedrel"]
@@ -279,7 +279,7 @@ def test_what_a_metric_needs_must_be_given(name):
 
 
 def test_features_of_images_are_only_needed_for_what_looks_at_images():
-    projections = Projections("tiny-1", candidates=np.eye(3), references=np.eye(3))
+    projections = VectorProjections("tiny-1", candidates=np.eye(3), references=np.eye(3))
 
     [scored] = score(CANDIDATES, REFERENCES, metrics=["clinrel"], projections=projections)
     assert scored.scores.corpus == 1

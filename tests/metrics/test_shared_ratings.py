@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from crosslens_metrics.quality import BAD, EXCELLENT, GOOD, LEVELS, MEDIUM, NOT_ENOUGH_INFO
 from crosslens_metrics.shared_ratings import agreement, agreement_of_each
-from crosslens_metrics.undefined import Reason
+from crosslens_metrics.undefined import UndefinedReason
 
 ROWS = st.dictionaries(st.tuples(st.integers(0, 6), st.integers(0, 3)), st.integers(0, len(LEVELS) - 1))
 
@@ -70,7 +70,12 @@ class TestAgreementOfAll:
 
     def test_where_nobody_shares_anything_there_is_none_of_it_and_why(self):
         agreed = agreement([1, 2], [GOOD, BAD])
-        assert (agreed.things, agreed.pairs, agreed.exact, agreed.alpha) == (0, 0, None, Reason.NO_PAIR_OF_RATINGS)
+        assert (agreed.things, agreed.pairs, agreed.exact, agreed.alpha) == (
+            0,
+            0,
+            None,
+            UndefinedReason.NO_PAIR_OF_RATINGS,
+        )
 
     def test_nothing_at_all_is_no_mistake(self):
         assert agreement([], []).exact is None

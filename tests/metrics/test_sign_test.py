@@ -6,7 +6,7 @@ import pytest
 import scipy
 
 from crosslens_metrics.sign_test import sign_test
-from crosslens_metrics.undefined import Reason, UndefinedFigureError
+from crosslens_metrics.undefined import UndefinedFigureError, UndefinedReason
 
 
 @pytest.mark.parametrize(("wins", "losses"), [(5, 2), (2, 5), (0, 1), (6, 0), (4, 4), (60, 41), (12_000, 12_300)])
@@ -21,7 +21,7 @@ def test_the_sign_test_by_hand():
 def test_without_a_decided_image_there_is_no_sign_test():
     with pytest.raises(UndefinedFigureError) as refused:
         sign_test(0, 0)
-    assert refused.value.reason == Reason.NO_DECIDED
+    assert refused.value.reason == UndefinedReason.NO_DECIDED
 
 
 def test_a_negative_number_of_images_is_refused():

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crosslens_metrics import word_movers
-from crosslens_metrics.undefined import Reason, UndefinedFigureError
+from crosslens_metrics.undefined import UndefinedFigureError, UndefinedReason
 from crosslens_metrics.word_movers import SolverMissingError, word_movers_distance, word_movers_distances
 from crosslens_metrics.word_vectors import TableWriter, open_table
 from tests.published import published
@@ -125,7 +125,7 @@ def test_unknown_words_are_left_out_and_counted():
 def test_a_text_without_a_known_word_has_no_distance_even_to_itself():
     with pytest.raises(UndefinedFigureError) as refused:
         word_movers_distance("unknown", "unknown", VECTORS)
-    assert refused.value.reason == Reason.NO_KNOWN_WORD
+    assert refused.value.reason == UndefinedReason.NO_KNOWN_WORD
 
 
 def test_a_table_of_the_platform_is_as_good_as_a_dict(tmp_path):

@@ -33,7 +33,7 @@ class Asked:
     """One request, made without a network."""
 
     def __init__(self, handle: Any, *, check_uploader: Callable[..., None] = refuse) -> None:
-        self.application = handler.Application(handle, check_uploader=check_uploader)
+        self.application = handler.ServedApplication(handle, check_uploader=check_uploader)
         self.sent: list[dict[str, Any]] = []
         self.received = 0
 

@@ -35,7 +35,7 @@ from django.test import RequestFactory
 
 from operations.rules.disk import is_full
 from operations.services import metrics, readiness
-from operations.services.counters import Preallocated
+from operations.services.counters import PreallocatedFile
 from operations.serving import bodies
 from operations.views import bad_request_show, failure_show
 from people.models import Session
@@ -75,7 +75,7 @@ COUNTS = """
 import sys
 sys.path.insert(0, {root!r})
 from prometheus_client.mmap_dict import MmapedDict
-from operations.services.counters import Preallocated
+from operations.services.counters import PreallocatedFile
 counts = {kind}({folder!r} + "/counter_0.db")
 counts.write_value("first", 1.0, 0.0)
 open({folder!r} + "/ready", "w").close()
@@ -104,7 +104,7 @@ def count_on(disk: Path, kind: str) -> tuple[int, str]:
 
 
 def test_counting_on_a_full_disk_is_an_error_and_ends_nobody(small_disk):
-    code, said = count_on(small_disk, "Preallocated")
+    code, said = count_on(small_disk, "PreallocatedFile")
 
     # All that fits into the file that is there already is counted.
     assert code == 0
@@ -119,13 +119,13 @@ def test_the_files_of_the_library_would_have_ended_it(small_disk):
 
 def test_counting_needs_nothing_that_macos_lacks(tmp_path, monkeypatch):
     monkeypatch.delattr(os, "posix_fallocate")
-    counts = Preallocated(str(tmp_path / "counter_0.db"))
+    counts = PreallocatedFile(str(tmp_path / "counter_0.db"))
     for number in range(2000):
         counts.write_value(f"{number:0100}", number, 0.0)
     counts.close()
 
     assert (tmp_path / "counter_0.db").stat().st_blocks * 512 >= 2000 * 100
-    again = Preallocated(str(tmp_path / "counter_0.db"))
+    again = PreallocatedFile(str(tmp_path / "counter_0.db"))
     assert [again.read_value(f"{number:0100}")[0] for number in (0, 1999)] == [0, 1999]
     again.close()
 
@@ -214,7 +214,7 @@ def test_a_body_is_refused_for_its_reason_also_where_the_rest_of_it_finds_no_roo
     """Small pieces wait in the file's buffer, which is written once more when the file is closed."""
     monkeypatch.setattr(tempfile, "tempdir", str(small_disk))
     monkeypatch.setattr(bodies, "PATIENCE_S", 0.5 if status == 408 else 20.0)
-    monkeypatch.setattr(bodies, "SLOWEST_BYTES_S", 10**9)
+    monkeypatch.setattr(bodies, "MIN_BYTES_S", 10**9)
     pieces = [b"x" * 999_000, *[b"x" * 900] * rest]
 
     async def receive() -> dict[str, Any]:

@@ -14,8 +14,8 @@ from django.http import HttpResponse, StreamingHttpResponse
 from django.urls import include, path
 
 from allocation.tasks import sweep_leases
-from operations.logs.context import NOTHING, Doing, doing
-from operations.logs.lines import Context, formatter
+from operations.logs.context import NOTHING, LogContext, doing
+from operations.logs.lines import ContextFilter, formatter
 from operations.signals import tasks
 from people.models import User
 
@@ -66,7 +66,7 @@ class Lines:
         self.stream = StringIO()
         self.handler = logging.StreamHandler(self.stream)
         self.handler.setFormatter(formatter(log_format))
-        self.handler.addFilter(Context())
+        self.handler.addFilter(ContextFilter())
 
     @property
     def text(self) -> str:
@@ -192,7 +192,7 @@ def test_whoever_is_signed_in_is_told_by_number_and_not_by_name(lines, client):
 
 def test_a_task_carries_the_request_that_asked_for_it(lines):
     headers: dict[str, Any] = {}
-    doing.set(Doing(request_id="asked-in-browser"))
+    doing.set(LogContext(request_id="asked-in-browser"))
     tasks._pass_on(headers=headers)
     doing.set(NOTHING)
     task = sweep_leases

@@ -17,7 +17,7 @@ from images.models import ImportJob, ImportKind
 from operations.selectors import waiting
 from operations.selectors.broker import UnreachableError
 from operations.services import metrics
-from operations.services.slots import Slots
+from operations.services.slots import ProcessNumbers
 from people.models import Delivery, Project, User, Webhook
 from tests.commands import run_python
 from tests.servers import ROOT
@@ -162,8 +162,8 @@ COUNTER = """
 import sys
 sys.path.insert(0, {root!r})
 from pathlib import Path
-from operations.services.slots import Slots
-slots = Slots(Path({folder!r}))
+from operations.services.slots import ProcessNumbers
+slots = ProcessNumbers(Path({folder!r}))
 print(f"{{slots.number()}} {{slots.number()}}\\n", end="", flush=True)
 sys.stdin.read()
 """
@@ -182,7 +182,7 @@ def counting(folder: Path) -> tuple[subprocess.Popen[str], int]:
 
 @pytest.mark.process
 def test_processes_have_different_numbers_and_the_next_has_that_of_one_that_was_killed(tmp_path):
-    mine = Slots(tmp_path).number()
+    mine = ProcessNumbers(tmp_path).number()
     first, of_first = counting(tmp_path)
     second, of_second = counting(tmp_path)
     first.kill()

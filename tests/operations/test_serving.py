@@ -57,7 +57,7 @@ def test_readiness_is_asked_while_every_thread_for_pages_is_busy():
             go_on.wait(20)
         return [b"ok"]
 
-    application = handler.Application(handle, check_uploader=refuse)
+    application = handler.ServedApplication(handle, check_uploader=refuse)
 
     async def all_at_once() -> list[str]:
         order: list[str] = []

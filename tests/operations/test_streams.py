@@ -82,7 +82,7 @@ def test_downloads_that_nobody_takes_hold_up_no_page_and_are_limited():
         made[-1].threads.append(threading.get_ident())
         return made[-1]
 
-    application = handler.Application(handle, check_uploader=refuse)
+    application = handler.ServedApplication(handle, check_uploader=refuse)
 
     async def all_at_once() -> list[list[dict[str, Any]]]:
         leave, waiting = asyncio.Event(), []
@@ -103,9 +103,9 @@ def test_downloads_that_nobody_takes_hold_up_no_page_and_are_limited():
             await application(scope(path, [length(0)]), receive, send)
             return messages
 
-        slow = [asyncio.create_task(ask("/archive", takes=False)) for _ in range(handler.MOST_STREAMS)]
+        slow = [asyncio.create_task(ask("/archive", takes=False)) for _ in range(handler.MAX_STREAMS)]
         async with asyncio.timeout(10):
-            while len(waiting) < handler.MOST_STREAMS:
+            while len(waiting) < handler.MAX_STREAMS:
                 await asyncio.sleep(0.01)
         sent = [await asyncio.wait_for(ask(path, takes=True), 5) for path in ("/", "/archive", "/")]
         leave.set()
@@ -118,9 +118,9 @@ def test_downloads_that_nobody_takes_hold_up_no_page_and_are_limited():
     assert refused[0]["status"] == 503
     assert (b"retry-after", b"60") in refused[0]["headers"]
     # Made, read and closed by a thread each; the one that is refused is not read.
-    assert [len(set(download.threads)) for download in made] == [1] * (handler.MOST_STREAMS + 1)
-    assert len({download.threads[0] for download in made[:-1]}) == handler.MOST_STREAMS
-    assert [len(download.threads) > 2 for download in made] == [True] * handler.MOST_STREAMS + [False]
+    assert [len(set(download.threads)) for download in made] == [1] * (handler.MAX_STREAMS + 1)
+    assert len({download.threads[0] for download in made[:-1]}) == handler.MAX_STREAMS
+    assert [len(download.threads) > 2 for download in made] == [True] * handler.MAX_STREAMS + [False]
 
 
 def test_small_files_are_sent_whole_and_large_ones_are_streams():

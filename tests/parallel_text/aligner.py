@@ -6,20 +6,20 @@ from pathlib import Path
 
 import pytest
 
-from parallel_text.aligners import PROGRAMS, Aligner, find_aligner
+from parallel_text.aligners import PROGRAMS, WordAligner, find_aligner
 from parallel_text.problems import CorpusError
 
 
-def aligner_made_of(folder: Path, script: str, kind: str = "eflomal") -> Aligner:
+def aligner_made_of(folder: Path, script: str, kind: str = "eflomal") -> WordAligner:
     """Write a shell script under the name of an aligner."""
     path = folder / "bin" / PROGRAMS[kind]
     path.parent.mkdir(exist_ok=True)
     path.write_text(f"#!/bin/sh\n{script}\n")
     path.chmod(0o755)
-    return Aligner(kind, path)
+    return WordAligner(kind, path)
 
 
-def eflomal() -> Aligner:
+def eflomal() -> WordAligner:
     """Return the eflomal of this machine, or skip the test."""
     try:
         return find_aligner("eflomal")

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from parallel_text.aligners import LONGEST, Aligner, find_aligner
+from parallel_text.aligners import MAX_SENTENCE_TOKENS, WordAligner, find_aligner
 from parallel_text.problems import CorpusError
 from tests.parallel_text.aligner import aligner_made_of, eflomal
 from tests.servers import ROOT
@@ -21,7 +21,7 @@ PAIRS = [
     (["the", "|||", "seal"], ["la", "foca", "."]),
     (["nothing"], []),
     (["a", "a\u00a0b", "\u2028"], ["un", "sello"]),
-    (["long"] * (LONGEST + 1), ["largo"]),
+    (["long"] * (MAX_SENTENCE_TOKENS + 1), ["largo"]),
 ]
 # What they are as numbers: each side has its own, and neither the second nor the fourth pair is there.
 SOURCES, TARGETS = "0 1 2\n3 4 5\n", "0 1 2\n3 4\n"
@@ -149,7 +149,7 @@ def test_versions_say_whether_the_links_are_always_the_same(tmp_path):
     assert aligner.version == "unknown version, takes no seed"
     (tmp_path / "lib" / "python3.11" / "site-packages" / "eflomal-2.0.0.dist-info").mkdir(parents=True)
     assert aligner.version == "2.0.0, takes no seed"
-    assert Aligner("fast_align", Path("fast_align")).version == "always the same links"
+    assert WordAligner("fast_align", Path("fast_align")).version == "always the same links"
 
 
 @pytest.mark.long(reason="at least three others run each of its lines")

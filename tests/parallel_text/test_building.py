@@ -16,15 +16,15 @@ from pathlib import Path
 import pytest
 
 from parallel_text import building
-from parallel_text.building import build, done, work_in
-from parallel_text.config import CandidateSettings, Config, ImageSettings, Inventory, Text
-from parallel_text.folder import PARTIAL, Folder
+from parallel_text.building import build, done_step, work_in
+from parallel_text.config import CandidateSettings, CorpusConfig, ImageSettings, Inventory, Text
+from parallel_text.folder import PARTIAL, CorpusFolder
 from parallel_text.locking import building_in
-from parallel_text.problems import CorpusError, Problems
-from parallel_text.steps import Report
+from parallel_text.problems import CorpusError, LineProblems
+from parallel_text.steps import StepReport
 from tests.servers import ROOT
 
-CONFIG = Config(
+CONFIG = CorpusConfig(
     name="letters",
     texts=(Text("es", "tsv", ("text.tsv",)),),
     inventories=(Inventory("en", "en.tsv"), Inventory("es", "es.tsv")),
@@ -63,9 +63,9 @@ class Letters:
 
     def finish(self, work):
         names = work.folder.names(f"{self.name}/")
-        problems = Problems()
+        problems = LineProblems()
         problems.add("odd", "This line is odd.", file="text.tsv", line=3)
-        return Report({"letters": len(names)}, problems, {"pen": "1.0"})
+        return StepReport({"letters": len(names)}, problems, {"pen": "1.0"})
 
 
 @pytest.fixture
@@ -82,7 +82,7 @@ def base(tmp_path):
     return tmp_path
 
 
-def run(base: Path, config: Config = CONFIG, *, again: bool = False) -> list[str]:
+def run(base: Path, config: CorpusConfig = CONFIG, *, again: bool = False) -> list[str]:
     lines: list[str] = []
     out = base / "out"
     build(work_in(out, config, base=base), steps=vars(building)["STEP_NAMES"], announce=lines.append, again=again)
@@ -91,7 +91,7 @@ def run(base: Path, config: Config = CONFIG, *, again: bool = False) -> list[str
 
 def test_what_is_done_is_skipped_until_something_it_depends_on_changes(base, steps):
     assert run(base)[-1].startswith("second: done in")
-    record = done(Folder(base / "out"), "first")
+    record = done_step(CorpusFolder(base / "out"), "first")
     assert (record.counts, record.tools, record.settings) == ({"letters": 3}, {"pen": "1.0"}, {"seed": 0})
     assert record.problems.as_json()[0]["examples"] == [{"message": "This line is odd.", "file": "text.tsv", "line": 3}]
     assert run(base) == ["first: done before", "second: done before"]
@@ -110,7 +110,7 @@ def test_a_step_that_fails_keeps_its_parts_and_goes_on_where_it_stopped(base, st
     steps["first"].fails_at = "c"
     with pytest.raises(CorpusError, match="no c"):
         run(base)
-    assert done(Folder(base / "out"), "first") is None
+    assert done_step(CorpusFolder(base / "out"), "first") is None
     steps["first"].fails_at = ""
     assert run(base)[0] == "first: 3 of 3 (c)"
 
@@ -166,7 +166,7 @@ def test_of_the_folder_of_images_only_names_and_sizes_are_read(base, steps):
 
 
 def test_a_file_has_its_name_whole_or_not_at_all(tmp_path):
-    folder = Folder(tmp_path)
+    folder = CorpusFolder(tmp_path)
     with suppress(ZeroDivisionError), folder.writing("a/b") as path:
         path.write_text("half")
         raise ZeroDivisionError
@@ -206,10 +206,10 @@ def test_workers_end_with_a_builder_that_is_killed(tmp_path):
 
 
 def test_problems_are_counted_and_the_first_of_each_kind_kept():
-    problems = Problems()
+    problems = LineProblems()
     for line in range(30):
         problems.add("empty_side", "This side is empty.", file="x.tsv", line=line + 1)
-    other = Problems.from_json(json.loads(json.dumps(problems.as_json())))
+    other = LineProblems.from_json(json.loads(json.dumps(problems.as_json())))
     assert other == problems
     problems.merge(other)
     [entry] = problems.as_json()

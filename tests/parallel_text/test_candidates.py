@@ -13,11 +13,11 @@ import pytest
 
 from parallel_text.building import work_in
 from parallel_text.candidates import STEP
-from parallel_text.config import CandidateSettings, Config, Inventory, Text
+from parallel_text.config import CandidateSettings, CorpusConfig, Inventory, Text
 from parallel_text.fragments import fragments
-from parallel_text.imageability import Imageability, cross_validated, read_ratings
-from parallel_text.problems import CorpusError, Problems
-from parallel_text.tagging import Tagger, tokens
+from parallel_text.imageability import ImageabilityRatings, cross_validated, read_ratings
+from parallel_text.problems import CorpusError, LineProblems
+from parallel_text.tagging import EnglishTagger, tokens
 from tests.published import published
 
 TEXTS = (
@@ -29,7 +29,7 @@ RATINGS = "word,imageability\nseal,610\nrock,500\ndrill,499.9\nhole,530\nbig,520
 
 @pytest.fixture(scope="module")
 def tagger():
-    return Tagger()
+    return EnglishTagger()
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_fragments_are_words_and_phrases_without_proper_nouns(tagger):
 
 def work_on(folder: Path, texts_of_parts, ratings: str, **settings):
     (folder / "ratings.csv").write_text(ratings)
-    config = Config(
+    config = CorpusConfig(
         name="seals",
         texts=(Text("es", "tsv", ("es.tsv",)),),
         inventories=(Inventory("en", "en.tsv"), Inventory("es", "es.tsv")),
@@ -140,7 +140,7 @@ def test_candidates_occur_twice_and_are_imageable_and_the_others_say_why_not(wor
     assert (phrase["imageability"], phrase["source"], phrase["reason"]) == (340.0, "mean", "too_rare")
     assert decided["verb", "give"]["reason"] == "too_rare"
 
-    tagger = Tagger()
+    tagger = EnglishTagger()
     brute = Counter((each.kind, each.text) for part in TEXTS for text in part for each in fragments(tagger.tag(text)))
     assert {key: row["occurrences"] for key, row in decided.items()} == brute
 
@@ -187,7 +187,7 @@ def test_a_fragment_that_occurs_less_often_than_asked_for_is_too_rare(tmp_path):
 
 
 def test_ratings_that_cannot_be_used_are_named_by_line(tmp_path):
-    path, problems = tmp_path / "ratings.csv", Problems()
+    path, problems = tmp_path / "ratings.csv", LineProblems()
     path.write_bytes(b"word,imageability\nseal,610\nseal,300\nrock,high\nhole,701\n,400\nonly\n\xff\xfe,400\n")
     assert read_ratings(path, problems, name="ratings.csv") == {"seal": 610.0}
     assert [example.line for example in problems.examples["bad_rating"]] == [3, 4, 5, 6, 7]
@@ -214,7 +214,7 @@ class Vectors:
 
 def test_words_without_a_rating_are_given_one_by_their_vectors():
     ratings = {f"w{number}": 400 + 200 * np.cos(number / 100) for number in range(0, 300, 2)}
-    imageability = Imageability(ratings, Vectors(), threshold=500, seed=1)
+    imageability = ImageabilityRatings(ratings, Vectors(), threshold=500, seed=1)
     scores = imageability.of(["w0", "w51", "unknown"])
     assert scores["w0"] == (600.0, "rated")
     assert scores["w51"][1] == "vectors"
@@ -231,8 +231,8 @@ class Wide(Vectors):
         return np.resize(super().vector(word), 300)
 
 
-def imageability_by(vectors: Vectors) -> Imageability:
-    return Imageability({f"w{number}": 400 + number for number in range(60)}, vectors, threshold=500, seed=1)
+def imageability_by(vectors: Vectors) -> ImageabilityRatings:
+    return ImageabilityRatings({f"w{number}": 400 + number for number in range(60)}, vectors, threshold=500, seed=1)
 
 
 def test_some_words_at_a_time_have_the_scores_that_all_have_at_once(monkeypatch):
@@ -270,7 +270,7 @@ def test_published_vectors_predict_published_ratings_as_well_as_was_found(tmp_pa
     folder = Path(data.__file__).parent / "data"
     words = pq.read_table(folder / "glove_6B_index.parquet").column(0).to_pylist()
     rows = dict(zip(words, np.load(folder / "glove_6B_50d_emb.npy", mmap_mode="r"), strict=True))
-    ratings = read_ratings(published("multisubs/imageability.csv"), Problems(), name="imageability.csv")
+    ratings = read_ratings(published("multisubs/imageability.csv"), LineProblems(), name="imageability.csv")
     known = [word for word in sorted(ratings) if word in rows]
     unit = np.stack([rows[word] / np.linalg.norm(rows[word]) for word in known]).astype(float)
     fit = cross_validated(unit, np.array([ratings[word] for word in known]), threshold=500, seed=0)

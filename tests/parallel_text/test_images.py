@@ -11,12 +11,12 @@ import pytest
 from crosslens_metrics.formats.problems import LineError
 from crosslens_metrics.named_vectors import NamedVectors
 from images.rules.manifests import attribution_of
-from parallel_text.config import Config, ImageSettings, Inventory, Text
+from parallel_text.config import CorpusConfig, ImageSettings, Inventory, Text
 from parallel_text.exclusions import Exclusions
-from parallel_text.folder import Folder
+from parallel_text.folder import CorpusFolder
 from parallel_text.images import STEP
 from parallel_text.problems import CorpusError
-from parallel_text.steps import Work
+from parallel_text.steps import StepWork
 
 SEAL, STAMP, BABEL = "02077923-n", "04178897-n", "bn:00016606n"
 INSTANCES = [
@@ -39,12 +39,12 @@ def work(tmp_path):
         path = tmp_path / "out" / f"{step}.parquet"
         path.parent.mkdir(parents=True)
         duckdb.sql(f"COPY ({query}) TO '{path}'")
-    config = Config(
+    config = CorpusConfig(
         name="made",
         texts=(Text("es", "tsv", ("es.tsv",)),),
         inventories=(Inventory("en", "en.tsv"),),
     )
-    return Work(config, Folder(tmp_path / "out"), tmp_path / "scratch", tmp_path.joinpath)
+    return StepWork(config, CorpusFolder(tmp_path / "out"), tmp_path / "scratch", tmp_path.joinpath)
 
 
 def read(work, name, columns="*"):

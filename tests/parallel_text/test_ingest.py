@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parallel_text import ingest
-from parallel_text.config import CandidateSettings, Config, Inventory, Text
-from parallel_text.folder import Folder
+from parallel_text.config import CandidateSettings, CorpusConfig, Inventory, Text
+from parallel_text.folder import CorpusFolder
 from parallel_text.ingest import STEP
 from parallel_text.problems import CorpusError
-from parallel_text.steps import Work
+from parallel_text.steps import StepWork
 
 WORDS = st.sampled_from(["seal", "stamp", "ice", "sea", "letter"])
 PAIRS = st.lists(st.tuples(WORDS, WORDS), min_size=1, max_size=30)
@@ -25,7 +25,7 @@ def work_on(folder, *, chunk_sentences=100, **texts):
     """Prepare to ingest texts, each by the name of its file with its lines; the name begins with its language."""
     for name, lines in texts.items():
         (folder / f"{name}.tsv").write_text("".join(f"{line}\n" for line in lines))
-    config = Config(
+    config = CorpusConfig(
         name="made",
         texts=tuple(Text(name[:2], "tsv", (f"{name}.tsv",)) for name in texts),
         inventories=(Inventory("en", "en.tsv"),),
@@ -33,7 +33,7 @@ def work_on(folder, *, chunk_sentences=100, **texts):
         chunk_sentences=chunk_sentences,
         workers=1,
     )
-    return Work(config, Folder(folder / "out"), folder / "scratch", folder.joinpath)
+    return StepWork(config, CorpusFolder(folder / "out"), folder / "scratch", folder.joinpath)
 
 
 def run(work):

@@ -8,7 +8,7 @@ import pytest
 
 from parallel_text.config import Inventory
 from parallel_text.inventories import read_inventory
-from parallel_text.problems import CorpusError, Problems
+from parallel_text.problems import CorpusError, LineProblems
 from tests.published import published
 
 LMF = """<?xml version="1.0" encoding="UTF-8"?>
@@ -31,7 +31,7 @@ nonsense
 
 
 def senses_of(path, *, language="es", form=""):
-    problems = Problems()
+    problems = LineProblems()
     found = list(read_inventory(Inventory(language, path.name, form), path, problems))
     return [(sense.lemma, sense.synset) for sense in found if sense.is_noun], problems
 

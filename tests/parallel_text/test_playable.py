@@ -77,7 +77,7 @@ def test_a_word_that_cannot_be_asked_for_says_why(sentence, why, tmp_path: Path)
 
 
 def test_limits_are_those_of_the_game():
-    limits = (playable.LONGEST_SENTENCE, playable.LONGEST_WORD, playable.MOST_SENSES)
-    assert limits == (items.LONGEST_SENTENCE, items.LONGEST_WORD, items.MOST_SENSES)
+    limits = (playable.MAX_SENTENCE_CHARACTERS, playable.MAX_WORD_CHARACTERS, playable.MAX_SENSES)
+    assert limits == (items.MAX_SENTENCE_CHARACTERS, items.MAX_WORD_CHARACTERS, items.MAX_SENSES)
     assert why_unplayable("A seal.", "seal", 2, ["02077923-n"] * 101) == "many_senses"
     assert why_unplayable(f"A {'x' * 101}.", "x" * 101, 2, []) == "long_word"

@@ -9,7 +9,7 @@ import pytest
 
 from crosslens_metrics.formats import limits
 from parallel_text.config import Text
-from parallel_text.problems import CorpusError, Problems
+from parallel_text.problems import CorpusError, LineProblems
 from parallel_text.readers import read_pairs
 
 SEAL = ("A seal swims.", "Una foca nada.")
@@ -33,7 +33,7 @@ def read(tmp_path):
         names = tuple(name.replace("__", ".") for name in files)
         for name, data in zip(names, files.values(), strict=True):
             (tmp_path / name).write_bytes(data)
-        problems = Problems()
+        problems = LineProblems()
         pairs = [
             (pair.english, pair.other, pair.line, *([pair.id] if with_ids else []))
             for pair in read_pairs(Text(language, form, names), tmp_path.joinpath, problems)
@@ -211,4 +211,4 @@ def test_files_that_are_cut_off_missing_or_saved_as_utf_16_are_refused_by_name(r
     with pytest.raises(CorpusError, match=r"a.tsv is saved as UTF-16"):
         read("tsv", a__tsv="a\tb\n".encode("utf-16"))
     with pytest.raises(CorpusError, match=r"b.tsv cannot be read: No such file"):
-        list(read_pairs(Text("es", "tsv", ("b.tsv",)), tmp_path.joinpath, Problems()))
+        list(read_pairs(Text("es", "tsv", ("b.tsv",)), tmp_path.joinpath, LineProblems()))

@@ -17,11 +17,11 @@ from hypothesis import strategies as st
 
 from parallel_text import images, intersect, publish, senses
 from parallel_text.building import work_in
-from parallel_text.config import CandidateSettings, Config, ImageSettings, Inventory, Text
+from parallel_text.config import CandidateSettings, CorpusConfig, ImageSettings, Inventory, Text
 from parallel_text.exclusions import Exclusions
 from parallel_text.problems import CorpusError
-from parallel_text.statistics import Statistics, compute
-from parallel_text.steps import Work
+from parallel_text.statistics import CorpusStatistics, compute
+from parallel_text.steps import StepWork
 
 LANGUAGES = ("de", "es", "fr")
 LIST = pa.list_(pa.int32())
@@ -51,7 +51,7 @@ class Corpus:
         for language in ("en", *LANGUAGES):
             lines = [f"{synset}\t{word}\n" for word, synsets in inventory[language].items() for synset in synsets]
             (folder / f"{language}.tsv").write_text("".join(lines))
-        config = Config(
+        config = CorpusConfig(
             name="made",
             texts=tuple(Text(language, "tsv", ("x",)) for language in LANGUAGES),
             inventories=tuple(Inventory(language, f"{language}.tsv") for language in (*LANGUAGES, "en")),
@@ -226,7 +226,7 @@ def test_what_was_struck_out_is_gone_and_what_it_shared_counts_no_more(seals):
     ]
 
 
-def published(work: Work) -> Statistics:
+def published(work: StepWork) -> CorpusStatistics:
     images.STEP.finish(work)
     for chunk in publish.STEP.chunks(work):
         publish.STEP.run_chunk(work, chunk)
@@ -238,7 +238,7 @@ def published(work: Work) -> Statistics:
     return compute(work)
 
 
-def lines_of(work: Work, name: str) -> list[dict[str, Any]]:
+def lines_of(work: StepWork, name: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in work.folder.read(name).read_text(encoding="utf-8").splitlines()]
 
 
@@ -290,7 +290,7 @@ def test_files_and_statistics_say_what_the_corpus_has(seals):
     assert statistics.words_by_language == {"de": {1: 3}, "es": {1: 3}, "fr": {1: 1}}
     assert (statistics.mean_images_per_synset, statistics.median_images_per_synset) == (1.5, 1.5)
     told = json.loads(corpus.work.folder.read("statistics.json").read_text())
-    assert Statistics.from_json(told) == statistics
+    assert CorpusStatistics.from_json(told) == statistics
     assert set(told["made_by"]) == set(publish.BEFORE)
 
 
@@ -386,7 +386,7 @@ def test_an_item_has_at_most_100_images_drawn_by_the_seed():
     files = [f"{number:03}.jpg" for number in range(150)]
     one, other = publish._drawn(files, "k", 1), publish._drawn(random.Random(1).sample(files, 150), "k", 1)
     assert one == other == sorted(one)
-    assert len(one) == publish.MOST_IMAGES
+    assert len(one) == publish.MAX_IMAGES
     assert one != publish._drawn(files, "k", 2)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from people.models import Delivery, Project, Webhook, WebhookEvent
 from people.services import outgoing_http, webhooks
-from people.services.outgoing_http import Answer
+from people.services.outgoing_http import AttemptResult
 from tests.factories import NOW, make_project
 
 CLOSED = WebhookEvent.ROUND_CLOSED
@@ -23,12 +23,12 @@ def make_webhook(project: Project | None = None, *, url: str = "https://hooks.ex
 
 
 def make_delivery(hook: Webhook) -> Delivery:
-    webhooks.emit(project=hook.project, event=CLOSED, payload={"round": "Pilot 1", "language": "de"}, now=NOW)
+    webhooks.queue_event(project=hook.project, event=CLOSED, payload={"round": "Pilot 1", "language": "de"}, now=NOW)
     return Delivery.objects.get(webhook=hook)
 
 
 def send(
-    delivery: Delivery, answer: Answer | None = None, *, at: datetime = NOW, rng: Random | None = None
+    delivery: Delivery, answer: AttemptResult | None = None, *, at: datetime = NOW, rng: Random | None = None
 ) -> Delivery:
     webhooks.deliver(
         delivery_id=delivery.pk,

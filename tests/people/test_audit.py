@@ -32,9 +32,9 @@ def write(project: Project, manager: User, count: int = 3) -> None:
 def test_entries_are_numbered_nothing_is_broken_and_a_missing_entry_shows(project: Project, manager: User):
     write(project, manager)
     assert list(AuditEntry.objects.filter(project=project).values_list("number", flat=True)) == [3, 2, 1]
-    assert list(audit_log.broken(project)) == []
+    assert list(audit_log.broken_entries(project)) == []
     AuditEntry.objects.filter(project=project, number=2).delete()
-    assert list(audit_log.broken(project)) == [3]
+    assert list(audit_log.broken_entries(project)) == [3]
 
 
 @pytest.mark.parametrize(
@@ -43,13 +43,13 @@ def test_entries_are_numbered_nothing_is_broken_and_a_missing_entry_shows(projec
 def test_an_edited_entry_shows(project: Project, manager: User, change: dict[str, object]):
     write(project, manager)
     AuditEntry.objects.filter(project=project, number=2).update(**change)
-    assert list(audit_log.broken(project))
+    assert list(audit_log.broken_entries(project))
 
 
 def test_what_is_said_of_a_thing_is_cut_to_what_fits(project: Project, manager: User):
     entry = audit_log.record(project=project, action="round.opened", about="x" * 1000, by=None, now=NOW)
     assert len(entry.about) == 200
-    assert list(audit_log.broken(project)) == []
+    assert list(audit_log.broken_entries(project)) == []
 
 
 @pytest.mark.postgres
@@ -57,4 +57,4 @@ def test_what_is_said_of_a_thing_is_cut_to_what_fits(project: Project, manager: 
 def test_who_write_at_once_take_turns(project: Project, manager: User):
     together(lambda _number: write(project, manager, 2), list(range(4)))
     assert sorted(AuditEntry.objects.filter(project=project).values_list("number", flat=True)) == list(range(1, 9))
-    assert list(audit_log.broken(project)) == []
+    assert list(audit_log.broken_entries(project)) == []

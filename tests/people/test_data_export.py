@@ -20,7 +20,7 @@ from people.services import audit_log, tokens
 from people.services.withdrawal import withdraw_consent
 from sxs_eval.models import Judgement
 from tests.annotation.submitting import submit_captions, take, write
-from tests.annotation.verifying import make_caption_rater, make_captioned_round, make_verification, rate_all
+from tests.annotation.verifying import make_captioned_round, make_reviewer, make_verification, rate_all
 from tests.clients import client_of
 from tests.factories import (
     NOW,
@@ -138,7 +138,7 @@ def test_nothing_of_other_people_is_in_it():
     written, _authors = make_captioned_round(images=3, captions=1)
     manager = written.project.created_by
     verifying = make_verification(written, places=1)
-    rater = make_caption_rater(verifying, "rae")
+    rater = make_reviewer(verifying, "rae")
     rate_all(verifying, rater, Rating.BAD)
     audit_log.record(
         project=written.project,

@@ -16,10 +16,10 @@ from people import tasks
 from people.models import Invitation, InvitationMail, MailState, Project, User
 from people.rules.invitations import InvitationAction, InvitationState, why_no_mail, why_not
 from people.rules.mail_failures import is_temporary, said_by
-from people.services.invitation_mails import INVITATIONS, Mailing, queue_mails
+from people.services.invitation_mails import INVITATIONS, InvitationMailing, queue_mails
 from people.services.invitations import revoke_invitation
 from people.services.many_invitations import change_many
-from people.services.outbox import INTERRUPTED_AFTER, MOST_ATTEMPTS, Failure, post_by_server
+from people.services.outbox import INTERRUPTED_AFTER, MAX_ATTEMPTS, SendingFailure, post_by_server
 from tests.concurrency import together
 from tests.factories import NOW, make_language, make_project
 from tests.people.invitations import link_of, make_invitation
@@ -31,8 +31,8 @@ HOUR = timedelta(hours=1)
 SITE = "https://crosslens.example.org/"
 
 
-def mailing(by: User) -> Mailing:
-    return Mailing(by=by, site=SITE, language="en")
+def mailing(by: User) -> InvitationMailing:
+    return InvitationMailing(by=by, site=SITE, language="en")
 
 
 def invited(project: Project, address: str = "zoe@example.org", **about: Any) -> Invitation:
@@ -46,7 +46,7 @@ def queued(project: Project, **about: Any) -> InvitationMail:
 
 
 def try_to_send(
-    mail: InvitationMail, post: Callable[[EmailMessage], Failure | None], at: datetime = NOW
+    mail: InvitationMail, post: Callable[[EmailMessage], SendingFailure | None], at: datetime = NOW
 ) -> InvitationMail:
     INVITATIONS.send(mail_id=mail.pk, post=post, clock=lambda: at)
     mail.refresh_from_db()
@@ -104,9 +104,9 @@ def test_an_invitation_that_was_closed_meanwhile_is_not_sent(project: Project):
 
 def test_a_server_that_is_down_is_tried_again_at_growing_intervals_and_then_given_up(project: Project):
     waiting, at, pauses = queued(project), NOW, []
-    for _attempt in range(MOST_ATTEMPTS):
+    for _attempt in range(MAX_ATTEMPTS):
         assert INVITATIONS.due(now=at) == [waiting.pk]
-        try_to_send(waiting, lambda message: Failure("ConnectionRefusedError", may_retry=True), at)
+        try_to_send(waiting, lambda message: SendingFailure("ConnectionRefusedError", may_retry=True), at)
         pauses.append(waiting.due_at - at)
         at = waiting.due_at
     assert [pause // timedelta(minutes=1) for pause in pauses[:-1]] == [1, 4, 16, 64]
@@ -115,7 +115,7 @@ def test_a_server_that_is_down_is_tried_again_at_growing_intervals_and_then_give
 
 
 def test_an_address_that_the_server_refuses_is_not_tried_again(project: Project):
-    waiting = try_to_send(queued(project), lambda message: Failure("550 No such user", may_retry=False))
+    waiting = try_to_send(queued(project), lambda message: SendingFailure("550 No such user", may_retry=False))
     assert (waiting.state, waiting.reason) == (MailState.FAILED, "550 No such user")
 
 

@@ -225,7 +225,7 @@ def test_a_list_that_is_none_is_refused(client: Client, text: str, said: str):
 
 
 def test_a_thousand_addresses_are_enough(client: Client, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("people.formats.invitations.MOST_LINES", 2)
+    monkeypatch.setattr("people.formats.invitations.MAX_LINES", 2)
     text = "address,languages\n" + "".join(f"p{number}@example.org,de\n" for number in range(3))
     assert "more than 2 lines" in read(client, text).content.decode()
 

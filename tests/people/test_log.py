@@ -16,7 +16,7 @@ from django.urls import reverse
 
 from people.models import AuditEntry, Project, Role, User
 from people.rules import audit_sentences
-from people.selectors.audit_log import ENTRIES_PER_PAGE, Wanted, log_page, said
+from people.selectors.audit_log import ENTRIES_PER_PAGE, EntryFilters, log_page, sentence_of_entry
 from people.services import audit_log
 from people.services.consent import publish_consent_text
 from people.services.invitations import accept_invitation, invite, revoke_invitation
@@ -71,7 +71,7 @@ def test_choices_of_what_was_done_end_without_a_full_stop_and_are_of_this_projec
 
 def test_every_sentence_can_be_said_of_an_entry_without_details(project: Project):
     for code in audit_sentences.SENTENCES:
-        text = said(record(project, code, person=project.created_by))
+        text = sentence_of_entry(record(project, code, person=project.created_by))
         assert "%(" not in text
         assert text.endswith(".")
 
@@ -91,9 +91,9 @@ def test_the_page_says_who_did_what_to_whom_and_why_and_that_an_account_was_dele
 def test_a_long_log_is_read_stretch_by_stretch(manager: User, project: Project):
     for number in range(ENTRIES_PER_PAGE + 1):
         record(project, about=f"pilot {number}, de")
-    first = log_page(project, Wanted())
+    first = log_page(project, EntryFilters())
     assert [line.number for line in first.lines] == list(range(ENTRIES_PER_PAGE + 1, 1, -1))
-    assert [line.number for line in log_page(project, Wanted(), before=first.older).lines] == [1]
+    assert [line.number for line in log_page(project, EntryFilters(), before=first.older).lines] == [1]
     client = client_of(manager)
     assert "Older" in shown(client)
     assert "Older" not in shown(client, before="2")
@@ -175,7 +175,7 @@ def test_what_managers_do_with_people_stands_in_the_log(manager: User, annotator
         ("role.removed", newcomer.pk),
         ("consent-text.published", None),
     ]
-    assert list(audit_log.broken(project)) == []
+    assert list(audit_log.broken_entries(project)) == []
 
 
 def test_players_who_come_by_an_open_door_do_not_fill_the_log(manager: User, project: Project):

@@ -17,7 +17,7 @@ from django.urls import reverse
 from config.environment import Environment
 from demo.content import PASSWORD as OF_THE_DEMO
 from people.models import User
-from people.rules.passwords import BreachedPasswordValidator, fault_of, holds
+from people.rules.passwords import BreachedPasswordValidator, fault_of, file_has_digest
 from tests.clients import client_of
 from tests.people.conftest import PASSWORD
 
@@ -85,16 +85,16 @@ def test_who_has_a_shorter_one_from_before_still_signs_in(client: Client):
 
 
 def test_every_digest_in_the_file_is_found_and_no_other(file: Path, listed: list[str]):
-    assert all(holds(file, digest) for digest in listed)
+    assert all(file_has_digest(file, digest) for digest in listed)
     beside = {f"{int(digest, 16) + step:040X}" for digest in listed for step in (-1, 1)} - set(listed)
-    assert not [digest for digest in (*beside, "0" * 40, "F" * 40) if holds(file, digest)]
+    assert not [digest for digest in (*beside, "0" * 40, "F" * 40) if file_has_digest(file, digest)]
 
 
 @pytest.mark.parametrize("count", range(5))
 def test_short_files_and_last_lines_without_an_end_are_read_whole(tmp_path: Path, listed: list[str], count: int):
     path = tmp_path / "few.txt"
     path.write_text("\n".join(listed[:count]).lower())
-    assert [holds(path, digest) for digest in listed[: count + 1]] == [True] * count + [False]
+    assert [file_has_digest(path, digest) for digest in listed[: count + 1]] == [True] * count + [False]
 
 
 def test_a_look_into_a_file_of_any_size_is_quick(tmp_path: Path):
@@ -104,7 +104,7 @@ def test_a_look_into_a_file_of_any_size_is_quick(tmp_path: Path):
         long.write(f"{'0' * 40}:1\n".encode())
         long.seek(10**11)
         long.write(f"\n{'F' * 40}:1\n".encode())
-    assert holds(path, "F" * 40)
+    assert file_has_digest(path, "F" * 40)
 
 
 def test_a_password_in_the_file_is_refused_and_the_reason_is_told(file: Path):

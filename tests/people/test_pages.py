@@ -12,7 +12,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from people.models import Consent, Invitation, InvitationUse, Level, Membership, Project, Role, User
+from people.models import Consent, Invitation, InvitationUse, LanguageLevel, Membership, Project, Role, User
 from people.selectors.invitations import rows_of
 from people.services.consent import give_consent
 from people.services.language_skills import set_language_skills
@@ -75,7 +75,7 @@ def test_the_navigation_leads_where_one_has_something_to_do_and_costs_one_query(
 
 
 def test_managers_see_who_is_in_with_languages_and_consent(manager: User, annotator: User, project: Project):
-    set_language_skills(user=annotator, levels={"de": Level.FLUENT}, reads_english=True, interface_language="")
+    set_language_skills(user=annotator, levels={"de": LanguageLevel.FLUENT}, reads_english=True, interface_language="")
     give_consent(project=project, user=annotator, version=1, now=timezone.now())
     publish(project, "New.")
     page = client_of(manager).get(reverse("people:member-list", args=["lions"])).content.decode()
@@ -104,7 +104,7 @@ def test_members_and_those_who_came_by_an_open_door_are_shown_some_at_a_time(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr("people.selectors.members.MEMBERS_PER_PAGE", 4)
-    monkeypatch.setattr("people.selectors.invitations.NAMED", 3)
+    monkeypatch.setattr("people.selectors.invitations.MAX_NAMED", 3)
     invitation = make_invitation(project, places=100)
     Invitation.objects.filter(pk=invitation.pk).update(places_taken=5)
     for number in range(5):
@@ -142,7 +142,10 @@ def test_a_profile_changes_adds_and_forgets_languages_but_guesses_no_level(annot
     assert response.status_code == 422
     assert "both a language and how well" in response.content.decode()
     set_language_skills(
-        user=annotator, levels={"de": Level.FLUENT, "fr": Level.NATIVE}, reads_english=False, interface_language=""
+        user=annotator,
+        levels={"de": LanguageLevel.FLUENT, "fr": LanguageLevel.NATIVE},
+        reads_english=False,
+        interface_language="",
     )
     client = client_of(annotator)
     values = {"level-de": "advanced", "level-fr": "", "new_language": "sw", "new_level": "native"}

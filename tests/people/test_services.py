@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 from allauth.account.models import EmailAddress
 
-from people.models import Consent, Invitation, InvitationUse, Level, Membership, Project, Role, User
+from people.models import Consent, Invitation, InvitationUse, LanguageLevel, Membership, Project, Role, User
 from people.services.consent import StaleConsentError, give_consent, publish_consent_text
 from people.services.invitations import (
     InvitationClosedError,
@@ -17,7 +17,7 @@ from people.services.invitations import (
 from people.services.language_skills import set_language_skills
 from people.services.members import LastManagerError, RoleConflictError, add_member, remove_member
 from people.services.projects import create_project
-from people.services.withdrawal import Withdrawn, withdraw_consent
+from people.services.withdrawal import WithdrawalOutcome, withdraw_consent
 from tests.factories import NOW, make_language, make_project, make_user
 
 pytestmark = pytest.mark.django_db
@@ -39,7 +39,12 @@ def make_invitation(project: Project, **about) -> Invitation:
 
 
 def accept(invitation: Invitation, user: User, **about) -> Membership:
-    values: dict[str, Any] = {"levels": {"de": Level.NATIVE}, "reads_english": True, "consent_version": 1, "now": NOW}
+    values: dict[str, Any] = {
+        "levels": {"de": LanguageLevel.NATIVE},
+        "reads_english": True,
+        "consent_version": 1,
+        "now": NOW,
+    }
     return accept_invitation(token=invitation.token, user=user, **(values | about))
 
 
@@ -61,7 +66,7 @@ def test_accepting_gives_the_role_records_the_languages_and_the_version_agreed_t
     invitation = make_invitation(project)
     accept(invitation, user)
     assert Membership.objects.get(project=project, user=user).role == Role.ANNOTATOR
-    assert user.language_skills.get().level == Level.NATIVE
+    assert user.language_skills.get().level == LanguageLevel.NATIVE
     assert User.objects.get(pk=user.pk).reads_english
     consent = Consent.objects.get(user=user)
     assert (consent.text.version, consent.given_at) == (1, NOW)
@@ -165,7 +170,7 @@ def test_consent_can_be_withdrawn_and_given_again_and_all_of_it_stays_on_record(
     user = make_user()
     give_consent(project=project, user=user, version=1, now=NOW)
     give_consent(project=project, user=user, version=1, now=NOW)
-    assert withdraw_consent(project=project, user=user, keeps_answers=True, now=LATER) == Withdrawn(1, True, 0)
+    assert withdraw_consent(project=project, user=user, keeps_answers=True, now=LATER) == WithdrawalOutcome(1, True, 0)
     give_consent(project=project, user=user, version=1, now=LATER)
     assert [consent.withdrawn_at for consent in Consent.objects.order_by("pk")] == [LATER, None]
 
@@ -176,7 +181,7 @@ def test_withdrawing_takes_back_every_version_of_that_project_and_of_no_other(pr
     give_consent(project=project, user=user, version=1, now=NOW)
     publish_consent_text(project=project, body="New.", by=project.created_by, now=NOW)
     give_consent(project=project, user=user, version=2, now=NOW)
-    assert withdraw_consent(project=project, user=user, keeps_answers=True, now=LATER) == Withdrawn(2, True, 0)
+    assert withdraw_consent(project=project, user=user, keeps_answers=True, now=LATER) == WithdrawalOutcome(2, True, 0)
     assert Consent.objects.get(withdrawn_at=None).text.project == other
 
 
@@ -192,10 +197,13 @@ def test_the_last_manager_cannot_be_removed_but_one_of_two_can(project: Project)
 def test_language_skills_are_changed_forgotten_and_left_alone():
     user = make_user()
     set_language_skills(
-        user=user, levels={"de": Level.NATIVE, "fr": Level.FLUENT}, reads_english=True, interface_language="ar"
+        user=user,
+        levels={"de": LanguageLevel.NATIVE, "fr": LanguageLevel.FLUENT},
+        reads_english=True,
+        interface_language="ar",
     )
     set_language_skills(
-        user=user, levels={"de": Level.ADVANCED, "fr": None}, reads_english=False, interface_language=""
+        user=user, levels={"de": LanguageLevel.ADVANCED, "fr": None}, reads_english=False, interface_language=""
     )
     assert list(user.language_skills.values_list("language", "level")) == [("de", "advanced")]
     user.refresh_from_db()

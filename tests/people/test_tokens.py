@@ -22,7 +22,7 @@ PAGE, ME = reverse("people:token-list"), reverse("api:me")
 
 def make_token(user: User, *, name: str = "x") -> str:
     now = timezone.now()
-    return tokens.make_token(user=user, name=name, may_write=True, expires_at=now + tokens.LONGEST, now=now).token
+    return tokens.make_token(user=user, name=name, may_write=True, expires_at=now + tokens.MAX_LIFETIME, now=now).token
 
 
 def confirmed(client: Client) -> Client:
@@ -113,7 +113,7 @@ def test_right_tokens_are_not_counted():
 
 def test_a_person_has_at_most_fifty_in_force():
     user = make_user()
-    for _ in range(tokens.MOST_TOKENS):
+    for _ in range(tokens.MAX_TOKENS):
         make_token(user)
     with pytest.raises(tokens.TokenError, match="50 tokens"):
         make_token(user)
@@ -138,7 +138,7 @@ def test_the_page_shows_a_new_token_once(ann_with_password: User):
 @pytest.mark.parametrize("days", ["0", "366", ""])
 def test_each_has_an_end_within_a_year(ann_with_password: User, days: str):
     assert confirmed(client_of(ann_with_password)).post(PAGE, {"name": "x", "days": days}).status_code == 422
-    late = NOW + tokens.LONGEST + timedelta(seconds=1)
+    late = NOW + tokens.MAX_LIFETIME + timedelta(seconds=1)
     with pytest.raises(tokens.TokenError, match="a year"):
         tokens.make_token(user=ann_with_password, name="x", may_write=False, expires_at=late, now=NOW)
     assert not ApiToken.objects.exists()

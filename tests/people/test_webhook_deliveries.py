@@ -18,10 +18,10 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from jobs.services.leases import due
+from jobs.services.leases import due_rows
 from people.models import Delivery, DeliveryState
 from people.services import outgoing_http, webhooks
-from people.services.outgoing_http import Answer
+from people.services.outgoing_http import AttemptResult
 from tests.concurrency import together
 from tests.factories import NOW
 from tests.people.hook_server import HookServer
@@ -103,12 +103,12 @@ def _always(moment: datetime) -> Callable[[], datetime]:
 @pytest.mark.django_db
 def test_it_is_tried_nine_times_over_a_day_ever_later_and_then_given_up(delivery):
     rng, made = Random(2), []
-    for _ in range(webhooks.MOST_ATTEMPTS):
+    for _ in range(webhooks.MAX_ATTEMPTS):
         deadline = Delivery.objects.get(pk=delivery.pk).due_at
         made.append(deadline)
         about: dict[str, Any] = {
             "delivery_id": delivery.pk,
-            "post": lambda *_sent: Answer(503, "503: busy"),
+            "post": lambda *_sent: AttemptResult(503, "503: busy"),
             "rng": rng,
         }
         for moment in (deadline - SOON, deadline):
@@ -119,7 +119,7 @@ def test_it_is_tried_nine_times_over_a_day_ever_later_and_then_given_up(delivery
     pauses = [later - earlier for earlier, later in pairwise(made)]
     assert pauses == sorted(pauses)
     assert timedelta(hours=20) < made[-1] - made[0] < timedelta(hours=36)
-    assert not due(Delivery.objects.filter(state=DeliveryState.WAITING), now=NOW + timedelta(days=9))
+    assert not due_rows(Delivery.objects.filter(state=DeliveryState.WAITING), now=NOW + timedelta(days=9))
 
 
 def test_two_that_fail_at_once_are_not_tried_again_at_once():
@@ -133,7 +133,7 @@ def test_two_that_fail_at_once_are_not_tried_again_at_once():
 def test_one_that_was_given_up_is_begun_anew_by_hand_and_one_that_arrived_is_not(delivery):
     Delivery.objects.update(state=DeliveryState.FAILED, attempts=9, done_at=NOW)
     webhooks.retry(delivery=delivery, now=NOW)
-    assert send(delivery, Answer(200, "200")).state == DeliveryState.DONE
+    assert send(delivery, AttemptResult(200, "200")).state == DeliveryState.DONE
     webhooks.retry(delivery=delivery, now=NOW)
     delivery.refresh_from_db()
     assert delivery.state == DeliveryState.DONE
@@ -143,7 +143,7 @@ def test_one_that_was_given_up_is_begun_anew_by_hand_and_one_that_arrived_is_not
 @pytest.mark.parametrize(("manner", "said"), [("hangs", "in time"), ("trickles", "closed it"), ("drops", "closed it")])
 def test_a_server_that_does_not_answer_costs_seconds_and_is_asked_again(server, to_server, monkeypatch, manner, said):
     monkeypatch.setattr(outgoing_http, "READ_S", 0.4)
-    monkeypatch.setattr(outgoing_http, "LONGEST_S", 0.8)
+    monkeypatch.setattr(outgoing_http, "MAX_RESPONSE_S", 0.8)
     server.manner = manner
 
     began = time.monotonic()
@@ -180,21 +180,23 @@ def test_an_answer_in_no_encoding_at_all_can_be_kept(server, to_server):
 
 @pytest.mark.django_db
 def test_a_worker_that_dies_over_an_attempt_costs_a_pause_not_the_delivery(delivery):
-    def die(*_sent: object) -> Answer:
+    def die(*_sent: object) -> AttemptResult:
         raise SystemExit
 
     with pytest.raises(SystemExit):
         webhooks.deliver(delivery_id=delivery.pk, post=die, clock=lambda: NOW, rng=Random(1))
 
-    assert due(Delivery.objects.filter(state=DeliveryState.WAITING), now=NOW) == []
-    assert due(Delivery.objects.filter(state=DeliveryState.WAITING), now=NOW + timedelta(minutes=1)) == [delivery.pk]
-    assert send(delivery, Answer(200, "200"), at=NOW + timedelta(minutes=1)).state == DeliveryState.DONE
+    assert due_rows(Delivery.objects.filter(state=DeliveryState.WAITING), now=NOW) == []
+    assert due_rows(Delivery.objects.filter(state=DeliveryState.WAITING), now=NOW + timedelta(minutes=1)) == [
+        delivery.pk
+    ]
+    assert send(delivery, AttemptResult(200, "200"), at=NOW + timedelta(minutes=1)).state == DeliveryState.DONE
 
 
 @pytest.mark.django_db
 def test_a_worker_that_dies_over_the_last_attempt_leaves_nothing_waiting_for_ever(delivery):
-    Delivery.objects.update(attempts=webhooks.MOST_ATTEMPTS)
-    assert send(delivery, Answer(200, "200")).state == DeliveryState.FAILED
+    Delivery.objects.update(attempts=webhooks.MAX_ATTEMPTS)
+    assert send(delivery, AttemptResult(200, "200")).state == DeliveryState.FAILED
 
 
 @pytest.mark.django_db
@@ -211,11 +213,11 @@ def test_the_sweep_asks_for_what_is_due_and_nothing_else(delivery, nudged):
 def test_workers_that_are_nudged_at_once_send_it_once(delivery):
     sent, lock = [], threading.Lock()
 
-    def post(*_sent: object) -> Answer:
+    def post(*_sent: object) -> AttemptResult:
         with lock:
             sent.append(1)
         time.sleep(0.1)
-        return Answer(200, "200")
+        return AttemptResult(200, "200")
 
     together(
         lambda seed: webhooks.deliver(delivery_id=delivery.pk, post=post, clock=lambda: NOW, rng=Random(seed)), range(6)

@@ -9,7 +9,7 @@ from django.db import transaction
 
 from people.models import AuditEntry, Delivery, DeliveryState, Webhook, WebhookEvent
 from people.services import webhooks
-from people.services.outgoing_http import Answer
+from people.services.outgoing_http import AttemptResult
 from tests.factories import NOW, make_project
 from tests.people.hooks import CLOSED, make_delivery, make_webhook, send
 
@@ -23,7 +23,7 @@ def test_an_event_waits_for_each_active_webhook_of_the_project_that_wants_it():
     make_webhook(project, is_active=False)
     make_webhook()
 
-    assert webhooks.emit(project=project, event=CLOSED, payload={"round": "Pilot 1"}, now=NOW) == 1
+    assert webhooks.queue_event(project=project, event=CLOSED, payload={"round": "Pilot 1"}, now=NOW) == 1
 
     delivery = Delivery.objects.get()
     assert (delivery.webhook, delivery.state, delivery.event) == (wanting, DeliveryState.WAITING, "round.closed")
@@ -42,7 +42,7 @@ def test_what_did_not_happen_is_not_told():
 
     def change() -> None:
         with transaction.atomic():
-            webhooks.emit(project=hook.project, event=CLOSED, payload={}, now=NOW)
+            webhooks.queue_event(project=hook.project, event=CLOSED, payload={}, now=NOW)
             raise ValueError("undone")
 
     with pytest.raises(ValueError, match="undone"):
@@ -53,7 +53,7 @@ def test_what_did_not_happen_is_not_told():
 @pytest.mark.usefixtures("names")
 def test_a_project_has_at_most_twenty():
     project = make_project()
-    for _ in range(webhooks.MOST_WEBHOOKS):
+    for _ in range(webhooks.MAX_WEBHOOKS):
         make_webhook(project)
     about: dict[str, Any] = {"project": project, "url": "https://hooks.example.org/", "events": [CLOSED]}
     with pytest.raises(webhooks.WebhookError, match="at most 20"):
@@ -81,14 +81,14 @@ def test_a_410_turns_the_webhook_off_with_all_that_waits_for_it():
     hook = make_webhook()
     delivery, waiting = make_delivery(hook), webhooks.send_test(webhook=hook, now=NOW)
 
-    send(delivery, Answer(410, "410"))
+    send(delivery, AttemptResult(410, "410"))
 
     hook.refresh_from_db()
     waiting.refresh_from_db()
     assert (delivery.state, waiting.state, hook.is_active) == (DeliveryState.FAILED, DeliveryState.FAILED, False)
     entry = AuditEntry.objects.get(project=hook.project, action="webhook.removed")
     assert (entry.by, entry.details["reason"]) == (None, "410 Gone")
-    assert webhooks.emit(project=hook.project, event=CLOSED, payload={}, now=NOW) == 0
+    assert webhooks.queue_event(project=hook.project, event=CLOSED, payload={}, now=NOW) == 0
 
 
 def test_nothing_goes_to_a_webhook_that_is_turned_off():
@@ -96,7 +96,7 @@ def test_nothing_goes_to_a_webhook_that_is_turned_off():
     delivery = make_delivery(hook)
     webhooks.turn_off(webhook=hook, by=None, now=NOW)
     hook.refresh_from_db()
-    delivery = send(delivery, Answer(200, "200"))
+    delivery = send(delivery, AttemptResult(200, "200"))
     assert delivery.state == DeliveryState.FAILED
     with pytest.raises(webhooks.WebhookError):
         webhooks.retry(delivery=delivery, now=NOW)
@@ -109,5 +109,5 @@ def test_nothing_goes_to_a_webhook_that_was_turned_off_while_an_event_was_on_its
     waits = make_delivery(hook)
     # What `turn_off` leaves where it could not see the row yet.
     Webhook.objects.filter(pk=hook.pk).update(is_active=False)
-    assert send(waits, Answer(200, "200")).state == DeliveryState.FAILED
+    assert send(waits, AttemptResult(200, "200")).state == DeliveryState.FAILED
     assert Delivery.objects.get(pk=waits.pk).attempts == 0

@@ -10,11 +10,11 @@ from django.urls import reverse
 from annotation.services.batches import take_batch
 from images.models import Collection
 from people.models import User
-from practice.models import Kind
+from practice.models import PracticeKind
 from practice.services.attempts import start_attempt
 from practice.services.sets import ImageInWorkError
 from sxs_eval.services.judging import take_batch as take_pairs
-from tests.annotation.verifying import make_caption_rater, make_captioned_round, make_verification, take
+from tests.annotation.verifying import make_captioned_round, make_reviewer, make_verification, take
 from tests.factories import (
     NOW,
     join_project,
@@ -35,7 +35,7 @@ def collection() -> Collection:
     return make_collection(3)
 
 
-def practise(project, collection, kind: Kind = Kind.RATING, **about):
+def practise(project, collection, kind: PracticeKind = PracticeKind.RATING, **about):
     """Publish a practice with the first image of `collection`."""
     return make_practice(project, kind, items=[new_item(kind, image=collection.images.first())], **about)
 
@@ -64,7 +64,7 @@ def test_who_practised_elsewhere_does_not_get_them_and_others_do(collection):
     round = make_round(collection=collection)
     anna, ben = make_annotator(round, "anna"), make_annotator(round, "ben")
     join_project(elsewhere.project, anna)
-    start_attempt(person=anna, project=elsewhere.project, kind=Kind.RATING, language="de", now=NOW)
+    start_attempt(person=anna, project=elsewhere.project, kind=PracticeKind.RATING, language="de", now=NOW)
     elsewhere.project.memberships.filter(user=anna).delete()
     assert collection.images.first().pk not in images_for(anna, round)
     assert len(images_for(ben, round)) == 3
@@ -76,7 +76,7 @@ def test_after_an_example_is_replaced_only_those_who_practised_with_it_are_kept_
     practise(project, collection, is_required=False)
     round = make_round(project=project, collection=collection)
     anna, ben = make_annotator(round, "anna"), make_annotator(round, "ben")
-    start_attempt(person=anna, project=project, kind=Kind.RATING, language="de", now=NOW)
+    start_attempt(person=anna, project=project, kind=PracticeKind.RATING, language="de", now=NOW)
     make_practice(project, is_required=False)
     assert len(images_for(anna, round)) == 2
     assert len(images_for(ben, round)) == 3
@@ -85,7 +85,7 @@ def test_after_an_example_is_replaced_only_those_who_practised_with_it_are_kept_
 @pytest.mark.long(reason="at least three others run each of its lines")
 def test_pairs_of_them_are_judged_by_nobody_who_practised(collection):
     project = make_project()
-    practise(project, collection, Kind.COMPARING, is_required=False)
+    practise(project, collection, PracticeKind.COMPARING, is_required=False)
     comparison = make_comparison(project=project, collection=collection)
     batch = take_pairs(comparison=comparison, person=make_rater(comparison), now=NOW, rng=Random(1))
     images = set(batch.judgements.exclude(pair=None).values_list("pair__image", flat=True))
@@ -98,8 +98,8 @@ def test_captions_of_them_are_rated_by_nobody_who_practised():
     round = make_verification(captioned)
     elsewhere = make_round()
     practise(elsewhere.project, captioned.collection)
-    rater = make_caption_rater(round)
-    start_attempt(person=rater, project=elsewhere.project, kind=Kind.RATING, language="de", now=NOW)
+    rater = make_reviewer(round)
+    start_attempt(person=rater, project=elsewhere.project, kind=PracticeKind.RATING, language="de", now=NOW)
     batch = take(round, rater)
     assert batch is not None
     images = set(batch.verdicts.values_list("caption__image", flat=True))
@@ -109,7 +109,7 @@ def test_captions_of_them_are_rated_by_nobody_who_practised():
 def test_images_that_are_compared_are_no_examples(collection):
     comparison = make_comparison(collection=collection)
     with pytest.raises(ImageInWorkError, match="for: 1"):
-        practise(comparison.project, collection, Kind.COMPARING)
+        practise(comparison.project, collection, PracticeKind.COMPARING)
 
 
 def test_managers_read_it_where_they_plan(client, collection):

@@ -10,10 +10,10 @@ from django.urls import reverse
 
 from annotation.permissions import missing_requirements
 from annotation.services.batches import take_batch
-from people.models import Level, Project, User
+from people.models import LanguageLevel, Project, User
 from people.selectors.qualification import NotQualifiedError
 from people.services.account_deletion import delete_account
-from practice.models import Kind, PracticeAnswer, PracticeAttempt, PracticeSet
+from practice.models import PracticeAnswer, PracticeAttempt, PracticeKind, PracticeSet
 from practice.rules.grading import is_better_left
 from practice.selectors.data_export import data_export
 from practice.services.attempts import NotNextError, NoTryLeftError, answer_item, start_attempt, write_to_managers
@@ -38,7 +38,9 @@ def anna(round) -> User:
     return make_annotator(round, "anna")
 
 
-def attempt_of(person: User, project: Project, kind: Kind = Kind.RATING, language: str = "de") -> PracticeAttempt:
+def attempt_of(
+    person: User, project: Project, kind: PracticeKind = PracticeKind.RATING, language: str = "de"
+) -> PracticeAttempt:
     return start_attempt(person=person, project=project, kind=kind, language=language, now=NOW)
 
 
@@ -49,11 +51,11 @@ def answer_all(attempt: PracticeAttempt, answers: list[str]) -> PracticeAttempt:
     return attempt
 
 
-def passes(person: User, project: Project, kind: Kind = Kind.RATING) -> PracticeAttempt:
+def passes(person: User, project: Project, kind: PracticeKind = PracticeKind.RATING) -> PracticeAttempt:
     return answer_all(attempt_of(person, project, kind), [RIGHT[kind]] * 3)
 
 
-def fails(person: User, project: Project, kind: Kind = Kind.RATING) -> PracticeAttempt:
+def fails(person: User, project: Project, kind: PracticeKind = PracticeKind.RATING) -> PracticeAttempt:
     return answer_all(attempt_of(person, project, kind), [WRONG[kind]] * 3)
 
 
@@ -67,14 +69,14 @@ class TestTheGate:
 
     @pytest.mark.long(reason="at least three others run each of its lines")
     def test_nobody_gets_a_batch_before_they_pass_every_kind(self, round, anna):
-        make_practice(round.project, Kind.RATING)
-        make_practice(round.project, Kind.WRITING)
+        make_practice(round.project, PracticeKind.RATING)
+        make_practice(round.project, PracticeKind.WRITING)
         assert codes(anna, round) == ["practice"]
         with pytest.raises(NotQualifiedError):
             take_batch(round=round, person=anna, now=NOW, rng=Random(1))
-        passes(anna, round.project, Kind.RATING)
+        passes(anna, round.project, PracticeKind.RATING)
         assert codes(anna, round) == ["practice"]
-        attempt = attempt_of(anna, round.project, Kind.WRITING)
+        attempt = attempt_of(anna, round.project, PracticeKind.WRITING)
         answer_all(attempt, ["Ein brauner Hund im Schnee"] * 3)
         assert codes(anna, round) == []
         assert take_batch(round=round, person=anna, now=NOW, rng=Random(1)) is not None
@@ -88,18 +90,18 @@ class TestTheGate:
         assert codes(anna, round) == []
 
     def test_examples_of_the_language_go_before_english_ones(self, round, anna):
-        items = [new_item(Kind.RATING, 1), new_item(Kind.RATING, 2, language="de")]
+        items = [new_item(PracticeKind.RATING, 1), new_item(PracticeKind.RATING, 2, language="de")]
         make_practice(round.project, items=items)
         assert attempt_of(anna, round.project).language_id == "de"
 
     def test_raters_practise_comparing(self):
         comparison = make_comparison()
         rater = make_rater(comparison, "rae")
-        make_practice(comparison.project, Kind.WRITING)
+        make_practice(comparison.project, PracticeKind.WRITING)
         assert missing_for_comparison(rater, comparison) == []
-        make_practice(comparison.project, Kind.COMPARING)
+        make_practice(comparison.project, PracticeKind.COMPARING)
         assert [one.code for one in missing_for_comparison(rater, comparison)] == ["practice"]
-        attempt = attempt_of(rater, comparison.project, Kind.COMPARING)
+        attempt = attempt_of(rater, comparison.project, PracticeKind.COMPARING)
         answer_all(attempt, ["1" if is_better_left(attempt.pk, position) else "-3" for position in (1, 2, 3)])
         assert attempt.passed
         assert missing_for_comparison(rater, comparison) == []
@@ -153,14 +155,14 @@ class TestTrying:
         [("Ein Hund tollt im Schnee herum", True), ("Hund", False), ("एक कुत्ता बर्फ में दौड़ता है", False)],
     )
     def test_a_caption_is_right_if_screen_2_would_not_warn(self, round, anna, text, is_right):
-        make_practice(round.project, Kind.WRITING)
-        attempt = attempt_of(anna, round.project, Kind.WRITING)
+        make_practice(round.project, PracticeKind.WRITING)
+        attempt = attempt_of(anna, round.project, PracticeKind.WRITING)
         assert answer_item(attempt=attempt, position=1, answer=text, now=NOW).is_right is is_right
 
     def test_what_a_caption_must_mention_holds_in_the_language_of_the_example(self, round, anna):
-        item = new_item(Kind.WRITING, language="de", mentions="Hund\nSchnee | schneit")
-        make_practice(round.project, Kind.WRITING, items=[item])
-        attempt = attempt_of(anna, round.project, Kind.WRITING)
+        item = new_item(PracticeKind.WRITING, language="de", mentions="Hund\nSchnee | schneit")
+        make_practice(round.project, PracticeKind.WRITING, items=[item])
+        attempt = attempt_of(anna, round.project, PracticeKind.WRITING)
         assert not answer_item(attempt=attempt, position=1, answer="Ein Hund läuft umher", now=NOW).is_right
         page = client_of(anna).get(reverse("practice:attempt-show", args=[attempt.pk]) + "?after=1")
         assert "It does not mention: Schnee." in page.content.decode()
@@ -233,8 +235,8 @@ class TestPages:
         assert not PracticeAnswer.objects.exists()
 
     def test_what_was_typed_stays_where_a_caption_is_refused(self, round, anna):
-        make_practice(round.project, Kind.WRITING)
-        attempt = attempt_of(anna, round.project, Kind.WRITING)
+        make_practice(round.project, PracticeKind.WRITING)
+        attempt = attempt_of(anna, round.project, PracticeKind.WRITING)
         address = reverse("practice:attempt-show", args=[attempt.pk])
         answered = client_of(anna).post(address, {"position": "1", "answer": "x" * 1001})
         assert answered.status_code == 422
@@ -286,7 +288,7 @@ class TestPages:
         assert attempt.message == ""
 
     def test_only_kinds_and_languages_of_the_person_begin(self, round, anna):
-        make_practice(round.project, Kind.COMPARING)
+        make_practice(round.project, PracticeKind.COMPARING)
         start = reverse("practice:practice-start", args=[round.project.slug])
         for sent in ({"kind": "comparing", "language": "de"}, {"kind": "rating", "language": "hi"}, {}):
             assert client_of(anna).post(start, sent).status_code == 404
@@ -339,7 +341,7 @@ class TestEditing:
         assert f">{described.key}<" not in manager.get(address).content.decode()
         assert manager.post(address, self.sent(described.image)).status_code == 422
         with pytest.raises(ImageInWorkError):
-            make_practice(round.project, items=[new_item(Kind.RATING, image=described.image)])
+            make_practice(round.project, items=[new_item(PracticeKind.RATING, image=described.image)])
         assert not PracticeSet.objects.exists()
 
     def test_one_without_examples_and_two_captions_alike_are_refused(self, round, image, address):
@@ -367,7 +369,7 @@ class TestEditing:
 
 
 def test_levels_below_fluent_do_not_practise(round):
-    learner = make_annotator(round, "lea", level=Level.NATIVE)
+    learner = make_annotator(round, "lea", level=LanguageLevel.NATIVE)
     learner.language_skills.update(level="advanced")
     make_practice(round.project)
     page = client_of(learner).get(reverse("practice:practice-show", args=[round.project.slug]))

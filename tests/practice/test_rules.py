@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from practice.rules.grading import BETTER, SIMILAR, is_better_left, is_passed, is_right_side, needed, unmentioned
+from practice.rules.grading import (
+    BETTER,
+    SIMILAR,
+    fewest_right,
+    is_better_left,
+    is_passed,
+    is_right_side,
+    unmentioned_words,
+)
 
 pytestmark = pytest.mark.sqlite
 
@@ -14,7 +22,7 @@ pytestmark = pytest.mark.sqlite
 )
 def test_a_share_of_right_answers_passes(right, total, percent, passed):
     assert is_passed(right=right, total=total, pass_percent=percent) is passed
-    assert (right >= needed(total=total, pass_percent=percent)) is passed
+    assert (right >= fewest_right(total=total, pass_percent=percent)) is passed
 
 
 @pytest.mark.parametrize(
@@ -37,8 +45,8 @@ def test_the_better_caption_is_on_either_side_about_as_often():
     [("A PUPPY in the snow", []), ("a dog", ["snow"]), ("", ["dog", "snow"]), ("Snow, and a Dog", [])],
 )
 def test_what_a_caption_does_not_mention_is_named(text, missing):
-    assert unmentioned(text, "dog | puppy\nsnow\n\n | ") == missing
+    assert unmentioned_words(text, "dog | puppy\nsnow\n\n | ") == missing
 
 
 def test_words_are_found_however_they_are_encoded():
-    assert unmentioned("Ein Ko\u0308nig", "k\u00f6nig") == []
+    assert unmentioned_words("Ein Ko\u0308nig", "k\u00f6nig") == []

@@ -17,9 +17,9 @@ from annotation.services import figures
 from people.models import AuditEntry, Project, User
 from people.rules.pay import cost_of
 from recruitment.models import HourlyRate, Participant, ParticipantState
-from recruitment.rules.cost import cost_of_participant, divided
+from recruitment.rules.cost import cost_of_participant, divided_cents
 from recruitment.selectors.costs import CostRow, cost_rows
-from recruitment.services.rates import Rate, set_rates
+from recruitment.services.rates import RateInCurrency, set_rates
 from tests.annotation.submitting import submit_captions
 from tests.annotation.test_quality_table import rated_round
 from tests.factories import NOW, make_annotator, make_comparison, make_rater, make_round, make_user
@@ -49,7 +49,7 @@ def worked(round: Round, name: str, hours: float = 1) -> User:
 def rates(project: Project, **by_tag: str) -> None:
     """Set rates such as `all_="12 EUR"` and `de="9 GBP"`."""
     given = {tag.rstrip("_").replace("all", ""): rate.split() for tag, rate in by_tag.items()}
-    wanted = {tag: Rate(Decimal(amount), currency) for tag, (amount, currency) in given.items()}
+    wanted = {tag: RateInCurrency(Decimal(amount), currency) for tag, (amount, currency) in given.items()}
     set_rates(project=project, rates=wanted, by=project.created_by, now=NOW)
 
 
@@ -88,7 +88,7 @@ def test_a_panel_is_paid_the_rewards_and_what_is_missing_to_the_rate(rewards: li
     ],
 )
 def test_nothing_is_lost_where_a_sum_is_divided(total: str, weights: list[int], parts: list[str]):
-    assert divided(Decimal(total), weights) == [Decimal(part) for part in parts]
+    assert divided_cents(Decimal(total), weights) == [Decimal(part) for part in parts]
 
 
 # What is counted

@@ -18,14 +18,14 @@ from django.utils import timezone
 from allocation.models import Batch, BatchState
 from annotation.models import AnnotatorState, AnnotatorStatus, CaptionItem, Round, RoundKind
 from annotation.services.batches import KIND, submit_batch
-from people.models import Consent, Level, Membership, Project, Role, User
+from people.models import Consent, LanguageLevel, Membership, Project, Role, User
 from people.selectors.qualification import NotQualifiedError
 from people.services.account_deletion import delete_account
 from practice.services.attempts import answer_item, start_attempt
 from recruitment.models import Participant, ParticipantState, Study
 from recruitment.selectors.work import pay_rows
 from recruitment.services import own_addresses
-from recruitment.services.participants import AlreadyHereError, StudyClosedError, admit
+from recruitment.services.participants import AlreadyHereError, StudyClosedError, admit_participant
 from recruitment.views import arriving
 from sxs_eval.models import RaterState, RaterStatus
 from tests.annotation.submitting import submit_captions as submit
@@ -159,9 +159,9 @@ class TestArriving:
         def other_arrives_first(**about):
             monkeypatch.undo()
             panel.send("5f1a")
-            return admit(**about)
+            return admit_participant(**about)
 
-        monkeypatch.setattr(arriving, "admit", other_arrives_first)
+        monkeypatch.setattr(arriving, "admit_participant", other_arrives_first)
         late = Panel(panel.study)
         assert late.send("5f1a").status_code == 403
         assert "_auth_user_id" not in late.browser("5f1a").session
@@ -176,7 +176,7 @@ class TestArriving:
         again = Client()
         again.get(own)
         assert again.session["_auth_user_id"] == str(Participant.objects.get().user_id)
-        monkeypatch.setattr(own_addresses, "HOLDS", timedelta(seconds=-1))
+        monkeypatch.setattr(own_addresses, "VALID_FOR", timedelta(seconds=-1))
         assert Client().get(own).status_code == 403
 
     def test_arrivals_from_one_address_are_limited(self, panel, settings):
@@ -233,7 +233,7 @@ class TestArriving:
         for study in (panel, Panel(make_study(project, name="More"), panel.browsers)):
             sent = panel.signed_out("5f1a").post(study.address("5f1a"), {"level-de": "beginner"})
             assert sent.status_code == status
-        assert user.language_skills.get().level == Level.NATIVE
+        assert user.language_skills.get().level == LanguageLevel.NATIVE
 
     def test_a_full_study_and_a_closed_one_turn_people_away(self, panel, study):
         for person in ("a", "b", "c"):
@@ -491,8 +491,8 @@ def test_a_crowd_takes_exactly_the_places_there_are():
 
     def arrive(number: int) -> bool:
         try:
-            admit(
-                study=study, panel_id=f"p{number % 12}", session_id=f"s{number}", levels={"de": Level.NATIVE},
+            admit_participant(
+                study=study, panel_id=f"p{number % 12}", session_id=f"s{number}", levels={"de": LanguageLevel.NATIVE},
                 reads_english=True,
                 consent_version=1, interface_language="", now=timezone.now(),
             )  # fmt: skip

@@ -13,8 +13,8 @@ from crosslens_metrics.correlations import Coefficient
 from crosslens_metrics.formats.problems import FileRefusedError
 from crosslens_metrics.formats.tables import parse_table
 from crosslens_metrics.reports.score_figures import MESSAGES
-from crosslens_metrics.reports.text import rounded
-from crosslens_metrics.undefined import Reason
+from crosslens_metrics.reports.text import rounded_number
+from crosslens_metrics.undefined import UndefinedReason
 from tests.commands import output_of
 from tests.published import published
 from tests.servers import ROOT
@@ -135,18 +135,18 @@ def test_what_is_undefined_says_why_and_the_rest_goes_on(table):
     report = correlate(file, "--no-flip", "--metric", "flat", "never", "ΔCIDEr")
 
     reasons = {value["undefined"] for value in values(report, "flat").values()}
-    assert reasons == {Reason.ALL_VALUES_EQUAL, Reason.ONE_SIGN_ONLY}
-    assert values(report, "never")["matthews"]["undefined"] == Reason.ONE_SIGN_ONLY
+    assert reasons == {UndefinedReason.ALL_VALUES_EQUAL, UndefinedReason.ONE_SIGN_ONLY}
+    assert values(report, "never")["matthews"]["undefined"] == UndefinedReason.ONE_SIGN_ONLY
     assert isinstance(values(report, "never")["pearson"], float)
     text = output_of("correlate", file, "--human", "Δ SxS", "--metric", "flat", "ΔCIDEr", "--no-flip", "--no-intervals")
-    assert f"undefined for flat: pearson, spearman, kendall. {MESSAGES[Reason.ALL_VALUES_EQUAL]}" in text
+    assert f"undefined for flat: pearson, spearman, kendall. {MESSAGES[UndefinedReason.ALL_VALUES_EQUAL]}" in text
     assert re.search(r"nan", text, re.IGNORECASE) is None
 
 
 @pytest.mark.parametrize("flip", [[], ["--no-flip"]])
 def test_one_evaluation_shows_nothing(table, flip):
     report = correlate(table("x,y\n1,2\n"), "--metric", "y", *flip, human="x")
-    assert {value["undefined"] for value in values(report, "y").values()} == {Reason.TOO_FEW_POINTS}
+    assert {value["undefined"] for value in values(report, "y").values()} == {UndefinedReason.TOO_FEW_POINTS}
 
 
 def test_intervals_hold_what_they_are_of_and_follow_from_the_seed(table):
@@ -284,7 +284,7 @@ def test_models_without_a_score_are_refused_or_left_out_of_everything(table):
     report = run_json(*asked, "--skip-missing", "--sums")
     assert (report["models"], report["left_out"]) == (["a", "c"], ["b"])
     assert report["ranks"]["q"] == [1, 2]
-    assert report["correlations"]["p+q"]["s"]["undefined"] == Reason.ALL_VALUES_EQUAL
+    assert report["correlations"]["p+q"]["s"]["undefined"] == UndefinedReason.ALL_VALUES_EQUAL
     assert "undefined for p+q with s" in output_of(*asked, "--skip-missing", "--sums")
 
 
@@ -317,7 +317,7 @@ def test_a_group_is_a_column_and_its_values(table, option):
     ],
 )
 def test_halves_are_rounded_away_from_zero_and_zero_has_no_sign(value, digits, text):
-    assert rounded(value, digits) == text
+    assert rounded_number(value, digits) == text
 
 
 def test_a_column_is_found_whatever_its_capitals_and_blanks_unless_two_could_be_meant():

@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 from django.urls import reverse
 
-from crosslens_metrics.scoring import Projections, score
+from crosslens_metrics.scoring import VectorProjections, score
 from crosslens_metrics.signatures import sample_digest
 from inference.backends.encoders import ExtraMissingError
-from inference.models import Precision
-from inference.projections.folder import Manifest
-from inference.rules.capacity import Capacity
+from inference.models import WeightPrecision
+from inference.projections.folder import ProjectionManifest
+from inference.rules.capacity import WorkerCapacity
 from inference.services import text_vectors as services
 from inference.services import worker_status
 from scoring import tasks
@@ -145,7 +145,7 @@ def test_on_the_platform_it_is_what_the_metrics_give_for_the_same_vectors(refere
     pixels = dict(zip(of_collection, np.diag([255.0, 128.0, 255.0]), strict=True))
     vectors = [vector(texts[one]) for one in images]
     sample = sample_digest([one.sha256 for one in images_of(references.collection)])
-    given = Projections("mean-colours-1", vectors, images=[pixels[one] for one in images], sample=sample)
+    given = VectorProjections("mean-colours-1", vectors, images=[pixels[one] for one in images], sample=sample)
     (expected,) = score([texts[one] for one in images], said, metrics=["cmedrel"], normalise=True, projections=given)
     kept = scored.scores.get()
     assert kept.value == pytest.approx(expected.scores.corpus, abs=1e-6)
@@ -217,7 +217,7 @@ def test_features_of_more_images_take_the_place_of_those_before_and_others_are_r
 
     assert scored.scores.get().value is not None
     for other in (
-        make_set(encoder, references.collection, precision=Precision.FLOAT16),
+        make_set(encoder, references.collection, precision=WeightPrecision.FLOAT16),
         make_set(make_encoder("Other"), references.collection),
     ):
         with pytest.raises(MetricChoiceError, match="already scored against these references with other features"):
@@ -236,7 +236,7 @@ def test_vectors_of_different_spaces_are_not_compared(references, encoder, model
 
 @pytest.mark.long(reason="at least three others run each of its lines")
 def test_half_precision_stands_in_the_signature(references, encoder, model):
-    half = make_set(encoder, references.collection, precision=Precision.FLOAT16)
+    half = make_set(encoder, references.collection, precision=WeightPrecision.FLOAT16)
     scored = run(make_scoring(references, model=model, metrics=["cmedrel"], encoder=encoder, features=half))
 
     assert "|encoder:mean-colours-1+mean-colours-1.float16|" in scored.scores.get().signature
@@ -355,7 +355,7 @@ def test_a_worker_without_pytorch_hands_the_pass_to_those_that_have_it(reference
     pass_id = scoring.passes.get().pk
     sent = []
     monkeypatch.setattr(tasks.run_pass, "apply_async", lambda given, *, queue, **about: sent.append((given, queue)))
-    monkeypatch.setattr(worker_status, "own_capacity", Capacity)
+    monkeypatch.setattr(worker_status, "own_capacity", WorkerCapacity)
 
     make_worker("demo:1")
     able = make_worker("gpu:1", queues="gpu", software="PyTorch 2.13.0")
@@ -420,7 +420,9 @@ def test_a_projection_of_another_language_is_refused(references, english, model,
 def test_a_projection_whose_word_vectors_are_not_here_says_so(references, english, model, projections, settings):
     manifest = settings.MODELS_FOLDER / "de" / "manifest.json"
     said = json.loads(manifest.read_text())
-    other = Manifest(**{name: value for name, value in said.items() if name != "signature"} | {"vectors": "f" * 64})
+    other = ProjectionManifest(
+        **{name: value for name, value in said.items() if name != "signature"} | {"vectors": "f" * 64}
+    )
     manifest.write_text(json.dumps(asdict(other) | {"signature": other.signature}))
     scored = run(make_scoring(references, model=model, metrics=["clinrel"], encoder=projections[0], english=english))
 

@@ -15,8 +15,8 @@ import pytest
 
 from crosslens_metrics.java import ToolMissingError
 from crosslens_metrics.reports.score_figures import MESSAGES
-from crosslens_metrics.scoring import Prepared, Scored, score
-from crosslens_metrics.undefined import Reason
+from crosslens_metrics.scoring import PreparedCaptions, ScoredFigure, score
+from crosslens_metrics.undefined import UndefinedReason
 from inference.models import ModelCaption
 from jobs.models import JobState
 from jobs.services import leases
@@ -24,7 +24,7 @@ from scoring.models import Pass, Reference, ReferenceKind, Score, Scoring
 from scoring.rules.packing import unpack_floats, unpack_integers
 from scoring.services import scoring_passes
 from scoring.services.references import put_references
-from scoring.services.scorings import ask_again, drop
+from scoring.services.scorings import ask_again, delete_scoring
 from tests.concurrency import together
 from tests.factories import NOW, make_captioner, make_collection, make_vectors
 from tests.scoring.scored import in_a_process, make_references, make_scoring, make_scorings, run, ticking, values_of
@@ -33,19 +33,19 @@ pytestmark = pytest.mark.django_db
 
 FIGURES = ["bleu-1", "bleu-2", "bleu-3", "bleu-4", "rouge-l", "cider-d"]
 LATER = NOW + 2 * leases.LEASE
-Metric = Callable[[Prepared, str], list[Scored]]
+Metric = Callable[[PreparedCaptions, str], list[ScoredFigure]]
 
 
 def instead(monkeypatch: pytest.MonkeyPatch, metric: str, does: Callable[[], object]) -> None:
     """Have `does` called where `metric` would be computed."""
-    scored: Metric = Prepared.scored
+    scored: Metric = PreparedCaptions.scored
 
-    def replaced(prepared: Prepared, name: str) -> list[Scored]:
+    def replaced(prepared: PreparedCaptions, name: str) -> list[ScoredFigure]:
         if name == metric:
             does()
         return scored(prepared, name)
 
-    monkeypatch.setattr(Prepared, "scored", replaced)
+    monkeypatch.setattr(PreparedCaptions, "scored", replaced)
 
 
 def fail_with(error: BaseException) -> Callable[..., object]:
@@ -132,7 +132,7 @@ def test_a_metric_that_cannot_be_computed_says_why_and_the_others_go_on(monkeypa
 
 def test_a_figure_that_is_undefined_says_why_in_the_words_of_pages():
     scored = run(make_scoring(make_references(texts=["…"]), metrics=["cider-d"]))
-    assert scored.scores.get().why_undefined == str(MESSAGES[Reason.NO_WORDS])
+    assert scored.scores.get().why_undefined == str(MESSAGES[UndefinedReason.NO_WORDS])
 
 
 def test_a_metric_that_nobody_foresaw_would_fail_does_not_take_the_others_with_it(monkeypatch):
@@ -209,7 +209,7 @@ def test_whoever_lost_the_lease_keeps_nothing(monkeypatch):
 
 def test_a_scoring_that_is_removed_ends_its_pass_without_a_word(monkeypatch):
     scoring = make_scoring()
-    before_keeping(monkeypatch, lambda held: drop(scoring=Scoring.objects.get(pk=held.scoring_id)))
+    before_keeping(monkeypatch, lambda held: delete_scoring(scoring=Scoring.objects.get(pk=held.scoring_id)))
     scoring_passes.run_pass(pass_id=scoring.passes.get().pk, clock=ticking())
     assert not Scoring.objects.exists()
     assert not Score.objects.exists()
@@ -228,8 +228,8 @@ def check_that_the_successor_goes_on(scoring: Scoring, scoring_pass: Pass) -> No
     """With the second of three metrics, once the lease has run out; what the first gave stays as it is."""
     before = list(scoring_pass.scores.values_list("pk", "created_at"))
     assert (scoring_pass.state, scoring_pass.done, len(before)) == (JobState.RUNNING, 1, 4)
-    assert leases.nudged(Pass.objects.all(), now=NOW) == []
-    assert leases.nudged(Pass.objects.all(), now=LATER) == [scoring_pass.pk]
+    assert leases.rows_to_nudge(Pass.objects.all(), now=NOW) == []
+    assert leases.rows_to_nudge(Pass.objects.all(), now=LATER) == [scoring_pass.pk]
 
     after = run(scoring, at=LATER)
 

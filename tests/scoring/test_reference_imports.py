@@ -11,7 +11,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import CommandError, call_command
 
-from images.models import Collection, CollectionImage, Image, ImportJob, ImportKind, Outcome
+from images.models import Collection, CollectionImage, Image, ImportJob, ImportKind, ImportOutcome
 from images.selectors import report_of
 from jobs.models import JobState
 from jobs.services import leases
@@ -84,7 +84,7 @@ def test_json_lines_give_one_caption_or_several_on_any_number_of_lines(tmp_path)
     job = take(lines, tmp_path, collection)
 
     assert job.state == JobState.DONE, job.error
-    assert set(outcomes(job).values()) == {Outcome.ADDED}
+    assert set(outcomes(job).values()) == {ImportOutcome.ADDED}
     assert texts() == {one: ["one", "eins"], two: ["two", "zwei"], three: ["café"]}
     references = ReferenceSet.objects.get()
     assert (references.images, references.captions) == (3, 5)
@@ -101,7 +101,7 @@ def test_the_layout_of_crossmodal_3600_gives_one_language_or_all_it_has(tmp_path
     ]
 
     job = take(content, tmp_path, collection, name="One")
-    assert set(outcomes(job).values()) == {Outcome.ADDED}
+    assert set(outcomes(job).values()) == {ImportOutcome.ADDED}
     assert texts(name="One") == {one: ["eins"], two: ["zwei", "two"]}
     assert ReferenceSet.objects.count() == 1
 
@@ -133,7 +133,7 @@ def test_the_layout_of_coco_names_images_by_number_or_by_file(tmp_path, is_prett
     job = take([written], tmp_path, collection)
 
     assert job.state == JobState.DONE, job.error
-    assert outcomes(job) == dict.fromkeys((1, 2, 3), Outcome.ADDED)
+    assert outcomes(job) == dict.fromkeys((1, 2, 3), ImportOutcome.ADDED)
     assert texts() == {"harbour": ["boats", "a harbour"], "000000391895": ["a man"]}
 
 
@@ -159,9 +159,11 @@ def test_a_broken_line_is_told_and_the_others_go_in_and_no_report_has_a_caption(
     job = take(lines, tmp_path, collection)
 
     assert job.state == JobState.DONE
-    assert outcomes(job) == {1: Outcome.ADDED, 13: Outcome.ADDED} | dict.fromkeys(range(2, 13), Outcome.REJECTED)
+    assert outcomes(job) == {1: ImportOutcome.ADDED, 13: ImportOutcome.ADDED} | dict.fromkeys(
+        range(2, 13), ImportOutcome.REJECTED
+    )
     assert texts() == {one: [WORDS], two: [WORDS, WORDS]}
-    assert all(row.reason for row in job.rows.filter(outcome=Outcome.REJECTED))
+    assert all(row.reason for row in job.rows.filter(outcome=ImportOutcome.REJECTED))
     assert not job.rows.filter(reason__contains="heron").exists()
 
 
@@ -173,7 +175,7 @@ def test_of_a_line_with_a_broken_language_the_others_are_taken(tmp_path):
     job = take(content, tmp_path, collection, language=None)
 
     (row,) = job.rows.all()
-    assert row.outcome == Outcome.ADDED
+    assert row.outcome == ImportOutcome.ADDED
     assert "fr: " in row.reason
     assert "zz: " in row.reason
     assert texts() == {one: ["eins"]}
@@ -228,7 +230,7 @@ def test_a_file_without_a_language_has_to_be_given_one(tmp_path):
     (one,) = keys(collection)
 
     job = take([{"image": one, "caption": WORDS}], tmp_path, collection, language=None)
-    assert outcomes(job) == {1: Outcome.REJECTED}
+    assert outcomes(job) == {1: ImportOutcome.REJECTED}
 
     job = take({"annotations": [{"image_id": 1, "caption": WORDS}]}, tmp_path, collection, language=None)
     assert (job.state, "language" in job.error) == (JobState.FAILED, True)
@@ -252,7 +254,7 @@ def test_importing_again_replaces_what_an_image_had_and_leaves_the_others(tmp_pa
     ]
     job = take(lines, tmp_path, collection)
 
-    assert outcomes(job) == {1: Outcome.ALREADY, 2: Outcome.ADDED, 3: Outcome.ADDED}
+    assert outcomes(job) == {1: ImportOutcome.ALREADY, 2: ImportOutcome.ADDED, 3: ImportOutcome.ADDED}
     assert "de" in job.rows.get(number=2).reason
     assert texts() == {one: ["first", "second"], two: ["third"], three: ["fourth"]}
     after = ReferenceSet.objects.get()
@@ -268,7 +270,7 @@ def test_the_same_file_again_changes_nothing(tmp_path):
 
     job = take(content, tmp_path, collection)
 
-    assert set(outcomes(job).values()) == {Outcome.ALREADY}
+    assert set(outcomes(job).values()) == {ImportOutcome.ALREADY}
     assert (ReferenceSet.objects.values().get(), list(Reference.objects.values())) == before
 
 
@@ -354,12 +356,12 @@ def test_an_import_that_was_broken_off_goes_on_and_tells_of_each_line_once(monke
     assert references.digest == digest_anew(references)
 
     later = NOW + 2 * LEASE
-    assert leases.nudged(ImportJob.objects.filter(kind=ImportKind.REFERENCES), now=later) == [job.pk]
+    assert leases.rows_to_nudge(ImportJob.objects.filter(kind=ImportKind.REFERENCES), now=later) == [job.pk]
     reference_imports.run_import(job_id=job.pk, clock=lambda: later)
 
     job.refresh_from_db()
     assert (job.state, job.done) == (JobState.DONE, 5)
-    assert outcomes(job) == dict.fromkeys(range(1, 6), Outcome.ADDED)
+    assert outcomes(job) == dict.fromkeys(range(1, 6), ImportOutcome.ADDED)
     references.refresh_from_db()
     assert (references.images, references.digest) == (5, digest_anew(references))
 
@@ -377,7 +379,7 @@ def test_an_image_that_cannot_be_taken_does_not_keep_the_others_out(monkeypatch)
     job = upload([{"image": key, "caption": "words"} for key in keys(collection)], collection)
     reference_imports.run_import(job_id=job.pk, clock=lambda: NOW)
 
-    assert outcomes(job) == {1: Outcome.ADDED, 2: Outcome.REJECTED, 3: Outcome.ADDED}
+    assert outcomes(job) == {1: ImportOutcome.ADDED, 2: ImportOutcome.REJECTED, 3: ImportOutcome.ADDED}
     assert ReferenceSet.objects.get().images == 2
 
 
@@ -422,7 +424,7 @@ def test_the_captions_of_six_languages_go_in_at_once(tmp_path):
         path=path, project=make_project(), collection=collection, language=None, name="XM3600", clock=lambda: NOW
     )
 
-    assert (job.state, outcomes(job)) == (JobState.DONE, dict.fromkeys(range(1, 3601), Outcome.ADDED))
+    assert (job.state, outcomes(job)) == (JobState.DONE, dict.fromkeys(range(1, 3601), ImportOutcome.ADDED))
     assert Reference.objects.count() == sum(ReferenceSet.objects.values_list("captions", flat=True))
     assert dict(ReferenceSet.objects.values_list("language", "images")) == dict.fromkeys(
         ("en", "es", "fr", "sw", "th", "zh"), 3600

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from django.urls import reverse
 
-from inference.backends.captioners import BackendDownError, Decoding, Failed, GeneratedCaption, OutOfMemoryError
+from inference.backends.captioners import BackendDownError, Decoding, FailedImage, GeneratedCaption, OutOfMemoryError
 from inference.models import Translator
 from inference.services.trainings import TrainingRefusedError
 from inference.training.options import TrainingOptions
@@ -146,7 +146,7 @@ def test_captions_of_people_come_first_in_a_mixed_set(project, english):
 def test_captions_of_people_alone_are_no_mixed_set(project, english, monkeypatch):
     people = make_references(project=project, collection=english.collection, texts=["Ein Löwe."])
     (german,) = start(english, mixed_with=[people])
-    cut_off = Failed("It is cut off.")
+    cut_off = FailedImage("It is cut off.")
     monkeypatch.setattr(FakeTranslation, "translate", lambda _self, texts, **_about: [cut_off for _text in texts])
 
     assert (work(german).state, german.made.kind) == (JobState.FAILED, ReferenceKind.MIXED)
@@ -166,7 +166,7 @@ def test_a_worker_continues_where_the_last_one_died(english, said, monkeypatch):
         work(german)
     german.refresh_from_db()
     assert (german.state, german.done) == (JobState.RUNNING, 2)
-    assert leases.nudged(ReferenceTranslation.objects.all(), now=NOW + timedelta(hours=1)) == [german.pk]
+    assert leases.rows_to_nudge(ReferenceTranslation.objects.all(), now=NOW + timedelta(hours=1)) == [german.pk]
     work(german, later_s=3600)
 
     assert texts_of(german.made) == expected(english)
@@ -290,7 +290,7 @@ def test_one_without_a_single_success_is_given_up_early(project, monkeypatch):
     english = make_references(project=project, collection=make_collection(40), language="en")
     (german,) = start(english)
     monkeypatch.setattr(
-        FakeTranslation, "translate", lambda _self, texts, **_about: [Failed("It is cut off.") for _text in texts]
+        FakeTranslation, "translate", lambda _self, texts, **_about: [FailedImage("It is cut off.") for _text in texts]
     )
     work(german)
     assert german.error == "No caption could be translated. The last failure: It is cut off."
@@ -338,7 +338,7 @@ def test_to_remove_what_is_being_made_ends_the_work(english, monkeypatch):
 
     monkeypatch.setattr(FakeTranslation, "translate", removes)
     # As it is called: the thread of models must not use the database of a test.
-    monkeypatch.setattr(reference_translations._Slice, "_meanwhile", lambda _self, compute: compute())
+    monkeypatch.setattr(reference_translations._TranslationSlice, "_meanwhile", lambda _self, compute: compute())
     assert execute_translation(translation_id=german.pk, clock=ticking()) is False
     assert not ReferenceTranslation.objects.exists()
 

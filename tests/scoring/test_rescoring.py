@@ -17,7 +17,7 @@ from scoring.selectors.scores import current_pass, score_cells, scoring_details,
 from scoring.services import scoring_passes
 from scoring.services.references import put_references
 from scoring.services.scoring_sweep import ask_where_changed
-from scoring.services.scorings import ask_again, drop
+from scoring.services.scorings import ask_again, delete_scoring
 from tests.factories import NOW, make_captioner, make_collection, make_image
 from tests.scoring.scored import make_references, make_scoring, make_scorings, run, values_of
 from tests.sweeping import sweep
@@ -137,11 +137,11 @@ def test_the_sweep_looks_at_many_scorings_in_few_queries(django_assert_max_num_q
 def test_a_pass_whose_message_was_lost_is_sent_again_but_not_at_every_sweep():
     scoring_pass = make_scoring().passes.get()
 
-    assert leases.nudged(Pass.objects.all(), now=NOW) == [scoring_pass.pk]
-    assert leases.nudged(Pass.objects.all(), now=NOW + NUDGE_AFTER / 2) == []
-    assert leases.nudged(Pass.objects.all(), now=NOW + NUDGE_AFTER) == [scoring_pass.pk]
+    assert leases.rows_to_nudge(Pass.objects.all(), now=NOW) == [scoring_pass.pk]
+    assert leases.rows_to_nudge(Pass.objects.all(), now=NOW + NUDGE_AFTER / 2) == []
+    assert leases.rows_to_nudge(Pass.objects.all(), now=NOW + NUDGE_AFTER) == [scoring_pass.pk]
     run(scoring_pass.scoring, at=LATER)
-    assert leases.nudged(Pass.objects.all(), now=LATER + LATER.resolution) == []
+    assert leases.rows_to_nudge(Pass.objects.all(), now=LATER + LATER.resolution) == []
 
 
 def test_the_sweeps_send_what_is_to_be_done(monkeypatch):
@@ -204,7 +204,7 @@ def test_a_removed_scoring_takes_its_history_along_and_leaves_the_others():
     run(gone)
     run(stays)
 
-    drop(scoring=gone)
+    delete_scoring(scoring=gone)
 
     assert list(Scoring.objects.all()) == [stays]
     assert not Score.objects.exclude(scoring_pass__scoring=stays).exists()

@@ -14,7 +14,7 @@ from jobs.models import OPEN_STATES
 from scoring.models import Pass, Reference, ReferenceSet, Score, Scoring
 from scoring.services import scoring_passes
 from scoring.services.references import drop_references, put_references
-from scoring.services.scorings import ask_again, drop
+from scoring.services.scorings import ask_again, delete_scoring
 from tests.factories import NOW
 from tests.scoring.scored import make_references, make_scoring, make_scorings, run
 
@@ -80,7 +80,7 @@ def test_a_metric_that_is_added_while_the_pass_ends_is_computed_by_the_next(monk
 @pytest.mark.parametrize(("owner", "moment"), [(scoring_passes, "pack_integers"), (Score.objects, "bulk_create")])
 def test_a_scoring_can_be_removed_while_a_pass_begins_or_keeps_a_metric(monkeypatch, owner, moment):
     scoring = make_scoring(metrics=["bleu"])
-    rival = at_once(monkeypatch, owner, moment, lambda: drop(scoring=scoring))
+    rival = at_once(monkeypatch, owner, moment, lambda: delete_scoring(scoring=scoring))
 
     scoring_passes.run_pass(pass_id=scoring.passes.get().pk, clock=lambda: NOW)
     rival.end()
@@ -106,7 +106,7 @@ def test_what_was_removed_meanwhile_is_not_asked_for_again_and_is_removed_withou
     scoring = make_scoring()
     Scoring.objects.get().delete()
     assert ask_again(scoring=scoring, now=NOW) is None
-    drop(scoring=scoring)
+    delete_scoring(scoring=scoring)
     references = scoring.references
     ReferenceSet.objects.get().delete()
     drop_references(reference_set=references)

@@ -17,7 +17,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from crosslens_metrics.named_vectors import NamedVectors
-from crosslens_metrics.scoring import METRICS, Need
+from crosslens_metrics.scoring import METRICS, MetricNeed
 from tests.commands import output_of
 from tests.java_tools import needs_java
 from tests.published import published
@@ -298,7 +298,7 @@ def test_without_java_the_message_says_what_to_install(files, monkeypatch):
 
 
 def test_every_metric_of_captions_alone_is_offered():
-    alone = [name for name, metric in METRICS.items() if metric.needs <= {Need.JAVA}]
+    alone = [name for name, metric in METRICS.items() if metric.needs <= {MetricNeed.JAVA}]
     assert alone[:6] == ["cider", "cider-d", "bleu", "rouge-l", "meteor", "bmrc"]
 
 

@@ -15,18 +15,18 @@ from django.http import Http404
 
 from crosslens_metrics.meteor import meteor_of_sums, sums_of_answers
 from crosslens_metrics.paired import METHODS, PairedDifference
-from crosslens_metrics.reports.score_figures import Undefined
+from crosslens_metrics.reports.score_figures import UndefinedScore
 from crosslens_metrics.scores import MetricScores
 from crosslens_metrics.signatures import Signature
 from crosslens_metrics.sums import statistic_of
 from images.models import Image
 from inference.models import ModelCaption
 from people.models import Membership, Project, Role
-from scoring.formats.scores import Layout, export_scores, file_name
+from scoring.formats.scores import ScoreLayout, export_scores, file_name
 from scoring.models import Reference, Score, Scoring
 from scoring.permissions import has_assigned_images, reference_set_for, scoring_for
 from scoring.rules.packing import pack_floats, unpack_floats
-from scoring.selectors.images import PerImage, disagreements, gains, per_image, texts_of
+from scoring.selectors.images import PerImage, disagreements, gains_by_image, per_image, texts_of
 from scoring.selectors.scores import current_pass, differences_between, score_cells, scoring_details, scoring_rows
 from scoring.selectors.significance import common_metrics, paired_result
 from scoring.services.scoring_passes import claim
@@ -58,7 +58,7 @@ def test_gains_are_over_the_images_of_both():
     test = PerImage(np.array([7, 3, 5]), np.array([1.0, 2.0, 3.0]))
     base = PerImage(np.array([5, 9, 7]), np.array([0.5, 9.0, 0.25]))
 
-    gained = gains(test, base)
+    gained = gains_by_image(test, base)
 
     assert (gained.images.tolist(), gained.values.tolist()) == ([7, 5], [0.75, 2.5])
 
@@ -151,7 +151,7 @@ def test_two_models_are_compared_over_their_images_and_it_says_where_they_should
     assert again.difference == result.difference
 
     itself = paired_result(test=test, base=test, metric="rouge-l", method="bootstrap", resamples=200)
-    assert isinstance(itself.difference, Undefined)
+    assert isinstance(itself.difference, UndefinedScore)
     assert itself.warnings == []
     assert paired_result(test=test, base=make_scoring(references), metric="rouge-l", method="bootstrap") is None
 
@@ -159,8 +159,8 @@ def test_two_models_are_compared_over_their_images_and_it_says_where_they_should
     Score.objects.filter(scoring_pass=current_pass(base), metric="rouge-l").update(values=pack_floats(lower))
     better = paired_result(test=test, base=base, metric="rouge-l", method="permutation", resamples=200).difference
     worse = paired_result(test=base, base=test, metric="rouge-l", method="permutation", resamples=200).difference
-    assert not isinstance(better, Undefined)
-    assert not isinstance(worse, Undefined)
+    assert not isinstance(better, UndefinedScore)
+    assert not isinstance(worse, UndefinedScore)
     assert better.difference == pytest.approx(0.75)
     assert better.p < 0.05
     assert worse.difference == pytest.approx(-0.75)
@@ -291,7 +291,7 @@ def test_signatures_are_compared_word_by_word():
     ]
 
 
-def read(project: Project, layout: Layout) -> list[dict[str, Any]]:
+def read(project: Project, layout: ScoreLayout) -> list[dict[str, Any]]:
     content = b"".join(export_scores(project, layout)).decode("utf-8-sig")
     if layout.suffix == "csv":
         return list(csv.DictReader(io.StringIO(content)))
@@ -310,16 +310,16 @@ def test_files_have_the_figures_with_their_signatures_and_those_of_each_image():
     of_images = per_image(scored, "rouge-l")
     values = dict(zip(of_images.images.tolist(), of_images.values.tolist(), strict=True))
 
-    by_layout = {layout: read(project, layout) for layout in Layout}
+    by_layout = {layout: read(project, layout) for layout in ScoreLayout}
 
-    cider, row = by_layout[Layout.JSONL]
+    cider, row = by_layout[ScoreLayout.JSONL]
     assert (row["metric"], row["value"], row["signature"]) == ("rouge-l", rouge_l.value, rouge_l.signature)
     assert (row["model"], row["language"], row["images"], row["normalise"]) == (scoring.model.name, "de", 3, True)
     assert (cider["value"], cider["why_undefined"]) == (None, "why")
-    cider, row = by_layout[Layout.CSV]
+    cider, row = by_layout[ScoreLayout.CSV]
     assert (float(row["value"]), row["normalise"], cider["value"]) == (rouge_l.value, "true", "")
     keys = [*scoring.references.collection.entries.values_list("key", flat=True), gone.image.sha256]
-    for layout in (Layout.IMAGES_CSV, Layout.IMAGES_JSONL):
+    for layout in (ScoreLayout.IMAGES_CSV, ScoreLayout.IMAGES_JSONL):
         rows = by_layout[layout]
         assert [row["image"] for row in rows] == keys
         for row in rows:
@@ -327,7 +327,7 @@ def test_files_have_the_figures_with_their_signatures_and_those_of_each_image():
             assert float(row["rouge-l"]) == values[image.pk]
             assert not row["cider"]
         assert layout.has_images
-    assert file_name(project, Layout.IMAGES_CSV, NOW) == f"{project.slug}-image-scores-{NOW:%Y%m%d-%H%M}.csv"
+    assert file_name(project, ScoreLayout.IMAGES_CSV, NOW) == f"{project.slug}-image-scores-{NOW:%Y%m%d-%H%M}.csv"
 
 
 def test_only_who_manages_the_project_or_does_research_in_it_gets_at_scores():

@@ -13,7 +13,7 @@ import pytest
 from django.core.management.base import CommandError
 from django.urls import reverse
 
-from corpora.models import Level, SelectedImage, Selection, Subset
+from corpora.models import PlaceLevelChoice, SelectedImage, Selection, Subset
 from corpora.rules.image_filters import ImageFilterError, parse
 from crosslens_metrics.paired import paired_difference
 from crosslens_metrics.signatures import Signature
@@ -21,11 +21,11 @@ from images.models import Collection, CollectionImage
 from jobs.models import JobState
 from scoring.models import Scoring
 from scoring.selectors.images import per_image
-from scoring.selectors.own_frequencies import Budget, keeps_frequencies
-from scoring.selectors.restricting import by_level, restricted, restriction, with_intervals
+from scoring.selectors.own_frequencies import ComputingBudget, keeps_frequencies
+from scoring.selectors.restricting import by_level, restricted_figures, restriction, with_intervals
 from scoring.selectors.scores import current_pass, score_cells
 from scoring.selectors.significance import paired_result
-from scoring.selectors.some_figures import FEWEST_IMAGES
+from scoring.selectors.some_figures import MIN_IMAGES
 from scoring.services.references import put_references
 from tests.clients import client_of
 from tests.commands import output_of
@@ -83,7 +83,7 @@ def figures(cells):
 def test_figures_over_a_subset_are_those_of_a_collection_with_only_its_images(scoring, subset) -> None:
     only = figures(score_cells(scoring.project, scorings=[alone(scoring, subset).pk]))
     cells = score_cells(scoring.project, scorings=[scoring.pk])
-    over = restricted(cells, project=scoring.project, filter=parse("subset:xm3"))
+    over = restricted_figures(cells, project=scoring.project, filter=parse("subset:xm3"))
     assert {cell.images for cell in over} == {4}
     assert {cell.left_out for cell in over} == {0}
     for metric in METRICS:
@@ -132,7 +132,7 @@ def texts_of(scoring: Scoring, subset: Subset) -> tuple[list[str], list[list[str
 
 def test_cider_over_a_subset_is_what_the_public_tool_computes_from_its_images_alone(scoring, subset) -> None:
     cells = score_cells(scoring.project)
-    over = {one.metric: one for one in restricted(cells, project=scoring.project, filter=parse("subset:xm3"))}
+    over = {one.metric: one for one in restricted_figures(cells, project=scoring.project, filter=parse("subset:xm3"))}
     assert over["cider-d"].value == pytest.approx(cider_d_by_hand(*texts_of(scoring, subset)), rel=1e-12)
     assert over["cider-d"].value == pytest.approx(reference_cider_d(*texts_of(scoring, subset))[0], rel=1e-12)
     assert "|df:references|" in over["cider-d"].signature
@@ -140,8 +140,8 @@ def test_cider_over_a_subset_is_what_the_public_tool_computes_from_its_images_al
 
 
 def test_cider_keeps_its_frequencies_and_says_so_where_computing_it_costs_too_much(scoring, subset) -> None:
-    cells, few = score_cells(scoring.project), Budget(3, programs=False)
-    over = restricted(cells, project=scoring.project, filter=parse("subset:xm3"), budget=few)
+    cells, few = score_cells(scoring.project), ComputingBudget(3, programs=False)
+    over = restricted_figures(cells, project=scoring.project, filter=parse("subset:xm3"), budget=few)
     cider = next(one for one in over if one.metric == "cider-d")
     kept = per_image(current_pass(scoring), "cider-d")
     mask = np.isin(kept.images, list(subset.images.values_list("pk", flat=True)))
@@ -156,24 +156,24 @@ def test_cider_of_texts_that_have_changed_since_the_pass_keeps_its_frequencies(s
         captions={scoring.references.collection.entries.get(position=1).image_id: ["quite another text"]},
         now=NOW,
     )
-    over = restricted(score_cells(scoring.project), project=scoring.project, filter=parse("subset:xm3"))
+    over = restricted_figures(score_cells(scoring.project), project=scoring.project, filter=parse("subset:xm3"))
     assert keeps_frequencies(next(one for one in over if one.metric == "cider-d").signature)
 
 
 def test_a_signature_says_over_which_images_so_that_other_images_are_never_compared(scoring, subset) -> None:
     cells = score_cells(scoring.project)
-    over = restricted(cells, project=scoring.project, filter=parse("subset:xm3"))
+    over = restricted_figures(cells, project=scoring.project, filter=parse("subset:xm3"))
     says = Signature.parse(over[0].signature).get("images")
     assert says.startswith("subset:xm3;n=4;")
     assert Signature.parse(cells[0].signature).get("images") is None
     subset.images.remove(subset.images.first())
-    again = restricted(cells, project=scoring.project, filter=parse("subset:xm3"))
+    again = restricted_figures(cells, project=scoring.project, filter=parse("subset:xm3"))
     assert Signature.parse(again[0].signature).get("images") != says
 
 
 def test_no_image_is_said_and_not_divided_by(scoring, subset) -> None:
     subset.images.clear()
-    over = restricted(score_cells(scoring.project), project=scoring.project, filter=parse("subset:xm3"))
+    over = restricted_figures(score_cells(scoring.project), project=scoring.project, filter=parse("subset:xm3"))
     assert {(cell.value, cell.why) for cell in over} == {(None, "None of these images was scored.")}
 
 
@@ -197,12 +197,13 @@ def test_figures_by_level_are_over_the_images_chosen_from_it(scoring) -> None:
     entries = list(scoring.references.collection.entries.order_by("position"))
     selection = Selection.objects.create(
         project=scoring.project, number=1, name="S", source=scoring.references.collection, languages=["de"],
-        levels=Level.values, per_language=6, seed=1, areas={}, table="t", state=JobState.DONE, created_at=NOW,
-        confirmed_at=NOW, collection=Collection.objects.create(slug="chosen", name="Chosen"),
+        levels=PlaceLevelChoice.values, per_language=6, seed=1, areas={}, table="t", state=JobState.DONE,
+        created_at=NOW, confirmed_at=NOW, collection=Collection.objects.create(slug="chosen", name="Chosen"),
     )  # fmt: skip
     for position, entry in enumerate(entries, start=1):
         SelectedImage.objects.create(
-            selection=selection, language_id="de", level=Level.REGION if position < 3 else Level.COUNTRY,
+            selection=selection, language_id="de",
+            level=PlaceLevelChoice.REGION if position < 3 else PlaceLevelChoice.COUNTRY,
             position=position, key=entry.key, image=entry.image,
         )  # fmt: skip
     rows = by_level(score_cells(scoring.project), project=scoring.project)
@@ -216,7 +217,7 @@ def test_figures_by_level_are_over_the_images_chosen_from_it(scoring) -> None:
 
 
 def test_a_figure_has_the_interval_of_resampled_images_and_the_same_whenever_it_is_asked_for() -> None:
-    made = make_scoring(make_references(collection=make_collection(FEWEST_IMAGES)))
+    made = make_scoring(make_references(collection=make_collection(MIN_IMAGES)))
     for number, caption in enumerate(made.model.captions.filter(language="de").order_by("pk")):
         said = f"test caption of {number % 3}" if number % 4 else "something else"
         type(caption).objects.filter(pk=caption.pk).update(text=said)
@@ -242,7 +243,9 @@ def test_a_command_writes_figures_over_a_subset_without_a_limit(scoring, subset,
     command = ("export_scores", "lions", "--images", "subset:xm3", "--output", str(path), "--format")
     output_of(*command, "csv")
     rows = list(csv.DictReader(io.StringIO(path.read_text("utf-8-sig"))))
-    over = figures(restricted(score_cells(scoring.project), project=scoring.project, filter=parse("subset:xm3")))
+    over = figures(
+        restricted_figures(score_cells(scoring.project), project=scoring.project, filter=parse("subset:xm3"))
+    )
     assert {row["metric"]: float(row["value"]) for row in rows} == over
     output_of(*command, "images-csv")
     of_images = list(csv.DictReader(io.StringIO(path.read_text("utf-8-sig"))))
@@ -265,4 +268,4 @@ def test_pages_and_files_take_the_filter_and_refuse_what_it_is_not(scoring, subs
     refused = client.get(reverse("scoring:score-export", args=[slug, "csv"]), {"images": "nowhere"})
     assert refused.status_code == 302
     with pytest.raises(ImageFilterError):
-        restricted(score_cells(scoring.project), project=scoring.project, filter=parse("subset:no"))
+        restricted_figures(score_cells(scoring.project), project=scoring.project, filter=parse("subset:no"))

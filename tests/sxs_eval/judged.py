@@ -12,7 +12,7 @@ from typing import Any
 from images.models import Collection
 from inference.models import CaptioningModel
 from people.models import Project, User
-from sxs_eval.models import Comparison, Judgement, JudgingBatch, Kind
+from sxs_eval.models import Comparison, Judgement, JudgingBatch, TrialKind
 from sxs_eval.selectors.across import results_of
 from sxs_eval.selectors.results import report_of
 from sxs_eval.services import judging
@@ -65,9 +65,9 @@ def judge_all(
     for row in rows.filter(position__lte=LAST):
         now += PACE
         key = keys[row.pair.image_id] if row.pair else ""
-        if row.kind == Kind.GOLD:
+        if row.kind == TrialKind.GOLD:
             score = gold
-        elif row.kind == Kind.REPEAT and again is not None:
+        elif row.kind == TrialKind.REPEAT and again is not None:
             score = again
         else:
             score = scores[key]

@@ -6,24 +6,31 @@ import numpy as np
 import pytest
 
 from crosslens_metrics.intervals import Interval
-from crosslens_metrics.ranking import Bound
-from crosslens_metrics.reports.comparison import Decided
-from crosslens_metrics.reports.comparison_figures import BOUNDS, Gain, Undefined
-from crosslens_metrics.reports.comparisons import Contest, RankedComponent, RankedModel, RankedPair, pool, rank_models
-from crosslens_metrics.undefined import Reason
+from crosslens_metrics.ranking import StrengthBound
+from crosslens_metrics.reports.comparison import DecidedImages
+from crosslens_metrics.reports.comparison_figures import BOUNDS, GainFigure, UndefinedComparison
+from crosslens_metrics.reports.comparisons import (
+    ModelContest,
+    RankedComponent,
+    RankedModel,
+    RankedPair,
+    pool,
+    rank_models,
+)
+from crosslens_metrics.undefined import UndefinedReason
 
 
-def part(outcomes: list[int], *, first: int = 0) -> Decided:
-    return Decided(np.arange(first, first + len(outcomes)), np.array(outcomes, dtype=np.int8))
+def part(outcomes: list[int], *, first: int = 0) -> DecidedImages:
+    return DecidedImages(np.arange(first, first + len(outcomes)), np.array(outcomes, dtype=np.int8))
 
 
-def drawn(chance: float, *, images: int, seed: int) -> Decided:
+def drawn(chance: float, *, images: int, seed: int) -> DecidedImages:
     """The test caption wins so often, and loses else."""
     return part(np.where(np.random.default_rng(seed).random(images) < chance, 1, -1).tolist())
 
 
-def points(gain: Gain | Undefined) -> float:
-    assert isinstance(gain, Gain)
+def points(gain: GainFigure | UndefinedComparison) -> float:
+    assert isinstance(gain, GainFigure)
     return gain.points
 
 
@@ -36,18 +43,18 @@ def test_the_pooled_gain_weighs_each_image_of_each_comparison_alike():
 
 def test_the_pooled_sign_test_looks_at_each_image_once():
     pooled = pool([part([1, 1, 1, 1, 1])] * 4, seed=0)
-    assert not isinstance(pooled.sign_test, Undefined)
+    assert not isinstance(pooled.sign_test, UndefinedComparison)
     assert pooled.sign_test.decided == 5
     assert pooled.sign_test.p == pytest.approx(2 / 2**5)
 
 
 def test_nothing_pooled_says_why():
     pooled = pool([], seed=0)
-    assert pooled.gain == Undefined(Reason.NO_IMAGES)
-    assert pooled.sign_test == Undefined(Reason.NO_DECIDED)
+    assert pooled.gain == UndefinedComparison(UndefinedReason.NO_IMAGES)
+    assert pooled.sign_test == UndefinedComparison(UndefinedReason.NO_DECIDED)
 
 
-def ranked(contests: list[Contest], *, resamples: int = 100) -> list[RankedComponent]:
+def ranked(contests: list[ModelContest], *, resamples: int = 100) -> list[RankedComponent]:
     ranking = rank_models(contests, seed=0, resamples=resamples)
     assert ranking is not None
     return list(ranking.components)
@@ -55,16 +62,16 @@ def ranked(contests: list[Contest], *, resamples: int = 100) -> list[RankedCompo
 
 def strengths_of(component: RankedComponent) -> dict[str, float]:
     strengths = {model.model: model.strength for model in component.models}
-    assert not any(isinstance(strength, Undefined) for strength in strengths.values())
+    assert not any(isinstance(strength, UndefinedComparison) for strength in strengths.values())
     return strengths  # type: ignore[return-value]
 
 
-def three_models(images: int = 300) -> list[Contest]:
+def three_models(images: int = 300) -> list[ModelContest]:
     """`good` leads clearly, `fair` and `poor` are the same."""
     return [
-        Contest("fair", "good", drawn(0.75, images=images, seed=1)),
-        Contest("poor", "good", drawn(0.75, images=images, seed=2)),
-        Contest("poor", "fair", drawn(0.5, images=images, seed=9)),
+        ModelContest("fair", "good", drawn(0.75, images=images, seed=1)),
+        ModelContest("poor", "good", drawn(0.75, images=images, seed=2)),
+        ModelContest("poor", "fair", drawn(0.5, images=images, seed=9)),
     ]
 
 
@@ -87,8 +94,8 @@ def test_models_that_differ_are_told_apart_and_those_that_do_not_are_not():
 
 @pytest.mark.long(reason="at least three others run each of its lines")
 def test_which_model_is_called_base_does_not_matter():
-    def turned(contest: Contest) -> Contest:
-        return Contest(contest.test, contest.base, Decided(contest.decided.image, -contest.decided.outcome))
+    def turned(contest: ModelContest) -> ModelContest:
+        return ModelContest(contest.test, contest.base, DecidedImages(contest.decided.image, -contest.decided.outcome))
 
     (straight,), (around,) = ranked(three_models()), ranked([turned(contest) for contest in three_models()])
 
@@ -99,37 +106,41 @@ def test_which_model_is_called_base_does_not_matter():
 @pytest.mark.long(reason="at least three others run each of its lines")
 def test_a_model_that_never_lost_is_marked_and_the_others_have_their_intervals():
     (alone,) = ranked(three_models())
-    (ranking,) = ranked([*three_models(), Contest("good", "perfect", part([1] * 20))])
+    (ranking,) = ranked([*three_models(), ModelContest("good", "perfect", part([1] * 20))])
 
     assert [(model.model, model.bound) for model in ranking.models][:2] == [
-        ("perfect", Bound.NEVER_LOST),
-        ("good", Bound.JUDGEMENTS),
+        ("perfect", StrengthBound.NEVER_LOST),
+        ("good", StrengthBound.JUDGEMENTS),
     ]
     # A logit with half an image more on either side (Anscombe 1956): 20 won, none lost.
     assert ranking.pairs[0].difference == pytest.approx(np.log(20.5 / 0.5))
-    assert ranking.pairs[0].separable == ranking.models[0].interval == Undefined(Reason.STRENGTH_UNBOUNDED)
+    assert (
+        ranking.pairs[0].separable
+        == ranking.models[0].interval
+        == UndefinedComparison(UndefinedReason.STRENGTH_UNBOUNDED)
+    )
     assert strengths_of(ranking) == pytest.approx(strengths_of(alone) | {"perfect": strengths_of(ranking)["perfect"]})
     assert all(isinstance(model.interval, Interval) for model in ranking.models[1:])
 
 
 def test_a_group_of_models_that_never_lost_to_the_others_is_marked_but_ranked_within():
     (ranking,) = ranked(
-        [*three_models(), Contest("good", "top", part([1] * 9)), Contest("top", "peak", part([1, 1, -1]))]
+        [*three_models(), ModelContest("good", "top", part([1] * 9)), ModelContest("top", "peak", part([1, 1, -1]))]
     )
-    assert {model.model for model in ranking.models if model.bound == Bound.GROUP} == {"top", "peak"}
+    assert {model.model for model in ranking.models if model.bound == StrengthBound.GROUP} == {"top", "peak"}
     assert (ranking.pairs[0].stronger, ranking.pairs[0].weaker) == ("peak", "top")
     assert ranking.pairs[0].difference == pytest.approx(np.log(2))
-    assert ranking.pairs[0].interval == Undefined(Reason.RESAMPLES_UNDEFINED)
-    assert {model.interval for model in ranking.models[:2]} == {Undefined(Reason.GROUP_UNBOUNDED)}
+    assert ranking.pairs[0].interval == UndefinedComparison(UndefinedReason.RESAMPLES_UNDEFINED)
+    assert {model.interval for model in ranking.models[:2]} == {UndefinedComparison(UndefinedReason.GROUP_UNBOUNDED)}
     assert all(isinstance(model.interval, Interval) for model in ranking.models[2:])
 
 
-def reasons_of(component: RankedComponent) -> dict[str, Reason]:
+def reasons_of(component: RankedComponent) -> dict[str, UndefinedReason]:
     """Why what has no interval has none, of models and pairs."""
     models = {model.model: model.interval for model in component.models}
     pairs = {f"{pair.stronger}, {pair.weaker}": pair.interval for pair in component.pairs}
-    reasons = {name: why.reason for name, why in (models | pairs).items() if isinstance(why, Undefined)}
-    return {name: reason for name, reason in reasons.items() if isinstance(reason, Reason)}
+    reasons = {name: why.reason for name, why in (models | pairs).items() if isinstance(why, UndefinedComparison)}
+    return {name: reason for name, reason in reasons.items() if isinstance(reason, UndefinedReason)}
 
 
 def bounds_of(figure: RankedModel | RankedPair) -> list[float]:
@@ -138,25 +149,29 @@ def bounds_of(figure: RankedModel | RankedPair) -> list[float]:
 
 
 def test_who_lost_all_to_one_and_won_all_against_another_is_told_no_falsehood():
-    (ranking,) = ranked([Contest("b", "a", part([1] * 9)), Contest("c", "b", part([1] * 9))])
+    (ranking,) = ranked([ModelContest("b", "a", part([1] * 9)), ModelContest("c", "b", part([1] * 9))])
 
-    assert [model.bound for model in ranking.models] == [Bound.NEVER_LOST, Bound.GROUP, Bound.NEVER_WON]
-    assert BOUNDS[Bound.GROUP] == "won all or lost all against each model outside its group"
+    assert [model.bound for model in ranking.models] == [
+        StrengthBound.NEVER_LOST,
+        StrengthBound.GROUP,
+        StrengthBound.NEVER_WON,
+    ]
+    assert BOUNDS[StrengthBound.GROUP] == "won all or lost all against each model outside its group"
     assert reasons_of(ranking) == {
-        "a": Reason.STRENGTH_UNBOUNDED,
-        "b": Reason.GROUP_UNBOUNDED,
-        "c": Reason.STRENGTH_UNBOUNDED,
-        "a, b": Reason.STRENGTH_UNBOUNDED,
-        "b, c": Reason.STRENGTH_UNBOUNDED,
-        "a, c": Reason.NOT_COMPARED,
+        "a": UndefinedReason.STRENGTH_UNBOUNDED,
+        "b": UndefinedReason.GROUP_UNBOUNDED,
+        "c": UndefinedReason.STRENGTH_UNBOUNDED,
+        "a, b": UndefinedReason.STRENGTH_UNBOUNDED,
+        "b, c": UndefinedReason.STRENGTH_UNBOUNDED,
+        "a, c": UndefinedReason.NOT_COMPARED,
     }
 
 
 def test_of_two_that_beat_a_third_and_were_never_compared_nobody_is_said_to_have_won():
-    (ranking,) = ranked([Contest("b", "a", part([1] * 9)), Contest("b", "c", part([1] * 5))])
+    (ranking,) = ranked([ModelContest("b", "a", part([1] * 9)), ModelContest("b", "c", part([1] * 5))])
 
-    assert reasons_of(ranking)["a, c"] == Reason.NOT_COMPARED
-    assert reasons_of(ranking)["c, b"] == Reason.STRENGTH_UNBOUNDED
+    assert reasons_of(ranking)["a, c"] == UndefinedReason.NOT_COMPARED
+    assert reasons_of(ranking)["c, b"] == UndefinedReason.STRENGTH_UNBOUNDED
 
 
 def test_two_that_were_never_compared_have_an_interval_by_way_of_a_third():
@@ -168,11 +183,11 @@ def test_two_that_were_never_compared_have_an_interval_by_way_of_a_third():
 @pytest.mark.long(reason="at least three others run each of its lines")
 def test_one_model_that_nearly_always_lost_takes_no_interval_of_the_others():
     (alone,) = ranked(three_models(), resamples=200)
-    (ranking,) = ranked([*three_models(), Contest("good", "bad", part([-1] * 199 + [0]))], resamples=200)
+    (ranking,) = ranked([*three_models(), ModelContest("good", "bad", part([-1] * 199 + [0]))], resamples=200)
 
-    assert {model.bound for model in ranking.models} == {Bound.JUDGEMENTS}
+    assert {model.bound for model in ranking.models} == {StrengthBound.JUDGEMENTS}
     concerned = {"bad", *(f"{name}, bad" for name in ("good", "fair", "poor"))}
-    assert reasons_of(ranking) == dict.fromkeys(concerned, Reason.RESAMPLES_UNDEFINED)
+    assert reasons_of(ranking) == dict.fromkeys(concerned, UndefinedReason.RESAMPLES_UNDEFINED)
     for pair, without in zip((pair for pair in ranking.pairs if pair.weaker != "bad"), alone.pairs, strict=True):
         assert (pair.stronger, pair.weaker, pair.separable) == (without.stronger, without.weaker, without.separable)
         assert bounds_of(pair) == pytest.approx(bounds_of(without), abs=0.05)
@@ -185,7 +200,7 @@ def test_one_model_that_nearly_always_lost_takes_no_interval_of_the_others():
 
 @pytest.mark.long(reason="at least three others run each of its lines")
 def test_a_comparison_of_few_images_takes_no_interval_of_the_models_beyond_it():
-    (ranking,) = ranked([*three_models(), Contest("good", "bad", part([-1, 1, 0]))], resamples=400)
+    (ranking,) = ranked([*three_models(), ModelContest("good", "bad", part([-1, 1, 0]))], resamples=400)
 
     assert len(reasons_of(ranking)) == 4
     assert all("bad" in name for name in reasons_of(ranking))
@@ -193,8 +208,8 @@ def test_a_comparison_of_few_images_takes_no_interval_of_the_models_beyond_it():
 
 @pytest.mark.long(reason="at least three others run each of its lines")
 def test_pairs_within_two_groups_that_one_image_links_keep_their_intervals():
-    beyond = Contest("left", "right", drawn(0.5, images=300, seed=4))
-    link = Contest("left", "good", part([1] * 50 + [0]))
+    beyond = ModelContest("left", "right", drawn(0.5, images=300, seed=4))
+    link = ModelContest("left", "good", part([1] * 50 + [0]))
     (ranking,) = ranked([*three_models(), beyond, link], resamples=400)
     without = set(reasons_of(ranking))
 
@@ -205,7 +220,7 @@ def test_pairs_within_two_groups_that_one_image_links_keep_their_intervals():
 
 @pytest.mark.long(reason="at least three others run each of its lines")
 def test_models_that_were_never_compared_are_ranked_apart():
-    first, second = ranked([Contest("a", "b", part([1, -1, 1])), *three_models()])
+    first, second = ranked([ModelContest("a", "b", part([1, -1, 1])), *three_models()])
     assert [model.model for model in second.models] == ["b", "a"]
     assert (first.images, second.images) == (300, 3)
     (alone,) = ranked(three_models())
@@ -213,19 +228,19 @@ def test_models_that_were_never_compared_are_ranked_apart():
 
 
 def test_one_comparison_without_outcomes_and_too_few_models_make_no_ranking():
-    assert rank_models([Contest("a", "b", part([1, -1])), Contest("c", "d", part([]))], seed=0) is None
+    assert rank_models([ModelContest("a", "b", part([1, -1])), ModelContest("c", "d", part([]))], seed=0) is None
 
 
 def test_too_few_images_leave_strengths_without_intervals():
     contests = [
-        Contest("a", "b", part([1, 1, 1, -1])),
-        Contest("b", "c", part([1, 1, -1, 1])),
-        Contest("a", "c", part([1, 1, 1, 1])),
+        ModelContest("a", "b", part([1, 1, 1, -1])),
+        ModelContest("b", "c", part([1, 1, -1, 1])),
+        ModelContest("a", "c", part([1, 1, 1, 1])),
     ]
     (ranking,) = ranked(contests, resamples=200)
     assert [model.model for model in ranking.models] == ["c", "b", "a"]
-    assert {model.interval for model in ranking.models} == {Undefined(Reason.RESAMPLES_UNDEFINED)}
-    assert {pair.separable for pair in ranking.pairs} == {Undefined(Reason.RESAMPLES_UNDEFINED)}
+    assert {model.interval for model in ranking.models} == {UndefinedComparison(UndefinedReason.RESAMPLES_UNDEFINED)}
+    assert {pair.separable for pair in ranking.pairs} == {UndefinedComparison(UndefinedReason.RESAMPLES_UNDEFINED)}
 
 
 @pytest.mark.parametrize(
@@ -239,9 +254,9 @@ def test_too_few_images_leave_strengths_without_intervals():
 )
 def test_resamples_that_are_all_alike_make_nothing_certain(decided):
     sides = [("a", "b"), ("b", "c"), ("a", "c")]
-    (ranking,) = ranked([Contest(*pair, part(outcomes)) for pair, outcomes in zip(sides, decided, strict=True)])
+    (ranking,) = ranked([ModelContest(*pair, part(outcomes)) for pair, outcomes in zip(sides, decided, strict=True)])
 
-    unknown = Undefined(Reason.NO_VARIATION)
+    unknown = UndefinedComparison(UndefinedReason.NO_VARIATION)
     assert {model.interval for model in ranking.models} == {unknown}
     for pair in ranking.pairs:
         assert [pair.interval, pair.separable, pair.images_needed, pair.more_images] == [unknown] * 4

@@ -6,8 +6,8 @@ import pytest
 from django.urls import reverse
 
 from crosslens_metrics.intervals import Interval
-from crosslens_metrics.reports.comparison_figures import Undefined
-from crosslens_metrics.undefined import Reason
+from crosslens_metrics.reports.comparison_figures import UndefinedComparison
+from crosslens_metrics.undefined import UndefinedReason
 from inference.models import ModelCaption
 from people.models import Project
 from sxs_eval.models import RaterState, RaterStatus
@@ -53,7 +53,9 @@ class TestAcross:
         for result in found.results:
             own = report(result.comparison)
             assert result.summary.outcome == own.outcome
-            assert result.summary.alpha == (own.alpha if isinstance(own.alpha, Undefined) else own.alpha.value)
+            assert result.summary.alpha == (
+                own.alpha if isinstance(own.alpha, UndefinedComparison) else own.alpha.value
+            )
         (pooled,) = found.pooled
         assert (pooled.base, pooled.test) == ("m0", "m1")
         # German: four wins, one loss of six; French: three wins, two losses of six.
@@ -112,9 +114,9 @@ class TestAcross:
     def test_the_ranking_has_intervals_or_says_why_not_and_calls_no_such_pair_inseparable(self, project, client):
         (component,) = results(project).ranking.components
         assert [model.model for model in component.models][-1] == "m0"
-        assert all(isinstance(model.interval, Interval | Undefined) for model in component.models)
+        assert all(isinstance(model.interval, Interval | UndefinedComparison) for model in component.models)
         separable = [pair.separable for pair in component.pairs]
-        assert Undefined(Reason.RESAMPLES_UNDEFINED) in separable
+        assert UndefinedComparison(UndefinedReason.RESAMPLES_UNDEFINED) in separable
         client.force_login(project.created_by)
         text = text_of(client.get(reverse("sxs_eval:results-show", args=["lions"])))
         assert "There are too few images: the figure is undefined" in text

@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 from django.urls import reverse
 
-from corpora.models import Level, Subset
+from corpora.models import PlaceLevelChoice, Subset
 from corpora.rules.image_filters import parse
-from crosslens_metrics.reports.comparison_figures import Gain, Outcome
+from crosslens_metrics.reports.comparison_figures import ComparisonOutcome, GainFigure
 from images.models import CollectionImage
 from inference.models import ModelCaption
 from sxs_eval.models import Comparison, Pair
 from sxs_eval.selectors.results import evidence_of, level_outcomes, report_of
 from sxs_eval.services import comparisons as services
-from sxs_eval.services.comparisons import ComparisonError, Setting, create_comparison, create_comparisons
+from sxs_eval.services.comparisons import ComparisonError, ComparisonSetting, create_comparison, create_comparisons
 from tests.corpora.placing import choose
 from tests.factories import NOW, make_rater
 from tests.sxs_eval.judged import judge_all
@@ -37,14 +37,14 @@ def create(comparison: Comparison, images: str) -> Comparison:
         base=comparison.base,
         test=comparison.test,
         collection=comparison.collection,
-        setting=Setting(seed=comparison.seed, images=images),
+        setting=ComparisonSetting(seed=comparison.seed, images=images),
         by=None,
         with_pairs=True,
     )
 
 
-def points_of(outcome: Outcome) -> float:
-    assert isinstance(outcome.gain, Gain)
+def points_of(outcome: ComparisonOutcome) -> float:
+    assert isinstance(outcome.gain, GainFigure)
     return outcome.gain.points
 
 
@@ -76,7 +76,7 @@ def test_a_comparison_over_other_images_is_another_comparison(comparison, subset
         made, already = create_comparisons(
             project=comparison.project, languages=[comparison.language], base=comparison.base, test=comparison.test,
             collection=comparison.collection, by=comparison.project.created_by, now=NOW,
-            setting=Setting(
+            setting=ComparisonSetting(
                 seed=comparison.seed, scale=comparison.scale, subset=comparison.subset, images="subset:xm2"
             ),
         )  # fmt: skip
@@ -180,7 +180,9 @@ class TestFigures:
         judge_all(comparison, make_rater(comparison, "cleo"), scores)
         before = report_of(comparison).as_json()
         near, other = (entry.image for entry in entries[:2])
-        choose(comparison.project, comparison.language_id, {near: Level.REGION, other: Level.COUNTRY})
+        choose(
+            comparison.project, comparison.language_id, {near: PlaceLevelChoice.REGION, other: PlaceLevelChoice.COUNTRY}
+        )
         rows = level_outcomes(comparison, evidence_of([comparison])[comparison.pk])
         assert [row.region for row in rows] == ["region", "country"]
         for row in rows:

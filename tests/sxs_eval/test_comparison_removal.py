@@ -58,7 +58,7 @@ def test_what_is_left_out_counts_nowhere_gives_no_work_and_may_be_made_again(man
     assert "The wrong captions" in manager.get(reverse("sxs_eval:comparison-show", args=["lions", comparison.pk])).text
     assert not Pool.objects.get(pk=comparison.pool_id).is_open
     about = {"languages": [comparison.language], "base": comparison.base, "test": comparison.test}
-    setting = comparisons.Setting(seed=comparison.seed)
+    setting = comparisons.ComparisonSetting(seed=comparison.seed)
     made, already = comparisons.create_comparisons(
         project=project, collection=comparison.collection, setting=setting, by=project.created_by, now=NOW, **about
     )

@@ -13,7 +13,7 @@ from django.db import IntegrityError, transaction
 from allocation.models import AssignmentState, Task
 from inference.models import CaptioningModel, ModelCaption
 from sxs_eval import tasks
-from sxs_eval.models import Comparison, EqualCaptions, GoldPair, Instructions, Judgement, Kind, Pair, RaterStatus
+from sxs_eval.models import Comparison, EqualCaptions, GoldPair, Instructions, Judgement, Pair, RaterStatus, TrialKind
 from sxs_eval.services import comparisons as services
 from sxs_eval.services import judging
 from sxs_eval.services.raters import exclude_rater, restore_rater
@@ -159,7 +159,7 @@ def test_comparisons_whose_nudge_was_lost_are_filled_by_the_sweep():
         project=done.project,
         language=make_language("de"),
         **make_pair_of_models(make_collection(4)),
-        setting=services.Setting(seed=1),
+        setting=services.ComparisonSetting(seed=1),
         by=None,
     )
     Pair.objects.filter(comparison=done).first().delete()
@@ -179,7 +179,7 @@ def test_two_workers_at_once_make_no_pair_twice(monkeypatch):
         project=make_project(),
         language=make_language("de"),
         **make_pair_of_models(collection),
-        setting=services.Setting(gold_percent=10, seed=1),
+        setting=services.ComparisonSetting(gold_percent=10, seed=1),
         by=None,
     )
     added = together(lambda _: services.fill_comparison(comparison_id=comparison.pk), range(4))
@@ -198,7 +198,7 @@ def test_the_same_form_sent_by_two_tabs_at_once_makes_its_comparisons_once():
         "by": project.created_by,
         "now": NOW,
     }
-    about |= {**make_pair_of_models(collection), "setting": services.Setting(seed=9)}
+    about |= {**make_pair_of_models(collection), "setting": services.ComparisonSetting(seed=9)}
     outcomes = together(lambda _: services.create_comparisons(**about), range(3))
     assert sum(len(made) for made, _already in outcomes) == 2
     assert sum(len(already) for _made, already in outcomes) == 4
@@ -248,7 +248,7 @@ class TestGoldPairs:
         assert set(starts) == {("base", "base"), ("base", "test"), ("test", "base"), ("test", "test")}
 
     def test_no_more_are_drawn_than_can_be_looked_through(self, monkeypatch):
-        monkeypatch.setattr(services, "MOST_DRAWN_GOLD_PAIRS", 4)
+        monkeypatch.setattr(services, "MAX_DRAWN_GOLD_PAIRS", 4)
         assert 0 < make_comparison(images=12, gold_percent=10).gold_pairs.count() <= 4
 
     def test_they_are_drawn_by_the_seed(self):
@@ -291,7 +291,7 @@ class TestGoldPairs:
         comparison = make_comparison(images=6, gold_percent=50)
         comparison.gold_pairs.update(is_used=False)
         batch = judging.take_batch(comparison=comparison, person=make_rater(comparison), now=NOW, rng=Random(1))
-        assert not batch.judgements.filter(kind=Kind.GOLD).exists()
+        assert not batch.judgements.filter(kind=TrialKind.GOLD).exists()
 
 
 class TestDecisionsAboutRaters:
@@ -348,7 +348,7 @@ class TestWhatTheDatabaseRefuses:
     @pytest.fixture
     def judgement(self, comparison) -> Judgement:
         batch = judging.take_batch(comparison=comparison, person=make_rater(comparison), now=NOW, rng=Random(1))
-        return batch.judgements.filter(kind=Kind.PAIR).first()
+        return batch.judgements.filter(kind=TrialKind.PAIR).first()
 
     def refuses(self, name: str, change) -> None:
         with pytest.raises(IntegrityError) as refused, transaction.atomic():
@@ -397,7 +397,7 @@ class TestWhatTheDatabaseRefuses:
         self.refuses("gold_pair_of_two_captions", lambda: GoldPair.objects.filter(pk=gold.pk).update(worse=gold.better))
 
     def test_two_showings_at_one_position_or_one_pair_twice_to_one_rater(self, judgement):
-        other = judgement.batch.judgements.exclude(pk=judgement.pk).filter(kind=Kind.PAIR).first()
+        other = judgement.batch.judgements.exclude(pk=judgement.pk).filter(kind=TrialKind.PAIR).first()
         same = Judgement.objects.filter(pk=other.pk)
         self.refuses("judgement_one_per_position", lambda: same.update(position=judgement.position))
         self.refuses("judgement_once_per_pair_and_rater", lambda: same.update(pair=judgement.pair_id))

@@ -10,7 +10,7 @@ import pytest
 
 from images.models import Image
 from inference.models import ModelCaption
-from sxs_eval.formats.judgement_export import Layout, export_judgements
+from sxs_eval.formats.judgement_export import JudgementLayout, export_judgements
 from sxs_eval.models import Comparison, EqualCaptions
 from sxs_eval.selectors.results import report_of
 from tabular.downloads import write_whole
@@ -54,7 +54,7 @@ def reported(comparison: Comparison, file: Any) -> dict[str, Any]:
 def test_images_left_out_of_results_are_in_the_file_and_not_in_its_figures(with_equal_captions, tmp_path):
     with_equal_captions.collection.entries.filter(position__in=(1, 3)).update(excluded_at=NOW)
     file = tmp_path / "judgements.csv"
-    write_whole(file, export_judgements([with_equal_captions], Layout.CSV, until=NOW + timedelta(days=1)))
+    write_whole(file, export_judgements([with_equal_captions], JudgementLayout.CSV, until=NOW + timedelta(days=1)))
 
     from_file, from_page = reported(with_equal_captions, file), report_of(with_equal_captions).as_json()
 
@@ -62,7 +62,7 @@ def test_images_left_out_of_results_are_in_the_file_and_not_in_its_figures(with_
     assert {name: from_file[name] for name in SAME} == {name: from_page[name] for name in SAME}
 
 
-@pytest.mark.parametrize("layout", Layout)
+@pytest.mark.parametrize("layout", JudgementLayout)
 def test_pairs_that_count_unseen_are_in_the_file_so_that_its_figures_are_those_of_the_page(
     with_equal_captions, layout, tmp_path
 ):

@@ -16,7 +16,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.urls import reverse
 
-from corpora.models import Level
+from corpora.models import PlaceLevelChoice
 from corpora.selectors.chosen import ORIGIN_COLUMNS
 from images.models import CollectionImage, Image
 from inference.models import CaptioningModel
@@ -24,8 +24,8 @@ from people.rules.pseudonyms import pseudonym
 from sxs_eval.formats import judgement_export as exports
 from sxs_eval.formats.figure_tables import COLUMNS as TABLE_COLUMNS
 from sxs_eval.formats.figure_tables import TableLayout, table, tex
-from sxs_eval.formats.judgement_export import COLUMNS, Layout, export_judgements, file_name
-from sxs_eval.models import Comparison, Judgement, JudgingBatch, Kind, RaterState, RaterStatus
+from sxs_eval.formats.judgement_export import COLUMNS, JudgementLayout, export_judgements, file_name
+from sxs_eval.models import Comparison, Judgement, JudgingBatch, RaterState, RaterStatus, TrialKind
 from tabular import downloads
 from tabular.downloads import write_whole
 from tabular.spreadsheets import plain_cell
@@ -49,7 +49,7 @@ LATER = NOW + timedelta(days=30)
 FORMULA = '=HYPERLINK("http://example.org";"x")'
 
 
-def exported(*comparisons: Comparison, layout=Layout.JSONL, until=LATER) -> str:
+def exported(*comparisons: Comparison, layout=JudgementLayout.JSONL, until=LATER) -> str:
     return b"".join(export_judgements(comparisons, layout, until=until)).decode()
 
 
@@ -91,14 +91,14 @@ def make_judged() -> Comparison:
 
 
 class TestRoundTrip:
-    @pytest.mark.parametrize("layout", list(Layout))
+    @pytest.mark.parametrize("layout", list(JudgementLayout))
     def test_a_downloaded_file_gives_the_figures_of_the_page_also_where_some_is_set_aside(
         self, comparison, layout, tmp_path, capsys
     ):
         people = list(Judgement.objects.order_by("pk").values_list("person", flat=True).distinct())
         people = sorted(set(people))
         RaterStatus.objects.create(comparison=comparison, person_id=people[0], state=RaterState.PAUSED)
-        late = Judgement.objects.filter(person=people[1], kind=Kind.PAIR)[:2].values_list("pk", flat=True)
+        late = Judgement.objects.filter(person=people[1], kind=TrialKind.PAIR)[:2].values_list("pk", flat=True)
         Judgement.objects.filter(pk__in=list(late)).update(is_late=True)
         path = tmp_path / f"judgements.{layout}"
         write_whole(path, export_judgements([comparison], layout, until=LATER))
@@ -108,7 +108,7 @@ class TestRoundTrip:
         assert own["flips"]["same"]["total"] > 0
         assert [region["region"] for region in own["regions"]] == ["Africa", "Asia"]
         assert reported["report"] == own
-        assert reported["gold"] == Judgement.objects.filter(kind=Kind.GOLD).count() > 0
+        assert reported["gold"] == Judgement.objects.filter(kind=TrialKind.GOLD).count() > 0
 
     def test_several_comparisons_come_out_as_the_pooled_rows_say(self, tmp_path, capsys):
         project, collection = make_project("lions"), make_collection(4)
@@ -127,7 +127,7 @@ class TestRoundTrip:
         comparison = make_comparison(images=4, replication=1)
         judge_all(comparison, make_rater(comparison), dict(zip(keys_of(comparison)[:3], [3, -1, 2], strict=True)))
         path = tmp_path / "judgements.jsonl"
-        write_whole(path, export_judgements([comparison], Layout.JSONL, until=LATER))
+        write_whole(path, export_judgements([comparison], JudgementLayout.JSONL, until=LATER))
         reported = figures(path, comparison, capsys)["comparisons"][0]["report"]
         own = report(comparison).as_json()
         assert own["outcome"].pop("images")["incomplete"] == 1
@@ -137,7 +137,7 @@ class TestRoundTrip:
 
 class TestRows:
     def test_a_row_has_all_that_was_shown_and_said(self, comparison):
-        judgement = Judgement.objects.filter(kind=Kind.PAIR, score=-3).select_related("pair", "batch__lease").get()
+        judgement = Judgement.objects.filter(kind=TrialKind.PAIR, score=-3).select_related("pair", "batch__lease").get()
         JudgingBatch.objects.update(instructions_language="de")
         (row,) = [row for row in rows(comparison) if row["kind"] == "pair" and row["score"] == -3]
         assert row == {
@@ -175,7 +175,7 @@ class TestRows:
     def test_a_row_says_where_its_image_was_taken_and_for_what_it_was_chosen(self, comparison):
         image = comparison.collection.entries.get(key="image-3").image
         place(image, "DE", "DE-BY", continent="EU")
-        choose(comparison.project, "de", {image: Level.REGION})
+        choose(comparison.project, "de", {image: PlaceLevelChoice.REGION})
         found = {row["image"]: [row[column] for column in ORIGIN_COLUMNS] for row in rows(comparison)}
         assert found.pop("image-3") == ["DE", "DE-BY", "EU", "de", "region", "made-table-1", "made-1"]
         assert {"".join(origin) for origin in found.values()} == {""}
@@ -201,7 +201,7 @@ class TestRows:
         people = sorted({row.person_id for row in Judgement.objects.all()})
         for person, state in zip(people, ("paused", "excluded"), strict=False):
             RaterStatus.objects.create(comparison=comparison, person_id=person, state=state)
-        last = Judgement.objects.filter(person=people[2], kind=Kind.PAIR).first()
+        last = Judgement.objects.filter(person=people[2], kind=TrialKind.PAIR).first()
         Judgement.objects.filter(pk=last.pk).update(is_late=True)
         reasons: dict[str, set[str]] = {}
         for row in rows(comparison):
@@ -232,7 +232,7 @@ class TestRows:
 
     def test_nobody_is_named(self, comparison):
         people = [row.person for row in Judgement.objects.select_related("person")]
-        for layout in Layout:
+        for layout in JudgementLayout:
             text = exported(comparison, layout=layout)
             assert not any(person.username in text or person.email in text for person in people)
 
@@ -240,13 +240,13 @@ class TestRows:
         comparison = make_comparison(images=1)
         answer(take(comparison, make_rater(comparison)).judgements.select_related("person").get(), 1, active_ms=0)
         assert rows(comparison)[0]["seconds"] is None
-        assert cells(exported(comparison, layout=Layout.CSV))[0]["seconds"] == ""
+        assert cells(exported(comparison, layout=JudgementLayout.CSV))[0]["seconds"] == ""
 
     def test_it_goes_on_from_one_chunk_to_the_next_without_loss(self, comparison, monkeypatch):
-        whole = {layout: exported(comparison, layout=layout) for layout in Layout}
+        whole = {layout: exported(comparison, layout=layout) for layout in JudgementLayout}
         monkeypatch.setattr(exports, "IMAGES_AT_ONCE", 1)
         monkeypatch.setattr(downloads, "PIECE_BYTES", 1)
-        assert {layout: exported(comparison, layout=layout) for layout in Layout} == whole
+        assert {layout: exported(comparison, layout=layout) for layout in JudgementLayout} == whole
 
     def test_the_bytes_do_not_depend_on_the_order_of_rows_in_the_database(self, comparison):
         whole = exported(comparison)
@@ -258,7 +258,7 @@ class TestRows:
 
 class TestCsv:
     def test_it_has_the_same_rows_as_jsonl(self, comparison):
-        back = cells(exported(comparison, layout=Layout.CSV))
+        back = cells(exported(comparison, layout=JudgementLayout.CSV))
         assert len(back) == len(rows(comparison))
         for row, original in zip(back, rows(comparison), strict=True):
             for name, value in original.items():
@@ -268,7 +268,7 @@ class TestCsv:
     def test_no_text_begins_like_a_formula_and_numbers_stay_numbers(self, comparison):
         CaptioningModel.objects.filter(pk=comparison.base_id).update(name="@base")
         comparison.refresh_from_db()
-        back = cells(exported(comparison, layout=Layout.CSV))
+        back = cells(exported(comparison, layout=JudgementLayout.CSV))
         assert {row["base_model"] for row in back} == {"'@base"}
         assert "'" + FORMULA in {row["comment"] for row in back}
         assert "-3" in {row["score"] for row in back}
@@ -288,7 +288,7 @@ class TestCommand:
     def test_it_writes_to_standard_output(self, comparison, capfdbinary):
         call_command("export_judgements", comparison.project.slug, "--format", "csv")
         sys.stdout.flush()
-        assert capfdbinary.readouterr().out.decode() == exported(comparison, layout=Layout.CSV)
+        assert capfdbinary.readouterr().out.decode() == exported(comparison, layout=JudgementLayout.CSV)
 
     def test_it_writes_judgements_of_some_images(self, comparison, tmp_path):
         first = comparison.collection.entries.order_by("position").first()
@@ -334,7 +334,9 @@ class TestView:
         response = client.get(reverse("sxs_eval:judgements-export", args=[slug, "csv"]), {"comparison": comparison.pk})
         assert re.search(rf'filename="{slug}-judgements-{comparison.pk}-\d+-\d+\.csv"', response["Content-Disposition"])
         assert response["Cache-Control"] == "private, no-store"
-        assert b"".join(response.streaming_content).decode() == exported(comparison, layout=Layout.CSV, until=LATER)
+        assert b"".join(response.streaming_content).decode() == exported(
+            comparison, layout=JudgementLayout.CSV, until=LATER
+        )
 
     @pytest.mark.parametrize("asked", ["x", "0", "99999999999999999999", "-1", "１"])
     def test_a_comparison_that_is_not_there_is_not_found(self, client, comparison, asked):
@@ -348,7 +350,7 @@ class TestView:
         assert client.get(reverse(f"sxs_eval:{name}", args=[comparison.project.slug, "docx"])).status_code == 404
 
     def test_a_project_with_one_comparison_has_it_in_the_name(self, comparison):
-        assert file_name(comparison.project, [comparison], Layout.CSV, NOW).endswith("-20260302-0900.csv")
+        assert file_name(comparison.project, [comparison], JudgementLayout.CSV, NOW).endswith("-20260302-0900.csv")
 
 
 class TestCost:
@@ -363,7 +365,7 @@ class TestCost:
         batch = take(comparison, make_rater(comparison))
         batch.judgements.update(test_is_left=True, choice=1, score=1, judged_at=NOW, comment="Both are fine. " * 5)
         del batch
-        pieces = export_judgements([comparison], Layout.JSONL, until=LATER)
+        pieces = export_judgements([comparison], JudgementLayout.JSONL, until=LATER)
         count, peak = peak_of(lambda: sum(piece.count(b"\n") for piece in pieces))
         assert count == images
         return peak

@@ -23,7 +23,7 @@ from allocation.services.lifecycle import expire_overdue
 from inference.models import ModelCaption
 from people.models import User
 from people.selectors.qualification import NotQualifiedError
-from sxs_eval.models import Judgement, JudgingBatch, Kind, RaterState, RaterStatus
+from sxs_eval.models import Judgement, JudgingBatch, RaterState, RaterStatus, TrialKind
 from sxs_eval.services import judging as services
 from sxs_eval.services.comparisons import PoolSettings, change_comparison, change_replication, fill_comparison
 from sxs_eval.services.raters import exclude_rater, restore_rater
@@ -176,7 +176,7 @@ class Story:
         assert dict(answered.values_list("pk", "choice")) == self.accepted
         excluded = set(RaterStatus.objects.filter(state=RaterState.EXCLUDED).values_list("person", flat=True))
         counted = defaultdict(list)
-        for judgement in Judgement.objects.filter(kind=Kind.PAIR).select_related("assignment", "pair__task"):
+        for judgement in Judgement.objects.filter(kind=TrialKind.PAIR).select_related("assignment", "pair__task"):
             counts = judgement.choice is not None and not judgement.is_late and judgement.person_id not in excluded
             assert counts == (judgement.assignment.state == AssignmentState.DONE)
             if counts:

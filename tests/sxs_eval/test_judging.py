@@ -12,9 +12,9 @@ from allocation.services.lifecycle import expire_overdue
 from annotation.models import Round
 from annotation.services import batches
 from crosslens_metrics.scales import SCALES
-from people.models import Consent, LanguageSkill, Level, Membership, Role, User
+from people.models import Consent, LanguageLevel, LanguageSkill, Membership, Role, User
 from people.selectors.qualification import NotQualifiedError
-from sxs_eval.models import Comparison, GoldPair, Judgement, JudgingBatch, Kind, RaterState, RaterStatus
+from sxs_eval.models import Comparison, GoldPair, Judgement, JudgingBatch, RaterState, RaterStatus, TrialKind
 from sxs_eval.rules import judging as rules
 from sxs_eval.selectors.work import judging_page
 from sxs_eval.services import judging as services
@@ -232,23 +232,23 @@ class TestAttention:
         kinds = list(batch.judgements.values_list("kind", flat=True))
         assert (kinds.count("pair"), kinds.count("gold"), kinds.count("repeat")) == (20, 4, 4)
         assert list(batch.judgements.values_list("position", flat=True)) == list(range(1, 29))
-        repeats = list(batch.judgements.filter(kind=Kind.REPEAT).select_related("repeated"))
+        repeats = list(batch.judgements.filter(kind=TrialKind.REPEAT).select_related("repeated"))
         assert repeats
         for repeat in repeats:
             assert repeat.pair_id == repeat.repeated.pair_id
             assert repeat.test_is_left is not repeat.repeated.test_is_left
-            assert repeat.position - repeat.repeated.position > rules.SHORTEST_GAP
+            assert repeat.position - repeat.repeated.position > rules.MIN_GAP
 
     def test_later_batches_repeat_pairs_of_earlier_ones(self):
         comparison, rater, batch = self.lay_out()
         for row in batch.judgements.all():
-            right = 2 if row.kind == Kind.GOLD else 1
+            right = 2 if row.kind == TrialKind.GOLD else 1
             answer(batch, row.position, right if row.test_is_left else -right)
         second = take(comparison, rater)
-        repeated = second.judgements.filter(kind=Kind.REPEAT).values_list("repeated__batch", flat=True)
+        repeated = second.judgements.filter(kind=TrialKind.REPEAT).values_list("repeated__batch", flat=True)
         assert set(repeated) == {batch.pk}
-        assert not set(second.judgements.filter(kind=Kind.GOLD).values_list("gold", flat=True)) & set(
-            batch.judgements.filter(kind=Kind.GOLD).values_list("gold", flat=True)
+        assert not set(second.judgements.filter(kind=TrialKind.GOLD).values_list("gold", flat=True)) & set(
+            batch.judgements.filter(kind=TrialKind.GOLD).values_list("gold", flat=True)
         )
 
     def test_a_repeat_that_was_returned_unanswered_is_laid_out_again(self):
@@ -258,18 +258,18 @@ class TestAttention:
         for row in first.judgements.all():
             answer(first, row.position, 0)
         returned = take(comparison, rater)
-        wanted = set(returned.judgements.filter(kind=Kind.REPEAT).values_list("repeated", flat=True))
+        wanted = set(returned.judgements.filter(kind=TrialKind.REPEAT).values_list("repeated", flat=True))
         assert len(wanted) == 2, "all that the first batch did not repeat"
         services.return_batch(batch_id=returned.pk, person=rater, now=NOW)
         third = take(comparison, rater)
-        assert set(third.judgements.filter(kind=Kind.REPEAT).values_list("repeated", flat=True)) == wanted
+        assert set(third.judgements.filter(kind=TrialKind.REPEAT).values_list("repeated", flat=True)) == wanted
         for row in third.judgements.all():
             answer(third, row.position, 0)
         services.return_batch(batch_id=third.pk, person=rater, now=NOW)
         services.resume_batch(batch_id=returned.pk, person=rater, now=NOW)
         for row in returned.judgements.all():
             answer(returned, row.position, 0)
-        assert Judgement.objects.filter(kind=Kind.REPEAT, repeated__in=wanted).count() == 2
+        assert Judgement.objects.filter(kind=TrialKind.REPEAT, repeated__in=wanted).count() == 2
 
     def test_who_answers_all_alike_is_paused_and_once_restored_is_judged_afresh(self):
         comparison, rater, batch = self.lay_out(checks_before_pause=3, failures_percent=30)
@@ -281,7 +281,7 @@ class TestAttention:
             take(comparison, rater)
         batch.lease.refresh_from_db()
         assert batch.lease.state == BatchState.RETURNED
-        assigned = batch.judgements.filter(kind=Kind.PAIR, choice__isnull=False).count()
+        assigned = batch.judgements.filter(kind=TrialKind.PAIR, choice__isnull=False).count()
         assert sum(taken(comparison)) == assigned
         manager = comparison.project.created_by
         restore_rater(comparison=comparison, rater=rater, note="A long day.", by=manager, now=NOW + MINUTE)
@@ -289,7 +289,7 @@ class TestAttention:
         rest = batch.judgements.filter(choice=None)
         for row in rest:
             # Attentive now: the better one of a gold pair, similar for all else.
-            choice = (2 if row.test_is_left else -2) if row.kind == Kind.GOLD else 0
+            choice = (2 if row.test_is_left else -2) if row.kind == TrialKind.GOLD else 0
             answer(batch, row.position, choice, now=NOW + 2 * MINUTE)
         assert RaterStatus.objects.get().state == RaterState.RESTORED
 
@@ -302,13 +302,13 @@ class TestAttention:
             answer(batch, position, 2)
         manager = comparison.project.created_by
         who = {"comparison": comparison, "rater": rater, "note": "", "by": manager, "now": NOW}
-        judged = batch.judgements.filter(kind=Kind.PAIR, choice__isnull=False).count()
+        judged = batch.judgements.filter(kind=TrialKind.PAIR, choice__isnull=False).count()
         assert exclude_rater(**who) == judged
         assert exclude_rater(**who) == 0
-        mine = set(batch.judgements.filter(kind=Kind.PAIR).values_list("assignment__task", flat=True))
+        mine = set(batch.judgements.filter(kind=TrialKind.PAIR).values_list("assignment__task", flat=True))
         after = dict(Task.objects.values_list("pk", "places_taken"))
         assert {task for task in before if after[task] != before[task]} == mine
-        assert sum(after.values()) == others.judgements.filter(kind=Kind.PAIR).count()
+        assert sum(after.values()) == others.judgements.filter(kind=TrialKind.PAIR).count()
         assert batch.judgements.filter(choice__isnull=False).count() == 7
         with pytest.raises(NotQualifiedError):
             take(comparison, rater)
@@ -320,7 +320,7 @@ def rater_who_writes(comparison: Comparison, round: Round) -> tuple[User, set[in
     person.reads_english = True
     person.save()
     Membership.objects.create(project=round.project, user=person, role=Role.ANNOTATOR)
-    LanguageSkill.objects.create(user=person, language=round.language, level=Level.NATIVE)
+    LanguageSkill.objects.create(user=person, language=round.language, level=LanguageLevel.NATIVE)
     writing = batches.take_batch(round=round, person=person, now=NOW, rng=Random(1))
     assigned = set(writing.items.values_list("image", flat=True))
     return person, assigned
@@ -340,11 +340,11 @@ def test_a_gold_pair_does_not_show_what_is_said_of_an_image_that_one_is_writing_
         )
         for image, other in ((free[0], min(assigned)), (free[1], free[2]))
     )
-    shown = set(take(comparison, person).judgements.filter(kind=Kind.GOLD).values_list("gold", flat=True))
+    shown = set(take(comparison, person).judgements.filter(kind=TrialKind.GOLD).values_list("gold", flat=True))
     assert shown == {allowed.pk}
     # Somebody who writes about none of them gets the other one too.
     use_gold_pair(comparison=comparison, gold_id=allowed.pk, is_used=False)
-    of_another = take(comparison, make_rater(comparison)).judgements.filter(kind=Kind.GOLD)
+    of_another = take(comparison, make_rater(comparison)).judgements.filter(kind=TrialKind.GOLD)
     assert set(of_another.values_list("gold", flat=True)) == {refused.pk}
 
 
@@ -361,5 +361,5 @@ def test_an_image_that_one_is_writing_about_does_not_come_side_by_side_nor_the_o
     second = make_round(
         project=round.project, collection=round.collection, captioners=list(round.captioners.all()), language="es"
     )
-    LanguageSkill.objects.create(user=person, language=second.language, level=Level.NATIVE)
+    LanguageSkill.objects.create(user=person, language=second.language, level=LanguageLevel.NATIVE)
     assert batches.take_batch(round=second, person=person, now=NOW, rng=Random(1)) is None

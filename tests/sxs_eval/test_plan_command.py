@@ -15,7 +15,7 @@ from django.core.management import CommandError
 from django.db import OperationalError
 
 from sxs_eval.management.commands import plan_evaluations
-from sxs_eval.selectors.planning import Pace
+from sxs_eval.selectors.planning import JudgingPace
 from tests.commands import output_of
 from tests.corpora.placing import make_subset
 from tests.factories import make_collection, make_project
@@ -158,7 +158,7 @@ def test_with_too_few_judgements_the_pace_is_assumed_and_that_is_said(file):
 
 @pytest.mark.django_db
 def test_a_measured_pace_is_used_and_said(file, monkeypatch):
-    monkeypatch.setattr(plan_evaluations, "measured_pace", lambda: Pace(12.5, 340))
+    monkeypatch.setattr(plan_evaluations, "measured_pace", lambda: JudgingPace(12.5, 340))
 
     assert "at 12.5 s per judgement (the median of 340 judgements)" in run(file, *TWO)
     plan = json.loads(run(file, *TWO, "--json"))

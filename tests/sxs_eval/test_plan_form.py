@@ -8,10 +8,10 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
 from people.models import User
-from sxs_eval.formats.scores import MOST_BYTES
-from sxs_eval.forms.planning import MOST_PAIRS
+from sxs_eval.formats.scores import MAX_BYTES
+from sxs_eval.forms.planning import MAX_PAIRS
 from sxs_eval.models import Comparison, Judgement, RaterState, RaterStatus
-from sxs_eval.selectors.planning import FEWEST_TIMED, Pace, measured_pace
+from sxs_eval.selectors.planning import MIN_TIMED, JudgingPace, measured_pace
 from sxs_eval.services.judging import take_batch
 from tests.factories import NOW, make_comparison, make_project, make_rater
 from tests.sxs_eval.planning import SCORES, form_of, page_of
@@ -33,7 +33,7 @@ def test_an_uploaded_file_takes_the_place_of_what_stands_in_the_field_and_stays_
     ("content", "message"),
     [
         (SCORES.encode("utf-16"), "not saved as UTF-8"),
-        (b"x" * (MOST_BYTES + 1), "larger than 300 kB"),
+        (b"x" * (MAX_BYTES + 1), "larger than 300 kB"),
         (b"", "Paste the scores here"),
         (b"language,model,a,b\nde,A\0,1,2\n", "Null characters are not allowed."),
     ],
@@ -52,7 +52,7 @@ def test_a_file_that_cannot_be_used_is_told(manager, project, collection, conten
     [
         ({"scores": ""}, "Paste the scores here"),
         ({"scores": "language,model,a,b\nde,A,x,1\n"}, "Line 2: a is “x”."),
-        ({"scores": "x" * (MOST_BYTES + 1)}, "larger than 300 kB"),
+        ({"scores": "x" * (MAX_BYTES + 1)}, "larger than 300 kB"),
         ({"core": "zh, de--DE"}, "is not a BCP-47 language tag"),
         ({"small": "-1"}, "greater than or equal to 0"),
         ({"sets": "a, b"}, "There is no column of scores named “a”"),
@@ -76,7 +76,7 @@ def test_more_pairs_than_the_page_takes_are_refused(manager, project, collection
     page = manager.post(page_of(project), form_of(collection, scores="language,model,a,b\n" + rows))
 
     assert page.status_code == 422
-    assert f"make 946 pairs of models, and this page takes {MOST_PAIRS}." in page.content.decode()
+    assert f"make 946 pairs of models, and this page takes {MAX_PAIRS}." in page.content.decode()
 
 
 def judged(comparison: Comparison, *seconds: float) -> User:
@@ -89,29 +89,29 @@ def judged(comparison: Comparison, *seconds: float) -> User:
 
 
 def test_hours_are_reckoned_with_the_median_pace_of_the_project_where_it_is_measured(manager, project, collection):
-    comparison = make_comparison(project=project, images=FEWEST_TIMED)
-    judged(comparison, *[10.0] * (FEWEST_TIMED // 2), *[11.0] * (FEWEST_TIMED // 2 - 1))
-    assert measured_pace(project) == Pace(20.0)
+    comparison = make_comparison(project=project, images=MIN_TIMED)
+    judged(comparison, *[10.0] * (MIN_TIMED // 2), *[11.0] * (MIN_TIMED // 2 - 1))
+    assert measured_pace(project) == JudgingPace(20.0)
 
     judged(comparison, 60.0)
 
-    assert measured_pace(project) == Pace(10.5, FEWEST_TIMED)
-    assert measured_pace() == Pace(10.5, FEWEST_TIMED)
-    assert measured_pace(make_project()) == Pace(20.0)
+    assert measured_pace(project) == JudgingPace(10.5, MIN_TIMED)
+    assert measured_pace() == JudgingPace(10.5, MIN_TIMED)
+    assert measured_pace(make_project()) == JudgingPace(20.0)
     page = manager.post(page_of(project), form_of(collection))
     assert page.context["ticked"].hours == pytest.approx((18 + 4) * 10.5 / 3600)
-    assert f"This is the median of {FEWEST_TIMED} judgements in this project." in page.content.decode()
+    assert f"This is the median of {MIN_TIMED} judgements in this project." in page.content.decode()
     given = manager.post(page_of(project), form_of(collection, pace="36"))
     assert given.context["ticked"].hours == pytest.approx((18 + 4) / 100)
 
 
 def test_the_pace_is_that_of_judgements_that_count_and_were_timed(project):
-    comparison = make_comparison(project=project, images=FEWEST_TIMED)
-    judged(comparison, *[10.0] * FEWEST_TIMED)
-    bob = judged(comparison, *[500.0] * FEWEST_TIMED)
-    judged(comparison, *[0.0] * FEWEST_TIMED)
+    comparison = make_comparison(project=project, images=MIN_TIMED)
+    judged(comparison, *[10.0] * MIN_TIMED)
+    bob = judged(comparison, *[500.0] * MIN_TIMED)
+    judged(comparison, *[0.0] * MIN_TIMED)
     status = RaterStatus.objects.create(comparison=comparison, person=bob)
 
-    assert measured_pace(project) == Pace(10.0, FEWEST_TIMED)
+    assert measured_pace(project) == JudgingPace(10.0, MIN_TIMED)
     RaterStatus.objects.filter(pk=status.pk).update(state=RaterState.RESTORED)
-    assert measured_pace(project).judgements == 2 * FEWEST_TIMED
+    assert measured_pace(project).judgements == 2 * MIN_TIMED

@@ -15,8 +15,8 @@ from inference.models import CaptioningModel, ModelCaption
 from people.models import Membership, Role
 from sxs_eval import tasks
 from sxs_eval.models import Comparison
-from sxs_eval.services.comparisons import Setting
-from sxs_eval.services.planning import Chosen, create_planned
+from sxs_eval.services.comparisons import ComparisonSetting
+from sxs_eval.services.planning import ChosenPair, create_planned
 from tests.clients import client_of
 from tests.concurrency import together
 from tests.corpora.placing import make_subset, place, say_where_spoken
@@ -100,15 +100,15 @@ def test_a_clear_pair_can_be_ticked_and_a_proposed_one_left_out(manager, project
 @pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 def test_two_people_who_create_the_same_plan_at_once_make_it_once(collection, project, models):
-    chosen = [Chosen(make_language(tag), models["Alpha"], models["Beta"]) for tag in ("de", "zh")]
-    turned = [Chosen(language, test, base) for language, base, test in chosen]
+    chosen = [ChosenPair(make_language(tag), models["Alpha"], models["Beta"]) for tag in ("de", "zh")]
+    turned = [ChosenPair(language, test, base) for language, base, test in chosen]
 
     created = together(
         lambda sessions: create_planned(
             project=project,
             chosen=sessions,
             collection=collection,
-            setting=Setting(subset=3, seed=7),
+            setting=ComparisonSetting(subset=3, seed=7),
             by=project.created_by,
         ),
         [chosen, turned, chosen, turned],

@@ -13,39 +13,39 @@ from hypothesis import strategies as st
 
 from sxs_eval.rules.planning import (
     CORE,
-    Cost,
     MissingScore,
-    Reason,
-    Score,
-    Thresholds,
-    Verdict,
+    ModelScore,
+    PairVerdict,
+    PlanCost,
+    ProposalReason,
+    SmallThresholds,
     cost_of_session,
     count_pairs,
     difference_text,
     plan_sessions,
-    total,
+    total_cost,
 )
 from tests.published import published
 
-ONE = Thresholds(points=Fraction(1))
-NONE = Thresholds(points=None)
+ONE = SmallThresholds(points=Fraction(1))
+NONE = SmallThresholds(points=None)
 
 
-def scores_of(rows: str) -> list[Score]:
+def scores_of(rows: str) -> list[ModelScore]:
     """Lines of language, model and two scores; a hyphen where there is none."""
     cells = [line.split() for line in rows.strip().splitlines()]
-    return [Score(tag, model, (number(a), number(b))) for tag, model, a, b in cells]
+    return [ModelScore(tag, model, (number(a), number(b))) for tag, model, a, b in cells]
 
 
 def number(cell: str) -> Fraction | None:
     return None if cell == "-" else Fraction(cell)
 
 
-def planned(rows: str, *, core: tuple[str, ...] = (), thresholds: Thresholds = ONE):
+def planned(rows: str, *, core: tuple[str, ...] = (), thresholds: SmallThresholds = ONE):
     return plan_sessions(scores_of(rows), core=core, thresholds=thresholds)
 
 
-def two_models(a: str, b: str, *, thresholds: Thresholds = ONE, core: tuple[str, ...] = ()):
+def two_models(a: str, b: str, *, thresholds: SmallThresholds = ONE, core: tuple[str, ...] = ()):
     """The only pair of a plan in which the test model is better by `a` and `b`, or as those say."""
     [pair] = planned(f"de first 50 50\nde second {a} {b}", thresholds=thresholds, core=core).pairs
     return pair
@@ -53,7 +53,7 @@ def two_models(a: str, b: str, *, thresholds: Thresholds = ONE, core: tuple[str,
 
 def test_four_models_in_the_four_core_languages_make_24_sessions():
     rows = [
-        Score(tag, model, (Fraction(10 * rank), Fraction(20 * rank)))
+        ModelScore(tag, model, (Fraction(10 * rank), Fraction(20 * rank)))
         for tag in (*CORE, "de", "fr")
         for rank, model in enumerate(["m1", "m2", "m3", "m4"])
     ]
@@ -64,8 +64,8 @@ def test_four_models_in_the_four_core_languages_make_24_sessions():
     assert {(pair.language, pair.base, pair.test) for pair in plan.sessions} == {
         (tag, *pair) for tag in CORE for pair in combinations(["m1", "m2", "m3", "m4"], 2)
     }
-    assert {pair.reasons for pair in plan.sessions} == {(Reason.CORE,)}
-    assert len(plan.having(Verdict.CLEAR)) == 12
+    assert {pair.reasons for pair in plan.sessions} == {(ProposalReason.CORE,)}
+    assert len(plan.having(PairVerdict.CLEAR)) == 12
     assert [pair.language for pair in plan.pairs[::6]] == [*CORE, "de", "fr"]
 
 
@@ -73,53 +73,53 @@ def test_four_models_in_the_four_core_languages_make_24_sessions():
     ("a", "b", "reasons"),
     [
         ("52", "53", ()),
-        ("52", "47", (Reason.SIGNS,)),
-        ("52", "50", (Reason.ZERO, Reason.SMALL)),
-        ("50", "50", (Reason.ZERO, Reason.SMALL)),
-        ("52", "50.5", (Reason.SMALL,)),
-        ("50.5", "52", (Reason.SMALL,)),
-        ("50.5", "49.5", (Reason.SIGNS, Reason.SMALL)),
+        ("52", "47", (ProposalReason.SIGNS,)),
+        ("52", "50", (ProposalReason.ZERO, ProposalReason.SMALL)),
+        ("50", "50", (ProposalReason.ZERO, ProposalReason.SMALL)),
+        ("52", "50.5", (ProposalReason.SMALL,)),
+        ("50.5", "52", (ProposalReason.SMALL,)),
+        ("50.5", "49.5", (ProposalReason.SIGNS, ProposalReason.SMALL)),
         ("51", "52", ()),
-        ("50.999", "52", (Reason.SMALL,)),
+        ("50.999", "52", (ProposalReason.SMALL,)),
     ],
 )
 def test_elsewhere_a_pair_is_proposed_where_the_sets_disagree_or_a_difference_is_small(a, b, reasons):
     pair = two_models(a, b)
 
     assert pair.reasons == reasons
-    assert pair.verdict == (Verdict.PROPOSED if reasons else Verdict.CLEAR)
+    assert pair.verdict == (PairVerdict.PROPOSED if reasons else PairVerdict.CLEAR)
 
 
 def test_a_difference_of_exactly_the_threshold_is_not_small_however_it_is_written():
-    pair = planned("de first 97.4 0.1\nde second 97.5 0.2", thresholds=Thresholds(points=Fraction("0.1"))).pairs[0]
+    pair = planned("de first 97.4 0.1\nde second 97.5 0.2", thresholds=SmallThresholds(points=Fraction("0.1"))).pairs[0]
 
-    assert pair.verdict == Verdict.CLEAR
+    assert pair.verdict == PairVerdict.CLEAR
 
 
 @pytest.mark.parametrize(("a", "b"), [("50", "52"), ("52", "50"), ("50", "48"), ("50", "50")])
 def test_without_any_threshold_exactly_zero_still_agrees_with_no_sign_nor_with_zero(a, b):
-    assert two_models(a, b, thresholds=NONE).reasons == (Reason.ZERO,)
+    assert two_models(a, b, thresholds=NONE).reasons == (ProposalReason.ZERO,)
 
 
 def test_a_threshold_in_percent_is_of_the_larger_score_in_each_set():
-    two_percent = Thresholds(points=None, percent=Fraction(2))
+    two_percent = SmallThresholds(points=None, percent=Fraction(2))
 
     assert planned("de a 98 100\nde b 100 200", thresholds=two_percent).pairs[0].reasons == ()
-    assert planned("de a 98.001 100\nde b 100 200", thresholds=two_percent).pairs[0].reasons == (Reason.SMALL,)
-    assert planned("de a -100 100\nde b -98.5 200", thresholds=two_percent).pairs[0].reasons == (Reason.SMALL,)
+    assert planned("de a 98.001 100\nde b 100 200", thresholds=two_percent).pairs[0].reasons == (ProposalReason.SMALL,)
+    assert planned("de a -100 100\nde b -98.5 200", thresholds=two_percent).pairs[0].reasons == (ProposalReason.SMALL,)
 
 
 def test_with_both_thresholds_either_makes_a_difference_small():
-    both = Thresholds(points=Fraction(1), percent=Fraction(10))
+    both = SmallThresholds(points=Fraction(1), percent=Fraction(10))
 
-    assert planned("de a 100 100\nde b 105 150", thresholds=both).pairs[0].reasons == (Reason.SMALL,)
-    assert planned("de a 1 100\nde b 1.5 150", thresholds=both).pairs[0].reasons == (Reason.SMALL,)
+    assert planned("de a 100 100\nde b 105 150", thresholds=both).pairs[0].reasons == (ProposalReason.SMALL,)
+    assert planned("de a 1 100\nde b 1.5 150", thresholds=both).pairs[0].reasons == (ProposalReason.SMALL,)
     assert planned("de a 1 100\nde b 2 150", thresholds=both).pairs[0].reasons == ()
 
 
 def test_on_a_core_language_what_the_scores_leave_open_is_told_besides():
-    assert two_models("52", "47", core=("de",)).reasons == (Reason.CORE, Reason.SIGNS)
-    assert two_models("60", "60", core=("de",)).reasons == (Reason.CORE,)
+    assert two_models("52", "47", core=("de",)).reasons == (ProposalReason.CORE, ProposalReason.SIGNS)
+    assert two_models("60", "60", core=("de",)).reasons == (ProposalReason.CORE,)
 
 
 def test_the_base_is_the_model_with_the_lower_mean_in_all_languages_alike():
@@ -145,7 +145,7 @@ def test_a_model_that_is_scored_elsewhere_only_gains_nothing_by_it():
 def test_a_missing_score_is_told_and_never_guessed():
     plan = planned("de a 50 50\nde b 40 -\nfr a 50 50")
 
-    assert {pair.verdict for pair in plan.pairs} == {Verdict.UNSCORED}
+    assert {pair.verdict for pair in plan.pairs} == {PairVerdict.UNSCORED}
     assert plan.missing == (MissingScore("de", "b", (1,), True), MissingScore("fr", "b", (0, 1), False))
     assert plan.pairs[0].differences == (10, None)
 
@@ -154,8 +154,8 @@ def test_on_a_core_language_a_listed_model_needs_no_score_and_one_that_is_not_li
     plan = planned("zh a 50 50\nzh b 40 -\nhi a 50 50", core=("zh", "hi", "es"))
 
     assert [(pair.language, pair.verdict) for pair in plan.pairs] == [
-        ("zh", Verdict.PROPOSED),
-        ("hi", Verdict.UNSCORED),
+        ("zh", PairVerdict.PROPOSED),
+        ("hi", PairVerdict.UNSCORED),
     ]
     assert plan.core_without_scores == ("es",)
 
@@ -164,7 +164,7 @@ def test_thresholds_that_make_all_small_are_told():
     rows = "de a 0.50 0.51\nde b 0.60 0.65"
 
     assert planned(rows).is_all_small
-    assert not planned(rows, thresholds=Thresholds(points=Fraction("0.1"))).is_all_small
+    assert not planned(rows, thresholds=SmallThresholds(points=Fraction("0.1"))).is_all_small
     assert not planned("de a - 1\nde b 1 1").is_all_small
 
 
@@ -175,15 +175,15 @@ def test_a_model_that_comes_twice_in_a_language_is_refused():
 
 def test_the_cost_of_a_session_is_images_times_replication_and_the_share_of_attention_items():
     cost = cost_of_session(images=600, replication=3, attention_percent=0, pace_s=20)
-    assert cost == Cost(sessions=1, images=600, judgements=1800, attention=0, seconds=36_000)
+    assert cost == PlanCost(sessions=1, images=600, judgements=1800, attention=0, seconds=36_000)
     assert cost.hours == 10
 
     with_checks = cost_of_session(images=600, replication=3, attention_percent=15, pace_s=20)
     assert (with_checks.judgements, with_checks.attention) == (1800, 270)
     assert with_checks.hours == pytest.approx(11.5)
     assert cost_of_session(images=1, replication=1, attention_percent=1, pace_s=1).attention == 1
-    assert total([cost, with_checks]) == Cost(2, 1200, 3600, 270, 36_000 + 41_400)
-    assert total([]) == Cost()
+    assert total_cost([cost, with_checks]) == PlanCost(2, 1200, 3600, 270, 36_000 + 41_400)
+    assert total_cost([]) == PlanCost()
 
 
 @pytest.mark.parametrize(
@@ -202,10 +202,10 @@ TAGS = st.sampled_from(["zh", "en", "de", "sw"])
 MODELS = st.sampled_from(["m1", "m2", "m3", "m4", "m5"])
 VALUES = st.none() | st.integers(-30, 30).map(lambda value: Fraction(value, 10))
 TABLES = st.dictionaries(st.tuples(TAGS, MODELS), st.tuples(VALUES, VALUES)).map(
-    lambda cells: [Score(tag, model, values) for (tag, model), values in cells.items()]
+    lambda cells: [ModelScore(tag, model, values) for (tag, model), values in cells.items()]
 )
 THRESHOLDS = st.builds(
-    Thresholds,
+    SmallThresholds,
     points=st.none() | st.integers(0, 20).map(lambda value: Fraction(value, 10)),
     percent=st.none() | st.integers(0, 100).map(Fraction),
 )
@@ -224,15 +224,15 @@ def test_every_pair_is_proposed_with_a_reason_or_clear_or_lacks_a_score_and_come
     for pair in plan.pairs:
         a, b = pair.differences
         match pair.verdict:
-            case Verdict.PROPOSED:
+            case PairVerdict.PROPOSED:
                 assert pair.reasons
-                assert (pair.language in ("zh", "en")) == (Reason.CORE in pair.reasons)
-            case Verdict.CLEAR:
+                assert (pair.language in ("zh", "en")) == (ProposalReason.CORE in pair.reasons)
+            case PairVerdict.CLEAR:
                 assert a is not None
                 assert b is not None
                 assert a * b > 0
                 assert thresholds.points is None or min(abs(a), abs(b)) >= thresholds.points
-            case Verdict.UNSCORED:
+            case PairVerdict.UNSCORED:
                 cells = [by_cell.get((pair.language, model), (None, None)) for model in (pair.base, pair.test)]
                 assert any(None in values for values in cells)
 
@@ -249,7 +249,7 @@ def test_the_order_of_the_rows_changes_nothing(scores, thresholds, seed):
 @given(scores=TABLES, points=st.integers(0, 20))
 def test_a_higher_threshold_never_proposes_fewer_sessions(scores, points):
     low, high = [
-        plan_sessions(scores, core=(), thresholds=Thresholds(points=Fraction(value, 10)))
+        plan_sessions(scores, core=(), thresholds=SmallThresholds(points=Fraction(value, 10)))
         for value in (points, points + 1)
     ]
 
@@ -266,9 +266,9 @@ def test_published_differences_are_sorted_as_their_signs_and_sizes_say():
     ambiguous = 0
     for row in rows:
         a, b = Fraction(row["delta_cider_3600"]), Fraction(row["delta_cider_val"])
-        base, test = Score("xx", "base", (Fraction(), Fraction())), Score("xx", "test", (a, b))
+        base, test = ModelScore("xx", "base", (Fraction(), Fraction())), ModelScore("xx", "test", (a, b))
         [pair] = plan_sessions([base, test], core=(), thresholds=ONE).pairs
         expected = a * b <= 0 or min(abs(a), abs(b)) < 1
-        assert (pair.verdict == Verdict.PROPOSED) == expected
+        assert (pair.verdict == PairVerdict.PROPOSED) == expected
         ambiguous += expected
     assert (len(rows), ambiguous) == (18, 16)

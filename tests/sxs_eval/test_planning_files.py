@@ -8,14 +8,14 @@ from fractions import Fraction
 import pytest
 
 from crosslens_metrics.formats.problems import FileProblemsError
-from sxs_eval.formats.scores import MOST_BYTES, parse_scores, read_scores
-from sxs_eval.rules.planning import Score
+from sxs_eval.formats.scores import MAX_BYTES, parse_scores, read_scores
+from sxs_eval.rules.planning import ModelScore
 
 CSV = "language,model,xm3600,coco\nde,A,50,41.5\nde,B,52.5,−1\nfr,A,,3\n"
 SCORES = (
-    Score("de", "A", (Fraction(50), Fraction("41.5"))),
-    Score("de", "B", (Fraction("52.5"), Fraction(-1))),
-    Score("fr", "A", (None, Fraction(3))),
+    ModelScore("de", "A", (Fraction(50), Fraction("41.5"))),
+    ModelScore("de", "B", (Fraction("52.5"), Fraction(-1))),
+    ModelScore("fr", "A", (None, Fraction(3))),
 )
 
 
@@ -180,7 +180,7 @@ def test_json_that_is_no_object_or_is_broken_is_told_by_its_line():
 def test_other_encodings_and_too_much_are_told():
     assert problems_of(CSV.encode("utf-16"))[0].startswith("The file is saved as UTF-16.")
     assert problems_of("language,model,a,b\nde,Ü,1,2\n".encode("latin-1"))[0].startswith("Line 2: Holds characters")
-    assert problems_of(b"x" * (MOST_BYTES + 1)) == [
+    assert problems_of(b"x" * (MAX_BYTES + 1)) == [
         "The scores are larger than 300 kB. Remove everything that is not a score."
     ]
 
@@ -195,4 +195,4 @@ def test_a_file_that_is_not_there_or_of_unknown_kind_is_told(tmp_path):
 def test_what_an_export_wrote_for_spreadsheets_comes_back():
     read = parse_scores(b"language,model,a,b\nde,'=A,'-1,2\nde,B,1,2\n")
 
-    assert read.scores[0] == Score("de", "=A", (Fraction(-1), Fraction(2)))
+    assert read.scores[0] == ModelScore("de", "=A", (Fraction(-1), Fraction(2)))

@@ -20,8 +20,8 @@ from allocation.services.errors import (
 from allocation.services.lifecycle import expire_overdue
 from people.models import User
 from people.selectors.qualification import NotQualifiedError
-from sxs_eval.models import Comparison, Judgement, JudgingBatch, Kind
-from sxs_eval.selectors.work import workable
+from sxs_eval.models import Comparison, Judgement, JudgingBatch, TrialKind
+from sxs_eval.selectors.work import trials_of_batch
 from sxs_eval.services import judging as services
 from sxs_eval.services.raters import exclude_rater
 from tests.allocation.test_exact_replication import assert_exact
@@ -48,7 +48,7 @@ def answer(batch: JudgingBatch, rater: User, position: int, choice: int, clock: 
 
 def judge_some(batch: JudgingBatch, rater: User, clock: Clock, rng: Random) -> None:
     """Answers, some sent twice at once, some undone and given anew; sometimes the rater leaves or gives back."""
-    for position in list(workable(batch).filter(choice=None).values_list("position", flat=True)):
+    for position in list(trials_of_batch(batch).filter(choice=None).values_list("position", flat=True)):
         choice = rng.choice((-3, -1, 0, 2))
         match rng.choice(("once", "once", "once", "twice", "undo", "leave", "give back")):
             case "leave":
@@ -84,7 +84,7 @@ def finish_what_is_left(comparison: Comparison, raters: list[User], now: datetim
     for rater in raters:
         batch = take(comparison, rater, now, Random(0))
         while batch:
-            for position in list(workable(batch).filter(choice=None).values_list("position", flat=True)):
+            for position in list(trials_of_batch(batch).filter(choice=None).values_list("position", flat=True)):
                 services.judge(batch_id=batch.pk, person=rater, position=position, choice=1, now=now)
             following = take(comparison, rater, now, Random(0))
             batch = following if following and following.pk != batch.pk else None
@@ -92,7 +92,7 @@ def finish_what_is_left(comparison: Comparison, raters: list[User], now: datetim
 
 def assert_judged_exactly(comparison: Comparison, *, besides: frozenset[int] = frozenset()) -> None:
     raters = defaultdict(list)
-    counted = Judgement.objects.filter(comparison=comparison, kind=Kind.PAIR, choice__isnull=False, is_late=False)
+    counted = Judgement.objects.filter(comparison=comparison, kind=TrialKind.PAIR, choice__isnull=False, is_late=False)
     for judgement in counted.exclude(person__in=besides):
         raters[judgement.pair_id].append(judgement.person_id)
     assert len(raters) == PAIRS

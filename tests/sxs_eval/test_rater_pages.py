@@ -15,9 +15,9 @@ from django.utils import timezone
 from allocation.models import Batch
 from allocation.services.lifecycle import expire_overdue
 from people.models import Consent, User
-from sxs_eval.models import Comparison, Judgement, JudgingBatch, Kind, RaterState, RaterStatus
+from sxs_eval.models import Comparison, Judgement, JudgingBatch, RaterState, RaterStatus, TrialKind
 from sxs_eval.selectors.work import work_of
-from sxs_eval.services.judging import LONGEST_COMMENT
+from sxs_eval.services.judging import MAX_COMMENT_CHARACTERS
 from sxs_eval.views import judging
 from tests.clients import client_of
 from tests.factories import NOW, make_captioner, make_collection, make_comparison, make_rater, make_user
@@ -160,12 +160,12 @@ def test_pairs_gold_pairs_and_repeats_look_exactly_alike():
         reply = answer(desk, batch, row.position, "0", headers=JSON).json()
         swaps.append(_shape(reply.get("html", "")))
     # The first has nothing to undo, the last no image to fetch ahead.
-    assert {row.kind for row in rows[1:-1]} == set(Kind.values)
+    assert {row.kind for row in rows[1:-1]} == set(TrialKind.values)
     assert set(pages[1:-1]) == {pages[1]}
     assert set(swaps[:-2]) == {swaps[0]}
     assert pages[0] != pages[1]
     assert pages[-1] != pages[1]
-    for word in Kind.values[1:]:
+    for word in TrialKind.values[1:]:
         assert word not in pages[1].lower()
 
 
@@ -298,7 +298,7 @@ def test_an_answer_that_cannot_be_kept_says_why_and_leads_on(comparison, desk, r
         ("-3", {}, 409),
         ("7", {}, 422),
         ("", {}, 422),
-        ("2", {"comment": "x" * (LONGEST_COMMENT + 1)}, 422),
+        ("2", {"comment": "x" * (MAX_COMMENT_CHARACTERS + 1)}, 422),
     ):
         position = 1 if status == 409 else 2
         stopped = answer(desk, batch, position, choice, fields=fields, headers=JSON)

@@ -12,8 +12,8 @@ from django.urls import reverse
 
 from allocation.models import Task
 from people.models import User
-from sxs_eval.models import Comparison, Judgement, JudgingBatch, Kind, RaterState, RaterStatus
-from sxs_eval.selectors.raters import MOST_FAILURES_SHOWN, RaterRow, failures_of, raters_of
+from sxs_eval.models import Comparison, Judgement, JudgingBatch, RaterState, RaterStatus, TrialKind
+from sxs_eval.selectors.raters import MAX_FAILURES_SHOWN, RaterRow, failures_of, raters_of
 from sxs_eval.services import judging
 from tests.clients import client_of
 from tests.factories import NOW, make_comparison, make_project, make_rater, make_user
@@ -66,7 +66,14 @@ positions = count(100)
 
 def show_gold(batch: JudgingBatch, *, score: int, **more) -> Judgement:
     gold = batch.comparison.gold_pairs.order_by("pk").first()
-    values = {"kind": Kind.GOLD, "gold": gold, "test_is_left": True, "choice": score, "score": score, "judged_at": NOW}
+    values = {
+        "kind": TrialKind.GOLD,
+        "gold": gold,
+        "test_is_left": True,
+        "choice": score,
+        "score": score,
+        "judged_at": NOW,
+    }
     return batch.judgements.create(
         scale=7, position=next(positions), comparison=batch.comparison, person=batch.lease.person, **(values | more)
     )
@@ -79,7 +86,7 @@ def show_again(original: Judgement, *, score: int) -> Judgement:
         position=next(positions),
         comparison=original.comparison,
         person=original.person,
-        kind=Kind.REPEAT,
+        kind=TrialKind.REPEAT,
         pair=original.pair,
         repeated=original,
         test_is_left=is_left,
@@ -101,7 +108,7 @@ class TestWhatIsShown:
         show_gold(batch, score=0)
         show_gold(batch, score=-2)
         show_gold(batch, score=-2, is_late=True)
-        first = batch.judgements.exclude(score=0).exclude(score=None).filter(kind=Kind.PAIR).first()
+        first = batch.judgements.exclude(score=0).exclude(score=None).filter(kind=TrialKind.PAIR).first()
         show_again(first, score=-first.score)
         Judgement.objects.filter(batch=batch, position=5).update(is_late=True)
         row = raters_of(comparison)[0]
@@ -157,10 +164,10 @@ class TestWhatIsShown:
         assert item.is_left_better is False
         assert (item.left, item.right) == (gold.worse, gold.better)
         assert str(item.answer) == "Left is slightly better"
-        for _ in range(MOST_FAILURES_SHOWN + 3):
+        for _ in range(MAX_FAILURES_SHOWN + 3):
             show_gold(batch, score=-1)
         items = failures_of(raters_of(comparison)[0], comparison, comparison.project.created_by)
-        assert len(items) == MOST_FAILURES_SHOWN
+        assert len(items) == MAX_FAILURES_SHOWN
 
     @pytest.mark.long(reason="at least three others run each of its lines")
     def test_it_costs_the_same_however_many_judged(self, manager, comparison):
@@ -205,7 +212,7 @@ class TestDeciding:
         assert "6 judgements are kept but do not count" in page
         assert RaterStatus.objects.get().state == RaterState.EXCLUDED
         assert set(Task.objects.values_list("places_taken", flat=True)) == {1}
-        assert Judgement.objects.filter(person=rater, kind=Kind.PAIR).count() == 6
+        assert Judgement.objects.filter(person=rater, kind=TrialKind.PAIR).count() == 6
 
     @pytest.mark.long(reason="at least three others run each of its lines")
     def test_what_leaving_out_does_is_said_before(self, manager, comparison, rater):

@@ -11,20 +11,26 @@ import numpy as np
 import pytest
 from django.utils import translation
 
-from crosslens_metrics.reports.comparison import Judged, build_report, decided
-from crosslens_metrics.reports.comparison_figures import MESSAGES, Gain, Missing, Report, Undefined
+from crosslens_metrics.reports.comparison import CountedJudgements, build_report, decided
+from crosslens_metrics.reports.comparison_figures import (
+    MESSAGES,
+    ComparisonReason,
+    GainFigure,
+    ReportedFigures,
+    UndefinedComparison,
+)
 from crosslens_metrics.reports.figures import as_json
 from crosslens_metrics.reports.score_figures import MESSAGES as SCORE_MESSAGES
-from crosslens_metrics.undefined import Reason
+from crosslens_metrics.undefined import UndefinedReason
 
 UNKNOWN = -1
 
 
-def judged(rows: list[tuple[Any, ...]]) -> Judged:
+def judged(rows: list[tuple[Any, ...]]) -> CountedJudgements:
     """From (image, rater, score) and, where known, whether the test caption is left, and seconds."""
     full = [(*row, *(UNKNOWN, np.nan)[len(row) - 3 :]) for row in rows]
     image, rater, score, is_left, seconds = zip(*full, strict=True) if full else ((),) * 5
-    return Judged(
+    return CountedJudgements(
         np.array(image, dtype=object),
         np.array(rater, dtype=object),
         np.array(score, dtype=int),
@@ -33,7 +39,7 @@ def judged(rows: list[tuple[Any, ...]]) -> Judged:
     )
 
 
-def by_three(scores: Sequence[Sequence[int]]) -> Judged:
+def by_three(scores: Sequence[Sequence[int]]) -> CountedJudgements:
     return judged(
         [
             (f"i{image}", rater, score)
@@ -43,7 +49,7 @@ def by_three(scores: Sequence[Sequence[int]]) -> Judged:
     )
 
 
-def report(data: Judged, **options: Any) -> Report:
+def report(data: CountedJudgements, **options: Any) -> ReportedFigures:
     return build_report(data, **{"seed": 1, "resamples": 500} | options)
 
 
@@ -69,8 +75,8 @@ def test_pairs_counted_as_similar_are_in_the_denominator_and_nowhere_else():
     scores = [(1, 1, 0), (2, 3, -1), (-1, -1, -1), (0, 1, -1)]
     without, with_them = report(by_three(scores)), report(by_three(scores), counted_similar=4)
 
-    assert isinstance(without.outcome.gain, Gain)
-    assert isinstance(with_them.outcome.gain, Gain)
+    assert isinstance(without.outcome.gain, GainFigure)
+    assert isinstance(with_them.outcome.gain, GainFigure)
     assert with_them.outcome.gain.points == without.outcome.gain.points / 2
     assert with_them.outcome.neither.count == without.outcome.neither.count + 4
     assert with_them.outcome.images.complete == 4
@@ -81,7 +87,9 @@ def test_pairs_counted_unseen_are_no_gain_of_zero_while_all_that_are_shown_wait(
     nothing_yet = report(by_three([(1, 1)]), counted_similar=4, not_judged=2)
     outcome = nothing_yet.outcome
 
-    assert outcome.gain == outcome.wins.percent == nothing_yet.precision == Undefined(Reason.NO_IMAGES)
+    assert (
+        outcome.gain == outcome.wins.percent == nothing_yet.precision == UndefinedComparison(UndefinedReason.NO_IMAGES)
+    )
     assert (outcome.images.counted_similar, outcome.images.incomplete) == (4, 3)
     assert len(decided(by_three([(1, 1)]), similar=["i8", "i9"]).image) == 0
     assert len(decided(by_three([]), similar=["i8", "i9"], not_judged=2).image) == 0
@@ -89,7 +97,7 @@ def test_pairs_counted_unseen_are_no_gain_of_zero_while_all_that_are_shown_wait(
 
 def test_where_every_pair_has_equal_captions_the_gain_is_zero():
     outcome = report(by_three([]), counted_similar=4).outcome
-    assert isinstance(outcome.gain, Gain)
+    assert isinstance(outcome.gain, GainFigure)
     assert outcome.gain.points == 0
     assert len(decided(by_three([]), similar=["i8", "i9"]).image) == 2
 
@@ -109,8 +117,8 @@ def test_exchanging_the_models_exchanges_wins_and_losses_and_leaves_agreement_al
 
     assert (there.outcome.wins, there.outcome.losses) == (back.outcome.losses, back.outcome.wins)
     assert there.outcome.sign_test == back.outcome.sign_test
-    assert not isinstance(there.alpha, Undefined)
-    assert not isinstance(back.alpha, Undefined)
+    assert not isinstance(there.alpha, UndefinedComparison)
+    assert not isinstance(back.alpha, UndefinedComparison)
     assert there.alpha.value == pytest.approx(back.alpha.value)
 
 
@@ -126,7 +134,7 @@ def test_the_left_share_of_a_rater_counts_preferred_captions_by_side():
     rows = [("i1", "ann", 2, 1), ("i2", "ann", -1, 0), ("i3", "ann", 3, 0), ("i4", "ann", 0, 1), ("i5", "ann", 1)]
     (ann,) = report(judged(rows)).raters
     # Left: test on the left and better, and base on the left and better. The tie and the unknown side do not count.
-    assert not isinstance(ann.left, Undefined)
+    assert not isinstance(ann.left, UndefinedComparison)
     assert (ann.left.count, ann.left.total) == (2, 3)
     assert ann.left.percent == pytest.approx(200 / 3)
 
@@ -139,8 +147,8 @@ def test_a_rater_who_always_takes_the_left_side_is_seen_and_one_who_does_not_loo
         rows.append((image, "left-lover", 1 if sides[0] else -1, int(sides[0])))
         rows.append((image, "fair", int(rng.choice([-1, 1])), int(sides[1])))
     fair, left_lover = report(judged(rows)).raters
-    assert not isinstance(fair.left, Undefined)
-    assert not isinstance(left_lover.left, Undefined)
+    assert not isinstance(fair.left, UndefinedComparison)
+    assert not isinstance(left_lover.left, UndefinedComparison)
     assert fair.left.interval.holds(50)
     assert left_lover.left.percent == 100
     assert left_lover.left.interval.low > 95
@@ -158,7 +166,7 @@ def test_regions_have_gains_of_their_own_that_add_up():
     assert (by_region["coast"].wins.count, by_region["coast"].images.denominator) == (2, 3)
     assert by_region["hills"].images.incomplete == 2
     assert by_region["hills"].losses.percent == 100
-    assert by_region[""].gain == Undefined(Reason.NO_IMAGES)
+    assert by_region[""].gain == UndefinedComparison(UndefinedReason.NO_IMAGES)
     assert by_region["lake"].neither.count == 1
 
 
@@ -180,8 +188,12 @@ def test_the_same_seed_gives_the_same_report_and_another_seed_only_other_interva
     assert other.outcome.gain != report(data).outcome.gain
 
 
-ALL_BUT_VARIATION: set[Reason | Missing] = {Reason.NO_IMAGES, Reason.NO_DECIDED, Reason.NO_PAIR_OF_RATINGS}
-ALL_BUT_VARIATION |= {Missing.NO_SIDE_PREFERRED, Missing.NO_REPEATS, Missing.NO_TIMES}
+ALL_BUT_VARIATION: set[UndefinedReason | ComparisonReason] = {
+    UndefinedReason.NO_IMAGES,
+    UndefinedReason.NO_DECIDED,
+    UndefinedReason.NO_PAIR_OF_RATINGS,
+}
+ALL_BUT_VARIATION |= {ComparisonReason.NO_SIDE_PREFERRED, ComparisonReason.NO_REPEATS, ComparisonReason.NO_TIMES}
 
 
 @pytest.mark.parametrize(
@@ -191,12 +203,12 @@ ALL_BUT_VARIATION |= {Missing.NO_SIDE_PREFERRED, Missing.NO_REPEATS, Missing.NO_
         (judged([("i0", "ann", 3), ("i1", "ann", -1)]), ALL_BUT_VARIATION),
         (
             judged([(image, rater, 0, 1, 3.0) for image in "ab" for rater in ("ann", "bob", "cem")]),
-            {Reason.NO_VARIATION, Reason.NO_DECIDED, Reason.ALL_RATINGS_EQUAL}
-            | {Missing.NO_SIDE_PREFERRED, Missing.NO_REPEATS},
+            {UndefinedReason.NO_VARIATION, UndefinedReason.NO_DECIDED, UndefinedReason.ALL_RATINGS_EQUAL}
+            | {ComparisonReason.NO_SIDE_PREFERRED, ComparisonReason.NO_REPEATS},
         ),
         (
             judged([("a", "ann", 1, 1, 3.0), ("a", "bob", 1, 0, 3.0), ("a", "cem", 2, 1, 3.0)]),
-            {Reason.NO_VARIATION, Missing.NO_REPEATS},
+            {UndefinedReason.NO_VARIATION, ComparisonReason.NO_REPEATS},
         ),
     ],
     ids=["nothing", "one rater", "all ties", "one image"],
@@ -210,7 +222,7 @@ def test_what_is_undefined_says_why_and_nothing_is_nan(data, expected):
 
 def test_every_reason_has_words_in_the_language_of_the_reader():
     # What only scores can lack is said where scores are.
-    assert {*MESSAGES, *SCORE_MESSAGES} == {*Reason, *Missing}
+    assert {*MESSAGES, *SCORE_MESSAGES} == {*UndefinedReason, *ComparisonReason}
     with translation.override("en"):
         assert all(str(message).endswith(".") for message in MESSAGES.values())
 
@@ -223,7 +235,7 @@ def test_no_figure_can_be_written_as_nan():
 def test_columns_of_different_lengths_and_scores_off_the_scale_are_refused():
     good = by_three([(1, 2, 3)])
     with pytest.raises(ValueError, match="one length"):
-        Judged(good.image[:1], good.rater, good.score, good.test_is_left, good.seconds)
+        CountedJudgements(good.image[:1], good.rater, good.score, good.test_is_left, good.seconds)
     with pytest.raises(ValueError, match="on this scale"):
         by_three([(1, 2, 4)])
 
@@ -240,7 +252,7 @@ def test_a_report_over_a_hundred_thousand_judgements_takes_less_than_a_second():
     n = len(images)
     raters = np.array([f"rater-{number}" for number in rng.integers(0, 64, size=n)])
     sides = rng.integers(0, 2, size=n).astype(np.int8)
-    data = Judged(images, raters, rng.integers(-3, 4, size=n), sides, rng.gamma(3, 5, size=n))
+    data = CountedJudgements(images, raters, rng.integers(-3, 4, size=n), sides, rng.gamma(3, 5, size=n))
     regions = {f"image-{number}": f"region {number % 36}" for number in range(33_334)}
     repeats = [(1, -1, "rater-0"), (2, 1, "rater-1")] * 2_000
 

@@ -11,10 +11,10 @@ import pytest
 from django.urls import reverse
 
 from annotation.services import batches as annotating
-from crosslens_metrics.reports.comparison_figures import Gain, Undefined
+from crosslens_metrics.reports.comparison_figures import GainFigure, UndefinedComparison
 from images.models import Image
 from inference.models import ModelCaption
-from people.models import LanguageSkill, Level
+from people.models import LanguageLevel, LanguageSkill
 from people.rules.pseudonyms import pseudonym
 from sxs_eval.models import Comparison, EqualCaptions, Judgement, RaterState, RaterStatus
 from sxs_eval.selectors.results import evidence_of, rater_rows
@@ -81,7 +81,7 @@ class TestFigures:
         assert outcome.images.incomplete_by_judgements == {0: 0, 1: 0, 2: 1}
         # Of four images two are won, one is lost, one has one voice for each of three answers.
         assert (outcome.wins.count, outcome.losses.count, outcome.neither.count) == (2, 1, 1)
-        assert isinstance(outcome.gain, Gain)
+        assert isinstance(outcome.gain, GainFigure)
         assert outcome.gain.points == 25.0
         # One loss or fewer, or two or more, of three fair coins: certain.
         assert outcome.sign_test.p == 1.0
@@ -123,7 +123,7 @@ class TestFigures:
         comparison = make_comparison(images=1)
         row = take(comparison, make_rater(comparison)).judgements.select_related("person").get()
         answer(row, 1, active_ms=0)
-        assert isinstance(report(comparison).seconds, Undefined)
+        assert isinstance(report(comparison).seconds, UndefinedComparison)
 
     def test_the_gain_of_a_region_is_over_its_images_alone(self, reader, comparison):
         images = [entry.image for entry in comparison.collection.entries.order_by("position")]
@@ -237,7 +237,7 @@ class TestWhatDoesNotCount:
         judge_all(comparison, make_rater(comparison), dict.fromkeys(keys_of(comparison), 2))
         assert report(comparison).flips.same.total > 1
         comparison.judgements.filter(repeat__isnull=False).update(is_late=True)
-        assert isinstance(report(comparison).flips.same, Undefined)
+        assert isinstance(report(comparison).flips.same, UndefinedComparison)
 
 
 class TestUndefined:
@@ -384,5 +384,5 @@ class TestProgress:
 
 
 def make_annotator_of(round, person) -> None:
-    LanguageSkill.objects.create(user=person, language=round.language, level=Level.NATIVE)
+    LanguageSkill.objects.create(user=person, language=round.language, level=LanguageLevel.NATIVE)
     join_project(round.project, person)

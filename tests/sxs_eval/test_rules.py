@@ -28,7 +28,7 @@ def test_every_pair_comes_once_and_its_repeat_some_showings_later(size, golds, o
     assert sum(trial == rules.PlannedTrial("repeat") for trial in planned) == old
     assert len(repeats) <= new
     for pair, index in repeats.items():
-        assert index - planned.index(rules.PlannedTrial("pair", pair)) > rules.SHORTEST_GAP
+        assert index - planned.index(rules.PlannedTrial("pair", pair)) > rules.MIN_GAP
 
 
 def test_a_batch_that_is_long_enough_gets_the_repeats_it_is_to_have():

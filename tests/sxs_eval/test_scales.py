@@ -14,8 +14,8 @@ from django.utils import timezone
 
 from crosslens_metrics.formats.judgements import read_judgements
 from crosslens_metrics.formats.problems import FileProblemsError
-from crosslens_metrics.reports.comparison import Judged
-from crosslens_metrics.scales import MOST_LEVELS, SCALES, Level, Scale
+from crosslens_metrics.reports.comparison import CountedJudgements
+from crosslens_metrics.scales import MAX_LEVELS, SCALES, Scale, ScaleLevel
 from sxs_eval.models import Judgement
 from sxs_eval.services import judging
 from tests.factories import NOW, make_comparison, make_rater
@@ -41,8 +41,8 @@ def answer(client: Client, trial: Judgement, number: int, **more: Any) -> Any:
     return client.post(address, {"choice": number}, **more)
 
 
-def level(number: int) -> Level:
-    return Level(number, "NAME", "choice", "label", "short")
+def level(number: int) -> ScaleLevel:
+    return ScaleLevel(number, "NAME", "choice", "label", "short")
 
 
 @pytest.mark.long(reason="at least three others run each of its lines")
@@ -82,7 +82,7 @@ class TestOutside:
     def test_a_report_is_refused(self, scale, number):
         name, sides = np.array(["a.jpg"], dtype=object), np.array([1], dtype=np.int8)
         with pytest.raises(ValueError, match="Scores on this scale are"):
-            Judged(name, name, np.array([number]), sides, np.array([1.0]), scale)
+            CountedJudgements(name, name, np.array([number]), sides, np.array([1.0]), scale)
 
 
 @pytest.mark.long(reason="at least three others run each of its lines")
@@ -122,7 +122,7 @@ def test_a_comparison_in_a_file_has_one_scale_and_a_known_one(tmp_path):
 
 
 def test_scales_are_kept_under_their_points():
-    assert all(scale.points == points <= MOST_LEVELS for points, scale in SCALES.items())
+    assert all(scale.points == points <= MAX_LEVELS for points, scale in SCALES.items())
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from people.models import AuditEntry, Project, User
 from sxs_eval.forms.comparisons import ComparisonForm
 from sxs_eval.forms.planning import PlanForm
 from sxs_eval.models import RaterState, RaterStatus
-from sxs_eval.rules.scripted import Rule, reading_s, rules_broken
+from sxs_eval.rules.scripted import JudgingScriptRule, reading_s, rules_broken
 from sxs_eval.selectors.scripted import scripted_raters
 from tests.clients import client_of
 from tests.factories import NOW, make_comparison, make_project, make_rater
@@ -29,17 +29,17 @@ READING = [4 + 20 * RNG.random() for _ in range(200)]
         ([], set()),
         (READING, set()),
         ([0.4] * 9, set()),
-        ([0.4] * 10, {Rule.FAST}),
-        ([0.4] * 40, {Rule.FAST, Rule.STEADY}),
-        ([*READING, *[0.4, 1.4, 0.8, 1.1, 0.6] * 2, *READING], {Rule.FAST}),
-        ([second for slow in READING[:120] for second in (slow, 0.9)], {Rule.FAST}),
+        ([0.4] * 10, {JudgingScriptRule.FAST}),
+        ([0.4] * 40, {JudgingScriptRule.FAST, JudgingScriptRule.STEADY}),
+        ([*READING, *[0.4, 1.4, 0.8, 1.1, 0.6] * 2, *READING], {JudgingScriptRule.FAST}),
+        ([second for slow in READING[:120] for second in (slow, 0.9)], {JudgingScriptRule.FAST}),
         ([*READING[:20], 0.9] * 9, set()),
-        ([*READING, *[5.0, 5.2] * 15], {Rule.STEADY}),
+        ([*READING, *[5.0, 5.2] * 15], {JudgingScriptRule.STEADY}),
         ([*READING, *[5.0, 5.2] * 14], set()),
         ([3.0, 9.0] * 50, set()),
     ],
 )
-def test_answers_break_the_rules_that_they_break(seconds: list[float], broken: set[Rule]):
+def test_answers_break_the_rules_that_they_break(seconds: list[float], broken: set[JudgingScriptRule]):
     assert set(rules_broken(seconds)) == broken
 
 
@@ -60,7 +60,7 @@ def test_reading_takes_as_long_as_the_captions_are(characters: int, scripts: lis
 
 def test_long_captions_cannot_be_read_in_two_seconds():
     assert rules_broken([2.0, 2.5, 3.1, 1.9] * 3, [1.5] * 12) == {}
-    assert set(rules_broken([2.0, 2.5, 3.1, 1.9] * 3, [4.0] * 12)) == {Rule.FAST}
+    assert set(rules_broken([2.0, 2.5, 3.1, 1.9] * 3, [4.0] * 12)) == {JudgingScriptRule.FAST}
 
 
 @pytest.mark.django_db
@@ -85,12 +85,12 @@ class TestPages:
     def test_the_page_and_the_report_say_who_broke_which_rule_by_the_clock_of_the_server(self, scripted, manager):
         page = manager.get(reverse("sxs_eval:rater-list", args=["lions", scripted.pk])).content.decode()
         assert page.count("looks scripted") == 1
-        assert str(Rule.FAST.label) in page
+        assert str(JudgingScriptRule.FAST.label) in page
         page = manager.get(reverse("sxs_eval:comparison-show", args=["lions", scripted.pk])).content.decode()
         assert "The answers of 1 rater look scripted." in page
         assert page.count("looks scripted</span>") == 1
         ((_rater, broken),) = scripted_raters(scripted).items()
-        assert broken == {Rule.FAST: "12 / 12"}
+        assert broken == {JudgingScriptRule.FAST: "12 / 12"}
 
     def test_a_click_sets_aside_what_looks_scripted_and_another_brings_it_back(self, scripted, manager):
         pages = {

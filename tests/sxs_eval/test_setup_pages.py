@@ -15,7 +15,7 @@ from django.urls import reverse
 
 from allocation.models import Pool, Task
 from sxs_eval import defaults
-from sxs_eval.forms.comparisons import LARGEST_GOLD_FILE
+from sxs_eval.forms.comparisons import MAX_GOLD_FILE_BYTES
 from sxs_eval.models import Comparison, EqualCaptions, GoldPair, Instructions, RaterStatus
 from sxs_eval.selectors.overview import project_progress
 from sxs_eval.services import gold as gold_services
@@ -275,7 +275,7 @@ class TestGoldPairs:
 
     def test_the_form_says_how_large_its_file_may_be(self, manager, comparison):
         page = manager.get(path_of("gold-list", comparison)).content.decode()
-        assert f"At most {gold_services.MAX_LINES:,} lines and {LARGEST_GOLD_FILE // 10**6} MB." in page
+        assert f"At most {gold_services.MAX_LINES:,} lines and {MAX_GOLD_FILE_BYTES // 10**6} MB." in page
 
     def test_an_image_of_another_collection_is_not_taken_and_nothing_is_switched_off(self, manager, comparison, gold):
         other = make_collection(1).entries.get()
@@ -289,7 +289,7 @@ class TestGoldPairs:
             (b"\xff\xfe\x00{", "UTF-8"),
             (b"[{", "JSON"),
             (b"", "The submitted file is empty"),
-            (b" " * (LARGEST_GOLD_FILE + 1), "The file is larger than 1 MB. Upload it in several parts."),
+            (b" " * (MAX_GOLD_FILE_BYTES + 1), "The file is larger than 1 MB. Upload it in several parts."),
         ):
             file = SimpleUploadedFile("gold.jsonl", content)
             response = manager.post(path_of("gold-list", comparison), {"file": file})

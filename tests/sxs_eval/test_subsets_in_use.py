@@ -13,7 +13,7 @@ from corpora.selectors.subsets import subset_named
 from corpora.selectors.usage import uses_of_subset
 from corpora.services.subsets import SubsetError, delete_subset
 from sxs_eval.models import Comparison
-from sxs_eval.services.comparisons import ComparisonError, Setting, create_comparison, create_comparisons
+from sxs_eval.services.comparisons import ComparisonError, ComparisonSetting, create_comparison, create_comparisons
 from tests.commands import output_of
 from tests.concurrency import together_with_errors
 from tests.corpora.placing import make_subset
@@ -32,7 +32,7 @@ def create(comparison: Comparison, images: str = "subset:xm2") -> None:
         base=comparison.base,
         test=comparison.test,
         collection=comparison.collection,
-        setting=Setting(seed=5, images=images),
+        setting=ComparisonSetting(seed=5, images=images),
         by=None,
         now=NOW,
     )
@@ -74,8 +74,8 @@ def test_of_a_comparison_and_a_deletion_at_once_only_one_happens(comparison, sub
     project = comparison.project
     acts: list[Callable[[], object]] = [
         partial(create_comparison, project=project, language=comparison.language, base=comparison.base,
-                test=comparison.test, collection=comparison.collection, setting=Setting(seed=5, images="subset:xm2"),
-                by=None),
+                test=comparison.test, collection=comparison.collection,
+                setting=ComparisonSetting(seed=5, images="subset:xm2"), by=None),
         partial(delete_subset, subset=subset_named(project, "xm2"), by=None, now=NOW),
     ]  # fmt: skip
     outcomes = together_with_errors(lambda act: act(), acts)

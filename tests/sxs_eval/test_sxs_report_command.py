@@ -17,8 +17,8 @@ from django.core.management import CommandError
 
 from crosslens_metrics.intervals import Interval
 from crosslens_metrics.reports import comparison_text
-from crosslens_metrics.reports.comparison_figures import Gain, Missing
-from crosslens_metrics.undefined import Reason
+from crosslens_metrics.reports.comparison_figures import ComparisonReason, GainFigure
+from crosslens_metrics.undefined import UndefinedReason
 from tests.commands import output_of
 from tests.servers import ROOT
 
@@ -172,13 +172,13 @@ def test_sides_times_and_repeats_by_hand(figures):
     assert (ann["rater"], ann["judgements"], bob["judgements"], cem["judgements"]) == ("ann", 11, 12, 10)
     assert ann["left"] == share(8, 10)
     assert bob["left"] == share(3, 8)
-    assert cem["left"]["undefined"] == Missing.NO_SIDE_PREFERRED
+    assert cem["left"]["undefined"] == ComparisonReason.NO_SIDE_PREFERRED
     assert figures["left"] == share(11, 18)
     assert figures["flips"] == {"same": share(2, 4), "opposite": share(1, 4)}
     assert ann["flips"] == {"same": share(2, 3), "opposite": share(1, 3)}
-    assert cem["flips"]["same"]["undefined"] == Missing.NO_REPEATS
+    assert cem["flips"]["same"]["undefined"] == ComparisonReason.NO_REPEATS
     assert figures["seconds"] == {"judgements": 11, "median": 6.0, "quartiles": {"low": 3.5, "high": 8.5}}
-    assert (ann["seconds_median"], bob["seconds_median"]["undefined"]) == (6.0, Missing.NO_TIMES)
+    assert (ann["seconds_median"], bob["seconds_median"]["undefined"]) == (6.0, ComparisonReason.NO_TIMES)
 
 
 def test_regions_by_hand(figures):
@@ -304,7 +304,7 @@ def test_models_that_never_lost_or_never_won_are_ranked_and_marked(tmp_path):
     # One image won, and half a win to each of one more: odds of 1.5 to 0.5 at each step.
     assert [model["strength"] for model in first["models"]] == pytest.approx([math.log(3), 0, -math.log(3)])
     assert [model["model"] for model in second["models"]] == ["e", "d"]
-    assert second["pairs"][0]["interval"]["undefined"] == Reason.STRENGTH_UNBOUNDED
+    assert second["pairs"][0]["interval"]["undefined"] == UndefinedReason.STRENGTH_UNBOUNDED
     text = run(file)
     assert "strengths in different groups cannot be compared" in text
     assert "(never lost)" in text
@@ -418,4 +418,4 @@ def test_pairs_that_count_unseen_need_neither_rater_nor_score_when_there_are_no_
 
 
 def test_what_rounds_to_nothing_has_no_sign_of_less_than_nothing():
-    assert comparison_text._gain(Gain(-0.04, Interval(-0.06, 0.04))) == "+0.0 [-0.1, +0.0]"
+    assert comparison_text._gain(GainFigure(-0.04, Interval(-0.06, 0.04))) == "+0.0 [-0.1, +0.0]"

@@ -12,7 +12,7 @@ from people import personal_data
 from people.models import Consent, User
 from people.selectors.qualification import NotQualifiedError
 from people.services.withdrawal import withdraw_consent
-from sxs_eval.formats.judgement_export import Layout, export_judgements
+from sxs_eval.formats.judgement_export import JudgementLayout, export_judgements
 from sxs_eval.models import Comparison, Judgement, RaterState, RaterStatus
 from sxs_eval.selectors.results import evidence_of
 from sxs_eval.services.raters import exclude_rater, restore_rater
@@ -45,7 +45,7 @@ def counted(comparison: Comparison) -> int:
 
 
 def exported(comparison: Comparison) -> list[bytes]:
-    return b"".join(export_judgements([comparison], Layout.JSONL, until=LATER)).splitlines()
+    return b"".join(export_judgements([comparison], JudgementLayout.JSONL, until=LATER)).splitlines()
 
 
 @pytest.mark.long(reason="at least three others run each of its lines")

@@ -7,21 +7,23 @@ import re
 from django.http import QueryDict
 from django.template.loader import render_to_string
 
-from tabular.tables import TEXT, Column, Table, isolated, link, note, parts, tag
+from tabular.tables import TEXT, PageTable, TableColumn, isolated, link, note, parts, tag
 
 ROWS = [("b", 1), ("<i>", None), ("a", 2)]
-COLUMNS: list[Column[tuple[str, int | None]]] = [
-    Column("name", "Name", lambda row: row[0], kind=TEXT),
-    Column("much", "How <much>", lambda row: row[1], lambda row: parts(row[1], note(row[0]), tag(row[0], "warning"))),
+COLUMNS: list[TableColumn[tuple[str, int | None]]] = [
+    TableColumn("name", "Name", lambda row: row[0], kind=TEXT),
+    TableColumn(
+        "much", "How <much>", lambda row: row[1], lambda row: parts(row[1], note(row[0]), tag(row[0], "warning"))
+    ),
 ]
 
 
-def shown(table: Table[tuple[str, int | None]]) -> str:
+def shown(table: PageTable[tuple[str, int | None]]) -> str:
     return re.sub(r">\s+<", "><", render_to_string("_table.html", {"table": table}))
 
 
 def test_what_is_shown_is_escaped_in_heads_and_cells():
-    text = shown(Table("many", "All & more", COLUMNS, ROWS))
+    text = shown(PageTable("many", "All & more", COLUMNS, ROWS))
     assert '<caption id="many">All &amp; more</caption>' in text
     assert '<th scope="col" class="number">How &lt;much&gt;</th>' in text
     assert "<i>" not in text
@@ -34,10 +36,10 @@ def test_parts_of_a_cell_are_escaped_and_empty_ones_are_left_out():
 
 
 def test_a_table_without_rows_says_so_over_its_whole_width():
-    assert '<td colspan="2">Nobody</td>' in shown(Table("many", "", COLUMNS, [], "Nobody"))
+    assert '<td colspan="2">Nobody</td>' in shown(PageTable("many", "", COLUMNS, [], "Nobody"))
 
 
 def test_its_heads_say_how_it_is_sorted_and_keep_the_filters():
-    text = shown(Table("many", "All", COLUMNS, ROWS, query=QueryDict("sort=-much&find=x&page=3")))
+    text = shown(PageTable("many", "All", COLUMNS, ROWS, query=QueryDict("sort=-much&find=x&page=3")))
     assert 'class="number" aria-sort="descending"><a href="?sort=much&amp;find=x">' in re.sub(r"\s+", " ", text)
     assert text.count("aria-sort") == 1

@@ -9,7 +9,7 @@ from typing import Any
 from django.core.management.base import BaseCommand
 from django.utils import timezone
 
-from annotation.formats.captions import Layout, export_captions
+from annotation.formats.captions import CaptionLayout, export_captions
 from annotation.management.image_filters import check_some_captioned
 from corpora.management.image_filters import add_images, image_filter_errors
 from corpora.rules.image_filters import ImageFilter
@@ -22,13 +22,13 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("project", metavar="PROJECT", help="last part of the project's address")
-        parser.add_argument("--format", required=True, choices=Layout.values, help="format of the file")
+        parser.add_argument("--format", required=True, choices=CaptionLayout.values, help="format of the file")
         add_images(parser)
         add_output(parser)
 
     def handle(self, *, project: str, format: str, images: ImageFilter, output: Path | None, **options: Any) -> None:
         chosen = project_named(project)
-        layout, until = Layout(format), timezone.now()
+        layout, until = CaptionLayout(format), timezone.now()
         with image_filter_errors():
             check_some_captioned(images, chosen)
             pieces = export_captions(chosen, layout, until=until, images=images)

@@ -12,7 +12,7 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 
 from parallel_text.building import STEP_NAMES, build, work_in
-from parallel_text.config import MOST_WORKERS, read_config
+from parallel_text.config import MAX_WORKERS, read_config
 from parallel_text.locking import building_in
 from parallel_text.problems import CorpusError
 from parallel_text.publish import PUBLISHED
@@ -39,8 +39,8 @@ class Command(BaseCommand):
         if options["again"] and not options["step"]:
             raise CommandError("--again needs --step: name what is to be done again.")
         workers = options["workers"]
-        if workers is not None and not 1 <= workers <= MOST_WORKERS:
-            raise CommandError(f"--workers needs a number from 1 to {MOST_WORKERS}.")
+        if workers is not None and not 1 <= workers <= MAX_WORKERS:
+            raise CommandError(f"--workers needs a number from 1 to {MAX_WORKERS}.")
         try:
             settings = read_config(config)
             if workers is not None:

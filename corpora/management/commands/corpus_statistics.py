@@ -10,7 +10,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from parallel_text.statistics import Side, Statistics
+from parallel_text.statistics import CorpusStatistics, SideStatistics
 
 
 class Command(BaseCommand):
@@ -31,11 +31,11 @@ class Command(BaseCommand):
         if options["json"]:
             self.stdout.write(json.dumps(data, ensure_ascii=False, indent=2))
             return
-        for line in _lines(Statistics.from_json(data)):
+        for line in _lines(CorpusStatistics.from_json(data)):
             self.stdout.write(line)
 
 
-def _lines(statistics: Statistics) -> Iterator[str]:
+def _lines(statistics: CorpusStatistics) -> Iterator[str]:
     yield f"Illustrated words: {statistics.instances}, of {statistics.nouns} nouns"
     yield ""
     yield "Sentences (table 1)"
@@ -75,7 +75,7 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> Iterator[st
         yield "  ".join(cells).rstrip()
 
 
-def _figures(side: Side) -> list[object]:
+def _figures(side: SideStatistics) -> list[object]:
     return [side.sentences, side.tokens, side.types, f"{side.mean_length:.1f}", side.singletons]
 
 

@@ -15,7 +15,7 @@ from corpora.selectors.subsets import keys_of, subset_named
 from corpora.services import subsets as services
 from images.models import Collection
 from images.permissions import collections_in
-from people.management.arguments import checked_file, named, project_named
+from people.management.arguments import checked_file, named_object, project_named
 from people.models import Project
 
 
@@ -59,10 +59,12 @@ class Command(BaseCommand):
     def _make(self, project: Project, slug: str, options: dict[str, Any]) -> None:
         collection: Collection | None = None
         if options["collection"] is not None:
-            collection = named(collections_in(project), options["collection"], kind="collection", project=project)
+            collection = named_object(
+                collections_in(project), options["collection"], kind="collection", project=project
+            )
         about = {name: options[name] for name in ("images", "sample", "per_language", "seed")}
         keys = None if options["keys"] is None else _keys_in(options["keys"])
-        images = services.images_wanted(project, services.Wanted(keys=keys, collection=collection, **about))
+        images = services.images_wanted(project, services.SubsetRequest(keys=keys, collection=collection, **about))
         made = services.make_subset(
             project=project,
             slug=slug,

@@ -13,7 +13,7 @@ from corpora.models import CandidateList
 from corpora.selectors.candidates import summary_of
 from corpora.services.candidate_imports import LIST, import_path
 from corpora.services.candidates import CandidatesRefusedError, slug_of
-from images.management.reports import add_report, check_report, end, write_report
+from images.management.reports import add_report, check_report, raise_or_warn, write_report
 from jobs.models import JobState
 from people.management.arguments import checked_file, checked_text, project_named
 
@@ -52,4 +52,4 @@ class Command(BaseCommand):
         self.stdout.write(f"{summary.candidates.slug}: {summary.kept} candidates.")
         for reason, count in summary.left_out:
             self.stdout.write(f"Left out: {count}. {reason}")
-        end(job, self, strict=options["strict"])
+        raise_or_warn(job, self, strict=options["strict"])

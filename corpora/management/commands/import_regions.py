@@ -15,7 +15,7 @@ from corpora.services.places import current_borders, locate_images
 from corpora.services.regions import import_regions
 from crosslens_metrics.formats.problems import FileProblemsError, FileRefusedError
 
-LONGEST_FILE_NAME = 255
+MAX_FILE_NAME_CHARACTERS = 255
 
 
 class Command(BaseCommand):
@@ -44,7 +44,7 @@ class Command(BaseCommand):
             raise CommandError(f"Nothing was imported from {file}. {refused}") from refused
         made = import_regions(
             regions=regions,
-            name=file.name[-LONGEST_FILE_NAME:],
+            name=file.name[-MAX_FILE_NAME_CHARACTERS:],
             sha256=hashlib.sha256(content).hexdigest(),
             source=source,
             by=None,

@@ -15,10 +15,10 @@ from typing import IO, Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from corpora.formats.points import Point, read_points
+from corpora.formats.points import PointLine, read_points
 from crosslens_metrics.formats.problems import FileRefusedError, LineError
 from geography.borders import Borders, shipped_borders
-from geography.places import Place
+from geography.places import PointPlace
 
 AT_ONCE = 2_000
 """Points in memory."""
@@ -54,20 +54,22 @@ class Command(BaseCommand):
         if self.wrong:
             self.stderr.write(f"{self.wrong} of {self.count} lines could not be located.")
 
-    def _located(self, points: Iterator[Point | LineError], borders: Borders) -> Iterator[tuple[Point, Place]]:
+    def _located(
+        self, points: Iterator[PointLine | LineError], borders: Borders
+    ) -> Iterator[tuple[PointLine, PointPlace]]:
         while some := list(islice(points, AT_ONCE)):
             for each in some:
                 if isinstance(each, LineError):
                     self.wrong += 1
                     self.count += not each.name
                     self.stderr.write(each.described())
-            good = [each for each in some if isinstance(each, Point)]
+            good = [each for each in some if isinstance(each, PointLine)]
             self.count += len(good)
             places = borders.locate([point.latitude for point in good], [point.longitude for point in good])
             yield from zip(good, places, strict=True)
 
 
-def _json(found: Iterable[tuple[Point, Place]], version: str) -> Iterator[str]:
+def _json(found: Iterable[tuple[PointLine, PointPlace]], version: str) -> Iterator[str]:
     before = '{"points": ['
     for point, place in found:
         yield f"{before}\n{json.dumps(_as_json(point, place), ensure_ascii=False)}"
@@ -75,14 +77,14 @@ def _json(found: Iterable[tuple[Point, Place]], version: str) -> Iterator[str]:
     yield f'{"" if before == "," else before}\n], "borders": {json.dumps(version)}}}\n'
 
 
-def _table(found: Iterable[tuple[Point, Place]], version: str) -> Iterator[str]:
+def _table(found: Iterable[tuple[PointLine, PointPlace]], version: str) -> Iterator[str]:
     yield ROW.format("key", "countries", "regions", "continent")
     for point, place in found:
         cells = (" ".join(codes) or "-" for codes in (place.countries, place.regions))
         yield ROW.format(point.key, *cells, place.continent or "-")
 
 
-def _as_json(point: Point, place: Place) -> dict[str, Any]:
+def _as_json(point: PointLine, place: PointPlace) -> dict[str, Any]:
     made: dict[str, Any] = {
         "key": point.key,
         "countries": list(place.countries),

@@ -14,7 +14,7 @@ from django.utils import timezone
 from corpora.formats.selection_files import as_json, read_candidates
 from corpora.formats.selections import selection_as_json
 from corpora.models import CandidateList, Selection
-from corpora.rules.levels import PLACE_LEVELS, Level
+from corpora.rules.levels import PLACE_LEVELS, PlaceLevel
 from corpora.rules.selection import LEVELS, choose
 from corpora.rules.tables import Areas, TableError, data_of, read_table
 from corpora.services import selections as services
@@ -59,8 +59,8 @@ class Command(BaseCommand):
     def handle(self, **options: Any) -> None:
         if options["per_language"] < 1:
             raise CommandError("--per-language needs a number of at least 1.")
-        if abs(options["seed"]) > services.LARGEST_SEED:
-            raise CommandError(f"--seed needs a number of at most {services.LARGEST_SEED}.")
+        if abs(options["seed"]) > services.MAX_SEED:
+            raise CommandError(f"--seed needs a number of at most {services.MAX_SEED}.")
         options["levels"] = _levels(options["levels"])
         if (options["table"] is None) == (options["project"] is None):
             raise CommandError("Give --table to choose from a file, or --project to choose from a collection.")
@@ -161,7 +161,7 @@ class Command(BaseCommand):
             self.stderr.write(f"The table has no place for {named}: any image counts as anywhere.")
 
     def _say_missing(
-        self, missing: dict[str, int], *, per_language: int, levels: Sequence[Level], **options: Any
+        self, missing: dict[str, int], *, per_language: int, levels: Sequence[PlaceLevel], **options: Any
     ) -> None:
         where = "" if set(levels) == set(LEVELS) else " at these levels"
         for tag, count in sorted(missing.items()):
@@ -173,12 +173,12 @@ def _is_empty(lists: Any) -> bool:
     return isinstance(lists, dict) and not any(lists.get(level) for level in PLACE_LEVELS)
 
 
-def _levels(text: str) -> list[Level]:
+def _levels(text: str) -> list[PlaceLevel]:
     names = [name.strip() for name in text.split(",") if name.strip()]
     unknown = [name for name in names if name not in LEVELS]
     if unknown or not names:
         raise CommandError(f"--levels takes {', '.join(LEVELS)}, joined by commas.")
-    return [Level(name) for name in names]
+    return [PlaceLevel(name) for name in names]
 
 
 def _tags(text: str | None) -> list[str]:

@@ -15,7 +15,7 @@ from gapgame.formats.task_folders import refusal
 from gapgame.formats.translation_tasks import build_translation_task
 from gapgame.management.task_options import add_drawing, drawing
 from gapgame.rules.task import TooFewInstancesError
-from gapgame.rules.translation_task import Synonyms
+from gapgame.rules.translation_task import SynonymRule
 
 
 class Command(BaseCommand):
@@ -28,14 +28,14 @@ class Command(BaseCommand):
         parser.add_argument("--language", type=language_tag, required=True, metavar="TAG", help="the target language")
         parser.add_argument(
             "--synonyms",
-            type=Synonyms,
-            choices=list(Synonyms),
-            default=Synonyms.NEITHER,
+            type=SynonymRule,
+            choices=list(SynonymRule),
+            default=SynonymRule.NEITHER,
             help="what other lemmas in the same sense are (default %(default)s)",
         )
         add_drawing(parser)
 
-    def handle(self, *, corpus: Path, folder: Path, language: str, synonyms: Synonyms, **options: Any) -> None:
+    def handle(self, *, corpus: Path, folder: Path, language: str, synonyms: SynonymRule, **options: Any) -> None:
         try:
             built = build_translation_task(corpus, folder, language=language, synonyms=synonyms, **drawing(options))
         except (FileProblemsError, TooFewInstancesError) as refused:

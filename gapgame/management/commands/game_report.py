@@ -15,7 +15,7 @@ from crosslens_metrics.formats.problems import FileProblemsError
 from gapgame.formats.report_text import report_lines
 from gapgame.formats.turn_files import read_turns
 from gapgame.rules.report import BY, RESAMPLES, build_report
-from gapgame.rules.turns import Rule
+from gapgame.rules.turns import TurnRule
 
 
 class Command(BaseCommand):
@@ -33,7 +33,7 @@ class Command(BaseCommand):
             "--keep",
             action="append",
             default=[],
-            choices=[str(rule) for rule in Rule],
+            choices=[str(rule) for rule in TurnRule],
             help="count turns that this rule leaves out (repeatable)",
         )
         parser.add_argument(

@@ -12,7 +12,7 @@ from crosslens_metrics.commands.arguments import whole_number
 from crosslens_metrics.formats.problems import FileProblemsError
 from gapgame.formats.baselines import predict
 from gapgame.management.task_options import add_output, put_out
-from gapgame.rules.baselines import LONGEST_GRAM, NEIGHBOURS, Method
+from gapgame.rules.baselines import MAX_GRAM_LENGTH, NEIGHBOURS, BaselineMethod
 from gapgame.rules.task import HELD_OUT, TEST
 
 
@@ -22,9 +22,12 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("folder", type=Path, help="folder made by build_gap_task")
-        parser.add_argument("--method", required=True, choices=[str(method) for method in Method])
+        parser.add_argument("--method", required=True, choices=[str(method) for method in BaselineMethod])
         parser.add_argument(
-            "-n", type=whole_number(1, LONGEST_GRAM), default=LONGEST_GRAM, help="longest n-gram (default %(default)s)"
+            "-n",
+            type=whole_number(1, MAX_GRAM_LENGTH),
+            default=MAX_GRAM_LENGTH,
+            help="longest n-gram (default %(default)s)",
         )
         parser.add_argument(
             "--features", type=Path, metavar="FILE", help="of images (default: features.npz of the task)"
@@ -45,7 +48,7 @@ class Command(BaseCommand):
                 predict(
                     folder,
                     part,
-                    method=Method(method),
+                    method=BaselineMethod(method),
                     longest=options["n"],
                     seed=options["seed"],
                     features=options["features"],

@@ -14,13 +14,13 @@ from django.utils import timezone
 from crosslens_metrics.commands.arguments import whole_number
 from gapgame.formats.corpora import is_corpus
 from gapgame.formats.multisubs import is_layout
-from gapgame.models import ItemSet, Split
-from gapgame.rules.corpus_items import Choice
+from gapgame.models import CorpusSplit, ItemSet
+from gapgame.rules.corpus_items import ItemChoice
 from gapgame.services.item_imports import import_path
 from gapgame.services.item_sources import LAYOUTS
 from gapgame.services.items import item_set_named
 from images.management.reports import add_report, check_report, finish
-from images.models import Collection, Outcome
+from images.models import Collection, ImportOutcome
 from images.permissions import collections_in
 from images.tasks import ask_for_sizes
 from people.management.arguments import checked_text, project_named
@@ -51,15 +51,18 @@ class Command(BaseCommand):
         add_report(parser)
         drawn = parser.add_argument_group("from a corpus")
         drawn.add_argument(
-            "--least", type=int, choices=Split.values, help=f"languages that share the sense (default {Choice.least})"
+            "--least",
+            type=int,
+            choices=CorpusSplit.values,
+            help=f"languages that share the sense (default {ItemChoice.least})",
         )
         drawn.add_argument(
             "--per-word",
             type=whole_number(1, 1000),
-            help=f"sentences of each word, at most (default {Choice.per_word})",
+            help=f"sentences of each word, at most (default {ItemChoice.per_word})",
         )
         drawn.add_argument(
-            "--most", type=whole_number(1, 10**6), help=f"sentences in all, at most (default {Choice.most})"
+            "--most", type=whole_number(1, 10**6), help=f"sentences in all, at most (default {ItemChoice.most})"
         )
         drawn.add_argument(
             "--seed", type=whole_number(0, 2**63 - 1), help="the same seed draws the same sentences (default 0)"
@@ -83,7 +86,7 @@ class Command(BaseCommand):
             clock=timezone.now,
             announce=ask_for_sizes,
         )
-        for row in job.rows.filter(outcome=Outcome.ADDED).exclude(reason="").iterator():
+        for row in job.rows.filter(outcome=ImportOutcome.ADDED).exclude(reason="").iterator():
             self.stdout.write(f"{row.name}: {row.get_outcome_display()}. {row.reason}")
         finish(job, self, report=options["report"], strict=options["strict"])
 
@@ -101,10 +104,10 @@ def _check_paths(file: Path, images: Path | None, embeddings: Path | None) -> No
         raise CommandError(f"There is no file {embeddings}.")
 
 
-def _choice(file: Path, options: Mapping[str, Any]) -> Choice | None:
-    given = {field.name: options[field.name] for field in fields(Choice) if options[field.name] is not None}
+def _choice(file: Path, options: Mapping[str, Any]) -> ItemChoice | None:
+    given = {field.name: options[field.name] for field in fields(ItemChoice) if options[field.name] is not None}
     if is_corpus(file):
-        return Choice(**given)
+        return ItemChoice(**given)
     if given:
         names = ", ".join(f"--{name.replace('_', '-')}" for name in given)
         raise CommandError(f"Only from a folder made by build_corpus are sentences drawn. Leave out {names}.")

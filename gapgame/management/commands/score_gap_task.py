@@ -13,13 +13,13 @@ from django.utils.translation import gettext as _
 
 from crosslens_metrics.commands.arguments import whole_number
 from crosslens_metrics.formats.problems import FileProblemsError
-from crosslens_metrics.word_vectors import MalformedTableError, Vectors, open_table
+from crosslens_metrics.word_vectors import MalformedTableError, WordVectorSource, open_table
 from gapgame.formats.predictions import read_filled
-from gapgame.formats.report_text import between, mean_text, share_text
+from gapgame.formats.report_text import interval_text, mean_text, share_text
 from gapgame.formats.turn_files import read_turns
-from gapgame.rules.figures import Undefined
+from gapgame.rules.figures import UndefinedFigure
 from gapgame.rules.task_scores import BesidePeople, TaskScores, score
-from gapgame.rules.turns import Rule
+from gapgame.rules.turns import TurnRule
 from inference.selectors.word_vectors import WordVectorsUnavailableError, vectors_of
 
 
@@ -44,7 +44,7 @@ class Command(BaseCommand):
             "--keep",
             action="append",
             default=[],
-            choices=[str(rule) for rule in Rule],
+            choices=[str(rule) for rule in TurnRule],
             help="count turns that this rule leaves out (repeatable)",
         )
         parser.add_argument("--seed", type=whole_number(-(2**63), 2**63 - 1), default=0, help="default 0")
@@ -65,7 +65,7 @@ class Command(BaseCommand):
             self.stdout.write(line)
 
 
-def _vectors(name: str) -> Vectors:
+def _vectors(name: str) -> WordVectorSource:
     try:
         return open_table(Path(name)) if Path(name).is_dir() else vectors_of(name)
     except (MalformedTableError, WordVectorsUnavailableError) as error:
@@ -75,11 +75,11 @@ def _vectors(name: str) -> Vectors:
 def _lines(scores: TaskScores) -> Iterator[str]:
     yield _("Accuracy (exact 95%% confidence interval): %(share)s") % {"share": share_text(scores.accuracy)}
     yield _("Mean similarity (Student's 95%% confidence interval): %(mean)s") % {"mean": mean_text(scores.similarity)}
-    if not isinstance(scores.without_vector, Undefined):
+    if not isinstance(scores.without_vector, UndefinedFigure):
         yield _(
             "Without a vector, so similarity 0: %(either)s instances (%(gold)s answers, %(predicted)s predictions)"
         ) % vars(scores.without_vector)
-    if isinstance(scores.people, Undefined):
+    if isinstance(scores.people, UndefinedFigure):
         yield _("People: %(why)s") % {"why": scores.people.message}
     elif scores.people is not None:
         yield from _people_lines(scores.people)
@@ -101,7 +101,7 @@ def _people_lines(people: BesidePeople) -> Iterator[str]:
         ) % {
             "attempt": attempt,
             "percent": percent,
-            "points": f"{difference.points:+z.2f} {between(difference.interval, '+z.2f')}",
+            "points": f"{difference.points:+z.2f} {interval_text(difference.interval, '+z.2f')}",
         }
     for applied in people.filters:
         yield (

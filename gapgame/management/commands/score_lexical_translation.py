@@ -13,10 +13,10 @@ from django.utils.translation import gettext as _
 
 from crosslens_metrics.commands.arguments import whole_number
 from crosslens_metrics.formats.problems import FileProblemsError
-from gapgame.formats.report_text import between
+from gapgame.formats.report_text import interval_text
 from gapgame.formats.translations import EXAMPLE, read_predictions, read_published, read_translated
 from gapgame.rules.task import HELD_OUT, TEST
-from gapgame.rules.translation_scores import Translated, TranslationScores, score
+from gapgame.rules.translation_scores import TranslatedInstance, TranslationScores, score
 
 
 class Command(BaseCommand):
@@ -62,7 +62,7 @@ class Command(BaseCommand):
 
 def _read(
     file: Path, task: Path | None, *, splits: Path | None, dictionary: Path | None, part: str, **_options: Any
-) -> list[Translated]:
+) -> list[TranslatedInstance]:
     if splits is not None:
         if task is None:
             raise CommandError(_("--splits goes with MultiSubs’ sents.json. Give that too."))
@@ -82,10 +82,10 @@ def _read(
 def _lines(scores: TranslationScores) -> Iterator[str]:
     yield _("%(instances)s instances of %(words)s source words") % vars(scores)
     yield _("ALI (95%% bootstrap interval over source words): %(figure)s") % {
-        "figure": f"{scores.ali:z.4f} {between(scores.ali_interval, 'z.4f')}"
+        "figure": f"{scores.ali:z.4f} {interval_text(scores.ali_interval, 'z.4f')}"
     }
     yield _("Accuracy (95%% bootstrap interval over source words): %(figure)s") % {
-        "figure": f"{scores.accuracy:.4f} {between(scores.accuracy_interval, '.4f')}"
+        "figure": f"{scores.accuracy:.4f} {interval_text(scores.accuracy_interval, '.4f')}"
     }
     yield ""
     yield _("ALI, accuracy and instances by source word:")

@@ -11,12 +11,12 @@ from django.utils import timezone
 
 from images.management.arguments import collection_named
 from inference.backends.captioners import Decoding
-from inference.models import GOING, CaptioningModel, Run, RunState
+from inference.models import UNFINISHED_STATES, CaptioningModel, Run, RunState
 from inference.services import executor, runs, worker_status
 from inference.services.heartbeat import heartbeat
 from inference.services.runs import RunRefusedError
 from jobs.models import JobState
-from people.management.arguments import PROJECT_HELP, language_of, named, project_of
+from people.management.arguments import PROJECT_HELP, language_of, named_object, project_of
 from people.permissions import usable_in
 
 SLICE_S = 5.0
@@ -56,7 +56,7 @@ class Command(BaseCommand):
         models = CaptioningModel.objects.filter(usable_in(project))
         try:
             run = runs.start(
-                model=named(models, model, kind="model named", project=project),
+                model=named_object(models, model, kind="model named", project=project),
                 collection=collection_named(collection, project=project),
                 languages=list(dict.fromkeys(map(language_of, languages))),
                 decoding=decoding,
@@ -79,11 +79,11 @@ class Command(BaseCommand):
 
     def _work(self, run: Run) -> None:
         last_event = self._print_progress(run, 0)
-        while run.state in GOING:
+        while run.state in UNFINISHED_STATES:
             executor.execute_run(run_id=run.pk, worker=worker_status.worker_name(), clock=timezone.now, slice_s=SLICE_S)
             run.refresh_from_db()
             last_event = self._print_progress(run, last_event)
-            if run.state in GOING and not run.chunks.filter(state=JobState.QUEUED).exists():
+            if run.state in UNFINISHED_STATES and not run.chunks.filter(state=JobState.QUEUED).exists():
                 # Other workers are at what is left of it.
                 time.sleep(LOOK_EVERY_S)
         if run.state != RunState.DONE:

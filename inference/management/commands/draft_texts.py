@@ -11,8 +11,8 @@ from django.utils import timezone
 
 from crosslens_metrics.commands.arguments import language_tag
 from inference.backends.captioners import GeneratedCaption
-from inference.management.translators import Loaded, add_translator_arguments, loaded
-from inference.services.translating import translated
+from inference.management.translators import LoadedTranslation, add_translator_arguments, load_translator
+from inference.services.translating import translated_texts
 from languages.models import Language
 from people.models import Project, TextKind
 from people.selectors.texts import latest_of, original_of
@@ -41,12 +41,12 @@ class Command(BaseCommand):
         languages = Language.objects.in_bulk(to)
         if unknown := sorted(set(to) - languages.keys()):
             raise CommandError(f"The installation has no language {', '.join(unknown)}.")
-        with loaded(given, to=to) as translator:
+        with load_translator(given, to=to) as translator:
             for tag in to:
                 for kind in TextKind:
                     self._draft(found, kind, languages[tag], translator)
 
-    def _draft(self, project: Project, kind: TextKind, language: Language, translator: Loaded) -> None:
+    def _draft(self, project: Project, kind: TextKind, language: Language, translator: LoadedTranslation) -> None:
         original = original_of(project, kind)
         last = latest_of(project, kind, language)
         if original is None or (last is not None and last.version == original.version):
@@ -66,7 +66,7 @@ class Command(BaseCommand):
         self.stdout.write(f"{language.english_name}: drafted {kind.value}, version {original.version}{more}")
 
 
-def _translated(body: str, tag: str, translator: Loaded) -> tuple[str, int]:
+def _translated(body: str, tag: str, translator: LoadedTranslation) -> tuple[str, int]:
     """Translate line by line, so that headings and lists stay; lines that fail stay as they are."""
     parts = [match.groups() for line in body.splitlines() if (match := MARKDOWN.match(line))]
     texts = [text for _mark, text, _end in parts if text]
@@ -75,7 +75,7 @@ def _translated(body: str, tag: str, translator: Loaded) -> tuple[str, int]:
     for start in range(0, len(texts), size):
         some = texts[start : start + size]
         keys = [f"line {start + number + 1}" for number in range(len(some))]
-        results += translated(translator.translation, some, keys=keys, language=tag, decoding=translator.decoding)
+        results += translated_texts(translator.translation, some, keys=keys, language=tag, decoding=translator.decoding)
     made = iter(results)
     lines, failed = [], 0
     for mark, text, _end in parts:

@@ -11,11 +11,11 @@ from django.utils import timezone
 from images.management.arguments import collection_named
 from inference.backends.encoders import EncoderSettingsError
 from inference.backends.mobilenet import NAME as MOBILENET
-from inference.models import CaptioningModel, EmbeddingSet, Encoder, Precision, Run, RunState
+from inference.models import CaptioningModel, EmbeddingSet, Encoder, Run, RunState, WeightPrecision
 from inference.services import encoders, worker_status
 from inference.services.executor import execute_run
 from inference.services.runs import RunRefusedError, start_embeddings
-from people.management.arguments import PROJECT_HELP, language_of, named, project_of
+from people.management.arguments import PROJECT_HELP, language_of, named_object, project_of
 from people.models import Project
 from people.permissions import usable_in
 
@@ -38,7 +38,7 @@ class Command(BaseCommand):
         parser.add_argument("--captions-of", metavar="MODEL", help="model whose captions to use, instead of the images")
         parser.add_argument("--language", metavar="TAG", help="language of the captions")
         parser.add_argument("--project", metavar="SLUG", help=PROJECT_HELP)
-        parser.add_argument("--precision", choices=Precision.values, default=Precision.FLOAT16)
+        parser.add_argument("--precision", choices=WeightPrecision.values, default=WeightPrecision.FLOAT16)
 
     def handle(self, *, collection: str, **options: Any) -> None:
         worker_status.prepare_process(processes=1)
@@ -46,7 +46,7 @@ class Command(BaseCommand):
         of, captions_of = collection_named(collection, project=project), None
         if options["captions_of"] is not None:
             models = CaptioningModel.objects.filter(usable_in(project))
-            captions_of = named(models, options["captions_of"], kind="captioning model", project=project)
+            captions_of = named_object(models, options["captions_of"], kind="captioning model", project=project)
         try:
             run = start_embeddings(
                 encoder=_encoder(options["encoder"], options["backend"], options["source"], project),
@@ -86,7 +86,7 @@ class Command(BaseCommand):
 def _encoder(name: str, backend: str | None, source: str, project: Project | None) -> Encoder:
     usable = Encoder.objects.filter(usable_in(project))
     if usable.filter(name=name).exists():
-        return named(usable, name, kind="encoder", project=project)
+        return named_object(usable, name, kind="encoder", project=project)
     if backend is None and name != MOBILENET:
         names = ", ".join(usable.values_list("name", flat=True)) or "none"
         raise CommandError(f"There is no encoder {name} (available: {names}). Register it with --backend and --source.")

@@ -9,11 +9,11 @@ from django.conf import settings
 from django.core.management.base import BaseCommand
 
 from inference.backends import registry
-from inference.backends.captioners import Backend, BackendSettingsError, Spec, TranslatorBackend
+from inference.backends.captioners import Backend, BackendSettingsError, ModelSpec, TranslatorBackend
 from inference.backends.encoders import HOW
 from inference.rules.endpoints import NO_KEY, key_variable
 
-NOTHING = Spec("", "", {})
+NOTHING = ModelSpec("", "", {})
 
 
 class Command(BaseCommand):
@@ -23,7 +23,7 @@ class Command(BaseCommand):
         self._list("Captioning", registry.backends())
         self._list("Translating from English", registry.translators())
         self._list_endpoints()
-        for one in registry.broken():
+        for one in registry.broken_backends():
             self.stdout.write(f"Left out: {one.entry} ({one.group}) of the package {one.package}: {one.reason}")
 
     def _list(self, heading: str, backends: Mapping[str, Backend] | Mapping[str, TranslatorBackend]) -> None:

@@ -14,7 +14,7 @@ from crosslens_metrics.named_vectors import NamedVectors
 from inference.backends.captioners import BackendSettingsError, OutOfMemoryError
 from inference.backends.dual_encoder import DualEncoder
 from inference.backends.encoders import ExtraMissingError, TextEncoder
-from inference.backends.memory import halved
+from inference.backends.memory import in_halves
 from inference.backends.projection import ProjectionEncoder
 from inference.formats.pairs import read_pairs
 from inference.management.arguments import check_file_to_write
@@ -35,7 +35,7 @@ class Command(BaseCommand):
         try:
             images, texts = zip(*read_pairs(captions), strict=True)
             engine = _encoder(encoder)
-            rows, _size = halved(lambda some: list(engine.vectors(texts[some])), len(texts), size=len(texts))
+            rows, _size = in_halves(lambda some: list(engine.vectors(texts[some])), len(texts), size=len(texts))
             vectors = NamedVectors(images, np.stack(rows), engine.signature, engine.space)
         except (FileProblemsError, ExtraMissingError, BackendSettingsError, OutOfMemoryError) as error:
             raise CommandError(str(error)) from error

@@ -12,7 +12,7 @@ from images.models import Collection
 from images.services.collections import give_collection
 from inference.models import CaptioningModel, Encoder, Run, Translator
 from inference.services import models, runs
-from people.management.arguments import named, project_of
+from people.management.arguments import named_object, project_of
 from people.models import Project
 from people.services.ownership import OwnerRefusedError, change_owner
 
@@ -58,7 +58,9 @@ def _thing_named(kind: str, name: str, owner: Project | None) -> Any:
             raise CommandError(f"There is no run {name}.")
         return run
     rows = KINDS[kind].objects.all()  # type: ignore[attr-defined]
-    return named(rows if owner is None else rows.filter(project=owner), name, kind=kind, project=owner, option="--of")
+    return named_object(
+        rows if owner is None else rows.filter(project=owner), name, kind=kind, project=owner, option="--of"
+    )
 
 
 def _give(thing: Any, owner: dict[str, Any]) -> None:
@@ -69,6 +71,6 @@ def _give(thing: Any, owner: dict[str, Any]) -> None:
             raise CommandError(f"{thing} is a variant of {thing.variant_of}. Change the owner of that model instead.")
         models.give_model(model=thing, **owner)
     elif isinstance(thing, Run):
-        runs.give(run=thing, **owner)
+        runs.change_owner_of_run(run=thing, **owner)
     else:
         change_owner(things=[thing], **owner)

@@ -18,7 +18,7 @@ from crosslens_metrics.commands.arguments import language_tag
 from crosslens_metrics.formats.names import ImageNames
 from crosslens_metrics.formats.problems import FileProblemsError
 from inference.backends import registry
-from inference.backends.captioners import BackendSettingsError, Spec
+from inference.backends.captioners import BackendSettingsError, ModelSpec
 from inference.backends.encoders import ExtraMissingError
 from inference.backends.feature_decoder import FEATURES
 from inference.backends.trainable import TrainableCaptioner
@@ -28,9 +28,9 @@ from inference.management.arguments import make_folder_to_write
 from inference.services import worker_status
 from inference.training.bases import model_options, small_base, small_name
 from inference.training.card import CARD, Provenance, model_card, provenance
-from inference.training.examples import Example, as_targets, check_split, read_examples, split_by_image
-from inference.training.options import CHOICES, Targets, TrainingError, TrainingOptions
-from inference.training.trainer import MODEL, Outcome, StepRecord, ValidationRecord, train_captioner
+from inference.training.examples import TrainingExample, as_targets, check_split, read_examples, split_by_image
+from inference.training.options import CHOICES, TrainingError, TrainingOptions, TrainingTargets
+from inference.training.trainer import MODEL, StepRecord, TrainingOutcome, ValidationRecord, train_captioner
 
 NEW, BASE = "new", "base"
 SAY_EVERY = 10
@@ -89,7 +89,7 @@ class Command(BaseCommand):
             chosen = model_options(about, training, options.targets, names_languages=names_languages)
             small = small_name(chosen.get(FEATURES))
             name, source = (small, str(folder)) if model == NEW else (model, model)
-            spec = Spec(name, source, chosen, is_pivot=options.targets != Targets.PLAIN)
+            spec = ModelSpec(name, source, chosen, is_pivot=options.targets != TrainingTargets.PLAIN)
             captioner = backend.load_folder(spec, folder)
             self._train(captioner, spec, training, validation, lambda name: _read(images, names[name]), options, out)
         except (
@@ -104,9 +104,9 @@ class Command(BaseCommand):
     def _train(
         self,
         captioner: TrainableCaptioner,
-        spec: Spec,
-        training: list[Example],
-        validation: list[Example],
+        spec: ModelSpec,
+        training: list[TrainingExample],
+        validation: list[TrainingExample],
         read_image: Callable[[str], Image.Image],
         options: TrainingOptions,
         out: Path,
@@ -119,7 +119,7 @@ class Command(BaseCommand):
             options=options,
             code=str(settings.CODE_VERSION),
         )
-        watcher = _Watcher(self)
+        watcher = _PrintingWatcher(self)
         outcome = train_captioner(
             captioner,
             run=made.run,
@@ -132,7 +132,7 @@ class Command(BaseCommand):
         )
         self._finish(outcome, made, spec, out)
 
-    def _finish(self, outcome: Outcome, made: Provenance, spec: Spec, out: Path) -> None:
+    def _finish(self, outcome: TrainingOutcome, made: Provenance, spec: ModelSpec, out: Path) -> None:
         best = outcome.best
         if best is not None:
             (out / MODEL / CARD).write_text(model_card(out.name, made, best), encoding="utf-8")
@@ -159,7 +159,7 @@ class Command(BaseCommand):
         self.stdout.flush()
 
 
-class _Watcher:
+class _PrintingWatcher:
     """Prints what happens, and stops at the first signal."""
 
     def __init__(self, command: Command) -> None:
@@ -192,7 +192,9 @@ class _Watcher:
         self._is_stopped = True
 
 
-def _split(captions: Path, options: TrainingOptions, given: dict[str, Any]) -> tuple[list[Example], list[Example]]:
+def _split(
+    captions: Path, options: TrainingOptions, given: dict[str, Any]
+) -> tuple[list[TrainingExample], list[TrainingExample]]:
     examples = read_examples(captions, language=given["language"] or "")
     if given["validation"]:
         training, validation = examples, read_examples(given["validation"], language=given["language"] or "")
@@ -203,7 +205,7 @@ def _split(captions: Path, options: TrainingOptions, given: dict[str, Any]) -> t
     return as_targets(training, options.targets), as_targets(validation, options.targets)
 
 
-def _names_of_files(folder: Path, examples: list[Example]) -> dict[str, str]:
+def _names_of_files(folder: Path, examples: list[TrainingExample]) -> dict[str, str]:
     """Find the file of each image, and refuse captions without one before anything is computed."""
     files = ImageNames({name: name for name in images_in(folder)})
     found = {one.image: files.first(one.image) for one in examples}
@@ -230,11 +232,13 @@ def _features(model: str, encoder: str) -> dict[str, Any]:
     return {"backend": backend, "source": source}
 
 
-def _folder(model: str, out: Path, training: list[Example], options: TrainingOptions, given: dict[str, Any]) -> Path:
+def _folder(
+    model: str, out: Path, training: list[TrainingExample], options: TrainingOptions, given: dict[str, Any]
+) -> Path:
     """Return the folder of the base; a new one is made first."""
     if model == NEW:
         return small_base(out / BASE, training, seed=options.seed, features=given.get(FEATURES))
-    return Path(model) if Path(model).is_dir() else folder_of(Spec(model, model, given))
+    return Path(model) if Path(model).is_dir() else folder_of(ModelSpec(model, model, given))
 
 
 def _read(folder: Path, name: str) -> Image.Image:

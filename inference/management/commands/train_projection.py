@@ -18,9 +18,9 @@ from crosslens_metrics.text import Tokenizer, text_version, tokenise
 from inference.backends.encoders import ExtraMissingError
 from inference.formats.pairs import read_pairs
 from inference.management.arguments import NO_VECTORS, VECTORS_HELP, make_folder_to_write, word_vectors
-from inference.projections.config import Config, ProjectionError
+from inference.projections.config import ProjectionConfig, ProjectionError
 from inference.projections.folder import VECTORS, read_projection
-from inference.projections.training import Base, Task, train
+from inference.projections.training import BaseProjection, TrainingData, train
 from people.management.arguments import language_of
 from people.management.library import as_command_errors
 
@@ -35,8 +35,8 @@ class Command(BaseCommand):
         parser.add_argument("--vectors", required=True, help=f"{VECTORS_HELP}; {NO_VECTORS} for none")
         parser.add_argument("--out", type=Path, required=True, help="folder for the projection")
         parser.add_argument("--tokenizer", choices=[str(kind) for kind in Tokenizer])
-        parser.add_argument("--seed", type=whole_number(0, 2**31 - 1), default=Config.seed)
-        parser.add_argument("--epochs", type=whole_number(1, 10_000), default=Config.epochs)
+        parser.add_argument("--seed", type=whole_number(0, 2**31 - 1), default=ProjectionConfig.seed)
+        parser.add_argument("--epochs", type=whole_number(1, 10_000), default=ProjectionConfig.epochs)
         parser.add_argument("--start", type=Path, metavar="FOLDER", help="a projection of another set to train further")
         parser.add_argument("--validation", type=Path, help="captions of other images, which choose the best epoch")
         parser.add_argument("--resume", action="store_true", help="continue after an interruption")
@@ -49,7 +49,7 @@ class Command(BaseCommand):
             )
         tokenizer = options["tokenizer"] or Tokenizer.WHITESPACE
         base = _base(options["start"]) if options["start"] else None
-        config = Config(seed=options["seed"], epochs=options["epochs"])
+        config = ProjectionConfig(seed=options["seed"], epochs=options["epochs"])
         with as_command_errors():
             images = named_vectors(features, option="--features")
         make_folder_to_write(out)
@@ -59,7 +59,7 @@ class Command(BaseCommand):
             def tokens_of(texts: Sequence[str]) -> Sequence[str]:
                 return tokenise(texts, tokenizer=tokenizer, language=language.tag, normalise=True)
 
-            task = Task(
+            task = TrainingData(
                 captions=tokens_of(captions),
                 images=images_of,
                 features=images,
@@ -92,7 +92,7 @@ class Command(BaseCommand):
         self.stdout.write(f"Validation after epoch {epoch}: CIDEr {cider:.1f}")
         self.stdout.flush()
 
-    def _progress(self, config: Config) -> Any:
+    def _progress(self, config: ProjectionConfig) -> Any:
         def say(epoch: int, loss: float) -> None:
             self.stdout.write(f"Epoch {epoch} of {config.epochs}: loss {loss:.4f}")
             self.stdout.flush()
@@ -100,9 +100,9 @@ class Command(BaseCommand):
         return say
 
 
-def _base(folder: Path) -> Base:
+def _base(folder: Path) -> BaseProjection:
     try:
-        return Base(*read_projection(folder))
+        return BaseProjection(*read_projection(folder))
     except ProjectionError as error:
         raise CommandError(str(error)) from error
 

@@ -15,10 +15,10 @@ from crosslens_metrics.commands.arguments import language_tag
 from inference.backends.captioners import (
     GeneratedCaption,
 )
-from inference.management.translators import Loaded, add_translator_arguments, loaded
+from inference.management.translators import LoadedTranslation, add_translator_arguments, load_translator
 from inference.projections.folder import replacing
-from inference.services.translating import translated
-from inference.training.examples import ENGLISH, Example, digest_of, read_examples
+from inference.services.translating import translated_texts
+from inference.training.examples import ENGLISH, TrainingExample, digest_of, read_examples
 
 
 class Command(BaseCommand):
@@ -38,7 +38,7 @@ class Command(BaseCommand):
 
     def handle(self, *, captions: Path, to: list[str], out: Path, **given: Any) -> None:
         self._is_json = given["json"]
-        with loaded(given, to=to) as translator:
+        with load_translator(given, to=to) as translator:
             english = [one for one in read_examples(captions, language=ENGLISH) if one.language == ENGLISH]
             if not english:
                 raise CommandError(f"{captions} has no English captions, and translators translate from English.")
@@ -46,8 +46,8 @@ class Command(BaseCommand):
 
     def _translate(
         self,
-        translator: Loaded,
-        english: Sequence[Example],
+        translator: LoadedTranslation,
+        english: Sequence[TrainingExample],
         to: Sequence[str],
         out: Path,
     ) -> None:
@@ -70,7 +70,9 @@ class Command(BaseCommand):
                     some = images[start : start + size]
                     texts = [text for image in some for text in by_image[image]]
                     keys = [f"{image} {number}" for image in some for number, _text in enumerate(by_image[image])]
-                    results = iter(translated(translation, texts, keys=keys, language=language, decoding=decoding))
+                    results = iter(
+                        translated_texts(translation, texts, keys=keys, language=language, decoding=decoding)
+                    )
                     for image in some:
                         pairs = [(text, next(results)) for text in by_image[image]]
                         good = [(text, one.text) for text, one in pairs if isinstance(one, GeneratedCaption)]

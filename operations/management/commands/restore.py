@@ -34,5 +34,5 @@ class Command(BaseCommand):
         self.stdout.write(
             self.style.SUCCESS(f"{folder}, made {manifest.made_at} by {manifest.code}, {done} ({took_s:.1f} s).")
         )
-        for remark in backups.remarks(manifest):
+        for remark in backups.remarks_after_restore(manifest):
             self.stdout.write(self.style.WARNING(remark))

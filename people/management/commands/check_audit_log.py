@@ -25,7 +25,7 @@ class Command(BaseCommand):
             raise CommandError(f"Edited, or earlier entries are missing: {', '.join(broken)}. Compare with a backup.")
 
     def _broken(self, project: Project) -> list[int]:
-        numbers = list(audit_log.broken(project))
+        numbers = list(audit_log.broken_entries(project))
         last = AuditEntry.objects.filter(project=project).first()
         # A log without its last entries is still consistent: compare these two lines with a copy kept elsewhere.
         end = f"{last.number} entries, the last one {last.digest}" if last else "no entries"

@@ -12,7 +12,7 @@ from corpora.management.image_filters import add_images, image_filter_errors
 from corpora.rules.image_filters import ImageFilter
 from people.management.arguments import project_named
 from people.management.exports import add_output, write_export
-from scoring.formats.scores import Layout, export_scores
+from scoring.formats.scores import ScoreLayout, export_scores
 from scoring.selectors.own_frequencies import UNLIMITED
 
 
@@ -21,11 +21,11 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("project", metavar="PROJECT", help="last part of the project's address")
-        parser.add_argument("--format", required=True, choices=Layout.values, help="format of the file")
+        parser.add_argument("--format", required=True, choices=ScoreLayout.values, help="format of the file")
         add_images(parser)
         add_output(parser)
 
     def handle(self, *, project: str, format: str, images: ImageFilter, output: Path | None, **options: Any) -> None:
         with image_filter_errors():
-            pieces = export_scores(project_named(project), Layout(format), images, budget=UNLIMITED)
+            pieces = export_scores(project_named(project), ScoreLayout(format), images, budget=UNLIMITED)
         write_export(self, pieces, output)

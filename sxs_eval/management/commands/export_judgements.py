@@ -14,7 +14,7 @@ from images.models import Collection
 from people.management.arguments import project_named
 from people.management.exports import add_output, write_export
 from people.models import Project
-from sxs_eval.formats.judgement_export import Layout, export_judgements
+from sxs_eval.formats.judgement_export import JudgementLayout, export_judgements
 from sxs_eval.models import Comparison
 
 
@@ -23,14 +23,14 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("project", metavar="PROJECT", help="last part of the project's address")
-        parser.add_argument("--format", required=True, choices=Layout.values, help="format of the file")
+        parser.add_argument("--format", required=True, choices=JudgementLayout.values, help="format of the file")
         parser.add_argument("--comparison", type=int, metavar="ID", help="only this comparison (default: all)")
         add_images(parser)
         add_output(parser)
 
     def handle(self, *, project: str, format: str, comparison: int | None, output: Path | None, **options: Any) -> None:
         within, images = project_named(project), options["images"]
-        chosen, layout, until = _chosen(within, comparison), Layout(format), timezone.now()
+        chosen, layout, until = _chosen(within, comparison), JudgementLayout(format), timezone.now()
         with image_filter_errors():
             check_some_images(
                 images,

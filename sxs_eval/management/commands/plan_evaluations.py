@@ -26,8 +26,8 @@ from people.models import Project
 from sxs_eval.formats.plans import PaceUsed, PlanReport
 from sxs_eval.formats.scores import read_scores
 from sxs_eval.rules import planning
-from sxs_eval.rules.planning import Thresholds, cost_of_session, plan_sessions
-from sxs_eval.selectors.planning import FEWEST_TIMED, measured_pace
+from sxs_eval.rules.planning import SmallThresholds, cost_of_session, plan_sessions
+from sxs_eval.selectors.planning import MIN_TIMED, measured_pace
 
 
 def number(least: str, most: str) -> Callable[[str], Fraction]:
@@ -145,10 +145,10 @@ class Command(BaseCommand):
             self.stdout.write(line)
 
 
-def _thresholds(small: Fraction | None, small_percent: Fraction | None) -> Thresholds:
+def _thresholds(small: Fraction | None, small_percent: Fraction | None) -> SmallThresholds:
     if small is None:
         small = planning.SMALL_POINTS if small_percent is None else Fraction(0)
-    return Thresholds(points=small, percent=small_percent)
+    return SmallThresholds(points=small, percent=small_percent)
 
 
 def _number_of(wanted: int | ImageFilter, project: Project | None) -> int:
@@ -179,7 +179,7 @@ def _pace(given: Fraction | None, project: Project | None) -> PaceUsed:
         return PaceUsed(planning.PACE_S, "default", note=_("the database could not be reached"))
     if measured.judgements:
         return PaceUsed(measured.seconds, "measured", measured.judgements)
-    note = _("there are fewer than %(number)s judgements to measure it from") % {"number": FEWEST_TIMED}
+    note = _("there are fewer than %(number)s judgements to measure it from") % {"number": MIN_TIMED}
     return PaceUsed(planning.PACE_S, "default", note=note)
 
 
