@@ -30,6 +30,8 @@ CASES: list[tuple[str, str, str, str, str]] = [
     ("vocabulary", CODE, "", "# What is in hand\n", "“in hand” is retired"),
     ("vocabulary", CODE, "", "old_picture = 1\n", "has the retired word “picture”"),
     ("vocabulary", CODE, "", "class TooLate(ValueError): ...\n", "end the names of exceptions"),
+    ("vocabulary", CODE, "", "@dataclass(frozen=True)\nclass Built: ...\n", "the class Built: say of what"),
+    ("vocabulary", CODE, "", "LEAST, LONGEST_NAME = 2, 20\n", "the limit LONGEST_NAME: begin it with MAX_ or MIN_"),
     ("vocabulary", ARABIC, "", '\nmsgid "Take it up"\nmsgstr "x"\n', "“Take it up” is retired"),
     ("vocabulary", "docs/GLOSSARY.md", "(`Task`)", "(`Tusk`)", "there is no class Tusk"),
     ("documents", GUIDE, "", "[x](docs/nowhere.md)\n", "leads to no file"),

@@ -53,6 +53,18 @@ GUIDES = (
 GLOSSARY = "docs/GLOSSARY.md"
 CLASS = re.compile(r"^ *class (\w+)(?:\((.*?)\))?:", re.DOTALL | re.MULTILINE)
 MISNOMERS = re.compile(r"(Refused|Problem|Standing|Blocker)$")
+RECORD = re.compile(
+    r"^ *@dataclass.*\n *class (_?[A-Z][a-z0-9]+)\b|^ *class (_?[A-Z][a-z0-9]+)\((?:NamedTuple|TypedDict)\)",
+    re.MULTILINE,
+)
+"""A class of rows whose name is one word."""
+TERMS = {"Decoding", "Interval", "Metric", "Provenance"}
+"""Names of one word that say of what, besides those of the glossary."""
+LIMIT = re.compile(
+    r"^(?:_?[A-Z][A-Z0-9_]*, )*(_?(?:FEWEST|LARGEST|LEAST|LONGEST|MOST|SHORTEST|SMALLEST)(?:_[A-Z0-9_]+)?)"
+    r"(?:, _?[A-Z][A-Z0-9_]*)*(?:: [^=\n]+)? = ",
+    re.MULTILINE,
+)
 
 
 def check(apps: tuple[str, ...] = PRODUCT) -> Iterator[TextFinding]:
@@ -131,9 +143,15 @@ def in_module(app: str, path: Path) -> Iterator[TextFinding]:
 
 
 def classes() -> Iterator[TextFinding]:
-    """Names of exceptions, and whether the glossary names only classes that exist."""
+    """Names of exceptions, rows and limits, and whether the glossary names only classes that exist."""
     there = {"Error"}
+    terms = TERMS.union(re.findall(r"`(?:[a-z_]+\.)*([A-Z][a-z]+)`", text_of(GLOSSARY)))
     for path in (path for app in PRODUCT for path in modules(app)):
+        for match in RECORD.finditer(text_of(path)):
+            if (name := match[1] or match[2]) not in terms:
+                yield at(path, match, f"the name of the class {name}", "say of what, in two words or more")
+        for match in LIMIT.finditer(text_of(path)):
+            yield at(path, match, f"the name of the limit {match[1]}", "begin it with MAX_ or MIN_")
         for match in CLASS.finditer(text_of(path)):
             name, bases = match[1], re.findall(r"\w+", match[2] or "")
             there.add(name)
