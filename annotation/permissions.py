@@ -12,7 +12,6 @@ from django.http import Http404
 from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext as _
 
-from allocation.models import Batch
 from annotation.models import (
     AnnotatorState,
     AnnotatorStatus,
@@ -26,20 +25,21 @@ from annotation.models import (
     RoundKind,
     VerificationBatch,
 )
-from compiled_query import CompiledQuery
-from corpora.models import Selection
-from images.models import CollectionImage, Image
-from inference.selectors import assigned_work
-from languages.models import Language
-from people.models import LanguageSkill, Membership, Project, Role, User
-from people.permissions import READERS, project_for
-from people.selectors.qualification import (
+from core.allocation.models import Batch
+from core.compiled_query import CompiledQuery
+from core.images.models import CollectionImage, Image
+from core.languages.models import Language
+from core.people.models import LanguageSkill, Membership, Project, Role, User
+from core.people.permissions import READERS, project_for
+from core.people.selectors.qualification import (
     MissingRequirement,
     NotQualifiedError,
     WorkKind,
     missing_requirements_of,
     still_takes_part,
 )
+from research.inference.selectors import assigned_work
+from research.selection.models import Selection
 
 # Those who may rate others' captions: annotators, and people who were invited only to rate.
 REVIEWER_ROLES = (Role.ANNOTATOR, Role.RATER)

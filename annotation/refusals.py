@@ -1,14 +1,14 @@
-"""Why a step with captions or ratings was refused, besides the reasons in allocation/refusals.py."""
+"""Why a step with captions or ratings was refused, besides the reasons in core/allocation/refusals.py."""
 
 from __future__ import annotations
 
 from django.utils.translation import gettext as _
 
-from allocation.refusals import AllocationRefusal, refusal_of, refuse_as_not_assigned
 from annotation.models import CaptionBatch, CaptionItem, Feedback, Verdict, VerificationBatch
 from annotation.rules.text_checks import COPIED
 from annotation.services import batches, round_batches
 from annotation.services.releases import ReleaseSettingsError
+from core.allocation.refusals import AllocationRefusal, refusal_of, refuse_as_not_assigned
 
 refuse_as_not_assigned(
     *(model.DoesNotExist for model in (CaptionBatch, CaptionItem, VerificationBatch, Verdict, Feedback))

@@ -10,7 +10,7 @@ from django.utils import timezone
 from annotation.models import Release, Round, RoundKind
 from annotation.services import figures, releases, rounds
 from annotation.services.verification import fill_verification
-from jobs.tasks import job, shared_task
+from core.jobs.tasks import job, shared_task
 
 WAITING = Round.objects.filter(awaits_tasks=True)
 

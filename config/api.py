@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from django.urls import include, path, re_path
 
-from people.api import docs, schema, views
+from core.people.api import docs, schema, views
 
 app_name = "api"
 urlpatterns = [
     # It has nothing of anybody's, and makers of clients ask for it without a token.
     path("schema/", schema.SchemaView.as_view(), name="schema"),
     path("docs/", docs.docs_show, name="docs"),
-    path("", include("people.api.urls")),
+    path("", include("core.people.api.urls")),
     path("", include("annotation.api.urls")),
-    path("", include("corpora.api.urls")),
+    path("", include("research.selection.api.urls")),
     # Unknown addresses are answered like other refusals; without the final slash they are redirected as on pages.
     re_path(r"^[\s\S]*/\Z", views.NothingView.as_view(), name="nothing"),
 ]

@@ -9,13 +9,13 @@ from django.db import close_old_connections
 from django.http import Http404
 
 from config.wsgi import application as handle
-from images.permissions import collection_to_change
-from operations.rules.uploads import owner_of
-from operations.serving.bodies import BodyRefusedError
-from operations.serving.handler import ServedApplication
-from people.models import User
-from people.permissions import READERS, check_reader, project_for
-from people.services.session_store import SessionStore
+from core.images.permissions import collection_to_change
+from core.people.models import User
+from core.people.permissions import READERS, check_reader, project_for
+from core.people.services.session_store import SessionStore
+from office.operations.rules.uploads import owner_of
+from office.operations.serving.bodies import BodyRefusedError
+from office.operations.serving.handler import ServedApplication
 
 SIGNED_OUT = "You are signed out, so the files were not accepted. Go back, sign in and send them again."
 NOT_YOURS = "Only managers and researchers can send files, so these were not accepted."

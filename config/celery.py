@@ -6,7 +6,7 @@ from celery import Celery
 from django.apps import apps
 from kombu.transport import TRANSPORT_ALIASES
 
-from operations.signals import tasks
+from office.operations.signals import tasks
 
 TRANSPORT_ALIASES["filesystem"] = "config.file_queue:Transport"
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")

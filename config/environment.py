@@ -14,9 +14,9 @@ from django.core.exceptions import ImproperlyConfigured
 
 from config.connections import Connections
 from config.variables import OPTIONAL
-from inference.rules.endpoints import KEY_VARIABLE, key_variable
-from people.rules.passwords import fault_of
-from people.rules.sign_in_providers import ProvidersFileError, SignInProvider, read_providers
+from core.people.rules.passwords import fault_of
+from core.people.rules.sign_in_providers import ProvidersFileError, SignInProvider, read_providers
+from research.inference.rules.endpoints import KEY_VARIABLE, key_variable
 
 MIN_SECRET_CHARACTERS = 50
 MIN_TOKEN_CHARACTERS = 20

@@ -6,9 +6,9 @@ import logging
 
 from config import ROOT
 from config.environment import from_process
-from operations.logs.lines import formatter
+from office.operations.logs.lines import formatter
 
 
 def as_set() -> logging.Formatter:
-    """For deploy/granian-logs.json."""
+    """For tools/deploy/granian-logs.json."""
     return formatter(from_process(ROOT).log_format())

@@ -8,8 +8,8 @@ from django.utils.functional import lazy
 from config import ROOT
 from config.environment import from_process
 from config.version import code_version
-from images.rules.limits import MAX_UPLOAD_FILES
-from languages.rules.page_languages import PAGE_LANGUAGES, UNKNOWN_TO_DJANGO
+from core.images.rules.limits import MAX_UPLOAD_FILES
+from core.languages.rules.page_languages import PAGE_LANGUAGES, UNKNOWN_TO_DJANGO
 
 BASE_DIR = ROOT
 _environment = from_process(BASE_DIR)
@@ -33,22 +33,22 @@ CAPTION_ENDPOINTS = _environment.caption_endpoints()
 CAPTION_ENDPOINT_KEYS = _environment.caption_endpoint_keys()
 
 INSTALLED_APPS = [
-    "languages",
-    "jobs",
-    "people",
-    "images",
-    "corpora",
-    "allocation",
-    "inference",
-    "scoring",
+    "core.languages",
+    "core.jobs",
+    "core.people",
+    "core.images",
+    "research.selection",
+    "core.allocation",
+    "research.inference",
+    "research.scoring",
     "annotation",
     "sxs_eval",
     "gapgame",
-    "practice",
-    "recruitment",
-    "dashboard",
-    "demo",
-    "operations",
+    "office.practice",
+    "office.recruitment",
+    "office.dashboard",
+    "tools.demo",
+    "office.operations",
     "django.contrib.admin",
     "django.contrib.auth",
     "django.contrib.contenttypes",
@@ -70,22 +70,22 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
-    "operations.middleware.LogRequests",
+    "office.operations.middleware.LogRequests",
     "django.middleware.security.SecurityMiddleware",
     # Before WhiteNoise, so that static files have its header too.
     "csp.middleware.CSPMiddleware",
-    "operations.middleware.BrowserHeaders",
+    "office.operations.middleware.BrowserHeaders",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
-    "people.middleware.SessionUse",
+    "core.people.middleware.SessionUse",
     "django.middleware.locale.LocaleMiddleware",
-    "languages.middleware.PageLanguage",
+    "core.languages.middleware.PageLanguage",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
-    "people.middleware.SecondFactor",
-    "people.middleware.ArchivedProjects",
-    "recruitment.middleware.StudyLimits",
+    "core.people.middleware.SecondFactor",
+    "core.people.middleware.ArchivedProjects",
+    "office.recruitment.middleware.StudyLimits",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
@@ -105,8 +105,8 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "people.context_processors.navigation",
-                "recruitment.context_processors.study",
+                "core.people.context_processors.navigation",
+                "office.recruitment.context_processors.study",
             ],
         },
     }
@@ -130,7 +130,7 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 AUTH_USER_MODEL = "people.User"
 AUTHENTICATION_BACKENDS = [
     "axes.backends.AxesStandaloneBackend",
-    "people.allauth_adapter.AccountBackend",
+    "core.people.allauth_adapter.AccountBackend",
 ]
 _django_validators = "django.contrib.auth.password_validation"
 AUTH_PASSWORD_VALIDATORS: list[dict[str, Any]] = [
@@ -138,18 +138,18 @@ AUTH_PASSWORD_VALIDATORS: list[dict[str, Any]] = [
     {"NAME": f"{_django_validators}.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
     {"NAME": f"{_django_validators}.CommonPasswordValidator"},
     {"NAME": f"{_django_validators}.NumericPasswordValidator"},
-    {"NAME": "people.rules.passwords.OwnWordsValidator"},
+    {"NAME": "core.people.rules.passwords.OwnWordsValidator"},
 ]
 if _breached := _environment.breached_passwords():
     AUTH_PASSWORD_VALIDATORS.append(
-        {"NAME": "people.rules.passwords.BreachedPasswordValidator", "OPTIONS": {"path": _breached}}
+        {"NAME": "core.people.rules.passwords.BreachedPasswordValidator", "OPTIONS": {"path": _breached}}
     )
 LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "people:home-show"
 LOGOUT_REDIRECT_URL = "account_login"
 
 ALLAUTH_TRUSTED_PROXY_COUNT = _environment.proxies()
-ACCOUNT_ADAPTER = "people.allauth_adapter.AccountAdapter"
+ACCOUNT_ADAPTER = "core.people.allauth_adapter.AccountAdapter"
 ACCOUNT_LOGIN_METHODS = {"username", "email"}
 ACCOUNT_SIGNUP_FIELDS = ["username*", "email", "password1*", "password2*"]
 ACCOUNT_PRESERVE_USERNAME_CASING = True
@@ -157,8 +157,8 @@ ACCOUNT_EMAIL_VERIFICATION = "none"
 ACCOUNT_CHANGE_EMAIL = True
 ACCOUNT_EMAIL_NOTIFICATIONS = True
 ACCOUNT_FORMS = {
-    "add_email": "people.forms.addresses.AddressForm",
-    "reset_password": "people.forms.password_reset.ResetForm",
+    "add_email": "core.people.forms.addresses.AddressForm",
+    "reset_password": "core.people.forms.password_reset.ResetForm",
 }
 ACCOUNT_EMAIL_SUBJECT_PREFIX = ""
 # A stranger's address gets no mail from here.
@@ -175,13 +175,13 @@ ACCOUNT_RATE_LIMITS = {
     "arrive": "120/m/key",
 }
 SIGN_IN_PROVIDERS = {one.id: one for one in _environment.sign_in_providers()}
-SOCIALACCOUNT_ADAPTER = "people.allauth_adapter.ProviderAdapter"
+SOCIALACCOUNT_ADAPTER = "core.people.allauth_adapter.ProviderAdapter"
 SOCIALACCOUNT_EMAIL_VERIFICATION = "none"
-SOCIALACCOUNT_PROVIDERS = {"saml": {"provider_class": "people.allauth_adapter.SamlProvider"}}
+SOCIALACCOUNT_PROVIDERS = {"saml": {"provider_class": "core.people.allauth_adapter.SamlProvider"}}
 SOCIALACCOUNT_STORE_TOKENS = False
 MFA_FORMS = {
-    "authenticate": "people.forms.codes.SignInCodeForm",
-    "reauthenticate": "people.forms.codes.ConfirmingCodeForm",
+    "authenticate": "core.people.forms.codes.SignInCodeForm",
+    "reauthenticate": "core.people.forms.codes.ConfirmingCodeForm",
 }
 MFA_SUPPORTED_TYPES = ["totp", "recovery_codes"]
 MFA_ALLOW_UNVERIFIED_EMAIL = True
@@ -189,13 +189,13 @@ SECOND_FACTOR_REQUIRED = _environment.second_factor_required()
 MFA_TOTP_ISSUER = "Crosslens"
 MFA_TOTP_TOLERANCE = 1
 
-# Failures are counted in the database, which all web processes share: people/services/lockout.py.
-AXES_HANDLER = "people.services.lockout.LockOutHandler"
+# Failures are counted in the database, which all web processes share: core/people/services/lockout.py.
+AXES_HANDLER = "core.people.services.lockout.LockOutHandler"
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"], "ip_address", "username"]
 AXES_USERNAME_FORM_FIELD = "login"
-AXES_USERNAME_CALLABLE = "people.services.lockout.name_tried"
-AXES_CLIENT_IP_CALLABLE = "people.services.lockout.address_of"
-AXES_LOCKOUT_CALLABLE = "people.services.lockout.locked_out"
+AXES_USERNAME_CALLABLE = "core.people.services.lockout.name_tried"
+AXES_CLIENT_IP_CALLABLE = "core.people.services.lockout.address_of"
+AXES_LOCKOUT_CALLABLE = "core.people.services.lockout.locked_out"
 AXES_FAILURE_LIMIT = 5
 AXES_COOLOFF_TIME = 0.25  # hours
 AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False
@@ -232,14 +232,14 @@ USE_TZ = True
 REST_FRAMEWORK = {
     # The first of them is what a refusal names in WWW-Authenticate.
     "DEFAULT_AUTHENTICATION_CLASSES": [
-        "people.api.authentication.TokenAuthentication",
+        "core.people.api.authentication.TokenAuthentication",
         "rest_framework.authentication.SessionAuthentication",
     ],
-    "DEFAULT_PERMISSION_CLASSES": ["people.api.authentication.MayAsk"],
+    "DEFAULT_PERMISSION_CLASSES": ["core.people.api.authentication.MayAsk"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
-    "DEFAULT_PARSER_CLASSES": ["people.api.parsers.JSONParser"],
+    "DEFAULT_PARSER_CLASSES": ["core.people.api.parsers.JSONParser"],
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
-    "EXCEPTION_HANDLER": "people.api.answers.answer_problem",
+    "EXCEPTION_HANDLER": "core.people.api.answers.answer_problem",
     "URL_FORMAT_OVERRIDE": None,
 }
 SPECTACULAR_SETTINGS = {
@@ -251,16 +251,16 @@ SPECTACULAR_SETTINGS = {
     "SERVE_INCLUDE_SCHEMA": False,
     "COMPONENT_SPLIT_REQUEST": True,
     "ENUM_NAME_OVERRIDES": {
-        "BatchState": "allocation.models.BatchState",
+        "BatchState": "core.allocation.models.BatchState",
         "CaptionState": "annotation.models.CaptionState",
-        "JobState": "images.models.JobState",
+        "JobState": "core.images.models.JobState",
         "KindEnum": "annotation.models.RoundKind",
-        "PlaceLevel": "corpora.models.PlaceLevelChoice",
+        "PlaceLevel": "research.selection.models.PlaceLevelChoice",
         "RoundState": "annotation.models.RoundState",
     },
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
-        "people.api.schema.add_problems",
+        "core.people.api.schema.add_problems",
     ],
 }
 
@@ -280,13 +280,13 @@ CONTENT_SECURITY_POLICY = {
 }
 DATA_UPLOAD_MAX_NUMBER_FILES = MAX_UPLOAD_FILES
 FILE_UPLOAD_HANDLERS = [
-    "images.views.uploads.FileNameCheck",
+    "core.images.views.uploads.FileNameCheck",
     "django.core.files.uploadhandler.MemoryFileUploadHandler",
     "django.core.files.uploadhandler.TemporaryFileUploadHandler",
 ]
 X_FRAME_OPTIONS = "DENY"
 SECURE_REFERRER_POLICY = "same-origin"
-SESSION_ENGINE = "people.services.session_store"
+SESSION_ENGINE = "core.people.services.session_store"
 SESSION_COOKIE_HTTPONLY = True
 HTTPS = _environment.https()
 # Browsers take cookies of such names over TLS alone, and only from this very host.
@@ -295,7 +295,7 @@ SESSION_COOKIE_NAME = f"{COOKIE_PREFIX}sessionid"
 CSRF_COOKIE_NAME = f"{COOKIE_PREFIX}csrftoken"
 LANGUAGE_COOKIE_NAME = f"{COOKIE_PREFIX}django_language"
 KNOWN_BROWSER_COOKIE_NAME = f"{COOKIE_PREFIX}known_browser"
-MESSAGE_STORAGE = "people.message_storage.MessageStorage"
+MESSAGE_STORAGE = "core.people.message_storage.MessageStorage"
 if HTTPS:
     SECURE_SSL_REDIRECT = True
     # Asked from inside, where nobody speaks TLS.
@@ -311,7 +311,7 @@ if HTTPS:
     LANGUAGE_COOKIE_SECURE = True
 
 _celery = _environment.celery()
-# The module that sets up Celery, which jobs/tasks.py imports.
+# The module that sets up Celery, which core/jobs/tasks.py imports.
 QUEUE_APPLICATION = "config.celery"
 CELERY_BROKER_URL = _celery["broker_url"]
 CELERY_BROKER_TRANSPORT_OPTIONS = _celery["broker_transport_options"]
@@ -339,8 +339,8 @@ _loggers = {"operations": "INFO", "people.security_log": "INFO", "django.request
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "filters": {"context": {"()": "operations.logs.lines.ContextFilter"}},
-    "formatters": {"line": {"()": "operations.logs.lines.formatter", "log_format": LOG_FORMAT}},
+    "filters": {"context": {"()": "office.operations.logs.lines.ContextFilter"}},
+    "formatters": {"line": {"()": "office.operations.logs.lines.formatter", "log_format": LOG_FORMAT}},
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["context"]}},
     "root": {"handlers": ["console"], "level": "WARNING"},
     "loggers": {} if IS_EMBEDDED else {name: {"level": level} for name, level in _loggers.items()},

@@ -6,8 +6,8 @@ from django.contrib import admin
 from django.db.models import Model
 from django.http import HttpRequest
 
+from core.people.admin import LookUpAdmin, LookUpOnly
 from gapgame.models import GameBatch, GapItem, ItemSet, Mark, Player, Season, SeasonLanguage, Turn
-from people.admin import LookUpAdmin, LookUpOnly
 
 
 class SuperuserOnly(LookUpAdmin):

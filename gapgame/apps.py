@@ -6,13 +6,13 @@ class GapgameConfig(AppConfig):
     verbose_name = "Gap Filling Game"
 
     def ready(self) -> None:
+        from core.images.models import Collection
+        from core.people import personal_data
+        from core.people.services.ownership import register
         from gapgame.models import ItemSet
         from gapgame.selectors import assigned_images, data_export
         from gapgame.services import withdrawal
-        from images.models import Collection
-        from inference.selectors import assigned_work
-        from people import personal_data
-        from people.services.ownership import register
+        from research.inference.selectors import assigned_work
 
         assigned_work.register("gapgame", assigned_images.assigned_images)
         personal_data.register(

@@ -12,11 +12,11 @@ from django.db.models.functions import Lower
 from django.utils.functional import cached_property
 from django.utils.translation import gettext_lazy as _
 
+from core.images.models import Collection, Image
+from core.languages.models import Language
+from core.people.models import Invitation, Project
 from gapgame.rules.play import ATTEMPTS, MICRO
-from images.models import Collection, Image
-from inference.models import WordVectorSet
-from languages.models import Language
-from people.models import Invitation, Project
+from research.inference.models import WordVectorSet
 
 
 class CorpusSplit(models.IntegerChoices):

@@ -11,10 +11,10 @@ from django.http import Http404
 from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext as _
 
+from core.people.models import Membership, Role, User
+from core.people.permissions import READERS, project_for
+from core.people.selectors.qualification import still_takes_part
 from gapgame.models import ItemSet, Player, Season, SeasonAccess, Turn
-from people.models import Membership, Role, User
-from people.permissions import READERS, project_for
-from people.selectors.qualification import still_takes_part
 
 
 def season_for(user: User | AnonymousUser, slug: str, season_slug: str, *roles: Role) -> Season:

@@ -8,13 +8,13 @@ from django.core.cache import cache
 from django.db import transaction
 from django.utils import timezone
 
+from core.images.models import ImportJob, ImportKind
+from core.images.tasks import ask_for_sizes
+from core.jobs.tasks import job, shared_task
 from crosslens_metrics.formats.word_vectors import WordVectorFileError
 from gapgame.models import Season
 from gapgame.services import closing, item_imports, marking
-from images.models import ImportJob, ImportKind
-from images.tasks import ask_for_sizes
-from inference.services.word_vectors import import_packaged
-from jobs.tasks import job, shared_task
+from research.inference.services.word_vectors import import_packaged
 
 logger = logging.getLogger(__name__)
 ASK_AGAIN_S = 30

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.contrib import admin
 
-from people.admin import LookUpAdmin
+from core.people.admin import LookUpAdmin
 from sxs_eval.models import Comparison, GoldPair, Instructions, Judgement, JudgingBatch, Pair, RaterStatus
 
 

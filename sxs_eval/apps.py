@@ -8,16 +8,16 @@ class SxsEvalConfig(AppConfig):
     def ready(self) -> None:
         from django.db.models import Q
 
-        from allocation import refusals
-        from corpora.selectors import usage
-        from images.models import Collection
-        from inference.models import CaptioningModel
-        from inference.selectors import assigned_work
-        from people import personal_data
-        from people.models import TextKind
-        from people.selectors import start_pages, texts
-        from people.services.ownership import register
-        from scoring.selectors import human_judgements
+        from core.allocation import refusals
+        from core.images.models import Collection
+        from core.people import personal_data
+        from core.people.models import TextKind
+        from core.people.selectors import start_pages, texts
+        from core.people.services.ownership import register
+        from research.inference.models import CaptioningModel
+        from research.inference.selectors import assigned_work
+        from research.scoring.selectors import human_judgements
+        from research.selection.selectors import usage
         from sxs_eval.models import Comparison
         from sxs_eval.selectors import data_export, instructions, subset_uses, work
         from sxs_eval.selectors.human_judgements import human_judgements_of

@@ -11,13 +11,13 @@ from django.db import models
 from django.db.models import F, Q
 from django.utils.translation import gettext_lazy as _
 
-from allocation.models import Assignment, Batch, LeasedBatch, Pool, Task
-from corpora.rules.image_filters import MAX_FILTER_CHARACTERS
+from core.allocation.models import Assignment, Batch, LeasedBatch, Pool, Task
+from core.images.models import Collection, Image
+from core.languages.models import Language
+from core.people.models import Project
 from crosslens_metrics.scales import SCALES, SEVEN_POINTS
-from images.models import Collection, Image
-from inference.models import CaptioningModel, ModelCaption
-from languages.models import Language
-from people.models import Project
+from research.inference.models import CaptioningModel, ModelCaption
+from research.selection.rules.image_filters import MAX_FILTER_CHARACTERS
 
 
 class Instructions(models.Model):

@@ -10,11 +10,11 @@ from django.http import Http404
 from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext as _
 
-from compiled_query import CompiledQuery
-from inference.selectors import assigned_work
-from people.models import Membership, Role, User
-from people.permissions import READERS, project_for
-from people.selectors.qualification import MissingRequirement, WorkKind, missing_requirements_of, still_takes_part
+from core.compiled_query import CompiledQuery
+from core.people.models import Membership, Role, User
+from core.people.permissions import READERS, project_for
+from core.people.selectors.qualification import MissingRequirement, WorkKind, missing_requirements_of, still_takes_part
+from research.inference.selectors import assigned_work
 from sxs_eval.models import Comparison, GoldPair, JudgingBatch, Pair, RaterState, RaterStatus
 
 

@@ -1,10 +1,10 @@
-"""Why a judgement was refused, besides the reasons in allocation/refusals.py."""
+"""Why a judgement was refused, besides the reasons in core/allocation/refusals.py."""
 
 from __future__ import annotations
 
 from django.utils.translation import gettext as _
 
-from allocation.refusals import AllocationRefusal, refusal_of, refuse_as_not_assigned
+from core.allocation.refusals import AllocationRefusal, refusal_of, refuse_as_not_assigned
 from sxs_eval.models import Judgement, JudgingBatch
 from sxs_eval.services import judging
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from contextlib import suppress
 
-from jobs.tasks import job, shared_task
+from core.jobs.tasks import job, shared_task
 from sxs_eval.models import Comparison
 from sxs_eval.services import comparisons
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.test import Client
 
-from people.models import User
+from core.people.models import User
 
 
 def client_of(user: User, **options: Any) -> Client:

@@ -18,9 +18,9 @@ from django.utils import translation
 from psycopg import sql
 
 from annotation.selectors.work import language_of
-from languages.management.commands.build_messages import build_messages
-from people import tasks
-from people.models import Project
+from core.languages.management.commands.build_messages import build_messages
+from core.people import tasks
+from core.people.models import Project
 from tests import database, servers
 from tests.clients import client_of
 from tests.factories import make_project

@@ -39,15 +39,16 @@ from django.db.transaction import atomic
 from django.test import TransactionTestCase
 from psycopg import sql
 
-from scripts.checks.sources import own_apps
 from tests.servers import ROOT, embedded_environment
+from tools.scripts.checks.sources import own_apps
 
 FOLDER = ROOT / ".pytest_cache" / "database"
 PREFIX = "crosslens_migrated_"
 LOCK = 7_402_115_603
 """The number by which processes that share a PostgreSQL take turns."""
 SOURCES = (
-    "*/migrations/*.py", "*/models.py", "*/models/*.py", "*/apps.py", "config/*.py", "languages/rules/*.py",
+    "*/migrations/*.py", "*/*/migrations/*.py", "*/models.py", "*/*/models.py", "*/models/*.py",
+    "*/*/models/*.py", "*/apps.py", "*/*/apps.py", "config/*.py", "core/languages/rules/*.py",
     "tests/database.py",
 )  # fmt: skip
 """What such a database depends on. Names of permissions and content types are from models."""

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from PIL import Image as Pillow
 
-from demo import game_items, game_pictures, games, photographs
+from tools.demo import game_items, game_pictures, games, photographs
 
 KEYS = [photograph.key for photograph in photographs.PHOTOGRAPHS]
 SENTENCES, BATCH_SIZE = 10, 5

@@ -14,6 +14,10 @@ from django.conf import settings
 
 from annotation.models import Guidelines, Round
 from annotation.services.rounds import create_round
+from core.images.models import Collection, CollectionImage, Image
+from core.jobs.models import JobState
+from core.languages.models import Language
+from core.people.models import Consent, ConsentText, LanguageLevel, LanguageSkill, Membership, Project, Role, User
 from crosslens_metrics.word_vectors import TableWriter
 from gapgame.models import (
     GapItem,
@@ -25,12 +29,8 @@ from gapgame.models import (
     SeasonAccess,
     SeasonLanguage,
 )
-from images.models import Collection, CollectionImage, Image
-from inference.models import CaptioningModel, ModelCaption, VectorKind, WordVectorSet
-from inference.selectors.word_vectors import folder_of
-from jobs.models import JobState
-from languages.models import Language
-from people.models import Consent, ConsentText, LanguageLevel, LanguageSkill, Membership, Project, Role, User
+from research.inference.models import CaptioningModel, ModelCaption, VectorKind, WordVectorSet
+from research.inference.selectors.word_vectors import folder_of
 from sxs_eval.models import Comparison
 from sxs_eval.services.comparisons import ComparisonSetting, create_comparison
 

@@ -13,7 +13,7 @@ import pytest
 from django.conf import settings
 from django.utils.translation import trans_real
 
-from people.templatetags import fixed
+from core.people.templatetags import fixed
 
 LANGUAGE = "id"
 """Whose catalogue is replaced: one without plural forms, read from left to right."""

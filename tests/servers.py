@@ -140,7 +140,7 @@ def find_chromium() -> str | None:
 def embedded_environment(var: Path, **more: str) -> Mapping[str, str]:
     """The variables of a process of an embedded installation of its own under `var`, whatever surrounds the tests."""
     from config.variables import OPTIONAL, REQUIRED
-    from inference.rules.endpoints import KEY_VARIABLE
+    from research.inference.rules.endpoints import KEY_VARIABLE
 
     ours = {*REQUIRED, *OPTIONAL, "DJANGO_ALLOW_ASYNC_UNSAFE"}
     kept = {name: value for name, value in os.environ.items() if name not in ours and KEY_VARIABLE not in name}

@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 
 from config.variables import OPTIONAL, REQUIRED
-from inference.rules.endpoints import KEY_VARIABLE
+from research.inference.rules.endpoints import KEY_VARIABLE
 
 for _name in (*REQUIRED, *OPTIONAL, *(_name for _name in os.environ if _name.startswith(KEY_VARIABLE))):
     os.environ.pop(_name, None)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from jobs.tasks import sweep_jobs
+from core.jobs.tasks import sweep_jobs
 
 
 def sweep(*tasks: Any) -> None:

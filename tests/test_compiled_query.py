@@ -14,18 +14,18 @@ from django.apps import apps
 from django.db import DatabaseError, connection, connections, models, transaction
 from django.utils import timezone
 
-from allocation.models import Task
 from annotation.models import CaptionBatch, CaptionItem, Feedback
 from annotation.permissions import OWN_BATCH, UNREAD
 from annotation.selectors.work import ITEM_WITH_IMAGE, TEXTS
 from annotation.services.batches import ITEM, KIND
-from compiled_query import CompiledQuery, save_columns
+from core.allocation.models import Task
+from core.compiled_query import CompiledQuery, save_columns
+from core.people.allauth_adapter import ACCOUNT
+from core.people.models import Project, Session, User
+from core.people.services.session_store import CURRENT
 from gapgame.models import Attempt, Turn
 from gapgame.services.playing import ATTEMPTS, PLAYER, SEASON, TURN
 from gapgame.services.playing import take_batch as take_sentences
-from people.allauth_adapter import ACCOUNT
-from people.models import Project, Session, User
-from people.services.session_store import CURRENT
 from sxs_eval.models import RaterStatus
 from sxs_eval.permissions import STOPPED
 from sxs_eval.selectors.work import CAPTIONS, TRIALS

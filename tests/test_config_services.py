@@ -63,7 +63,7 @@ import config, django
 django.setup()
 from django.core.management import call_command
 from django.db import connection
-from allocation.tasks import sweep_leases
+from core.allocation.tasks import sweep_leases
 from tests.database import create_tables
 
 # tests/operations/test_schema.py applies each migration to PostgreSQL.

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from django.core.management import call_command
 
-from people.models import User
+from core.people.models import User
 from tests import database
 from tests.servers import ROOT
 
@@ -42,9 +42,10 @@ def test_a_changed_a_new_and_a_removed_file_make_another_copy(tmp_path: Path, mo
 def test_migrations_import_only_what_a_copy_is_named_after():
     imported = {
         (f"{name}/__init__.py" if (ROOT / name).is_dir() else f"{name}.py")
-        for path in ROOT.glob("*/migrations/*.py")
+        for pattern in ("*/migrations/*.py", "*/*/migrations/*.py")
+        for path in ROOT.glob(pattern)
         for found in re.finditer(r"^(?:from|import) ([a-z_]+\.[a-z_.]+)", path.read_text(), re.MULTILINE)
-        if (ROOT / found[1].partition(".")[0]).is_dir()
+        if any((folder / found[1].partition(".")[0]).is_dir() for folder in (ROOT, ROOT / "libs"))
         for name in [found[1].replace(".", "/")]
     }
     named = {path.relative_to(ROOT).as_posix() for pattern in database.SOURCES for path in ROOT.glob(pattern)}

@@ -11,31 +11,31 @@ from django.test import TestCase, override_settings
 from django.urls import reverse
 from django.utils import timezone
 
-from allocation.models import BatchState, Task
 from annotation.models import Caption, CaptionBatch, CaptionItem, Release, Stage
 from annotation.permissions import missing_requirements
 from annotation.services import batches
-from corpora.models import SelectedImage, Selection
+from core.allocation.models import BatchState, Task
+from core.images.models import Collection, Image, ImportJob
+from core.jobs.models import JobState
+from core.languages.models import Language
+from core.people.models import ConsentText, Membership, Project, Role, User
+from core.people.permissions import may_start_projects
+from core.people.rules.roles import conflicting_roles
+from core.people.services.withdrawal import withdraw_consent
 from crosslens_metrics.reports.comparison_figures import UndefinedComparison
-from demo import content, evaluations, games, places
-from demo.texts import CAPTIONS, MODEL_NAME, MODELS, RICH, TEXTS
 from gapgame.models import GapItem, Season, SeasonAccess, Turn, TurnOutcome
-from images.models import Collection, Image, ImportJob
-from inference.models import ModelCaption
-from jobs.models import JobState
-from languages.models import Language
-from people.models import ConsentText, Membership, Project, Role, User
-from people.permissions import may_start_projects
-from people.rules.roles import conflicting_roles
-from people.services.withdrawal import withdraw_consent
-from scoring.models import Pass
-from scoring.services.scoring_passes import run_pass
+from research.inference.models import ModelCaption
+from research.scoring.models import Pass
+from research.scoring.services.scoring_passes import run_pass
+from research.selection.models import SelectedImage, Selection
 from sxs_eval.models import Comparison, GoldPair, Judgement, JudgingBatch, RaterStatus, TrialKind
 from sxs_eval.rules.judging import are_equal
 from sxs_eval.selectors.results import evidence_of, report_of
 from sxs_eval.selectors.work import judging_page, work_of
 from sxs_eval.services import judging
 from tests.demo_drawings import KEYS, SENTENCES, draw
+from tools.demo import content, evaluations, games, places
+from tools.demo.texts import CAPTIONS, MODEL_NAME, MODELS, RICH, TEXTS
 
 # The demo is kept in SQLite and nowhere else.
 pytestmark = pytest.mark.sqlite

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from PIL import Image as Pillow
 
-from demo import game_items, game_pictures, photographs
-from demo.game_pictures import pictures
+from tools.demo import game_items, game_pictures, photographs
+from tools.demo.game_pictures import pictures
 
 
 @pytest.fixture

@@ -18,9 +18,9 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import OperationalError
 
-from demo import content, launcher, preparation
 from tests.database import copy_file
 from tests.servers import ROOT, embedded_environment, free_port
+from tools.demo import content, launcher, preparation
 
 START_S = 300
 STOP_S = 30

@@ -13,11 +13,11 @@ from django.utils import timezone
 from PIL import Image as Pillow
 
 from annotation.models import Caption, CaptionItem
-from demo import content, evaluations, game_pictures, photographs
-from images.models import Image
-from people.models import Role
+from core.images.models import Image
+from core.people.models import Role
 from sxs_eval.models import Comparison, Judgement
 from tests.demo_drawings import KEYS, draw
+from tools.demo import content, evaluations, game_pictures, photographs
 
 # The demo is kept in SQLite and nowhere else.
 pytestmark = pytest.mark.sqlite

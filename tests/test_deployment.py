@@ -1,4 +1,7 @@
-"""What is shipped, tried: the script that makes the database, and deploy/pin. scripts/checks reads the other files."""
+"""What is shipped, tried: the script that makes the database, and tools/deploy/pin.
+
+tools/scripts/checks reads the other files.
+"""
 
 from __future__ import annotations
 
@@ -9,15 +12,15 @@ from pathlib import Path
 
 import pytest
 
-from scripts.checks.image import images
 from tests.servers import ROOT, missing, postgres_programs
+from tools.scripts.checks.image import images
 
 pytestmark = pytest.mark.process
 
 
 def test_the_database_made_by_the_script_belongs_to_a_role_without_rights(postgres_url):
     """Also that the platform's tables can be made by it, as `migrate` does."""
-    script = (ROOT / "deploy" / "database.sql").read_text().replace("crosslens", "crosslens_shipped")
+    script = (ROOT / "tools" / "deploy" / "database.sql").read_text().replace("crosslens", "crosslens_shipped")
     server = postgres_url.rpartition("/")[0]
     asked = (
         "SELECT rolsuper, rolcreatedb, rolcreaterole, rolreplication, rolbypassrls, pg_get_userbyid(datdba) = rolname "
@@ -81,7 +84,7 @@ def test_pin_changes_nothing_where_an_image_has_no_digest(tmp_path):
 
 
 def pin(settings: Path, folder: Path, *registry: str, of: str | None = None) -> subprocess.CompletedProcess[str]:
-    """deploy/pin with an engine that knows every image by two names."""
+    """tools/deploy/pin with an engine that knows every image by two names."""
     engine = folder / "docker"
     of = of or registry[0]
     engine.write_text(
@@ -93,5 +96,5 @@ def pin(settings: Path, folder: Path, *registry: str, of: str | None = None) -> 
     )
     engine.chmod(0o755)
     environment = {"PATH": f"{folder}:{os.environ['PATH']}", "ENV_FILE": str(settings)}
-    command = [str(ROOT / "deploy" / "pin"), *registry]
+    command = [str(ROOT / "tools" / "deploy" / "pin"), *registry]
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)

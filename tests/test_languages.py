@@ -7,12 +7,12 @@ from django.core.management import call_command
 from django.core.management.base import CommandError
 from django.db import IntegrityError, transaction
 
+from core.languages.admin import LanguageForm
+from core.languages.models import Language
+from core.languages.rules.registry import LANGUAGES
+from core.languages.rules.script_codes import MalformedScriptError, canonical_script, script_of_tag
+from core.languages.selectors import language_by_tag
 from crosslens_metrics.language_tags import ALIASES, MalformedTagError, canonical_tag, spaces_separate_words
-from languages.admin import LanguageForm
-from languages.models import Language
-from languages.rules.registry import LANGUAGES
-from languages.rules.script_codes import MalformedScriptError, canonical_script, script_of_tag
-from languages.selectors import language_by_tag
 
 PROTOCOL_TAGS = (
     "en ar zh hr cs da nl fil fi fr de el he hi hu id it ja ko no fa pl pt ro ru es sv th tr uk vi bn quz mi sw te"

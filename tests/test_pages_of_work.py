@@ -1,4 +1,7 @@
-"""Every message on the pages of those who annotate, rate and play is marked. scripts/checks reads the catalogues."""
+"""Every message on the pages of those who annotate, rate and play is marked.
+
+tools/scripts/checks reads the catalogues.
+"""
 
 from __future__ import annotations
 
@@ -18,9 +21,9 @@ from django.utils.translation import gettext
 
 from annotation.models import Guidelines
 from annotation.services.batches import submit_batch
+from core.languages.rules.page_languages import PAGE_LANGUAGES, is_of_work, is_page_of_work
+from core.people.models import Project, User
 from gapgame.services import playing
-from languages.rules.page_languages import PAGE_LANGUAGES, is_of_work, is_page_of_work
-from people.models import Project, User
 from tests.annotation.submitting import submit_captions, take, write
 from tests.clients import client_of
 from tests.factories import (

@@ -17,8 +17,8 @@ from tests.servers import ROOT
 
 FILES = {
     "": "requirements.txt",
-    "gpu": "requirements-gpu.txt",
-    "java": "requirements-java.txt",
+    "gpu": "requirements/gpu.txt",
+    "java": "requirements/java.txt",
 }
 BUILD = "from setuptools.build_meta import prepare_metadata_for_build_wheel as prepare; prepare('.')"
 
@@ -27,8 +27,8 @@ BUILD = "from setuptools.build_meta import prepare_metadata_for_build_wheel as p
 def metadata(tmp_path_factory: pytest.TempPathFactory) -> Message:
     """What pip reads of the platform, made where it may leave files."""
     folder = tmp_path_factory.mktemp("platform")
-    for name in ["pyproject.toml", "README.md", "LICENSE", "crosslens_metrics/__init__.py", *FILES.values()]:
-        (folder / name).parent.mkdir(exist_ok=True)
+    for name in ["pyproject.toml", "README.md", "LICENSE", "libs/crosslens_metrics/__init__.py", *FILES.values()]:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, folder / name)
     subprocess.run([sys.executable, "-c", BUILD], cwd=folder, check=True, capture_output=True, timeout=60)
     (made,) = folder.glob("*.dist-info/METADATA")

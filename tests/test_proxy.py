@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from scripts.checks.image import images
 from tests.servers import ROOT, free_port, missing, wait_for_port
+from tools.scripts.checks.image import images
 
 pytestmark = pytest.mark.process
 
@@ -33,7 +33,7 @@ def test_the_proxy_understands_every_line_of_its_file():
 
     for issuer in ("acme", "internal"):
         adapted = subprocess.run(
-            [program, "adapt", "--validate", "--config", ROOT / "deploy" / "Caddyfile"],
+            [program, "adapt", "--validate", "--config", ROOT / "tools" / "deploy" / "Caddyfile"],
             env={**os.environ, "SITE": "captions.example.org", "CERTIFICATES": issuer},
             capture_output=True,
             text=True,
@@ -49,7 +49,7 @@ def without_tls(tmp_path: Path) -> Iterator[int]:
     """The port at which the proxy, with its own file, answers those who ask without TLS."""
     program, port = caddy(), free_port()
     about = {**os.environ, "SITE": "captions.example.org", "CERTIFICATES": "internal", "HOME": str(tmp_path)}
-    adapt = [str(program), "adapt", "--config", str(ROOT / "deploy" / "Caddyfile")]
+    adapt = [str(program), "adapt", "--config", str(ROOT / "tools" / "deploy" / "Caddyfile")]
     config = json.loads(subprocess.run(adapt, env=about, capture_output=True, check=True).stdout)
     for server in config["apps"]["http"]["servers"].values():
         server["listen"] = [f"127.0.0.1:{port if listen == ':80' else free_port()}" for listen in server["listen"]]

@@ -15,20 +15,20 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import connection
 
-from corpora.models import CandidateList
-from corpora.rules.tables import TableError, data_of
-from corpora.services import candidate_imports
+from core.images.models import ImportJob, ImportKind, ImportOutcome
+from core.images.services import imports as image_imports
+from core.images.services import jobs, reading_time
+from core.jobs.models import JobState
+from core.languages.models import Language
 from crosslens_metrics.formats.problems import FileProblemsError
 from crosslens_metrics.formats.records import json_records
 from gapgame.services import item_imports
-from images.models import ImportJob, ImportKind, ImportOutcome
-from images.services import imports as image_imports
-from images.services import jobs, reading_time
-from inference.models import ModelCaption
-from inference.services import imports as caption_imports
-from jobs.models import JobState
-from languages.models import Language
-from scoring.services import reference_imports
+from research.inference.models import ModelCaption
+from research.inference.services import imports as caption_imports
+from research.scoring.services import reference_imports
+from research.selection.models import CandidateList
+from research.selection.rules.tables import TableError, data_of
+from research.selection.services import candidate_imports
 from sxs_eval.formats.scores import parse_scores
 from tests.factories import NOW, make_collection, make_item_set, make_project, make_user
 

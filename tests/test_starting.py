@@ -20,7 +20,7 @@ HEAVY = {
 OF_VIEWS = {
     "PIL", "celery", "drf_spectacular.generators", "numpy", "scipy", "shapely",
     "annotation.refusals", "annotation.services.releases", "annotation.tasks", "annotation.views.work", "config.celery",
-    "inference.backends.registry", "people.tasks", "sxs_eval.refusals",
+    "research.inference.backends.registry", "core.people.tasks", "sxs_eval.refusals",
 }  # fmt: skip
 """What views import, and commands and workers do without until they use it."""
 

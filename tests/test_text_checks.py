@@ -9,19 +9,24 @@ from importlib import import_module
 import pytest
 
 from config import ROOT
-from demo import game_items
-from scripts.checks import catalogues, demo_texts, extraction
-from scripts.checks.sources import TEXTS, text_of
 from tests.servers import missing
+from tools.demo import game_items
+from tools.scripts.checks import catalogues, demo_texts, extraction
+from tools.scripts.checks.sources import TEXTS, text_of
 
-CODE, PAGE, GUIDE, COMPOSE = "tabular/downloads.py", "templates/people/home.html", "README.md", "docker-compose.yml"
+CODE, PAGE, GUIDE, COMPOSE = (
+    "libs/tabular/downloads.py",
+    "templates/people/home.html",
+    "README.md",
+    "docker-compose.yml",
+)
 ARABIC, SWAHILI, LACKING = (f"locale/{name}/LC_MESSAGES/django.po" for name in ("ar", "sw", "lacking/sw"))
 PARTS = {
     "catalogues": ("sw",),
     "documents": (GUIDE,),
-    "extraction": ("tabular",),
+    "extraction": ("libs/tabular",),
     "templates": ("templates/people",),
-    "vocabulary": ("tabular",),
+    "vocabulary": ("libs/tabular",),
 }
 """What checks of much are asked to read."""
 LINES = "Do it.\n\nParameters\n----------\nthat\n    Of that.\n".replace("\n", "\n    ")
@@ -52,11 +57,11 @@ CASES: list[tuple[str, str, str, str, str]] = [
     ("catalogues", SWAHILI, "", '\nmsgid "May"\nmsgstr "x"\n', "“May” is a name in dates"),
     ("catalogues", LACKING, "", '\nmsgid "%(n)s"\nmsgstr "x"\n', "has other placeholders"),
     ("extraction", CODE, "", "from a import gettext as say\n", "import it as _"),
-    ("packages", "requirements-demo.txt", "", "other==1.0\n", "“other==1.0” has no hash"),
+    ("packages", "requirements/demo.txt", "", "other==1.0\n", "“other==1.0” has no hash"),
     ("services", COMPOSE, '["NET_BIND_SERVICE"]', '["SYS_ADMIN"]', "proxy: cap_add"),
     ("image", "Dockerfile", "FROM ${PYTHON_IMAGE}", "FROM python", "“FROM python"),
     ("security", "docs/security.md", "| 1.1.2 | encode last | Met", "| 1.1.2 | encode last | No", "is “No”"),
-    ("docstrings", "crosslens_metrics/rouge_l.py", "", f'def f(this):\n    """{LINES}"""\n', "no parameter that"),
+    ("docstrings", "libs/crosslens_metrics/rouge_l.py", "", f'def f(this):\n    """{LINES}"""\n', "no parameter that"),
 ]  # fmt: skip
 """A check, a file, what in it is replaced (by nothing: at its end) and by what, and what is then said."""
 
@@ -66,7 +71,7 @@ def test_a_bad_example_is_found_in_its_line(monkeypatch, name: str, file: str, o
     before, _, after = text_of(file).partition(old) if old else (text_of(file), "", "")
     monkeypatch.setitem(TEXTS, ROOT / file, before + new + after)
     line = (before + new).rstrip("\n").count("\n") + 1 - new.strip("\n").count("\n")
-    check = import_module(f"scripts.checks.{name}").check
+    check = import_module(f"tools.scripts.checks.{name}").check
     found = check(PARTS[name]) if name in PARTS else check()
     assert [one for one in found if one[:2] == (file, line) and wrong in str(one)]
 

@@ -1,4 +1,4 @@
-"""The interface in Arabic, from right to left. scripts/checks reads the catalogues."""
+"""The interface in Arabic, from right to left. tools/scripts/checks reads the catalogues."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotation.models import Round
-from people.models import User
+from core.people.models import User
 from tests import factories
 from tests.annotation.submitting import take, write
 

@@ -13,17 +13,17 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from deploy.trial import annotators, images
-from deploy.trial.__main__ import InstallationTrial, main
-from deploy.trial.annotators import AnnotatorCrowd, TrialAnnotator
-from deploy.trial.browser import FormParser, PageAnswer, TrialBrowser
-from deploy.trial.engine import ContainerEngine
-from deploy.trial.log import FailedError, TrialLog
-from images.rules.limits import MAX_UPLOAD_BYTES
-from scripts.checks.sources import files_in
+from core.images.rules.limits import MAX_UPLOAD_BYTES
 from tests.servers import ROOT
+from tools.deploy.trial import annotators, images
+from tools.deploy.trial.__main__ import InstallationTrial, main
+from tools.deploy.trial.annotators import AnnotatorCrowd, TrialAnnotator
+from tools.deploy.trial.browser import FormParser, PageAnswer, TrialBrowser
+from tools.deploy.trial.engine import ContainerEngine
+from tools.deploy.trial.log import FailedError, TrialLog
+from tools.scripts.checks.sources import files_in
 
-FOLDER = ROOT / "deploy" / "trial"
+FOLDER = ROOT / "tools" / "deploy" / "trial"
 PAGE = """
 <form method="get"><input name="q"></form>
 <form method="post" action="/collections/new/">
@@ -154,7 +154,7 @@ def test_the_trial_needs_nothing_but_python() -> None:
             elif isinstance(node, ast.ImportFrom) and node.module:
                 imported.add(node.module.partition(".")[0])
 
-    assert imported - {"deploy"} <= sys.stdlib_module_names
+    assert imported - {"tools"} <= sys.stdlib_module_names
 
 
 def test_the_trial_says_at_once_that_it_needs_root(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,5 +15,5 @@ WITHOUT_PYTORCH = "WITHOUT_PYTORCH"
 
 needs_torch = pytest.mark.skipif(
     bool(MISSING) and (os.environ.get("CI") != "true" or WITHOUT_PYTORCH in os.environ),
-    reason=f"{' and '.join(MISSING)} not installed: see requirements-gpu.txt",
+    reason=f"{' and '.join(MISSING)} not installed: see requirements/gpu.txt",
 )

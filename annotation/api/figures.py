@@ -13,11 +13,11 @@ from rest_framework.response import Response
 from annotation.formats.quality import as_json, fresh_table
 from annotation.models import Rating, RoundKind, RoundState
 from annotation.selectors.live_statistics import LanguageStatistics, filtered_statistics, live_statistics
-from corpora.api.image_filters import IMAGES, asked_filter, image_filter_refusals
-from people.api.operations import ApiOperations
-from people.api.views import person_asking
-from people.permissions import READERS, project_for
-from people.rules.pseudonyms import pseudonym
+from core.people.api.operations import ApiOperations
+from core.people.api.views import person_asking
+from core.people.permissions import READERS, project_for
+from core.people.rules.pseudonyms import pseudonym
+from research.selection.api.image_filters import IMAGES, asked_filter, image_filter_refusals
 
 api = ApiOperations("projects")
 

@@ -19,22 +19,22 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from allocation.models import AssignmentState
 from annotation.api import shapes
 from annotation.api.refusals import check_no_assigned_images
 from annotation.formats.captions import CaptionLayout, export_captions, file_name
 from annotation.models import Caption, Feedback, Round, RoundKind, Verdict
 from annotation.selectors import overview
-from corpora.api.image_filters import IMAGES, asked_filter, image_filter_refusals
+from core.allocation.models import AssignmentState
+from core.images.models import CollectionImage
+from core.languages.models import Language
+from core.people.api.operations import ApiOperations
+from core.people.api.pagination import ListPart, many_shown, page
+from core.people.api.views import person_asking
+from core.people.models import Project, Role
+from core.people.permissions import READERS, project_for
+from core.people.services import audit_log
 from crosslens_metrics.language_tags import MalformedTagError, canonical_tag
-from images.models import CollectionImage
-from languages.models import Language
-from people.api.operations import ApiOperations
-from people.api.pagination import ListPart, many_shown, page
-from people.api.views import person_asking
-from people.models import Project, Role
-from people.permissions import READERS, project_for
-from people.services import audit_log
+from research.selection.api.image_filters import IMAGES, asked_filter, image_filter_refusals
 
 api = ApiOperations("projects")
 OF_ROUNDS = [

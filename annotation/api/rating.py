@@ -30,9 +30,9 @@ from annotation.permissions import ratings_for, round_to_rate
 from annotation.selectors import verification
 from annotation.selectors.work import batch_head
 from annotation.services import verification as services
-from images.api import ServedImageSerializer, served_fields
-from people.api.operations import ApiOperations
-from people.api.views import person_asking
+from core.images.api import ServedImageSerializer, served_fields
+from core.people.api.operations import ApiOperations
+from core.people.api.views import person_asking
 
 api = ApiOperations("work: rating captions")
 

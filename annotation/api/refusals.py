@@ -8,10 +8,10 @@ from contextlib import contextmanager
 from django.http import Http404
 from django.utils.translation import gettext as _
 
-from allocation.refusals import refusal_of
 from annotation.permissions import has_assigned_images
-from people.api.problems import ApiError, explain
-from people.models import Project, User
+from core.allocation.refusals import refusal_of
+from core.people.api.problems import ApiError, explain
+from core.people.models import Project, User
 
 explain(
     {

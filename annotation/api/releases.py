@@ -23,11 +23,11 @@ from annotation.formats.archives import MANIFEST
 from annotation.formats.licences import LICENCES
 from annotation.models import Release
 from annotation.services import releases
-from jobs.models import JobState
-from people.api.operations import ApiOperations, one_address
-from people.api.pagination import ListPart, many_shown, page
-from people.api.views import person_asking
-from people.models import Role
+from core.jobs.models import JobState
+from core.people.api.operations import ApiOperations, one_address
+from core.people.api.pagination import ListPart, many_shown, page
+from core.people.api.views import person_asking
+from core.people.models import Role
 
 api = ApiOperations("releases")
 

@@ -10,12 +10,12 @@ from django.db.models import Model
 from rest_framework import serializers
 
 from annotation.models import Caption, CaptionState, Feedback, Rating, Round, RoundKind, RoundState, Verdict
-from corpora.selectors.chosen import UNKNOWN, origins_of
-from images.api import ServedImageSerializer, served_fields
-from images.models import CollectionImage
-from images.selectors import served_image
-from people.models import Project, User
-from people.rules.pseudonyms import pseudonym
+from core.images.api import ServedImageSerializer, served_fields
+from core.images.models import CollectionImage
+from core.images.selectors import served_image
+from core.people.models import Project, User
+from core.people.rules.pseudonyms import pseudonym
+from research.selection.selectors.chosen import UNKNOWN, origins_of
 
 
 def context_of(project: Project, rows: Sequence[Model]) -> dict[str, Any]:

@@ -18,18 +18,18 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from allocation.models import BatchState
 from annotation.api.refusals import nothing_left, refusals_as_problems
 from annotation.models import Caption, CaptionBatch, CaptionState, Feedback, Rating, Round, RoundKind, Stage
 from annotation.permissions import batch_for, readable_feedback, round_for
 from annotation.rules.text_checks import MAX_DRAFT_CHARACTERS
 from annotation.selectors import work
 from annotation.services import batches, feedback
-from images.api import ServedImageSerializer, served_fields
-from people.api.operations import ApiOperations, View
-from people.api.pagination import ListPart, many_shown, page
-from people.api.views import person_asking
-from people.models import User
+from core.allocation.models import BatchState
+from core.images.api import ServedImageSerializer, served_fields
+from core.people.api.operations import ApiOperations, View
+from core.people.api.pagination import ListPart, many_shown, page
+from core.people.api.views import person_asking
+from core.people.models import User
 
 MS_PER_DAY = 24 * 3600 * 1000
 api = ApiOperations("work")

@@ -29,11 +29,11 @@ from annotation.selectors.caption_rows import (
     list_of,
 )
 from annotation.selectors.filtered import captions_within
-from corpora.rules.image_filters import ALL_IMAGES, ImageFilter
-from corpora.selectors.chosen import ORIGIN_COLUMNS, UNKNOWN, ImageOrigin, origins_of
-from images.models import is_left_out
-from people.models import Project
-from people.rules.pseudonyms import pseudonym
+from core.images.models import is_left_out
+from core.people.models import Project
+from core.people.rules.pseudonyms import pseudonym
+from research.selection.rules.image_filters import ALL_IMAGES, ImageFilter
+from research.selection.selectors.chosen import ORIGIN_COLUMNS, UNKNOWN, ImageOrigin, origins_of
 from tabular.downloads import JSON_LINES_TYPE, csv_lines, in_pieces, json_line, stamp
 from tabular.spreadsheets import CSV_TYPE
 

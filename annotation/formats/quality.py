@@ -17,10 +17,10 @@ from annotation.selectors.quality import (
     rounds_of_verification,
 )
 from annotation.selectors.verification_figures import figures_of
-from corpora.rules.image_filters import ALL_IMAGES, ImageFilter
-from corpora.selectors.subsets import images_of
+from core.people.models import Project
 from crosslens_metrics.quality import LEVELS
-from people.models import Project
+from research.selection.rules.image_filters import ALL_IMAGES, ImageFilter
+from research.selection.selectors.subsets import images_of
 from tabular.spreadsheets import CSV_TYPE, csv_line
 
 SHARES = ("good", "medium", "bad", "not_enough_info")

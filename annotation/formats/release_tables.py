@@ -11,8 +11,8 @@ from annotation.formats.tables import DAY, FLOAT, NUMBER, TEXT, TEXTS, ReleaseCo
 from annotation.models import Round
 from annotation.rules.release_places import UNKNOWN_PLACE, ReleasedPlace
 from annotation.selectors.caption_rows import day_of, list_of
+from core.images.models import Image
 from crosslens_metrics.caption_stats import COLUMNS as STATISTICS
-from images.models import Image
 
 
 class StoredCaption(NamedTuple):

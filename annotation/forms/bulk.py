@@ -8,11 +8,11 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from allocation.forms import MAX_BATCH_SIZE, MAX_LEASE_H, MAX_REPLICATION, MIN_LEASE_H
 from annotation.forms.campaign import MAX_REASON_CHARACTERS, ReasonForm
 from annotation.forms.checks import FeedbackTextForm
 from annotation.rules.bulk_actions import BulkAction
 from annotation.rules.campaign import UnfinishedBatches
+from core.allocation.forms import MAX_BATCH_SIZE, MAX_LEASE_H, MAX_REPLICATION, MIN_LEASE_H
 
 
 class OptionalReasonForm(forms.Form):

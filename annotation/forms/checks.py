@@ -12,8 +12,8 @@ from annotation.models import Rating, Round
 from annotation.permissions import feedback_readers
 from annotation.selectors.checks import CheckFilters, RatingsApart, authors_of, rounds_to_check
 from annotation.services.feedback import MAX_NOTE_CHARACTERS, FeedbackError, clean_note
-from languages.models import Language
-from people.models import Project, User
+from core.languages.models import Language
+from core.people.models import Project, User
 
 ANY_LEVEL = [("", _("all")), *Rating.choices]
 

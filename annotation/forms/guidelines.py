@@ -12,9 +12,9 @@ from django.utils.translation import gettext_lazy as _
 
 from annotation.models import GuidelineExample, Guidelines, Rating, Round
 from annotation.services.guidelines import NewExample
-from images.forms import ChosenImages
-from images.models import Image
-from languages.models import Language
+from core.images.forms import ChosenImages
+from core.images.models import Image
+from core.languages.models import Language
 
 MAX_TEXT_CHARACTERS = 50_000
 MAX_CAPTION_CHARACTERS = 1_000

@@ -12,7 +12,6 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
-from allocation.forms import MAX_REPLICATION, BatchesForm, batch_size_field, hours, is_open_field, lease_field
 from annotation.forms.campaign import too_many_images
 from annotation.models import Round, RoundKind, RoundState
 from annotation.rules.campaign import MAIN, PILOT, PILOT_IMAGES
@@ -21,13 +20,14 @@ from annotation.selectors.estimates import SettingsUsed
 from annotation.selectors.overview import EnglishCoverage
 from annotation.services.campaign import LanguageBeginning
 from annotation.services.projects import NewRound, RoundSettings, settings_of
-from images.forms import UsableCollectionField
-from images.models import Collection
-from inference.models import CaptioningModel
-from languages.models import Language
-from people.forms.money import currency_field, rate_field
-from people.forms.names import NameCharField
-from people.models import Project, User
+from core.allocation.forms import MAX_REPLICATION, BatchesForm, batch_size_field, hours, is_open_field, lease_field
+from core.images.forms import UsableCollectionField
+from core.images.models import Collection
+from core.languages.models import Language
+from core.people.forms.money import currency_field, rate_field
+from core.people.forms.names import NameCharField
+from core.people.models import Project, User
+from research.inference.models import CaptioningModel
 
 REPLICATION = "replication-"
 MAX_PEOPLE = 10_000

@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 
 from annotation.formats.licences import LICENCES
 from annotation.models import Release
-from people.models import Project
+from core.people.models import Project
 
 DEFAULT_LICENCE = "CC-BY-4.0"
 TEXT_CHARACTERS = 20_000

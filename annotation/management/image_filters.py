@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from annotation.models import Round, RoundKind
-from corpora.management.image_filters import check_some_images
-from corpora.rules.image_filters import ImageFilter
-from languages.models import Language
-from people.models import Project
+from core.languages.models import Language
+from core.people.models import Project
+from research.selection.management.image_filters import check_some_images
+from research.selection.rules.image_filters import ImageFilter
 
 
 def check_some_captioned(images: ImageFilter, project: Project, kind: RoundKind = RoundKind.MAIN) -> None:

@@ -11,9 +11,9 @@ from django.utils.translation import gettext_lazy as _
 
 from annotation.models.rounds import Guidelines, Round
 from annotation.models.work import CaptionItem
-from images.models import Image, is_left_out
-from languages.models import Language
-from people.models import Project
+from core.images.models import Image, is_left_out
+from core.languages.models import Language
+from core.people.models import Project
 
 
 class CaptionState(models.TextChoices):

@@ -8,8 +8,8 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
-from jobs.models import Job
-from people.models import Project
+from core.jobs.models import Job
+from core.people.models import Project
 
 
 class ReleaseManager(models.Manager["Release"]):

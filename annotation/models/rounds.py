@@ -10,11 +10,11 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
-from allocation.models import LeasedBatch, Pool
-from images.models import Collection, Image
-from inference.models import CaptioningModel
-from languages.models import Language
-from people.models import Project
+from core.allocation.models import LeasedBatch, Pool
+from core.images.models import Collection, Image
+from core.languages.models import Language
+from core.people.models import Project
+from research.inference.models import CaptioningModel
 
 
 class Rating(models.TextChoices):

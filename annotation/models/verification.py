@@ -8,9 +8,9 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
-from allocation.models import Assignment, Batch, Task
 from annotation.models.captions import Caption
 from annotation.models.rounds import Rating, Round, RoundBatch
+from core.allocation.models import Assignment, Batch, Task
 
 
 class VerificationTask(models.Model):

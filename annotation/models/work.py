@@ -9,10 +9,10 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from allocation.models import Assignment, Batch, Task
 from annotation.models.rounds import Rating, Round, RoundBatch
-from images.models import Image
-from inference.models import ModelCaption
+from core.allocation.models import Assignment, Batch, Task
+from core.images.models import Image
+from research.inference.models import ModelCaption
 
 
 class CaptionTask(models.Model):

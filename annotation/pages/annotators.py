@@ -17,9 +17,9 @@ from annotation.models import AnnotatorState
 from annotation.pages.progress import SEEN_DIGITS, alpha, exact_share, minutes
 from annotation.selectors.annotators import AnnotatorRow, RoundOfOne
 from charts import texts
+from core.people.models import User
+from core.people.pages.addresses import address
 from crosslens_metrics.caption_stats import mean_to_one_decimal
-from people.models import User
-from people.pages.addresses import address
 from tabular import tables
 from tabular.tables import NO_VALUE, TEXT, PageTable, TableColumn, for_readers, isolated, link, note, parts, tag
 

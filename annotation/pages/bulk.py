@@ -21,7 +21,7 @@ from annotation.selectors.feedback import readers_by_language
 from annotation.services.bulk import BulkOutcome
 from annotation.services.projects import settings_of
 from charts import texts
-from people.models import Project
+from core.people.models import Project
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,8 @@ from annotation.pages.room_columns import ColumnVisibility, RoomCell, RoomColumn
 from annotation.rules.waiting import WaitsFor
 from annotation.selectors.control_room import RoomRow, room_rows
 from annotation.selectors.overview import ProjectProgress
-from languages.models import Language
-from people.pages.addresses import address
+from core.languages.models import Language
+from core.people.pages.addresses import address
 from tabular import tables
 from tabular.tables import TEXT, ColumnHead, TableColumn
 

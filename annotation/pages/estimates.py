@@ -13,7 +13,7 @@ from annotation.rules.pace import MAX_DAYS_AHEAD
 from annotation.selectors.estimates import MeasuredTimes
 from annotation.services.projects import NewRound
 from charts import texts
-from languages.models import Language
+from core.languages.models import Language
 from tabular.tables import TEXT, PageTable, TableColumn, note, parts
 
 

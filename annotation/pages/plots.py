@@ -25,8 +25,8 @@ from charts import texts
 from charts.columns import ColumnPlot, column_plot
 from charts.markup import joined_html
 from charts.stacks import BarShares, StackedPlot, stacked_plot
+from core.languages.models import Language
 from crosslens_metrics.caption_stats import mean_to_one_decimal
-from languages.models import Language
 
 MIN_DAYS, MAX_DAYS = 14, 60
 SMALL, LARGE = 90, 180

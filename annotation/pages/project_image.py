@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from annotation.models import Caption
 from annotation.pages.released_images import LanguageCaptions
 from annotation.rules.released_places import CONTINENT, place_name
-from corpora.models import ImagePlace, PlaceLevelChoice
-from corpora.selectors.chosen import chosen_of
-from images.models import CollectionImage
-from images.selectors import ServedImage, served_image
-from inference.models import ModelCaption
-from languages.models import Language
-from people.models import Project, User
-from people.permissions import usable_in
+from core.images.models import CollectionImage
+from core.images.selectors import ServedImage, served_image
+from core.languages.models import Language
+from core.people.models import Project, User
+from core.people.permissions import usable_in
+from research.inference.models import ModelCaption
+from research.selection.models import ImagePlace, PlaceLevelChoice
+from research.selection.selectors.chosen import chosen_of
 
 
 @dataclass(frozen=True)

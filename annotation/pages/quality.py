@@ -15,11 +15,11 @@ from django.utils.translation import gettext_lazy
 from annotation.models import Rating
 from annotation.selectors.quality import CaptionReviewer, LanguageQuality, QualityRow, QualityTable, ShareOfCaptions
 from charts import plots, texts
-from corpora.pages.image_filters import AskedImages
+from core.people.models import Project
+from core.people.pages.addresses import address
 from crosslens_metrics.quality import LEVELS
 from crosslens_metrics.undefined import UndefinedReason
-from people.models import Project
-from people.pages.addresses import address
+from research.selection.pages.image_filters import AskedImages
 from tabular.tables import NO_VALUE, TEXT, PageTable, TableColumn, figure, for_readers, link, note, parts
 
 if TYPE_CHECKING:

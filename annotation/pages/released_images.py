@@ -10,11 +10,11 @@ from django.core.paginator import Page, Paginator
 
 from annotation.formats.release_index import IndexedCaption, IndexedImage, IndexQuery, ReleaseIndex
 from annotation.rules.released_places import CONTINENT, place_name
-from corpora.models import PlaceLevelChoice
-from images.models import Image
-from images.selectors import ServedImage, served_image
-from languages.models import Language
-from people.models import User
+from core.images.models import Image
+from core.images.selectors import ServedImage, served_image
+from core.languages.models import Language
+from core.people.models import User
+from research.selection.models import PlaceLevelChoice
 
 PER_PAGE = 24
 MAX_SEARCH_CHARACTERS = 200

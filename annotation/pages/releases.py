@@ -12,9 +12,9 @@ from django.utils.translation import gettext as _
 from annotation.formats.licences import LICENCES
 from annotation.models import CaptionState, Release
 from annotation.services.release_changes import IMAGE
-from jobs.models import OPEN_STATES
-from languages.models import Language
-from people.pages.addresses import address
+from core.jobs.models import OPEN_STATES
+from core.languages.models import Language
+from core.people.pages.addresses import address
 from tabular.tables import TEXT, PageTable, TableColumn
 
 SIZES = ((10**9, "GB"), (10**6, "MB"), (10**3, "kB"))

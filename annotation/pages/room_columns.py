@@ -19,7 +19,7 @@ from annotation.rules.waiting import WaitingPage, WaitsFor
 from annotation.selectors.control_room import RoomRow
 from annotation.selectors.quality import QualityRow, ShareOfCaptions
 from charts import texts
-from people.pages.addresses import address
+from core.people.pages.addresses import address
 from tabular.tables import NUMBER, TEXT
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from django.db.models import TextChoices
 from django.utils.translation import gettext_lazy
 
 from annotation.rules.campaign import REVIEWERS_PER_CAPTION, VERIFIED_CAPTIONS
-from people.rules.pay import MS_PER_HOUR, cost_of
+from core.people.rules.pay import MS_PER_HOUR, cost_of
 
 ASSUMED_CAPTION_S, ASSUMED_RATING_S = 60.0, 10.0
 """(ours) Active seconds to rate an English caption and write one's own, and to rate a caption in verification."""

@@ -11,9 +11,9 @@ from functools import lru_cache
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
+from core.languages.rules.scripts import KNOWN_SCRIPTS, script_of
+from core.languages.rules.traits import LanguageTraits
 from crosslens_metrics.hidden_characters import has_hidden, visible_text
-from languages.rules.scripts import KNOWN_SCRIPTS, script_of
-from languages.rules.traits import LanguageTraits
 
 # (ours) The published protocol names no numbers for these.
 MAX_CAPTION_CHARACTERS = 1000

@@ -9,7 +9,6 @@ from datetime import UTC, datetime
 
 from django.db.models import Max, Sum
 
-from allocation.models import Batch
 from annotation.models import AnnotatorState, AnnotatorStatus, Exclusion, Round, RoundKind, Tally
 from annotation.rules.pace import WorkPace, pace
 from annotation.rules.tallies import TallySums
@@ -27,9 +26,10 @@ from annotation.selectors.figures import (
     to_correct,
 )
 from annotation.selectors.overview import in_campaign
-from languages.models import Language
-from people.models import LanguageSkill, Membership, Project, Role, User
-from people.selectors.qualification import WORKING_LEVELS
+from core.allocation.models import Batch
+from core.languages.models import Language
+from core.people.models import LanguageSkill, Membership, Project, Role, User
+from core.people.selectors.qualification import WORKING_LEVELS
 
 
 @dataclass(frozen=True, kw_only=True)

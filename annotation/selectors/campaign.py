@@ -28,10 +28,10 @@ from annotation.rules.campaign import CampaignStep, RoundAction
 from annotation.rules.consequences import consequence
 from annotation.selectors.figures import AssignedWork, assigned_work, tallies_of
 from annotation.selectors.overview import coverage_of
-from inference.permissions import models_in
-from inference.selectors.assigned_work import warning_of_examples
-from languages.models import Language
-from people.models import Membership, Project, User
+from core.languages.models import Language
+from core.people.models import Membership, Project, User
+from research.inference.permissions import models_in
+from research.inference.selectors.assigned_work import warning_of_examples
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,8 @@ from django.db import connection
 from django.db.models import F, Func, Q, QuerySet, TextField
 
 from annotation.models import Caption, Round
-from images.models import Collection, CollectionImage
-from images.selectors import keys_in_order
+from core.images.models import Collection, CollectionImage
+from core.images.selectors import keys_in_order
 
 Row = tuple[Any, ...]
 

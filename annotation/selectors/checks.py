@@ -15,7 +15,6 @@ from urllib.parse import urlencode
 from django.db.models import Case, Exists, IntegerField, Max, Min, OuterRef, QuerySet, TextChoices, Value, When
 from django.utils.translation import gettext_lazy as _
 
-from allocation.models import AssignmentState
 from annotation.models import (
     WORKED_ON,
     Caption,
@@ -31,10 +30,11 @@ from annotation.models import (
     Verdict,
     VerificationTask,
 )
-from images.models import CollectionImage, Image
-from images.selectors import ServedImage, served_image
-from languages.models import Language
-from people.models import Project, User
+from core.allocation.models import AssignmentState
+from core.images.models import CollectionImage, Image
+from core.images.selectors import ServedImage, served_image
+from core.languages.models import Language
+from core.people.models import Project, User
 
 IMAGES_AT_ONCE = 20
 SHOWN_STATES = (CaptionState.COUNTED, CaptionState.RETURNED)

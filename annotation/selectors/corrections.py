@@ -11,10 +11,10 @@ from django.db.models import QuerySet
 from annotation.models import Caption, CaptionItem, CaptionState, CorrectionRequest, RoundState
 from annotation.permissions import TO_REWRITE
 from annotation.rules import text_checks
-from images.selectors import ServedImage, served_image
-from inference.selectors import assigned_work
-from languages.models import Language
-from people.models import Membership, Project, Role, User
+from core.images.selectors import ServedImage, served_image
+from core.languages.models import Language
+from core.people.models import Membership, Project, Role, User
+from research.inference.selectors import assigned_work
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,6 @@ from typing import Any
 from django.db.models import CharField, F, OuterRef, QuerySet, Subquery
 from django.utils.translation import gettext as _
 
-from allocation.selectors import LEASE_COLUMNS
 from annotation.models import (
     AnnotatorStatus,
     Caption,
@@ -23,10 +22,11 @@ from annotation.models import (
     VerificationBatch,
 )
 from annotation.permissions import TO_REWRITE, readable_feedback
-from images.models import CollectionImage
-from inference.selectors import assigned_work
-from people.models import User
-from people.personal_data import ExportPart
+from core.allocation.selectors import LEASE_COLUMNS
+from core.images.models import CollectionImage
+from core.people.models import User
+from core.people.personal_data import ExportPart
+from research.inference.selectors import assigned_work
 
 LEFT_OUT_WHILE_ASSIGNED = ("image", "rating", "rated_at", "rating_ms")
 

@@ -17,7 +17,7 @@ from annotation.rules.estimates import (
     TimedAnswers,
     seconds_per_answer,
 )
-from people.models import Project, Role, User
+from core.people.models import Project, Role, User
 
 RateOf = Callable[[Project], tuple[Decimal, str] | None]
 _rate_of: list[RateOf] = []

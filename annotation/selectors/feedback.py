@@ -11,9 +11,9 @@ from django.db.models import QuerySet
 
 from annotation.models import Feedback, Round
 from annotation.permissions import readable_feedback
-from images.selectors import ServedImage, served_image
-from languages.models import Language
-from people.models import LanguageSkill, Membership, Project, Role, User
+from core.images.selectors import ServedImage, served_image
+from core.languages.models import Language
+from core.people.models import LanguageSkill, Membership, Project, Role, User
 
 MAX_SHOWN = 100
 

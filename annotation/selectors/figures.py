@@ -12,13 +12,13 @@ from django.db.models import Aggregate, Count, IntegerField, Max, Q, QuerySet, S
 from django.db.models.fields.json import KeyTextTransform
 from django.db.models.functions import Cast
 
-from allocation.models import Assignment, AssignmentState, Batch, BatchState
 from annotation.models import Caption, CorrectionRequest, Round, RoundFigures, Stage, Tally
 from annotation.rules import text_checks
 from annotation.rules.pace import window
 from annotation.rules.tallies import COLUMNS, TallySums, sums_from_json, total_sums
 from annotation.selectors.quality import QUALITY
-from people.models import Project, User
+from core.allocation.models import Assignment, AssignmentState, Batch, BatchState
+from core.people.models import Project, User
 
 SUMS = "sums"
 """The key of `RoundFigures.figures` with the sums of all tallies of the round."""

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 
 from django.db.models import Q
 
-from corpora.rules.image_filters import ImageFilter
-from corpora.selectors.subsets import images_of
-from languages.models import Language
-from people.models import Project
+from core.languages.models import Language
+from core.people.models import Project
+from research.selection.rules.image_filters import ImageFilter
+from research.selection.selectors.subsets import images_of
 
 
 def captions_within(images: ImageFilter, project: Project, languages: Iterable[Language]) -> Q:

@@ -20,13 +20,13 @@ from annotation.models import (
     VerificationBatch,
 )
 from annotation.rules.word_diff import TextPiece, word_diff
-from images.models import CollectionImage
-from images.selectors import ServedImage, served_image
-from inference.selectors import assigned_work
-from languages.models import Language
-from people.models import Project, Role, User
-from people.rules.markdown import to_html
-from people.selectors.texts import OriginalText
+from core.images.models import CollectionImage
+from core.images.selectors import ServedImage, served_image
+from core.languages.models import Language
+from core.people.models import Project, Role, User
+from core.people.rules.markdown import to_html
+from core.people.selectors.texts import OriginalText
+from research.inference.selectors import assigned_work
 
 
 @dataclass(frozen=True)

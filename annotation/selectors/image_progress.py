@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from django.db.models import Count, Sum
 
 from annotation.models import Caption, CaptionTask, Round, RoundKind
-from corpora.rules.image_filters import ImageFilter
-from corpora.selectors.subsets import images_of
-from people.models import Project
+from core.people.models import Project
+from research.selection.rules.image_filters import ImageFilter
+from research.selection.selectors.subsets import images_of
 
 
 @dataclass(frozen=True)

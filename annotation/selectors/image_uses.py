@@ -8,11 +8,11 @@ from django.db.models import Count
 from django.urls import reverse
 
 from annotation.models import CaptionTask, Round, RoundKind, RoundState
-from corpora.selectors.usage import ImagesUse
-from images.models import Collection, CollectionImage
-from images.selectors.image_pages import PageSection
-from people.models import Project, User
-from people.permissions import READERS
+from core.images.models import Collection, CollectionImage
+from core.images.selectors.image_pages import PageSection
+from core.people.models import Project, User
+from core.people.permissions import READERS
+from research.selection.selectors.usage import ImagesUse
 
 
 def rounds_of(collections: Iterable[Collection]) -> Iterator[ImagesUse]:

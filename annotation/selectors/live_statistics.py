@@ -10,11 +10,11 @@ from annotation.models import Round, RoundFigures, RoundKind
 from annotation.rules.tallies import TallySums, total_sums
 from annotation.selectors.figures import computed_figures, sums_of_rounds
 from annotation.selectors.statistics import project_statistics
-from corpora.rules.image_filters import ImageFilter
+from core.images.models import CollectionImage
+from core.languages.models import Language
+from core.people.models import Project
 from crosslens_metrics.caption_stats import CaptionStatistics
-from images.models import CollectionImage
-from languages.models import Language
-from people.models import Project
+from research.selection.rules.image_filters import ImageFilter
 
 
 @dataclass(frozen=True)

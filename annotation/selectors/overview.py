@@ -31,10 +31,10 @@ from annotation.selectors.figures import (
     recent_sums,
     to_correct,
 )
-from images.models import Collection, CollectionImage
-from inference.models import CaptioningModel, ModelCaption
-from people.models import Invitation, Membership, Project, Role, User
-from people.selectors.qualification import WORKING_LEVELS
+from core.images.models import Collection, CollectionImage
+from core.people.models import Invitation, Membership, Project, Role, User
+from core.people.selectors.qualification import WORKING_LEVELS
+from research.inference.models import CaptioningModel, ModelCaption
 
 ENGLISH = "en"
 

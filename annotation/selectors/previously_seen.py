@@ -6,9 +6,9 @@ from django.db.models import Exists, OuterRef, Q
 
 from annotation.models import CaptionItem, RoundKind, RoundState, Stage, Verdict
 from annotation.selectors.verification import images_being_rated
-from inference.models import ModelCaption
-from inference.selectors import assigned_work
-from people.models import User
+from core.people.models import User
+from research.inference.models import ModelCaption
+from research.inference.selectors import assigned_work
 
 DECIDED_PILOT = (RoundState.ACCEPTED, RoundState.REJECTED)
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from annotation.models import Round, RoundFigures, RoundKind, RoundState
+from core.languages.models import Language
+from core.people.models import Project
 from crosslens_metrics.intervals import Interval
 from crosslens_metrics.quality import LEVELS
-from languages.models import Language
-from people.models import Project
 
 QUALITY = "quality"
 """The key of `verification_figures.figures_of` among the figures of a round."""

@@ -10,10 +10,10 @@ from uuid import UUID
 
 from django.db.models import Count, Q
 
-from allocation.models import AssignmentState, Batch, BatchState
 from annotation.models import AnnotatorState, AnnotatorStatus, Round, RoundKind, RoundState
-from people.models import LanguageSkill, Membership, Project, Role, User
-from people.selectors.qualification import WORKING_LEVELS
+from core.allocation.models import AssignmentState, Batch, BatchState
+from core.people.models import LanguageSkill, Membership, Project, Role, User
+from core.people.selectors.qualification import WORKING_LEVELS
 
 
 @dataclass(frozen=True)

@@ -6,12 +6,12 @@ from django.db.models import Count, Q, QuerySet
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from allocation.models import Batch, BatchState
 from annotation.models import Caption, Release, Round, RoundKind, RoundState
-from images.models import CollectionImage, Image
-from images.selectors.attributions import lacks_author, lacks_licence
-from jobs.models import OPEN_STATES, JobState
-from people.models import Project
+from core.allocation.models import Batch, BatchState
+from core.images.models import CollectionImage, Image
+from core.images.selectors.attributions import lacks_author, lacks_licence
+from core.jobs.models import OPEN_STATES, JobState
+from core.people.models import Project
 
 IMAGES_NAMED = 20
 

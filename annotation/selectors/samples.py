@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from random import Random
 
-from allocation.models import AssignmentState
 from annotation.models import Caption, Round, Verdict
-from images.models import CollectionImage
+from core.allocation.models import AssignmentState
+from core.images.models import CollectionImage
 
 SAMPLES = 5
 

@@ -10,8 +10,8 @@ from annotation.models import Round, RoundKind
 from annotation.rules.tallies import TallySums
 from annotation.selectors.figures import computed_figures, sums_of_rounds
 from annotation.selectors.overview import in_campaign
-from languages.models import Language
-from people.models import Project
+from core.languages.models import Language
+from core.people.models import Project
 
 SERIES_COLUMNS = ("captions", "words", "characters", "ratings", "lengths", "days")
 

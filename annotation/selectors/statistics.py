@@ -9,12 +9,12 @@ from operator import itemgetter
 from django.db.models import QuerySet
 
 from annotation.models import Caption, Round, RoundKind
-from corpora.rules.image_filters import ALL_IMAGES, ImageFilter
-from corpora.selectors.subsets import images_of
+from core.images.models import Image
+from core.languages.models import Language
+from core.people.models import Project
 from crosslens_metrics.caption_stats import CaptionStatistics
-from images.models import Image
-from languages.models import Language
-from people.models import Project
+from research.selection.rules.image_filters import ALL_IMAGES, ImageFilter
+from research.selection.selectors.subsets import images_of
 
 CAPTIONS_AT_ONCE = 2000
 

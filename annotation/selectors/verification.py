@@ -9,8 +9,6 @@ from datetime import datetime
 
 from django.db.models import Count, Q, QuerySet
 
-from allocation.models import AssignmentState, BatchState
-from allocation.selectors import open_and_resumable
 from annotation.models import (
     DECIDED,
     Caption,
@@ -25,10 +23,12 @@ from annotation.models import (
 )
 from annotation.permissions import REVIEWER_ROLES
 from annotation.selectors.work import LevelChoice, RoundBatchHead, RoundWork, batch_head, level_choices, works_of
-from images.models import CollectionImage
-from images.selectors import ServedImage, served_image
-from inference.selectors import assigned_work
-from people.models import Membership, User
+from core.allocation.models import AssignmentState, BatchState
+from core.allocation.selectors import open_and_resumable
+from core.images.models import CollectionImage
+from core.images.selectors import ServedImage, served_image
+from core.people.models import Membership, User
+from research.inference.selectors import assigned_work
 
 
 @dataclass(frozen=True)

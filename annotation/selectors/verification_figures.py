@@ -13,8 +13,9 @@ import numpy as np
 from django.db.models import QuerySet
 from numpy.typing import NDArray
 
-from allocation.models import AssignmentState
 from annotation.models import CaptionState, Round, Verdict, VerificationTask
+from core.allocation.models import AssignmentState
+from core.images.models import Image, is_left_out
 from crosslens_metrics.quality import (
     CODES,
     GOOD,
@@ -27,7 +28,6 @@ from crosslens_metrics.quality import (
     quality_of,
 )
 from crosslens_metrics.undefined import UndefinedReason
-from images.models import Image, is_left_out
 
 
 def figures_of(round: Round, images: QuerySet[Image] | None = None) -> dict[str, Any]:

@@ -12,8 +12,6 @@ from uuid import UUID
 from django.db.models import Count, Q, QuerySet
 from django.urls import reverse
 
-from allocation.models import AssignmentState
-from allocation.selectors import BatchHead, LeaseHead, OwnWork, lease_fields, open_and_resumable, pools_with_tasks_for
 from annotation.models import (
     CaptionBatch,
     CaptionItem,
@@ -27,10 +25,19 @@ from annotation.models import (
 from annotation.permissions import missing_requirements_of_rounds
 from annotation.rules import text_checks
 from annotation.selectors.guidelines import GuidelineNews, news_for
-from compiled_query import CompiledQuery
-from images.selectors import ServedImage, served_image
-from languages.models import Language
-from people.models import Role, User
+from core.allocation.models import AssignmentState
+from core.allocation.selectors import (
+    BatchHead,
+    LeaseHead,
+    OwnWork,
+    lease_fields,
+    open_and_resumable,
+    pools_with_tasks_for,
+)
+from core.compiled_query import CompiledQuery
+from core.images.selectors import ServedImage, served_image
+from core.languages.models import Language
+from core.people.models import Role, User
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from annotation.models import RoundFigures, RoundKind, Tally
-from people.models import Project
+from core.people.models import Project
 
 
 @dataclass

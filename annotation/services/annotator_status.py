@@ -12,10 +12,6 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Max, Q
 
-from allocation.models import Assignment, Batch, Pool
-from allocation.services.lifecycle import return_batches
-from allocation.services.locks import lock_person
-from allocation.services.managing import reject_all_work, restore_work, set_aside
 from annotation.models import (
     AnnotatorState,
     AnnotatorStatus,
@@ -29,9 +25,13 @@ from annotation.models import (
 )
 from annotation.services import tallies
 from annotation.services.campaign import locked_rounds
-from languages.models import Language
-from people.models import Consent, Project, User
-from people.services import audit_log
+from core.allocation.models import Assignment, Batch, Pool
+from core.allocation.services.lifecycle import return_batches
+from core.allocation.services.locks import lock_person
+from core.allocation.services.managing import reject_all_work, restore_work, set_aside
+from core.languages.models import Language
+from core.people.models import Consent, Project, User
+from core.people.services import audit_log
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,7 @@
-"""Rate, then write: the steps of a batch of captions. `allocation.services.kinds` has those that all batches share."""
+"""Rate, then write: the steps of a batch of captions.
+
+`core.allocation.services.kinds` has those that all batches share.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +13,6 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import QuerySet
 
-from allocation.models import BatchState
-from allocation.services.errors import BatchReturnedError
-from allocation.services.kinds import check_in_time, credible_ms
-from allocation.services.lifecycle import finish_batch
-from allocation.services.locks import FreeTasks
 from annotation.models import (
     Caption,
     CaptionBatch,
@@ -38,9 +36,14 @@ from annotation.services.round_batches import (
     rate,
     rate_many,
 )
-from compiled_query import CompiledQuery, save_columns
+from core.allocation.models import BatchState
+from core.allocation.services.errors import BatchReturnedError
+from core.allocation.services.kinds import check_in_time, credible_ms
+from core.allocation.services.lifecycle import finish_batch
+from core.allocation.services.locks import FreeTasks
+from core.compiled_query import CompiledQuery, save_columns
+from core.people.models import User
 from crosslens_metrics.hidden_characters import visible_text
-from people.models import User
 
 
 class InvalidCaptionError(Exception):

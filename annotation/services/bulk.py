@@ -19,7 +19,7 @@ from annotation.rules.campaign import RoundAction, UnfinishedBatches
 from annotation.services import campaign
 from annotation.services.feedback import clean_note, send_feedback
 from annotation.services.projects import change_locked, lock_to_change, settings_of
-from people.models import User
+from core.people.models import User
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,6 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from allocation.models import Batch, BatchState, Pool
-from allocation.services.lifecycle import expire_batches, return_batches
-from allocation.services.managing import close_pool
 from annotation.models import Guidelines, Round, RoundKind, RoundState
 from annotation.rules import campaign as rules
 from annotation.rules.campaign import (
@@ -29,11 +26,14 @@ from annotation.rules.campaign import (
 )
 from annotation.selectors.campaign import steps_of
 from annotation.services.rounds import create_round
-from images.models import Collection
-from inference.models import CaptioningModel
-from languages.models import Language
-from people.models import Project, User, WebhookEvent
-from people.services import audit_log, webhooks
+from core.allocation.models import Batch, BatchState, Pool
+from core.allocation.services.lifecycle import expire_batches, return_batches
+from core.allocation.services.managing import close_pool
+from core.images.models import Collection
+from core.languages.models import Language
+from core.people.models import Project, User, WebhookEvent
+from core.people.services import audit_log, webhooks
+from research.inference.models import CaptioningModel
 
 MAX_NAMED = 5
 """How many people's batches an error message names."""

@@ -18,18 +18,18 @@ from django.utils.translation import gettext as _
 from annotation.formats.captions import CaptionLayout, export_captions
 from annotation.models import Caption, Round, RoundKind, RoundState
 from annotation.services.rounds import create_round
+from core.images.models import Collection
+from core.images.selectors.image_names import images_named
+from core.languages.models import Language
+from core.people.models import Project, User
+from core.people.services import audit_log
 from crosslens_metrics.formats.lines import LineReader
 from crosslens_metrics.formats.problems import FileRefusedError, LineError
 from crosslens_metrics.formats.records import is_text
 from crosslens_metrics.formats.xm3600 import MAX_LINE_BYTES, ImageCaptions, read_line
 from crosslens_metrics.hidden_characters import has_hidden, visible_text
 from crosslens_metrics.language_tags import MalformedTagError, canonical_tag
-from images.models import Collection
-from images.selectors.image_names import images_named
-from inference.rules.captions import caption_text
-from languages.models import Language
-from people.models import Project, User
-from people.services import audit_log
+from research.inference.rules.captions import caption_text
 
 LINES_AT_ONCE = 500
 CAPTIONS_PER_INSERT = 2_000

@@ -9,7 +9,7 @@ from django.db import transaction
 
 from annotation.models import Caption, Rating, SpotCheck
 from annotation.services.feedback import record
-from people.models import User
+from core.people.models import User
 
 
 @dataclass(frozen=True)

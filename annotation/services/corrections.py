@@ -10,9 +10,6 @@ from datetime import datetime
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from allocation.models import Assignment, AssignmentState
-from allocation.services.locks import lock_person
-from allocation.services.managing import restore_work
 from annotation.models import (
     AnnotatorState,
     AnnotatorStatus,
@@ -29,9 +26,12 @@ from annotation.selectors.corrections import warnings_for
 from annotation.services import tallies
 from annotation.services.batches import InvalidCaptionError
 from annotation.services.feedback import clean_note, record
+from core.allocation.models import Assignment, AssignmentState
+from core.allocation.services.locks import lock_person
+from core.allocation.services.managing import restore_work
+from core.people.models import Role, User
+from core.people.selectors.qualification import still_takes_part
 from crosslens_metrics.hidden_characters import visible_text
-from people.models import Role, User
-from people.selectors.qualification import still_takes_part
 
 UNDECIDED = (RoundState.OPEN, RoundState.CLOSED)
 

@@ -8,10 +8,10 @@ from collections import defaultdict
 from django.db import transaction
 from django.db.models import QuerySet
 
-from allocation.models import Pool
-from allocation.services.locks import lock_pool
 from annotation.models import CaptionTask, Round
-from inference.models import ModelCaption
+from core.allocation.models import Pool
+from core.allocation.services.locks import lock_pool
+from research.inference.models import ModelCaption
 
 ENGLISH = "en"
 

@@ -12,8 +12,8 @@ from annotation.models import Caption, Feedback, Round
 from annotation.permissions import readable_feedback
 from annotation.rules import text_checks
 from annotation.services.campaign import name_in_log
-from people.models import Membership, Role, User
-from people.services import audit_log
+from core.people.models import Membership, Role, User
+from core.people.services import audit_log
 
 MAX_NOTE_CHARACTERS = 5000
 """(ours) Code points."""

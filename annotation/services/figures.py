@@ -15,13 +15,13 @@ from django.db import transaction
 from django.db.models import BigIntegerField, Case, Count, Exists, F, OuterRef, Q, Subquery, Sum, Value, When
 from django.db.models.functions import Coalesce
 
-from allocation.models import Batch, BatchState, Pool, Task
 from annotation.models import Caption, CaptionState, Round, RoundFigures, RoundKind, Tally
 from annotation.rules.tallies import sums_as_json, total_sums
 from annotation.selectors.figures import SUMS, tallies_of
 from annotation.selectors.quality import QUALITY
 from annotation.selectors.statistics import statistics_in
 from annotation.selectors.verification_figures import figures_of
+from core.allocation.models import Batch, BatchState, Pool, Task
 from crosslens_metrics.quality import CODES
 from crosslens_metrics.shared_ratings import RatingAgreement, agreement, agreement_of_each
 from crosslens_metrics.undefined import UndefinedReason

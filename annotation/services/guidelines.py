@@ -10,10 +10,10 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from annotation.models import DECIDED, GuidelineExample, Guidelines, Rating, Round
-from images.models import Image
-from languages.models import Language
-from people.models import Project, User
-from people.services import audit_log
+from core.images.models import Image
+from core.languages.models import Language
+from core.people.models import Project, User
+from core.people.services import audit_log
 
 
 class StaleGuidelinesError(Exception):

@@ -22,9 +22,9 @@ from annotation.services.campaign import (
     step_in,
 )
 from annotation.services.rounds import create_round
-from images.models import Collection
-from languages.models import Language
-from people.models import Project, User
+from core.images.models import Collection
+from core.languages.models import Language
+from core.people.models import Project, User
 
 
 def plan_pilot(

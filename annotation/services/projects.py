@@ -14,20 +14,20 @@ from django.db import transaction
 from django.utils.text import slugify
 from django.utils.translation import gettext as _
 
-from allocation.models import Pool
-from allocation.services.managing import change_replication
 from annotation import defaults
 from annotation.models import Guidelines, Round, RoundKind, RoundState
 from annotation.services import figures
 from annotation.services.campaign import LanguageBeginning, begin_language, record_of_round
-from images.models import Collection
-from images.services.collections import give_collection
-from inference.models import CaptioningModel, Run
-from languages.models import Language
-from people.models import Project, User
-from people.services import audit_log
-from people.services.ownership import change_owner
-from people.services.projects import create_project as create_room
+from core.allocation.models import Pool
+from core.allocation.services.managing import change_replication
+from core.images.models import Collection
+from core.images.services.collections import give_collection
+from core.languages.models import Language
+from core.people.models import Project, User
+from core.people.services import audit_log
+from core.people.services.ownership import change_owner
+from core.people.services.projects import create_project as create_room
+from research.inference.models import CaptioningModel, Run
 
 RESERVED_SLUGS = frozenset({"new"})
 """Slugs under /projects/ that are taken by pages."""

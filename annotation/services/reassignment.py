@@ -8,15 +8,15 @@ from random import Random
 
 from django.db import transaction
 
-from allocation.models import AssignmentState, Batch, BatchState
-from allocation.services import assigning, lifecycle
-from allocation.services.errors import BatchClosedError, PoolClosedError
-from allocation.services.locks import lock_batch
 from annotation.models import CaptionBatch, Round, RoundKind, RoundState
 from annotation.selectors.previously_seen import english_is_off, previously_seen
 from annotation.services.batches import KIND
 from annotation.services.feedback import record
-from people.models import User
+from core.allocation.models import AssignmentState, Batch, BatchState
+from core.allocation.services import assigning, lifecycle
+from core.allocation.services.errors import BatchClosedError, PoolClosedError
+from core.allocation.services.locks import lock_batch
+from core.people.models import User
 
 
 class ReassignmentError(Exception):

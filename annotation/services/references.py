@@ -14,10 +14,10 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
 from annotation.models import Caption, CaptionState, Release, Round
-from images.models import Image
-from people.models import User
-from scoring.models import Reference, ReferenceKind, ReferenceSet
-from scoring.services.references import ReferenceFileError, put_references, set_of
+from core.images.models import Image
+from core.people.models import User
+from research.scoring.models import Reference, ReferenceKind, ReferenceSet
+from research.scoring.services.references import ReferenceFileError, put_references, set_of
 
 IMAGES_PER_TRANSACTION = 500
 RELEASED_CAPTIONS = "captions.jsonl"
@@ -30,7 +30,7 @@ def use_as_references(*, round: Round, by: User, now: datetime) -> ReferenceSet:
 
     Raises
     ------
-    scoring.services.references.ReferenceFileError
+    research.scoring.services.references.ReferenceFileError
         Where other references have the name already.
     """
     origin = _origin(round)
@@ -67,7 +67,7 @@ def use_release_as_references(*, release: Release, by: User, now: datetime) -> l
 
     Raises
     ------
-    scoring.services.references.ReferenceFileError
+    research.scoring.services.references.ReferenceFileError
         Where other references have the name already, or the release's files are gone.
     """
     texts: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))

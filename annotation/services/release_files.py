@@ -19,7 +19,6 @@ from typing import Any
 from django.db.models import Count, Sum
 from django.utils.translation import gettext as _
 
-from allocation.models import AssignmentState
 from annotation.formats import release_tables as tables
 from annotation.formats.archives import MANIFEST, FileFacts, facts_of, sha256_of
 from annotation.formats.captions import xm3600_line
@@ -41,9 +40,10 @@ from annotation.services.release_changes import IMAGE, ReleaseNotPossibleError, 
 from annotation.services.release_contents import NOT_VERIFIED, LanguageContents, ReleaseContents, VerifiedCaption
 from annotation.services.release_places import ReleasePlaces, snapshot_of
 from annotation.services.release_texts import write_texts
+from core.allocation.models import AssignmentState
+from core.images.models import Image
+from core.images.selectors.attributions import as_of
 from crosslens_metrics.quality import CODES, LEVELS, median_rating
-from images.models import Image
-from images.selectors.attributions import as_of
 from tabular.downloads import as_iso
 from tabular.spreadsheets import csv_line
 

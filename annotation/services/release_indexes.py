@@ -14,7 +14,7 @@ from django.core.files.storage import default_storage
 
 from annotation.formats.release_index import write_index
 from annotation.models import Release
-from images.services import file_storage
+from core.images.services import file_storage
 
 NEEDED = ("images.jsonl", "captions.jsonl")
 COPIES_BYTES = 1_000_000_000

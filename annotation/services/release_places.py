@@ -11,9 +11,9 @@ from typing import Any
 
 from annotation.models import Caption, Release, Round
 from annotation.rules.release_places import UNKNOWN_PLACE, ReleasedPlace
-from corpora.models import ImagePlace, PlaceLevelChoice
-from corpora.selectors.chosen import origins_of
-from images.models import Image
+from core.images.models import Image
+from research.selection.models import ImagePlace, PlaceLevelChoice
+from research.selection.selectors.chosen import origins_of
 
 NO_FAULT = ""
 POINT = ("image", "latitude", "longitude")

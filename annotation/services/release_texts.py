@@ -21,10 +21,10 @@ from annotation.models import (
 )
 from annotation.services.release_changes import REASONS, ReleaseChanges
 from annotation.services.release_contents import LanguageContents, ReleaseContents
+from core.images.models import CollectionImage
+from core.people.models import ConsentText
 from crosslens_metrics.caption_stats import COLUMNS as STATISTICS
 from crosslens_metrics.quality import CaptionShare, QualityCounts, ordinal_alpha, quality_of
-from images.models import CollectionImage
-from people.models import ConsentText
 from tabular.downloads import as_iso
 from tabular.spreadsheets import csv_line
 

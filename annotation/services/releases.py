@@ -22,11 +22,11 @@ from annotation.selectors.releases import images_left_out, missing_for_release
 from annotation.services.release_changes import ReleaseNotPossibleError
 from annotation.services.release_contents import FORMAT
 from annotation.services.release_indexes import store_index
-from images.services import file_storage
-from jobs.services import leases
-from jobs.services.leases import LEASE, NUDGE_AFTER, LeaseLostError
-from people.models import Project, User, WebhookEvent
-from people.services import audit_log, webhooks
+from core.images.services import file_storage
+from core.jobs.services import leases
+from core.jobs.services.leases import LEASE, NUDGE_AFTER, LeaseLostError
+from core.people.models import Project, User, WebhookEvent
+from core.people.services import audit_log, webhooks
 
 if TYPE_CHECKING:
     from annotation.services.release_files import WrittenFiles

@@ -1,4 +1,4 @@
-"""Common to batches of captions to write and to rate; `allocation.services.kinds` has their life."""
+"""Common to batches of captions to write and to rate; `core.allocation.services.kinds` has their life."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import Any, TypeVar
 
 from django.db.models import QuerySet
 
-from allocation.models import Assignment, Batch
-from allocation.services.kinds import BatchKind, check_not_returned, credible_ms
-from allocation.services.lifecycle import is_half_over, renew_lease
 from annotation.models import CaptionItem, Rating, Round, RoundBatch, Verdict
 from annotation.permissions import check_still_qualified, missing_requirements, takes_part
-from compiled_query import save_columns
-from people.models import TextKind, User
-from people.selectors.qualification import MissingRequirement, NotQualifiedError
-from people.selectors.texts import language_shown
+from core.allocation.models import Assignment, Batch
+from core.allocation.services.kinds import BatchKind, check_not_returned, credible_ms
+from core.allocation.services.lifecycle import is_half_over, renew_lease
+from core.compiled_query import save_columns
+from core.people.models import TextKind, User
+from core.people.selectors.qualification import MissingRequirement, NotQualifiedError
+from core.people.selectors.texts import language_shown
 
 # (ours) Longer than this between two signs of life of one image is not active time, whatever a browser says.
 MAX_SITTING = timedelta(minutes=30)

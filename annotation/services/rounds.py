@@ -10,16 +10,16 @@ from itertools import groupby, islice
 from django.db import transaction
 from django.db.models import QuerySet
 
-from allocation.models import Pool, Task
-from allocation.services.locks import lock_pool
 from annotation.models import DECIDED, CaptionTask, Guidelines, Round, RoundKind, RoundState
 from annotation.rules.sampling import draw_images
 from annotation.services import figures
 from annotation.services.english_captions import replace_switched_off
-from images.models import Collection, CollectionImage
-from inference.models import CaptioningModel, ModelCaption
-from languages.models import Language
-from people.models import Project, User
+from core.allocation.models import Pool, Task
+from core.allocation.services.locks import lock_pool
+from core.images.models import Collection, CollectionImage
+from core.languages.models import Language
+from core.people.models import Project, User
+from research.inference.models import CaptioningModel, ModelCaption
 
 SHUFFLE_KEYS = 2**31
 TASKS_PER_INSERT = 5000

@@ -27,12 +27,12 @@ from annotation.models import Release
 from annotation.rules.released_places import CONTINENT, place_name
 from annotation.services.release_indexes import index_path
 from charts.world import LegendEntry, MapPoint, WorldMap, world_map
-from corpora.models import PlaceLevelChoice
-from images.models import Image
-from images.rules.sizes import sizes_of
-from images.selectors import SHOWN_SIZE
-from images.services import file_storage
-from languages.models import Language
+from core.images.models import Image
+from core.images.rules.sizes import sizes_of
+from core.images.selectors import SHOWN_SIZE
+from core.images.services import file_storage
+from core.languages.models import Language
+from research.selection.models import PlaceLevelChoice
 from tabular.downloads import json_line
 
 PAGE_BYTES = 80_000

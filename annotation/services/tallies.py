@@ -12,7 +12,6 @@ from typing import Any
 
 from django.db import transaction
 
-from allocation.models import AssignmentState
 from annotation.models import (
     Caption,
     CaptionBatch,
@@ -25,7 +24,8 @@ from annotation.models import (
     VerificationBatch,
 )
 from annotation.rules.tallies import COLUMNS, TallyAnswer, TallySums, sums_of, total_sums
-from people.models import Project, User
+from core.allocation.models import AssignmentState
+from core.people.models import Project, User
 
 
 @dataclass(frozen=True)

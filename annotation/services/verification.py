@@ -1,6 +1,6 @@
 """Captions rated by others: which are drawn, and the steps of a batch of them.
 
-`allocation.services.kinds` has the steps that all batches share.
+`core.allocation.services.kinds` has the steps that all batches share.
 """
 
 from __future__ import annotations
@@ -14,11 +14,6 @@ from django.db import transaction
 from django.db.models import F, Q
 from django.db.models.functions import Greatest
 
-from allocation.models import Pool, Task
-from allocation.services.errors import PoolClosedError
-from allocation.services.kinds import check_in_time, check_not_returned
-from allocation.services.lifecycle import finish_batch
-from allocation.services.locks import FreeTasks
 from annotation.models import (
     Caption,
     CaptionState,
@@ -33,7 +28,12 @@ from annotation.rules.drawing import DrawnCaption, draw_captions
 from annotation.selectors.verification import captions_by_image, not_for, to_rate
 from annotation.services import figures, tallies
 from annotation.services.round_batches import RoundBatchKind, StaleStateError, UnratedImagesError, rate, rate_many
-from people.models import User
+from core.allocation.models import Pool, Task
+from core.allocation.services.errors import PoolClosedError
+from core.allocation.services.kinds import check_in_time, check_not_returned
+from core.allocation.services.lifecycle import finish_batch
+from core.allocation.services.locks import FreeTasks
+from core.people.models import User
 
 TASKS_PER_INSERT = 5000
 

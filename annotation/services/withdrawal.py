@@ -6,12 +6,12 @@ from datetime import datetime
 
 from django.db.models import QuerySet
 
-from allocation.models import Assignment, AssignmentState, Pool
-from allocation.services.managing import reject_all_work, return_all_work, set_aside
 from annotation.models import Caption, CaptionItem, CaptionState, Round, RoundKind, RoundState, Stage
 from annotation.services import tallies
 from annotation.services.references import leave_out_of_references
-from people.models import Project, User
+from core.allocation.models import Assignment, AssignmentState, Pool
+from core.allocation.services.managing import reject_all_work, return_all_work, set_aside
+from core.people.models import Project, User
 
 
 def withdraw_answers(*, project: Project, person: User, keeps_answers: bool, now: datetime) -> int:

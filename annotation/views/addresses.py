@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from allocation.views import WorkAddresses
+from core.allocation.views import WorkAddresses
 
 CAPTIONS = WorkAddresses(work="annotation:work-show", batch="annotation:batch-show")
 RATINGS = WorkAddresses(work="annotation:work-show", batch="annotation:verification-show")

@@ -17,8 +17,6 @@ from django.utils.translation import gettext as _
 from django.views.decorators.gzip import gzip_page
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from allocation.models import BatchState
-from allocation.views import CLEAR_SITE_DATA, active_ms_of, explains_refusals, save_view, says_where
 from annotation.models import CaptionBatch, Stage
 from annotation.permissions import batch_for
 from annotation.rules import text_checks
@@ -41,7 +39,9 @@ from annotation.selectors.work import (
 from annotation.services import batches as services
 from annotation.views.addresses import CAPTIONS
 from annotation.views.ratings import rating_sent, ratings_sent
-from people.requests import user_of
+from core.allocation.models import BatchState
+from core.allocation.views import CLEAR_SITE_DATA, active_ms_of, explains_refusals, save_view, says_where
+from core.people.requests import user_of
 
 UNFINISHED = "unfinished"
 """In the address of a caption: say what must be fixed before going on."""

@@ -28,9 +28,9 @@ from annotation.selectors.campaign import reopenable
 from annotation.selectors.control_room import RoomRow, room_rows
 from annotation.selectors.overview import project_progress
 from annotation.services import bulk as services
-from people.models import Project, Role
-from people.permissions import project_for
-from people.requests import user_of, way_back
+from core.people.models import Project, Role
+from core.people.permissions import project_for
+from core.people.requests import user_of, way_back
 
 UNDONE_BY_REOPENING = (BulkAction.CLOSE, BulkAction.ACCEPT)
 

@@ -25,9 +25,9 @@ from annotation.selectors import campaign as selectors
 from annotation.services import annotator_status, planning
 from annotation.services import campaign as services
 from annotation.views.bulk import say_done
-from languages.models import Language
-from people.models import Project, Role, User
-from people.requests import user_of
+from core.languages.models import Language
+from core.people.models import Project, Role, User
+from core.people.requests import user_of
 
 SEED_BITS = 32
 

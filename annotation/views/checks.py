@@ -21,10 +21,10 @@ from annotation.selectors.feedback import given_in
 from annotation.selectors.samples import samples_of
 from annotation.services import checks, corrections
 from annotation.services.feedback import FeedbackError, give_feedback
-from languages.models import Language
-from people.models import Project, Role
-from people.permissions import project_for
-from people.requests import is_htmx, user_of
+from core.languages.models import Language
+from core.people.models import Project, Role
+from core.people.permissions import project_for
+from core.people.requests import is_htmx, user_of
 
 IS_RIGHT = {"right": True, "wrong": False, "": None}
 

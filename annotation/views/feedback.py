@@ -20,8 +20,8 @@ from annotation.selectors.feedback import note_to, notes_to, unread
 from annotation.services import corrections
 from annotation.services.batches import InvalidCaptionError
 from annotation.services.feedback import acknowledge
-from people.requests import user_of
-from people.rules.markdown import to_html
+from core.people.requests import user_of
+from core.people.rules.markdown import to_html
 
 
 @require_safe

@@ -17,9 +17,9 @@ from annotation.pages.progress import SEEN_DIGITS
 from annotation.selectors.live_statistics import filtered_statistics, live_statistics
 from annotation.selectors.series import languages_of, round_series
 from annotation.views.progress import unless_seen
-from corpora.pages.image_filters import asked_images, with_reason
-from corpora.rules.image_filters import ImageFilterError
-from people.permissions import READERS, project_for
+from core.people.permissions import READERS, project_for
+from research.selection.pages.image_filters import asked_images, with_reason
+from research.selection.rules.image_filters import ImageFilterError
 
 
 @require_safe

@@ -17,12 +17,12 @@ from annotation.models import Guidelines
 from annotation.permissions import has_assigned_images
 from annotation.selectors import guidelines as selectors
 from annotation.services.guidelines import StaleGuidelinesError, publish_guidelines
-from images.models import Image
-from images.selectors import images_by_id, images_to_choose
-from people.models import Project, Role, TextKind
-from people.permissions import has_role, project_for
-from people.requests import user_of
-from people.selectors.texts import shown_text
+from core.images.models import Image
+from core.images.selectors import images_by_id, images_to_choose
+from core.people.models import Project, Role, TextKind
+from core.people.permissions import has_role, project_for
+from core.people.requests import user_of
+from core.people.selectors.texts import shown_text
 
 
 @require_safe

@@ -23,11 +23,11 @@ from annotation.selectors import annotators as selectors
 from annotation.selectors.image_progress import ImageProgress, progress_over
 from annotation.selectors.overview import project_progress as progress_of
 from annotation.selectors.reassignment import open_batches
-from corpora.pages.image_filters import AskedImages, asked_images, with_reason
-from corpora.rules.image_filters import ImageFilterError
-from people.models import Project, Role, User
-from people.permissions import READERS, project_for
-from people.requests import keep_choice, kept_choice
+from core.people.models import Project, Role, User
+from core.people.permissions import READERS, project_for
+from core.people.requests import keep_choice, kept_choice
+from research.selection.pages.image_filters import AskedImages, asked_images, with_reason
+from research.selection.rules.image_filters import ImageFilterError
 
 COLUMNS = "overview_columns"
 NOTHING_NEW = 204

@@ -13,7 +13,7 @@ from django.views.decorators.http import require_safe
 
 from annotation.pages.project_image import project_image_page
 from annotation.permissions import image_for, is_assigned_image
-from people.requests import user_of
+from core.people.requests import user_of
 
 
 @require_safe

@@ -22,16 +22,16 @@ from annotation.permissions import has_assigned_images, round_of
 from annotation.selectors import overview
 from annotation.services import projects as services
 from annotation.services.references import use_as_references
-from corpora.pages.image_filters import asked_images, with_reason
-from corpora.rules.image_filters import ImageFilterError
-from images.models import Collection
-from inference.models import CaptioningModel
-from people.models import Role
-from people.permissions import READERS, manages_anything, project_for
-from people.requests import user_of
-from people.selectors.projects import deletions_seen_by
-from people.services import audit_log
-from scoring.services.references import ReferenceFileError
+from core.images.models import Collection
+from core.people.models import Role
+from core.people.permissions import READERS, manages_anything, project_for
+from core.people.requests import user_of
+from core.people.selectors.projects import deletions_seen_by
+from core.people.services import audit_log
+from research.inference.models import CaptioningModel
+from research.scoring.services.references import ReferenceFileError
+from research.selection.pages.image_filters import asked_images, with_reason
+from research.selection.rules.image_filters import ImageFilterError
 
 
 @require_safe

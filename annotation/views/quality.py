@@ -17,11 +17,11 @@ from django.views.decorators.http import require_safe
 from annotation.formats.quality import QualityLayout, fresh_table, write
 from annotation.pages import quality as pages
 from annotation.selectors.quality import QualityTable, quality_table
-from corpora.pages.image_filters import AskedImages, asked_images, with_reason
-from corpora.rules.image_filters import ImageFilterError
-from people.models import Project, Role, User
-from people.permissions import READERS, has_role, project_for
-from people.rules.pseudonyms import pseudonym
+from core.people.models import Project, Role, User
+from core.people.permissions import READERS, has_role, project_for
+from core.people.rules.pseudonyms import pseudonym
+from research.selection.pages.image_filters import AskedImages, asked_images, with_reason
+from research.selection.rules.image_filters import ImageFilterError
 from tabular.downloads import stamp
 
 

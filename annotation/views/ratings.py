@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from django.http import HttpRequest
 from django.utils.translation import gettext as _
 
-from allocation.refusals import AllocationRefusal, RefusedError
 from annotation.models import Rating
+from core.allocation.refusals import AllocationRefusal, RefusedError
 
 
 def ratings_sent(request: HttpRequest, positions: Iterable[int]) -> dict[int, Rating]:
@@ -22,7 +22,7 @@ def rating_sent(request: HttpRequest) -> Rating | None:
 
     Raises
     ------
-    allocation.refusals.RefusedError
+    core.allocation.refusals.RefusedError
     """
     rating = request.POST.get("rating", "none")
     if rating == "":

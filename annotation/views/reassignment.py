@@ -14,12 +14,17 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST
 
-from allocation.services.errors import BatchClosedError, NoTasksAvailableError, OpenBatchExistsError, PoolClosedError
 from annotation.permissions import batch_managed_by
 from annotation.services import reassignment as services
-from people.models import Role, User
-from people.requests import user_of, way_back
-from people.selectors.qualification import NotQualifiedError
+from core.allocation.services.errors import (
+    BatchClosedError,
+    NoTasksAvailableError,
+    OpenBatchExistsError,
+    PoolClosedError,
+)
+from core.people.models import Role, User
+from core.people.requests import user_of, way_back
+from core.people.selectors.qualification import NotQualifiedError
 
 
 @require_POST

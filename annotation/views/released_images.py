@@ -16,8 +16,8 @@ from annotation.models import Release
 from annotation.pages.released_images import image_page, images_page, wanted_of
 from annotation.permissions import has_assigned_images, release_for
 from annotation.services.release_indexes import index_path
-from jobs.models import JobState
-from people.requests import user_of
+from core.jobs.models import JobState
+from core.people.requests import user_of
 
 
 @require_safe

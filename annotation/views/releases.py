@@ -20,11 +20,11 @@ from annotation.permissions import has_assigned_images, release_for
 from annotation.selectors.releases import images_left_out, latest_release, missing_for_release, releases_of
 from annotation.services import releases as services
 from annotation.services.references import use_release_as_references
-from jobs.models import JobState
-from people.models import Role
-from people.permissions import READERS, project_for
-from people.requests import is_htmx, user_of
-from scoring.services.references import ReferenceFileError
+from core.jobs.models import JobState
+from core.people.models import Role
+from core.people.permissions import READERS, project_for
+from core.people.requests import is_htmx, user_of
+from research.scoring.services.references import ReferenceFileError
 
 
 @require_safe

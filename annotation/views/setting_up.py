@@ -22,15 +22,15 @@ from annotation.selectors.estimates import SettingsUsed, last_settings, measured
 from annotation.services import projects as services
 from annotation.services.campaign import LanguageBeginning
 from annotation.views.projects import must_be_manager, say_it_fills, say_what_is_left_out
-from images.models import Collection
-from images.permissions import collections_in
-from inference.models import CaptioningModel
-from inference.permissions import models_in
-from languages.models import Language
-from languages.rules.groups import GROUPS, LanguageGroup
-from people.models import Project, Role
-from people.permissions import project_for
-from people.requests import user_of
+from core.images.models import Collection
+from core.images.permissions import collections_in
+from core.languages.models import Language
+from core.languages.rules.groups import GROUPS, LanguageGroup
+from core.people.models import Project, Role
+from core.people.permissions import project_for
+from core.people.requests import user_of
+from research.inference.models import CaptioningModel
+from research.inference.permissions import models_in
 
 SEED_BITS = 32
 METHOD = "method"

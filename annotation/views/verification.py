@@ -15,7 +15,6 @@ from django.utils.translation import gettext as _
 from django.views.decorators.gzip import gzip_page
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from allocation.views import active_ms_of, explains_refusals, resume_view, save_view, says_where
 from annotation import tasks
 from annotation.models import VerificationBatch
 from annotation.permissions import ratings_for, round_to_rate
@@ -24,7 +23,8 @@ from annotation.selectors.work import batch_head
 from annotation.services import verification as services
 from annotation.views.addresses import RATINGS
 from annotation.views.ratings import rating_sent, ratings_sent
-from people.requests import user_of
+from core.allocation.views import active_ms_of, explains_refusals, resume_view, save_view, says_where
+from core.people.requests import user_of
 
 RNG: Random = SystemRandom()
 

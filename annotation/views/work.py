@@ -15,7 +15,6 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from allocation.views import explains_refusals, resume_view
 from annotation.models import Stage
 from annotation.permissions import batch_for, round_for
 from annotation.selectors.corrections import to_rewrite
@@ -24,7 +23,8 @@ from annotation.selectors.verification import rating_work_of
 from annotation.selectors.work import batch_head, batches_of, work_of
 from annotation.services import batches as services
 from annotation.views.addresses import CAPTIONS
-from people.requests import user_of
+from core.allocation.views import explains_refusals, resume_view
+from core.people.requests import user_of
 
 BATCHES_PER_PAGE = 30
 RNG: Random = SystemRandom()

@@ -17,6 +17,7 @@ import numpy as np
 from django.utils.translation import gettext as _
 from numpy.typing import NDArray
 
+from core.images.rules import manifests
 from crosslens_metrics.formats.arrays import opened_arrays
 from crosslens_metrics.formats.fields import LineFields
 from crosslens_metrics.formats.lines import LineReader
@@ -25,7 +26,6 @@ from crosslens_metrics.formats.problems import FileProblemsError, FileRefusedErr
 from crosslens_metrics.named_vectors import ENTRIES, MalformedVectorsError, NamedVectors, read_named_vectors
 from gapgame.formats.embeddings import read_embeddings
 from gapgame.formats.task_folders import Object, json_line, objects_of
-from images.rules import manifests
 
 CREDITS = ("title", "author", "licence", "licence_url", "source")
 IMAGES = "images"

@@ -8,13 +8,13 @@ from django import forms
 from django.core.files.uploadedfile import UploadedFile
 from django.utils.translation import gettext_lazy as _
 
+from core.images.forms import SeveralFilesField
+from core.images.models import Collection
+from core.images.permissions import collections_in
+from core.languages.models import Language
+from core.people.forms.names import NameCharField
+from core.people.models import Project
 from gapgame.models import CorpusSplit, ItemSet
-from images.forms import SeveralFilesField
-from images.models import Collection
-from images.permissions import collections_in
-from languages.models import Language
-from people.forms.names import NameCharField
-from people.models import Project
 
 MAX_SEARCH_CHARACTERS = 100
 USES = (("", _("all")), ("1", _("in use")), ("0", _("off")), ("skipped", _("skipped by players")))

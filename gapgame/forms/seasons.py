@@ -12,6 +12,7 @@ from django.utils.timezone import make_naive
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from core.people.forms.names import NameCharField
 from gapgame.models import ItemSet, Season, SeasonAccess
 from gapgame.rules.clock import (
     AmbiguousTimeError,
@@ -23,8 +24,7 @@ from gapgame.rules.clock import (
 )
 from gapgame.selectors.setup import PlayableSentences
 from gapgame.services.seasons import SeasonTerms, SeasonTexts
-from inference.models import WordVectorSet
-from people.forms.names import NameCharField
+from research.inference.models import WordVectorSet
 
 MAX_BATCH_SIZE = 1000
 MAX_TEXT_CHARACTERS = 20_000

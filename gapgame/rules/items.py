@@ -14,6 +14,8 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
+from core.images.rules.manifests import ImageAttribution, attribution_of
+from core.languages.rules.traits import LanguageTraits
 from crosslens_metrics.formats.fields import LineFields
 from crosslens_metrics.formats.names import normalised_name
 from crosslens_metrics.formats.problems import LineError
@@ -22,8 +24,6 @@ from crosslens_metrics.language_tags import MalformedTagError, canonical_tag
 from crosslens_metrics.words_in_text import occurrences, stands_in
 from gapgame.rules.play import MAX_GUESS_CHARACTERS
 from gapgame.rules.words import stem_in
-from images.rules.manifests import ImageAttribution, attribution_of
-from languages.rules.traits import LanguageTraits
 
 EXAMPLE = '{"sentence": …, "word": …, "images": […]}'
 MAX_WORD_CHARACTERS = MAX_GUESS_CHARACTERS

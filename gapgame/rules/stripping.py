@@ -12,7 +12,7 @@ from PIL import Image as Pillow
 from PIL import ImageOps
 from PIL.ExifTags import IFD, Base
 
-from images.rules.exif import exif_of
+from core.images.rules.exif import exif_of
 
 JPEG_QUALITY = 95
 """Used if the tables of the original cannot be used again."""

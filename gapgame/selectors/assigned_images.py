@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from django.db.models import QuerySet
 
+from core.people.models import User
 from gapgame.models import UNFINISHED, ItemImage, Turn
-from people.models import User
 
 
 def assigned_images(person: User) -> QuerySet[ItemImage, int]:

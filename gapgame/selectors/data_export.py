@@ -8,10 +8,10 @@ from typing import Any
 from django.db.models import F, QuerySet
 from django.utils.translation import gettext as _
 
+from core.people.models import User
+from core.people.personal_data import ExportPart
 from gapgame.models import UNFINISHED, Player, Turn, TurnOutcome
 from gapgame.rules.play import MICRO
-from people.models import User
-from people.personal_data import ExportPart
 
 
 def data_export(person: User) -> Iterator[ExportPart]:

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from django.db.models import Count, Exists, IntegerField, OuterRef, Prefetch, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
+from core.images.selectors import ServedImage, served_image
+from core.languages.models import Language
+from core.people.models import Project, User
 from gapgame.models import GapItem, ItemImage, ItemSet, Season, Turn, TurnOutcome
-from images.selectors import ServedImage, served_image
-from languages.models import Language
-from people.models import Project, User
 
 IMAGES_SHOWN = 6
 

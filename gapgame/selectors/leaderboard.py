@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from django.contrib.auth.models import AnonymousUser
 from django.db.models import Max
 
+from core.people.models import User
 from gapgame.models import Player, PlayerStatus, Season
 from gapgame.rules.play import points_shown
-from people.models import User
 
 ROWS = 50
 

@@ -10,9 +10,9 @@ from datetime import datetime, timedelta
 from django.db.models import Count, Q
 from django.utils.functional import cached_property
 
+from core.people.models import Project
 from gapgame.models import GameBatch, Player, PlayerStatus, Season, SeasonLanguage, Turn, TurnOutcome
 from gapgame.selectors.public import SeasonState, state_of
-from people.models import Project
 
 ACTIVE = timedelta(minutes=5)
 """A player who was shown a sentence or a hint within that time is playing now."""

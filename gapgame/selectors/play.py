@@ -11,11 +11,11 @@ from django.db import connection
 from django.urls import reverse
 from django.utils.crypto import salted_hmac
 
+from core.images.models import Image
+from core.images.rules.sizes import sizes_of
 from gapgame.models import UNFINISHED, Attempt, ItemImage, Player, Turn, TurnOutcome
 from gapgame.rules import play as rules
 from gapgame.selectors.percentiles import percent_of
-from images.models import Image
-from images.rules.sizes import sizes_of
 
 ADDRESS_HOURS = 3
 """How long an image's address stays valid beyond its hour."""

@@ -9,12 +9,12 @@ from enum import StrEnum
 from django.contrib.auth.models import AnonymousUser
 from django.db.models import QuerySet
 
+from core.people.models import Membership, Role, User
+from core.people.rules.markdown import to_html
+from core.people.selectors.qualification import still_takes_part
 from gapgame.models import UNFINISHED, Player, Season, SeasonAccess, SeasonLanguage, Turn
 from gapgame.selectors.past import BatchSummary, last_batch
 from gapgame.selectors.play import PlayerScore, score_of
-from people.models import Membership, Role, User
-from people.rules.markdown import to_html
-from people.selectors.qualification import still_takes_part
 
 
 class SeasonState(StrEnum):

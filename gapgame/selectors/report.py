@@ -7,12 +7,12 @@ from functools import cache, partial
 
 from django.db.models import FilteredRelation, Q
 
+from core.people.rules.pseudonyms import pseudonym
 from gapgame.models import UNFINISHED, GapItem, ItemImage, Player, PlayerStatus, Season, Turn
 from gapgame.rules import turns as rules
 from gapgame.rules.play import ATTEMPTS, MICRO
 from gapgame.rules.report import BY, GameReport, build_report
 from gapgame.selectors.turns import SPLITS, image_keys, valid_marks
-from people.rules.pseudonyms import pseudonym
 
 SEED = 0
 TURNS_AT_ONCE = 5000

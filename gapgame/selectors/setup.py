@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from django.utils.translation import gettext as _
 
+from core.jobs.models import JobState
+from core.languages.models import Language
+from core.people.models import Project
 from gapgame.models import GapItem, ItemImage, ItemSet, SeasonLanguage
-from inference.models import VectorKind, WordVectorSet
-from inference.selectors.word_vectors import WordVectorsUnavailableError, vectors_of
-from jobs.models import JobState
-from languages.models import Language
-from people.models import Project
+from research.inference.models import VectorKind, WordVectorSet
+from research.inference.selectors.word_vectors import WordVectorsUnavailableError, vectors_of
 
 MAX_NAMED = 20
 """How many words without a vector are named; all of them are counted."""

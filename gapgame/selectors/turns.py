@@ -12,6 +12,8 @@ from typing import Any
 
 from django.db.models import Count, QuerySet
 
+from core.images.models import CollectionImage
+from core.people.rules.pseudonyms import pseudonym
 from gapgame.models import (
     UNFINISHED,
     Attempt,
@@ -26,8 +28,6 @@ from gapgame.models import (
     Turn,
 )
 from gapgame.rules.play import MICRO
-from images.models import CollectionImage
-from people.rules.pseudonyms import pseudonym
 
 TURNS_AT_ONCE = 2000
 SPLITS = {split.value: str(split.label) for split in CorpusSplit}

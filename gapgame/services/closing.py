@@ -6,11 +6,11 @@ from datetime import datetime, timedelta
 
 from django.db import transaction
 
+from core.people.services import audit_log
 from gapgame.models import Attempt, Player, Season, Turn, TurnOutcome
 from gapgame.services.marking import check_players
 from gapgame.services.playing import finish
 from gapgame.services.ranking import give_ranks
-from people.services import audit_log
 
 GRACE = timedelta(seconds=10)
 """A guess that arrived before the cut-off is stored by then, however busy the server is."""

@@ -16,19 +16,19 @@ from django.core.files.storage import default_storage
 from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext as _
 
+from core.images.models import Collection, CollectionImage, Image, ImportJob
+from core.images.rules.image_checks import ImageFacts, ImageRefusedError, check_name, inspect
+from core.images.rules.manifests import ImageAttribution, path_inside
+from core.images.selectors.image_names import NamedImages, images_named
+from core.images.services.collections import file_name_of, put_in
+from core.images.services.images import image_of, sha256_of, store_original
+from core.images.services.sources import ImportEntry, SourceFile, spooled_file
 from crosslens_metrics.formats.names import ImageNames, normalised_name, without_suffix
 from crosslens_metrics.formats.problems import LineError
 from gapgame.models import ItemSet
 from gapgame.rules.items import ImageReference
 from gapgame.rules.stripping import stripped_image, words_beside
 from gapgame.rules.words import is_named_in
-from images.models import Collection, CollectionImage, Image, ImportJob
-from images.rules.image_checks import ImageFacts, ImageRefusedError, check_name, inspect
-from images.rules.manifests import ImageAttribution, path_inside
-from images.selectors.image_names import NamedImages, images_named
-from images.services.collections import file_name_of, put_in
-from images.services.images import image_of, sha256_of, store_original
-from images.services.sources import ImportEntry, SourceFile, spooled_file
 
 STRIPPED_OF = "stripped_of"
 WITHHELD_TITLE = "withheld_title"

@@ -19,6 +19,15 @@ from django.core.files.uploadedfile import UploadedFile
 from django.db import transaction
 from django.utils.translation import gettext as _
 
+from core.images.models import Collection, Image, ImportJob, ImportKind, ImportOutcome, ImportRow
+from core.images.permissions import collections_in
+from core.images.services import file_storage as storage
+from core.images.services import jobs
+from core.images.services.imports import FILE_NAMES, keep_waiting, unexpected_error_text
+from core.images.services.jobs import Clock
+from core.jobs.services.leases import LEASE
+from core.languages.models import Language
+from core.people.models import User
 from crosslens_metrics.formats.names import ImageNames
 from crosslens_metrics.formats.problems import FileRefusedError, LineError
 from crosslens_metrics.formats.records import LineRecord, read_record
@@ -31,15 +40,6 @@ from gapgame.services.item_image_files import STRIPPED_OF, AnnounceImage, ImageS
 from gapgame.services.item_sources import EMBEDDINGS_FILE, ITEMS_FILE, ItemSource, source_of_path, source_of_upload
 from gapgame.services.items import is_closed, note_corpus
 from gapgame.services.representatives import CentralImages
-from images.models import Collection, Image, ImportJob, ImportKind, ImportOutcome, ImportRow
-from images.permissions import collections_in
-from images.services import file_storage as storage
-from images.services import jobs
-from images.services.imports import FILE_NAMES, keep_waiting, unexpected_error_text
-from images.services.jobs import Clock
-from jobs.services.leases import LEASE
-from languages.models import Language
-from people.models import User
 
 log = logging.getLogger(__name__)
 

@@ -11,6 +11,10 @@ from typing import IO
 
 from django.core.files.storage import default_storage
 
+from core.images.models import ImportJob
+from core.images.rules import manifests
+from core.images.services.imports import FILE_NAMES
+from core.images.services.sources import ImportEntry, plan_of_path, plan_of_upload
 from crosslens_metrics.formats.problems import LineError
 from crosslens_metrics.formats.records import LineRecord, count_lines, json_records
 from gapgame.formats import corpora
@@ -19,10 +23,6 @@ from gapgame.formats.embeddings import Vectors, read_embeddings
 from gapgame.rules import multisubs
 from gapgame.rules.corpus_items import ItemChoice
 from gapgame.services.item_image_files import ItemFiles
-from images.models import ImportJob
-from images.rules import manifests
-from images.services.imports import FILE_NAMES
-from images.services.sources import ImportEntry, plan_of_path, plan_of_upload
 
 CROSSLENS, MULTISUBS = "crosslens", "multisubs"
 LAYOUTS = (CROSSLENS, MULTISUBS)

@@ -8,10 +8,10 @@ from typing import Any
 
 from django.db import transaction
 
+from core.images.services.collections import create_collection
+from core.people.models import Project, User
+from core.people.services import audit_log
 from gapgame.models import GapItem, ItemSet, Season
-from images.services.collections import create_collection
-from people.models import Project, User
-from people.services import audit_log
 
 
 class ItemSetNameTakenError(Exception):

@@ -9,11 +9,11 @@ from itertools import pairwise
 from django.db import transaction
 from django.db.models import F
 
+from core.people.models import User
+from core.people.services import audit_log
 from gapgame.models import UNFINISHED, Attempt, Mark, Player, PlayerStatus, Season, Turn, TurnOutcome
 from gapgame.rules.scripted import BREAK, LOOKED_AT, TIRELESS, FinishedTurn, TurnScriptRule, rules_broken
 from gapgame.services.ranking import give_ranks
-from people.models import User
-from people.services import audit_log
 
 PLAYERS_AT_ONCE = 500
 MAX_DETAIL_CHARACTERS = 200

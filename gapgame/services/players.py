@@ -7,10 +7,10 @@ from datetime import datetime
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
+from core.people.models import Role, User
+from core.people.selectors.qualification import still_takes_part
 from gapgame.models import Player, Season
 from gapgame.rules.nicknames import clean_nickname
-from people.models import Role, User
-from people.selectors.qualification import still_takes_part
 
 
 class JoinError(Exception):

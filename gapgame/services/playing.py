@@ -11,8 +11,9 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import Subquery
 
-from allocation.services.locks import lock_person
-from compiled_query import CompiledQuery, save_columns
+from core.allocation.services.locks import lock_person
+from core.compiled_query import CompiledQuery, save_columns
+from core.people.models import User
 from crosslens_metrics.hidden_characters import visible_text
 from gapgame.models import (
     UNFINISHED,
@@ -30,8 +31,7 @@ from gapgame.permissions import may_play
 from gapgame.rules import play as rules
 from gapgame.rules.scripted import MIN_PAUSE
 from gapgame.services.ranking import add_to_total
-from inference.selectors.word_vectors import vectors_of
-from people.models import User
+from research.inference.selectors.word_vectors import vectors_of
 
 SEEDS = 2**62
 

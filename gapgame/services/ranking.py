@@ -6,7 +6,7 @@ from datetime import datetime
 
 from django.db import connection
 
-from compiled_query import save_columns
+from core.compiled_query import save_columns
 from gapgame.models import Player, PlayerStatus, ScoreCount, Season
 from gapgame.rules.percentiles import LEVELS
 

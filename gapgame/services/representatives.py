@@ -10,12 +10,12 @@ from itertools import islice
 from django.db import transaction
 from django.db.models import F
 
+from core.images.models import Collection, Image
+from core.people.models import Project
 from gapgame.models import GapItem, ItemImage, ItemSet, RepresentativeSource
 from gapgame.services.items import is_closed
-from images.models import Collection, Image
-from inference.models import EmbeddingSet
-from inference.selectors.embeddings import newest_covering, representative, whole_sets
-from people.models import Project
+from research.inference.models import EmbeddingSet
+from research.inference.selectors.embeddings import newest_covering, representative, whole_sets
 
 ITEMS_PER_TRANSACTION = 200
 ASIDE = 16_000

@@ -10,13 +10,13 @@ from django.db import IntegrityError, transaction
 from django.utils.text import slugify
 from django.utils.translation import gettext as _
 
+from core.people.models import Invitation, Project, Role, User
+from core.people.services import audit_log
+from core.people.services.invitations import invite, revoke_invitation
 from gapgame.models import GameBatch, ItemSet, Season, SeasonAccess, SeasonLanguage
 from gapgame.rules.clock import time_zones
 from gapgame.selectors.setup import playable_of
-from inference.models import WordVectorSet
-from people.models import Invitation, Project, Role, User
-from people.services import audit_log
-from people.services.invitations import invite, revoke_invitation
+from research.inference.models import WordVectorSet
 
 STILL = timedelta(seconds=30)
 """How long before the start the terms are frozen: a change then would collide with the first sentences."""

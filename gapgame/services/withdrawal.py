@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import datetime
 from uuid import uuid4
 
+from core.people.models import Project, User
 from gapgame.models import Player, PlayerStatus, Season
 from gapgame.services.ranking import give_ranks
-from people.models import Project, User
 
 
 def withdraw_answers(*, project: Project, person: User, keeps_answers: bool, now: datetime) -> int:

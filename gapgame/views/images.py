@@ -9,10 +9,10 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
+from core.images.services.file_storage import read_size
+from core.people.requests import user_of
 from gapgame.permissions import turn_shown_to
 from gapgame.selectors.play import image_at, served_size
-from images.services.file_storage import read_size
-from people.requests import user_of
 
 RETRY_AFTER_S = 5
 

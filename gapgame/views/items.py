@@ -16,6 +16,12 @@ from django.utils.translation import gettext as _
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from core.images.models import ImportJob
+from core.images.permissions import imports_for
+from core.images.views.uploads import upload_page
+from core.people.models import Role
+from core.people.permissions import READERS, has_role, project_for
+from core.people.requests import user_of, way_back
 from gapgame.forms.items import FilterForm, ItemSetForm, ItemsForm
 from gapgame.models import GapItem, ItemSet
 from gapgame.permissions import item_set_for
@@ -23,12 +29,6 @@ from gapgame.selectors import items as selectors
 from gapgame.services.item_imports import start_upload
 from gapgame.services.items import ItemSetNameTakenError, create_item_set, is_closed, use_item
 from gapgame.tasks import ask_for_item_import
-from images.models import ImportJob
-from images.permissions import imports_for
-from images.views.uploads import upload_page
-from people.models import Role
-from people.permissions import READERS, has_role, project_for
-from people.requests import user_of, way_back
 
 ITEMS_PER_PAGE = 25
 NEWEST_IMPORTS = 5

@@ -13,11 +13,11 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
+from core.people.requests import is_htmx, user_of
 from gapgame.models import SeasonLanguage, SkipReason, Turn, TurnOutcome
 from gapgame.permissions import player_for, turn_for
 from gapgame.selectors.play import score_of, turn_page
 from gapgame.services import playing
-from people.requests import is_htmx, user_of
 
 # Draws must not be predictable from earlier ones.
 RNG: Random = SystemRandom()

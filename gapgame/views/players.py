@@ -10,6 +10,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
+from core.people.requests import user_of
 from gapgame.permissions import player_for, season_to_play, seasons_open_to
 from gapgame.rules.nicknames import NicknameError
 from gapgame.rules.scripted import MIN_PAUSE, TurnScriptRule
@@ -18,7 +19,6 @@ from gapgame.selectors.past import past_turns
 from gapgame.selectors.public import season_cards, season_page
 from gapgame.services import players as services
 from gapgame.tasks import ask_for_closing
-from people.requests import user_of
 
 TURNS_PER_PAGE = 20
 

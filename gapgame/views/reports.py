@@ -10,15 +10,15 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 
+from core.people.models import Role
+from core.people.permissions import has_role
+from core.people.requests import user_of
+from core.people.services import audit_log
 from gapgame.formats.turn_export import CONTENT_TYPE, SeasonNotClosedError, export_turns, file_name
 from gapgame.pages.report import report_page
 from gapgame.permissions import season_for
 from gapgame.rules.turns import TurnRule
 from gapgame.selectors.report import groups_of, report_on
-from people.models import Role
-from people.permissions import has_role
-from people.requests import user_of
-from people.services import audit_log
 
 GROUP_LABELS = {"word": _("Word"), "image": _("Image"), "player": _("Player"), "language": _("Language")}
 

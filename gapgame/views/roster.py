@@ -11,14 +11,14 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
+from core.people.models import Role
+from core.people.permissions import has_role
+from core.people.requests import user_of
 from gapgame.models import Player, PlayerStatus, Season
 from gapgame.permissions import season_for
 from gapgame.selectors.roster import PlayersShown, players_page
 from gapgame.selectors.skips import skips_page
 from gapgame.services import marking as services
-from people.models import Role
-from people.permissions import has_role
-from people.requests import user_of
 
 DECISIONS = (PlayerStatus.CLEARED, PlayerStatus.SET_ASIDE, PlayerStatus.PLAYING)
 

@@ -10,15 +10,15 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from core.people.models import Project, Role
+from core.people.permissions import READERS, has_role, project_for
+from core.people.requests import user_of
 from gapgame.forms.seasons import ItemSetForm, SeasonForm, TextsForm
 from gapgame.models import ItemSet, Season
 from gapgame.permissions import season_for
 from gapgame.rules.clock import time_zones
 from gapgame.selectors import overview, setup
 from gapgame.services import seasons as services
-from people.models import Project, Role
-from people.permissions import READERS, has_role, project_for
-from people.requests import user_of
 
 
 @require_safe

@@ -11,13 +11,13 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
+from core.languages.models import Language
+from core.people.permissions import READERS, project_for
 from crosslens_metrics.formats.word_vectors import WordVectorFileError
 from gapgame import tasks
-from inference.models import WordVectorSet
-from inference.rules.word_vectors import GLOVE, USE_MULTILINGUAL
-from inference.services.word_vectors import import_packaged
-from languages.models import Language
-from people.permissions import READERS, project_for
+from research.inference.models import WordVectorSet
+from research.inference.rules.word_vectors import GLOVE, USE_MULTILINGUAL
+from research.inference.services.word_vectors import import_packaged
 
 
 @require_safe

@@ -10,11 +10,11 @@ from typing import Any
 from django.db.models import TextChoices
 from django.utils.translation import gettext_lazy as _
 
-from corpora.rules.image_filters import ALL_IMAGES, ImageFilter
+from core.people.models import Project
 from crosslens_metrics.intervals import Interval
 from crosslens_metrics.reports.comparison import METHOD, VERSION
 from crosslens_metrics.reports.comparison_figures import GainFigure, SignTest, UndefinedComparison
-from people.models import Project
+from research.selection.rules.image_filters import ALL_IMAGES, ImageFilter
 from sxs_eval.selectors.across import SEED, ComparisonResult, OverallResults, PooledResult
 from sxs_eval.selectors.results import RESAMPLES
 from tabular.downloads import cells_of, stamp, table_lines

@@ -19,14 +19,14 @@ from typing import Any
 from django.db.models import F, Q, QuerySet, TextChoices
 from django.utils.translation import gettext_lazy as _
 
-from corpora.rules.image_filters import ALL_IMAGES, ImageFilter
-from corpora.selectors.chosen import ORIGIN_COLUMNS, UNKNOWN, ImageOrigin, origins_of
-from corpora.selectors.subsets import images_of
+from core.images.models import CollectionImage, Image
+from core.images.selectors import keys_in_order
+from core.people.models import Project
+from core.people.rules.pseudonyms import pseudonym
 from crosslens_metrics.scales import SCALES, Scale
-from images.models import CollectionImage, Image
-from images.selectors import keys_in_order
-from people.models import Project
-from people.rules.pseudonyms import pseudonym
+from research.selection.rules.image_filters import ALL_IMAGES, ImageFilter
+from research.selection.selectors.chosen import ORIGIN_COLUMNS, UNKNOWN, ImageOrigin, origins_of
+from research.selection.selectors.subsets import images_of
 from sxs_eval.models import Comparison, GoldPair, Judgement, Pair, RaterState, TrialKind
 from sxs_eval.selectors.results import REGION, images_left_out, stopped_raters
 from tabular.downloads import JSON_LINES_TYPE, as_iso, cells_of, in_pieces, stamp, table_lines

@@ -11,12 +11,12 @@ from django.core.cache import cache
 from django.db.models import TextChoices
 from django.utils.translation import gettext_lazy as _
 
+from core.people.models import Project
 from crosslens_metrics.formats.problems import FileRefusedError
 from crosslens_metrics.formats.tables import parse_table
 from crosslens_metrics.reports.comparison_figures import UndefinedComparison
 from crosslens_metrics.reports.correlations import CorrelationReport, correlations_of
 from crosslens_metrics.reports.metric_agreement import RESAMPLES
-from people.models import Project
 from sxs_eval.rules.planning import CORE
 from sxs_eval.selectors.metrics import EvaluationTable
 from tabular.downloads import stamp, table_lines

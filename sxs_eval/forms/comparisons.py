@@ -10,13 +10,13 @@ from django.db.models import Q
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
-from allocation.forms import MAX_REPLICATION, BatchesForm, batch_size_field, hours, is_open_field, lease_field
-from corpora.rules.image_filters import MAX_FILTER_CHARACTERS, ImageFilter, ImageFilterError, parse
+from core.allocation.forms import MAX_REPLICATION, BatchesForm, batch_size_field, hours, is_open_field, lease_field
+from core.images.forms import UsableCollectionField
+from core.languages.models import Language
+from core.people.models import Project, User
 from crosslens_metrics.scales import SEVEN_POINTS
-from images.forms import UsableCollectionField
-from inference.models import CaptioningModel
-from languages.models import Language
-from people.models import Project, User
+from research.inference.models import CaptioningModel
+from research.selection.rules.image_filters import MAX_FILTER_CHARACTERS, ImageFilter, ImageFilterError, parse
 from sxs_eval.models import SCALE_CHOICES, Comparison, EqualCaptions
 from sxs_eval.rules.judging import GOLD_PERCENT, REPEAT_PERCENT
 from sxs_eval.selectors.setup import FilteredImages, LanguageCoverage

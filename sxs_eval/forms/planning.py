@@ -16,15 +16,15 @@ from django.utils.datastructures import MultiValueDict
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
-from allocation.forms import MAX_REPLICATION
-from corpora.rules.image_filters import MAX_FILTER_CHARACTERS, ImageFilterError, parse
-from corpora.selectors.subsets import check
+from core.allocation.forms import MAX_REPLICATION
+from core.images.forms import UsableCollectionField
+from core.images.permissions import collections_in
+from core.people.models import Project
 from crosslens_metrics.formats.problems import FileProblemsError
 from crosslens_metrics.language_tags import MalformedTagError, canonical_tag
 from crosslens_metrics.scales import SEVEN_POINTS
-from images.forms import UsableCollectionField
-from images.permissions import collections_in
-from people.models import Project
+from research.selection.rules.image_filters import MAX_FILTER_CHARACTERS, ImageFilterError, parse
+from research.selection.selectors.subsets import check
 from sxs_eval.formats.scores import MAX_BYTES, ScoreFile, parse_scores
 from sxs_eval.forms.comparisons import MAX_ATTENTION_PERCENT, MAX_SEED
 from sxs_eval.models import SCALE_CHOICES

@@ -9,6 +9,7 @@ from django.utils.translation import gettext as _
 
 from charts import texts
 from charts.plots import IntervalEstimate, RangePlot, range_plot
+from core.people.pages.addresses import address
 from crosslens_metrics.intervals import Interval
 from crosslens_metrics.reports.comparison_figures import (
     BOUNDS,
@@ -18,7 +19,6 @@ from crosslens_metrics.reports.comparison_figures import (
     bound_message,
 )
 from crosslens_metrics.reports.comparisons import ModelRanking, RankedComponent, RankedModel, RankedPair
-from people.pages.addresses import address
 from sxs_eval.models import Comparison
 from sxs_eval.pages.report import against, gain_interval, gain_points, has_values, interval_label, with_interval
 from sxs_eval.selectors.across import ComparisonResult, OverallResults, PooledResult

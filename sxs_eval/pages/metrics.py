@@ -10,14 +10,14 @@ from django.utils.translation import gettext as _
 
 from charts import texts
 from charts.plots import PlotPoint, ScatterPlot, scatter_plot
+from core.people.pages.addresses import address
 from crosslens_metrics.correlations import Coefficient
 from crosslens_metrics.intervals import Interval
 from crosslens_metrics.reports.comparison_figures import UndefinedComparison
 from crosslens_metrics.reports.correlations import CorrelationReport
 from crosslens_metrics.reports.metric_agreement import RESAMPLES, CorrelationFigure, MetricAgreement
 from crosslens_metrics.reports.score_figures import UndefinedScore
-from people.pages.addresses import address
-from scoring.selectors.scores import shown_times, title_of
+from research.scoring.selectors.scores import shown_times, title_of
 from sxs_eval.formats.metric_gains import SEED, correlations
 from sxs_eval.models import Comparison
 from sxs_eval.pages.report import against

@@ -12,7 +12,6 @@ from django.utils.translation import ngettext
 
 from charts import texts
 from charts.plots import BarPlot, IntervalEstimate, RangePlot, bar_plot, range_plot
-from corpora.models import PlaceLevelChoice
 from crosslens_metrics.intervals import Interval
 from crosslens_metrics.reports.comparison import WIDTH_POINTS
 from crosslens_metrics.reports.comparison_figures import (
@@ -26,6 +25,7 @@ from crosslens_metrics.reports.comparison_figures import (
     UndefinedComparison,
 )
 from crosslens_metrics.scales import FIVE_POINTS, Scale
+from research.selection.models import PlaceLevelChoice
 from sxs_eval.models import LEFT_OUT, RaterState
 from sxs_eval.selectors.results import ComparisonEvidence, RaterRow
 from tabular.tables import TEXT, PageTable, TableColumn, figure, isolated, note, parts, tag

@@ -8,7 +8,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from crosslens_metrics.formats.problems import LineError
-from inference.rules.captions import CaptionLine, caption_line
+from research.inference.rules.captions import CaptionLine, caption_line
 from sxs_eval.rules.judging import are_equal
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from corpora.rules.image_filters import ALL_IMAGES, ImageFilter
+from core.languages.models import Language
+from core.people.models import Project
 from crosslens_metrics import gains
 from crosslens_metrics.reports.comparison import WIDTH_POINTS, DecidedImages, summarise
 from crosslens_metrics.reports.comparison_figures import ComparisonSummary, UndefinedComparison, value_or_reason
 from crosslens_metrics.reports.comparisons import ModelContest, ModelRanking, PooledGain, pool, rank_models
-from languages.models import Language
-from people.models import Project
+from research.selection.rules.image_filters import ALL_IMAGES, ImageFilter
 from sxs_eval.models import Comparison
 from sxs_eval.selectors.results import (
     RESAMPLES,

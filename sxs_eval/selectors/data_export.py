@@ -8,10 +8,10 @@ from typing import Any
 from django.db.models import F, QuerySet
 from django.utils.translation import gettext as _
 
-from allocation.selectors import LEASE_COLUMNS
+from core.allocation.selectors import LEASE_COLUMNS
+from core.people.models import User
+from core.people.personal_data import ExportPart
 from crosslens_metrics.scales import SCALES
-from people.models import User
-from people.personal_data import ExportPart
 from sxs_eval.models import Judgement, JudgingBatch, RaterStatus
 
 

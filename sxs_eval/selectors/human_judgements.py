@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from django.db.models import Q
 
-from people.models import Project
-from scoring.selectors.human_judgements import HumanJudgements
+from core.people.models import Project
+from research.scoring.selectors.human_judgements import HumanJudgements
 from sxs_eval.models import Comparison
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from people.models import Project
-from people.selectors.texts import OriginalText
+from core.people.models import Project
+from core.people.selectors.texts import OriginalText
 from sxs_eval.models import Instructions
 
 

@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from corpora.rules.image_filters import ALL_IMAGES, ImageFilter
+from core.people.models import Project
 from crosslens_metrics.gains import gain
 from crosslens_metrics.reports.comparison import DecidedImages
 from crosslens_metrics.reports.comparison_figures import UndefinedComparison, value_or_reason
-from people.models import Project
-from scoring.selectors.restricting import restricted_figures
-from scoring.selectors.scores import ScoreCell, differences_between, metric_order, score_cells
+from research.scoring.selectors.restricting import restricted_figures
+from research.scoring.selectors.scores import ScoreCell, differences_between, metric_order, score_cells
+from research.selection.rules.image_filters import ALL_IMAGES, ImageFilter
 from sxs_eval.models import Comparison
 from sxs_eval.selectors.results import comparisons_of, decided_of, evidence_of
 

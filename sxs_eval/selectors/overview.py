@@ -9,12 +9,12 @@ from typing import Any
 
 from django.db.models import Count, QuerySet, Sum
 
-from allocation.models import Assignment, AssignmentState, BatchState, Task
-from allocation.selectors import PoolProgress, progress_of_pools
-from inference.models import CaptioningModel
-from people.models import Membership, Project, Role, User
-from people.permissions import READERS
-from people.selectors.qualification import WORKING_LEVELS
+from core.allocation.models import Assignment, AssignmentState, BatchState, Task
+from core.allocation.selectors import PoolProgress, progress_of_pools
+from core.people.models import Membership, Project, Role, User
+from core.people.permissions import READERS
+from core.people.selectors.qualification import WORKING_LEVELS
+from research.inference.models import CaptioningModel
 from sxs_eval.models import Comparison, EqualCaptions, Pair, RaterState, RaterStatus
 
 

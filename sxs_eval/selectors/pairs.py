@@ -10,10 +10,10 @@ from django.core.paginator import Page, Paginator
 from django.db.models import Count, Exists, F, Max, Min, OuterRef, Q, QuerySet, TextChoices
 from django.utils.translation import gettext_lazy as _
 
+from core.images.selectors import ServedImage, served_image
+from core.people.models import User
+from core.people.rules.pseudonyms import pseudonym
 from crosslens_metrics.scales import SCALES
-from images.selectors import ServedImage, served_image
-from people.models import User
-from people.rules.pseudonyms import pseudonym
 from sxs_eval.models import Comparison, Judgement, Pair, TrialKind
 from sxs_eval.selectors.results import stopped_raters
 

@@ -12,13 +12,13 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from corpora.rules.image_filters import ImageFilter, ImageFilterError, parse
-from corpora.selectors.subsets import images_of
-from images.models import Collection, CollectionImage
-from inference.models import CaptioningModel, ModelCaption
-from inference.permissions import models_in
-from languages.models import Language
-from people.models import Project
+from core.images.models import Collection, CollectionImage
+from core.languages.models import Language
+from core.people.models import Project
+from research.inference.models import CaptioningModel, ModelCaption
+from research.inference.permissions import models_in
+from research.selection.rules.image_filters import ImageFilter, ImageFilterError, parse
+from research.selection.selectors.subsets import images_of
 from sxs_eval.models import LEFT_OUT, Comparison, Judgement, RaterState, RaterStatus, TrialKind
 from sxs_eval.rules.planning import (
     PACE_S,

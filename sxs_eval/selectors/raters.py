@@ -10,9 +10,9 @@ from statistics import median
 
 from django.utils.translation import gettext as _
 
+from core.images.selectors import ServedImage, served_image
+from core.people.models import User
 from crosslens_metrics.scales import SCALES
-from images.selectors import ServedImage, served_image
-from people.models import User
 from sxs_eval.models import LEFT_OUT, Comparison, Judgement, RaterState, RaterStatus, TrialKind
 from sxs_eval.rules.judging import has_failed
 from sxs_eval.rules.scripted import JudgingScriptRule

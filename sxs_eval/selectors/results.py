@@ -12,9 +12,9 @@ import numpy as np
 from django.db.models import QuerySet
 from numpy.typing import NDArray
 
-from corpora.models import PlaceLevelChoice
-from corpora.rules.image_filters import ALL_IMAGES, ImageFilter
-from corpora.selectors.subsets import newest_choices
+from core.images.models import CollectionImage, Image
+from core.people.models import Project
+from core.people.rules.pseudonyms import pseudonym
 from crosslens_metrics.reports.comparison import (
     CountedJudgements,
     DecidedImages,
@@ -25,10 +25,10 @@ from crosslens_metrics.reports.comparison import (
 )
 from crosslens_metrics.reports.comparison_figures import RaterFigures, RegionOutcome, ReportedFigures
 from crosslens_metrics.scales import SCALES, Scale
-from images.models import CollectionImage, Image
-from people.models import Project
-from people.rules.pseudonyms import pseudonym
-from scoring.selectors.restricting import restriction
+from research.scoring.selectors.restricting import restriction
+from research.selection.models import PlaceLevelChoice
+from research.selection.rules.image_filters import ALL_IMAGES, ImageFilter
+from research.selection.selectors.subsets import newest_choices
 from sxs_eval.models import LEFT_OUT, Comparison, Judgement, Pair, RaterState, RaterStatus, TrialKind
 from sxs_eval.rules.judging import has_failed
 from sxs_eval.selectors.scripted import scripted_raters

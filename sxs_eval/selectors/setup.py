@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 from django.db.models import Count, Exists, OuterRef
 
-from corpora.rules.image_filters import ImageFilter
-from corpora.selectors.subsets import images_of
-from images.models import Collection
-from inference.models import CaptioningModel, ModelCaption
-from inference.permissions import models_in
-from languages.models import Language
-from people.models import Project
+from core.images.models import Collection
+from core.languages.models import Language
+from core.people.models import Project
+from research.inference.models import CaptioningModel, ModelCaption
+from research.inference.permissions import models_in
+from research.selection.rules.image_filters import ImageFilter
+from research.selection.selectors.subsets import images_of
 from sxs_eval.models import Comparison
 
 

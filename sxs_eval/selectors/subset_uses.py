@@ -8,9 +8,9 @@ from django.db.models import Exists, OuterRef
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from corpora.rules.image_filters import FilterKind, parse
-from corpora.selectors.usage import ImagesUse
-from people.models import Project
+from core.people.models import Project
+from research.selection.rules.image_filters import FilterKind, parse
+from research.selection.selectors.usage import ImagesUse
 from sxs_eval.models import Comparison, Judgement
 
 

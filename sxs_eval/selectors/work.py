@@ -11,13 +11,13 @@ from uuid import UUID
 from django.db.models import Count, Q, QuerySet
 from django.db.models.functions import Coalesce
 
-from allocation.models import AssignmentState, BatchState, Task
-from allocation.selectors import BatchHead, OwnWork, lease_fields, open_and_resumable, pools_with_tasks_for
-from compiled_query import CompiledQuery
+from core.allocation.models import AssignmentState, BatchState, Task
+from core.allocation.selectors import BatchHead, OwnWork, lease_fields, open_and_resumable, pools_with_tasks_for
+from core.compiled_query import CompiledQuery
+from core.images.models import Image
+from core.images.selectors import ServedImage, served_image
+from core.people.models import Role, User
 from crosslens_metrics.scales import SCALES, Scale
-from images.models import Image
-from images.selectors import ServedImage, served_image
-from people.models import Role, User
 from sxs_eval.models import LEFT_OUT, Comparison, Judgement, JudgingBatch, RaterStatus
 from sxs_eval.permissions import missing_requirements_of_comparisons
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from django.db.models import Count, Q, Sum
 
-from people.models import Project
+from core.people.models import Project
 from sxs_eval.models import Judgement, TrialKind
 from sxs_eval.rules.judging import has_failed
 

@@ -8,10 +8,10 @@ from datetime import datetime
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from allocation.services.locks import lock_pool
-from allocation.services.managing import close_pool
-from people.models import User
-from people.services import audit_log
+from core.allocation.services.locks import lock_pool
+from core.allocation.services.managing import close_pool
+from core.people.models import User
+from core.people.services import audit_log
 from sxs_eval.models import Comparison
 from sxs_eval.services.comparisons import ComparisonError, name_of
 

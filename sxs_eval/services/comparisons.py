@@ -16,16 +16,16 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
-from allocation.models import Pool, Task
-from allocation.services import managing
-from corpora.rules.image_filters import ImageFilterError, parse
-from corpora.selectors.subsets import images_of
+from core.allocation.models import Pool, Task
+from core.allocation.services import managing
+from core.images.models import Collection, CollectionImage
+from core.languages.models import Language
+from core.people.models import Project, User
+from core.people.services import audit_log
 from crosslens_metrics.scales import SEVEN_POINTS
-from images.models import Collection, CollectionImage
-from inference.models import CaptioningModel, ModelCaption
-from languages.models import Language
-from people.models import Project, User
-from people.services import audit_log
+from research.inference.models import CaptioningModel, ModelCaption
+from research.selection.rules.image_filters import ImageFilterError, parse
+from research.selection.selectors.subsets import images_of
 from sxs_eval import defaults
 from sxs_eval.models import Comparison, EqualCaptions, GoldPair, Instructions, Pair
 from sxs_eval.rules.judging import are_equal

@@ -11,10 +11,10 @@ from typing import IO
 from django.db import transaction
 from django.utils.translation import gettext as _
 
+from core.images.models import Image
+from core.images.selectors.image_names import images_named
 from crosslens_metrics.formats.problems import FileRefusedError, LineError
 from crosslens_metrics.formats.records import LineRecord, json_records, read_record
-from images.models import Image
-from images.selectors.image_names import images_named
 from sxs_eval.models import Comparison, GoldPair
 from sxs_eval.rules.gold import GoldLine, gold_line
 

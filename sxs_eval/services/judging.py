@@ -1,4 +1,4 @@
-"""Judging pairs side by side: the steps of a batch. `allocation.services.kinds` has those that all batches share.
+"""Judging pairs side by side: the steps of a batch. `core.allocation.services.kinds` has those that all batches share.
 
 Every answer counts by itself as soon as it is stored; the batch only says which pairs are assigned.
 """
@@ -13,18 +13,29 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import Q
 
-from allocation.models import Assignment, AssignmentState, Batch, BatchState
-from allocation.services import lifecycle
-from allocation.services.errors import LeaseExpiredError, NoTasksAvailableError, OpenBatchExistsError, PoolClosedError
-from allocation.services.kinds import BatchKind, check_not_returned, credible_ms
-from allocation.services.lifecycle import expire_batch, finish_assignment, finish_batch, renew_lease, reopen_assignment
-from allocation.services.locks import FreeTasks, lock_with_lease
-from compiled_query import CompiledQuery, save_columns
+from core.allocation.models import Assignment, AssignmentState, Batch, BatchState
+from core.allocation.services import lifecycle
+from core.allocation.services.errors import (
+    LeaseExpiredError,
+    NoTasksAvailableError,
+    OpenBatchExistsError,
+    PoolClosedError,
+)
+from core.allocation.services.kinds import BatchKind, check_not_returned, credible_ms
+from core.allocation.services.lifecycle import (
+    expire_batch,
+    finish_assignment,
+    finish_batch,
+    renew_lease,
+    reopen_assignment,
+)
+from core.allocation.services.locks import FreeTasks, lock_with_lease
+from core.compiled_query import CompiledQuery, save_columns
+from core.people.models import TextKind, User
+from core.people.selectors.qualification import MissingRequirement, NotQualifiedError
+from core.people.selectors.texts import language_shown
 from crosslens_metrics.scales import SCALES
-from inference.selectors import assigned_work
-from people.models import TextKind, User
-from people.selectors.qualification import MissingRequirement, NotQualifiedError
-from people.selectors.texts import language_shown
+from research.inference.selectors import assigned_work
 from sxs_eval.models import (
     Comparison,
     GoldPair,

@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 from django.db import transaction
 
-from images.models import Collection
-from inference.models import CaptioningModel
-from languages.models import Language
-from people.models import Project, User
-from people.services import audit_log
+from core.images.models import Collection
+from core.languages.models import Language
+from core.people.models import Project, User
+from core.people.services import audit_log
+from research.inference.models import CaptioningModel
 from sxs_eval.models import Comparison
 from sxs_eval.selectors.planning import existing_comparisons
 from sxs_eval.services.comparisons import ComparisonSetting, create_comparison

@@ -7,9 +7,9 @@ from datetime import datetime
 
 from django.db import transaction
 
-from allocation.services.managing import reject_work
-from people.models import User
-from people.services import audit_log
+from core.allocation.services.managing import reject_work
+from core.people.models import User
+from core.people.services import audit_log
 from sxs_eval.models import LEFT_OUT, Comparison, RaterState, RaterStatus
 from sxs_eval.services.comparisons import name_of
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from allocation.models import Pool
-from allocation.services.managing import reject_all_work, return_all_work
-from people.models import Project, User
+from core.allocation.models import Pool
+from core.allocation.services.managing import reject_all_work, return_all_work
+from core.people.models import Project, User
 from sxs_eval.models import LEFT_OUT, Comparison, Judgement, RaterState, RaterStatus, TrialKind
 
 

@@ -17,16 +17,16 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from corpora.rules.image_filters import ImageFilter
-from images.models import Collection
-from images.permissions import collections_in
-from inference.models import CaptioningModel
-from inference.selectors.assigned_work import warning_of_examples
-from languages.models import Language
-from people.models import Project, Role
-from people.permissions import READERS, has_role, project_for
-from people.requests import user_of
-from people.rules.markdown import to_html
+from core.images.models import Collection
+from core.images.permissions import collections_in
+from core.languages.models import Language
+from core.people.models import Project, Role
+from core.people.permissions import READERS, has_role, project_for
+from core.people.requests import user_of
+from core.people.rules.markdown import to_html
+from research.inference.models import CaptioningModel
+from research.inference.selectors.assigned_work import warning_of_examples
+from research.selection.rules.image_filters import ImageFilter
 from sxs_eval import defaults, tasks
 from sxs_eval.forms.comparisons import (
     CollectionForm,

@@ -12,11 +12,11 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from corpora.pages.image_filters import asked_images, figures_over
-from people.models import Project
-from people.permissions import READERS, project_for
-from people.requests import user_of
-from people.services import audit_log
+from core.people.models import Project
+from core.people.permissions import READERS, project_for
+from core.people.requests import user_of
+from core.people.services import audit_log
+from research.selection.pages.image_filters import asked_images, figures_over
 from sxs_eval.formats.figure_tables import TableLayout, table, table_name
 from sxs_eval.formats.judgement_export import JudgementLayout, export_judgements, file_name
 from sxs_eval.models import Comparison

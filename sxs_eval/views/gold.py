@@ -12,10 +12,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_POST
 
+from core.people.models import Role
+from core.people.permissions import has_role
+from core.people.requests import user_of
 from crosslens_metrics.formats.problems import FileRefusedError
-from people.models import Role
-from people.permissions import has_role
-from people.requests import user_of
 from sxs_eval.forms.comparisons import GoldFileForm
 from sxs_eval.models import Comparison, GoldPair
 from sxs_eval.permissions import comparison_for, has_assigned_images

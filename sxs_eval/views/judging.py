@@ -15,12 +15,12 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from allocation.views import WorkAddresses, active_ms_of, explains_refusals, is_script, resume_view, save_view
-from people.models import TextKind
-from people.permissions import project_for
-from people.requests import user_of
-from people.selectors.qualification import NotQualifiedError
-from people.selectors.texts import shown_text
+from core.allocation.views import WorkAddresses, active_ms_of, explains_refusals, is_script, resume_view, save_view
+from core.people.models import TextKind
+from core.people.permissions import project_for
+from core.people.requests import user_of
+from core.people.selectors.qualification import NotQualifiedError
+from core.people.selectors.texts import shown_text
 from sxs_eval.models import Instructions, JudgingBatch
 from sxs_eval.permissions import batch_for, comparison_to_judge, missing_requirements
 from sxs_eval.selectors.work import is_anything_left, judging_page, work_of

@@ -10,9 +10,9 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from corpora.pages.image_filters import AskedImages, asked_images, figures_over
-from people.models import Project
-from people.permissions import READERS, project_for
+from core.people.models import Project
+from core.people.permissions import READERS, project_for
+from research.selection.pages.image_filters import AskedImages, asked_images, figures_over
 from sxs_eval.formats.metric_gains import MetricsLayout, as_csv, as_json, file_name
 from sxs_eval.pages.metrics import metrics_page
 from sxs_eval.selectors.metrics import EvaluationTable, UnknownReferencesError, evaluations_of

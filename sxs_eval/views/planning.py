@@ -14,10 +14,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods
 
-from inference.selectors.assigned_work import warning_of_examples
-from people.models import Project
-from people.permissions import READERS, project_for
-from people.requests import user_of
+from core.people.models import Project
+from core.people.permissions import READERS, project_for
+from core.people.requests import user_of
+from research.inference.selectors.assigned_work import warning_of_examples
 from sxs_eval import tasks
 from sxs_eval.formats.plans import missing_text, thresholds_text, warnings_of
 from sxs_eval.forms.planning import PlanForm

@@ -13,8 +13,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
-from people.models import Role, User
-from people.requests import user_of
+from core.people.models import Role, User
+from core.people.requests import user_of
 from sxs_eval.forms.comparisons import DecisionForm
 from sxs_eval.models import LEFT_OUT, Comparison, Judgement, RaterStatus
 from sxs_eval.permissions import comparison_for, has_assigned_images

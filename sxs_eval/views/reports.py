@@ -10,11 +10,11 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from corpora.pages.image_filters import asked_images, figures_over
+from core.people.models import Role
+from core.people.permissions import READERS, has_role, project_for
+from core.people.requests import user_of
 from crosslens_metrics.scales import SCALES
-from people.models import Role
-from people.permissions import READERS, has_role, project_for
-from people.requests import user_of
+from research.selection.pages.image_filters import asked_images, figures_over
 from sxs_eval.formats.figure_tables import TableLayout
 from sxs_eval.formats.judgement_export import JudgementLayout
 from sxs_eval.forms.results import WidthForm

@@ -12,12 +12,12 @@ from django.db import IntegrityError, transaction
 from django.db.models import F
 from django.db.utils import OperationalError
 
-from allocation.models import Assignment, AssignmentState, Batch, BatchState, Pool, Task
-from allocation.services import lifecycle
-from allocation.services.assigning import SHUFFLE_KEYS, resume_batch, take_batch
-from allocation.services.errors import NoTasksAvailableError, OpenBatchExistsError, PoolClosedError
-from allocation.services.lifecycle import expire_overdue, finish_batch, renew_lease
-from people.models import User
+from core.allocation.models import Assignment, AssignmentState, Batch, BatchState, Pool, Task
+from core.allocation.services import lifecycle
+from core.allocation.services.assigning import SHUFFLE_KEYS, resume_batch, take_batch
+from core.allocation.services.errors import NoTasksAvailableError, OpenBatchExistsError, PoolClosedError
+from core.allocation.services.lifecycle import expire_overdue, finish_batch, renew_lease
+from core.people.models import User
 from tests.concurrency import together
 from tests.factories import MINUTE, NOW, make_user
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import allocation
+from core import allocation
 
 
 def test_only_one_module_of_allocation_locks_rows():

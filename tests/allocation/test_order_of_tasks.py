@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 from django.db import connection
 
-from allocation.services.locks import FreeTasks
 from annotation.models import Round
 from annotation.services import batches, verification
-from benchmarks import seed
+from core.allocation.services.locks import FreeTasks
 from sxs_eval.services import judging
 from tests.factories import make_annotator
 from tests.kept import kept
+from tools.benchmarks import seed
 
 pytestmark = pytest.mark.postgres
 

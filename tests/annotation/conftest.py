@@ -7,7 +7,7 @@ import pytest
 
 from annotation.models import Release, Round
 from annotation.services.releases import build
-from people.models import User
+from core.people.models import User
 from tests.annotation.released import UNTIL, Campaign, written
 from tests.factories import make_annotator
 

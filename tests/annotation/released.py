@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 from uuid import UUID
 
-from allocation.models import Assignment, AssignmentState, Pool, Task
 from annotation.models import (
     Caption,
     CaptionBatch,
@@ -30,9 +29,10 @@ from annotation.models import (
 )
 from annotation.services.release_files import WrittenFiles, write_release
 from annotation.services.releases import start_release
-from images.models import Collection, CollectionImage, Image
-from inference.models import CaptioningModel, ModelCaption
-from people.models import Consent, ConsentText, Membership, Project, Role, User
+from core.allocation.models import Assignment, AssignmentState, Pool, Task
+from core.images.models import Collection, CollectionImage, Image
+from core.people.models import Consent, ConsentText, Membership, Project, Role, User
+from research.inference.models import CaptioningModel, ModelCaption
 from tests.annotation.submitting import caption_from_file, done_batch
 from tests.factories import NOW, make_image, make_language, make_user
 

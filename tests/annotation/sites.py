@@ -7,7 +7,7 @@ import json
 from django.core.files.storage import default_storage
 
 from annotation.models import Release
-from images.services import file_storage
+from core.images.services import file_storage
 
 
 def placed(release: Release, *, images: int = 1, **columns: object) -> Release:

@@ -8,13 +8,13 @@ from datetime import datetime
 from random import Random
 from typing import Any
 
-from allocation.models import Assignment, AssignmentState, Batch, BatchState, Pool, Task
 from annotation.models import Caption, CaptionBatch, CaptionItem, Rating, Round, Stage
 from annotation.services import batches as services
 from annotation.services.projects import NewRound, add_languages
 from annotation.services.rounds import fill_round
-from images.models import Collection, Image
-from people.models import Project, User
+from core.allocation.models import Assignment, AssignmentState, Batch, BatchState, Pool, Task
+from core.images.models import Collection, Image
+from core.people.models import Project, User
 from tests.factories import NOW, make_captioner, make_language, make_user
 
 

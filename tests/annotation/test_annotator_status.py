@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from allocation.models import AssignmentState, BatchState, Task
 from annotation.models import (
     AnnotatorState,
     AnnotatorStatus,
@@ -20,8 +19,9 @@ from annotation.models import (
     Verdict,
 )
 from annotation.services import annotator_status, batches, verification
-from people.models import AuditEntry, Consent, User
-from people.selectors.qualification import NotQualifiedError
+from core.allocation.models import AssignmentState, BatchState, Task
+from core.people.models import AuditEntry, Consent, User
+from core.people.selectors.qualification import NotQualifiedError
 from tests.allocation.test_exact_replication import assert_exact
 from tests.annotation import verifying
 from tests.annotation.submitting import submit_captions, take, write

@@ -8,16 +8,16 @@ from random import Random
 import pytest
 from django.db import IntegrityError, transaction
 
-from allocation.models import Assignment, AssignmentState, Batch, BatchState, Pool
-from allocation.services.errors import BatchReturnedError, LeaseExpiredError
 from annotation.models import Caption, CaptionBatch, CaptionItem, Guidelines, Rating, Stage
 from annotation.selectors.work import items_of
 from annotation.services import batches as services
 from annotation.services.round_batches import StaleStateError, UnratedImagesError
 from annotation.services.rounds import add_missing_tasks
-from inference.models import ModelCaption
-from people.models import Consent, ConsentText, LanguageLevel, LanguageSkill, Membership, Project, Role, User
-from people.selectors.qualification import NotQualifiedError
+from core.allocation.models import Assignment, AssignmentState, Batch, BatchState, Pool
+from core.allocation.services.errors import BatchReturnedError, LeaseExpiredError
+from core.people.models import Consent, ConsentText, LanguageLevel, LanguageSkill, Membership, Project, Role, User
+from core.people.selectors.qualification import NotQualifiedError
+from research.inference.models import ModelCaption
 from tests.factories import MINUTE, NOW, join_project, make_annotator, make_captioner, make_collection, make_round
 
 pytestmark = pytest.mark.django_db

@@ -13,13 +13,13 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from allocation.models import Batch, BatchState
 from annotation import tasks
 from annotation.models import Feedback, Round, RoundFigures, RoundKind, RoundState
 from annotation.rules.campaign import RoundAction, UnfinishedBatches
 from annotation.services import bulk, campaign
 from annotation.services.campaign import LanguageBeginning
-from people.models import AuditEntry, LanguageLevel, LanguageSkill, Project, User
+from core.allocation.models import Batch, BatchState
+from core.people.models import AuditEntry, LanguageLevel, LanguageSkill, Project, User
 from tests.annotation.submitting import begin_language, submit_captions, take
 from tests.clients import client_of
 from tests.concurrency import together

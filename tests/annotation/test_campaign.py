@@ -9,9 +9,6 @@ from typing import Any
 
 import pytest
 
-from allocation.models import BatchState
-from allocation.services.errors import BatchReturnedError, PoolClosedError
-from allocation.services.lifecycle import expire_overdue
 from annotation.models import CaptionItem, Guidelines, Round, RoundKind, RoundState
 from annotation.rules import campaign as rules
 from annotation.rules.campaign import UnfinishedBatches
@@ -20,10 +17,13 @@ from annotation.services import batches, campaign, planning
 from annotation.services.campaign import LanguageBeginning, StepNotAllowedError, UnfinishedBatchesError
 from annotation.services.projects import change_round, settings_of
 from annotation.services.rounds import add_missing_tasks, fill_round
-from images.models import CollectionImage
-from inference.models import ModelCaption
-from people.models import AuditEntry, Delivery, Project, User, WebhookEvent
-from people.services.audit_log import broken_entries
+from core.allocation.models import BatchState
+from core.allocation.services.errors import BatchReturnedError, PoolClosedError
+from core.allocation.services.lifecycle import expire_overdue
+from core.images.models import CollectionImage
+from core.people.models import AuditEntry, Delivery, Project, User, WebhookEvent
+from core.people.services.audit_log import broken_entries
+from research.inference.models import ModelCaption
 from tests.annotation.submitting import begin_language, submit_captions, take, write
 from tests.factories import (
     NOW,

@@ -15,8 +15,8 @@ from annotation.models import AnnotatorStatus, Caption, Exclusion, Round, RoundF
 from annotation.selectors.overview import in_campaign
 from annotation.services import batches
 from annotation.services.campaign import LanguageBeginning, name_in_log
-from people.models import LanguageLevel, LanguageSkill, Membership, Project, Role, User
-from people.selectors.qualification import NotQualifiedError
+from core.people.models import LanguageLevel, LanguageSkill, Membership, Project, Role, User
+from core.people.selectors.qualification import NotQualifiedError
 from tests.annotation.submitting import begin_language, submit_captions, take
 from tests.clients import client_of
 from tests.factories import NOW, make_annotator, make_collection, make_project, make_user

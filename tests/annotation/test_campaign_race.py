@@ -12,15 +12,15 @@ from typing import Any
 
 import pytest
 
-from allocation.models import Assignment, AssignmentState, Batch, BatchState
-from allocation.services import assigning
-from allocation.services.errors import BatchReturnedError, NoTasksAvailableError, PoolBusyError, PoolClosedError
 from annotation.models import AnnotatorStatus, Caption, CaptionState, Exclusion, Round, RoundState, Tally
 from annotation.rules.campaign import UnfinishedBatches
 from annotation.services import annotator_status, batches, campaign
 from annotation.services.tallies import recount
-from people.models import AuditEntry, Delivery, User
-from people.selectors.qualification import NotQualifiedError
+from core.allocation.models import Assignment, AssignmentState, Batch, BatchState
+from core.allocation.services import assigning
+from core.allocation.services.errors import BatchReturnedError, NoTasksAvailableError, PoolBusyError, PoolClosedError
+from core.people.models import AuditEntry, Delivery, User
+from core.people.selectors.qualification import NotQualifiedError
 from tests.allocation.test_exact_replication import assert_exact
 from tests.annotation.submitting import submit_captions, take, write
 from tests.concurrency import together

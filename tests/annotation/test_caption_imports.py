@@ -14,10 +14,10 @@ from annotation.models import Caption, Round, RoundFigures, RoundKind, RoundStat
 from annotation.selectors.campaign import language_page
 from annotation.selectors.releases import released_rounds
 from annotation.services import caption_imports
-from images.models import Collection, CollectionImage
-from languages.models import Language
-from people.models import AuditEntry, Project
-from scoring.models import Reference, ReferenceSet
+from core.images.models import Collection, CollectionImage
+from core.languages.models import Language
+from core.people.models import AuditEntry, Project
+from research.scoring.models import Reference, ReferenceSet
 from tests.factories import make_keyed_collection, make_round, make_user
 from tests.published import published
 from tests.queries import queries_of

@@ -10,13 +10,13 @@ from urllib.parse import urlencode
 import pytest
 from django.urls import reverse
 
-from allocation.models import Assignment, AssignmentState
 from annotation.models import Caption, CaptionItem, CaptionState, CorrectionRequest, Feedback, Rating, Round, SpotCheck
 from annotation.selectors import checks as selectors
 from annotation.selectors.checks import CheckFilters, check_page
 from annotation.services import batches, checks, corrections
 from annotation.services.feedback import give_feedback
-from people.models import AuditEntry, LanguageSkill, Membership, User
+from core.allocation.models import Assignment, AssignmentState
+from core.people.models import AuditEntry, LanguageSkill, Membership, User
 from tests.annotation.submitting import submit_captions
 from tests.annotation.verifying import make_captioned_round, make_reviewer, make_verification, rate, submit, take
 from tests.clients import client_of

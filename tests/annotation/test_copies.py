@@ -11,7 +11,7 @@ from django.urls import reverse
 from annotation.models import Caption, CaptionBatch, CaptionItem, Rating, Stage
 from annotation.services import batches
 from annotation.services.corrections import return_for_correction
-from people.models import User
+from core.people.models import User
 from tests.annotation.submitting import take
 from tests.api.seeded import Program
 from tests.clients import client_of

@@ -26,7 +26,7 @@ from annotation.permissions import has_assigned_images
 from annotation.services import batches, corrections
 from annotation.services import verification as verifying
 from annotation.services.feedback import FeedbackError, give_feedback
-from people.models import AuditEntry, Consent, Membership, User
+from core.people.models import AuditEntry, Consent, Membership, User
 from tests.annotation.submitting import submit_captions
 from tests.annotation.verifying import make_captioned_round, make_verification
 from tests.clients import client_of

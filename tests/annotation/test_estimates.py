@@ -23,12 +23,12 @@ from annotation.rules.estimates import (
 )
 from annotation.selectors.estimates import last_settings, measured_times, settings_used
 from annotation.services.campaign import LanguageBeginning
-from images.models import Collection
-from inference.models import ModelCaption
-from languages.models import Language
-from languages.rules.groups import GROUPS
-from people.models import Project
-from recruitment.services.rates import RateInCurrency, set_rates
+from core.images.models import Collection
+from core.languages.models import Language
+from core.languages.rules.groups import GROUPS
+from core.people.models import Project
+from office.recruitment.services.rates import RateInCurrency, set_rates
+from research.inference.models import ModelCaption
 from tests.annotation.submitting import begin_language
 from tests.clients import client_of
 from tests.factories import NOW, make_captioner, make_collection, make_project, make_round, make_user

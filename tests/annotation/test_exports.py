@@ -19,16 +19,15 @@ from annotation.formats import captions as exports
 from annotation.formats.captions import COLUMNS, CaptionLayout, export_captions
 from annotation.models import Caption, CaptionBatch, RoundKind
 from annotation.services import batches
-from corpora.models import PlaceLevelChoice
-from corpora.selectors.chosen import ORIGIN_COLUMNS
-from images.models import Collection, CollectionImage, Image
-from people.models import Project
-from people.rules.pseudonyms import pseudonym
+from core.images.models import Collection, CollectionImage, Image
+from core.people.models import Project
+from core.people.rules.pseudonyms import pseudonym
+from research.selection.models import PlaceLevelChoice
+from research.selection.selectors.chosen import ORIGIN_COLUMNS
 from tabular import downloads
 from tabular.downloads import as_iso, write_whole
 from tabular.spreadsheets import csv_safe, plain_cell, safe_cell
 from tests.annotation.submitting import make_captions, submit_captions, take, write
-from tests.corpora.placing import choose, place
 from tests.factories import (
     NOW,
     images_of,
@@ -43,6 +42,7 @@ from tests.kept import kept
 from tests.memory import peak_of
 from tests.published import published
 from tests.queries import queries_of
+from tests.selection.placing import choose, place
 from tests.tabular.nasty import NASTY
 
 pytestmark = pytest.mark.django_db

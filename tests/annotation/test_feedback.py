@@ -12,8 +12,8 @@ from annotation.permissions import missing_requirements
 from annotation.selectors.feedback import notes_to, unread
 from annotation.services import batches
 from annotation.services.feedback import FeedbackError, acknowledge, give_feedback
-from people.models import AuditEntry, User
-from people.selectors.qualification import NotQualifiedError
+from core.people.models import AuditEntry, User
+from core.people.selectors.qualification import NotQualifiedError
 from tests.annotation.submitting import submit_captions, take
 from tests.clients import client_of
 from tests.concurrency import together

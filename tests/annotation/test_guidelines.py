@@ -6,14 +6,14 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from allocation.models import Pool
 from annotation.models import GuidelineExample, Guidelines, Rating, Round
 from annotation.rules.word_diff import ADDED, REMOVED, UNCHANGED, TextPiece, word_diff
 from annotation.selectors.guidelines import examples_for
 from annotation.services import batches, campaign
 from annotation.services.guidelines import NewExample, StaleGuidelinesError, publish_guidelines
-from images.models import Image
-from people.models import AuditEntry, LanguageLevel, LanguageSkill, Membership, Project, Role, User
+from core.allocation.models import Pool
+from core.images.models import Image
+from core.people.models import AuditEntry, LanguageLevel, LanguageSkill, Membership, Project, Role, User
 from tests.annotation.submitting import submit_captions, take, write
 from tests.clients import client_of
 from tests.factories import NOW, make_annotator, make_language, make_project, make_round

@@ -14,8 +14,6 @@ from typing import Any
 import pytest
 from django.db import connection, transaction
 
-from allocation.models import Batch
-from allocation.services.locks import lock_person
 from annotation.models import Caption, Exclusion, RoundKind
 from annotation.rules.campaign import UnfinishedBatches
 from annotation.services import annotator_status, batches, campaign, checks, corrections, projects, reassignment
@@ -24,14 +22,16 @@ from annotation.services.campaign import LanguageBeginning
 from annotation.services.caption_imports import import_captions
 from annotation.services.guidelines import publish_guidelines
 from annotation.services.references import use_as_references
-from inference.models import CaptioningModel
-from inference.services.caption_switches import switch_off
-from people.models import AuditEntry, Membership, Role, User, WebhookEvent
-from people.services import account_deletion, audit_log, webhooks
-from people.services.account_deletion import delete_account
-from people.services.consent import publish_consent_text
-from people.services.members import remove_member
-from people.services.withdrawal import withdraw_consent
+from core.allocation.models import Batch
+from core.allocation.services.locks import lock_person
+from core.people.models import AuditEntry, Membership, Role, User, WebhookEvent
+from core.people.services import account_deletion, audit_log, webhooks
+from core.people.services.account_deletion import delete_account
+from core.people.services.consent import publish_consent_text
+from core.people.services.members import remove_member
+from core.people.services.withdrawal import withdraw_consent
+from research.inference.models import CaptioningModel
+from research.inference.services.caption_switches import switch_off
 from tests.annotation import released
 from tests.annotation.submitting import submit_captions, take, write
 from tests.annotation.verifying import make_reviewer, make_verification, rate

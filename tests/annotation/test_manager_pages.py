@@ -9,12 +9,12 @@ from django.contrib.auth.models import Permission
 from django.urls import reverse
 from django.utils import timezone
 
-from allocation.models import Pool
 from annotation import tasks
 from annotation.models import Round
-from images.models import CollectionImage
-from inference.models import ModelCaption
-from people.models import Project
+from core.allocation.models import Pool
+from core.images.models import CollectionImage
+from core.people.models import Project
+from research.inference.models import ModelCaption
 from tests.annotation.submitting import submit_captions
 from tests.clients import client_of
 from tests.factories import make_annotator, make_captioner, make_collection, make_project, make_round, make_user

@@ -26,7 +26,7 @@ from annotation.models import (
 )
 from annotation.selectors.overview import managed_projects, project_progress
 from annotation.services import figures, tallies
-from people.models import LanguageLevel, LanguageSkill, Membership, User
+from core.people.models import LanguageLevel, LanguageSkill, Membership, User
 from tests.annotation.submitting import make_captions, submit_captions, take
 from tests.clients import client_of
 from tests.factories import NOW, make_annotator, make_project, make_round

@@ -8,15 +8,15 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from annotation.models import Caption
-from corpora.models import ImagePlace, PlaceLevelChoice
-from images.models import CollectionImage, Image
-from inference.models import ModelCaption
-from people.models import Membership, Role
+from core.images.models import CollectionImage, Image
+from core.people.models import Membership, Role
+from research.inference.models import ModelCaption
+from research.selection.models import ImagePlace, PlaceLevelChoice
 from tests.annotation.released import Campaign
 from tests.annotation.submitting import take
 from tests.clients import client_of
-from tests.corpora.placing import choose
 from tests.factories import make_annotator, make_collection, make_project, make_round
+from tests.selection.placing import choose
 
 pytestmark = pytest.mark.django_db
 

@@ -8,17 +8,17 @@ from typing import Any
 import pytest
 from django.db.models import QuerySet
 
-from allocation.models import AssignmentState, Task
-from allocation.services.lifecycle import expire_overdue
 from annotation import tasks
 from annotation.models import Caption, Rating, Round, RoundKind
 from annotation.selectors import overview
 from annotation.services import annotator_status, batches, projects, rounds
 from annotation.services.campaign import LanguageBeginning
 from annotation.services.projects import NewRound, RoundSettings
-from images.models import CollectionImage
-from inference.models import ModelCaption
-from people.models import Invitation, LanguageLevel, LanguageSkill, Membership, Project, Role
+from core.allocation.models import AssignmentState, Task
+from core.allocation.services.lifecycle import expire_overdue
+from core.images.models import CollectionImage
+from core.people.models import Invitation, LanguageLevel, LanguageSkill, Membership, Project, Role
+from research.inference.models import ModelCaption
 from tests.annotation.submitting import submit_captions, take, write
 from tests.annotation.verifying import make_reviewer, make_verification
 from tests.factories import (

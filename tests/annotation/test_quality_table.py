@@ -10,14 +10,14 @@ from collections.abc import Mapping, Sequence
 import pytest
 from django.core.management import CommandError, call_command
 
-from allocation.models import Assignment, AssignmentState
 from annotation.formats.quality import QualityLayout, fresh_table, write
 from annotation.models import Caption, CaptionState, Rating, Round, RoundKind, RoundState, Verdict
 from annotation.selectors.quality import quality_table
 from annotation.selectors.verification_figures import figures_of
 from annotation.services import verification as services
-from people.models import User
-from people.rules.pseudonyms import pseudonym
+from core.allocation.models import Assignment, AssignmentState
+from core.people.models import User
+from core.people.rules.pseudonyms import pseudonym
 from tests.annotation.verifying import make_captioned_round, make_reviewer, make_verification, submit, take
 from tests.factories import NOW
 

@@ -10,18 +10,18 @@ from random import Random
 
 import pytest
 
-from allocation.models import Batch, BatchState
-from allocation.services.errors import (
+from annotation.models import Caption, CaptionBatch, CaptionItem, Rating, Round
+from annotation.services import batches as services
+from core.allocation.models import Batch, BatchState
+from core.allocation.services.errors import (
     BatchReturnedError,
     LeaseExpiredError,
     NoTasksAvailableError,
     OpenBatchExistsError,
     PoolBusyError,
 )
-from allocation.services.lifecycle import expire_overdue
-from annotation.models import Caption, CaptionBatch, CaptionItem, Rating, Round
-from annotation.services import batches as services
-from people.models import User
+from core.allocation.services.lifecycle import expire_overdue
+from core.people.models import User
 from tests.allocation.test_exact_replication import assert_exact
 from tests.concurrency import together
 from tests.factories import NOW, make_annotator, make_round

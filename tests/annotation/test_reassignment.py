@@ -9,19 +9,19 @@ from random import Random
 import pytest
 from django.urls import reverse
 
-from allocation.models import Assignment, AssignmentState, Batch, BatchState
-from allocation.services.errors import (
+from annotation.models import Caption, CaptionBatch, CaptionItem, Feedback, Round, RoundState, Stage
+from annotation.selectors.reassignment import open_batches
+from annotation.services import batches, reassignment
+from core.allocation.models import Assignment, AssignmentState, Batch, BatchState
+from core.allocation.services.errors import (
     BatchClosedError,
     BatchReturnedError,
     NoTasksAvailableError,
     OpenBatchExistsError,
     PoolClosedError,
 )
-from annotation.models import Caption, CaptionBatch, CaptionItem, Feedback, Round, RoundState, Stage
-from annotation.selectors.reassignment import open_batches
-from annotation.services import batches, reassignment
-from people.models import AuditEntry, Consent, Membership, User
-from people.selectors.qualification import NotQualifiedError
+from core.people.models import AuditEntry, Consent, Membership, User
+from core.people.selectors.qualification import NotQualifiedError
 from tests.allocation.test_exact_replication import assert_exact
 from tests.annotation.submitting import submit_captions, take, write
 from tests.clients import client_of

@@ -10,9 +10,9 @@ from django.urls import reverse
 from annotation.models import Caption, Round
 from annotation.services import references
 from annotation.services.references import use_as_references
-from people.models import Membership, Role, User
-from scoring.models import Reference, ReferenceKind, ReferenceSet
-from scoring.services.references import ReferenceFileError
+from core.people.models import Membership, Role, User
+from research.scoring.models import Reference, ReferenceKind, ReferenceSet
+from research.scoring.services.references import ReferenceFileError
 from tests.annotation.submitting import submit_captions
 from tests.clients import client_of
 from tests.factories import NOW, make_annotator, make_round, make_user

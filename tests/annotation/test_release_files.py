@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from allocation.models import Assignment, AssignmentState, Task
 from annotation.formats.archives import write_archive
 from annotation.models import Caption, CaptionBatch, CaptionState, Round, RoundState, VerificationBatch
 from annotation.services import release_files
 from annotation.services.release_changes import ReleaseNotPossibleError
 from annotation.services.release_files import write_release
-from images.models import CollectionImage
+from core.allocation.models import Assignment, AssignmentState, Task
+from core.images.models import CollectionImage
 from tabular.spreadsheets import plain_cell
 from tests.annotation.released import KEYS, UNTIL, Campaign, lines, table, written
 from tests.annotation.submitting import caption_from_file

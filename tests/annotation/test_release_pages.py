@@ -14,10 +14,10 @@ from django.urls import reverse
 from annotation import tasks
 from annotation.models import Caption, CaptionState, CaptionTask, Release
 from annotation.services.releases import build
-from images.models import Image
-from jobs.models import JobState
-from people.models import Membership, Project, Role, User
-from scoring.models import ReferenceSet
+from core.images.models import Image
+from core.jobs.models import JobState
+from core.people.models import Membership, Project, Role, User
+from research.scoring.models import ReferenceSet
 from tests.annotation.released import AUTHORS, UNTIL
 from tests.annotation.submitting import submit_captions, take
 from tests.factories import make_annotator, make_captioner, make_round

@@ -10,11 +10,11 @@ from django.utils import timezone
 
 from annotation.models import Release
 from annotation.services import releases as services
-from corpora.models import ImagePlace, PlaceLevelChoice
-from images.models import Image
+from core.images.models import Image
+from research.selection.models import ImagePlace, PlaceLevelChoice
 from tests.annotation.released import Campaign, images_of, table, written
 from tests.clients import client_of
-from tests.corpora.placing import choose, place
+from tests.selection.placing import choose, place
 
 pytestmark = pytest.mark.django_db
 

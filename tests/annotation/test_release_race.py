@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import pytest
 
-from allocation.models import Assignment, AssignmentState
 from annotation.models import Caption, CaptionState, Verdict
 from annotation.services import release_files, tallies
 from annotation.services.release_files import write_release
+from core.allocation.models import Assignment, AssignmentState
 from tests.annotation.released import Campaign
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("media")]

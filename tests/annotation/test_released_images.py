@@ -8,9 +8,9 @@ from django.test import Client
 from django.urls import reverse
 
 from annotation.models import Release
-from images.models import Image
-from jobs.models import JobState
-from people.models import Membership, Role
+from core.images.models import Image
+from core.jobs.models import JobState
+from core.people.models import Membership, Role
 from tests.annotation.sites import placed
 from tests.annotation.submitting import take
 from tests.factories import make_annotator, make_captioner, make_round

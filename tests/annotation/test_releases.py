@@ -13,19 +13,19 @@ from django.core.files.storage import default_storage
 from django.core.management import CommandError, call_command
 from django.urls import reverse
 
-from allocation.models import Batch, BatchState
 from annotation import tasks
 from annotation.models import Caption, CaptionState, Release, RoundState
 from annotation.services import releases as services
 from annotation.services.release_files import write_release
 from annotation.services.releases import MAX_ATTEMPTS, ReleaseSettingsError, build
-from dashboard.services.collection_images import count_image_again, leave_out_image
-from images.models import Image
-from images.selectors.editing import ImageEdit
-from images.services.attributions import edit_images
-from jobs.models import JobState
-from jobs.services.leases import LEASE, NUDGE_AFTER, rows_to_nudge
-from people.models import AuditEntry, Delivery, Project, WebhookEvent
+from core.allocation.models import Batch, BatchState
+from core.images.models import Image
+from core.images.selectors.editing import ImageEdit
+from core.images.services.attributions import edit_images
+from core.jobs.models import JobState
+from core.jobs.services.leases import LEASE, NUDGE_AFTER, rows_to_nudge
+from core.people.models import AuditEntry, Delivery, Project, WebhookEvent
+from office.dashboard.services.collection_images import count_image_again, leave_out_image
 from tests.annotation.released import UNTIL, Campaign
 from tests.annotation.submitting import caption_from_file
 from tests.clients import client_of

@@ -29,8 +29,8 @@ from annotation.rules.text_checks import (
     trigram_similarity,
     unstorable,
 )
-from languages.rules.registry import LANGUAGES
-from languages.rules.scripts import KNOWN_SCRIPTS, script_of
+from core.languages.rules.registry import LANGUAGES
+from core.languages.rules.scripts import KNOWN_SCRIPTS, script_of
 from tests.published import published
 from tests.tiers import some
 

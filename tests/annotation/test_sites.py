@@ -17,9 +17,9 @@ from annotation.formats.release_index import IndexQuery, ReleaseIndex, search_fo
 from annotation.models import Release
 from annotation.services.release_indexes import index_path
 from annotation.services.sites import ImageFiles, SiteNotPossibleError, build_site
-from images.models import Image
-from images.rules.sizes import sizes_of
-from images.services import file_storage
+from core.images.models import Image
+from core.images.rules.sizes import sizes_of
+from core.images.services import file_storage
 from tests.annotation.released import KEYS
 from tests.annotation.sites import placed
 

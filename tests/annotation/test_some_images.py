@@ -12,16 +12,16 @@ from annotation.formats.captions import CaptionLayout, export_captions
 from annotation.formats.quality import as_json, fresh_table
 from annotation.models import Caption, Rating, Round
 from annotation.selectors.statistics import project_statistics
-from corpora.models import PlaceLevelChoice
-from corpora.rules.image_filters import parse
-from images.models import Image
+from core.images.models import Image
+from research.selection.models import PlaceLevelChoice
+from research.selection.rules.image_filters import parse
 from tests.annotation.submitting import make_captions
 from tests.annotation.test_quality_table import rate_by_text
 from tests.annotation.verifying import make_captioned_round, make_reviewer, make_verification
 from tests.clients import client_of
 from tests.commands import output_of
-from tests.corpora.placing import TABLE, choose, make_subset, place, say_where_spoken
 from tests.factories import MINUTE, make_project, make_round
+from tests.selection.placing import TABLE, choose, make_subset, place, say_where_spoken
 
 pytestmark = pytest.mark.django_db
 

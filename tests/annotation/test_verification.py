@@ -7,8 +7,6 @@ from random import Random
 
 import pytest
 
-from allocation.models import Assignment, AssignmentState, BatchState, Task
-from allocation.services.errors import BatchReturnedError, LeaseExpiredError, NoTasksAvailableError, PoolClosedError
 from annotation.models import (
     Caption,
     CaptionState,
@@ -27,8 +25,15 @@ from annotation.selectors.overview import project_progress
 from annotation.services import batches
 from annotation.services import verification as services
 from annotation.services.round_batches import StaleStateError, UnratedImagesError
-from people.models import Consent, LanguageLevel, LanguageSkill, Membership, Role
-from people.selectors.qualification import NotQualifiedError
+from core.allocation.models import Assignment, AssignmentState, BatchState, Task
+from core.allocation.services.errors import (
+    BatchReturnedError,
+    LeaseExpiredError,
+    NoTasksAvailableError,
+    PoolClosedError,
+)
+from core.people.models import Consent, LanguageLevel, LanguageSkill, Membership, Role
+from core.people.selectors.qualification import NotQualifiedError
 from tests.annotation.verifying import (
     make_captioned_round,
     make_reviewer,

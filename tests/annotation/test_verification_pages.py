@@ -12,11 +12,11 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from allocation.models import Assignment, AssignmentState, BatchState
 from annotation.models import Caption, Round, RoundState, Verdict, VerificationBatch
 from annotation.services import figures
-from people.models import Consent, Membership, Role
-from people.rules.pseudonyms import pseudonym
+from core.allocation.models import Assignment, AssignmentState, BatchState
+from core.people.models import Consent, Membership, Role
+from core.people.rules.pseudonyms import pseudonym
 from tests.annotation.test_quality_table import OPINIONS, rated_round
 from tests.annotation.verifying import make_captioned_round, make_reviewer, make_verification, rate, submit, take
 from tests.clients import client_of

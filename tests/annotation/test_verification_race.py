@@ -11,21 +11,21 @@ from random import Random
 import pytest
 from django.db.models import F
 
-from allocation.models import Assignment, AssignmentState, Batch, BatchState, Pool, Task
-from allocation.services.errors import (
+from annotation.models import CaptionItem, Rating, Round, Tally, Verdict, VerificationBatch, VerificationTask
+from annotation.selectors.verification import images_being_rated, images_to_write_about
+from annotation.services import batches
+from annotation.services import verification as services
+from annotation.services.round_batches import StaleStateError
+from core.allocation.models import Assignment, AssignmentState, Batch, BatchState, Pool, Task
+from core.allocation.services.errors import (
     BatchReturnedError,
     LeaseExpiredError,
     NoTasksAvailableError,
     OpenBatchExistsError,
     PoolBusyError,
 )
-from allocation.services.lifecycle import expire_overdue
-from annotation.models import CaptionItem, Rating, Round, Tally, Verdict, VerificationBatch, VerificationTask
-from annotation.selectors.verification import images_being_rated, images_to_write_about
-from annotation.services import batches
-from annotation.services import verification as services
-from annotation.services.round_batches import StaleStateError
-from people.models import LanguageLevel, LanguageSkill, User
+from core.allocation.services.lifecycle import expire_overdue
+from core.people.models import LanguageLevel, LanguageSkill, User
 from tests.allocation.test_exact_replication import assert_exact
 from tests.annotation.test_race import Clock
 from tests.annotation.verifying import make_captioned_round, make_reviewer, make_verification, rate, submit

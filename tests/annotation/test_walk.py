@@ -11,16 +11,6 @@ from typing import Any, TypeVar
 import pytest
 from django.db.models import Count, F, Q
 
-from allocation.models import Assignment, AssignmentState, Batch, BatchState, Pool, Task
-from allocation.services.errors import (
-    BatchClosedError,
-    BatchReturnedError,
-    LeaseExpiredError,
-    NoTasksAvailableError,
-    OpenBatchExistsError,
-    PoolClosedError,
-)
-from allocation.services.lifecycle import expire_overdue
 from annotation.models import (
     Caption,
     CaptionState,
@@ -44,12 +34,22 @@ from annotation.services import (
 )
 from annotation.services import verification as rating
 from annotation.services.round_batches import StaleStateError, UnratedImagesError
-from people.models import Role, User
-from people.selectors.qualification import NotQualifiedError, still_takes_part
-from people.services import audit_log
-from people.services.account_deletion import delete_account
-from people.services.consent import give_consent
-from people.services.withdrawal import withdraw_consent
+from core.allocation.models import Assignment, AssignmentState, Batch, BatchState, Pool, Task
+from core.allocation.services.errors import (
+    BatchClosedError,
+    BatchReturnedError,
+    LeaseExpiredError,
+    NoTasksAvailableError,
+    OpenBatchExistsError,
+    PoolClosedError,
+)
+from core.allocation.services.lifecycle import expire_overdue
+from core.people.models import Role, User
+from core.people.selectors.qualification import NotQualifiedError, still_takes_part
+from core.people.services import audit_log
+from core.people.services.account_deletion import delete_account
+from core.people.services.consent import give_consent
+from core.people.services.withdrawal import withdraw_consent
 from tests.allocation.test_exact_replication import assert_exact
 from tests.annotation.submitting import write
 from tests.annotation.verifying import make_reviewer, make_verification, rate

@@ -12,20 +12,20 @@ from typing import Any
 import pytest
 from django.db.models import QuerySet
 
-from allocation.models import AssignmentState, Batch, BatchState, Task
-from allocation.services.errors import BatchReturnedError
-from allocation.services.lifecycle import expire_overdue
 from annotation.models import Caption, CaptionItem, CaptionState, Round, RoundFigures, RoundState, Stage, Tally, Verdict
 from annotation.services import annotator_status, batches, corrections, references
 from annotation.services.references import use_as_references
 from annotation.tasks import fill_round
-from people import personal_data
-from people.models import Consent, ConsentText, OnWithdrawal, User
-from people.selectors.qualification import NotQualifiedError
-from people.services.account_deletion import delete_account
-from people.services.consent import give_consent
-from people.services.withdrawal import WithdrawalChoiceError, withdraw_consent
-from scoring.models import Reference
+from core.allocation.models import AssignmentState, Batch, BatchState, Task
+from core.allocation.services.errors import BatchReturnedError
+from core.allocation.services.lifecycle import expire_overdue
+from core.people import personal_data
+from core.people.models import Consent, ConsentText, OnWithdrawal, User
+from core.people.selectors.qualification import NotQualifiedError
+from core.people.services.account_deletion import delete_account
+from core.people.services.consent import give_consent
+from core.people.services.withdrawal import WithdrawalChoiceError, withdraw_consent
+from research.scoring.models import Reference
 from tests.annotation.submitting import submit_captions, take, write
 from tests.annotation.verifying import (
     make_captioned_round,

@@ -9,8 +9,8 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from allocation.models import Assignment, AssignmentState
 from annotation.models import CaptionBatch, CaptionItem, Stage
+from core.allocation.models import Assignment, AssignmentState
 from tests.annotation.submitting import submit_captions, take, write
 from tests.clients import client_of
 from tests.factories import make_annotator, make_round

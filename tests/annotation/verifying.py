@@ -6,10 +6,10 @@ from datetime import datetime
 from random import Random
 from typing import Any
 
-from allocation.models import Pool
 from annotation.models import Rating, Round, RoundKind, RoundState, VerificationBatch
 from annotation.services import verification as services
-from people.models import LanguageLevel, LanguageSkill, Role, User
+from core.allocation.models import Pool
+from core.people.models import LanguageLevel, LanguageSkill, Role, User
 from tests.annotation.submitting import make_captions
 from tests.factories import NOW, join_project, make_round, make_user
 

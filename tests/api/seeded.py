@@ -10,9 +10,9 @@ from django.utils import timezone
 
 from annotation.models import CaptionBatch, Feedback, Rating, Release, Round, RoundKind, VerificationBatch
 from annotation.services import batches
-from jobs.models import JobState
-from people.models import Project, User
-from people.services import tokens
+from core.jobs.models import JobState
+from core.people.models import Project, User
+from core.people.services import tokens
 from tests.annotation.submitting import submit_captions, take
 from tests.annotation.verifying import make_reviewer, make_verification
 from tests.annotation.verifying import take as take_to_rate

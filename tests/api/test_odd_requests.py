@@ -11,7 +11,7 @@ from django.db import transaction
 from django.test import Client
 from django.urls import reverse
 
-from people.models import User
+from core.people.models import User
 from tests.api.seeded import Program, Seeded, make_seeded
 from tests.tiers import some
 
@@ -159,7 +159,7 @@ def test_no_query_breaks_a_list(seeded):
 
 @pytest.mark.django_db
 def test_a_fault_of_the_program_is_told_in_the_same_shape(seeded, monkeypatch):
-    monkeypatch.setattr("people.api.views.MeSerializer", lambda *arguments: 1 / 0)
+    monkeypatch.setattr("core.people.api.views.MeSerializer", lambda *arguments: 1 / 0)
     answer = ask(Program(seeded.ann), "GET", reverse("api:me"))
     assert (answer.status_code, answer["Content-Type"]) == (500, "application/problem+json")
     assert answer.json()["code"] == "fault"

@@ -12,15 +12,15 @@ from django.urls import reverse
 
 from annotation.models import Caption, Release, Round
 from annotation.services import figures
-from corpora.models import PlaceLevelChoice
-from jobs.models import JobState
-from people.models import AuditEntry, Membership, Project, Role, User
-from people.rules.pseudonyms import pseudonym
+from core.jobs.models import JobState
+from core.people.models import AuditEntry, Membership, Project, Role, User
+from core.people.rules.pseudonyms import pseudonym
+from research.selection.models import PlaceLevelChoice
 from tests.annotation.submitting import caption_from_file, make_captions, take
 from tests.api.seeded import WRITTEN, Program, Seeded, make_failed_release, make_seeded
 from tests.api.test_work import address, code
-from tests.corpora.placing import choose, place
 from tests.factories import NOW, make_annotator, make_collection, make_project, make_round, make_user
+from tests.selection.placing import choose, place
 from tests.tiers import some
 
 pytestmark = pytest.mark.django_db

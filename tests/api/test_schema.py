@@ -11,7 +11,7 @@ from django.core.management import call_command
 from django.test import Client
 from django.urls import reverse
 
-from people.api.problems import ALL_CODES
+from core.people.api.problems import ALL_CODES
 from tests.api.test_work import code
 from tests.clients import client_of
 from tests.factories import make_user

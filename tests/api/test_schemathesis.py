@@ -14,10 +14,10 @@ from django.core.wsgi import get_wsgi_application
 from django.db import close_old_connections
 from hypothesis import HealthCheck, Phase, given, settings
 
-from people.models import User
+from core.people.models import User
 from tests.api.seeded import Program, Seeded, make_failed_release, make_seeded
-from tests.corpora.placing import make_subset
 from tests.kept import kept
+from tests.selection.placing import make_subset
 
 EXAMPLES = max(1, settings.default.max_examples // 50)
 """Of each operation: 1, and 10 with --long."""

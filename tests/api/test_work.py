@@ -9,9 +9,9 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from allocation.models import Batch, BatchState
 from annotation.models import Caption, CaptionState, Feedback, Rating, Verdict
-from people.models import Consent, User
+from core.allocation.models import Batch, BatchState
+from core.people.models import Consent, User
 from tests.api.seeded import Program, Seeded, make_seeded
 from tests.clients import client_of
 from tests.factories import make_annotator, make_round, make_user

@@ -14,10 +14,10 @@ from playwright.sync_api import BrowserContext, Page, expect
 
 from annotation.models import CaptionBatch, Rating, Round
 from annotation.services import batches
-from images.models import Collection
-from images.rules.sizes import sizes_of
-from images.services import file_storage
-from people.models import User
+from core.images.models import Collection
+from core.images.rules.sizes import sizes_of
+from core.images.services import file_storage
+from core.people.models import User
 from tests.clients import client_of
 
 AXE = (Path(__file__).parent / "vendor" / "axe.min.js").read_text(encoding="utf-8")

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
-from people.models import User
+from core.people.models import User
 from tests import servers
 from tests.browser import firefox, webkit
 from tests.browser.annotator import sign_in

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import BrowserContext, Page
 
 from annotation.models import CaptionBatch, CaptionItem
-from people.models import User
+from core.people.models import User
 from tests.browser.annotator import make_images, open_writing, sign_in, take_batch
 from tests.factories import make_annotator, make_round
 

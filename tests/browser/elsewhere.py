@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from annotation.models import CaptionBatch
-from people.models import User
+from core.people.models import User
 from tests.browser.annotator import make_images, take_batch
 from tests.browser.windows import Window, wait_for
 from tests.clients import client_of

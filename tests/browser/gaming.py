@@ -11,9 +11,9 @@ from django.utils import timezone
 from PIL import Image as Pillow
 from playwright.sync_api import Locator, Page, ViewportSize, expect
 
+from core.images.rules.sizes import sizes_of
+from core.images.services import file_storage
 from gapgame.models import ItemImage, Player, Season, Turn
-from images.rules.sizes import sizes_of
-from images.services import file_storage
 from tests.browser.annotator import sign_in
 from tests.factories import make_player, make_season
 

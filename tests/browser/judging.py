@@ -8,7 +8,7 @@ from typing import Any
 
 from playwright.sync_api import Page, expect
 
-from people.models import User
+from core.people.models import User
 from sxs_eval.models import Comparison, JudgingBatch
 from tests.browser.annotator import make_images, sign_in
 from tests.factories import make_comparison, make_rater

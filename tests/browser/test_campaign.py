@@ -18,11 +18,11 @@ from playwright.sync_api import Browser, Page, expect
 
 from annotation import tasks
 from annotation.models import Caption, Release, Round, RoundKind, RoundState, Verdict
-from images.models import Collection, Image
-from images.services import images
-from images.services.collections import collection_named
-from images.services.imports import import_path
-from people.models import Consent, ConsentText, LanguageLevel, LanguageSkill, Membership, Project, Role, User
+from core.images.models import Collection, Image
+from core.images.services import images
+from core.images.services.collections import collection_named
+from core.images.services.imports import import_path
+from core.people.models import Consent, ConsentText, LanguageLevel, LanguageSkill, Membership, Project, Role, User
 from tests.browser.annotator import barriers, sign_in, source_of
 from tests.factories import make_captioner, make_project, make_user
 from tests.published import published

@@ -14,7 +14,7 @@ from annotation.models import Rating, Round
 from annotation.services import annotator_status, planning
 from annotation.services.campaign import LanguageBeginning
 from annotation.services.guidelines import NewExample, publish_guidelines
-from people.models import User
+from core.people.models import User
 from tests.annotation.submitting import begin_language, submit_captions, take
 from tests.browser.annotator import barriers, make_images, scrolls_sideways
 from tests.browser.conftest import Visit

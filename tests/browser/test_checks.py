@@ -13,7 +13,7 @@ from annotation.models import Caption, CorrectionRequest, Feedback, Rating, Roun
 from annotation.selectors import checks as selectors
 from annotation.services import corrections
 from annotation.services.feedback import give_feedback
-from people.models import User
+from core.people.models import User
 from tests.annotation.submitting import submit_captions
 from tests.browser.annotator import barriers, make_images, sign_in, too_narrow
 from tests.browser.conftest import Visit

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
-from images import tasks
-from images.models import Collection, Image, ImportJob, ImportOutcome
-from people.models import User
+from core.images import tasks
+from core.images.models import Collection, Image, ImportJob, ImportOutcome
+from core.people.models import User
 from tests.browser.annotator import barriers, make_images, sign_in
 from tests.browser.conftest import Visit
 from tests.factories import images_of, make_captioner, make_collection, make_project, make_user

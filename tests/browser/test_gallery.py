@@ -8,12 +8,12 @@ import pytest
 from django.utils import timezone
 from playwright.sync_api import BrowserContext, Page, expect
 
-from images.models import CollectionImage
-from images.services import file_storage
-from inference.models import CaptioningModel, ModelCaption, Run
-from inference.selectors import gallery as selectors
-from inference.services.executor import execute_run
-from people.models import Membership, Role, User
+from core.images.models import CollectionImage
+from core.images.services import file_storage
+from core.people.models import Membership, Role, User
+from research.inference.models import CaptioningModel, ModelCaption, Run
+from research.inference.selectors import gallery as selectors
+from research.inference.services.executor import execute_run
 from tests.browser.annotator import barriers, make_images, sign_in, too_narrow
 from tests.browser.conftest import Visit
 from tests.factories import make_captioner, make_collection, make_project, make_user

@@ -11,9 +11,9 @@ from django.utils import timezone
 from playwright.sync_api import Browser, Page, expect
 
 from annotation.models import Round, Tally
-from languages.models import Language
-from people.models import Invitation, MailState, Project, User
-from people.services.consent import publish_consent_text
+from core.languages.models import Language
+from core.people.models import Invitation, MailState, Project, User
+from core.people.services.consent import publish_consent_text
 from tests.browser.annotator import barriers, scrolls_sideways
 from tests.browser.conftest import Visit
 from tests.factories import make_annotator, make_round

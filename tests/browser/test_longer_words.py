@@ -12,7 +12,7 @@ from playwright.sync_api import BrowserContext, Page
 from pytest_django.live_server_helper import LiveServer
 
 from annotation.services.batches import submit_batch
-from people.models import Project, User
+from core.people.models import Project, User
 from tests.annotation.submitting import take, write
 from tests.browser.annotator import barriers, make_images, sign_in
 from tests.factories import (

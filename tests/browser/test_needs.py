@@ -10,8 +10,8 @@ from django.core.cache import cache
 from django.urls import reverse
 from playwright.sync_api import BrowserContext, Page, expect
 
-from images.models import ImportJob, ImportKind
-from jobs.models import JobState
+from core.images.models import ImportJob, ImportKind
+from core.jobs.models import JobState
 from tests.browser.annotator import barriers_at, sign_in
 from tests.browser.conftest import Visit
 from tests.factories import make_annotator, make_project, make_round

@@ -7,8 +7,8 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from images.models import Collection
-from people.models import Project
+from core.images.models import Collection
+from core.people.models import Project
 from tests.browser.annotator import barriers_at
 from tests.browser.conftest import Visit
 from tests.factories import make_captioner, make_collection, make_project

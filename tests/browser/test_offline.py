@@ -12,7 +12,7 @@ from playwright.sync_api import Dialog, Error, Page, Playwright, expect
 from pytest_django.live_server_helper import LiveServer
 
 from annotation.models import CaptionBatch, CaptionItem, Stage
-from people.models import User
+from core.people.models import User
 from tests.browser.annotator import make_images, open_writing, sign_in, take_batch
 from tests.browser.network import Network
 from tests.browser.phone import WITHIN_MS, Phone, until

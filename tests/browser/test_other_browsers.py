@@ -16,8 +16,8 @@ import pytest
 
 from annotation.models import Caption, CaptionBatch, Round, Stage
 from gapgame.models import Turn
-from practice.models import PracticeKind
-from recruitment.models import Participant, ParticipantState
+from office.practice.models import PracticeKind
+from office.recruitment.models import Participant, ParticipantState
 from sxs_eval.models import Judgement
 from tests.browser import gaming, judging
 from tests.browser.annotator import make_images, open_writing

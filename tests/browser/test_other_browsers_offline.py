@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from annotation.models import CaptionBatch, Stage
-from people.models import User
+from core.people.models import User
 from tests.browser.annotator import open_writing
 from tests.browser.conftest import Opener
 from tests.browser.elsewhere import STATE, sign_in, sit_down, wait_for_image, written

@@ -11,8 +11,8 @@ from django.utils import timezone
 from playwright.sync_api import Page, expect
 
 from annotation.services import verification
+from core.languages.rules.page_languages import PAGE_LANGUAGES
 from gapgame.models import Player
-from languages.rules.page_languages import PAGE_LANGUAGES
 from tests.annotation.verifying import make_captioned_round, make_reviewer, make_verification
 from tests.browser import gaming, judging
 from tests.browser.annotator import make_images, open_writing, sign_in, take_batch

@@ -14,8 +14,8 @@ from annotation import tasks
 from annotation.models import Round, RoundKind, RoundState
 from annotation.services.campaign import LanguageBeginning
 from annotation.services.projects import NewRound, add_languages
-from languages.models import Language
-from people.models import Project
+from core.languages.models import Language
+from core.people.models import Project
 from tests.browser.annotator import barriers, sign_in
 from tests.browser.conftest import Visit
 from tests.factories import make_annotator, make_captioner, make_collection, make_language, make_project

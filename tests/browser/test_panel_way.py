@@ -13,9 +13,9 @@ from playwright.sync_api import Page, Playwright, expect
 from pytest_django.live_server_helper import LiveServer
 
 from annotation.models import Caption
-from people.models import Project
-from practice.models import PracticeKind
-from recruitment.models import Participant, ParticipantState, Study
+from core.people.models import Project
+from office.practice.models import PracticeKind
+from office.recruitment.models import Participant, ParticipantState, Study
 from sxs_eval.models import Judgement
 from tests.browser.annotator import barriers, make_images
 from tests.browser.judging import AWAKE_MS

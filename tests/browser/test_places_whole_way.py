@@ -21,13 +21,13 @@ from annotation.models import Release
 from annotation.services import caption_imports
 from annotation.services.releases import build, start_release
 from annotation.services.sites import build_site
-from corpora.models import SelectedImage
-from corpora.services.selections import confirm_selection
-from images.models import Image
-from images.rules.sizes import sizes_of
-from images.services import file_storage
-from tests.corpora.selecting import make_selection
+from core.images.models import Image
+from core.images.rules.sizes import sizes_of
+from core.images.services import file_storage
+from research.selection.models import SelectedImage
+from research.selection.services.selections import confirm_selection
 from tests.factories import NOW, make_keyed_collection, make_project
+from tests.selection.selecting import make_selection
 from tests.servers import ROOT
 
 LANGUAGES = ("ar", "bn", "hi", "ja", "quz", "te")

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
-from people.models import Project
+from core.people.models import Project
 from sxs_eval.models import Comparison
 from tests.browser.annotator import sign_in
 from tests.browser.conftest import Visit

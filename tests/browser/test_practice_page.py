@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, ViewportSize
 
-from practice.models import PracticeKind
+from office.practice.models import PracticeKind
 from tests.browser.annotator import covered, make_images, sign_in
 from tests.factories import make_annotator, make_collection, make_round
 from tests.practice.making import make_practice, new_item

@@ -11,7 +11,7 @@ from playwright.sync_api import BrowserContext, Page, expect
 
 from annotation.models import Round, RoundKind
 from annotation.services import figures
-from people.models import User
+from core.people.models import User
 from tests.annotation.submitting import submit_captions
 from tests.browser.annotator import barriers_at, scrolls_sideways, sign_in
 from tests.browser.conftest import Visit

@@ -14,7 +14,7 @@ from playwright.sync_api import BrowserContext, Page, expect
 from annotation.models import VerificationBatch
 from annotation.services import figures
 from annotation.services import verification as services
-from people.models import User
+from core.people.models import User
 from tests.annotation.test_quality_table import OPINIONS, rated_round
 from tests.annotation.verifying import make_captioned_round, make_reviewer, make_verification
 from tests.browser.annotator import barriers, make_images, sign_in, source_of

@@ -12,7 +12,7 @@ from django.utils import timezone
 from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize, expect
 
 from annotation.services import verification
-from people.models import User
+from core.people.models import User
 from tests.annotation.verifying import make_captioned_round, make_reviewer, make_verification
 from tests.browser.annotator import covered, make_images, sign_in, take_batch
 from tests.factories import make_annotator, make_round

@@ -10,7 +10,7 @@ from playwright.sync_api import BrowserContext, Locator, Page, Route, expect
 
 from annotation.models import CaptionBatch, CaptionItem, Stage
 from annotation.services import batches
-from people.models import Session
+from core.people.models import Session
 from tests.browser.annotator import barriers, open_writing, sign_in, source_of
 from tests.browser.desk import ENGLISH, SAVED, Desk, state
 from tests.browser.desk import desk as desk

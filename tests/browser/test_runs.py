@@ -13,11 +13,11 @@ from django.db import connections
 from django.utils import timezone
 from playwright.sync_api import BrowserContext, Page, expect
 
-from images.models import Collection
-from inference import tasks
-from inference.models import CaptioningModel, ModelCaption, Run, RunFailure, RunState
-from inference.services.executor import execute_run
-from people.models import Role, User
+from core.images.models import Collection
+from core.people.models import Role, User
+from research.inference import tasks
+from research.inference.models import CaptioningModel, ModelCaption, Run, RunFailure, RunState
+from research.inference.services.executor import execute_run
 from tests.browser.annotator import barriers, make_images, sign_in, too_narrow
 from tests.browser.conftest import Visit
 from tests.factories import make_collection

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
-from people.models import Project
-from scoring.models import Scoring
+from core.people.models import Project
+from research.scoring.models import Scoring
 from tests.browser.annotator import sign_in, too_narrow
 from tests.browser.conftest import Visit
 from tests.factories import make_captioner, make_collection, make_project

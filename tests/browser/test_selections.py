@@ -7,19 +7,19 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from corpora import tasks
-from corpora.models import Selection
-from people.models import Project
+from core.people.models import Project
+from research.selection import tasks
+from research.selection.models import Selection
 from tests.browser.annotator import barriers, sign_in
 from tests.browser.conftest import Visit
-from tests.corpora.selecting import (
+from tests.factories import make_project
+from tests.selection.selecting import (
     FRANCE,
     WEST_BENGAL,
     give_table,
     made_places,  # noqa: F401 a fixture
     make_placed_collection,
 )
-from tests.factories import make_project
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),

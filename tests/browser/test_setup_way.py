@@ -14,8 +14,8 @@ from playwright.sync_api import Browser, FilePayload, Page, expect
 
 from annotation.models import Release, Round, RoundKind
 from config.celery import app
-from jobs.models import JobState
-from people.models import User
+from core.jobs.models import JobState
+from core.people.models import User
 from tests.annotation.submitting import submit_captions
 from tests.annotation.verifying import make_reviewer, rate_all
 from tests.browser.annotator import barriers, sign_in

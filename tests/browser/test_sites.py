@@ -11,9 +11,9 @@ from playwright.sync_api import Browser, Page, expect
 
 from annotation.services.releases import build
 from annotation.services.sites import build_site
-from images.models import Image
-from images.rules.sizes import sizes_of
-from images.services import file_storage
+from core.images.models import Image
+from core.images.rules.sizes import sizes_of
+from core.images.services import file_storage
 from tests.annotation.released import UNTIL, Campaign
 from tests.annotation.sites import placed
 from tests.browser.annotator import barriers_at

@@ -12,11 +12,11 @@ from django.urls import reverse
 from django.utils import timezone
 from playwright.sync_api import BrowserContext, Page, expect
 
-from inference import tasks
-from inference.models import CaptioningModel, Training
-from inference.services import training_worker
-from people.models import Project, Role, User
-from scoring.models import ReferenceSet
+from core.people.models import Project, Role, User
+from research.inference import tasks
+from research.inference.models import CaptioningModel, Training
+from research.inference.services import training_worker
+from research.scoring.models import ReferenceSet
 from tests.browser.annotator import barriers_at, sign_in
 from tests.inference.embedded import painted_collection, put_training
 from tests.inference.training_runs import losses

@@ -12,7 +12,7 @@ from playwright.sync_api import BrowserContext, Page, Request, Route, expect
 
 from annotation.models import CaptionItem, Rating
 from annotation.services import batches
-from people.models import Session
+from core.people.models import Session
 from tests.browser.annotator import open_writing, sign_in, source_of
 from tests.browser.desk import ENGLISH, Desk, state
 from tests.browser.desk import desk as desk

@@ -7,10 +7,10 @@ from allauth.account.models import EmailAddress
 from django.core import mail
 from django.core.mail import EmailMultiAlternatives
 
-from dashboard.models import Notice
-from dashboard.services.notice_mails import NOTICES
-from people.models import User
-from people.services.outbox import post_by_server
+from core.people.models import User
+from core.people.services.outbox import post_by_server
+from office.dashboard.models import Notice
+from office.dashboard.services.notice_mails import NOTICES
 from tests.factories import NOW
 
 

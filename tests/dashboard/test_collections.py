@@ -9,15 +9,15 @@ from django.apps import apps
 from django.db.models import PROTECT
 from django.urls import reverse
 
-from dashboard.selectors.collection_uses import IMAGE_USERS, USERS, uses_of
-from images.models import Collection, Image, ImportJob
-from images.services.collection_changes import (
+from core.images.models import Collection, Image, ImportJob
+from core.images.services.collection_changes import (
     CollectionUsedError,
     delete_collection,
     duplicate_collection,
     rename_collection,
 )
-from people.models import AuditEntry
+from core.people.models import AuditEntry
+from office.dashboard.selectors.collection_uses import IMAGE_USERS, USERS, uses_of
 from tests.clients import client_of
 from tests.doors.world import draft_selection
 from tests.factories import NOW, images_of, make_collection, make_project, make_round

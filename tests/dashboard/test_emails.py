@@ -12,17 +12,17 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from allocation.models import Batch
 from annotation.models import Feedback, Round
 from annotation.services import batches, corrections
-from dashboard import tasks
-from dashboard.models import EmailChoices, Notice, NoticeKind, WorkSeen
-from dashboard.rules.digests import Digest, period_due, zone_named
-from dashboard.rules.links import read_token, token_to_stop
-from dashboard.services.notice_mails import NOTICES
-from dashboard.services.notices import queue_about_work, queue_digests, queue_notices
-from people.models import MailState, Membership, Role, User
-from people.services.outbox import SendingFailure
+from core.allocation.models import Batch
+from core.people.models import MailState, Membership, Role, User
+from core.people.services.outbox import SendingFailure
+from office.dashboard import tasks
+from office.dashboard.models import EmailChoices, Notice, NoticeKind, WorkSeen
+from office.dashboard.rules.digests import Digest, period_due, zone_named
+from office.dashboard.rules.links import read_token, token_to_stop
+from office.dashboard.services.notice_mails import NOTICES
+from office.dashboard.services.notices import queue_about_work, queue_digests, queue_notices
 from tests.annotation.submitting import submit_captions, take
 from tests.clients import client_of
 from tests.concurrency import together

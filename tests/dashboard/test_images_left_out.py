@@ -18,14 +18,14 @@ from annotation.selectors.statistics import statistics_in
 from annotation.services.figures import compute, stale_rounds
 from annotation.services.tallies import recount_all
 from annotation.services.verification import fill_verification
-from corpora.selectors.pools import pool_of
-from dashboard.services.collection_images import count_image_again, leave_out_image
-from images.models import Collection, CollectionImage
-from images.services.collection_changes import duplicate_collection
-from people.models import AuditEntry
-from scoring.models import Scoring
-from scoring.selectors.scores import score_cells
-from scoring.services.scoring_sweep import ask_where_changed
+from core.images.models import Collection, CollectionImage
+from core.images.services.collection_changes import duplicate_collection
+from core.people.models import AuditEntry
+from office.dashboard.services.collection_images import count_image_again, leave_out_image
+from research.scoring.models import Scoring
+from research.scoring.selectors.scores import score_cells
+from research.scoring.services.scoring_sweep import ask_where_changed
+from research.selection.selectors.pools import pool_of
 from sxs_eval.formats.judgement_export import JudgementLayout, export_judgements
 from sxs_eval.models import Comparison
 from sxs_eval.selectors.human_judgements import human_judgements_of

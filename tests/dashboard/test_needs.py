@@ -9,19 +9,19 @@ from django.core.cache import cache
 from django.urls import reverse
 from django.utils import timezone
 
-from allocation.models import Batch
 from annotation.models import Round, RoundState
 from annotation.services.campaign import LanguageBeginning
-from dashboard.models import DismissedNeed
-from dashboard.rules.needs import Need, NeedKind, in_order
-from dashboard.selectors.needs import needs_of, number_of
+from core.allocation.models import Batch
+from core.images.models import Collection, Image, ImportJob, ImportKind
+from core.jobs.models import JobState
+from core.people.defaults import GAP
+from core.people.models import ConsentText, InvitationMail, MailState, Membership, Project, Role, User
 from gapgame.models import PlayerStatus
-from images.models import Collection, Image, ImportJob, ImportKind
-from inference.models import Run, RunState
-from jobs.models import JobState
-from people.defaults import GAP
-from people.models import ConsentText, InvitationMail, MailState, Membership, Project, Role, User
-from practice.models import PracticeAttempt
+from office.dashboard.models import DismissedNeed
+from office.dashboard.rules.needs import Need, NeedKind, in_order
+from office.dashboard.selectors.needs import needs_of, number_of
+from office.practice.models import PracticeAttempt
+from research.inference.models import Run, RunState
 from sxs_eval.models import RaterState, RaterStatus
 from tests.annotation.submitting import begin_language, take
 from tests.clients import client_of

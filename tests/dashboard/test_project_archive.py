@@ -11,20 +11,20 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from allocation.models import Batch, BatchState
 from annotation.models import Round
 from annotation.rules.campaign import UnfinishedBatches
 from annotation.selectors.verification import rating_work_of
 from annotation.selectors.work import work_of
 from annotation.services import batches, reassignment, verification
 from annotation.services.campaign import UnfinishedBatchesError
-from dashboard.services.project_archive import archive_project, rename_project, restore_project
+from core.allocation.models import Batch, BatchState
+from core.people.models import AuditEntry, Invitation, Membership, Project, Role
+from core.people.selectors.qualification import NotQualifiedError
+from core.people.services.invitations import InvitationClosedError, accept_invitation, invite
 from gapgame.models import SeasonAccess
 from gapgame.services import playing
-from people.models import AuditEntry, Invitation, Membership, Project, Role
-from people.selectors.qualification import NotQualifiedError
-from people.services.invitations import InvitationClosedError, accept_invitation, invite
-from recruitment.services.participants import StudyClosedError, admit_participant
+from office.dashboard.services.project_archive import archive_project, rename_project, restore_project
+from office.recruitment.services.participants import StudyClosedError, admit_participant
 from sxs_eval.selectors.work import work_of as judging_work_of
 from sxs_eval.services import judging
 from tests.annotation.submitting import submit_captions, take, write
@@ -273,7 +273,7 @@ class TestPages:
     @pytest.mark.postgres
     def test_from_the_archive_to_the_end(self, monkeypatch):
         asked: list[int] = []
-        monkeypatch.setattr("dashboard.views.projects.send_deletion", asked.append)
+        monkeypatch.setattr("office.dashboard.views.projects.send_deletion", asked.append)
         round = make_round()
         take(round, make_annotator(round), now=timezone.now())
         project = round.project

@@ -8,12 +8,12 @@ from django.utils import timezone
 
 from annotation.models import Caption, GuidelineExample, Guidelines, Rating, Round, RoundKind, RoundState
 from annotation.services.campaign import LanguageBeginning
-from corpora.models import LanguageTable
-from dashboard.selectors.project_copies import copyable
-from dashboard.services.project_copies import duplicate_project
-from people.models import Membership, OnWithdrawal, Project, TextKind, TextTranslation
-from practice.models import PracticeSet
-from recruitment.models import HourlyRate
+from core.people.models import Membership, OnWithdrawal, Project, TextKind, TextTranslation
+from office.dashboard.selectors.project_copies import copyable
+from office.dashboard.services.project_copies import duplicate_project
+from office.practice.models import PracticeSet
+from office.recruitment.models import HourlyRate
+from research.selection.models import LanguageTable
 from sxs_eval.models import Instructions
 from tests.annotation.submitting import begin_language, submit_captions
 from tests.clients import client_of

@@ -15,15 +15,15 @@ from django.utils import timezone
 
 from annotation.models import Release, Round
 from annotation.rules.campaign import UnfinishedBatches
-from dashboard import tasks
-from dashboard.services import project_deletion
-from dashboard.services.project_archive import LifecycleError, archive_project, restore_project
-from dashboard.services.project_deletion import ask_for_deletion, delete_project, remove_files, rows_of_projects
-from images.models import Collection, Image, ImportJob
-from images.services import file_storage
-from inference.models import CaptioningModel
-from people.models import Project, ProjectDeletion, User
-from people.permissions import project_for
+from core.images.models import Collection, Image, ImportJob
+from core.images.services import file_storage
+from core.people.models import Project, ProjectDeletion, User
+from core.people.permissions import project_for
+from office.dashboard import tasks
+from office.dashboard.services import project_deletion
+from office.dashboard.services.project_archive import LifecycleError, archive_project, restore_project
+from office.dashboard.services.project_deletion import ask_for_deletion, delete_project, remove_files, rows_of_projects
+from research.inference.models import CaptioningModel
 from tests.clients import client_of
 from tests.doors.world import World
 from tests.factories import NOW, make_captioner, make_collection, make_project, make_round

@@ -11,19 +11,19 @@ from typing import Any
 import pytest
 from django.db import IntegrityError, OperationalError, connection, transaction
 
-from allocation.models import Assignment, Batch, BatchState, Task
-from allocation.services.errors import PoolBusyError
 from annotation.models import Caption, CaptionBatch
 from annotation.rules.campaign import UnfinishedBatches
 from annotation.services import batches, tallies
-from dashboard.services import project_deletion
-from dashboard.services.project_archive import archive_project
-from dashboard.services.project_deletion import ask_for_deletion, delete_project
-from people.models import Invitation, Project
-from people.selectors.qualification import NotQualifiedError
-from people.services.invitations import accept_invitation
-from recruitment.models import Participant
-from recruitment.services.participants import finish
+from core.allocation.models import Assignment, Batch, BatchState, Task
+from core.allocation.services.errors import PoolBusyError
+from core.people.models import Invitation, Project
+from core.people.selectors.qualification import NotQualifiedError
+from core.people.services.invitations import accept_invitation
+from office.dashboard.services import project_deletion
+from office.dashboard.services.project_archive import archive_project
+from office.dashboard.services.project_deletion import ask_for_deletion, delete_project
+from office.recruitment.models import Participant
+from office.recruitment.services.participants import finish
 from tests.annotation.submitting import take, write
 from tests.concurrency import together, together_with_errors
 from tests.factories import NOW, make_annotator, make_round, make_user

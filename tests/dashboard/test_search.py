@@ -7,12 +7,12 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from dashboard.selectors.search import PER_GROUP, search
-from dashboard.services.project_archive import archive_project
-from dashboard.services.project_deletion import ask_for_deletion
-from images.models import Image
-from inference.models import CaptioningModel
-from people.models import Project, Role, User
+from core.images.models import Image
+from core.people.models import Project, Role, User
+from office.dashboard.selectors.search import PER_GROUP, search
+from office.dashboard.services.project_archive import archive_project
+from office.dashboard.services.project_deletion import ask_for_deletion
+from research.inference.models import CaptioningModel
 from tests.clients import client_of
 from tests.factories import (
     NOW,

@@ -13,7 +13,11 @@ from annotation.models import Guidelines, Release, Round, RoundKind, RoundState
 from annotation.services import figures
 from annotation.services.campaign import LanguageBeginning
 from annotation.services.rounds import fill_round
-from dashboard.rules.setup import (
+from core.images.models import Image
+from core.jobs.models import JobState
+from core.people.models import Project
+from core.people.services import projects
+from office.dashboard.rules.setup import (
     LanguageFacts,
     ProjectFacts,
     ProjectStep,
@@ -22,12 +26,8 @@ from dashboard.rules.setup import (
     next_step,
     setup_steps,
 )
-from dashboard.selectors.setup import setup_of, setup_without_project
-from images.models import Image
-from inference.models import ModelCaption
-from jobs.models import JobState
-from people.models import Project
-from people.services import projects
+from office.dashboard.selectors.setup import setup_of, setup_without_project
+from research.inference.models import ModelCaption
 from tests.annotation.submitting import begin_language
 from tests.clients import client_of
 from tests.factories import (

@@ -12,7 +12,7 @@ from django.core.cache import cache
 from django.db import connection, transaction
 from django.test import Client
 
-from people.models import User
+from core.people.models import User
 from tests.api.seeded import WRITTEN
 from tests.clients import client_of
 from tests.doors.world import HOOK, NAME, NOTE

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from images.models import Collection, ImportJob, ImportKind, ImportOutcome
-from inference.models import CaptioningModel, Encoder, ModelCaption, Run, RunFailure, RunState, Translator
-from jobs.models import JobState
-from people.models import Membership, Project, Role, User
+from core.images.models import Collection, ImportJob, ImportKind, ImportOutcome
+from core.jobs.models import JobState
+from core.people.models import Membership, Project, Role, User
+from research.inference.models import CaptioningModel, Encoder, ModelCaption, Run, RunFailure, RunState, Translator
 from tests.factories import (
     NOW,
     make_captioner,

@@ -16,7 +16,7 @@ from django.test import RequestFactory
 from django.urls import reverse
 
 from annotation.models import AnnotatorState, AnnotatorStatus, Exclusion, Release, SpotCheck
-from people.models import ApiToken, Invitation, Webhook
+from core.people.models import ApiToken, Invitation, Webhook
 from tests.doors.asking import signed_in
 from tests.doors.world import World
 from tests.factories import NOW, make_user, make_vectors

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from scripts.checks.sources import files_in
 from tests.leaks.addresses import routes, routes_of
 from tests.servers import ROOT
+from tools.scripts.checks.sources import files_in
 
 pytestmark = pytest.mark.sqlite
 

@@ -13,9 +13,9 @@ from django.db import transaction
 from django.test import Client
 from django.urls import reverse
 
-from images.models import Collection, ImportJob
-from inference.models import CaptioningModel, Encoder, Run
-from people.models import User
+from core.images.models import Collection, ImportJob
+from core.people.models import User
+from research.inference.models import CaptioningModel, Encoder, Run
 from tests.doors.asking import ours, signed_in
 from tests.doors.owned import Owning, body_of
 from tests.leaks.addresses import Route, Unfillable, routes_of

@@ -11,13 +11,13 @@ from django.test import Client
 from django.urls import reverse
 
 from annotation.services.projects import take_over
-from images.models import Collection, ImportJob, ImportKind
-from images.services.collections import collection_named, create_collection, give_collection
-from inference.backends.captioners import Decoding
-from inference.models import CaptioningModel, Encoder, Run, Translator
-from inference.services import runs
-from people.models import AuditEntry, Membership, Role
-from people.services.ownership import OwnerRefusedError, _users, is_used_outside
+from core.images.models import Collection, ImportJob, ImportKind
+from core.images.services.collections import collection_named, create_collection, give_collection
+from core.people.models import AuditEntry, Membership, Role
+from core.people.services.ownership import OwnerRefusedError, _users, is_used_outside
+from research.inference.backends.captioners import Decoding
+from research.inference.models import CaptioningModel, Encoder, Run, Translator
+from research.inference.services import runs
 from tests.doors.asking import signed_in
 from tests.doors.owned import Owning, owner_of
 from tests.factories import NOW, make_captioner, make_collection, make_project, make_round, make_user

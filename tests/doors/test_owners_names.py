@@ -10,19 +10,19 @@ from django.db import IntegrityError, transaction
 from django.urls import reverse
 from django.utils import timezone
 
-from images.models import Collection, ImportJob, ImportKind, ImportOutcome
-from images.rules.sizes import sizes_of
-from images.selectors import served_image
-from images.services import file_storage
-from images.services.imports import import_path
-from inference.backends.captioners import BackendSettingsError, Decoding
-from inference.models import CaptioningModel, EmbeddingSet, Encoder, ModelCaption, Translator
-from inference.services import encoders, imports, models, runs
-from jobs.models import JobState
-from languages.models import Language
-from people.models import Membership, Role
-from people.selectors.projects import roles_of
-from people.services.ownership import OwnerRefusedError
+from core.images.models import Collection, ImportJob, ImportKind, ImportOutcome
+from core.images.rules.sizes import sizes_of
+from core.images.selectors import served_image
+from core.images.services import file_storage
+from core.images.services.imports import import_path
+from core.jobs.models import JobState
+from core.languages.models import Language
+from core.people.models import Membership, Role
+from core.people.selectors.projects import roles_of
+from core.people.services.ownership import OwnerRefusedError
+from research.inference.backends.captioners import BackendSettingsError, Decoding
+from research.inference.models import CaptioningModel, EmbeddingSet, Encoder, ModelCaption, Translator
+from research.inference.services import encoders, imports, models, runs
 from tests.doors.asking import signed_in
 from tests.doors.owned import Owning, body_of, owner_of
 from tests.factories import NOW, make_annotator, make_collection, make_project, make_user

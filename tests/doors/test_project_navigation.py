@@ -9,8 +9,8 @@ import pytest
 from django.test import Client
 from django.urls import resolve, reverse
 
-from people.models import Membership, Role
-from people.rules.project_pages import GROUPS, PAGES_OF_PARTICIPANTS, ProjectPage, page_of, path_of
+from core.people.models import Membership, Role
+from core.people.rules.project_pages import GROUPS, PAGES_OF_PARTICIPANTS, ProjectPage, page_of, path_of
 from tests.doors.asking import signed_in, undone
 from tests.doors.world import World
 from tests.factories import make_user

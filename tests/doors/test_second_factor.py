@@ -9,8 +9,8 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from people.models import Project
-from people.services import tokens
+from core.people.models import Project
+from core.people.services import tokens
 from tests.doors.asking import API, Asked, ask, ours, signed_in, writes
 from tests.doors.world import DAY, NAME, World
 

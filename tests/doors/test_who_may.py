@@ -20,9 +20,9 @@ from django.http import HttpRequest, HttpResponse
 from django.test import Client
 from django.urls import path, resolve
 
+from core.languages.rules.page_languages import is_page_of_work
+from core.people.models import Membership, Project, Role, User
 from gapgame.models import Season
-from languages.rules.page_languages import is_page_of_work
-from people.models import Membership, Project, Role, User
 from tests.doors.asking import API, Asked, a_visitor, ask, ours, signed_in, writes
 from tests.doors.world import NAME, World
 from tests.factories import join_project, make_player, make_project, make_user

@@ -13,18 +13,18 @@ from django.utils import timezone
 
 from annotation.models import Release
 from annotation.services import corrections
-from corpora.models import CandidateList, LanguageTable, SelectedImage, Selection, Subset
-from dashboard.models import NoticeKind
-from dashboard.rules.links import token_to_stop
+from core.images.models import Collection, ImportJob, ImportKind
+from core.images.selectors import served_image
+from core.jobs.models import JobState
+from core.people.models import Delivery, Invitation, Membership, Project, Role, Session, User, Webhook
+from core.people.selectors.sessions import handle_of
+from core.people.services import tokens
 from gapgame.services import playing
-from images.models import Collection, ImportJob, ImportKind
-from images.selectors import served_image
-from inference.models import CaptioningModel, Encoder, ModelCaption, Run, RunState, Training
-from jobs.models import JobState
-from people.models import Delivery, Invitation, Membership, Project, Role, Session, User, Webhook
-from people.selectors.sessions import handle_of
-from people.services import tokens
-from practice.services.attempts import start_attempt
+from office.dashboard.models import NoticeKind
+from office.dashboard.rules.links import token_to_stop
+from office.practice.services.attempts import start_attempt
+from research.inference.models import CaptioningModel, Encoder, ModelCaption, Run, RunState, Training
+from research.selection.models import CandidateList, LanguageTable, SelectedImage, Selection, Subset
 from sxs_eval.services import judging
 from tests.annotation.submitting import submit_captions
 from tests.api.seeded import WRITTEN, Seeded, make_seeded

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from core.people.models import Project
 from gapgame.models import ItemSet, Season
 from gapgame.services.items import create_item_set
-from people.models import Project
 from tests.factories import NOW, make_project, make_season
 from tests.gapgame.seasons import set_clock
 from tests.images.image_files import image_file

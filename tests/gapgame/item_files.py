@@ -7,10 +7,10 @@ import json
 from pathlib import Path
 from typing import Any
 
+from core.images.models import ImportJob
+from core.images.services.images import sha256_of
 from gapgame.models import GapItem, ItemSet
 from gapgame.services import item_imports
-from images.models import ImportJob
-from images.services.images import sha256_of
 from tests.factories import NOW
 
 WORD = "walrus"

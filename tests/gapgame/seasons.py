@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 from django.urls import reverse
 
+from core.people.models import Membership, Project, Role, User
 from gapgame.models import GapItem, ItemSet, Player, Season, SeasonAccess, Turn
 from gapgame.rules.scripted import MIN_PAUSE
 from gapgame.services import playing
 from gapgame.services.closing import GRACE, close_season
 from gapgame.services.seasons import SeasonTerms, SeasonTexts
-from inference.models import WordVectorSet
-from people.models import Membership, Project, Role, User
+from research.inference.models import WordVectorSet
 from tests.factories import NOW, make_item, make_item_set, make_user, make_vectors
 
 DAY = timedelta(days=1)

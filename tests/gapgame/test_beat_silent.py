@@ -11,7 +11,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from allocation.services import sweeps
+from core.allocation.services import sweeps
 from gapgame import tasks
 from gapgame.models import Season, SeasonAccess
 from gapgame.services.closing import GRACE

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from django.core.management import CommandError
 
+from core.images.models import ImportJob, ImportOutcome
+from core.people.models import Project
 from gapgame.models import ItemSet
-from images.models import ImportJob, ImportOutcome
-from people.models import Project
 from tests.commands import output_of
 from tests.gapgame.item_files import LINE, WORD, run, told, write
 

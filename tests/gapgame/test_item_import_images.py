@@ -14,14 +14,14 @@ from django.core.files.storage import default_storage
 from PIL import Image as Pillow
 from PIL.PngImagePlugin import PngInfo
 
+from core.images.models import Collection, CollectionImage, Image
+from core.images.services import imports as image_imports
+from core.images.services.collections import collection_named
+from core.images.services.file_storage import size_name
+from core.images.services.images import make_sizes, sha256_of
+from core.jobs.models import JobState
 from gapgame.models import GapItem
 from gapgame.rules.stripping import words_beside
-from images.models import Collection, CollectionImage, Image
-from images.services import imports as image_imports
-from images.services.collections import collection_named
-from images.services.file_storage import size_name
-from images.services.images import make_sizes, sha256_of
-from jobs.models import JobState
 from tests.factories import NOW
 from tests.gapgame.item_files import LINE, WORD, run, sha_of, shas, told, write
 from tests.images.image_files import image_file

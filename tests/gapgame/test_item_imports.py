@@ -14,14 +14,14 @@ from django.core.files.storage import default_storage
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import IntegrityError
 
+from core.images.models import Image, ImportJob, ImportKind
+from core.images.services import jobs
+from core.jobs.models import JobState
+from core.jobs.services.leases import LEASE
 from gapgame import tasks
 from gapgame.models import GapItem, ItemSet, RepresentativeSource
 from gapgame.services import item_imports
 from gapgame.services.items import create_item_set
-from images.models import Image, ImportJob, ImportKind
-from images.services import jobs
-from jobs.models import JobState
-from jobs.services.leases import LEASE
 from tests.concurrency import together
 from tests.factories import NOW, make_project, make_season, make_user
 from tests.gapgame.item_files import LINE, WORD, run, sha_of, shas, told, write

@@ -12,12 +12,12 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
 
+from core.images.models import Collection, Image, ImportJob
+from core.images.rules import limits
+from core.jobs.models import JobState
 from gapgame import tasks
 from gapgame.models import GapItem, ItemSet
 from gapgame.services.item_imports import run_import
-from images.models import Collection, Image, ImportJob
-from images.rules import limits
-from jobs.models import JobState
 from tests.clients import client_of
 from tests.factories import (
     NOW,

@@ -13,14 +13,14 @@ from typing import Any
 import pytest
 from django.db import connection
 
+from core.people import personal_data
+from core.people.models import User
+from core.people.services import account_deletion
+from core.people.services.account_deletion import delete_account
+from core.people.services.withdrawal import withdraw_consent
 from gapgame import permissions
 from gapgame.models import GameBatch, PlayerStatus, SkipReason
 from gapgame.services import closing, marking, playing, seasons
-from people import personal_data
-from people.models import User
-from people.services import account_deletion
-from people.services.account_deletion import delete_account
-from people.services.withdrawal import withdraw_consent
 from tests.concurrency import together
 from tests.factories import NOW, make_player, make_season
 from tests.gapgame.seasons import close, texts_of

@@ -12,12 +12,12 @@ from django.db.models import ProtectedError
 from django.test import Client
 from django.urls import reverse
 
+from core.people.models import Membership
+from core.people.services.consent import publish_consent_text
 from gapgame.models import Attempt, Mark, Player, Season, SkipReason, Turn, TurnOutcome
 from gapgame.rules.scripted import TurnScriptRule
 from gapgame.services import playing
 from gapgame.services.closing import GRACE, close_season
-from people.models import Membership
-from people.services.consent import publish_consent_text
 from tests.clients import client_of
 from tests.factories import NOW, make_item, make_player, make_season, make_user
 

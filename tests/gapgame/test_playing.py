@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 from django.db import IntegrityError, transaction
 
+from core.people.models import Membership
 from gapgame.models import Attempt, GapItem, Player, ScoreCount, SkipReason, Turn, TurnOutcome
 from gapgame.rules.percentiles import LEVELS
 from gapgame.rules.scripted import MIN_PAUSE
 from gapgame.services import playing
 from gapgame.services.closing import GRACE, close_overdue, close_season
-from people.models import Membership
 from tests.concurrency import together
 from tests.factories import MINUTE, NOW, make_item, make_language, make_player, make_season, make_user
 

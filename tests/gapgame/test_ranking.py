@@ -9,6 +9,7 @@ from random import Random
 import pytest
 from django.contrib.auth.models import AnonymousUser
 
+from core.people.models import User
 from gapgame.models import Player, PlayerStatus, ScoreCount
 from gapgame.rules.percentiles import LEVELS, percent_below
 from gapgame.selectors import percentiles as selectors
@@ -16,7 +17,6 @@ from gapgame.selectors.leaderboard import leaderboard_page, winners_of
 from gapgame.services.closing import GRACE, close_season
 from gapgame.services.marking import decide
 from gapgame.services.ranking import add_to_total
-from people.models import User
 from tests.factories import MINUTE, NOW, make_player, make_season
 from tests.kept import kept
 from tests.tiers import runs

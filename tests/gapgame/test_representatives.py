@@ -8,7 +8,7 @@ from django.core.management import CommandError, call_command
 
 from gapgame.models import GapItem
 from gapgame.services.representatives import ItemSetClosedError, choose_again
-from inference.models import EmbeddingSet
+from research.inference.models import EmbeddingSet
 from tests.commands import output_of
 from tests.factories import NOW, make_season
 from tests.gapgame.item_files import LINE, run, sha_of, shas, told, write

@@ -12,9 +12,9 @@ from django.core import mail
 from django.test import Client
 from django.urls import reverse
 
+from core.people.models import Membership, Project, Role, User
+from core.people.services.invitations import invite
 from gapgame.models import Player, Season, SeasonAccess
-from people.models import Membership, Project, Role, User
-from people.services.invitations import invite
 from tests.clients import client_of
 from tests.factories import NOW, make_player, make_season
 from tests.gapgame.seasons import make_playable, url_of

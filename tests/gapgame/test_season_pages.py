@@ -8,12 +8,12 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from core.images.models import Image
+from core.jobs.models import JobState
+from core.people.models import Project
 from gapgame.models import ItemSet, Season, SeasonAccess, SkipReason, TurnOutcome
 from gapgame.services import playing
 from gapgame.services.closing import GRACE
-from images.models import Image
-from jobs.models import JobState
-from people.models import Project
 from tests.clients import client_of
 from tests.factories import MINUTE, NOW, make_player, make_project, make_season, make_vectors
 from tests.gapgame.seasons import DAY, close, make_playable, make_researcher, play, set_clock, text_of, url_of

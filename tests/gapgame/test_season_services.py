@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
+from core.images.models import Image
+from core.jobs.models import JobState
+from core.people.models import Invitation, Project, Role
+from core.people.rules.invitations import InvitationState
+from core.people.selectors.invitations import invitation_state
 from gapgame.models import Season, SeasonAccess
 from gapgame.services import seasons as services
 from gapgame.services.seasons import PUNCTUAL, STILL
-from images.models import Image
-from jobs.models import JobState
-from people.models import Invitation, Project, Role
-from people.rules.invitations import InvitationState
-from people.selectors.invitations import invitation_state
 from tests.concurrency import together
 from tests.factories import NOW, make_item, make_player, make_project, make_vectors
 from tests.gapgame.seasons import DAY, make_playable, play, terms_of, texts_of

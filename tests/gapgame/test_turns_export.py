@@ -15,6 +15,8 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.urls import reverse
 
+from core.images.models import CollectionImage
+from core.people.rules.pseudonyms import pseudonym
 from gapgame.formats.turn_export import SeasonNotClosedError, export_turns
 from gapgame.formats.turn_files import read_turns
 from gapgame.models import Mark, Player, PlayerStatus, Season, SkipReason
@@ -22,8 +24,6 @@ from gapgame.rules.report import build_report
 from gapgame.rules.scripted import TurnScriptRule
 from gapgame.selectors.report import SEED, report_on, turns_of
 from gapgame.services import playing
-from images.models import CollectionImage
-from people.rules.pseudonyms import pseudonym
 from tests.clients import client_of
 from tests.commands import output_of
 from tests.factories import NOW, make_player, make_season

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from django.urls import reverse
 
-from inference.models import VectorKind, WordVectorSet
+from research.inference.models import VectorKind, WordVectorSet
 from tests.clients import client_of
 from tests.factories import make_user
 from tests.gapgame.seasons import text_of

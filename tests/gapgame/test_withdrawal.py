@@ -7,14 +7,14 @@ from datetime import timedelta
 import pytest
 from django.contrib.auth.models import AnonymousUser
 
+from core.people import personal_data
+from core.people.services.withdrawal import withdraw_consent
 from gapgame.models import GapItem, Player, PlayerStatus, Season, Turn
 from gapgame.selectors.leaderboard import leaderboard_page
 from gapgame.selectors.report import turns_of
 from gapgame.selectors.turns import turn_records
 from gapgame.services.marking import decide
 from gapgame.services.players import join_season
-from people import personal_data
-from people.services.withdrawal import withdraw_consent
 from tests.factories import NOW, make_player, make_season
 from tests.gapgame.seasons import close, play
 from tests.kept import kept

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from django.core.files.uploadedfile import SimpleUploadedFile
 
-from images.models import ImportJob
-from images.services import imports
-from images.services.collections import collection_named
+from core.images.models import ImportJob
+from core.images.services import imports
+from core.images.services.collections import collection_named
 from tests.factories import NOW, make_user
 
 

@@ -15,8 +15,8 @@ from typing import Any
 import django
 from PIL import Image as Pillow
 
-from images.rules.image_checks import ImageRefusedError, inspect
-from images.rules.resizing import served_sizes
+from core.images.rules.image_checks import ImageRefusedError, inspect
+from core.images.rules.resizing import served_sizes
 
 SIDE = 8_940
 """Of a square that has just as many pixels as are taken."""

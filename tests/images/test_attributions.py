@@ -9,13 +9,13 @@ import pytest
 from django.core.management import call_command
 from django.urls import reverse
 
-from images.models import AttributionChange, CollectionImage, Image
-from images.rules.attributions import LICENCE_URLS, with_address
-from images.selectors.attributions import as_of, missing_in
-from images.selectors.editing import ImageEdit, planned_edit
-from images.services import attributions
-from images.services.attributions import AttributionChangedError, EditOutdatedError, edit_image, edit_images
-from people.models import AuditEntry
+from core.images.models import AttributionChange, CollectionImage, Image
+from core.images.rules.attributions import LICENCE_URLS, with_address
+from core.images.selectors.attributions import as_of, missing_in
+from core.images.selectors.editing import ImageEdit, planned_edit
+from core.images.services import attributions
+from core.images.services.attributions import AttributionChangedError, EditOutdatedError, edit_image, edit_images
+from core.people.models import AuditEntry
 from tests.clients import client_of
 from tests.concurrency import together_with_errors
 from tests.factories import NOW, images_of, make_collection, make_project, make_user

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from django.urls import reverse
 
-from corpora.services.places import locate_images
-from images.models import CollectionImage, ImportJob, ImportOutcome, ImportRow
-from images.selectors.filters import entries_page
-from inference.models import CaptioningModel, ModelCaption
+from core.images.models import CollectionImage, ImportJob, ImportOutcome, ImportRow
+from core.images.selectors.filters import entries_page
+from research.inference.models import CaptioningModel, ModelCaption
+from research.selection.services.places import locate_images
 from tests.clients import client_of
 from tests.factories import make_captioner, make_collection, make_image, make_project
 from tests.queries import queries_of
@@ -135,7 +135,7 @@ def test_a_filter_that_cannot_be_applied_is_refused_with_the_reason(manager, col
 
 
 def test_pages_keep_the_search_and_the_order(manager, collection, monkeypatch):
-    monkeypatch.setattr("images.views.collections.IMAGES_PER_PAGE", 2)
+    monkeypatch.setattr("core.images.views.collections.IMAGES_PER_PAGE", 2)
     assert found(manager, collection, page=2) == ["stairs", "tower"]
     first = answer_to(manager, collection, licence="is:CC BY 4.0")
     assert "2 images found" in first.text

@@ -11,14 +11,14 @@ import pytest
 from django.core.files.storage import default_storage
 from django.db import OperationalError
 
+from core.images.models import ImportJob, ImportKind
+from core.images.rules import limits
+from core.images.rules.archives import open_zip
+from core.images.services import imports, jobs
+from core.jobs.models import JobState
+from core.jobs.services import leases
 from crosslens_metrics.formats.limits import MAX_ROW_CHARACTERS
 from crosslens_metrics.formats.problems import FileRefusedError
-from images.models import ImportJob, ImportKind
-from images.rules import limits
-from images.rules.archives import open_zip
-from images.services import imports, jobs
-from jobs.models import JobState
-from jobs.services import leases
 from tests.factories import NOW
 from tests.images.image_files import image_file
 from tests.images.importing import outcomes, report, run, run_path, upload, zipped

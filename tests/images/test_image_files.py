@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from PIL import Image as Pillow
 
+from core.images.rules import limits
+from core.images.rules.exif import position_of
+from core.images.rules.image_checks import ImageFacts, ImageRefusedError, inspect
+from core.images.rules.resizing import served_sizes
+from core.images.rules.sizes import sizes_of
 from geography.places import CoordinateFault
-from images.rules import limits
-from images.rules.exif import position_of
-from images.rules.image_checks import ImageFacts, ImageRefusedError, inspect
-from images.rules.resizing import served_sizes
-from images.rules.sizes import sizes_of
 from tests.images.image_files import animation, bomb, exif, image_file, profile
 from tests.published import published
 

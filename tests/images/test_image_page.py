@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from django.urls import reverse
 
-from images.models import AttributionChange, CollectionImage, Image
-from images.rules.attributions import LICENCE_URLS
+from core.images.models import AttributionChange, CollectionImage, Image
+from core.images.rules.attributions import LICENCE_URLS
 from tests.clients import client_of
 from tests.factories import make_captioner, make_collection, make_project, make_round
 

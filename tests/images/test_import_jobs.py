@@ -9,12 +9,12 @@ import pytest
 from django.core.files.storage import default_storage
 from django.utils import timezone
 
-from images.models import CollectionImage, Image, ImportJob, ImportKind, ImportOutcome, ImportRow
-from images.services import file_storage, images, imports, jobs
-from images.services.collections import collection_named
-from jobs.models import JobState
-from jobs.services import leases
-from jobs.services.leases import LeaseLostError
+from core.images.models import CollectionImage, Image, ImportJob, ImportKind, ImportOutcome, ImportRow
+from core.images.services import file_storage, images, imports, jobs
+from core.images.services.collections import collection_named
+from core.jobs.models import JobState
+from core.jobs.services import leases
+from core.jobs.services.leases import LeaseLostError
 from tests.concurrency import together
 from tests.factories import NOW
 from tests.images.image_files import image_file

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from images.models import CollectionImage, Image, ImportOutcome
-from jobs.models import JobState
+from core.images.models import CollectionImage, Image, ImportOutcome
+from core.jobs.models import JobState
 from tests.images.image_files import exif, image_file
 from tests.images.importing import outcomes, run, run_path, upload, zipped
 from tests.published import published

@@ -12,11 +12,11 @@ from django.core.files.storage import default_storage
 from django.core.management import CommandError, call_command
 from django.db import DataError, OperationalError
 
-from images.models import CollectionImage, Image, ImportJob, ImportRow
-from images.rules import limits
-from images.services import imports
-from images.services.collections import put_in
-from jobs.models import JobState
+from core.images.models import CollectionImage, Image, ImportJob, ImportRow
+from core.images.rules import limits
+from core.images.services import imports
+from core.images.services.collections import put_in
+from core.jobs.models import JobState
 from tabular.spreadsheets import csv_safe
 from tests.images.image_files import bomb, image_file
 from tests.images.importing import outcomes, report, run, run_path, upload, zipped

@@ -10,10 +10,10 @@ import pytest
 from PIL import Image as Pillow
 from PIL import features
 
-from images.rules import limits
-from images.rules import resizing as sizing
-from images.rules.image_checks import ImageRefusedError, inspect
-from images.rules.resizing import served_sizes
+from core.images.rules import limits
+from core.images.rules import resizing as sizing
+from core.images.rules.image_checks import ImageRefusedError, inspect
+from core.images.rules.resizing import served_sizes
 from tests.commands import run_python
 from tests.images.image_files import image_file
 from tests.images.peaks import REFUSED, TAKEN

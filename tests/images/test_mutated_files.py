@@ -15,17 +15,17 @@ from random import Random
 import numpy as np
 import pytest
 
+from core.images.rules import manifests
+from core.images.rules.archives import contents_of
+from core.images.rules.image_checks import ImageRefusedError, inspect
+from core.images.rules.resizing import served_sizes
+from core.images.services import sources
+from core.images.services.sources import ImportEntry
 from crosslens_metrics.formats.problems import FileRefusedError, LineError
 from crosslens_metrics.formats.records import json_records
 from gapgame.formats.embeddings import read_embeddings
 from gapgame.rules.stripping import words_beside
-from images.rules import manifests
-from images.rules.archives import contents_of
-from images.rules.image_checks import ImageRefusedError, inspect
-from images.rules.resizing import served_sizes
-from images.services import sources
-from images.services.sources import ImportEntry
-from scoring.formats.references import count_references, reference_lines
+from research.scoring.formats.references import count_references, reference_lines
 from tests.images.image_files import animation, exif, image_file, profile
 from tests.images.importing import zipped
 

@@ -13,16 +13,16 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from images import tasks
-from images.models import Collection, CollectionImage, Image, ImportJob, ImportOutcome
-from images.rules import limits
-from images.rules.sizes import sizes_of
-from images.selectors import served_image
-from images.services import file_storage, imports
-from images.services.collections import create_collection
-from jobs.models import JobState
-from jobs.services import leases
-from people.models import Project
+from core.images import tasks
+from core.images.models import Collection, CollectionImage, Image, ImportJob, ImportOutcome
+from core.images.rules import limits
+from core.images.rules.sizes import sizes_of
+from core.images.selectors import served_image
+from core.images.services import file_storage, imports
+from core.images.services.collections import create_collection
+from core.jobs.models import JobState
+from core.jobs.services import leases
+from core.people.models import Project
 from tests.clients import client_of
 from tests.factories import NOW, make_collection, make_image, make_project, make_user
 from tests.images.image_files import image_file

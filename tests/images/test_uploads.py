@@ -10,9 +10,9 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
-from images import tasks
-from images.models import ImportJob
-from images.rules import limits
+from core.images import tasks
+from core.images.models import ImportJob
+from core.images.rules import limits
 from tests.clients import client_of
 from tests.factories import make_collection, make_project, make_user
 from tests.images.image_files import image_file

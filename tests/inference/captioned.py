@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from inference.backends.captioners import Decoding, FailedImage, GeneratedCaption
+from research.inference.backends.captioners import Decoding, FailedImage, GeneratedCaption
 from tests.tiers import some
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"

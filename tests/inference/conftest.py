@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from inference import tasks
-from inference.backends.captioners import Captioner
-from inference.backends.endpoint import EndpointBackend
-from inference.models import Run
-from inference.services import model_cache
-from inference.training import small
-from people.models import Project, Role
+from core.people.models import Project, Role
+from research.inference import tasks
+from research.inference.backends.captioners import Captioner
+from research.inference.backends.endpoint import EndpointBackend
+from research.inference.models import Run
+from research.inference.services import model_cache
+from research.inference.training import small
 from tests.factories import make_project
 from tests.inference import tiny_models
 from tests.inference.fake_endpoint import KEY, FakeEndpoint, FakeTime, spec

@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 from PIL import Image as Pillow
 
-from images.models import Collection, CollectionImage, Image
-from images.services import file_storage
-from inference.backends import registry
-from inference.backends.captioners import ModelSpec
-from inference.backends.encoders import EncoderSettingsError, EncoderSubject
-from inference.models import (
+from core.images.models import Collection, CollectionImage, Image
+from core.images.services import file_storage
+from research.inference.backends import registry
+from research.inference.backends.captioners import ModelSpec
+from research.inference.backends.encoders import EncoderSettingsError, EncoderSubject
+from research.inference.models import (
     EmbeddingSet,
     Encoder,
     Run,
@@ -27,11 +27,11 @@ from inference.models import (
     TrainingValidation,
     WeightPrecision,
 )
-from inference.selectors.embeddings import IDS_FILE, VECTORS_FILE, digest_of
-from inference.services import model_cache
-from inference.services.executor import execute_run
-from inference.services.runs import start_embeddings
-from inference.training.options import TrainingOptions
+from research.inference.selectors.embeddings import IDS_FILE, VECTORS_FILE, digest_of
+from research.inference.services import model_cache
+from research.inference.services.executor import execute_run
+from research.inference.services.runs import start_embeddings
+from research.inference.training.options import TrainingOptions
 from tests.factories import NOW, make_collection
 
 _training_numbers = itertools.count(1)

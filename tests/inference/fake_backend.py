@@ -9,8 +9,9 @@ from typing import Any
 
 from PIL import Image
 
-from inference.backends import registry
-from inference.backends.captioners import (
+from core.languages.rules.registry import LANGUAGES
+from research.inference.backends import registry
+from research.inference.backends.captioners import (
     BackendSettingsError,
     Decoding,
     FailedImage,
@@ -18,7 +19,6 @@ from inference.backends.captioners import (
     ModelSpec,
     OutOfMemoryError,
 )
-from languages.rules.registry import LANGUAGES
 
 PATH = "tests.inference.fake_backend:FakeBackend"
 TRANSLATOR = "tests.inference.fake_backend:FakeTranslator"

@@ -18,7 +18,7 @@ from typing import Any
 
 from PIL import Image
 
-from inference.backends.captioners import ModelSpec
+from research.inference.backends.captioners import ModelSpec
 
 KEY = "sk-Lab0123456789secret"
 HANGS_S = 20.0

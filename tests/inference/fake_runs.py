@@ -12,13 +12,13 @@ from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 from PIL import Image as Pillow
 
-from images.models import Collection, Image
-from inference.backends import registry
-from inference.backends.captioners import Decoding
-from inference.models import CaptioningModel, ModelCaption, Run, Translator
-from inference.services import model_cache, runs
-from inference.services.executor import execute_run
-from inference.services.worker_status import meter
+from core.images.models import Collection, Image
+from research.inference.backends import registry
+from research.inference.backends.captioners import Decoding
+from research.inference.models import CaptioningModel, ModelCaption, Run, Translator
+from research.inference.services import model_cache, runs
+from research.inference.services.executor import execute_run
+from research.inference.services.worker_status import meter
 from tests.factories import NOW, make_collection, make_language
 from tests.inference import fake_backend
 

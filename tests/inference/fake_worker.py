@@ -11,9 +11,9 @@ LEASE_S = 1.5
 
 
 def hurry() -> None:
-    from inference import tasks
-    from inference.services import chunks, executor, heartbeat
-    from jobs.services import leases
+    from core.jobs.services import leases
+    from research.inference import tasks
+    from research.inference.services import chunks, executor, heartbeat
 
     leases.LEASE = timedelta(seconds=LEASE_S)
     chunks.RENEW_EVERY_S = 0.4

@@ -7,14 +7,14 @@ import textwrap
 
 import pytest
 
-from inference.backends import allocator
+from research.inference.backends import allocator
 from tests.commands import run_python
 
 IN_A_THREAD = textwrap.dedent(
     """
     import resource, sys, threading
     import numpy as np
-    from inference.backends import allocator
+    from research.inference.backends import allocator
 
     MIB = 1 << 20
 

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from inference.backends import registry
-from inference.backends.captioners import BackendSettingsError, Decoding, ModelSpec
-from inference.models import IMPORTED, TRANSLATED
+from research.inference.backends import registry
+from research.inference.backends.captioners import BackendSettingsError, Decoding, ModelSpec
+from research.inference.models import IMPORTED, TRANSLATED
 from tests.commands import output_of
 from tests.inference.captioned import texts
 from tests.servers import ROOT

@@ -7,8 +7,8 @@ from functools import partial
 import pytest
 from django.core.management.base import CommandError
 
-from inference.models import Run, RunState, Worker
-from inference.services import executor
+from research.inference.models import Run, RunState, Worker
+from research.inference.services import executor
 from tests.commands import output_of
 from tests.factories import make_collection
 from tests.inference.fake_backend import FakeCaptioner

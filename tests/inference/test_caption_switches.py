@@ -11,10 +11,10 @@ from django.urls import reverse
 from annotation.models import CaptionItem, CaptionTask
 from annotation.selectors.overview import coverage_of
 from annotation.services.rounds import add_missing_tasks
-from inference.models import ModelCaption
-from inference.selectors import gallery
-from inference.services.caption_switches import switch_off, switch_on
-from people.models import AuditEntry, Membership, Role
+from core.people.models import AuditEntry, Membership, Role
+from research.inference.models import ModelCaption
+from research.inference.selectors import gallery
+from research.inference.services.caption_switches import switch_off, switch_on
 from sxs_eval.services.comparisons import fill_comparison
 from tests.annotation.submitting import take
 from tests.clients import client_of

@@ -8,8 +8,14 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from PIL import Image
 
-from inference.backends.captioners import BackendSettingsError, Decoding, FailedImage, GeneratedCaption, ModelSpec
-from inference.backends.chat import ChatBackend, prompt_of
+from research.inference.backends.captioners import (
+    BackendSettingsError,
+    Decoding,
+    FailedImage,
+    GeneratedCaption,
+    ModelSpec,
+)
+from research.inference.backends.chat import ChatBackend, prompt_of
 from tests.inference import captioned, tiny_models
 from tests.inference.captioned import DECODINGS, KEYS, SHORT, noise, with_decodings
 from tests.tiers import some

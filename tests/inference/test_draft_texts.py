@@ -7,8 +7,8 @@ from django.core.management import CommandError, call_command
 from django.urls import reverse
 
 from annotation.services.guidelines import publish_guidelines
-from people.models import TextKind, TextTranslation
-from people.services.texts import save_translation
+from core.people.models import TextKind, TextTranslation
+from core.people.services.texts import save_translation
 from tests.clients import client_of
 from tests.factories import NOW, make_language, make_round
 

@@ -10,10 +10,10 @@ import pytest
 from django.core.files.storage import default_storage
 from django.urls import reverse
 
-from images.models import CollectionImage
-from inference.models import EmbeddingSet, Encoder, Run, RunState, WeightPrecision
-from inference.selectors.embedding_sets import most_central_of_all
-from inference.selectors.embeddings import CollectionEmbeddings, representative
+from core.images.models import CollectionImage
+from research.inference.models import EmbeddingSet, Encoder, Run, RunState, WeightPrecision
+from research.inference.selectors.embedding_sets import most_central_of_all
+from research.inference.selectors.embeddings import CollectionEmbeddings, representative
 from tests.annotation.submitting import take
 from tests.factories import (
     make_captioner,
@@ -100,7 +100,7 @@ def test_the_image_that_stands_for_all_is_the_one_nearest_to_the_others(client, 
 
 @pytest.mark.parametrize("count", [1, 2, 3000])
 def test_the_one_for_all_is_found_in_parts_as_it_is_at_once(monkeypatch, count):
-    monkeypatch.setattr("inference.selectors.embedding_sets.BLOCK_NUMBERS", 1000)
+    monkeypatch.setattr("research.inference.selectors.embedding_sets.BLOCK_NUMBERS", 1000)
     rows = np.random.default_rng(count).normal(size=(count, 16)).astype(np.float16)
     rows[1:2] = rows[0]
     embeddings = CollectionEmbeddings(ids=np.arange(7, 7 + count), vectors=rows)

@@ -15,16 +15,16 @@ from django.core.files.storage import default_storage
 from django.core.management import CommandError, call_command
 from django.db import connections
 
-from inference.backends.captioners import OutOfMemoryError
-from inference.backends.encoders import EncoderSettingsError
-from inference.models import Chunk, EmbeddingSet, Encoder, RunFailure, RunState, WeightPrecision
-from inference.selectors.embeddings import EmbeddingsUnavailableError, open_set
-from inference.services import embedding_store, encoders, executor, runs
-from inference.services.embedding import ImageEmbeddingJob
-from inference.services.executor import CRASH_LIMIT
-from inference.services.runs import RunRefusedError
-from jobs.models import JobState
-from jobs.services.leases import LEASE
+from core.jobs.models import JobState
+from core.jobs.services.leases import LEASE
+from research.inference.backends.captioners import OutOfMemoryError
+from research.inference.backends.encoders import EncoderSettingsError
+from research.inference.models import Chunk, EmbeddingSet, Encoder, RunFailure, RunState, WeightPrecision
+from research.inference.selectors.embeddings import EmbeddingsUnavailableError, open_set
+from research.inference.services import embedding_store, encoders, executor, runs
+from research.inference.services.embedding import ImageEmbeddingJob
+from research.inference.services.executor import CRASH_LIMIT
+from research.inference.services.runs import RunRefusedError
 from tests.factories import NOW, make_captioner, make_collection, make_language, make_user
 from tests.inference import embedded
 from tests.inference.embedded import (

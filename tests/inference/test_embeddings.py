@@ -10,9 +10,9 @@ import pytest
 from django.core.files.storage import default_storage
 
 from crosslens_metrics.central import most_central
-from inference.models import EmbeddingSet
-from inference.selectors import embeddings, vector_cache
-from inference.selectors.embeddings import (
+from research.inference.models import EmbeddingSet
+from research.inference.selectors import embeddings, vector_cache
+from research.inference.selectors.embeddings import (
     CollectionEmbeddings,
     EmbeddingsUnavailableError,
     nearest,

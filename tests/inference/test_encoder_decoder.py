@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from PIL import Image, ImageFilter
 
-from inference.backends.captioners import (
+from research.inference.backends.captioners import (
     BackendSettingsError,
     Decoding,
     FailedImage,
@@ -19,7 +19,7 @@ from inference.backends.captioners import (
     ModelSpec,
     OutOfMemoryError,
 )
-from inference.backends.encoder_decoder import EncoderDecoderBackend
+from research.inference.backends.encoder_decoder import EncoderDecoderBackend
 from tests.inference import captioned, tiny_models
 from tests.inference.captioned import SHORT, noise, with_decodings
 from tests.tiers import some

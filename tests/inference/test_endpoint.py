@@ -13,7 +13,9 @@ import pytest
 from django.utils import translation
 from PIL import Image
 
-from inference.backends.captioners import (
+from core.languages.rules.registry import LANGUAGES
+from core.languages.rules.scripts import script_of
+from research.inference.backends.captioners import (
     BackendDownError,
     BackendSettingsError,
     Captioner,
@@ -21,10 +23,8 @@ from inference.backends.captioners import (
     FailedImage,
     GeneratedCaption,
 )
-from inference.backends.endpoint import IN_A_ROW, EndpointBackend, EndpointTranslatorBackend, seed_of
-from inference.backends.endpoint_calls import MAX_ANSWER_BYTES
-from languages.rules.registry import LANGUAGES
-from languages.rules.scripts import script_of
+from research.inference.backends.endpoint import IN_A_ROW, EndpointBackend, EndpointTranslatorBackend, seed_of
+from research.inference.backends.endpoint_calls import MAX_ANSWER_BYTES
 from tests.inference.fake_endpoint import HANGS_S, KEY, Answer, completion, free_port, spec
 
 RED = Image.new("RGB", (40, 20), "red")

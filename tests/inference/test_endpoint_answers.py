@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inference.backends.endpoint_answers import NoAnswerError, content_of
+from research.inference.backends.endpoint_answers import NoAnswerError, content_of
 from tests.inference.fake_endpoint import completion
 
 NAMES = st.sampled_from(["choices", "message", "content", "refusal", "finish_reason", "type", "text", "error"])

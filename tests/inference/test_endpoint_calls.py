@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from inference.backends.captioners import BackendDownError, Captioner, Decoding, FailedImage, GeneratedCaption
-from inference.backends.endpoint_calls import AdaptiveLimit, RateLimiter
+from research.inference.backends.captioners import BackendDownError, Captioner, Decoding, FailedImage, GeneratedCaption
+from research.inference.backends.endpoint_calls import AdaptiveLimit, RateLimiter
 from tests.inference.fake_endpoint import HANGS_S, Answer, FakeTime
 
 BUSY = b'{"error": {"message": "Slow down"}}'

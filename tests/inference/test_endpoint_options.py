@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from inference.backends.captioners import BackendSettingsError, Decoding
-from inference.backends.endpoint import EndpointBackend, EndpointTranslatorBackend
+from research.inference.backends.captioners import BackendSettingsError, Decoding
+from research.inference.backends.endpoint import EndpointBackend, EndpointTranslatorBackend
 from tests.inference.fake_endpoint import spec
 
 

@@ -10,13 +10,13 @@ from django.apps import apps
 from django.core import serializers
 from django.urls import reverse
 
-from inference.backends.captioners import BackendSettingsError
-from inference.backends.endpoint import BATCHES
-from inference.models import CaptioningModel, ModelCaption, Run, RunState, Translator
-from inference.services import model_cache, runs
-from inference.services.models import register_model, register_translated_model, register_translator
-from inference.services.runs import RunRefusedError
-from languages.models import Language
+from core.languages.models import Language
+from research.inference.backends.captioners import BackendSettingsError
+from research.inference.backends.endpoint import BATCHES
+from research.inference.models import CaptioningModel, ModelCaption, Run, RunState, Translator
+from research.inference.services import model_cache, runs
+from research.inference.services.models import register_model, register_translated_model, register_translator
+from research.inference.services.runs import RunRefusedError
 from tests.inference.embedded import images_of, painted_collection
 from tests.inference.fake_endpoint import KEY, Answer, Asked, completion
 from tests.inference.fake_runs import LATER, begin, check_complete, counts, go, log_of

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from inference.backends.captioners import Decoding, ModelSpec
-from inference.backends.chat import ChatBackend
-from inference.backends.dual_encoder import DualEncoderBackend
+from research.inference.backends.captioners import Decoding, ModelSpec
+from research.inference.backends.chat import ChatBackend
+from research.inference.backends.dual_encoder import DualEncoderBackend
 from tests.inference import captioned, tiny_families
 from tests.inference.captioned import DECODINGS, noise, with_decodings
 from tests.tiers import some

@@ -14,13 +14,13 @@ import pytest
 from django.core.management import CommandError, call_command
 from PIL import Image
 
-from inference.backends.captioners import BackendSettingsError, Decoding, GeneratedCaption, ModelSpec
-from inference.backends.feature_decoder import FeatureDecoder, FeatureDecoderBackend
-from inference.models import CaptioningModel, RunState, Training
-from inference.services.trainings import TrainingRefusedError
-from inference.training.options import TrainingMethod, TrainingOptions
-from inference.training.small import new_feature_decoder
-from inference.training.trainer import train_captioner
+from research.inference.backends.captioners import BackendSettingsError, Decoding, GeneratedCaption, ModelSpec
+from research.inference.backends.feature_decoder import FeatureDecoder, FeatureDecoderBackend
+from research.inference.models import CaptioningModel, RunState, Training
+from research.inference.services.trainings import TrainingRefusedError
+from research.inference.training.options import TrainingMethod, TrainingOptions
+from research.inference.training.small import new_feature_decoder
+from research.inference.training.trainer import train_captioner
 from tests.inference import embedded, fake_runs
 from tests.inference.embedded import MeanColours, make_encoder, painted_collection
 from tests.inference.test_training import COLOURS, TRAINING, VALIDATION, Watcher

@@ -8,9 +8,9 @@ from html import unescape
 import pytest
 from django.urls import reverse
 
-from images.models import Collection, CollectionImage
-from inference.models import CaptioningModel, ModelCaption
-from inference.selectors import gallery as selectors
+from core.images.models import Collection, CollectionImage
+from research.inference.models import CaptioningModel, ModelCaption
+from research.inference.selectors import gallery as selectors
 from tests.annotation.submitting import take
 from tests.factories import make_captioner, make_collection
 from tests.inference.watched import make_busy_researcher

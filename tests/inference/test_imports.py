@@ -14,14 +14,14 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import reverse
 
-from images.models import CollectionImage, ImportJob, ImportKind, ImportOutcome
-from images.selectors import report_of
-from inference import tasks
-from inference.models import CaptioningModel, ModelCaption
-from inference.services import imports
-from jobs.models import JobState
-from jobs.services import leases
-from languages.models import Language
+from core.images.models import CollectionImage, ImportJob, ImportKind, ImportOutcome
+from core.images.selectors import report_of
+from core.jobs.models import JobState
+from core.jobs.services import leases
+from core.languages.models import Language
+from research.inference import tasks
+from research.inference.models import CaptioningModel, ModelCaption
+from research.inference.services import imports
 from tests.clients import client_of
 from tests.concurrency import together
 from tests.factories import (

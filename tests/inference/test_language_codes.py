@@ -6,9 +6,9 @@ import importlib
 
 import pytest
 
-from inference.backends import language_codes
-from inference.backends.captioners import BackendSettingsError
-from languages.rules.registry import LANGUAGES
+from core.languages.rules.registry import LANGUAGES
+from research.inference.backends import language_codes
+from research.inference.backends.captioners import BackendSettingsError
 from tests.torch_extra import needs_torch
 
 TAGS = {language.tag for language in LANGUAGES}

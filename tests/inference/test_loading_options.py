@@ -7,9 +7,9 @@ from importlib.util import find_spec
 
 import pytest
 
-from inference.backends import generation
-from inference.backends.captioners import BackendSettingsError, ModelSpec
-from inference.backends.encoder_decoder import EncoderDecoderBackend
+from research.inference.backends import generation
+from research.inference.backends.captioners import BackendSettingsError, ModelSpec
+from research.inference.backends.encoder_decoder import EncoderDecoderBackend
 from tests.inference.captioned import KEYS, SHORT, texts
 from tests.inference.test_chat_models import images
 from tests.torch_extra import needs_torch

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from inference.backends.captioners import BackendSettingsError, OutOfMemoryError
-from inference.backends.encoders import in_batches
-from inference.backends.memory import BatchAttempt, MemoryGuard, has_run_out, in_halves, moved_model
-from inference.services import text_vectors
+from research.inference.backends.captioners import BackendSettingsError, OutOfMemoryError
+from research.inference.backends.encoders import in_batches
+from research.inference.backends.memory import BatchAttempt, MemoryGuard, has_run_out, in_halves, moved_model
+from research.inference.services import text_vectors
 from tests.inference.embedded import MeanColours
 
 
@@ -95,7 +95,7 @@ def test_nothing_of_a_batch_that_did_not_fit_is_alive_when_a_smaller_one_is_trie
 @pytest.mark.usefixtures("uncollected")
 def test_an_attempt_leaves_nothing_before_it_empties_the_cache(monkeypatch) -> None:
     device, alive = Device(room=0), []
-    monkeypatch.setattr("inference.backends.memory._empty_cache", lambda: alive.append(device.count_alive()))
+    monkeypatch.setattr("research.inference.backends.memory._empty_cache", lambda: alive.append(device.count_alive()))
 
     with BatchAttempt() as attempt:
         device.compute([1])

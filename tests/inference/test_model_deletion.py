@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from django.urls import reverse
 
-from inference.models import CaptioningModel, ModelCaption, Run, RunState
-from people.models import AuditEntry, Project
+from core.people.models import AuditEntry, Project
+from research.inference.models import CaptioningModel, ModelCaption, Run, RunState
 from tests.factories import NOW, make_captioner, make_collection, make_comparison, make_project, make_round
 
 pytestmark = pytest.mark.django_db

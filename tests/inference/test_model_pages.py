@@ -9,11 +9,11 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from inference.backends import registry
-from inference.backends.captioners import Decoding
-from inference.models import CaptioningModel, ModelCaption, Translator
-from inference.selectors import models as selectors
-from people.models import Role
+from core.people.models import Role
+from research.inference.backends import registry
+from research.inference.backends.captioners import Decoding
+from research.inference.models import CaptioningModel, ModelCaption, Translator
+from research.inference.selectors import models as selectors
 from tests.factories import make_captioner, make_collection
 from tests.inference.captioned import COMMIT
 from tests.inference.watched import make_model, make_person, make_running, start_run
@@ -178,7 +178,7 @@ class TestRegistering:
         monkeypatch.setattr(registry, "missing_modules", lambda _backend: ["torch"])
         assert "Needs torch on the worker" in text_of(researcher.get(reverse("inference:model-create")))
         text = text_of(researcher.get(reverse("inference:model-create"), {"kind": "fake"}))
-        assert "pip install -r requirements-gpu.txt" in text
+        assert "pip install -r requirements/gpu.txt" in text
 
     def test_a_model_from_a_folder_with_what_single_languages_need(self, researcher, models):
         page = researcher.get(reverse("inference:model-create"), {"kind": "encoder-decoder"})

@@ -9,9 +9,9 @@ from uuid import uuid4
 import pytest
 from django.urls import reverse
 
-from inference.backends.captioners import BackendDownError, FailedImage, GeneratedCaption
-from inference.models import CaptioningModel, EmbeddingSet, Encoder, ModelCaption, Run, Translator
-from inference.urls import urlpatterns
+from research.inference.backends.captioners import BackendDownError, FailedImage, GeneratedCaption
+from research.inference.models import CaptioningModel, EmbeddingSet, Encoder, ModelCaption, Run, Translator
+from research.inference.urls import urlpatterns
 from tests.factories import (
     NOW,
     make_collection,

@@ -9,13 +9,13 @@ from django.core.management import CommandError
 from django.utils import timezone
 from PIL import Image
 
+from core.images.models import Collection
+from core.images.services.imports import import_path
 from crosslens_metrics.formats.problems import FileProblemsError
 from crosslens_metrics.formats.word_vectors import FileFormat, format_of
-from images.models import Collection
-from images.services.imports import import_path
-from inference.formats.images import ImageFileError, images_in, read_collection, read_folder
-from inference.formats.pairs import read_pairs
-from inference.management.arguments import check_file_to_write, word_vectors
+from research.inference.formats.images import ImageFileError, images_in, read_collection, read_folder
+from research.inference.formats.pairs import read_pairs
+from research.inference.management.arguments import check_file_to_write, word_vectors
 
 
 def test_pairs_are_read_in_order_with_one_or_several_captions(tmp_path):

@@ -14,11 +14,11 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from inference.backends.captioners import BackendSettingsError, Decoding, GeneratedCaption, ModelSpec
-from inference.backends.palette import PaletteBackend, appearance_of
-from inference.backends.palette_words import COLOURS, LANGUAGES, LIGHTS, SHAPES, sentence_in
-from languages.rules.registry import LANGUAGES as REGISTERED
-from languages.rules.scripts import script_of
+from core.languages.rules.registry import LANGUAGES as REGISTERED
+from core.languages.rules.scripts import script_of
+from research.inference.backends.captioners import BackendSettingsError, Decoding, GeneratedCaption, ModelSpec
+from research.inference.backends.palette import PaletteBackend, appearance_of
+from research.inference.backends.palette_words import COLOURS, LANGUAGES, LIGHTS, SHAPES, sentence_in
 from tests.servers import ROOT
 
 SPEC = ModelSpec("Palette", "", {})
@@ -163,8 +163,8 @@ def test_it_describes_images_and_nothing_else():
 @pytest.mark.process
 def test_it_loads_no_torch():
     code = (
-        "import sys; from inference.backends.palette import PaletteBackend as P; "
-        "from inference.backends.captioners import ModelSpec; P().load(ModelSpec('x', '', {})); "
+        "import sys, config; from research.inference.backends.palette import PaletteBackend as P; "
+        "from research.inference.backends.captioners import ModelSpec; P().load(ModelSpec('x', '', {})); "
         "sys.exit('torch' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False, timeout=60).returncode == 0

@@ -22,14 +22,14 @@ from crosslens_metrics.named_vectors import NamedVectors, read_named_vectors
 from crosslens_metrics.scoring import score
 from crosslens_metrics.text import tokenise
 from crosslens_metrics.word_vectors import TableWriter, open_table
-from inference.backends.encoders import ExtraMissingError
-from inference.backends.mobilenet import MobileNet
-from inference.formats.packaged_vectors import copy_glove
-from inference.projections import training
-from inference.projections.config import ProjectionConfig, ProjectionError
-from inference.projections.folder import CHECKPOINT, MANIFEST, WEIGHTS, ProjectionManifest, read_projection
-from inference.projections.projector import open_projection
-from inference.projections.training import BaseProjection, TrainingData, train
+from research.inference.backends.encoders import ExtraMissingError
+from research.inference.backends.mobilenet import MobileNet
+from research.inference.formats.packaged_vectors import copy_glove
+from research.inference.projections import training
+from research.inference.projections.config import ProjectionConfig, ProjectionError
+from research.inference.projections.folder import CHECKPOINT, MANIFEST, WEIGHTS, ProjectionManifest, read_projection
+from research.inference.projections.projector import open_projection
+from research.inference.projections.training import BaseProjection, TrainingData, train
 from tests.commands import output_of
 from tests.inference.tiny_encoders import save_clip
 from tests.published import published
@@ -109,7 +109,7 @@ def test_what_was_interrupted_goes_on_to_the_same_projection(tmp_path):
 def test_memory_that_runs_out_is_said_and_what_was_done_is_kept(tmp_path, monkeypatch, step):
     import torch
 
-    from inference.projections import network
+    from research.inference.projections import network
 
     validation = {"image-8": ("a green boat",), "image-7": ("a green cat",)}
     task = tiny_task(captions=tiny_task().captions[:7], images=tiny_task().images[:7], validation=validation)
@@ -136,7 +136,8 @@ def test_memory_that_runs_out_is_said_and_what_was_done_is_kept(tmp_path, monkey
 KILLED = """
 import sys
 from pathlib import Path
-from inference.projections.training import train
+import config
+from research.inference.projections.training import train
 from tests.inference.test_projections import TINY, tiny_task
 
 def say(epoch, loss):
@@ -239,7 +240,7 @@ def test_pairs_that_nothing_can_be_learned_from_are_refused_and_named(tmp_path, 
 def test_without_torch_it_is_said_how_to_get_it(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)
 
-    with pytest.raises(ExtraMissingError, match=r"pip install -r requirements-gpu\.txt"):
+    with pytest.raises(ExtraMissingError, match=r"pip install -r requirements/gpu\.txt"):
         trained(tmp_path)
 
 
@@ -394,7 +395,7 @@ def tiny_clip(tmp_path_factory):
 
 
 def test_a_dual_encoder_puts_captions_and_images_in_one_space_and_is_named_by_its_files(tmp_path, tiny_clip):
-    from inference.backends.dual_encoder import DualEncoder
+    from research.inference.backends.dual_encoder import DualEncoder
 
     encoder = DualEncoder(str(tiny_clip))
     images = encoder.features([Image.new("RGB", (50, 40), "red"), Image.new("L", (20, 90))])

@@ -8,11 +8,11 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from inference.backends.captioners import Decoding
-from inference.models import CaptioningModel, Run, RunState
-from inference.services import models, runs, trials
-from inference.services.runs import RunRefusedError
-from people.models import AuditEntry, Role
+from core.people.models import AuditEntry, Role
+from research.inference.backends.captioners import Decoding
+from research.inference.models import CaptioningModel, Run, RunState
+from research.inference.services import models, runs, trials
+from research.inference.services.runs import RunRefusedError
 from tests.factories import make_captioner, make_collection, make_language
 from tests.inference.watched import make_person, start_run
 from tests.sxs_eval.judged import text_of

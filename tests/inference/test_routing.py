@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from inference import tasks
-from inference.backends.captioners import ModelSpec
-from inference.backends.transformer_files import parameters_here
-from inference.models import CaptioningModel, Training, Worker
-from inference.rules.capacity import WorkerCapacity, WorkNeeds, fits
-from inference.services import executor, training_worker, worker_status
-from inference.services.needs import needs_of
-from inference.services.worker_status import gpus_here
+from research.inference import tasks
+from research.inference.backends.captioners import ModelSpec
+from research.inference.backends.transformer_files import parameters_here
+from research.inference.models import CaptioningModel, Training, Worker
+from research.inference.rules.capacity import WorkerCapacity, WorkNeeds, fits
+from research.inference.services import executor, training_worker, worker_status
+from research.inference.services.needs import needs_of
+from research.inference.services.worker_status import gpus_here
 from tests.inference.fake_runs import fake, make_run  # noqa: F401 - for all tests here
 from tests.inference.training_runs import make_training
 from tests.inference.watched import make_worker

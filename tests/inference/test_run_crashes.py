@@ -21,10 +21,10 @@ from django.db import connection
 from django.utils import timezone
 from kombu import Connection
 
-from inference import tasks
-from inference.models import ModelCaption, Run, Worker
-from inference.services import chunks, runs
-from jobs.services.leases import LEASE
+from core.jobs.services.leases import LEASE
+from research.inference import tasks
+from research.inference.models import ModelCaption, Run, Worker
+from research.inference.services import chunks, runs
 from tests import servers
 from tests.inference.fake_runs import (
     check_complete,

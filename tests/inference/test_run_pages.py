@@ -9,9 +9,9 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from inference.backends.captioners import Decoding
-from inference.models import ModelCaption, Run, RunEvent, RunState
-from inference.selectors.runs import NEWEST_LINES
+from research.inference.backends.captioners import Decoding
+from research.inference.models import ModelCaption, Run, RunEvent, RunState
+from research.inference.selectors.runs import NEWEST_LINES
 from tests.factories import make_collection
 from tests.inference.watched import (
     HTMX,

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from django.urls import reverse
 
-from inference.backends.captioners import Decoding
-from inference.models import CaptioningModel, ModelCaption, Run, RunState, Translator
-from people.models import Role
+from core.people.models import Role
+from research.inference.backends.captioners import Decoding
+from research.inference.models import CaptioningModel, ModelCaption, Run, RunState, Translator
 from tests.factories import make_captioner, make_collection
 from tests.inference.watched import DECODING, address, create_address, make_model, make_person
 from tests.sxs_eval.judged import text_of

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from django.utils import timezone
 
-from inference.models import Run, RunFailure, RunState
-from people.models import Role
+from core.people.models import Role
+from research.inference.models import Run, RunFailure, RunState
 from tests.annotation.submitting import take
 from tests.factories import make_collection
 from tests.inference.watched import address, make_busy_researcher, make_person, start_run

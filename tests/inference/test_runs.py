@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import pytest
 
-from inference.backends.captioners import Decoding, FailedImage
-from inference.models import CaptioningModel, ModelCaption, Run, RunFailure, RunState
-from inference.rules.runs import MAX_CHUNK_SIZE, MIN_CHUNK_SIZE, chunks_of, unpack_ids
-from inference.services import runs, worker_status
-from inference.services.runs import RunRefusedError
+from research.inference.backends.captioners import Decoding, FailedImage
+from research.inference.models import CaptioningModel, ModelCaption, Run, RunFailure, RunState
+from research.inference.rules.runs import MAX_CHUNK_SIZE, MIN_CHUNK_SIZE, chunks_of, unpack_ids
+from research.inference.services import runs, worker_status
+from research.inference.services.runs import RunRefusedError
 from tests.concurrency import together
 from tests.factories import NOW, make_captioner, make_collection, make_image
 from tests.inference import fake_backend

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from inference.models import Run
-from inference.services import chunks, runs
-from inference.services.executor import CRASH_LIMIT
-from jobs.services.leases import LEASE
+from core.jobs.services.leases import LEASE
+from research.inference.models import Run
+from research.inference.services import chunks, runs
+from research.inference.services.executor import CRASH_LIMIT
 from tests.factories import NOW
 from tests.inference.fake_backend import FakeCaptioner, FakeTranslation
 from tests.inference.fake_runs import (

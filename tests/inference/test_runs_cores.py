@@ -11,8 +11,8 @@ import pytest
 from celery import signals
 from celery.concurrency.solo import TaskPool
 
-from inference import tasks
-from inference.services import worker_status
+from research.inference import tasks
+from research.inference.services import worker_status
 from tests.commands import run_python
 from tests.torch_extra import needs_torch
 

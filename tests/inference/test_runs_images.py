@@ -11,11 +11,11 @@ import pytest
 from django.utils import translation
 from PIL import Image as Pillow
 
-from images.models import Image
-from inference.backends.captioners import BackendDownError, GeneratedCaption, OutOfMemoryError
-from inference.models import Chunk, ModelCaption, RunState
-from inference.services import prefetcher, runs
-from inference.services.prefetcher import THREADS
+from core.images.models import Image
+from research.inference.backends.captioners import BackendDownError, GeneratedCaption, OutOfMemoryError
+from research.inference.models import Chunk, ModelCaption, RunState
+from research.inference.services import prefetcher, runs
+from research.inference.services.prefetcher import THREADS
 from tests.factories import NOW, make_user
 from tests.inference.fake_backend import FakeCaptioner
 from tests.inference.fake_runs import (
@@ -218,7 +218,7 @@ def test_an_image_that_the_model_cannot_take_fails_alone(media, monkeypatch):
 
 
 def test_a_model_that_wants_no_pixels_is_shown_none(monkeypatch):
-    monkeypatch.setattr("inference.services.prefetcher.read_image", pytest.fail)
+    monkeypatch.setattr("research.inference.services.prefetcher.read_image", pytest.fail)
     check_complete(go(make_run(5)))
 
 
@@ -259,7 +259,7 @@ def test_large_images_are_read_one_at_a_time(monkeypatch, media):
         reading.pop()
         return Pillow.new("RGB", (8, 8))
 
-    monkeypatch.setattr("inference.services.image_reading.decoded_upright", slowly)
+    monkeypatch.setattr("research.inference.services.image_reading.decoded_upright", slowly)
     monkeypatch.setattr(prefetcher, "THREADS", max(THREADS, 4))
     check_complete(go(run))
     assert max(at_once) == 1

@@ -8,12 +8,12 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from inference import tasks
-from inference.models import Run, RunState
-from inference.rules.capacity import WorkerCapacity
-from inference.selectors.runs import run_details
-from inference.services import executor, worker_status
-from people.models import Role
+from core.people.models import Role
+from research.inference import tasks
+from research.inference.models import Run, RunState
+from research.inference.rules.capacity import WorkerCapacity
+from research.inference.selectors.runs import run_details
+from research.inference.services import executor, worker_status
 from tests.clients import client_of
 from tests.factories import NOW
 from tests.inference.fake_backend import FakeBackend

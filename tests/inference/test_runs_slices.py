@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from inference.backends.captioners import OutOfMemoryError
-from inference.models import Run, RunState
-from inference.selectors.embeddings import EmbeddingsUnavailableError
-from inference.services import chunks, embedding_store, executor, model_cache, runs
-from inference.services.captioning import CaptioningJob
-from jobs.services import leases
+from core.jobs.services import leases
+from research.inference.backends.captioners import OutOfMemoryError
+from research.inference.models import Run, RunState
+from research.inference.selectors.embeddings import EmbeddingsUnavailableError
+from research.inference.services import chunks, embedding_store, executor, model_cache, runs
+from research.inference.services.captioning import CaptioningJob
 from tests.factories import NOW, make_collection
 from tests.inference import embedded
 from tests.inference.fake_backend import FakeBackend, FakeCaptioner

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from inference.backends.captioners import BackendDownError, Decoding, FailedImage
-from inference.models import Stabiliser
-from inference.services import runs
+from research.inference.backends.captioners import BackendDownError, Decoding, FailedImage
+from research.inference.models import Stabiliser
+from research.inference.services import runs
 from tests.factories import NOW, make_captioner, make_collection
 from tests.inference.fake_backend import FakeCaptioner
 from tests.inference.fake_runs import (

@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 from django.db import IntegrityError, transaction
 
-from inference.backends.captioners import Decoding
-from inference.models import CaptioningModel, ModelCaption, Run, RunState, Stabiliser, Worker
-from inference.rules.pivot import separators_of, split
-from inference.services import chunks, runs, trials, worker_status
-from inference.services.runs import RunRefusedError
-from jobs.services.leases import LEASE
+from core.jobs.services.leases import LEASE
+from research.inference.backends.captioners import Decoding
+from research.inference.models import CaptioningModel, ModelCaption, Run, RunState, Stabiliser, Worker
+from research.inference.rules.pivot import separators_of, split
+from research.inference.services import chunks, runs, trials, worker_status
+from research.inference.services.runs import RunRefusedError
 from tests.factories import NOW, make_captioner, make_collection, make_language, make_user
 from tests.inference.fake_runs import (
     LATER,

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from django.db import OperationalError
 
-from inference.models import ModelCaption, Run, RunState
-from inference.services import chunks, executor, model_cache, outcome_store, runs
-from jobs.services.leases import LEASE
+from core.jobs.services.leases import LEASE
+from research.inference.models import ModelCaption, Run, RunState
+from research.inference.services import chunks, executor, model_cache, outcome_store, runs
 from tests.concurrency import together
 from tests.factories import NOW, make_collection
 from tests.inference.fake_backend import FakeCaptioner
@@ -167,7 +167,9 @@ def test_who_lost_the_lease_stores_nothing_and_counts_nothing(go_overtaken):
 def stored_without_a_lease(monkeypatch: pytest.MonkeyPatch) -> None:
     """As it would be if nobody looked whose chunk it is, and captions that are there were left as they are."""
     monkeypatch.setattr(chunks, "record_stored", lambda chunk, *, now, is_complete: None)
-    monkeypatch.setattr("inference.services.captioning.store_captions", lambda _model, _run, made, *, now: len(made))
+    monkeypatch.setattr(
+        "research.inference.services.captioning.store_captions", lambda _model, _run, made, *, now: len(made)
+    )
 
 
 def test_the_control_without_leases_captions_are_counted_twice(go_overtaken, monkeypatch):

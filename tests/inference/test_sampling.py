@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from inference.backends.sampling import TokenDrawing, draw_seed
+from research.inference.backends.sampling import TokenDrawing, draw_seed
 from tests.torch_extra import needs_torch
 
 

@@ -7,15 +7,15 @@ import shutil
 
 import pytest
 
-from inference.backends import language_codes
-from inference.backends.captioners import (
+from research.inference.backends import language_codes
+from research.inference.backends.captioners import (
     BackendSettingsError,
     FailedImage,
     GeneratedCaption,
     ModelSpec,
     OutOfMemoryError,
 )
-from inference.backends.seq2seq import Seq2SeqBackend
+from research.inference.backends.seq2seq import Seq2SeqBackend
 from tests.inference.captioned import DECODINGS, KEYS, SHORT, texts, with_decodings
 from tests.tiers import some
 from tests.torch_extra import needs_torch

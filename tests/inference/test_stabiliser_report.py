@@ -9,10 +9,10 @@ from html import unescape
 import pytest
 from django.urls import reverse
 
-from images.models import CollectionImage
-from inference.backends.captioners import Decoding
-from inference.models import CaptioningModel, ModelCaption
-from inference.selectors.stabilisers import tallies
+from core.images.models import CollectionImage
+from research.inference.backends.captioners import Decoding
+from research.inference.models import CaptioningModel, ModelCaption
+from research.inference.selectors.stabilisers import tallies
 from tests.annotation.submitting import take
 from tests.factories import make_captioner, make_collection, make_user
 from tests.inference.watched import make_busy_researcher

@@ -1,6 +1,6 @@
 """Qwen2-VL, Qwen3-VL, LLaVA-OneVision, InternVL and SmolVLM, which transformers loads with torchvision only.
 
-See requirements-gpu.txt.
+See requirements/gpu.txt.
 """
 
 from __future__ import annotations

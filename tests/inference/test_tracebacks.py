@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from django.utils import timezone
 
-from inference.rules.tracebacks import FIRST, LAST, without_secrets
-from inference.services import progress
+from research.inference.rules.tracebacks import FIRST, LAST, without_secrets
+from research.inference.services import progress
 from tests.inference.fake_runs import make_run
 
 KEY = "a-key-that-nobody-sees"
@@ -21,7 +21,7 @@ def cleaned(text: str) -> str:
     [
         ('File "/opt/x/.venv/lib/python3.11/site-packages/torch/nn.py", line 3', 'File "torch/nn.py", line 3'),
         ('File "/usr/lib/python3.11/json/decoder.py", line 3', 'File "json/decoder.py", line 3'),
-        ('File "/srv/crosslens/inference/tasks.py", line 3', 'File "inference/tasks.py", line 3'),
+        ('File "/srv/crosslens/research/inference/tasks.py", line 3', 'File "research/inference/tasks.py", line 3'),
         ("no file /srv/crosslens/var/models/blip/config.json", "no file models/blip/config.json"),
         (f"refused {KEY}!", "refused …!"),
         ("an abc of errors", "an abc of errors"),
@@ -51,7 +51,7 @@ def test_the_log_of_a_run_has_no_key_of_an_endpoint_nor_of_the_hub(settings, mon
     monkeypatch.setenv("HF_TOKEN", "another-of-these")
     run = make_run(1)
 
-    text = f'File "{settings.BASE_DIR}/inference/tasks.py"\nRuntimeError: {KEY} another-of-these'
+    text = f'File "{settings.BASE_DIR}/research/inference/tasks.py"\nRuntimeError: {KEY} another-of-these'
     progress.log_event(run=run, message="It failed.", traceback=text, now=timezone.now())
 
-    assert run.events.last().traceback == 'File "inference/tasks.py"\nRuntimeError: … …'
+    assert run.events.last().traceback == 'File "research/inference/tasks.py"\nRuntimeError: … …'

@@ -11,10 +11,10 @@ import pytest
 from django.core.management import CommandError, call_command
 from PIL import Image
 
-from inference.backends.captioners import Decoding, GeneratedCaption, ModelSpec
-from inference.backends.encoder_decoder import EncoderDecoderBackend
-from inference.management.commands import train_captioner
-from inference.training.trainer import read_curve
+from research.inference.backends.captioners import Decoding, GeneratedCaption, ModelSpec
+from research.inference.backends.encoder_decoder import EncoderDecoderBackend
+from research.inference.management.commands import train_captioner
+from research.inference.training.trainer import read_curve
 from tests.torch_extra import needs_torch
 
 pytestmark = needs_torch

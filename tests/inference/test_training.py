@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from inference.backends.captioners import Decoding, GeneratedCaption, ModelSpec
-from inference.backends.encoder_decoder import EncoderDecoder, EncoderDecoderBackend
-from inference.training import checkpoints
-from inference.training.bases import model_options
-from inference.training.examples import (
+from research.inference.backends.captioners import Decoding, GeneratedCaption, ModelSpec
+from research.inference.backends.encoder_decoder import EncoderDecoder, EncoderDecoderBackend
+from research.inference.training import checkpoints
+from research.inference.training.bases import model_options
+from research.inference.training.examples import (
     TrainingExample,
     as_targets,
     check_split,
@@ -25,9 +25,15 @@ from inference.training.examples import (
     read_examples,
     split_by_image,
 )
-from inference.training.options import RateSchedule, TrainingError, TrainingMethod, TrainingOptions, TrainingTargets
-from inference.training.small import new_captioner
-from inference.training.trainer import (
+from research.inference.training.options import (
+    RateSchedule,
+    TrainingError,
+    TrainingMethod,
+    TrainingOptions,
+    TrainingTargets,
+)
+from research.inference.training.small import new_captioner
+from research.inference.training.trainer import (
     StepRecord,
     TrainingOutcome,
     ValidationRecord,

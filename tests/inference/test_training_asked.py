@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from inference.backends.captioners import Decoding, GeneratedCaption, ModelSpec
-from inference.backends.chat import ChatBackend, ChatCaptioner
-from inference.training.bases import model_options
-from inference.training.examples import TrainingExample
-from inference.training.options import RateSchedule, TrainingMethod, TrainingOptions, TrainingTargets
+from research.inference.backends.captioners import Decoding, GeneratedCaption, ModelSpec
+from research.inference.backends.chat import ChatBackend, ChatCaptioner
+from research.inference.training.bases import model_options
+from research.inference.training.examples import TrainingExample
+from research.inference.training.options import RateSchedule, TrainingMethod, TrainingOptions, TrainingTargets
 from tests.inference import tiny_families, tiny_models
 from tests.inference.test_training import Watcher, picture, trained
 from tests.servers import ROOT

@@ -11,8 +11,8 @@ import sys
 import pytest
 from django.core.files.storage import default_storage
 
-from inference.models import RunState
-from inference.training.options import TrainingOptions
+from research.inference.models import RunState
+from research.inference.training.options import TrainingOptions
 from tests import servers
 from tests.inference.embedded import painted_collection
 from tests.inference.test_run_crashes import Place

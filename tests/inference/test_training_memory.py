@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from inference.backends.captioners import OutOfMemoryError
-from inference.backends.encoder_decoder import EncoderDecoder
-from inference.training.options import TrainingError, TrainingPrecision
-from inference.training.small import new_captioner
+from research.inference.backends.captioners import OutOfMemoryError
+from research.inference.backends.encoder_decoder import EncoderDecoder
+from research.inference.training.options import TrainingError, TrainingPrecision
+from research.inference.training.small import new_captioner
 from tests.inference.test_training import (
     SHORT,
     TRAINING,

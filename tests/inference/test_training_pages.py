@@ -7,9 +7,9 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from inference import tasks
-from inference.models import RunState, Training, TrainingStep, TrainingValidation
-from people.models import Membership, Role
+from core.people.models import Membership, Role
+from research.inference import tasks
+from research.inference.models import RunState, Training, TrainingStep, TrainingValidation
 from tests.annotation.submitting import take
 from tests.factories import make_captioner
 from tests.inference.embedded import painted_collection

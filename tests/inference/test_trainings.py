@@ -12,13 +12,13 @@ import pytest
 from django.core.files.storage import default_storage
 from django.utils import timezone
 
-from images.models import Image
-from images.services import file_storage
-from inference.models import CaptioningModel, ModelCaption, RunState, Training
-from inference.services import training_worker, trainings
-from inference.services.trainings import TrainingRefusedError
-from inference.training import trainer
-from jobs.services import leases
+from core.images.models import Image
+from core.images.services import file_storage
+from core.jobs.services import leases
+from research.inference.models import CaptioningModel, ModelCaption, RunState, Training
+from research.inference.services import training_worker, trainings
+from research.inference.services.trainings import TrainingRefusedError
+from research.inference.training import trainer
 from tests.factories import make_captioner, make_project
 from tests.inference.embedded import painted_collection
 from tests.inference.fake_runs import begin, go

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from inference.backends import generation, transformer_files
-from inference.backends.captioners import (
+from research.inference.backends import generation, transformer_files
+from research.inference.backends.captioners import (
     BackendSettingsError,
     Captioner,
     Decoding,
@@ -20,10 +20,10 @@ from inference.backends.captioners import (
     GeneratedCaption,
     ModelSpec,
 )
-from inference.backends.chat import ChatBackend, prompt_of
-from inference.backends.encoder_decoder import EncoderDecoderBackend
-from inference.backends.encoders import ExtraMissingError
-from inference.backends.seq2seq import Seq2SeqBackend
+from research.inference.backends.chat import ChatBackend, prompt_of
+from research.inference.backends.encoder_decoder import EncoderDecoderBackend
+from research.inference.backends.encoders import ExtraMissingError
+from research.inference.backends.seq2seq import Seq2SeqBackend
 from tests.inference.captioned import COMMIT
 from tests.torch_extra import needs_torch
 
@@ -213,7 +213,7 @@ def test_without_packages_and_without_the_folder_what_can_be_said_is_said(bare_p
     assert BACKEND.languages(spec) == {"de": "de"}
     assert BACKEND.languages(ModelSpec("x", source, {})) == {"en": "en"}
     assert "of the kind bert" in refused(source, family="bert")
-    with pytest.raises(ExtraMissingError, match=r"pip install -r requirements-gpu\.txt"):
+    with pytest.raises(ExtraMissingError, match=r"pip install -r requirements/gpu\.txt"):
         BACKEND.load(spec)
 
 

@@ -9,12 +9,12 @@ import pytest
 from django.core.files.storage import default_storage
 from PIL import Image as Pillow
 
-from inference.backends import registry
-from inference.backends.captioners import Decoding, GeneratedCaption, ModelSpec
-from inference.backends.encoder_decoder import EncoderDecoder
-from inference.models import ModelCaption, RunState, Stabiliser
-from inference.services.models import register_model, register_translated_model, register_translator
-from inference.services.runs import RunRefusedError
+from research.inference.backends import registry
+from research.inference.backends.captioners import Decoding, GeneratedCaption, ModelSpec
+from research.inference.backends.encoder_decoder import EncoderDecoder
+from research.inference.models import ModelCaption, RunState, Stabiliser
+from research.inference.services.models import register_model, register_translated_model, register_translator
+from research.inference.services.runs import RunRefusedError
 from tests.inference import fake_runs, tiny_models
 from tests.inference.embedded import painted_collection
 from tests.inference.fake_runs import check_complete, counts, go, log_of

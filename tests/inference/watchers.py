@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from inference.backends.captioners import ModelSpec
+from research.inference.backends.captioners import ModelSpec
 from tests.inference import tiny_watchers
 from tests.inference.captioned import KEYS, SHORT, texts
 from tests.inference.test_chat_models import BACKEND, images

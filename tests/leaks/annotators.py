@@ -13,16 +13,19 @@ from uuid import UUID, uuid4
 from allauth.account.models import EmailAddress
 from django.utils import timezone
 
-from allocation.models import Batch
-from allocation.services.lifecycle import expire_overdue
 from annotation.models import Caption, CaptionBatch, CaptionItem, Feedback, GuidelineExample, Guidelines, Rating, Round
 from annotation.services import batches, corrections
 from annotation.services.feedback import give_feedback
-from images.models import Collection, ImportJob, ImportKind, ImportOutcome, ImportRow
-from images.rules.resizing import served_sizes
-from images.selectors import served_image
-from images.services import file_storage
-from inference.models import (
+from core.allocation.models import Batch
+from core.allocation.services.lifecycle import expire_overdue
+from core.images.models import Collection, ImportJob, ImportKind, ImportOutcome, ImportRow
+from core.images.rules.resizing import served_sizes
+from core.images.selectors import served_image
+from core.images.services import file_storage
+from core.jobs.models import JobState
+from core.languages.models import Language
+from core.people.models import LanguageLevel, LanguageSkill, Membership, Project, Role, User
+from research.inference.models import (
     CaptioningModel,
     EmbeddingSet,
     Encoder,
@@ -34,11 +37,8 @@ from inference.models import (
     Training,
     TrainingValidation,
 )
-from jobs.models import JobState
-from languages.models import Language
-from people.models import LanguageLevel, LanguageSkill, Membership, Project, Role, User
-from scoring.models import ReferenceSet, Scoring
-from scoring.services.references import put_references
+from research.scoring.models import ReferenceSet, Scoring
+from research.scoring.services.references import put_references
 from sxs_eval.models import Comparison
 from sxs_eval.services import judging
 from tests.clients import client_of

@@ -6,9 +6,9 @@ import io
 
 from PIL import Image as Pillow
 
-from images.models import Image
-from tests.corpora.placing import place
+from core.images.models import Image
 from tests.leaks.answers import Secrets
+from tests.selection.placing import place
 
 LATITUDE, LONGITUDE = 17.38524, 78.48719
 ELSEWHERE = (17.9137, 79.5143)

@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from annotation.models import CaptionBatch
 from annotation.services import batches
-from inference.selectors import assigned_work
+from research.inference.selectors import assigned_work
 from tests.leaks.addresses import routes
 from tests.leaks.annotators import (
     BATCH,

@@ -17,13 +17,13 @@ from allauth.account.models import EmailAddress
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.utils import timezone
 
-from allocation.models import Batch
-from allocation.services.lifecycle import expire_overdue
 from annotation.models import Caption, Rating, Round, RoundKind, RoundState, Verdict, VerificationBatch
 from annotation.services import verification as services
-from images.selectors import served_image
-from people.models import LanguageLevel, LanguageSkill, Role, User
-from people.rules.pseudonyms import pseudonym
+from core.allocation.models import Batch
+from core.allocation.services.lifecycle import expire_overdue
+from core.images.selectors import served_image
+from core.people.models import LanguageLevel, LanguageSkill, Role, User
+from core.people.rules.pseudonyms import pseudonym
 from tests.annotation.submitting import make_captions
 from tests.annotation.verifying import make_reviewer, make_verification, rate_all
 from tests.clients import client_of

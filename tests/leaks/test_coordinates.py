@@ -17,15 +17,15 @@ from django.http import HttpRequest, HttpResponse
 from annotation.services.releases import build
 from annotation.services.sites import build_site
 from charts.world import CELL, MapPoint, world_map
-from corpora.models import ImagePlace, PlaceLevelChoice
-from images.models import Image
+from core.images.models import Image
+from research.selection.models import ImagePlace, PlaceLevelChoice
 from tests.annotation.released import UNTIL, Campaign
-from tests.corpora.placing import choose
 from tests.leaks import coordinates
 from tests.leaks.addresses import routes
 from tests.leaks.annotators import UNSTEADY, World, in_screen_2, make_sizes
 from tests.leaks.answers import Answer
 from tests.leaks.walk import Extent, Walk, extent_for
+from tests.selection.placing import choose
 
 pytestmark = [pytest.mark.django_db, pytest.mark.sqlite]
 

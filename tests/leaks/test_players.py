@@ -22,13 +22,13 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from core.images.models import CollectionImage, Image
+from core.people.models import Membership, User
 from gapgame.models import GapItem, ItemImage, ItemSet, Player, Season, SkipReason, Turn, TurnOutcome
 from gapgame.rules.scripted import MIN_PAUSE
 from gapgame.selectors.play import ADDRESS_HOURS, image_address, images_shown
 from gapgame.services import playing
 from gapgame.services.ranking import add_to_total
-from images.models import CollectionImage, Image
-from people.models import Membership, User
 from tests.clients import client_of
 from tests.factories import make_image, make_item, make_player, make_season, make_vectors
 from tests.leaks import coordinates

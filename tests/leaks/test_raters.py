@@ -23,13 +23,13 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from allocation.models import Batch
-from allocation.services.lifecycle import expire_overdue
-from images.selectors import served_image
-from inference.models import CaptioningModel, Encoder, Run, RunState
-from inference.selectors import assigned_work
-from languages.models import Language
-from people.models import Membership, Role, User
+from core.allocation.models import Batch
+from core.allocation.services.lifecycle import expire_overdue
+from core.images.selectors import served_image
+from core.languages.models import Language
+from core.people.models import Membership, Role, User
+from research.inference.models import CaptioningModel, Encoder, Run, RunState
+from research.inference.selectors import assigned_work
 from sxs_eval.models import Comparison, GoldPair, Judgement, Pair, RaterStatus, TrialKind
 from sxs_eval.selectors.work import trials_of_batch
 from sxs_eval.services import judging

@@ -14,8 +14,8 @@ from PIL import Image as Pillow
 
 from annotation.models import CaptionItem, Rating
 from config.urls import urlpatterns
-from people.models import User
-from people.requests import user_of
+from core.people.models import User
+from core.people.requests import user_of
 from tests.leaks.addresses import Unfillable, serving
 from tests.leaks.annotators import MODEL_WORD, World, in_screen_2, words_of
 

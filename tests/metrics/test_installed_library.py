@@ -69,7 +69,7 @@ GENERATED = ("__pycache__", "build", "*.egg-info")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with what the wheel installs."""
     folder = tmp_path_factory.mktemp("library")
-    shutil.copytree(ROOT / "crosslens_metrics", folder / "source", ignore=shutil.ignore_patterns(*GENERATED))
+    shutil.copytree(ROOT / "libs" / "crosslens_metrics", folder / "source", ignore=shutil.ignore_patterns(*GENERATED))
     build = "from setuptools.build_meta import build_wheel; build_wheel('..')"
     subprocess.run([sys.executable, "-c", build], cwd=folder / "source", check=True, capture_output=True, timeout=60)
     (wheel,) = folder.glob("*.whl")
@@ -112,8 +112,8 @@ def run_here(*arguments: str) -> tuple[str, str]:
 
 def test_the_wheel_holds_the_whole_package_its_types_and_its_command(site: Path) -> None:
     shipped = {str(path.relative_to(site)) for path in (site / "crosslens_metrics").rglob("*.*")}
-    there = (ROOT / "crosslens_metrics").rglob("*.py")
-    written = {str(path.relative_to(ROOT)) for path in there if "build" not in path.parts}
+    there = (ROOT / "libs" / "crosslens_metrics").rglob("*.py")
+    written = {str(path.relative_to(ROOT / "libs")) for path in there if "build" not in path.parts}
     assert shipped == written | {"crosslens_metrics/py.typed"}
 
     (about,) = site.glob("crosslens_metrics-*.dist-info")

@@ -35,7 +35,7 @@ for module in pkgutil.walk_packages(crosslens_metrics.__path__, "crosslens_metri
 
 
 def run_alone(code: str, folder: Path = ROOT) -> str:
-    return run_python("-c", f"import sys; sys.path.insert(0, {str(ROOT)!r})\n" + ALONE + code, cwd=folder)
+    return run_python("-c", f"import sys; sys.path.insert(0, {str(ROOT / 'libs')!r})\n" + ALONE + code, cwd=folder)
 
 
 def test_numpy_and_scipy_are_enough_to_import_every_module():

@@ -176,5 +176,5 @@ assert "ot" in sys.modules
 assert not {"torch", "jax", "tensorflow", "django"} & set(sys.modules)
 assert not [key for key in os.environ if key.startswith("POT_BACKEND")]
 """
-    environment = {"PATH": "/usr/bin:/bin", "PYTHONPATH": str(ROOT)}
+    environment = {"PATH": "/usr/bin:/bin", "PYTHONPATH": str(ROOT / "libs")}
     subprocess.run([sys.executable, "-c", code], check=True, env=environment, timeout=60)

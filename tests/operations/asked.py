@@ -7,7 +7,7 @@ from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from operations.serving import bodies, handler
+from office.operations.serving import bodies, handler
 
 
 def echo(environ: dict[str, Any], start: Callable[..., Any]) -> list[bytes]:

@@ -24,9 +24,9 @@ from django.core.management import CommandError
 from django.db import connection, transaction
 from django.db.migrations.recorder import MigrationRecorder
 
-from operations.rules.manifest import MANIFEST, SUMS, BackupError
-from operations.services import databases
-from people.models import Project, User
+from core.people.models import Project, User
+from office.operations.rules.manifest import MANIFEST, SUMS, BackupError
+from office.operations.services import databases
 from tests import servers
 from tests.commands import output_of
 from tests.servers import ROOT, embedded_environment
@@ -284,7 +284,7 @@ def test_a_backup_that_fails_leaves_nothing(tmp_path, media, monkeypatch):
     def full(*_arguments: object, **_named: object) -> None:
         raise OSError(28, "No space left on device", "/backups/x")
 
-    monkeypatch.setattr("operations.services.stored_files.copy_out", full)
+    monkeypatch.setattr("office.operations.services.stored_files.copy_out", full)
 
     with pytest.raises(CommandError, match="No space left on device"):
         output_of("backup", tmp_path / "backups" / "monday")

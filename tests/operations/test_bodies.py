@@ -14,13 +14,13 @@ from django.core.handlers.wsgi import WSGIRequest
 from django.urls import reverse
 
 from config import asgi
-from images.rules.limits import MAX_UPLOAD_BYTES
-from operations.rules.uploads import MAX_BODY_BYTES, UPLOADS, is_upload
-from operations.serving import bodies, handler
-from people.models import Membership, Project, Role
-from scripts.checks.sources import files_in
+from core.images.rules.limits import MAX_UPLOAD_BYTES
+from core.people.models import Membership, Project, Role
+from office.operations.rules.uploads import MAX_BODY_BYTES, UPLOADS, is_upload
+from office.operations.serving import bodies, handler
 from tests.operations.asked import Asked, allow, echo, length, scope
 from tests.servers import ROOT
+from tools.scripts.checks.sources import files_in
 
 UPLOAD = "/models/captions/add/"
 CHUNKED = (b"transfer-encoding", b"chunked")
@@ -178,5 +178,5 @@ def test_these_are_all_forms_with_files_and_the_proxy_knows_them():
 
     # The shared form is one of them.
     assert forms - 1 + shared == len(FORMS_WITH_FILES)
-    assert f"path_regexp {UPLOADS}" in (ROOT / "deploy" / "Caddyfile").read_text()
+    assert f"path_regexp {UPLOADS}" in (ROOT / "tools" / "deploy" / "Caddyfile").read_text()
     assert not is_upload("/accounts/login/")

@@ -33,12 +33,12 @@ from django.db import OperationalError, connection
 from django.http import HttpRequest, HttpResponse
 from django.test import RequestFactory
 
-from operations.rules.disk import is_full
-from operations.services import metrics, readiness
-from operations.services.counters import PreallocatedFile
-from operations.serving import bodies
-from operations.views import bad_request_show, failure_show
-from people.models import Session
+from core.people.models import Session
+from office.operations.rules.disk import is_full
+from office.operations.services import metrics, readiness
+from office.operations.services.counters import PreallocatedFile
+from office.operations.serving import bodies
+from office.operations.views import bad_request_show, failure_show
 from tests import servers
 from tests.browser.real_server import PASSWORD, RealServer
 from tests.servers import ROOT
@@ -75,7 +75,7 @@ COUNTS = """
 import sys
 sys.path.insert(0, {root!r})
 from prometheus_client.mmap_dict import MmapedDict
-from operations.services.counters import PreallocatedFile
+from office.operations.services.counters import PreallocatedFile
 counts = {kind}({folder!r} + "/counter_0.db")
 counts.write_value("first", 1.0, 0.0)
 open({folder!r} + "/ready", "w").close()

@@ -13,10 +13,10 @@ from django.core.files.storage import default_storage
 from django.db import connection
 from django.db.migrations.recorder import MigrationRecorder
 
-from allocation.models import Sweep
-from allocation.tasks import sweep_leases
-from operations.selectors import broker
-from operations.services import readiness
+from core.allocation.models import Sweep
+from core.allocation.tasks import sweep_leases
+from office.operations.selectors import broker
+from office.operations.services import readiness
 from tests.concurrency import together
 
 NAMES = ["database", "migrations", "cache", "broker", "storage", "sweeps"]

@@ -13,11 +13,11 @@ from django.db import IntegrityError, connection, transaction
 from django.http import HttpResponse, StreamingHttpResponse
 from django.urls import include, path
 
-from allocation.tasks import sweep_leases
-from operations.logs.context import NOTHING, LogContext, doing
-from operations.logs.lines import ContextFilter, formatter
-from operations.signals import tasks
-from people.models import User
+from core.allocation.tasks import sweep_leases
+from core.people.models import User
+from office.operations.logs.context import NOTHING, LogContext, doing
+from office.operations.logs.lines import ContextFilter, formatter
+from office.operations.signals import tasks
 
 CAPTION = "Ein Hund läuft über die Wiese"
 log = logging.getLogger("operations.tested")

@@ -13,12 +13,12 @@ import pytest
 from django.db import DatabaseError, connection
 from django.utils import timezone
 
-from images.models import ImportJob, ImportKind
-from operations.selectors import waiting
-from operations.selectors.broker import UnreachableError
-from operations.services import metrics
-from operations.services.slots import ProcessNumbers
-from people.models import Delivery, Project, User, Webhook
+from core.images.models import ImportJob, ImportKind
+from core.people.models import Delivery, Project, User, Webhook
+from office.operations.selectors import waiting
+from office.operations.selectors.broker import UnreachableError
+from office.operations.services import metrics
+from office.operations.services.slots import ProcessNumbers
 from tests.commands import run_python
 from tests.servers import ROOT
 
@@ -162,7 +162,7 @@ COUNTER = """
 import sys
 sys.path.insert(0, {root!r})
 from pathlib import Path
-from operations.services.slots import ProcessNumbers
+from office.operations.services.slots import ProcessNumbers
 slots = ProcessNumbers(Path({folder!r}))
 print(f"{{slots.number()}} {{slots.number()}}\\n", end="", flush=True)
 sys.stdin.read()
@@ -217,7 +217,7 @@ def test_who_was_forked_off_does_not_take_the_number_of_a_parent_that_is_gone(tm
 def test_the_folder_of_the_process_that_started_this_one_is_not_written_into(tmp_path):
     # Both would have the first slot of their own folder, and overwrite each other's counts.
     program = (
-        "import django; django.setup(); import os; from operations.services import metrics; "
+        "import django; django.setup(); import os; from office.operations.services import metrics; "
         "print(os.environ['PROMETHEUS_MULTIPROC_DIR'])"
     )
     environment = {**os.environ, "DJANGO_SETTINGS_MODULE": "config.settings", "CROSSLENS_VAR": str(tmp_path)}

@@ -16,8 +16,8 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.recorder import MigrationRecorder
 
-from languages.models import Language
-from operations.selectors.schema import differences
+from core.languages.models import Language
+from office.operations.selectors.schema import differences
 
 pytestmark = [pytest.mark.django_db, pytest.mark.postgres]
 

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from operations.rules.uploads import MAX_BODY_BYTES
-from operations.serving import handler
+from office.operations.rules.uploads import MAX_BODY_BYTES
+from office.operations.serving import handler
 from tests.browser.real_server import RealServer
 from tests.operations.asked import Asked, echo, in_a_loop, length, refuse, scope
 

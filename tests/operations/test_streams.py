@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from operations.serving import handler
+from office.operations.serving import handler
 from tests.operations.asked import Asked, in_a_loop, length, refuse, scope
 
 

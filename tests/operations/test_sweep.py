@@ -6,7 +6,7 @@ import pytest
 from celery import current_app
 from django.conf import settings
 
-from jobs import tasks
+from core.jobs import tasks
 
 
 def test_a_kind_of_work_that_cannot_be_looked_at_keeps_no_other_from_being_sent(monkeypatch, caplog):

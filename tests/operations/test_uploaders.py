@@ -12,9 +12,9 @@ from django.db import connections
 from django.test import Client
 
 from config import asgi
-from operations.rules.uploads import MAX_BODY_BYTES, owner_of
-from people.models import Project, Role
-from people.services.members import add_member
+from core.people.models import Project, Role
+from core.people.services.members import add_member
+from office.operations.rules.uploads import MAX_BODY_BYTES, owner_of
 from tests.factories import make_collection, make_project, make_user
 from tests.operations.asked import Asked, echo, length
 

@@ -92,7 +92,7 @@ def test_an_aligner_ends_with_a_builder_that_is_killed(tmp_path):
         "from pathlib import Path; from parallel_text.aligners import find_aligner;"
         f"find_aligner('{tmp_path}/bin/eflomal-align').links([(['a'], ['b'])], scratch=Path('{tmp_path}/scratch'))"
     )
-    builder = subprocess.Popen([sys.executable, "-c", code], cwd=ROOT)
+    builder = subprocess.Popen([sys.executable, "-c", code], cwd=ROOT / "libs")
     deadline = time.monotonic() + 20
     try:
         while not (tmp_path / "pid").exists() or not (tmp_path / "pid").read_text().strip():

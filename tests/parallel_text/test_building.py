@@ -195,7 +195,7 @@ def test_workers_end_with_a_builder_that_is_killed(tmp_path):
     """
     script = tmp_path / "builder.py"
     script.write_text(textwrap.dedent(code))
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    environment = os.environ | {"PYTHONPATH": str(ROOT / "libs")}
     with subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE, env=environment) as builder:
         worker = int(builder.stdout.readline())
         builder.send_signal(signal.SIGKILL)

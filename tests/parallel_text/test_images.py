@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from core.images.rules.manifests import attribution_of
 from crosslens_metrics.formats.problems import LineError
 from crosslens_metrics.named_vectors import NamedVectors
-from images.rules.manifests import attribution_of
 from parallel_text.config import CorpusConfig, ImageSettings, Inventory, Text
 from parallel_text.exclusions import Exclusions
 from parallel_text.folder import CorpusFolder

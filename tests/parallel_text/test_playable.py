@@ -9,11 +9,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from core.languages.rules.registry import LANGUAGES
 from crosslens_metrics.formats.lines import LineReader
 from crosslens_metrics.formats.problems import LineError
 from gapgame.formats.tasks import corpus_lines
 from gapgame.rules import items
-from languages.rules.registry import LANGUAGES
 from parallel_text import playable
 from parallel_text.playable import NO_GAP, REASONS, why_unplayable
 from parallel_text.readers.sentences import BadSentenceError, clean

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from allauth.mfa.totp.internal import auth
 
-from people import tasks
-from people.models import Project, Role, User
-from people.services.members import add_member
+from core.people import tasks
+from core.people.models import Project, Role, User
+from core.people.services.members import add_member
 from tests.factories import make_project, make_user
 from tests.people.hook_server import HookServer, hook_server
 from tests.people.hooks import PUBLIC

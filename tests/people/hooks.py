@@ -7,9 +7,9 @@ from datetime import datetime
 from random import Random
 from typing import Any
 
-from people.models import Delivery, Project, Webhook, WebhookEvent
-from people.services import outgoing_http, webhooks
-from people.services.outgoing_http import AttemptResult
+from core.people.models import Delivery, Project, Webhook, WebhookEvent
+from core.people.services import outgoing_http, webhooks
+from core.people.services.outgoing_http import AttemptResult
 from tests.factories import NOW, make_project
 
 CLOSED = WebhookEvent.ROUND_CLOSED

@@ -8,9 +8,9 @@ from typing import Any
 from django.urls import reverse
 from django.utils import timezone
 
-from people.models import Invitation, Project, Role
-from people.services.consent import publish_consent_text
-from people.services.invitations import invite
+from core.people.models import Invitation, Project, Role
+from core.people.services.consent import publish_consent_text
+from core.people.services.invitations import invite
 from tests.factories import make_language
 
 

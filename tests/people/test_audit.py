@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from people.models import AuditEntry, Project, User
-from people.services import audit_log
+from core.people.models import AuditEntry, Project, User
+from core.people.services import audit_log
 from tests.concurrency import together
 
 NOW = datetime(2026, 11, 21, 12, 0, 0, 123456, tzinfo=UTC)

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 from django.db import IntegrityError, transaction
 
-from people.models import (
+from core.people.models import (
     Consent,
     ConsentText,
     Invitation,

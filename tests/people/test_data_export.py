@@ -12,12 +12,12 @@ import pytest
 from django.urls import reverse
 
 from annotation.models import Caption, CaptionBatch, Feedback, Rating, Round
+from core.people import personal_data
+from core.people.models import User
+from core.people.selectors.data_export import write_archive
+from core.people.services import audit_log, tokens
+from core.people.services.withdrawal import withdraw_consent
 from gapgame.models import GapItem as Sentence
-from people import personal_data
-from people.models import User
-from people.selectors.data_export import write_archive
-from people.services import audit_log, tokens
-from people.services.withdrawal import withdraw_consent
 from sxs_eval.models import Judgement
 from tests.annotation.submitting import submit_captions, take, write
 from tests.annotation.verifying import make_captioned_round, make_reviewer, make_verification, rate_all

@@ -17,15 +17,15 @@ from django.db.models import Model
 from django.test import Client
 from django.urls import reverse
 
-from allocation.services.errors import BatchReturnedError
 from annotation.models import Caption, CaptionState
 from annotation.services import batches
-from people.models import ApiToken, AuditEntry, Invitation, Membership, Project, Role, Session, User
-from people.rules.pseudonyms import pseudonym
-from people.selectors.qualification import NotQualifiedError
-from people.services.account_deletion import delete_account
-from people.services.invitations import invite
-from people.services.members import LastManagerError, add_member
+from core.allocation.services.errors import BatchReturnedError
+from core.people.models import ApiToken, AuditEntry, Invitation, Membership, Project, Role, Session, User
+from core.people.rules.pseudonyms import pseudonym
+from core.people.selectors.qualification import NotQualifiedError
+from core.people.services.account_deletion import delete_account
+from core.people.services.invitations import invite
+from core.people.services.members import LastManagerError, add_member
 from tests.annotation.submitting import submit_captions, take, write
 from tests.clients import client_of
 from tests.concurrency import together_with_errors

@@ -15,8 +15,8 @@ from allauth.socialaccount.models import SocialAccount
 from django.test import Client
 from django.urls import reverse
 
-from people.models import Membership, User
-from people.rules.sign_in_providers import GivenRole, SignInProvider
+from core.people.models import Membership, User
+from core.people.rules.sign_in_providers import GivenRole, SignInProvider
 from tests.factories import make_project, make_user
 from tests.people.identity_provider import PASSWORD, Answer, SimpleSamlPhp, find_simplesamlphp
 from tests.people.saml import key_and_certificate

@@ -10,8 +10,8 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from people.models import Invitation, Project, Role, User
-from people.services.invitations import revoke_invitation
+from core.people.models import Invitation, Project, Role, User
+from core.people.services.invitations import revoke_invitation
 from tests.clients import client_of
 from tests.factories import make_language
 from tests.people.conftest import PASSWORD

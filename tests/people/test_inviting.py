@@ -15,10 +15,10 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from jobs.tasks import sweep_jobs
-from languages.models import Language
-from people import defaults, tasks
-from people.models import AuditEntry, Invitation, InvitationMail, MailState, Project, Role, User
+from core.jobs.tasks import sweep_jobs
+from core.languages.models import Language
+from core.people import defaults, tasks
+from core.people.models import AuditEntry, Invitation, InvitationMail, MailState, Project, Role, User
 from tests.clients import client_of
 from tests.factories import make_language
 from tests.people.invitations import link_of, make_invitation, publish
@@ -225,7 +225,7 @@ def test_a_list_that_is_none_is_refused(client: Client, text: str, said: str):
 
 
 def test_a_thousand_addresses_are_enough(client: Client, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("people.formats.invitations.MAX_LINES", 2)
+    monkeypatch.setattr("core.people.formats.invitations.MAX_LINES", 2)
     text = "address,languages\n" + "".join(f"p{number}@example.org,de\n" for number in range(3))
     assert "more than 2 lines" in read(client, text).content.decode()
 
@@ -377,7 +377,7 @@ def test_several_are_revoked_at_once(client: Client, project: Project):
 def test_all_that_the_filters_select_can_be_changed_on_all_pages(
     client: Client, project: Project, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("people.selectors.invitations.PER_PAGE", 2)
+    monkeypatch.setattr("core.people.selectors.invitations.PER_PAGE", 2)
     raters = [make_invitation(project, role=Role.RATER) for _number in range(3)]
     kept = make_invitation(project)
     assert "All 3 invitations, on all pages" in page_of(client, role="rater")

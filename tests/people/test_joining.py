@@ -8,8 +8,8 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from languages.models import Language
-from people.models import Project, Role, User
+from core.languages.models import Language
+from core.people.models import Project, Role, User
 from tests.annotation.verifying import make_captioned_round, make_verification
 from tests.factories import make_project
 from tests.people.conftest import PASSWORD

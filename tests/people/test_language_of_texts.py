@@ -11,18 +11,19 @@ from django.urls import reverse
 
 from annotation.services.feedback import give_feedback
 from annotation.services.guidelines import publish_guidelines
-from languages.rules.traits import is_english
-from people.services import audit_log
-from people.templatetags.written import written
+from core.languages.rules.traits import is_english
+from core.people.services import audit_log
+from core.people.templatetags.written import written
 from sxs_eval.models import RaterState, RaterStatus
 from tests.factories import NOW, make_annotator, make_comparison, make_project, make_rater, make_round
 from tests.people.invitations import link_of, make_invitation, publish
+from tools.scripts.checks.sources import own_apps
 
 ARABIC = {"accept-language": "ar"}
 ENGLISH = "Name what is there, and what the people do."
 LEFT_TO_RIGHT = 'lang="en" dir="ltr"'
 AS_IT_BEGINS = 'lang="" dir="auto"'
-DEFAULTS = sorted(Path(__file__).parent.parent.parent.glob("*/defaults/*.en.md"))
+DEFAULTS = sorted(path for app in own_apps() for path in Path(app.path).glob("defaults/*.en.md"))
 
 
 @pytest.mark.parametrize("default", DEFAULTS, ids=lambda path: path.stem)

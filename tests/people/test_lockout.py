@@ -14,7 +14,7 @@ from django.http import HttpResponse
 from django.test import Client
 from django.urls import reverse
 
-from people.models import User
+from core.people.models import User
 from tests.people.conftest import PASSWORD
 from tests.people.test_sign_in import (
     MANY,

@@ -14,13 +14,13 @@ from django.core.management import CommandError
 from django.test import Client
 from django.urls import reverse
 
-from people.models import AuditEntry, Project, Role, User
-from people.rules import audit_sentences
-from people.selectors.audit_log import ENTRIES_PER_PAGE, EntryFilters, log_page, sentence_of_entry
-from people.services import audit_log
-from people.services.consent import publish_consent_text
-from people.services.invitations import accept_invitation, invite, revoke_invitation
-from people.services.members import remove_member
+from core.people.models import AuditEntry, Project, Role, User
+from core.people.rules import audit_sentences
+from core.people.selectors.audit_log import ENTRIES_PER_PAGE, EntryFilters, log_page, sentence_of_entry
+from core.people.services import audit_log
+from core.people.services.consent import publish_consent_text
+from core.people.services.invitations import accept_invitation, invite, revoke_invitation
+from core.people.services.members import remove_member
 from tests.clients import client_of
 from tests.commands import output_of
 from tests.factories import NOW, make_project, make_user
@@ -28,7 +28,17 @@ from tests.queries import queries_of
 
 pytestmark = pytest.mark.django_db
 ROOT = Path(__file__).parents[2]
-APPS = ("people", "images", "allocation", "inference", "scoring", "annotation", "sxs_eval", "gapgame", "operations")
+APPS = (
+    "core/people",
+    "core/images",
+    "core/allocation",
+    "research/inference",
+    "research/scoring",
+    "annotation",
+    "sxs_eval",
+    "gapgame",
+    "office/operations",
+)
 OF_WEBHOOKS = {"webhook.test"}
 PAGE = reverse("people:log-show", args=["lions"])
 FILE = reverse("people:log-export", args=["lions"])

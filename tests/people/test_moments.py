@@ -10,8 +10,8 @@ from django.template import Context, Template
 from django.test import RequestFactory
 from django.utils import timezone, translation
 
-from languages.rules.page_languages import PAGE_LANGUAGES
-from people.templatetags.moments import date_in_words, moment_without_year
+from core.languages.rules.page_languages import PAGE_LANGUAGES
+from core.people.templatetags.moments import date_in_words, moment_without_year
 
 NOW = datetime(2026, 11, 23, 17, 30, tzinfo=UTC)
 EVENING = datetime(2026, 11, 23, 18, 0, tzinfo=UTC)

@@ -10,8 +10,8 @@ import pytest
 from django import forms
 from django.core.exceptions import ValidationError
 
-from people.forms.names import NameCharField
-from scripts.checks.sources import own_apps
+from core.people.forms.names import NameCharField
+from tools.scripts.checks.sources import own_apps
 
 
 def test_a_name_is_kept_without_hidden_characters_and_is_not_made_of_them_alone():

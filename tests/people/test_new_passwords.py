@@ -15,11 +15,11 @@ from django.test import Client
 from django.urls import reverse
 
 from config.environment import Environment
-from demo.content import PASSWORD as OF_THE_DEMO
-from people.models import User
-from people.rules.passwords import BreachedPasswordValidator, fault_of, file_has_digest
+from core.people.models import User
+from core.people.rules.passwords import BreachedPasswordValidator, fault_of, file_has_digest
 from tests.clients import client_of
 from tests.people.conftest import PASSWORD
+from tools.demo.content import PASSWORD as OF_THE_DEMO
 
 BREACHED = "correct horse battery staple"
 
@@ -135,7 +135,7 @@ def test_a_file_that_is_sorted_otherwise_is_told_from_one_that_is_not(file: Path
 @pytest.mark.django_db
 def test_the_page_says_what_is_asked_for_and_why_one_is_refused(ann_with_password: User, file: Path, monkeypatch: Any):
     named = [*configured.AUTH_PASSWORD_VALIDATORS, {
-        "NAME": "people.rules.passwords.BreachedPasswordValidator", "OPTIONS": {"path": str(file)}
+        "NAME": "core.people.rules.passwords.BreachedPasswordValidator", "OPTIONS": {"path": str(file)}
     }]  # fmt: skip
     monkeypatch.setattr(
         "django.contrib.auth.password_validation.get_default_password_validators",

@@ -16,7 +16,7 @@ from django.core.mail import EmailMessage
 from django.test import Client
 from django.urls import reverse
 
-from people.models import ApiToken, User
+from core.people.models import ApiToken, User
 from tests.clients import client_of
 from tests.factories import make_user
 from tests.people.conftest import PASSWORD

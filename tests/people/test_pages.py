@@ -12,11 +12,11 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from people.models import Consent, Invitation, InvitationUse, LanguageLevel, Membership, Project, Role, User
-from people.selectors.invitations import rows_of
-from people.services.consent import give_consent
-from people.services.language_skills import set_language_skills
-from people.services.members import add_member
+from core.people.models import Consent, Invitation, InvitationUse, LanguageLevel, Membership, Project, Role, User
+from core.people.selectors.invitations import rows_of
+from core.people.services.consent import give_consent
+from core.people.services.language_skills import set_language_skills
+from core.people.services.members import add_member
 from tests.clients import client_of
 from tests.factories import NOW, make_user
 from tests.people.conftest import PASSWORD
@@ -103,8 +103,8 @@ def test_the_members_page_asks_as_much_for_many_as_for_few(
 def test_members_and_those_who_came_by_an_open_door_are_shown_some_at_a_time(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("people.selectors.members.MEMBERS_PER_PAGE", 4)
-    monkeypatch.setattr("people.selectors.invitations.MAX_NAMED", 3)
+    monkeypatch.setattr("core.people.selectors.members.MEMBERS_PER_PAGE", 4)
+    monkeypatch.setattr("core.people.selectors.invitations.MAX_NAMED", 3)
     invitation = make_invitation(project, places=100)
     Invitation.objects.filter(pk=invitation.pk).update(places_taken=5)
     for number in range(5):

@@ -8,10 +8,10 @@ from django.http import HttpRequest
 from django.test import RequestFactory
 from django.urls import resolve, reverse
 
-from people.context_processors import navigation
-from people.models import Membership, Role, User
-from people.pages.project_navigation import ProjectNavigation
-from people.rules.project_pages import page_of
+from core.people.context_processors import navigation
+from core.people.models import Membership, Role, User
+from core.people.pages.project_navigation import ProjectNavigation
+from core.people.rules.project_pages import page_of
 from tests.factories import make_project, make_user
 
 pytestmark = pytest.mark.django_db

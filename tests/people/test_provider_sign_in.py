@@ -15,9 +15,9 @@ from allauth.socialaccount.models import SocialAccount
 from django.test import Client
 from django.urls import reverse
 
-from people.models import Membership, User
-from people.rules.sign_in_providers import GivenRole, SignInProvider
-from people.services.account_deletion import delete_account
+from core.people.models import Membership, User
+from core.people.rules.sign_in_providers import GivenRole, SignInProvider
+from core.people.services.account_deletion import delete_account
 from tests.factories import NOW, make_project, make_user
 from tests.people.saml import ENTITY_ID, SIGN_IN_URL, IdentityProvider, key_and_certificate
 from tests.tiers import some

@@ -6,10 +6,10 @@ import threading
 
 import pytest
 
-from people.models import Invitation, InvitationUse, Membership, Project, Role, User
-from people.services.consent import publish_consent_text
-from people.services.invitations import InvitationClosedError, accept_invitation, invite
-from people.services.members import LastManagerError, RoleConflictError, add_member, remove_member
+from core.people.models import Invitation, InvitationUse, Membership, Project, Role, User
+from core.people.services.consent import publish_consent_text
+from core.people.services.invitations import InvitationClosedError, accept_invitation, invite
+from core.people.services.members import LastManagerError, RoleConflictError, add_member, remove_member
 from tests.concurrency import together
 from tests.factories import NOW, make_project, make_user
 from tests.people.test_services import LATER

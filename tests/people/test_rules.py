@@ -3,8 +3,8 @@ from typing import Any
 
 import pytest
 
-from people.rules.invitations import InvitationState, invitation_state
-from people.rules.roles import conflicting_roles, home_of, qualifies_to_write
+from core.people.rules.invitations import InvitationState, invitation_state
+from core.people.rules.roles import conflicting_roles, home_of, qualifies_to_write
 from tests.factories import NOW
 
 

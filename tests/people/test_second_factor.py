@@ -11,10 +11,10 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from people.api.authentication import viewer_of
-from people.models import Project, Role, User
-from people.services import tokens
-from people.services.members import add_member
+from core.people.api.authentication import viewer_of
+from core.people.models import Project, Role, User
+from core.people.services import tokens
+from core.people.services.members import add_member
 from tests.clients import client_of
 from tests.factories import make_user
 from tests.people.conftest import PASSWORD

@@ -14,9 +14,9 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from operations.logs.lines import formatter
-from people import security_log
-from people.models import User
+from core.people import security_log
+from core.people.models import User
+from office.operations.logs.lines import formatter
 from tests.people.conftest import PASSWORD
 from tests.people.test_sign_in import NEW_PASSWORD, TRIES, code_now, enrol, sign_in
 from tests.servers import ROOT

@@ -4,9 +4,9 @@ from typing import Any
 import pytest
 from allauth.account.models import EmailAddress
 
-from people.models import Consent, Invitation, InvitationUse, LanguageLevel, Membership, Project, Role, User
-from people.services.consent import StaleConsentError, give_consent, publish_consent_text
-from people.services.invitations import (
+from core.people.models import Consent, Invitation, InvitationUse, LanguageLevel, Membership, Project, Role, User
+from core.people.services.consent import StaleConsentError, give_consent, publish_consent_text
+from core.people.services.invitations import (
     InvitationClosedError,
     UserNameTakenError,
     accept_invitation,
@@ -14,10 +14,10 @@ from people.services.invitations import (
     join,
     revoke_invitation,
 )
-from people.services.language_skills import set_language_skills
-from people.services.members import LastManagerError, RoleConflictError, add_member, remove_member
-from people.services.projects import create_project
-from people.services.withdrawal import WithdrawalOutcome, withdraw_consent
+from core.people.services.language_skills import set_language_skills
+from core.people.services.members import LastManagerError, RoleConflictError, add_member, remove_member
+from core.people.services.projects import create_project
+from core.people.services.withdrawal import WithdrawalOutcome, withdraw_consent
 from tests.factories import NOW, make_language, make_project, make_user
 
 pytestmark = pytest.mark.django_db

@@ -11,11 +11,11 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from people.models import Session, User
-from people.rules.devices import device_of
-from people.selectors.sessions import own_sessions
-from people.services import tokens
-from people.services.session_store import USE_NOTED_EVERY
+from core.people.models import Session, User
+from core.people.rules.devices import device_of
+from core.people.selectors.sessions import own_sessions
+from core.people.services import tokens
+from core.people.services.session_store import USE_NOTED_EVERY
 from tests.clients import client_of
 from tests.factories import make_user
 from tests.people.conftest import PASSWORD
@@ -143,7 +143,7 @@ def test_pages_are_still_read_where_nothing_can_be_written(ann_with_password: Us
         tried.append(1)
         raise OperationalError("disk full")
 
-    monkeypatch.setattr("people.services.session_store.SessionStore.note_use", full)
+    monkeypatch.setattr("core.people.services.session_store.SessionStore.note_use", full)
     assert is_in(client)
     assert tried
 

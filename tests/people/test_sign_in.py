@@ -20,7 +20,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from people.models import Session, User
+from core.people.models import Session, User
 from tests.factories import make_user
 from tests.people.conftest import PASSWORD
 

@@ -9,9 +9,9 @@ from django.utils import translation
 
 from annotation.models import CaptionBatch
 from annotation.services.guidelines import publish_guidelines
-from people.models import Consent, TextKind, TextTranslation, User
-from people.services.consent import publish_consent_text
-from people.services.texts import StaleTranslationError, save_translation
+from core.people.models import Consent, TextKind, TextTranslation, User
+from core.people.services.consent import publish_consent_text
+from core.people.services.texts import StaleTranslationError, save_translation
 from tests.annotation.submitting import take
 from tests.clients import client_of
 from tests.factories import NOW, make_annotator, make_comparison, make_language, make_rater, make_round

@@ -10,8 +10,8 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from people.models import ApiToken, User
-from people.services import tokens
+from core.people.models import ApiToken, User
+from core.people.services import tokens
 from tests.clients import client_of
 from tests.factories import NOW, make_user
 from tests.people.conftest import PASSWORD

@@ -21,8 +21,8 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from people import tasks
-from people.models import Project, Role, User
+from core.people import tasks
+from core.people.models import Project, Role, User
 from tests.people.conftest import PASSWORD
 from tests.people.invitations import link_of, make_invitation
 from tests.people.test_sign_in import is_signed_in, sign_in

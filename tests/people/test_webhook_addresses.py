@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from people.models import DeliveryState
-from people.services import outgoing_http, webhooks
+from core.people.models import DeliveryState
+from core.people.services import outgoing_http, webhooks
 from tests.factories import NOW, make_project
 from tests.people.hooks import CLOSED, PUBLIC, make_delivery, make_webhook, send
 
@@ -97,7 +97,7 @@ def test_the_address_that_was_looked_at_is_the_one_that_is_called(names, server,
         called.append(address)
         return really(address, **options)
 
-    monkeypatch.setattr("people.services.outgoing_http.socket.create_connection", connect)
+    monkeypatch.setattr("core.people.services.outgoing_http.socket.create_connection", connect)
     names["hooks.example.org"] = ["127.0.0.1"]
     delivery = send(make_delivery(make_webhook(url=f"http://hooks.example.org:{server.port}/")))
     assert delivery.state == DeliveryState.DONE

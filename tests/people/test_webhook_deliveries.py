@@ -18,10 +18,10 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from jobs.services.leases import due_rows
-from people.models import Delivery, DeliveryState
-from people.services import outgoing_http, webhooks
-from people.services.outgoing_http import AttemptResult
+from core.jobs.services.leases import due_rows
+from core.people.models import Delivery, DeliveryState
+from core.people.services import outgoing_http, webhooks
+from core.people.services.outgoing_http import AttemptResult
 from tests.concurrency import together
 from tests.factories import NOW
 from tests.people.hook_server import HookServer

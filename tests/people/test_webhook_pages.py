@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from django.urls import reverse
 
-from people.models import Delivery, DeliveryState, Webhook
+from core.people.models import Delivery, DeliveryState, Webhook
 from tests.clients import client_of
 from tests.factories import NOW
 from tests.people.hooks import make_delivery, make_webhook

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from django.db import transaction
 
-from people.models import AuditEntry, Delivery, DeliveryState, Webhook, WebhookEvent
-from people.services import webhooks
-from people.services.outgoing_http import AttemptResult
+from core.people.models import AuditEntry, Delivery, DeliveryState, Webhook, WebhookEvent
+from core.people.services import webhooks
+from core.people.services.outgoing_http import AttemptResult
 from tests.factories import NOW, make_project
 from tests.people.hooks import CLOSED, make_delivery, make_webhook, send
 

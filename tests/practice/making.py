@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from images.models import Image
-from people.models import Project
-from practice.models import PracticeKind, PracticeSet
-from practice.services.sets import NewItem, publish_practice
+from core.images.models import Image
+from core.people.models import Project
+from office.practice.models import PracticeKind, PracticeSet
+from office.practice.services.sets import NewItem, publish_practice
 from tests.factories import NOW, make_image, make_language
 
 RIGHT = {PracticeKind.RATING: "GOOD", PracticeKind.WRITING: "A brown dog in the snow"}

@@ -8,11 +8,11 @@ import pytest
 from django.urls import reverse
 
 from annotation.services.batches import take_batch
-from images.models import Collection
-from people.models import User
-from practice.models import PracticeKind
-from practice.services.attempts import start_attempt
-from practice.services.sets import ImageInWorkError
+from core.images.models import Collection
+from core.people.models import User
+from office.practice.models import PracticeKind
+from office.practice.services.attempts import start_attempt
+from office.practice.services.sets import ImageInWorkError
 from sxs_eval.services.judging import take_batch as take_pairs
 from tests.annotation.verifying import make_captioned_round, make_reviewer, make_verification, take
 from tests.factories import (

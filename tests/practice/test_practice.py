@@ -10,14 +10,20 @@ from django.urls import reverse
 
 from annotation.permissions import missing_requirements
 from annotation.services.batches import take_batch
-from people.models import LanguageLevel, Project, User
-from people.selectors.qualification import NotQualifiedError
-from people.services.account_deletion import delete_account
-from practice.models import PracticeAnswer, PracticeAttempt, PracticeKind, PracticeSet
-from practice.rules.grading import is_better_left
-from practice.selectors.data_export import data_export
-from practice.services.attempts import NotNextError, NoTryLeftError, answer_item, start_attempt, write_to_managers
-from practice.services.sets import ImageInWorkError, StalePracticeError
+from core.people.models import LanguageLevel, Project, User
+from core.people.selectors.qualification import NotQualifiedError
+from core.people.services.account_deletion import delete_account
+from office.practice.models import PracticeAnswer, PracticeAttempt, PracticeKind, PracticeSet
+from office.practice.rules.grading import is_better_left
+from office.practice.selectors.data_export import data_export
+from office.practice.services.attempts import (
+    NotNextError,
+    NoTryLeftError,
+    answer_item,
+    start_attempt,
+    write_to_managers,
+)
+from office.practice.services.sets import ImageInWorkError, StalePracticeError
 from sxs_eval.permissions import missing_requirements as missing_for_comparison
 from tests.clients import client_of
 from tests.concurrency import together

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from practice.rules.grading import (
+from office.practice.rules.grading import (
     BETTER,
     SIMILAR,
     fewest_right,

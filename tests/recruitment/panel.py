@@ -12,10 +12,10 @@ from django.http import HttpResponse
 from django.test import Client
 from django.urls import reverse
 
-from people.models import Project
-from recruitment.models import Study
-from recruitment.rules.panels import signature_of
-from recruitment.services.studies import create_study
+from core.people.models import Project
+from office.recruitment.models import Study
+from office.recruitment.rules.panels import signature_of
+from office.recruitment.services.studies import create_study
 from tests.factories import NOW, make_language
 
 SECRET = "panel-secret"

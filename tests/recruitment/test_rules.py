@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from recruitment.rules.panels import is_genuine, return_address, signature_of
-from recruitment.rules.pay import pay_for
+from office.recruitment.rules.panels import is_genuine, return_address, signature_of
+from office.recruitment.rules.pay import pay_for
 
 NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 BODY = b'{"status": "RETURNED"}'

@@ -15,18 +15,18 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from allocation.models import Batch, BatchState
 from annotation.models import AnnotatorState, AnnotatorStatus, CaptionItem, Round, RoundKind
 from annotation.services.batches import KIND, submit_batch
-from people.models import Consent, LanguageLevel, Membership, Project, Role, User
-from people.selectors.qualification import NotQualifiedError
-from people.services.account_deletion import delete_account
-from practice.services.attempts import answer_item, start_attempt
-from recruitment.models import Participant, ParticipantState, Study
-from recruitment.selectors.work import pay_rows
-from recruitment.services import own_addresses
-from recruitment.services.participants import AlreadyHereError, StudyClosedError, admit_participant
-from recruitment.views import arriving
+from core.allocation.models import Batch, BatchState
+from core.people.models import Consent, LanguageLevel, Membership, Project, Role, User
+from core.people.selectors.qualification import NotQualifiedError
+from core.people.services.account_deletion import delete_account
+from office.practice.services.attempts import answer_item, start_attempt
+from office.recruitment.models import Participant, ParticipantState, Study
+from office.recruitment.selectors.work import pay_rows
+from office.recruitment.services import own_addresses
+from office.recruitment.services.participants import AlreadyHereError, StudyClosedError, admit_participant
+from office.recruitment.views import arriving
 from sxs_eval.models import RaterState, RaterStatus
 from tests.annotation.submitting import submit_captions as submit
 from tests.annotation.submitting import take, write

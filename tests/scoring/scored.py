@@ -9,14 +9,14 @@ from typing import Any
 
 from django.db import connections
 
-from images.models import Collection
-from inference.models import CaptioningModel
-from jobs.models import OPEN_STATES
-from people.models import Project
-from scoring.models import Pass, ReferenceSet, Scoring
-from scoring.services.references import put_references, set_of
-from scoring.services.scoring_passes import run_pass
-from scoring.services.scorings import create_scorings
+from core.images.models import Collection
+from core.jobs.models import OPEN_STATES
+from core.people.models import Project
+from research.inference.models import CaptioningModel
+from research.scoring.models import Pass, ReferenceSet, Scoring
+from research.scoring.services.references import put_references, set_of
+from research.scoring.services.scoring_passes import run_pass
+from research.scoring.services.scorings import create_scorings
 from tests.factories import NOW, make_captioner, make_collection, make_language, make_project
 
 METRICS = ["bleu", "rouge-l", "cider-d"]

@@ -14,19 +14,19 @@ from django.urls import reverse
 
 from crosslens_metrics.scoring import VectorProjections, score
 from crosslens_metrics.signatures import sample_digest
-from inference.backends.encoders import ExtraMissingError
-from inference.models import WeightPrecision
-from inference.projections.folder import ProjectionManifest
-from inference.rules.capacity import WorkerCapacity
-from inference.services import text_vectors as services
-from inference.services import worker_status
-from scoring import tasks
-from scoring.models import Pass, Reference, ReferenceKind, Scoring
-from scoring.rules.metrics import MetricChoiceError
-from scoring.rules.packing import unpack_floats, unpack_integers
-from scoring.services.references import put_references
-from scoring.services.scoring_sweep import ask_where_changed
-from scoring.services.scorings import ask_again
+from research.inference.backends.encoders import ExtraMissingError
+from research.inference.models import WeightPrecision
+from research.inference.projections.folder import ProjectionManifest
+from research.inference.rules.capacity import WorkerCapacity
+from research.inference.services import text_vectors as services
+from research.inference.services import worker_status
+from research.scoring import tasks
+from research.scoring.models import Pass, Reference, ReferenceKind, Scoring
+from research.scoring.rules.metrics import MetricChoiceError
+from research.scoring.rules.packing import unpack_floats, unpack_integers
+from research.scoring.services.references import put_references
+from research.scoring.services.scoring_sweep import ask_where_changed
+from research.scoring.services.scorings import ask_again
 from tests.factories import NOW, make_captioner, make_vectors
 from tests.inference import embedded
 from tests.inference.embedded import MeanColours, images_of, make_encoder, make_set, painted_collection
@@ -247,7 +247,7 @@ def test_without_the_extra_the_score_says_what_to_install(references, english, e
     def missing(encoder):
         raise ExtraMissingError("This needs PyTorch, which is not installed: pip install …")
 
-    monkeypatch.setattr("scoring.services.visual.load", missing)
+    monkeypatch.setattr("research.scoring.services.visual.load", missing)
     scored = run(make_scoring(references, model=model, metrics=["clinrel", "bleu"], encoder=encoder, english=english))
 
     assert "pip install" in why(scored, "clinrel")
@@ -435,7 +435,7 @@ def test_an_encoder_that_needs_pytorch_says_so_in_the_score(references, english,
     eyes = make_encoder("Eyes", backend="dual-encoder", source=f"owner/name@{'0' * 40}")
     scored = run(make_scoring(references, model=model, metrics=["clinrel", "bleu"], encoder=eyes, english=english))
 
-    assert "requirements-gpu.txt" in why(scored, "clinrel")
+    assert "requirements/gpu.txt" in why(scored, "clinrel")
     assert scored.scores.get(metric="bleu-1").value is not None
 
 

@@ -7,9 +7,9 @@ from random import Random
 import pytest
 from django.urls import reverse
 
-from images.models import CollectionImage
-from people.models import Membership, Role
-from scoring.services.references import put_references
+from core.images.models import CollectionImage
+from core.people.models import Membership, Role
+from research.scoring.services.references import put_references
 from sxs_eval.services.judging import take_batch as take_to_judge
 from tests.annotation.submitting import take
 from tests.factories import (

@@ -7,7 +7,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
 
-from scoring.models import Pass, ReferenceSet, Scoring
+from research.scoring.models import Pass, ReferenceSet, Scoring
 from tests.factories import make_captioner, make_collection, make_project
 from tests.kept import kept
 from tests.scoring.scored import make_references, make_scoring, run

@@ -13,18 +13,18 @@ from threading import Barrier
 
 import pytest
 
+from core.jobs.models import JobState
+from core.jobs.services import leases
 from crosslens_metrics.java import ToolMissingError
 from crosslens_metrics.reports.score_figures import MESSAGES
 from crosslens_metrics.scoring import PreparedCaptions, ScoredFigure, score
 from crosslens_metrics.undefined import UndefinedReason
-from inference.models import ModelCaption
-from jobs.models import JobState
-from jobs.services import leases
-from scoring.models import Pass, Reference, ReferenceKind, Score, Scoring
-from scoring.rules.packing import unpack_floats, unpack_integers
-from scoring.services import scoring_passes
-from scoring.services.references import put_references
-from scoring.services.scorings import ask_again, delete_scoring
+from research.inference.models import ModelCaption
+from research.scoring.models import Pass, Reference, ReferenceKind, Score, Scoring
+from research.scoring.rules.packing import unpack_floats, unpack_integers
+from research.scoring.services import scoring_passes
+from research.scoring.services.references import put_references
+from research.scoring.services.scorings import ask_again, delete_scoring
 from tests.concurrency import together
 from tests.factories import NOW, make_captioner, make_collection, make_vectors
 from tests.scoring.scored import in_a_process, make_references, make_scoring, make_scorings, run, ticking, values_of

@@ -11,16 +11,16 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import CommandError, call_command
 
-from images.models import Collection, CollectionImage, Image, ImportJob, ImportKind, ImportOutcome
-from images.selectors import report_of
-from jobs.models import JobState
-from jobs.services import leases
-from jobs.services.leases import LEASE
-from people.models import Project
-from scoring.models import Reference, ReferenceKind, ReferenceSet
-from scoring.rules.digests import as_digest, image_digest
-from scoring.services import reference_imports
-from scoring.services.references import ReferenceFileError, drop_references, put_references
+from core.images.models import Collection, CollectionImage, Image, ImportJob, ImportKind, ImportOutcome
+from core.images.selectors import report_of
+from core.jobs.models import JobState
+from core.jobs.services import leases
+from core.jobs.services.leases import LEASE
+from core.people.models import Project
+from research.scoring.models import Reference, ReferenceKind, ReferenceSet
+from research.scoring.rules.digests import as_digest, image_digest
+from research.scoring.services import reference_imports
+from research.scoring.services.references import ReferenceFileError, drop_references, put_references
 from tests.factories import NOW, make_collection, make_image, make_language, make_project, make_user
 from tests.published import published
 from tests.scoring.scored import make_references, make_scoring

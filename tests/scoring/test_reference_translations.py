@@ -12,21 +12,27 @@ from typing import Any
 import pytest
 from django.urls import reverse
 
-from inference.backends.captioners import BackendDownError, Decoding, FailedImage, GeneratedCaption, OutOfMemoryError
-from inference.models import Translator
-from inference.services.trainings import TrainingRefusedError
-from inference.training.options import TrainingOptions
-from jobs.models import JobState
-from jobs.services import leases
-from people.models import Role
-from scoring import tasks
-from scoring.models import Reference, ReferenceKind, ReferenceSet, ReferenceTranslation, Scoring
-from scoring.selectors.setup import vectors_for, written_by_people
-from scoring.services import reference_translations
-from scoring.services.reference_translations import execute_translation, start_translations, translate_again
-from scoring.services.references import ReferenceFileError, drop_references, put_references
-from scoring.services.scoring_sweep import ask_where_changed
-from scoring.services.training_data import start_training
+from core.jobs.models import JobState
+from core.jobs.services import leases
+from core.people.models import Role
+from research.inference.backends.captioners import (
+    BackendDownError,
+    Decoding,
+    FailedImage,
+    GeneratedCaption,
+    OutOfMemoryError,
+)
+from research.inference.models import Translator
+from research.inference.services.trainings import TrainingRefusedError
+from research.inference.training.options import TrainingOptions
+from research.scoring import tasks
+from research.scoring.models import Reference, ReferenceKind, ReferenceSet, ReferenceTranslation, Scoring
+from research.scoring.selectors.setup import vectors_for, written_by_people
+from research.scoring.services import reference_translations
+from research.scoring.services.reference_translations import execute_translation, start_translations, translate_again
+from research.scoring.services.references import ReferenceFileError, drop_references, put_references
+from research.scoring.services.scoring_sweep import ask_where_changed
+from research.scoring.services.training_data import start_training
 from tests.concurrency import together
 from tests.factories import NOW, make_collection, make_language, make_user, make_vectors
 from tests.inference.fake_backend import FakeTranslation

@@ -6,18 +6,18 @@ from datetime import timedelta
 
 import pytest
 
-from images.models import ImportJob, ImportKind
-from inference.models import CaptioningModel, ModelCaption
-from jobs.models import JobState
-from jobs.services import leases
-from jobs.services.leases import NUDGE_AFTER
-from scoring import tasks
-from scoring.models import Pass, Score, Scoring
-from scoring.selectors.scores import current_pass, score_cells, scoring_details, scoring_rows
-from scoring.services import scoring_passes
-from scoring.services.references import put_references
-from scoring.services.scoring_sweep import ask_where_changed
-from scoring.services.scorings import ask_again, delete_scoring
+from core.images.models import ImportJob, ImportKind
+from core.jobs.models import JobState
+from core.jobs.services import leases
+from core.jobs.services.leases import NUDGE_AFTER
+from research.inference.models import CaptioningModel, ModelCaption
+from research.scoring import tasks
+from research.scoring.models import Pass, Score, Scoring
+from research.scoring.selectors.scores import current_pass, score_cells, scoring_details, scoring_rows
+from research.scoring.services import scoring_passes
+from research.scoring.services.references import put_references
+from research.scoring.services.scoring_sweep import ask_where_changed
+from research.scoring.services.scorings import ask_again, delete_scoring
 from tests.factories import NOW, make_captioner, make_collection, make_image
 from tests.scoring.scored import make_references, make_scoring, make_scorings, run, values_of
 from tests.sweeping import sweep

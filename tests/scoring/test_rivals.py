@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from django.db import connections
 
-from jobs.models import OPEN_STATES
-from scoring.models import Pass, Reference, ReferenceSet, Score, Scoring
-from scoring.services import scoring_passes
-from scoring.services.references import drop_references, put_references
-from scoring.services.scorings import ask_again, delete_scoring
+from core.jobs.models import OPEN_STATES
+from research.scoring.models import Pass, Reference, ReferenceSet, Score, Scoring
+from research.scoring.services import scoring_passes
+from research.scoring.services.references import drop_references, put_references
+from research.scoring.services.scorings import ask_again, delete_scoring
 from tests.factories import NOW
 from tests.scoring.scored import make_references, make_scoring, make_scorings, run
 

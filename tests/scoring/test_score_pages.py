@@ -11,15 +11,15 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from images.models import ImportJob
-from inference.models import ModelCaption
-from jobs.models import JobState
-from people.models import Membership, Role
-from scoring import forms
-from scoring.models import Pass, ReferenceKind, ReferenceSet, Scoring
-from scoring.services.references import put_references
-from scoring.services.scoring_sweep import ask_where_changed
-from scoring.services.scorings import ask_again
+from core.images.models import ImportJob
+from core.jobs.models import JobState
+from core.people.models import Membership, Role
+from research.inference.models import ModelCaption
+from research.scoring import forms
+from research.scoring.models import Pass, ReferenceKind, ReferenceSet, Scoring
+from research.scoring.services.references import put_references
+from research.scoring.services.scoring_sweep import ask_where_changed
+from research.scoring.services.scorings import ask_again
 from tests.annotation.submitting import take
 from tests.factories import (
     NOW,

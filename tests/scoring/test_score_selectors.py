@@ -13,24 +13,30 @@ import numpy as np
 import pytest
 from django.http import Http404
 
+from core.images.models import Image
+from core.people.models import Membership, Project, Role
 from crosslens_metrics.meteor import meteor_of_sums, sums_of_answers
 from crosslens_metrics.paired import METHODS, PairedDifference
 from crosslens_metrics.reports.score_figures import UndefinedScore
 from crosslens_metrics.scores import MetricScores
 from crosslens_metrics.signatures import Signature
 from crosslens_metrics.sums import statistic_of
-from images.models import Image
-from inference.models import ModelCaption
-from people.models import Membership, Project, Role
-from scoring.formats.scores import ScoreLayout, export_scores, file_name
-from scoring.models import Reference, Score, Scoring
-from scoring.permissions import has_assigned_images, reference_set_for, scoring_for
-from scoring.rules.packing import pack_floats, unpack_floats
-from scoring.selectors.images import PerImage, disagreements, gains_by_image, per_image, texts_of
-from scoring.selectors.scores import current_pass, differences_between, score_cells, scoring_details, scoring_rows
-from scoring.selectors.significance import common_metrics, paired_result
-from scoring.services.scoring_passes import claim
-from scoring.services.scorings import ask_again
+from research.inference.models import ModelCaption
+from research.scoring.formats.scores import ScoreLayout, export_scores, file_name
+from research.scoring.models import Reference, Score, Scoring
+from research.scoring.permissions import has_assigned_images, reference_set_for, scoring_for
+from research.scoring.rules.packing import pack_floats, unpack_floats
+from research.scoring.selectors.images import PerImage, disagreements, gains_by_image, per_image, texts_of
+from research.scoring.selectors.scores import (
+    current_pass,
+    differences_between,
+    score_cells,
+    scoring_details,
+    scoring_rows,
+)
+from research.scoring.selectors.significance import common_metrics, paired_result
+from research.scoring.services.scoring_passes import claim
+from research.scoring.services.scorings import ask_again
 from tests.annotation.submitting import submit_captions, take
 from tests.factories import NOW, make_annotator, make_captioner, make_collection, make_project, make_round, make_user
 from tests.kept import kept

@@ -8,11 +8,11 @@ from django.db import IntegrityError, transaction
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobs.models import JobState
-from scoring.models import Pass, Reference, ReferenceSet, Score, Scoring
-from scoring.rules.digests import as_digest, as_total, image_digest
-from scoring.rules.metrics import MetricChoiceError
-from scoring.rules.packing import pack_floats, pack_integers, unpack_floats, unpack_integers
+from core.jobs.models import JobState
+from research.scoring.models import Pass, Reference, ReferenceSet, Score, Scoring
+from research.scoring.rules.digests import as_digest, as_total, image_digest
+from research.scoring.rules.metrics import MetricChoiceError
+from research.scoring.rules.packing import pack_floats, pack_integers, unpack_floats, unpack_integers
 from tests.factories import NOW, make_captioner, make_collection, make_image
 from tests.scoring.scored import make_references, make_scoring, make_scorings, run
 

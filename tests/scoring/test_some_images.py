@@ -13,20 +13,20 @@ import pytest
 from django.core.management.base import CommandError
 from django.urls import reverse
 
-from corpora.models import PlaceLevelChoice, SelectedImage, Selection, Subset
-from corpora.rules.image_filters import ImageFilterError, parse
+from core.images.models import Collection, CollectionImage
+from core.jobs.models import JobState
 from crosslens_metrics.paired import paired_difference
 from crosslens_metrics.signatures import Signature
-from images.models import Collection, CollectionImage
-from jobs.models import JobState
-from scoring.models import Scoring
-from scoring.selectors.images import per_image
-from scoring.selectors.own_frequencies import ComputingBudget, keeps_frequencies
-from scoring.selectors.restricting import by_level, restricted_figures, restriction, with_intervals
-from scoring.selectors.scores import current_pass, score_cells
-from scoring.selectors.significance import paired_result
-from scoring.selectors.some_figures import MIN_IMAGES
-from scoring.services.references import put_references
+from research.scoring.models import Scoring
+from research.scoring.selectors.images import per_image
+from research.scoring.selectors.own_frequencies import ComputingBudget, keeps_frequencies
+from research.scoring.selectors.restricting import by_level, restricted_figures, restriction, with_intervals
+from research.scoring.selectors.scores import current_pass, score_cells
+from research.scoring.selectors.significance import paired_result
+from research.scoring.selectors.some_figures import MIN_IMAGES
+from research.scoring.services.references import put_references
+from research.selection.models import PlaceLevelChoice, SelectedImage, Selection, Subset
+from research.selection.rules.image_filters import ImageFilterError, parse
 from tests.clients import client_of
 from tests.commands import output_of
 from tests.factories import NOW, make_captioner, make_collection, make_project

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from django.urls import reverse
 
-from inference import tasks
-from inference.models import Training
-from inference.services.trainings import read_data
-from people.models import Role
-from scoring.models import ReferenceSet
+from core.people.models import Role
+from research.inference import tasks
+from research.inference.models import Training
+from research.inference.services.trainings import read_data
+from research.scoring.models import ReferenceSet
 from tests.factories import NOW, make_captioner, make_collection, make_project
 from tests.inference.watched import make_person
 from tests.scoring.scored import make_references, make_scoring, run

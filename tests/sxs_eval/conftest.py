@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from django.test import Client
 
-from images.models import Collection
-from inference.models import CaptioningModel
-from people.models import Project, Role
+from core.images.models import Collection
+from core.people.models import Project, Role
+from research.inference.models import CaptioningModel
 from sxs_eval import tasks
 from sxs_eval.models import Comparison
 from tests.clients import client_of

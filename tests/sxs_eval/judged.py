@@ -9,9 +9,9 @@ from html import unescape
 from random import Random
 from typing import Any
 
-from images.models import Collection
-from inference.models import CaptioningModel
-from people.models import Project, User
+from core.images.models import Collection
+from core.people.models import Project, User
+from research.inference.models import CaptioningModel
 from sxs_eval.models import Comparison, Judgement, JudgingBatch, TrialKind
 from sxs_eval.selectors.across import results_of
 from sxs_eval.selectors.results import report_of

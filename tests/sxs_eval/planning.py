@@ -8,9 +8,9 @@ from typing import Any
 from django.test import Client
 from django.urls import reverse
 
-from images.models import Collection
-from inference.models import CaptioningModel, ModelCaption
-from people.models import Project
+from core.images.models import Collection
+from core.people.models import Project
+from research.inference.models import CaptioningModel, ModelCaption
 
 SCORES = """language,model,xm3600,coco
 de,Alpha,50,60

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.urls import reverse
 
-from people.models import Membership, Project, Role, User
+from core.people.models import Membership, Project, Role, User
 from sxs_eval.models import Comparison
 from sxs_eval.services import judging
 from tests.factories import NOW, make_user

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from django.urls import reverse
 
+from core.people.models import Project
 from crosslens_metrics.intervals import Interval
 from crosslens_metrics.reports.comparison_figures import UndefinedComparison
 from crosslens_metrics.undefined import UndefinedReason
-from inference.models import ModelCaption
-from people.models import Project
+from research.inference.models import ModelCaption
 from sxs_eval.models import RaterState, RaterStatus
 from tests.factories import NOW, make_captioner, make_collection, make_comparison, make_project
 from tests.sxs_eval.judged import judged_once, report, results, text_of

@@ -5,17 +5,17 @@ from __future__ import annotations
 import pytest
 from django.urls import reverse
 
-from corpora.models import PlaceLevelChoice, Subset
-from corpora.rules.image_filters import parse
+from core.images.models import CollectionImage
 from crosslens_metrics.reports.comparison_figures import ComparisonOutcome, GainFigure
-from images.models import CollectionImage
-from inference.models import ModelCaption
+from research.inference.models import ModelCaption
+from research.selection.models import PlaceLevelChoice, Subset
+from research.selection.rules.image_filters import parse
 from sxs_eval.models import Comparison, Pair
 from sxs_eval.selectors.results import evidence_of, level_outcomes, report_of
 from sxs_eval.services import comparisons as services
 from sxs_eval.services.comparisons import ComparisonError, ComparisonSetting, create_comparison, create_comparisons
-from tests.corpora.placing import choose
 from tests.factories import NOW, make_rater
+from tests.selection.placing import choose
 from tests.sxs_eval.judged import judge_all
 
 pytestmark = pytest.mark.django_db

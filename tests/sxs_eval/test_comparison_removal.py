@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from django.urls import reverse
 
-from allocation.models import Pool, Task
-from inference.models import ModelCaption
-from people.models import AuditEntry
+from core.allocation.models import Pool, Task
+from core.people.models import AuditEntry
+from research.inference.models import ModelCaption
 from sxs_eval.models import Comparison, Pair
 from sxs_eval.selectors.human_judgements import human_judgements_of
 from sxs_eval.selectors.results import comparisons_of

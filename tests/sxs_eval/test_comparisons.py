@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from django.db import IntegrityError, transaction
 
-from allocation.models import AssignmentState, Task
-from inference.models import CaptioningModel, ModelCaption
+from core.allocation.models import AssignmentState, Task
+from research.inference.models import CaptioningModel, ModelCaption
 from sxs_eval import tasks
 from sxs_eval.models import Comparison, EqualCaptions, GoldPair, Instructions, Judgement, Pair, RaterStatus, TrialKind
 from sxs_eval.services import comparisons as services

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from images.models import Image
-from inference.models import ModelCaption
+from core.images.models import Image
+from research.inference.models import ModelCaption
 from sxs_eval.formats.judgement_export import JudgementLayout, export_judgements
 from sxs_eval.models import Comparison, EqualCaptions
 from sxs_eval.selectors.results import report_of

@@ -16,11 +16,11 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.urls import reverse
 
-from corpora.models import PlaceLevelChoice
-from corpora.selectors.chosen import ORIGIN_COLUMNS
-from images.models import CollectionImage, Image
-from inference.models import CaptioningModel
-from people.rules.pseudonyms import pseudonym
+from core.images.models import CollectionImage, Image
+from core.people.rules.pseudonyms import pseudonym
+from research.inference.models import CaptioningModel
+from research.selection.models import PlaceLevelChoice
+from research.selection.selectors.chosen import ORIGIN_COLUMNS
 from sxs_eval.formats import judgement_export as exports
 from sxs_eval.formats.figure_tables import COLUMNS as TABLE_COLUMNS
 from sxs_eval.formats.figure_tables import TableLayout, table, tex
@@ -30,7 +30,6 @@ from tabular import downloads
 from tabular.downloads import write_whole
 from tabular.spreadsheets import plain_cell
 from tests.clients import client_of
-from tests.corpora.placing import choose, make_subset, place
 from tests.factories import (
     NOW,
     make_captioner,
@@ -42,6 +41,7 @@ from tests.factories import (
 )
 from tests.memory import peak_of
 from tests.queries import queries_of
+from tests.selection.placing import choose, make_subset, place
 from tests.sxs_eval.judged import answer, judge_all, judged_once, keys_of, report, results, take
 
 pytestmark = pytest.mark.django_db

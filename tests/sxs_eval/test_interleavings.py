@@ -10,8 +10,8 @@ from random import Random
 
 import pytest
 
-from allocation.models import AssignmentState, Pool, Task
-from allocation.services.errors import (
+from core.allocation.models import AssignmentState, Pool, Task
+from core.allocation.services.errors import (
     BatchReturnedError,
     LeaseExpiredError,
     NoTasksAvailableError,
@@ -19,10 +19,10 @@ from allocation.services.errors import (
     PoolBusyError,
     PoolClosedError,
 )
-from allocation.services.lifecycle import expire_overdue
-from inference.models import ModelCaption
-from people.models import User
-from people.selectors.qualification import NotQualifiedError
+from core.allocation.services.lifecycle import expire_overdue
+from core.people.models import User
+from core.people.selectors.qualification import NotQualifiedError
+from research.inference.models import ModelCaption
 from sxs_eval.models import Judgement, JudgingBatch, RaterState, RaterStatus, TrialKind
 from sxs_eval.services import judging as services
 from sxs_eval.services.comparisons import PoolSettings, change_comparison, change_replication, fill_comparison

@@ -7,13 +7,13 @@ from random import Random
 
 import pytest
 
-from allocation.models import AssignmentState, BatchState, Task
-from allocation.services.lifecycle import expire_overdue
 from annotation.models import Round
 from annotation.services import batches
+from core.allocation.models import AssignmentState, BatchState, Task
+from core.allocation.services.lifecycle import expire_overdue
+from core.people.models import Consent, LanguageLevel, LanguageSkill, Membership, Role, User
+from core.people.selectors.qualification import NotQualifiedError
 from crosslens_metrics.scales import SCALES
-from people.models import Consent, LanguageLevel, LanguageSkill, Membership, Role, User
-from people.selectors.qualification import NotQualifiedError
 from sxs_eval.models import Comparison, GoldPair, Judgement, JudgingBatch, RaterState, RaterStatus, TrialKind
 from sxs_eval.rules import judging as rules
 from sxs_eval.selectors.work import judging_page

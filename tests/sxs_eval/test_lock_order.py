@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from people.services.account_deletion import delete_account
-from people.services.withdrawal import withdraw_consent
+from core.people.services.account_deletion import delete_account
+from core.people.services.withdrawal import withdraw_consent
 from sxs_eval.models import RaterState, RaterStatus
 from sxs_eval.services import comparisons, judging
 from sxs_eval.services.comparisons import PoolSettings

@@ -11,7 +11,7 @@ from django.core.cache import cache
 from django.urls import reverse
 
 from crosslens_metrics.reports.correlations import correlations_of
-from inference.models import ModelCaption
+from research.inference.models import ModelCaption
 from sxs_eval.formats import metric_gains as downloads
 from sxs_eval.models import Judgement
 from tests.commands import output_of

@@ -17,8 +17,8 @@ from django.db import OperationalError
 from sxs_eval.management.commands import plan_evaluations
 from sxs_eval.selectors.planning import JudgingPace
 from tests.commands import output_of
-from tests.corpora.placing import make_subset
 from tests.factories import make_collection, make_project
+from tests.selection.placing import make_subset
 
 SCORES = """language,model,xm3600,coco,note
 zh,A,50,60,x

@@ -7,7 +7,7 @@ from random import Random
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
-from people.models import User
+from core.people.models import User
 from sxs_eval.formats.scores import MAX_BYTES
 from sxs_eval.forms.planning import MAX_PAIRS
 from sxs_eval.models import Comparison, Judgement, RaterState, RaterStatus

@@ -10,17 +10,17 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from corpora.models import Subset
-from inference.models import CaptioningModel, ModelCaption
-from people.models import Membership, Role
+from core.people.models import Membership, Role
+from research.inference.models import CaptioningModel, ModelCaption
+from research.selection.models import Subset
 from sxs_eval import tasks
 from sxs_eval.models import Comparison
 from sxs_eval.services.comparisons import ComparisonSetting
 from sxs_eval.services.planning import ChosenPair, create_planned
 from tests.clients import client_of
 from tests.concurrency import together
-from tests.corpora.placing import make_subset, place, say_where_spoken
 from tests.factories import make_comparison, make_language, make_user
+from tests.selection.placing import make_subset, place, say_where_spoken
 from tests.sxs_eval.planning import SCORES, create, describe, form_of, keys_of, page_of, rows_of, seen_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("models")]

@@ -9,17 +9,17 @@ from random import Random
 
 import pytest
 
-from allocation.models import Task
-from allocation.services.errors import (
+from core.allocation.models import Task
+from core.allocation.services.errors import (
     BatchReturnedError,
     LeaseExpiredError,
     NoTasksAvailableError,
     OpenBatchExistsError,
     PoolBusyError,
 )
-from allocation.services.lifecycle import expire_overdue
-from people.models import User
-from people.selectors.qualification import NotQualifiedError
+from core.allocation.services.lifecycle import expire_overdue
+from core.people.models import User
+from core.people.selectors.qualification import NotQualifiedError
 from sxs_eval.models import Comparison, Judgement, JudgingBatch, TrialKind
 from sxs_eval.selectors.work import trials_of_batch
 from sxs_eval.services import judging as services

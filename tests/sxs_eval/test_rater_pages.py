@@ -12,9 +12,9 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from allocation.models import Batch
-from allocation.services.lifecycle import expire_overdue
-from people.models import Consent, User
+from core.allocation.models import Batch
+from core.allocation.services.lifecycle import expire_overdue
+from core.people.models import Consent, User
 from sxs_eval.models import Comparison, Judgement, JudgingBatch, RaterState, RaterStatus, TrialKind
 from sxs_eval.selectors.work import work_of
 from sxs_eval.services.judging import MAX_COMMENT_CHARACTERS

@@ -10,8 +10,8 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from allocation.models import Task
-from people.models import User
+from core.allocation.models import Task
+from core.people.models import User
 from sxs_eval.models import Comparison, Judgement, JudgingBatch, RaterState, RaterStatus, TrialKind
 from sxs_eval.selectors.raters import MAX_FAILURES_SHOWN, RaterRow, failures_of, raters_of
 from sxs_eval.services import judging

@@ -11,11 +11,11 @@ import pytest
 from django.urls import reverse
 
 from annotation.services import batches as annotating
+from core.images.models import Image
+from core.people.models import LanguageLevel, LanguageSkill
+from core.people.rules.pseudonyms import pseudonym
 from crosslens_metrics.reports.comparison_figures import GainFigure, UndefinedComparison
-from images.models import Image
-from inference.models import ModelCaption
-from people.models import LanguageLevel, LanguageSkill
-from people.rules.pseudonyms import pseudonym
+from research.inference.models import ModelCaption
 from sxs_eval.models import Comparison, EqualCaptions, Judgement, RaterState, RaterStatus
 from sxs_eval.selectors.results import evidence_of, rater_rows
 from sxs_eval.services.raters import exclude_rater, restore_rater

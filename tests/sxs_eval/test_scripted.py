@@ -9,7 +9,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from people.models import AuditEntry, Project, User
+from core.people.models import AuditEntry, Project, User
 from sxs_eval.forms.comparisons import ComparisonForm
 from sxs_eval.forms.planning import PlanForm
 from sxs_eval.models import RaterState, RaterStatus

@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotation.services import batches
-from people.models import Membership, Role
+from core.people.models import Membership, Role
 from tests.clients import client_of
 from tests.factories import make_annotator, make_comparison, make_project, make_rater, make_round
 from tests.sxs_eval.setting_up import path_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from django.urls import reverse
 
-from inference.models import ModelCaption
+from research.inference.models import ModelCaption
 from sxs_eval.models import EqualCaptions
 from tests.factories import make_captioner, make_collection
 

@@ -13,7 +13,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from allocation.models import Pool, Task
+from core.allocation.models import Pool, Task
 from sxs_eval import defaults
 from sxs_eval.forms.comparisons import MAX_GOLD_FILE_BYTES
 from sxs_eval.models import Comparison, EqualCaptions, GoldPair, Instructions, RaterStatus

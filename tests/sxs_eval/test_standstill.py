@@ -9,11 +9,11 @@ from random import Random
 
 import pytest
 
-from allocation.models import BatchState, Task
-from allocation.services.errors import NoTasksAvailableError
-from allocation.services.lifecycle import expire_overdue
-from people.models import User
-from people.selectors.qualification import MissingRequirement, NotQualifiedError
+from core.allocation.models import BatchState, Task
+from core.allocation.services.errors import NoTasksAvailableError
+from core.allocation.services.lifecycle import expire_overdue
+from core.people.models import User
+from core.people.selectors.qualification import MissingRequirement, NotQualifiedError
 from sxs_eval import permissions
 from sxs_eval.models import Comparison, JudgingBatch
 from sxs_eval.services import judging as services

@@ -8,16 +8,16 @@ from functools import partial
 import pytest
 from django.core.management.base import CommandError
 
-from corpora.models import Subset
-from corpora.selectors.subsets import subset_named
-from corpora.selectors.usage import uses_of_subset
-from corpora.services.subsets import SubsetError, delete_subset
+from research.selection.models import Subset
+from research.selection.selectors.subsets import subset_named
+from research.selection.selectors.usage import uses_of_subset
+from research.selection.services.subsets import SubsetError, delete_subset
 from sxs_eval.models import Comparison
 from sxs_eval.services.comparisons import ComparisonError, ComparisonSetting, create_comparison, create_comparisons
 from tests.commands import output_of
 from tests.concurrency import together_with_errors
-from tests.corpora.placing import make_subset
 from tests.factories import NOW, make_comparison, make_project
+from tests.selection.placing import make_subset
 
 
 @pytest.fixture

@@ -6,12 +6,12 @@ from datetime import timedelta
 
 import pytest
 
-from allocation.models import Batch, BatchState, Task
-from allocation.services.errors import BatchReturnedError
-from people import personal_data
-from people.models import Consent, User
-from people.selectors.qualification import NotQualifiedError
-from people.services.withdrawal import withdraw_consent
+from core.allocation.models import Batch, BatchState, Task
+from core.allocation.services.errors import BatchReturnedError
+from core.people import personal_data
+from core.people.models import Consent, User
+from core.people.selectors.qualification import NotQualifiedError
+from core.people.services.withdrawal import withdraw_consent
 from sxs_eval.formats.judgement_export import JudgementLayout, export_judgements
 from sxs_eval.models import Comparison, Judgement, RaterState, RaterStatus
 from sxs_eval.selectors.results import evidence_of

@@ -8,18 +8,19 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from corpora.models import Subset
-from corpora.rules.image_filters import parse
-from corpora.selectors.subsets import keys_of
-from corpora.services.selections import confirm_selection
-from images.models import Collection
-from people.models import Project
+from core.images.models import Collection
+from core.people.models import Project
+from research.selection.models import Subset
+from research.selection.rules.image_filters import parse
+from research.selection.selectors.subsets import keys_of
+from research.selection.services.selections import confirm_selection
 from sxs_eval.models import Comparison, Pair
 from sxs_eval.selectors.results import evidence_of, report_of
 from sxs_eval.services.comparisons import fill_comparison
 from tests.clients import client_of
 from tests.commands import output_of
-from tests.corpora.selecting import (
+from tests.factories import NOW, make_captioner, make_comparison, make_project, make_rater
+from tests.selection.selecting import (
     FRANCE,
     TELANGANA,
     WEST_BENGAL,
@@ -28,7 +29,6 @@ from tests.corpora.selecting import (
     make_placed_collection,
     make_selection,
 )
-from tests.factories import NOW, make_captioner, make_comparison, make_project, make_rater
 from tests.sxs_eval.judged import judge_all
 from tests.sxs_eval.planning import create, form_of
 

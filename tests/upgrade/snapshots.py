@@ -21,7 +21,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.loader import MigrationLoader
 
-from scripts.checks.sources import own_apps
+from tools.scripts.checks.sources import own_apps
 
 FOLDER = Path(__file__).parent
 MIGRATIONS = FOLDER / "migrations.sha256"

@@ -15,8 +15,8 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.utils import timezone
 
 from annotation.models import Caption, Round
-from operations.selectors.schema import differences
-from people.models import User
+from core.people.models import User
+from office.operations.selectors.schema import differences
 from tests.annotation.submitting import submit_captions
 from tests.doors.asking import ours, signed_in
 from tests.factories import make_annotator

@@ -16,9 +16,9 @@ from annotation.models import Release
 from annotation.services import releases as services
 from annotation.services.release_changes import ReleaseNotPossibleError
 from annotation.services.releases import ReleaseSettingsError
-from jobs.models import JobState
-from people.management.arguments import project_named, user_named
-from people.models import Project, User
+from core.jobs.models import JobState
+from core.people.management.arguments import project_named, user_named
+from core.people.models import Project, User
 
 LICENCE = "CC-BY-4.0"
 

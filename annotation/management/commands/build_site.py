@@ -10,8 +10,8 @@ from django.core.management.base import BaseCommand, CommandError
 
 from annotation.models import Release
 from annotation.services.sites import ImageFiles, SiteNotPossibleError, build_site
-from jobs.models import JobState
-from people.management.arguments import project_named
+from core.jobs.models import JobState
+from core.people.management.arguments import project_named
 
 
 class Command(BaseCommand):

@@ -11,13 +11,13 @@ from django.core.management.base import BaseCommand, CommandError
 
 from annotation.management.image_filters import check_some_captioned
 from annotation.selectors.statistics import project_statistics
-from corpora.management.image_filters import add_images, image_filter_errors
-from corpora.rules.image_filters import ImageFilter
+from core.people.management.arguments import known_projects
+from core.people.management.library import as_command_errors
+from core.people.models import Project
 from crosslens_metrics.caption_stats import CaptionStatistics
 from crosslens_metrics.commands import caption_stats
-from people.management.arguments import known_projects
-from people.management.library import as_command_errors
-from people.models import Project
+from research.selection.management.image_filters import add_images, image_filter_errors
+from research.selection.rules.image_filters import ImageFilter
 
 
 class Command(BaseCommand):

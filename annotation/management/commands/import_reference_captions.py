@@ -10,14 +10,14 @@ from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
 from annotation.services.caption_imports import import_captions, look_through
+from core.images.management.arguments import collection_named
+from core.images.models import Collection
+from core.jobs.models import JobState
+from core.people.management.arguments import checked_text, project_named, user_named
+from core.people.models import Project, User
 from crosslens_metrics.formats.problems import FileRefusedError
-from images.management.arguments import collection_named
-from images.models import Collection
-from jobs.models import JobState
-from people.management.arguments import checked_text, project_named, user_named
-from people.models import Project, User
-from scoring.models import ReferenceSet
-from scoring.services.reference_imports import import_path
+from research.scoring.models import ReferenceSet
+from research.scoring.services.reference_imports import import_path
 
 
 class Command(BaseCommand):

@@ -12,10 +12,10 @@ from django.core.management.base import BaseCommand
 from annotation.formats.quality import as_json, as_text, fresh_table
 from annotation.management.image_filters import check_some_captioned
 from annotation.models import RoundKind
-from corpora.management.image_filters import add_images, image_filter_errors
-from corpora.rules.image_filters import ImageFilter
-from people.management.arguments import project_named
-from people.rules.pseudonyms import pseudonym
+from core.people.management.arguments import project_named
+from core.people.rules.pseudonyms import pseudonym
+from research.selection.management.image_filters import add_images, image_filter_errors
+from research.selection.rules.image_filters import ImageFilter
 
 
 class Command(BaseCommand):

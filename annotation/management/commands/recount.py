@@ -8,7 +8,7 @@ from typing import Any
 from django.core.management.base import BaseCommand
 
 from annotation.services.tallies import recount_all
-from people.management.arguments import project_named
+from core.people.management.arguments import project_named
 
 
 class Command(BaseCommand):

@@ -10,8 +10,8 @@ from django.utils import timezone
 
 from gapgame.models import ItemSet
 from gapgame.services.representatives import ItemSetClosedError, choose_again
-from inference.models import EmbeddingSet
-from inference.selectors.embeddings import whole_sets
+from research.inference.models import EmbeddingSet
+from research.inference.selectors.embeddings import whole_sets
 
 
 class Command(BaseCommand):

@@ -11,6 +11,12 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
+from core.images.management.reports import add_report, check_report, finish
+from core.images.models import Collection, ImportOutcome
+from core.images.permissions import collections_in
+from core.images.tasks import ask_for_sizes
+from core.people.management.arguments import checked_text, project_named
+from core.people.models import Project
 from crosslens_metrics.commands.arguments import whole_number
 from gapgame.formats.corpora import is_corpus
 from gapgame.formats.multisubs import is_layout
@@ -19,12 +25,6 @@ from gapgame.rules.corpus_items import ItemChoice
 from gapgame.services.item_imports import import_path
 from gapgame.services.item_sources import LAYOUTS
 from gapgame.services.items import item_set_named
-from images.management.reports import add_report, check_report, finish
-from images.models import Collection, ImportOutcome
-from images.permissions import collections_in
-from images.tasks import ask_for_sizes
-from people.management.arguments import checked_text, project_named
-from people.models import Project
 
 
 class Command(BaseCommand):

@@ -20,7 +20,7 @@ from gapgame.formats.turn_files import read_turns
 from gapgame.rules.figures import UndefinedFigure
 from gapgame.rules.task_scores import BesidePeople, TaskScores, score
 from gapgame.rules.turns import TurnRule
-from inference.selectors.word_vectors import WordVectorsUnavailableError, vectors_of
+from research.inference.selectors.word_vectors import WordVectorsUnavailableError, vectors_of
 
 
 class Command(BaseCommand):

@@ -14,15 +14,15 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError, connection
 from django.utils.translation import gettext as _
 
-from corpora.management.image_filters import image_filter, image_filter_errors
-from corpora.rules.image_filters import ImageFilter
-from corpora.selectors.subsets import check, images_matching
+from core.images.models import CollectionImage
+from core.images.permissions import collections_in
+from core.people.management.arguments import project_named
+from core.people.models import Project
 from crosslens_metrics.formats.problems import FileProblemsError
 from crosslens_metrics.language_tags import MalformedTagError, canonical_tag
-from images.models import CollectionImage
-from images.permissions import collections_in
-from people.management.arguments import project_named
-from people.models import Project
+from research.selection.management.image_filters import image_filter, image_filter_errors
+from research.selection.rules.image_filters import ImageFilter
+from research.selection.selectors.subsets import check, images_matching
 from sxs_eval.formats.plans import PaceUsed, PlanReport
 from sxs_eval.formats.scores import read_scores
 from sxs_eval.rules import planning

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from core.people.management.library import LibraryCommand
 from crosslens_metrics.commands import sxs_report
-from people.management.library import LibraryCommand
 
 
 class Command(LibraryCommand):

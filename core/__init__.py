@@ -1,0 +1,1 @@
+"""What all else needs: people, images, languages, and the one door to work."""

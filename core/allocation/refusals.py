@@ -1,0 +1,123 @@
+"""Why a step with a batch was refused: the one place that gives an error of a service its status, code and sentence.
+
+Pages, their scripts and the API answer from it. Apps add their own errors with `refusal_of.register`, in a module that
+they name to `register_module`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import singledispatch
+from importlib import import_module
+from typing import Any
+from uuid import UUID
+
+from django.core.exceptions import ObjectDoesNotExist
+from django.utils.translation import gettext as _
+
+from core.allocation.services.errors import (
+    BatchReturnedError,
+    LeaseExpiredError,
+    NoTasksAvailableError,
+    OpenBatchExistsError,
+    PoolBusyError,
+    PoolClosedError,
+)
+from core.people.selectors.qualification import NotQualifiedError
+
+
+@dataclass(frozen=True)
+class AllocationRefusal:
+    """`code` never changes; `errors` says more, by field or position; `stored` is what the sender needs to continue."""
+
+    status: int
+    code: str
+    message: str
+    errors: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    stored: Mapping[str, Any] = field(default_factory=dict)
+    open_batch: UUID | None = None
+
+
+class RefusedError(Exception):
+    """Raised where a view itself refuses what was sent."""
+
+    def __init__(self, refusal: AllocationRefusal) -> None:
+        super().__init__(refusal.message)
+        self.refusal = refusal
+
+
+@singledispatch
+def refusal_of(error: Exception) -> AllocationRefusal:
+    """Explain an error of a service. Any other error is raised again."""
+    # Imported at the first error, not at each start: they import the services whose errors they explain.
+    for module in _modules:
+        import_module(module)
+    explain = refusal_of.dispatch(type(error))
+    if explain is refusal_of.dispatch(object):
+        raise error
+    return explain(error)
+
+
+_modules: list[str] = []
+
+
+def register_module(name: str) -> None:
+    """Have the module `name` imported before an error counts as unknown."""
+    _modules.append(name)
+
+
+@refusal_of.register
+def _refused(error: RefusedError) -> AllocationRefusal:
+    return error.refusal
+
+
+@refusal_of.register
+def _not_qualified(error: NotQualifiedError) -> AllocationRefusal:
+    errors = {missing.code: [str(missing.message)] for missing in error.missing_requirements}
+    return AllocationRefusal(403, "not-qualified", " ".join(reason for (reason,) in errors.values()), errors)
+
+
+def refuse_as_not_assigned(*errors: type[ObjectDoesNotExist]) -> None:
+    """Answer 404 where a service finds no such row of the person."""
+    for error in errors:
+        refusal_of.register(error, lambda _error: AllocationRefusal(404, "not-found", _not_assigned()))
+
+
+def _not_assigned() -> str:
+    return _("This is not assigned to you.")
+
+
+@refusal_of.register
+def _pool_closed(error: PoolClosedError) -> AllocationRefusal:
+    return AllocationRefusal(409, "pool-closed", _("This work is closed for now. A manager can open it again."))
+
+
+@refusal_of.register
+def _pool_busy(error: PoolBusyError) -> AllocationRefusal:
+    said = _("Other people are taking the last tasks right now. Try again in a few seconds.")
+    return AllocationRefusal(409, "pool-busy", said)
+
+
+@refusal_of.register
+def _no_tasks_available(error: NoTasksAvailableError) -> AllocationRefusal:
+    said = _("The rest of this batch has been reassigned. Your work is kept.")
+    return AllocationRefusal(409, "no-tasks-available", said)
+
+
+@refusal_of.register
+def _open_batch_exists(error: OpenBatchExistsError) -> AllocationRefusal:
+    said = _("Finish or return this batch first.")
+    return AllocationRefusal(
+        409, "open-batch-exists", said, stored={"batch": str(error.batch.pk)}, open_batch=error.batch.pk
+    )
+
+
+@refusal_of.register
+def _lease_expired(error: LeaseExpiredError) -> AllocationRefusal:
+    return AllocationRefusal(410, "lease-expired", _("This batch has expired. You can resume it."))
+
+
+@refusal_of.register
+def _batch_returned(error: BatchReturnedError) -> AllocationRefusal:
+    return AllocationRefusal(410, "batch-returned", _("This batch was returned. You can resume it."))

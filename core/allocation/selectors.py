@@ -1,0 +1,161 @@
+"""How far the work of pools is, and what people see of their batches."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Generic, TypeVar
+from uuid import UUID
+
+from django.db.models import Count, Exists, F, OuterRef, Q, Sum
+
+from core.allocation.models import Assignment, AssignmentState, Batch, BatchState, Pool, Task
+from core.languages.models import Language
+from core.people.models import Project, User
+from core.people.selectors.qualification import MissingRequirement
+
+LEASE_COLUMNS = {
+    "batch": F("lease"),
+    "state": F("lease__state"),
+    "taken_at": F("lease__taken_at"),
+    "deadline": F("lease__deadline"),
+    "closed_at": F("lease__closed_at"),
+}
+"""What a data export says of every batch."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LeaseHead:
+    """A batch as its lease knows it."""
+
+    id: UUID
+    size: int
+    state: BatchState
+    deadline: datetime
+    is_late: bool
+
+    @property
+    def is_open(self) -> bool:
+        return self.state == BatchState.OPEN and not self.is_late
+
+
+@dataclass(frozen=True, kw_only=True)
+class BatchHead(LeaseHead):
+    """The head of every page of a batch."""
+
+    project: Project
+    language: Language
+
+
+HeadT = TypeVar("HeadT", bound=BatchHead)
+
+
+@dataclass(frozen=True, kw_only=True)
+class OwnWork(Generic[HeadT]):
+    """A round or a comparison as one person sees it."""
+
+    project: Project
+    language: Language
+    open_batch: HeadT | None
+    resumable: Sequence[HeadT]
+    missing_requirements: Sequence[MissingRequirement]
+    is_anything_left: bool
+
+    @property
+    def has_something_to_do(self) -> bool:
+        return bool(self.open_batch or self.resumable or self.is_anything_left)
+
+
+def lease_fields(lease: Batch, *, now: datetime) -> dict[str, Any]:
+    """Return the fields of a `LeaseHead` that come from its lease."""
+    state = BatchState(lease.state)
+    return {"id": lease.pk, "state": state, "deadline": lease.deadline, "is_late": lease.is_late_at(now)}
+
+
+def open_and_resumable(heads: Iterable[tuple[int, HeadT]]) -> tuple[dict[int, HeadT], dict[int, list[HeadT]]]:
+    """Sort unfinished batches by round or comparison: the open one of each, and those that can be resumed."""
+    assigned, resumable = {}, defaultdict(list)
+    for work_id, head in heads:
+        if head.is_open:
+            assigned[work_id] = head
+        else:
+            resumable[work_id].append(head)
+    return assigned, resumable
+
+
+def pools_with_tasks_for(person: User, pools: Collection[int], *, without: Q | None = None) -> set[int]:
+    """Return the open ones of `pools` with a task for `person` that `without` does not exclude."""
+    tasks = Task.objects.open_for(person, OuterRef("pk")).without(without)
+    return set(Pool.objects.filter(Exists(tasks), pk__in=pools, is_open=True).values_list("pk", flat=True))
+
+
+@dataclass(frozen=True, kw_only=True)
+class PoolProgress:
+    """The progress of one pool. All except `tasks` and `at_work`, which counts people, count answers to tasks."""
+
+    tasks: int
+    wanted: int
+    done: int
+    assigned: int
+    expired: int
+    late: int
+    at_work: int
+
+    @property
+    def open(self) -> int:
+        return self.wanted - self.done - self.assigned
+
+    @property
+    def is_finished(self) -> bool:
+        return 0 < self.wanted == self.done
+
+
+def progress_of_pools(pools: Collection[int], *, now: datetime) -> dict[int, PoolProgress]:
+    """Compute progress in the database from places and unfinished work; finished work is not read."""
+    places = {row["pool"]: row for row in _places(pools)}
+    unfinished = {row["batch__pool"]: row for row in _unfinished(pools, now)}
+    return {pool: _progress(places.get(pool, {}), unfinished.get(pool, {})) for pool in pools}
+
+
+def _progress(places: Mapping[str, Any], unfinished: Mapping[str, Any]) -> PoolProgress:
+    assigned, overdue = unfinished.get("assigned", 0), unfinished.get("overdue", 0)
+    return PoolProgress(
+        tasks=places.get("tasks", 0),
+        wanted=places.get("wanted", 0),
+        # A place is taken by an answer that counts or by an open assignment; only the latter, which are few, are
+        # counted.
+        done=places.get("taken", 0) - assigned - overdue,
+        assigned=assigned,
+        expired=unfinished.get("expired", 0) + overdue,
+        late=unfinished.get("late", 0),
+        at_work=unfinished.get("at_work", 0),
+    )
+
+
+def _places(pools: Iterable[int]) -> Iterable[Mapping[str, Any]]:
+    return (
+        Task.objects.filter(pool__in=pools)
+        .values("pool")
+        .annotate(tasks=Count("pk"), wanted=Sum("places"), taken=Sum("places_taken"))
+        .order_by()
+    )
+
+
+def _unfinished(pools: Iterable[int], now: datetime) -> Iterable[Mapping[str, Any]]:
+    assigned = Q(state=AssignmentState.ASSIGNED)
+    # Most are done; leaving them out leaves little to count.
+    unfinished = [AssignmentState.ASSIGNED, AssignmentState.EXPIRED, AssignmentState.LATE]
+    return (
+        Assignment.objects.filter(state__in=unfinished, batch__pool__in=pools)
+        .values("batch__pool")
+        .annotate(
+            assigned=Count("pk", filter=assigned & Q(batch__deadline__gt=now)),
+            at_work=Count("person", filter=assigned & Q(batch__deadline__gt=now), distinct=True),
+            overdue=Count("pk", filter=assigned & Q(batch__deadline__lte=now)),
+            expired=Count("pk", filter=Q(state=AssignmentState.EXPIRED)),
+            late=Count("pk", filter=Q(state=AssignmentState.LATE)),
+        )
+        .order_by()
+    )

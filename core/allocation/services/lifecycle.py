@@ -1,0 +1,130 @@
+"""Renew, finish, expire and return locked batches: the states and places. `kinds` has the steps that people take."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+
+from django.db import transaction
+from django.db.models import F, QuerySet
+from django.db.models.functions import Greatest
+
+from core.allocation.models import Assignment, AssignmentState, Batch, BatchState, Pool, Task
+from core.allocation.services.locks import lock_batches, lock_if_free, lock_open_batches, lock_tasks, lock_tasks_of
+from core.compiled_query import save_columns
+from core.people.models import User
+
+SWEEP_AT_ONCE = 500
+
+
+def open_batch_of(pool: Pool, person: User, now: datetime) -> Batch | None:
+    """Lock and return the open batch of `person` in `pool`; past its deadline, it expires."""
+    for batch in lock_open_batches(pool, person):  # there is one at most
+        if batch.deadline > now:
+            return batch
+        end_lease(batch, BatchState.EXPIRED, now)
+    return None
+
+
+def is_half_over(*, batch: Batch, now: datetime) -> bool:
+    return batch.deadline - now < timedelta(seconds=batch.lease_s) / 2
+
+
+def renew_lease(*, batch: Batch, now: datetime) -> None:
+    """Renew the lease in full in its second half, so that no batch expires while somebody works on it."""
+    if is_half_over(batch=batch, now=now):
+        deadline = now + timedelta(seconds=batch.lease_s)
+        Batch.objects.filter(pk=batch.pk, state=BatchState.OPEN, deadline__gt=now).update(deadline=deadline)
+
+
+def finish_batch(*, batch: Batch, now: datetime) -> bool:
+    """Close a locked batch with its work done. Return whether it counts: False after the deadline."""
+    expire_batch(batch=batch, now=now)
+    if batch.state != BatchState.OPEN:
+        batch.assignments.filter(state=AssignmentState.EXPIRED).update(state=AssignmentState.LATE)
+        return False
+    batch.assignments.filter(state=AssignmentState.ASSIGNED).update(state=AssignmentState.DONE)
+    _close(batch, BatchState.DONE, now)
+    return True
+
+
+def finish_assignment(*, assignment: Assignment) -> None:
+    """Count one task of a locked open batch, read since, as done, independently of the others."""
+    if assignment.state == AssignmentState.ASSIGNED:
+        assignment.state = AssignmentState.DONE
+        save_columns(assignment, "state")
+
+
+def reopen_assignment(*, assignment: Assignment) -> None:
+    """Undo `finish_assignment` while the batch is still locked and open: the place stays this person's."""
+    Assignment.objects.filter(pk=assignment.pk, state=AssignmentState.DONE).update(state=AssignmentState.ASSIGNED)
+
+
+def return_batch(*, batch: Batch, now: datetime) -> None:
+    """Free the places of a locked batch if it is open."""
+    if batch.state == BatchState.OPEN:
+        end_lease(batch, BatchState.RETURNED, now)
+
+
+def expire_batch(*, batch: Batch, now: datetime) -> None:
+    """Free the places of a locked batch if it is past its deadline."""
+    if batch.state == BatchState.OPEN and batch.deadline <= now:
+        end_lease(batch, BatchState.EXPIRED, now)
+
+
+def expire_overdue(*, now: datetime, pool: Pool | None = None) -> int:
+    """Expire every batch past its deadline; returns how many."""
+    overdue = Batch.objects.filter(state=BatchState.OPEN, deadline__lte=now)
+    if pool:
+        overdue = overdue.filter(pool=pool)
+    expired = 0
+    for pk in list(overdue.order_by("deadline").values_list("pk", flat=True)[:SWEEP_AT_ONCE]):
+        with transaction.atomic():
+            if batch := lock_if_free(overdue, pk):
+                end_lease(batch, BatchState.EXPIRED, now)
+                expired += 1
+    return expired
+
+
+def return_batches(*, batches: QuerySet[Batch], now: datetime) -> list[Batch]:
+    """Return those of `batches` that are open to their pools, in the current transaction, and list them."""
+    return _let_all_go(batches.filter(state=BatchState.OPEN), now)
+
+
+def expire_batches(*, batches: QuerySet[Batch], now: datetime) -> list[Batch]:
+    """As `return_batches`, for those past their deadline."""
+    return _let_all_go(batches.filter(state=BatchState.OPEN, deadline__lte=now), now)
+
+
+def _let_all_go(batches: QuerySet[Batch], now: datetime) -> list[Batch]:
+    locked = lock_batches(batches)
+    lock_tasks_of(Assignment.objects.filter(batch__in=locked, state=AssignmentState.ASSIGNED))
+    for batch in locked:
+        end_lease(batch, BatchState.EXPIRED if batch.deadline <= now else BatchState.RETURNED, now)
+    return locked
+
+
+def end_lease(batch: Batch, state: BatchState, now: datetime) -> None:
+    """Free the places of a locked batch and close it as expired or returned."""
+    assigned = batch.assignments.filter(state=AssignmentState.ASSIGNED)
+    tasks = list(assigned.values_list("task_id", flat=True))
+    free_places(batch.pool_id, tasks)
+    assigned.update(state=AssignmentState(state.value))
+    # If each task is done by itself, all of a batch may be done already.
+    _close(batch, state if tasks else BatchState.DONE, now)
+
+
+def free_places(pool_id: int, task_ids: Iterable[int]) -> None:
+    """Free one place of each task."""
+    # Locked first: an update of many rows takes their locks in any order.
+    freed = Task.objects.filter(pk__in=list(task_ids))
+    lock_tasks(freed)
+    freed.update(places_taken=F("places_taken") - 1)
+    # If replication was lowered meanwhile, places above it go.
+    replication = Pool.objects.values_list("replication", flat=True).get(pk=pool_id)
+    freed.filter(places__gt=replication).update(places=Greatest(F("places_taken"), replication))
+
+
+def _close(batch: Batch, state: BatchState, now: datetime) -> None:
+    batch.state, batch.closed_at = state, now
+    batch.save(update_fields=["state", "closed_at"])

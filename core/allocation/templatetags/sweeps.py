@@ -1,0 +1,17 @@
+"""Whether the background work that a page relies on is running."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from django import template
+from django.utils import timezone
+
+from core.allocation.services import sweeps
+
+register = template.Library()
+
+
+@register.simple_tag
+def sweeps_silent_since() -> datetime | None:
+    return sweeps.silent_since(now=timezone.now())

@@ -1,0 +1,210 @@
+"""Import images into a collection one by one, each with its row of the report in one transaction."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from typing import IO, Any
+
+from django.core.files.uploadedfile import UploadedFile
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from core.images.models import Collection, ImportJob, ImportKind, ImportOutcome
+from core.images.rules.attributions import LABELS
+from core.images.rules.coordinate_faults import reason_of
+from core.images.rules.image_checks import ImageFacts, ImageRefusedError
+from core.images.services import file_storage, jobs
+from core.images.services.collections import KeyTakenError, put_in
+from core.images.services.expected_images import expected_image
+from core.images.services.images import image_of, store_original
+from core.images.services.jobs import Clock
+from core.images.services.sources import ImportEntry, address_beside, plan_of_path, plan_of_upload, spooled_file
+from core.jobs.services.leases import LeaseLostError
+from core.people.models import User
+from crosslens_metrics.formats.problems import FileRefusedError, LineError
+from crosslens_metrics.formats.records import printable
+from geography.places import CoordinateFault
+
+Announce = Callable[[int], None]
+"""Called within a transaction with the primary key of a new image: make its sizes once the transaction commits."""
+
+FILE_NAMES = "files"
+
+NOT_OF_ONE_FILE = (LeaseLostError, *jobs.DATABASE_IS_GONE)
+"""Errors that end the import instead of rejecting one file: the job or the database is gone."""
+
+ROWS_PER_TRANSACTION = 250
+"""Of files and lines that are rejected without reading them."""
+
+log = logging.getLogger(__name__)
+
+
+def start_upload(
+    *, collection: Collection, uploads: Iterable[UploadedFile[Any]], paths: Sequence[str] | None = None, by: User
+) -> ImportJob:
+    """Store uploaded files and queue a job to import them. `paths` has their places in the folder they come from."""
+    folder, names = keep_waiting(uploads)
+    names = [path[: jobs.NAME_CHARACTERS] for path in paths] if paths else names
+    return ImportJob.objects.create(
+        kind=ImportKind.IMAGES,
+        collection=collection,
+        project=collection.project,
+        options={FILE_NAMES: names},
+        source_name=names[0] if len(names) == 1 else _("%(count)s files") % {"count": len(names)},
+        folder=folder,
+        created_by=by,
+    )
+
+
+def keep_waiting(uploads: Iterable[UploadedFile[Any]]) -> tuple[str, list[str]]:
+    """Store files as `folder`/1, `folder`/2, … until they are imported; returns the folder and their original names."""
+    folder = f"imports/{uuid.uuid4().hex}"
+    names = []
+    for position, upload in enumerate(uploads, start=1):
+        upload.seek(0)
+        file_storage.put(f"{folder}/{position}", upload)
+        names.append((upload.name or str(position))[: jobs.NAME_CHARACTERS])
+    return folder, names
+
+
+def import_path(*, path: Path, collection: Collection, clock: Clock, announce: Announce) -> ImportJob:
+    """Import a local folder, manifest or zip at once."""
+    project = collection.project
+    job = jobs.start_inline(path, kind=ImportKind.IMAGES, collection=collection, project=project, clock=clock)
+    with ExitStack() as stack:
+        _run(job, lambda: plan_of_path(path, stack), clock=clock, announce=announce)
+    job.refresh_from_db()
+    return job
+
+
+def run_import(*, job_id: int, clock: Clock, announce: Announce) -> None:
+    """Run an upload's job, or continue it where a worker that died left it."""
+    with ExitStack() as stack:
+
+        def work(job: ImportJob) -> None:
+            plan = partial(plan_of_upload, job.folder, job.options[FILE_NAMES], stack)
+            _run(job, plan, clock=clock, announce=announce)
+
+        jobs.run(job_id=job_id, kind=ImportKind.IMAGES, clock=clock, work=work)
+
+
+def _run(
+    job: ImportJob, make_plan: Callable[[], list[ImportEntry | LineError]], *, clock: Clock, announce: Announce
+) -> None:
+    with jobs.to_the_end(job, clock=clock):
+        plan = make_plan()
+        if not plan:
+            raise FileRefusedError(_("It has no files."))
+        job.lease_until = jobs.extend(job, now=clock())
+        ImportJob.objects.filter(pk=job.pk).update(total=len(plan))
+        reported = set(job.rows.values_list("number", flat=True))
+        left = [item for item in plan if item.number not in reported]
+        if left and job.attempts > jobs.SKIP_AFTER_ATTEMPTS:
+            reason = _("Reading this file stopped the import each time. Check the file.")
+            left[0] = LineError(reason, left[0].name, number=left[0].number)
+        for step in _steps(left):
+            if isinstance(step, ImportEntry):
+                job.lease_until = _take(job, step, clock=clock, announce=announce)
+            else:
+                job.lease_until = _reject(job, step, clock=clock)
+
+
+def _steps(items: list[ImportEntry | LineError]) -> Iterator[ImportEntry | list[LineError]]:
+    """Split entries into transactions: one per file, and blocks of those that need no check."""
+    refused: list[LineError] = []
+    for item in items:
+        if isinstance(item, LineError):
+            refused.append(item)
+            if len(refused) < ROWS_PER_TRANSACTION:
+                continue
+        if refused:
+            yield refused
+            refused = []
+        if isinstance(item, ImportEntry):
+            yield item
+    if refused:
+        yield refused
+
+
+def _take(job: ImportJob, entry: ImportEntry, *, clock: Clock, announce: Announce) -> datetime:
+    try:
+        with spooled_file(entry.content) as file:
+            return _add(job, entry, file, clock=clock, announce=announce)
+    except (ImageRefusedError, KeyTakenError) as refused:
+        reason = str(refused)
+    except NOT_OF_ONE_FILE:
+        raise
+    except Exception as error:
+        log.exception("Import %s: file %s could not be taken.", job.pk, entry.number)
+        reason = unexpected_error_text(error)
+    return _reject(job, [LineError(reason, entry.name, number=entry.number)], clock=clock)
+
+
+def unexpected_error_text(error: Exception) -> str:
+    """Describe an unexpected error by its type only, because its message might repeat the content."""
+    return _("It cannot be read (%(error)s).") % {"error": type(error).__name__}
+
+
+def _add(job: ImportJob, entry: ImportEntry, file: IO[bytes], *, clock: Clock, announce: Announce) -> datetime:
+    assert job.collection is not None
+    size_bytes = file.seek(0, 2)
+    sha256, facts = store_original(file, name=entry.name, size_bytes=size_bytes)
+    address, path = address_beside(entry), printable(entry.name)
+    now = clock()
+    with transaction.atomic():
+        expected = expected_image(job.collection, entry.keys, address or path)
+        if expected and not address:
+            # What img2dataset fetched may have been written anew.
+            _check_sum(file, expected.checksum)
+        image, is_new, filled_in, kept = image_of(
+            sha256=sha256,
+            facts=facts,
+            attribution=expected.attribution if expected else entry.attribution.fetched_from(address),
+            size_bytes=size_bytes,
+            job=job,
+            now=now,
+        )
+        keys = [expected.key] if expected else entry.keys
+        outcome, reason = put_in(job.collection, image, keys=keys, path=path, is_new=is_new)
+        if expected:
+            expected.take(image, path, is_new)
+        if is_new:
+            announce(image.pk)
+        if image.latitude is None:
+            reason = " ".join(filter(None, [reason, _position_fault(facts)]))
+        reason = " ".join(filter(None, [reason, _kept(kept)]))
+        line = jobs.report_row(job, entry.number, entry.name, outcome, reason, image, filled_in)
+        return jobs.write_report(job, [line], now=now)
+
+
+def _check_sum(file: IO[bytes], checksum: str) -> None:
+    algorithm, _colon, digest = checksum.partition(":")
+    file.seek(0)
+    if digest and hashlib.file_digest(file, algorithm).hexdigest() != digest:  # type: ignore[arg-type]
+        raise ImageRefusedError(_("The file does not have the checksum of the list: it is another file by now."))
+
+
+def _kept(fields: Sequence[str]) -> str:
+    if not fields:
+        return ""
+    names = ", ".join(str(LABELS[field]) for field in fields)
+    return _("Other values are stored for it and were kept: %(names)s.") % {"names": names}
+
+
+def _position_fault(facts: ImageFacts | None) -> str:
+    if facts is None or not isinstance(facts.position, CoordinateFault):
+        return ""
+    return _("The place in its EXIF data was left out. %(reason)s") % {"reason": reason_of(facts.position)}
+
+
+def _reject(job: ImportJob, problems: list[LineError], *, clock: Clock) -> datetime:
+    rows = [jobs.report_row(job, one.number, one.name, ImportOutcome.REJECTED, one.reason) for one in problems]
+    with transaction.atomic():
+        return jobs.write_report(job, rows, now=clock())

@@ -1,0 +1,227 @@
+"""Run import jobs of any kind: claim, progress, and the outcome of each file or line."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import Any, TypeVar
+
+from django.db import IntegrityError, InterfaceError, OperationalError, transaction
+from django.db.models import F
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from core.images.models import Collection, Image, ImportJob, ImportKind, ImportOutcome, ImportRow
+from core.images.services import file_storage, reading_time
+from core.images.services.reading_time import ReadingTimeError
+from core.jobs.models import JobState
+from core.jobs.services import leases
+from core.jobs.services.leases import LeaseLostError
+from core.people.models import Project
+from crosslens_metrics.formats.problems import FileRefusedError
+from crosslens_metrics.formats.records import printable
+
+Clock = Callable[[], datetime]
+T = TypeVar("T")
+
+SKIP_AFTER_ATTEMPTS = 3
+"""After so many starts in which the worker died, the next file is taken to be the cause."""
+
+MAX_ATTEMPTS = 6
+
+TRIES = 3
+"""Attempts at one transaction while another import stores the same."""
+
+MAX_ERRORS = 2
+"""After so many starts without progress an error ends the job; a temporary one, only after `MAX_ATTEMPTS`."""
+
+DATABASE_IS_GONE = (InterfaceError, OperationalError)
+
+NAME_CHARACTERS = 500
+
+IS_INLINE = "is_inline"
+"""Option of a job that a command runs itself, because workers may not have its files."""
+
+INTERRUPTED = "The command was interrupted. Run it again: what is in stays in, and is not taken twice."
+
+
+log = logging.getLogger(__name__)
+
+
+def report_row(
+    job: ImportJob,
+    number: int,
+    name: str,
+    outcome: ImportOutcome,
+    reason: str = "",
+    image: Image | None = None,
+    filled_in: Iterable[str] = (),
+    *,
+    counts: Mapping[ImportOutcome, int] | None = None,
+    had_hidden: int = 0,
+) -> ImportRow:
+    """`counts` is how many captions of a line have which outcome; otherwise there is one, of this `outcome`.
+
+    `had_hidden` is how many of them had hidden characters, which were removed: the reason says so.
+    """
+    if had_hidden:
+        removed = ngettext(
+            "Invisible characters were removed from %(number)d caption.",
+            "Invisible characters were removed from %(number)d captions.",
+            had_hidden,
+        )
+        reason = f"{reason} {removed % {'number': had_hidden}}".strip()
+    # A file name need not be UTF-8, but what is stored of it must be.
+    name, reason = printable(name[:NAME_CHARACTERS]), printable(reason)
+    about: dict[str, Any] = {"outcome": outcome, "reason": reason, "image": image, "filled_in": " ".join(filled_in)}
+    about["had_hidden"] = had_hidden
+    about |= {str(of): count for of, count in (counts or {outcome: 1}).items()}
+    return ImportRow(job=job, number=number, name=name, **about)
+
+
+def start_inline(
+    path: Path,
+    *,
+    kind: ImportKind,
+    collection: Collection | None,
+    project: Project | None = None,
+    options: Mapping[str, Any] | None = None,
+    clock: Clock,
+) -> ImportJob:
+    """Create a job that starts at once, for a local file or folder."""
+    return ImportJob.objects.create(
+        kind=kind,
+        collection=collection,
+        project=project,
+        options={**(options or {}), IS_INLINE: True},
+        source_name=printable(str(path))[-NAME_CHARACTERS:],
+        state=JobState.RUNNING,
+        lease_until=clock() + leases.LEASE,
+        attempts=1,
+    )
+
+
+def claim(*, job_id: int, kind: ImportKind, now: datetime) -> ImportJob | None:
+    return leases.claim(ImportJob.objects.filter(pk=job_id, kind=kind), now=now)
+
+
+def run(*, job_id: int, kind: ImportKind, clock: Clock, work: Callable[[ImportJob], None]) -> None:
+    """Do the `work` of an upload's job, or continue it where a worker that died left it; close that of a dead command.
+
+    The report is in the language of who sent the upload.
+    """
+    job = claim(job_id=job_id, kind=kind, now=clock())
+    if job is None:
+        return
+    with leases.working_for(job.created_by):
+        if job.options.get(IS_INLINE):
+            finish(job, now=clock(), error=INTERRUPTED)
+            return
+        if job.attempts > MAX_ATTEMPTS:
+            finish(job, now=clock(), error=_("The import stopped %(count)s times.") % {"count": MAX_ATTEMPTS})
+            return
+        work(job)
+
+
+@contextmanager
+def to_the_end(job: ImportJob, *, clock: Clock) -> Iterator[int]:
+    """Close the job at the end, also if its file is refused, takes too long or an unexpected error occurs.
+
+    Yields the number of the last line that was imported. Lines are imported in order, each in one transaction with
+    its row of the report, so all up to that number are done.
+    """
+    try:
+        with reading_time.limited_time():
+            yield job.rows.order_by("-number").values_list("number", flat=True).first() or 0
+    except FileRefusedError as refused:
+        finish(job, now=clock(), error=str(refused))
+    except FileNotFoundError:
+        finish(job, now=clock(), error=_("The file is no longer there. Upload it again."))
+    except LeaseLostError:
+        return
+    except DATABASE_IS_GONE:
+        raise
+    except ReadingTimeError as error:
+        reason = _(
+            "Reading the file went on for more than %(limit)d seconds without a result. Split it into smaller files. "
+            "What was imported is kept."
+        )
+        _end_or_let_go(job, error, reason % {"limit": reading_time.MAX_SILENT_S}, now=clock())
+    except Exception as error:
+        # Such an error may be temporary: the lease has to expire before the sweep restarts the job.
+        if _may_pass(error) and not job.options.get(IS_INLINE):
+            raise
+        reason = _(
+            "An error stopped the import (%(error)s). What was imported is kept. For details, see the server log."
+        )
+        _end_or_let_go(job, error, reason % {"error": type(error).__name__}, now=clock())
+    else:
+        ImportJob.objects.filter(pk=job.pk, lease_until=job.lease_until).update(total=job.rows.count())
+        finish(job, now=clock())
+
+
+def _end_or_let_go(job: ImportJob, error: BaseException, reason: str, *, now: datetime) -> None:
+    """Close the job, or let the sweep restart it where the error is the first since there was progress."""
+    log.error("Import %s stopped.", job.pk, exc_info=error)
+    if job.options.get(IS_INLINE) or not leases.held_row(job).filter(attempts__lt=MAX_ERRORS).update(lease_until=now):
+        finish(job, now=now, error=reason)
+
+
+def _may_pass(error: Exception) -> bool:
+    # Object storage has its own errors, and is not part of every installation.
+    return isinstance(error, OSError) or type(error).__module__.partition(".")[0] in ("botocore", "urllib3")
+
+
+def take_together(
+    chunk: Sequence[T], take: Callable[[Sequence[T]], None], reject: Callable[[T, Exception], None]
+) -> None:
+    """Take all together or, if that fails, one by one, so that only what fails alone is rejected."""
+    try:
+        take(chunk)
+    except (LeaseLostError, FileRefusedError, *DATABASE_IS_GONE):
+        raise
+    except Exception as error:
+        if len(chunk) == 1:
+            reject(chunk[0], error)
+            return
+        for one in chunk:
+            take_together([one], take, reject)
+
+
+def report_stored(job: ImportJob, store: Callable[[], Iterable[ImportRow]], *, clock: Clock) -> None:
+    """Store and report in one transaction; try again if another import stored the same at the same time."""
+    for tries_left in reversed(range(TRIES)):
+        try:
+            with transaction.atomic():
+                job.lease_until = write_report(job, list(store()), now=clock())
+            return
+        except IntegrityError:
+            if not tries_left:
+                raise
+
+
+def write_report(job: ImportJob, rows: Iterable[ImportRow], *, now: datetime) -> datetime:
+    """Write rows of the report, in the transaction of what they report; returns the renewed lease.
+
+    Raises
+    ------
+    LeaseLostError
+        Nothing of this transaction may stay then.
+    """
+    made = ImportRow.objects.bulk_create(rows)
+    return extend(job, now=now, done=len(made))
+
+
+def extend(job: ImportJob, *, now: datetime, done: int = 0) -> datetime:
+    attempts = 0 if done else F("attempts")
+    reading_time.restart()
+    return leases.renewed_lease(job, now=now, done=F("done") + done, attempts=attempts)
+
+
+def finish(job: ImportJob, *, now: datetime, error: str = "") -> None:
+    """Close the job and delete its waiting files."""
+    if leases.finish_row(job, now=now, error=error) and job.folder:
+        file_storage.remove_all(job.folder)

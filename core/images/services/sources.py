@@ -1,0 +1,333 @@
+"""List the files of an import: from a folder, a manifest, a zip or an upload."""
+
+from __future__ import annotations
+
+import json
+import os
+import struct
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Callable, Collection, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path, PurePosixPath
+from typing import IO
+
+from django.core.files.storage import default_storage
+from django.utils.translation import gettext as _
+
+from core.images.rules import limits, manifests
+from core.images.rules.archives import contents_of, is_hidden, open_zip
+from core.images.rules.image_checks import ImageRefusedError
+from core.images.rules.manifests import ImageAttribution, ManifestLine
+from core.images.services.collections import keys_of
+from crosslens_metrics.formats.names import normalised_name
+from crosslens_metrics.formats.problems import FileRefusedError, LineError
+from crosslens_metrics.formats.records import is_text
+
+KEPT_IN_MEMORY_BYTES = 4 * limits.MEGABYTE
+UNPACKING_FAILED = (
+    *(zipfile.BadZipFile, zlib.error, struct.error, EOFError),
+    *(NotImplementedError, RuntimeError, ValueError, OverflowError),
+)
+FETCHED_SUFFIXES = (".jpg", ".png", ".webp")
+"""Of the images that img2dataset writes; beside each lies NAME.json with the address that it was fetched from."""
+
+MAX_BESIDE_BYTES = limits.MEGABYTE
+
+
+@dataclass(frozen=True)
+class SourceFile:
+    """A file that can be opened, seekable and read-only; `size_bytes` is what its source claims."""
+
+    size_bytes: int
+    open: Callable[[], AbstractContextManager[IO[bytes]]]
+
+
+@dataclass(frozen=True)
+class ImportEntry:
+    """One file to import. The same source gives the same numbers each time, so that an import can be resumed.
+
+    `keys` are those that it may have in the collection, of which it gets the first that is free. `beside` is what
+    img2dataset wrote about it.
+    """
+
+    number: int
+    name: str
+    content: SourceFile
+    attribution: ImageAttribution
+    keys: tuple[str, ...] = ()
+    beside: SourceFile | None = None
+
+
+@dataclass
+class SourceFiles:
+    """Files by name, in order, and those left out, as (name, reason)."""
+
+    files: dict[str, SourceFile]
+    problems: list[tuple[str, str]]
+
+
+def plan_of_path(path: Path, stack: ExitStack) -> list[ImportEntry | LineError]:
+    """List the entries of a local folder, manifest or zip; `stack` closes what has to stay open.
+
+    Raises
+    ------
+    FileRefusedError
+        Where nothing can be imported from it.
+    """
+    if path.is_dir():
+        return _with_keys(_plan(_folder(path), [name for name in manifests.NAMES if (path / name).is_file()]))
+    if not path.is_file():
+        raise FileRefusedError(_("There is no file or folder “%(path)s”.") % {"path": path})
+    if path.suffix.lower() == ".zip":
+        source = _zip(stack.enter_context(path.open("rb")), stack)
+        return _with_keys(_plan(source, _manifests_in(source)))
+    if path.suffix.lower() in manifests.SUFFIXES:
+        return _with_keys(_plan_of_manifest(path))
+    raise FileRefusedError(
+        _("“%(path)s” is not a folder, a zip file or a manifest (.csv, .jsonl or .json).") % {"path": path}
+    )
+
+
+def plan_of_upload(folder: str, names: list[str], stack: ExitStack) -> list[ImportEntry | LineError]:
+    """List the entries of an upload, whose files wait in storage as `folder`/1, `folder`/2, ….
+
+    A zip with a manifest stands by itself; other zips are as if their files had been sent one by one.
+    """
+    main = SourceFiles({}, [])
+    apart: list[SourceFiles] = []
+    for position, name in enumerate(names, start=1):
+        stored = f"{folder}/{position}"
+        if not default_storage.exists(stored):
+            raise FileRefusedError(_("The uploaded files are no longer there. Upload them again."))
+        if PurePosixPath(name).suffix.lower() == ".zip":
+            try:
+                source = _zip(stack.enter_context(default_storage.open(stored)), stack)
+            except FileRefusedError as refused:
+                main.problems.append((name, str(refused)))
+                continue
+            if _manifests_in(source):
+                apart.append(source)
+            else:
+                _put_together(main, source, name)
+        else:
+            one = SourceFiles({normalised_name(name): _stored(stored)}, [])
+            _put_together(main, one, name)
+    plan = _plan(main, _manifests_in(main))
+    for source in apart:
+        plan += _plan(source, _manifests_in(source), after=plan[-1].number if plan else 0)
+    return _with_keys(plan)
+
+
+def _with_keys(plan: list[ImportEntry | LineError]) -> list[ImportEntry | LineError]:
+    keys = keys_of(item.name for item in plan if isinstance(item, ImportEntry))
+    return [
+        replace(item, keys=(item.attribution.key,) if item.attribution.key else keys[item.name])
+        if isinstance(item, ImportEntry)
+        else item
+        for item in plan
+    ]
+
+
+def address_beside(entry: ImportEntry) -> str:
+    """Read the address that img2dataset fetched the image from; "" if nothing says so."""
+    if entry.beside is None:
+        return ""
+    try:
+        with entry.beside.open() as file:
+            about = json.loads(file.read(MAX_BESIDE_BYTES))
+    except (*UNPACKING_FAILED, OSError):
+        return ""
+    address = about.get("url") if isinstance(about, dict) else None
+    return address if isinstance(address, str) and is_text(address) and address.isprintable() else ""
+
+
+def spooled_file(content: SourceFile) -> tempfile.SpooledTemporaryFile[bytes]:
+    """Copy the content, cut off at the size limit of images, whatever its source claims."""
+    copy: tempfile.SpooledTemporaryFile[bytes] = tempfile.SpooledTemporaryFile(max_size=KEPT_IN_MEMORY_BYTES)  # noqa: SIM115
+    try:
+        with content.open() as file:
+            while (chunk := file.read(1 << 20)) and copy.tell() <= limits.MAX_IMAGE_BYTES:
+                copy.write(chunk)
+    except UNPACKING_FAILED as error:
+        copy.close()
+        raise ImageRefusedError(
+            _("It cannot be unpacked because the zip file is broken. Make the zip file again.")
+        ) from error
+    except OSError as error:
+        copy.close()
+        raise ImageRefusedError(_("It cannot be read (%(error)s).") % {"error": error.strerror or error}) from error
+    return copy
+
+
+def _plan(source: SourceFiles, named: list[str], after: int = 0) -> list[ImportEntry | LineError]:
+    if len(named) > 1:
+        raise FileRefusedError(
+            _("There are %(count)s manifests: %(names)s. Keep one.") % {"count": len(named), "names": ", ".join(named)}
+        )
+    plan: list[ImportEntry | LineError] = []
+    number = after
+    if not named:
+        beside = _files_beside(source.files)
+        left_out = set(beside.values())
+        names = [name for name in source.files if name not in left_out]
+        for number, name in enumerate(names, start=after + 1):
+            about = source.files[beside[name]] if name in beside else None
+            plan.append(ImportEntry(number, name, source.files[name], ImageAttribution(), beside=about))
+    else:
+        plan = _lines(
+            named[0], source.files[named[0]], source.files.get, base=str(PurePosixPath(named[0]).parent), after=after
+        )
+        number = plan[-1].number if plan else after
+        listed = {item.name for item in plan} | {named[0]}
+        for name in source.files:
+            if name not in listed:
+                number += 1
+                reason = _("The manifest does not name this file. Add a line for it, or import without the manifest.")
+                plan.append(LineError(reason, name, number=number))
+    plan += [
+        LineError(reason, name, number=position)
+        for position, (name, reason) in enumerate(source.problems, start=number + 1)
+    ]
+    return plan
+
+
+def _files_beside(files: Collection[str]) -> dict[str, str]:
+    """Find the names of the files about images, by the names of these."""
+    named = {name: f"{name.rpartition('.')[0]}.json" for name in files if name.endswith(FETCHED_SUFFIXES)}
+    return {name: beside for name, beside in named.items() if beside in files}
+
+
+def _lines(
+    name: str, manifest: SourceFile, find: Callable[[str], SourceFile | None], *, base: str = ".", after: int = 0
+) -> list[ImportEntry | LineError]:
+    plan: list[ImportEntry | LineError] = []
+    try:
+        with manifest.open() as file:
+            for line in manifests.lines_of(file, name=name, size_bytes=manifest.size_bytes):
+                plan.append(_line(line, find, base=base, after=after))  # noqa: PERF401
+    except (*UNPACKING_FAILED, OSError) as error:
+        raise FileRefusedError(
+            _("The manifest cannot be read because the zip file is broken. Make the zip file again.")
+        ) from error
+    return plan
+
+
+def _line(
+    line: ManifestLine | LineError, find: Callable[[str], SourceFile | None], *, base: str, after: int
+) -> ImportEntry | LineError:
+    number, where = after + line.number, _("line %(number)s of the manifest") % {"number": line.number}
+    if isinstance(line, LineError):
+        return LineError(f"{where}: {line.reason}", line.name or where, number=number)
+    path = line.file if base == "." else f"{base}/{line.file}"
+    content = find(path)
+    if content is None:
+        reason = _("There is no such file next to the manifest.")
+        return LineError(f"{where}: {reason}", path, number=number)
+    return ImportEntry(number, path, content, line.attribution)
+
+
+def _plan_of_manifest(path: Path) -> list[ImportEntry | LineError]:
+    home = path.parent.resolve()
+
+    @cache
+    def spelt_otherwise() -> dict[str, Path]:
+        return {normalised_name(one.relative_to(home).as_posix()): one for one in _walk(home)}
+
+    def find(name: str) -> SourceFile | None:
+        found = _within(home, home / name)
+        if found is None and name in spelt_otherwise():
+            found = _within(home, spelt_otherwise()[name])
+        return found
+
+    return _lines(path.name, _on_disk(path), find)
+
+
+def _folder(path: Path) -> SourceFiles:
+    home = path.resolve()
+    source = SourceFiles({}, [])
+    hidden = 0
+    for entry_path in _walk(home):
+        name = normalised_name(entry_path.relative_to(home).as_posix())
+        if is_hidden(name):
+            hidden += 1
+        elif (content := _within(home, entry_path)) is None:
+            source.problems.append((name, _("This is a link that leads out of the folder, or not a file.")))
+        elif name in source.files:
+            reason = _("The folder has another file with the same name, which was imported instead.")
+            source.problems.append((name, reason))
+        else:
+            source.files[name] = content
+    _report_hidden(source, hidden)
+    return source
+
+
+def _within(home: Path, path: Path) -> SourceFile | None:
+    """Resolve the file at `path`, or return None if it is none or leads out of `home`."""
+    try:
+        resolved = path.resolve()
+        return _on_disk(resolved) if resolved.is_relative_to(home) and resolved.is_file() else None
+    except (OSError, ValueError, RuntimeError):
+        # A link that leads to itself, a folder that may not be entered, a name with a NUL.
+        return None
+
+
+def _walk(home: Path) -> Iterator[Path]:
+    for parent, folders, names in os.walk(home):
+        folders.sort()
+        for name in sorted(names):
+            yield Path(parent, name)
+
+
+def _zip(file: IO[bytes], stack: ExitStack) -> SourceFiles:
+    archive = stack.enter_context(open_zip(file))
+    contents = contents_of(archive)
+    source = SourceFiles(
+        {name: _packed(archive, entry) for name, entry in contents.files.items()}, list(contents.refused)
+    )
+    _report_hidden(source, contents.hidden)
+    return source
+
+
+def _report_hidden(source: SourceFiles, count: int) -> None:
+    if count:
+        name = _("%(count)s hidden files") % {"count": count}
+        source.problems.append((name, _("Left out: files of an operating system, for example __MACOSX or .DS_Store.")))
+
+
+def _manifests_in(source: SourceFiles) -> list[str]:
+    """Find the manifests at the top, or else in the only folder."""
+    names = [name for name in source.files if PurePosixPath(name).name.lower() in manifests.NAMES]
+    top = [name for name in names if "/" not in name]
+    first_parts = {PurePosixPath(name).parts[0] for name in source.files}
+    return top or ([name for name in names if name.count("/") == 1] if len(first_parts) == 1 else [])
+
+
+def _put_together(main: SourceFiles, other: SourceFiles, source: str) -> None:
+    for name, content in other.files.items():
+        if name in main.files:
+            reason = _("Another uploaded file has the same name. Rename one of them. (This one is from “%(source)s”.)")
+            main.problems.append((name, reason % {"source": source}))
+        else:
+            main.files[name] = content
+    main.problems += other.problems
+
+
+def _on_disk(path: Path) -> SourceFile:
+    return SourceFile(path.stat().st_size, lambda: path.open("rb"))
+
+
+def _stored(name: str) -> SourceFile:
+    return SourceFile(default_storage.size(name), lambda: default_storage.open(name))
+
+
+def _packed(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> SourceFile:
+    @contextmanager
+    def unpacked() -> Iterator[IO[bytes]]:
+        with archive.open(entry) as file:
+            yield file
+
+    return SourceFile(entry.file_size, unpacked)

@@ -1,0 +1,10 @@
+"""Addresses of an image that only work for whoever looks: `image|served_to:request.user`."""
+
+from __future__ import annotations
+
+from django import template
+
+from core.images.selectors import served_image
+
+register = template.Library()
+register.filter("served_to", served_image)

@@ -1,0 +1,124 @@
+"""Receive the files of a form, and start the job that imports them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from django.core.exceptions import TooManyFilesSent
+from django.core.files.uploadhandler import FileUploadHandler, MemoryFileUploadHandler
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http.multipartparser import MultiPartParserError
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.csrf import csrf_protect
+
+from core.images.models import ImportJob
+from core.images.rules import limits
+
+SHOWN_OF_A_NAME = 50
+"""Characters."""
+
+
+class UploadTooLargeError(Exception):
+    """The upload is too large; the message says how much is accepted, and what to do."""
+
+
+class LongFileNameError(MultiPartParserError):
+    """A file has a name that no disk could hold. Django answers with status 400; the message says what to do."""
+
+
+class FileNameCheck(FileUploadHandler):
+    """Checks the name of every file that is sent with a form, before anything is stored."""
+
+    def new_file(self, field_name: str, file_name: str, *about: Any, **more: Any) -> None:
+        super().new_file(field_name, file_name, *about, **more)
+        if len(file_name.encode()) > limits.MAX_NAME_BYTES:
+            raise LongFileNameError(
+                _("The name of the file “%(name)s…” is longer than %(limit)s bytes. Rename it.")
+                % {"name": file_name[:SHOWN_OF_A_NAME], "limit": limits.MAX_NAME_BYTES}
+            )
+
+    def receive_data_chunk(self, raw_data: bytes, start: int) -> bytes:
+        return raw_data
+
+    def file_complete(self, file_size: int) -> None:
+        """Leave the file to the handlers that store it."""
+
+
+def receive(request: HttpRequest) -> None:
+    """Receive the files of a form on the disk, never in memory. Call before anything reads the form.
+
+    Raises
+    ------
+    UploadTooLargeError
+        Before anything is read, where there is more than is taken.
+    LongFileNameError
+    """
+    if int(request.META.get("CONTENT_LENGTH") or 0) > limits.MAX_UPLOAD_BYTES:
+        raise UploadTooLargeError(
+            _("That is more than %(limit)s MB at once. Upload it in several parts, or have it imported on the server.")
+            % {"limit": limits.MAX_UPLOAD_BYTES // 10**6}
+        )
+    request.upload_handlers = [
+        handler for handler in request.upload_handlers if not isinstance(handler, MemoryFileUploadHandler)
+    ]
+    try:
+        request.FILES  # noqa: B018 - reading it is what takes the files in
+    except TooManyFilesSent as error:
+        raise UploadTooLargeError(
+            _("That is more than %(limit)s files at once. Put them in a zip file.") % {"limit": limits.MAX_UPLOAD_FILES}
+        ) from error
+
+
+def upload_page(
+    request: HttpRequest,
+    template: str,
+    context: Mapping[str, Any],
+    *,
+    form: Callable[..., Any],
+    start: Callable[[Any], ImportJob | None],
+) -> HttpResponse:
+    """Show the `form`, or `start` a job with what it holds and lead to the job's report.
+
+    The view is exempt from the check against forged requests, which is made here after the files were received.
+    `start` returns None where it refused the form, which then says why.
+    """
+    if request.method != "POST":
+        return render(request, template, {**context, "form": form()})
+    try:
+        receive(request)
+    except UploadTooLargeError as error:
+        if _is_for_script(request):
+            return JsonResponse({"errors": [str(error)]}, status=413)
+        return render(request, template, {**context, "form": form(), "error": str(error)}, status=413)
+    except LongFileNameError as error:
+        if _is_for_script(request):
+            return JsonResponse({"errors": [str(error)]}, status=400)
+        raise
+    return _started(request, template, context, form, start)
+
+
+@csrf_protect
+def _started(
+    request: HttpRequest,
+    template: str,
+    context: Mapping[str, Any],
+    form: Callable[..., Any],
+    start: Callable[[Any], ImportJob | None],
+) -> HttpResponse:
+    sent = form(request.POST, request.FILES)
+    job = start(sent) if sent.is_valid() else None
+    if job is None:
+        if _is_for_script(request):
+            return JsonResponse({"errors": [str(text) for texts in sent.errors.values() for text in texts]}, status=422)
+        return render(request, template, {**context, "form": sent}, status=422)
+    if _is_for_script(request):
+        return JsonResponse({"location": reverse("images:import-show", args=[job.pk])})
+    return redirect("images:import-show", job.pk)
+
+
+def _is_for_script(request: HttpRequest) -> bool:
+    """Whether a script sends the files, which goes on to another page itself."""
+    return request.headers.get("Accept", "") == "application/json"

@@ -1,0 +1,35 @@
+"""Addresses of allauth, under its own names, and of Django's choice of a language."""
+
+from django.urls import include, path, re_path, reverse_lazy
+from django.views.generic import RedirectView
+
+from core.people.views import account
+
+urlpatterns = [
+    path("accounts/login/", account.SignInView.as_view(), name="account_login"),
+    path("accounts/email/", account.AddressView.as_view(), name="account_email"),
+    path("accounts/password/change/", account.PasswordChangeView.as_view(), name="account_change_password"),
+    path("accounts/password/set/", account.PasswordSetView.as_view(), name="account_set_password"),
+    re_path(
+        r"^accounts/password/reset/key/(?P<uidb36>[0-9A-Za-z]+)-(?P<key>.+)/$",
+        account.PasswordResetView.as_view(),
+        name="account_reset_password_from_key",
+    ),
+    # Its form would take an address that nobody confirmed.
+    path(
+        "accounts/3rdparty/signup/",
+        RedirectView.as_view(pattern_name="account_login"),
+        name="socialaccount_signup",
+    ),
+    path("accounts/saml/<str:organization_slug>/metadata/", account.saml_metadata_show, name="saml_metadata"),
+    # The view of allauth would sign out anybody who follows a link with an unsigned request.
+    path(
+        "accounts/saml/<str:organization_slug>/sls/",
+        RedirectView.as_view(url=reverse_lazy("account_logout")),
+        name="saml_sls",
+    ),
+    path("accounts/saml/<str:organization_slug>/acs/", account.saml_response_take, name="saml_acs"),
+    path("accounts/saml/<str:organization_slug>/acs/finish/", account.saml_sign_in_finish, name="saml_finish_acs"),
+    path("accounts/", include("allauth.urls")),
+    path("i18n/setlang/", account.language_choose, name="set_language"),
+]

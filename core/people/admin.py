@@ -1,0 +1,227 @@
+"""Admin pages of people. Roles, invitations and consent are read-only here; a project's pages change them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from allauth.account import admin as _of_addresses  # noqa: F401 registered before it is taken out below
+from allauth.account.adapter import get_adapter
+from allauth.account.models import EmailAddress
+from allauth.mfa import admin as _of_second_factors  # noqa: F401 registered before it is taken out below
+from allauth.mfa.models import Authenticator
+from allauth.socialaccount import admin as _of_services  # noqa: F401 registered before it is taken out below
+from allauth.socialaccount.models import SocialAccount, SocialApp, SocialToken
+from django.contrib import admin
+from django.contrib.auth.admin import UserAdmin
+from django.contrib.auth.forms import AdminPasswordChangeForm
+from django.db import transaction
+from django.db.models import Model, QuerySet
+from django.http import HttpRequest
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from core.people.models import (
+    ApiToken,
+    AuditEntry,
+    Consent,
+    ConsentText,
+    Delivery,
+    Invitation,
+    InvitationMail,
+    InvitationUse,
+    LanguageSkill,
+    Membership,
+    Project,
+    ProjectDeletion,
+    ProvidedRole,
+    TextTranslation,
+    User,
+    Webhook,
+)
+from core.people.services.addresses import replace_address
+from core.people.services.sessions import save_password
+
+
+class LookUpOnly:
+    def has_add_permission(self, request: HttpRequest, *about: Any) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, row: Model | None = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, row: Model | None = None) -> bool:
+        return False
+
+
+class LookUpAdmin(LookUpOnly, admin.ModelAdmin):  # type: ignore[type-arg]
+    """For tables that grow with the work, so that a search does not count all of their rows."""
+
+    show_full_result_count = False
+
+
+class MembershipInline(LookUpOnly, admin.TabularInline):  # type: ignore[type-arg]
+    model = Membership
+    extra = 0
+
+
+class LanguageSkillInline(LookUpOnly, admin.TabularInline):  # type: ignore[type-arg]
+    model = LanguageSkill
+    extra = 0
+
+
+class ConsentTextInline(LookUpOnly, admin.StackedInline):  # type: ignore[type-arg]
+    model = ConsentText
+    extra = 0
+
+
+class InvitationUseInline(LookUpOnly, admin.TabularInline):  # type: ignore[type-arg]
+    model = InvitationUse
+    extra = 0
+
+
+class InvitationMailInline(LookUpOnly, admin.TabularInline):  # type: ignore[type-arg]
+    model = InvitationMail
+    extra = 0
+
+
+class PasswordForm(AdminPasswordChangeForm):  # type: ignore[type-arg]
+    def save(self, commit: bool = True) -> User:
+        """Set or remove a password; sessions from the old one end."""
+        user: User = super().save(commit=False)
+        save_password(user=user, now=timezone.now())
+        get_adapter().send_notification_mail("account/email/password_changed", user)
+        return user
+
+
+@admin.register(User)
+class PersonAdmin(UserAdmin):  # type: ignore[type-arg]
+    change_password_form = PasswordForm
+    fieldsets = (
+        *(UserAdmin.fieldsets or ()),
+        (_("Languages"), {"fields": ("reads_english", "interface_language")}),
+        (_("Account"), {"fields": ("deleted_at",)}),
+    )
+    list_display = ("username", "email", "is_active", "is_staff", "last_login", "deleted_at")
+    readonly_fields = ("deleted_at",)
+    inlines = (MembershipInline, LanguageSkillInline)
+
+    def save_model(self, request: HttpRequest, row: User, form: Any, change: bool) -> None:
+        super().save_model(request, row, form, change)
+        if change and "email" in form.changed_data:
+            replace_address(user=row, before=form.initial["email"])
+
+
+@admin.register(Project)
+class ProjectAdmin(LookUpOnly, admin.ModelAdmin):  # type: ignore[type-arg]
+    list_display = ("name", "slug", "created_by", "created_at")
+    search_fields = ("name", "slug")
+    inlines = (MembershipInline, ConsentTextInline)
+
+
+@admin.register(Membership)
+class MembershipAdmin(LookUpOnly, admin.ModelAdmin):  # type: ignore[type-arg]
+    list_display = ("user", "role", "project", "joined_at")
+    list_filter = ("role", "project")
+    search_fields = ("user__username", "user__email", "project__name")
+    list_select_related = ("user", "project")
+
+
+@admin.register(Invitation)
+class InvitationAdmin(LookUpOnly, admin.ModelAdmin):  # type: ignore[type-arg]
+    list_display = ("project", "role", "places", "places_taken", "expires_at", "revoked_at", "created_by")
+    list_filter = ("role", "project")
+    exclude = ("token",)
+    list_select_related = ("project", "created_by")
+    inlines = (InvitationUseInline, InvitationMailInline)
+
+
+@admin.register(Consent)
+class ConsentAdmin(LookUpOnly, admin.ModelAdmin):  # type: ignore[type-arg]
+    list_display = ("user", "text", "given_at", "withdrawn_at", "answers_kept")
+    search_fields = ("user__username", "text__project__name")
+    list_select_related = ("user", "text__project")
+
+
+@admin.register(TextTranslation)
+class TextTranslationAdmin(LookUpAdmin):
+    list_display = ("project", "kind", "version", "language", "revision", "drafted_by", "saved_at", "published_at")
+    list_filter = ("project", "kind")
+    list_select_related = ("project", "language")
+
+
+@admin.register(ProvidedRole)
+class ProvidedRoleAdmin(LookUpAdmin):
+    list_display = ("user", "provider", "membership")
+    search_fields = ("user__username",)
+    list_select_related = ("user", "membership")
+
+
+@admin.register(ProjectDeletion)
+class ProjectDeletionAdmin(LookUpOnly, admin.ModelAdmin):  # type: ignore[type-arg]
+    list_display = ("slug", "name", "asked_by", "asked_at", "deleted_at", "done_at")
+
+
+@admin.register(AuditEntry)
+class AuditEntryAdmin(LookUpAdmin):
+    list_display = ("project", "number", "at", "by", "person", "action", "about")
+    list_filter = ("project", "action")
+    search_fields = ("about",)
+    list_select_related = ("project", "by", "person")
+
+
+@admin.register(ApiToken)
+class ApiTokenAdmin(LookUpAdmin):
+    list_display = ("user", "name", "prefix", "may_write", "created_at", "expires_at", "last_used_at", "revoked_at")
+    exclude = ("digest",)
+    list_select_related = ("user",)
+
+
+@admin.register(Webhook)
+class WebhookAdmin(LookUpAdmin):
+    list_display = ("project", "url", "is_active", "created_at", "created_by")
+    exclude = ("secret",)
+    list_filter = ("project", "is_active")
+    list_select_related = ("project", "created_by")
+
+
+@admin.register(Delivery)
+class DeliveryAdmin(LookUpAdmin):
+    list_display = ("webhook", "event", "state", "attempts", "due_at", "answer", "done_at")
+    list_filter = ("state", "event")
+    list_select_related = ("webhook",)
+
+
+admin.site.unregister([Authenticator, EmailAddress, SocialAccount, SocialApp, SocialToken])
+
+
+@admin.register(EmailAddress)
+class EmailAddressAdmin(LookUpOnly, admin.ModelAdmin):  # type: ignore[type-arg]
+    """Only its owner changes an address: the admin's own log would keep one that was removed."""
+
+    list_display = ("email", "user", "primary", "verified")
+    search_fields = ("email", "user__username")
+    list_select_related = ("user",)
+
+
+@admin.register(Authenticator)
+class AuthenticatorAdmin(LookUpOnly, admin.ModelAdmin):  # type: ignore[type-arg]
+    """Only deletable, for somebody who lost theirs; anybody who saw its secret could sign in."""
+
+    list_display = ("user", "type", "created_at", "last_used_at")
+    list_filter = ("type",)
+    search_fields = ("user__username", "user__email")
+    exclude = ("data",)
+    list_select_related = ("user",)
+
+    def has_delete_permission(self, request: HttpRequest, row: Model | None = None) -> bool:
+        return admin.ModelAdmin.has_delete_permission(self, request, row)
+
+    def delete_model(self, request: HttpRequest, row: Authenticator) -> None:
+        super().delete_model(request, row)
+        if row.type == Authenticator.Type.TOTP:
+            user = row.user
+            transaction.on_commit(lambda: get_adapter().send_notification_mail("mfa/email/totp_deactivated", user))
+
+    def delete_queryset(self, request: HttpRequest, rows: QuerySet[Authenticator]) -> None:
+        for row in rows:
+            self.delete_model(request, row)

@@ -1,0 +1,11 @@
+"""Addresses of people under /api/v1/."""
+
+from django.urls import path
+
+from core.people.api import views
+
+urlpatterns = [
+    path("me/", views.me, name="me"),
+    path("projects/", views.project_list, name="project-list"),
+    path("projects/<slug:slug>/", views.project_show, name="project-show"),
+]

@@ -1,0 +1,13 @@
+from django.apps import AppConfig
+
+
+class PeopleConfig(AppConfig):
+    name = "core.people"
+
+    def ready(self) -> None:
+        # Importing connects them to the signals of others.
+        from core.people import security_log
+        from core.people.services import session_store
+
+        security_log.connect()
+        session_store.connect()

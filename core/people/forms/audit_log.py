@@ -1,0 +1,42 @@
+"""The form to filter the audit log."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from core.people.models import Project, User
+from core.people.selectors.audit_log import EntryFilters, is_known_in
+
+
+class LogForm(forms.Form):
+    """Which entries to show; errors are shown beside their fields."""
+
+    action = forms.ChoiceField(label=_("Action"), required=False)
+    person = forms.CharField(label=_("User name (who did it, or whom it is about)"), required=False)
+    since = forms.DateField(label=_("First day (UTC)"), required=False, widget=forms.DateInput(attrs={"type": "date"}))
+    until = forms.DateField(label=_("Last day (UTC)"), required=False, widget=forms.DateInput(attrs={"type": "date"}))
+    before = forms.IntegerField(required=False, min_value=1, max_value=2**31 - 1, widget=forms.HiddenInput)
+
+    def __init__(self, *args: Any, project: Project, actions: list[tuple[str, str]], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._project = project
+        self.fields["action"].choices = [("", _("All")), *actions]  # type: ignore[attr-defined]
+
+    def clean_person(self) -> User | None:
+        name = self.cleaned_data["person"].strip()
+        if not name:
+            return None
+        person = User.objects.filter(username__iexact=name).first()
+        # It does not say whether others have an account.
+        if person is None or not is_known_in(self._project, person):
+            raise ValidationError(gettext("There is nobody with this name. Check the spelling."))
+        return person
+
+    def wanted(self) -> EntryFilters:
+        cleaned = self.cleaned_data
+        return EntryFilters(cleaned["action"], cleaned["person"], cleaned["since"], cleaned["until"])

@@ -1,0 +1,72 @@
+"""What views read from a request, or set in a browser."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.utils.http import url_has_allowed_host_and_scheme
+
+from core.people.models import User
+
+
+def user_of(request: HttpRequest) -> User:
+    """Return the signed-in person; for views that require one."""
+    return cast("User", request.user)
+
+
+def is_htmx(request: HttpRequest) -> bool:
+    """Return whether the page's script asks for part of a page rather than a whole one."""
+    return request.headers.get("HX-Request") == "true"
+
+
+def way_back(request: HttpRequest, asked: str, *, otherwise: str) -> str:
+    """Return the address that a form asks to return to, if it is of this site, and else another."""
+    is_here = url_has_allowed_host_and_scheme(
+        asked, allowed_hosts={request.get_host()}, require_https=request.is_secure()
+    )
+    return asked if is_here else otherwise
+
+
+def keep_language(response: HttpResponse, language: str) -> None:
+    """Make the browser ask for `language` from now on ("" restores its own setting).
+
+    Reading it from the account would cost a query per request.
+    """
+    if not language:
+        response.delete_cookie(settings.LANGUAGE_COOKIE_NAME)
+        return
+    response.set_cookie(
+        settings.LANGUAGE_COOKIE_NAME,
+        language,
+        max_age=settings.LANGUAGE_COOKIE_AGE,
+        path=settings.LANGUAGE_COOKIE_PATH,
+        domain=settings.LANGUAGE_COOKIE_DOMAIN,
+        secure=settings.LANGUAGE_COOKIE_SECURE,
+        httponly=settings.LANGUAGE_COOKIE_HTTPONLY,
+        samesite="Lax",
+    )
+
+
+def keep_choice(response: HttpResponse, name: str, value: str) -> None:
+    """Keep in the browser how somebody wants a page shown; empty for the default."""
+    if not value:
+        response.delete_cookie(cookie_of_choice(name))
+        return
+    response.set_cookie(
+        cookie_of_choice(name),
+        value,
+        max_age=settings.LANGUAGE_COOKIE_AGE,
+        secure=settings.LANGUAGE_COOKIE_SECURE,
+        httponly=True,
+        samesite="Lax",
+    )
+
+
+def kept_choice(request: HttpRequest, name: str) -> str:
+    return request.COOKIES.get(cookie_of_choice(name), "")
+
+
+def cookie_of_choice(name: str) -> str:
+    return f"{settings.COOKIE_PREFIX}{name}"

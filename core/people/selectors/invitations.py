@@ -1,0 +1,150 @@
+"""The invitations of a project."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.core.paginator import Page, Paginator
+from django.db.models import Exists, F, OuterRef, Q, QuerySet, Subquery, TextChoices, prefetch_related_objects
+from django.utils.translation import gettext_lazy
+
+from core.languages.models import Language
+from core.people.models import UNFINISHED_MAILS, Invitation, InvitationMail, MailState, Project, Role
+from core.people.rules import invitations
+from core.people.rules.invitations import InvitationState
+
+MAX_NAMED = 50
+"""How many people per invitation are listed."""
+PER_PAGE = 50
+"""Enough for a link in each of the 36 languages."""
+
+
+class InvitationsShown(TextChoices):
+    """Which invitations to list."""
+
+    OPEN = "open", gettext_lazy("Open, with free places")
+    JOINED = "joined", gettext_lazy("Somebody joined")
+    QUEUED = "queued", gettext_lazy("E-mail waiting to be sent")
+    NOT_SENT = "not-sent", gettext_lazy("E-mail not sent")
+    EXPIRED = "expired", gettext_lazy("Expired, with free places")
+    REVOKED = "revoked", gettext_lazy("Revoked")
+
+
+@dataclass(frozen=True)
+class InvitationFilters:
+    """Filters of invitations; empty ones select all. `first` and `last` are keys of those made together."""
+
+    words: str = ""
+    shown: str = ""
+    role: str = ""
+    language: Language | None = None
+    first: int | None = None
+    last: int | None = None
+
+
+def invitation_state(invitation: Invitation, now: datetime) -> InvitationState:
+    return invitations.invitation_state(
+        places=invitation.places,
+        places_taken=invitation.places_taken,
+        expires_at=invitation.expires_at,
+        revoked_at=invitation.revoked_at,
+        is_archived=invitation.project.is_archived,
+        now=now,
+    )
+
+
+@dataclass(frozen=True)
+class InvitationRow:
+    """`mail` is the last e-mail, and `sent` how many were sent."""
+
+    invitation: Invitation
+    role: str
+    languages: list[str]
+    state: InvitationState
+    used_by: list[str]
+    mail: InvitationMail | None
+    sent: int
+
+    @property
+    def is_open(self) -> bool:
+        return self.state is InvitationState.OPEN
+
+    @property
+    def can_change(self) -> bool:
+        return self.state in (InvitationState.OPEN, InvitationState.EXPIRED)
+
+
+def invitations_of(project: Project, wanted: InvitationFilters, *, now: datetime) -> QuerySet[Invitation]:
+    """Select invitations into `project`, the latest first."""
+    found = project.invitations.order_by("-created_at", "-pk")
+    if wanted.words:
+        found = found.filter(Q(email__icontains=wanted.words) | Q(note__icontains=wanted.words))
+    if wanted.role:
+        found = found.filter(role=wanted.role)
+    if wanted.language is not None:
+        found = found.filter(languages=wanted.language)
+    if wanted.first is not None and wanted.last is not None:
+        found = found.filter(pk__range=(wanted.first, wanted.last))
+    return _in_state(found, wanted.shown, now)
+
+
+def _in_state(found: QuerySet[Invitation], shown: str, now: datetime) -> QuerySet[Invitation]:
+    is_free = Q(revoked_at=None, places_taken__lt=F("places"))
+    mails = InvitationMail.objects.filter(invitation=OuterRef("pk"))
+    match shown:
+        case InvitationsShown.OPEN:
+            return found.filter(is_free, expires_at__gt=now)
+        case InvitationsShown.EXPIRED:
+            return found.filter(is_free, expires_at__lte=now)
+        case InvitationsShown.REVOKED:
+            return found.filter(revoked_at__isnull=False)
+        case InvitationsShown.JOINED:
+            return found.filter(places_taken__gt=0)
+        case InvitationsShown.QUEUED:
+            return found.filter(Exists(mails.filter(state__in=UNFINISHED_MAILS)))
+        case InvitationsShown.NOT_SENT:
+            last = Subquery(mails.order_by("-pk").values("state")[:1])
+            return found.annotate(last=last).filter(is_free, last=MailState.FAILED)
+    return found
+
+
+def page_of_invitations(
+    project: Project, wanted: InvitationFilters, number: str | None, *, now: datetime
+) -> tuple[Page[Invitation], list[InvitationRow]]:
+    page = Paginator(invitations_of(project, wanted, now=now), PER_PAGE).get_page(number)
+    return page, rows_of(list(page.object_list), now=now)
+
+
+def rows_of(listed: Sequence[Invitation], *, now: datetime) -> list[InvitationRow]:
+    """Describe invitations in a fixed number of queries, naming only some people of one that is open to everybody."""
+    prefetch_related_objects(listed, "languages", "mails", "project")
+    prefetch_related_objects([each for each in listed if each.places_taken <= MAX_NAMED], "uses__user")
+    return [_row(invitation, now) for invitation in listed]
+
+
+def _row(invitation: Invitation, now: datetime) -> InvitationRow:
+    mails = sorted(invitation.mails.all(), key=lambda mail: mail.pk)
+    return InvitationRow(
+        invitation=invitation,
+        role=str(Role(invitation.role).label),
+        languages=[language.name for language in invitation.languages.all()],
+        state=invitation_state(invitation, now),
+        used_by=_names(invitation),
+        mail=mails[-1] if mails else None,
+        sent=sum(mail.state == MailState.SENT for mail in mails),
+    )
+
+
+def _names(invitation: Invitation) -> list[str]:
+    if invitation.places_taken <= MAX_NAMED:
+        return [use.user.username for use in invitation.uses.all()]
+    latest = invitation.uses.order_by("-pk").values_list("user__username", flat=True)[:MAX_NAMED]
+    return [*latest, "…"]
+
+
+def addresses_invited(project: Project, *, now: datetime) -> set[tuple[str, str]]:
+    """Return the addresses, in lower case, that have an open invitation, each with its role."""
+    listed = invitations_of(project, InvitationFilters(shown=InvitationsShown.OPEN), now=now).exclude(email="")
+    return {(email.lower(), role) for email, role in listed.values_list("email", "role")}

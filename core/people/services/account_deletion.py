@@ -1,0 +1,123 @@
+"""Deleting an account: the row stays as the author of answers, without anything that identifies the person."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from uuid import uuid4
+
+from allauth.account.models import EmailAddress
+from allauth.mfa.models import Authenticator
+from allauth.socialaccount.models import SocialAccount
+from axes.models import AccessAttempt, AccessFailureLog
+from django.contrib.admin.models import LogEntry
+from django.contrib.contenttypes.models import ContentType
+from django.db import transaction
+from django.db.models import Q
+from django.utils.translation import gettext as _
+
+from core.people import personal_data
+from core.people.models import (
+    ApiToken,
+    Invitation,
+    InvitationMail,
+    LanguageSkill,
+    Membership,
+    Project,
+    Role,
+    Session,
+    User,
+)
+from core.people.selectors.projects import managed_by_nobody_else
+from core.people.services import audit_log
+from core.people.services.members import LastManagerError
+
+MAX_REPR_CHARACTERS = LogEntry._meta.get_field("object_repr").max_length
+"""Characters: how much of a row's name the admin's log keeps."""
+
+
+def delete_account(*, user: User, now: datetime) -> None:
+    """Erase everything from an account that identifies its owner, and disable it; repeating it changes nothing.
+
+    Open batches are returned. Answers stay as they are, and keep their pseudonym in exports.
+
+    Raises
+    ------
+    LastManagerError
+        Where a project would have no manager.
+    """
+    with transaction.atomic():
+        # Lock the person: nothing is assigned to them meanwhile.
+        locked = User.objects.select_for_update(no_key=True).get(pk=user.pk)
+        if locked.deleted_at is not None:
+            return
+        _must_not_leave_projects_alone(locked)
+        personal_data.forget(person=locked, now=now)
+        projects = Project.objects.filter(Q(memberships__user=locked) | Q(consent_texts__consents__user=locked))
+        affected = list(projects.distinct().order_by("pk"))
+        known = _known(locked)
+        named = _in_the_log_of_the_admin(locked, known)
+        _remove_what_names(locked, known)
+        _empty(locked, now)
+        Session.objects.filter(person=locked.pk).delete()
+        LogEntry.objects.filter(pk__in=named).update(object_repr=locked.username)
+        for project in affected:
+            audit_log.record(project=project, action="account.deleted", about="", by=locked, person=locked, now=now)
+
+
+def _must_not_leave_projects_alone(user: User) -> None:
+    managed = Membership.objects.filter(user=user, role=Role.MANAGER).values("project")
+    # Lock all managers of them, in one order, so that two who leave at once do not both succeed; and what is removed in
+    # the end.
+    locked = Membership.objects.filter(Q(project__in=managed, role=Role.MANAGER) | Q(user=user)).order_by("pk")
+    list(locked.select_for_update().values_list("pk", flat=True))
+    if alone := managed_by_nobody_else(user):
+        raise LastManagerError(
+            _("Nobody else manages %(projects)s. Invite another manager first, or make somebody one.")
+            % {"projects": ", ".join(project.name for project in alone)}
+        )
+
+
+def _known(user: User) -> set[str]:
+    """Return the names that `user` signs in with, in lower case: the user name, and addresses no other account has."""
+    addresses = EmailAddress.objects.filter(user=user).values_list("email", flat=True)
+    known = {name.lower() for name in (user.username, user.email, *addresses) if name}
+    return known - set(User.objects.filter(email__in=known).exclude(pk=user.pk).values_list("email", flat=True))
+
+
+def _remove_what_names(user: User, known: set[str]) -> None:
+    own = Q(uses__user=user, places=1)
+    for name in known:
+        own |= Q(email__iexact=name)
+    # A manager's note on an invitation for one person is about that person.
+    invitations = list(Invitation.objects.filter(own).values_list("pk", flat=True))
+    Invitation.objects.filter(pk__in=invitations).update(email="", note="")
+    # A mail server that refuses an address repeats it.
+    InvitationMail.objects.filter(invitation__in=invitations).update(reason="")
+    for attempts in (AccessAttempt, AccessFailureLog):
+        attempts.objects.filter(username__in=known).delete()
+    for rows in (Membership, LanguageSkill, ApiToken, Authenticator, EmailAddress, SocialAccount):
+        rows.objects.filter(user=user).delete()
+
+
+def _in_the_log_of_the_admin(user: User, known: set[str]) -> list[int]:
+    """Return entries that name `user` or an address of theirs, also those of deleted rows."""
+    types = ContentType.objects.get_for_models(User, EmailAddress, AccessFailureLog)
+    addresses = EmailAddress.objects.filter(user=user).values_list("pk", flat=True)
+    condition = Q(content_type=types[User], object_id=str(user.pk))
+    condition |= Q(content_type=types[EmailAddress], object_id__in=[str(pk) for pk in addresses])
+    for name in known:
+        failed = f"Failed access: user {name} "
+        condition |= Q(content_type=types[EmailAddress], object_repr__iexact=name[:MAX_REPR_CHARACTERS])
+        condition |= Q(content_type=types[AccessFailureLog], object_repr__istartswith=failed[:MAX_REPR_CHARACTERS])
+    return list(LogEntry.objects.filter(condition).values_list("pk", flat=True))
+
+
+def _empty(user: User, now: datetime) -> None:
+    user.username = f"deleted-{uuid4().hex[:12]}"
+    user.email = user.first_name = user.last_name = user.interface_language = ""
+    user.reads_english = user.is_staff = user.is_superuser = user.is_active = False
+    user.deleted_at = now
+    user.set_unusable_password()
+    user.save()
+    user.groups.clear()
+    user.user_permissions.clear()

@@ -1,0 +1,227 @@
+"""Making and revoking invitations, and joining a project by one. Callers check permissions."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from allauth.account.models import EmailAddress
+from django.db import IntegrityError, transaction
+from django.db.models import F
+from django.utils.translation import gettext as _
+
+from core.languages.models import Language
+from core.people.models import Invitation, InvitationUse, LanguageLevel, Membership, Project, Role, User
+from core.people.rules.invitations import InvitationState
+from core.people.rules.roles import needs_consent
+from core.people.selectors.invitations import invitation_state
+from core.people.services import audit_log
+from core.people.services.consent import give_consent
+from core.people.services.invitation_mails import InvitationMailing, queue_mails
+from core.people.services.language_skills import set_language_skills
+from core.people.services.members import MembershipError, add_member, lock_person
+
+TOKEN_BYTES = 32
+
+
+class UserNameTakenError(MembershipError):
+    pass
+
+
+class InvitationClosedError(MembershipError):
+    def __init__(self, state: InvitationState) -> None:
+        super().__init__(str(state.label))
+        self.state = state
+
+
+@dataclass(frozen=True)
+class NewInvitation:
+    role: Role
+    languages: Collection[Language] = ()
+    places: int = 1
+    email: str = ""
+    note: str = ""
+
+
+def invite(
+    *,
+    project: Project,
+    role: Role,
+    languages: Collection[Language] = (),
+    places: int = 1,
+    email: str = "",
+    note: str = "",
+    expires_at: datetime,
+    created_by: User,
+    now: datetime,
+) -> Invitation:
+    wanted = NewInvitation(role=role, languages=languages, places=places, email=email, note=note)
+    return invite_many(project=project, wanted=[wanted], expires_at=expires_at, created_by=created_by, now=now)[0]
+
+
+def invite_many(
+    *,
+    project: Project,
+    wanted: Sequence[NewInvitation],
+    expires_at: datetime,
+    created_by: User,
+    mailing: InvitationMailing | None = None,
+    now: datetime,
+) -> list[Invitation]:
+    """Make several invitations, all or none. With `mailing`, those with an address are queued to be sent there."""
+    with transaction.atomic():
+        invitations = Invitation.objects.bulk_create(
+            Invitation(
+                project=project,
+                token=secrets.token_urlsafe(TOKEN_BYTES),
+                role=each.role,
+                places=each.places,
+                email=each.email,
+                note=each.note,
+                expires_at=expires_at,
+                created_by=created_by,
+            )
+            for each in wanted
+        )
+        Invitation.languages.through.objects.bulk_create(
+            Invitation.languages.through(invitation=invitation, language=language)
+            for invitation, each in zip(invitations, wanted, strict=True)
+            for language in each.languages
+        )
+        if mailing is not None:
+            queue_mails(invitations=[one for one in invitations if one.email], mailing=mailing, now=now)
+        if invitations:
+            _log(project, invitations, wanted, created_by, now)
+    return invitations
+
+
+def _log(
+    project: Project, made: Sequence[Invitation], wanted: Sequence[NewInvitation], by: User, now: datetime
+) -> None:
+    details: dict[str, Any] = {
+        "places": sum(each.places for each in wanted),
+        "languages": sorted({language.tag for each in wanted for language in each.languages}),
+    }
+    roles = ", ".join(sorted({each.role.value for each in wanted}))
+    if len(made) == 1:
+        action, details = "invitation.made", {"invitation": made[0].pk, **details}
+    else:
+        action, details = "invitations.made", {"invitations": len(made), **details}
+    audit_log.record(project=project, action=action, about=roles, by=by, now=now, details=details)
+
+
+def revoke_invitation(*, invitation: Invitation, by: User, now: datetime) -> None:
+    """Close an invitation for good; people who joined by it stay. Repeating it changes nothing."""
+    with transaction.atomic():
+        if Invitation.objects.filter(pk=invitation.pk, revoked_at=None).update(revoked_at=now):
+            audit_log.record(
+                project=invitation.project,
+                action="invitation.revoked",
+                about=invitation.role,
+                by=by,
+                now=now,
+                details={"invitation": invitation.pk},
+            )
+
+
+def accept_invitation(
+    *,
+    token: str,
+    user: User,
+    levels: Mapping[str, LanguageLevel | None],
+    reads_english: bool,
+    consent_version: int | None,
+    now: datetime,
+) -> Membership:
+    """Accept an invitation: give `user` the role, record their languages, and consent to the version they read.
+
+    Somebody who accepts it twice, or has the role already, uses no further place.
+
+    Raises
+    ------
+    Invitation.DoesNotExist
+        If there is none with this token.
+    InvitationClosedError
+        If it is used up, expired or revoked.
+    RoleConflictError
+        If the role does not go with one that `user` has in the project.
+    StaleConsentError
+        If another version of the consent text is the newest by now.
+    """
+    with transaction.atomic():
+        lock_person(user)
+        # The second of two waits here and then sees how many places are left.
+        invitation = Invitation.objects.select_for_update(of=("self",), no_key=True).get(token=token)
+        project_id = invitation.project_id
+        roles = set(Membership.objects.filter(project=project_id, user=user).values_list("role", flat=True))
+        is_known = invitation.role in roles or invitation.uses.filter(user=user).exists()
+        if not is_known:
+            _take_place(invitation, user, now)
+        membership = add_member(project=invitation.project, user=user, role=Role(invitation.role))
+        # Players come by the hundred, through an invitation open to all, and give themselves the role.
+        if invitation.role not in {*roles, Role.PLAYER}:
+            audit_log.record(
+                project=invitation.project,
+                action="role.given",
+                about=invitation.role,
+                by=invitation.created_by,
+                person=user,
+                now=now,
+                details={"invitation": invitation.pk},
+            )
+        set_language_skills(
+            user=user, levels=levels, reads_english=reads_english, interface_language=user.interface_language
+        )
+        if needs_consent(invitation.role):
+            give_consent(project=invitation.project, user=user, version=consent_version, now=now)
+    return membership
+
+
+def _take_place(invitation: Invitation, user: User, now: datetime) -> None:
+    state = invitation_state(invitation, now)
+    if state is not InvitationState.OPEN:
+        raise InvitationClosedError(state)
+    Invitation.objects.filter(pk=invitation.pk).update(places_taken=F("places_taken") + 1)
+    InvitationUse.objects.create(invitation=invitation, user=user)
+
+
+def join(
+    *,
+    token: str,
+    username: str,
+    email: str,
+    password: str,
+    levels: Mapping[str, LanguageLevel | None],
+    reads_english: bool,
+    consent_version: int | None,
+    interface_language: str = "",
+    now: datetime,
+) -> User:
+    """Make an account and accept an invitation with it, or neither. `email` is theirs once they have confirmed it.
+
+    It does not check whether another account has the address: nobody may find that out here.
+
+    Raises
+    ------
+    UserNameTakenError
+    InvitationClosedError, StaleConsentError, Invitation.DoesNotExist
+        As `accept_invitation`.
+    """
+    user = User(username=username, interface_language=interface_language)
+    user.set_password(password)  # slow on purpose, so before the transaction, which on SQLite blocks all writers
+    with transaction.atomic():
+        try:
+            with transaction.atomic():
+                user.save()
+        except IntegrityError as error:
+            text = _("This user name is taken. Choose another, or sign in if it is yours.")
+            raise UserNameTakenError(text) from error
+        if email:
+            EmailAddress.objects.create(user=user, email=User.objects.normalize_email(email))
+        accept_invitation(
+            token=token, user=user, levels=levels, reads_english=reads_english, consent_version=consent_version, now=now
+        )
+    return user

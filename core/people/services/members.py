@@ -1,0 +1,76 @@
+"""Giving and removing roles in a project. Callers check permissions."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from django.db import transaction
+from django.db.models import Q
+from django.utils.translation import gettext as _
+
+from core.people.models import Membership, Project, Role, User
+from core.people.rules.roles import conflicting_roles
+from core.people.services import audit_log
+
+
+class MembershipError(Exception):
+    """The change is not allowed; the message says why and what to do."""
+
+
+class RoleConflictError(MembershipError):
+    pass
+
+
+class LastManagerError(MembershipError):
+    pass
+
+
+def add_member(*, project: Project, user: User, role: Role) -> Membership:
+    """Give `user` a role; repeating it changes nothing. The caller writes the audit log.
+
+    Raises
+    ------
+    RoleConflictError
+        If the role does not go with one that they have in the project.
+    """
+    with transaction.atomic():
+        lock_person(user)
+        roles = set(Membership.objects.filter(project=project, user=user).values_list("role", flat=True))
+        if why := conflicting_roles(roles | {role}):
+            raise RoleConflictError(why)
+        return Membership.objects.get_or_create(project=project, user=user, role=role)[0]
+
+
+def remove_member(*, membership: Membership, by: User | None, now: datetime) -> None:
+    """Remove a role from somebody; `by` is None where groups of another service say so.
+
+    What they submitted stays. Repeating it changes nothing.
+
+    Raises
+    ------
+    LastManagerError
+        If nobody would be left to manage the project.
+    """
+    with transaction.atomic():
+        managers = Q(project=membership.project_id, role=Role.MANAGER)
+        # All of them are locked, in one order, so that two who remove each other do not both succeed.
+        locked = list(Membership.objects.filter(managers | Q(pk=membership.pk)).order_by("pk").select_for_update())
+        if membership not in locked:
+            return
+        others = [member for member in locked if member.role == Role.MANAGER and member != membership]
+        if membership.role == Role.MANAGER and not others:
+            raise LastManagerError(_("A project needs at least one manager. Invite another one first."))
+        audit_log.record(
+            project=membership.project,
+            action="role.removed",
+            about=membership.role,
+            by=by,
+            person=membership.user,
+            now=now,
+        )
+        membership.delete()
+
+
+def lock_person(user: User) -> None:
+    """Lock the person, so that requests from several tabs take turns."""
+    User.objects.select_for_update(no_key=True).get(pk=user.pk)

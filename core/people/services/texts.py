@@ -1,0 +1,69 @@
+"""Translations of consent, guidelines and instructions: drafts, and what a person publishes."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from core.languages.models import Language
+from core.people.models import Project, TextKind, TextTranslation, User
+from core.people.selectors.texts import original_of
+from core.people.services import audit_log
+
+
+class StaleTranslationError(Exception):
+    """The text has a newer version than the one that was translated."""
+
+
+def save_translation(
+    *,
+    project: Project,
+    kind: TextKind,
+    language: Language,
+    version: int,
+    body: str,
+    publishes: bool = False,
+    drafted_by: str = "",
+    by: User | None,
+    now: datetime,
+) -> TextTranslation:
+    """Store a draft, or publish: people see it from then on. What was published is never edited, only followed.
+
+    Parameters
+    ----------
+    drafted_by : str
+        The translator whose words a draft has, empty for a person's.
+
+    Raises
+    ------
+    StaleTranslationError
+    """
+    with transaction.atomic():
+        audit_log.lock(project, by)
+        original = original_of(project, kind)
+        if original is None or original.version != version:
+            raise StaleTranslationError(
+                _("Version %(version)d was published in the meantime. Check what it changed, then publish again.")
+                % {"version": original.version if original else 0}
+            )
+        about = {"project": project, "kind": kind, "language": language, "version": version}
+        last = TextTranslation.objects.filter(**about).order_by("revision").last()
+        if last is None or last.published_at is not None:
+            last = TextTranslation(**about, revision=last.revision + 1 if last else 1, drafted_by=drafted_by)
+        elif drafted_by:
+            last.drafted_by = drafted_by
+        last.body, last.saved_at, last.saved_by = body, now, by
+        if publishes:
+            last.published_at = now
+            audit_log.record(
+                project=project,
+                action="translation.published",
+                about=f"{kind.label}, {language.english_name}",
+                by=by,
+                now=now,
+                details={"version": version, "revision": last.revision, "drafted_by": last.drafted_by},
+            )
+        last.save()
+    return last

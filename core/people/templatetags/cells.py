@@ -1,0 +1,39 @@
+"""The cells of a table's row."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date, datetime
+from typing import Any
+
+from django import template
+from django.template import Context
+from django.utils.html import conditional_escape, format_html
+from django.utils.safestring import SafeString, mark_safe
+
+from core.people.templatetags.moments import date_in_words, moment
+from tabular.tables import NO_VALUE, TableColumn
+
+register = template.Library()
+
+MOMENT = "j M Y, H:i"
+
+
+@register.simple_tag(takes_context=True)
+def cells(context: Context, columns: Sequence[TableColumn[Any]], row: Any) -> SafeString:
+    """Show a row; its first cell is its head."""
+    shown = [
+        (column.kind and format_html(' class="{}"', column.kind), _content(context, column.shown(row)))
+        for column in columns
+    ]
+    (kind, head), *others = shown
+    rest = "".join(f"<td{kind}>{content}</td>" for kind, content in others)
+    return mark_safe(f'<th scope="row"{kind}>{head}</th>{rest}')  # noqa: S308 - each content is escaped
+
+
+def _content(context: Context, value: Any) -> str:
+    if isinstance(value, datetime):
+        return moment(context, value, MOMENT)
+    if isinstance(value, date):
+        return format_html('<time datetime="{}">{}</time>', value.isoformat(), date_in_words(value))
+    return NO_VALUE if value is None or value == "" else conditional_escape(value)

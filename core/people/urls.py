@@ -1,0 +1,50 @@
+"""Addresses of people: the start page, profile and consent, invitations, and the manager's pages about people."""
+
+from django.urls import path
+
+from core.people.views import (
+    consent,
+    home,
+    invitations,
+    inviting,
+    log,
+    members,
+    profile,
+    sessions,
+    texts,
+    tokens,
+    webhooks,
+)
+
+app_name = "people"
+urlpatterns = [
+    path("", home.home_show, name="home-show"),
+    path("profile/", profile.profile_show, name="profile-show"),
+    path("profile/data/", profile.data_download, name="data-download"),
+    path("profile/delete/", profile.account_delete, name="account-delete"),
+    path("profile/sessions/", sessions.session_list, name="session-list"),
+    path("profile/sessions/others/end/", sessions.session_end_others, name="session-end-others"),
+    path("profile/sessions/<str:handle>/end/", sessions.session_end, name="session-end"),
+    path("profile/tokens/", tokens.token_list, name="token-list"),
+    path("profile/tokens/<int:token_id>/revoke/", tokens.token_revoke, name="token-revoke"),
+    path("projects/<slug:slug>/webhooks/", webhooks.webhook_list, name="webhook-list"),
+    path("projects/<slug:slug>/webhooks/<int:webhook_id>/", webhooks.webhook_show, name="webhook-show"),
+    path("projects/<slug:slug>/webhooks/<int:webhook_id>/test/", webhooks.webhook_test, name="webhook-test"),
+    path("projects/<slug:slug>/webhooks/<int:webhook_id>/off/", webhooks.webhook_turn_off, name="webhook-turn-off"),
+    path("projects/<slug:slug>/deliveries/<int:delivery_id>/retry/", webhooks.delivery_retry, name="delivery-retry"),
+    path("join/<str:token>/", invitations.invitation_accept, name="invitation-accept"),
+    path("projects/<slug:slug>/consent/", consent.consent_give, name="consent-give"),
+    path("projects/<slug:slug>/consent/withdraw/", consent.consent_withdraw, name="consent-withdraw"),
+    path("projects/<slug:slug>/log/", log.log_show, name="log-show"),
+    path("projects/<slug:slug>/log/csv/", log.log_export, name="log-export"),
+    path("projects/<slug:slug>/people/", members.member_list, name="member-list"),
+    path("projects/<slug:slug>/people/<int:pk>/remove/", members.member_remove, name="member-remove"),
+    path("projects/<slug:slug>/people/consent/", consent.consent_publish, name="consent-publish"),
+    path("projects/<slug:slug>/people/texts/", texts.text_list, name="text-list"),
+    path("projects/<slug:slug>/people/texts/<str:kind>/<str:tag>/", texts.text_translate, name="text-translate"),
+    path("projects/<slug:slug>/people/invitations/", inviting.invitation_list, name="invitation-list"),
+    path("projects/<slug:slug>/people/invitations/csv/", inviting.invitation_export, name="invitation-export"),
+    path("projects/<slug:slug>/people/invitations/new/", inviting.invitation_create, name="invitation-create"),
+    path("projects/<slug:slug>/people/invitations/addresses/", inviting.invitation_import, name="invitation-import"),
+    path("projects/<slug:slug>/people/invitations/change/", inviting.invitation_change, name="invitation-change"),
+]

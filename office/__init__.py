@@ -1,0 +1,1 @@
+"""What managers and operators run: practice, recruitment, what spans apps, and operations."""

@@ -1,0 +1,108 @@
+"""The e-mails that people get about their work: one row for each occasion, however often a sweep looks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from django.db.models import Max, QuerySet
+
+from annotation.models import CorrectionRequest, Feedback
+from annotation.selectors.verification import rating_work_of
+from annotation.selectors.work import work_of
+from core.allocation.models import Batch, BatchState
+from core.allocation.selectors import OwnWork
+from core.people.models import Role, User
+from office.dashboard.models import EmailChoices, Notice, NoticeKind, WorkSeen
+from office.dashboard.rules.digests import Digest, period_due, zone_named
+from office.dashboard.selectors.choices import reachable, who_want
+from sxs_eval.selectors.work import work_of as judging_work_of
+
+NEWS_FOR = timedelta(days=2)
+"""(ours) Nothing older is news: an installation that begins to send e-mails sends none about the past."""
+EXPIRES_WITHIN = timedelta(days=1)
+WORKERS = (Role.ANNOTATOR, Role.RATER)
+
+
+def queue_notices(*, now: datetime) -> None:
+    """Queue an e-mail for each new occasion."""
+    people = reachable(*WORKERS)
+    feedback = Feedback.objects.filter(acknowledged_at=None)
+    rewrites = CorrectionRequest.objects.filter(answered_at=None)
+    _queue(_news(NoticeKind.FEEDBACK, feedback, "person", people, now))
+    _queue(_news(NoticeKind.REWRITE, rewrites, "caption__author", people, now))
+    _queue(_deadlines(people, now))
+
+
+def queue_about_work(*, now: datetime) -> None:
+    """Queue an e-mail for people who have work again and had none when it was last looked at."""
+    seen = dict(WorkSeen.objects.values_list("person", "has_work"))
+    notices, changed = [], []
+    for person in who_want(NoticeKind.WORK, reachable(*WORKERS)):
+        has_work = has_work_now(person, now)
+        if has_work and seen.get(person.pk) is False:
+            notices.append(_notice(person.pk, NoticeKind.WORK, now.date().isoformat(), now))
+        if has_work != seen.get(person.pk):
+            changed.append(WorkSeen(person=person, has_work=has_work))
+    _queue(notices)
+    # Afterwards: if this is interrupted, the next sweep finds the same people, and the same day.
+    WorkSeen.objects.bulk_create(
+        changed, update_conflicts=True, unique_fields=["person"], update_fields=["has_work"], batch_size=500
+    )
+
+
+def queue_digests(*, now: datetime) -> None:
+    """Queue the digests that are due."""
+    people = reachable(Role.MANAGER, Role.RESEARCHER)
+    chosen = {one.person_id: one for one in EmailChoices.objects.filter(person__in=people)}
+    due = []
+    for pk in people.values_list("pk", flat=True):
+        choices = chosen.get(pk) or EmailChoices()
+        if choices.digest != Digest.OFF and (
+            period := period_due(choices.digest, now.astimezone(zone_named(choices.zone)))
+        ):
+            due.append(_notice(pk, NoticeKind.DIGEST, period, now))
+    _queue(due)
+
+
+def has_work_now(person: User, now: datetime) -> bool:
+    works: Iterable[OwnWork[Any]] = (*work_of(person, now), *rating_work_of(person, now), *judging_work_of(person, now))
+    return any(one.has_something_to_do and not one.missing_requirements for one in works)
+
+
+def _news(kind: NoticeKind, rows: QuerySet[Any], person: str, people: QuerySet[User], now: datetime) -> list[Notice]:
+    """Return an e-mail for everybody with something newer than the last one of this kind; at most one a day."""
+    newest = rows.filter(at__gt=now - NEWS_FOR, **{f"{person}__in": who_want(kind, people)})
+    earlier = Notice.objects.filter(kind=kind).order_by()
+    last = dict(earlier.values_list("person").annotate(Max("queued_at")))
+    day = now.date().isoformat()
+    return [
+        _notice(pk, kind, day, now)
+        for pk, at in newest.order_by().values_list(person).annotate(Max("at"))
+        if pk not in last or at > last[pk]
+    ]
+
+
+def _deadlines(people: QuerySet[User], now: datetime) -> list[Notice]:
+    soon = Batch.objects.filter(
+        state=BatchState.OPEN,
+        deadline__gt=now,
+        deadline__lte=now + EXPIRES_WITHIN,
+        # Of a lease that is no longer than this people know when they take the batch.
+        lease_s__gt=EXPIRES_WITHIN.total_seconds(),
+        person__in=who_want(NoticeKind.DEADLINE, people),
+    )
+    return [
+        _notice(person, NoticeKind.DEADLINE, f"{batch}:{deadline.astimezone(ZoneInfo('UTC')):%Y-%m-%d}", now)
+        for batch, person, deadline in soon.values_list("pk", "person", "deadline")
+    ]
+
+
+def _notice(person: int, kind: NoticeKind, about: str, now: datetime) -> Notice:
+    return Notice(person_id=person, kind=kind, about=about, due_at=now, queued_at=now)
+
+
+def _queue(notices: Iterable[Notice]) -> None:
+    Notice.objects.bulk_create(notices, ignore_conflicts=True, batch_size=500)

@@ -1,0 +1,65 @@
+"""Practice as managers see it: versions, and how everybody did."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.db.models import Count, Q, QuerySet
+
+from core.images.models import CollectionImage
+from core.images.permissions import collections_in
+from core.people.models import Project, User
+from office.practice.models import PracticeAttempt, PracticeKind, PracticeSet
+from office.practice.selectors.examples import images_in_work
+
+
+@dataclass(frozen=True)
+class KindRow:
+    """One kind of work and its newest practice; the counts are of people in its newest version."""
+
+    kind: PracticeKind
+    practice: PracticeSet | None
+    examples: int
+    passed: int
+    failed: int
+
+
+def kind_rows(project: Project) -> list[KindRow]:
+    sets = PracticeSet.objects.filter(project=project).order_by("version")
+    newest = {one.kind: one for one in sets.annotate(size=Count("items", distinct=True))}
+    counted = (
+        PracticeAttempt.objects.filter(practice__in=newest.values())
+        .order_by()
+        .values("practice")
+        .annotate(
+            passed_by=Count("person", filter=Q(passed=True), distinct=True),
+            tried_by=Count("person", filter=Q(passed__isnull=False), distinct=True),
+        )
+    )
+    counts = {of: (passed, tried) for of, passed, tried in counted.values_list("practice", "passed_by", "tried_by")}
+    rows = []
+    for kind in PracticeKind:
+        practice = newest.get(kind)
+        passed, tried = counts.get(practice.pk, (0, 0)) if practice else (0, 0)
+        rows.append(KindRow(kind, practice, getattr(practice, "size", 0), passed, tried - passed))
+    return rows
+
+
+def attempts_of(project: Project) -> QuerySet[PracticeAttempt]:
+    """Select all tries, the newest first."""
+    attempts = PracticeAttempt.objects.filter(practice__project=project)
+    return (
+        attempts.select_related("practice", "person", "language", "working_language")
+        .annotate(answered=Count("answers"))
+        .order_by("-pk")
+    )
+
+
+def entries_to_choose(project: Project, by: User) -> QuerySet[CollectionImage]:
+    """Return images of collections that the project may use, without those that people work on in it."""
+    entries = CollectionImage.objects.filter(collection__in=collections_in(project, by=by))
+    return entries.exclude(image__in=images_in_work(project))
+
+
+def newest_set(project: Project, kind: PracticeKind) -> PracticeSet | None:
+    return PracticeSet.objects.filter(project=project, kind=kind).order_by("version").last()

@@ -1,0 +1,138 @@
+"""Where a person stands: what they must practise, what they passed, and how many tries are left."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from django.db.models import Count
+from django.utils.translation import gettext as _
+
+from core.languages.models import Language
+from core.people.models import User
+from core.people.selectors.qualification import MissingRequirement, WorkKind
+from office.practice.models import PracticeAttempt, PracticeItem, PracticeSet
+
+ENGLISH = "en"
+
+
+@dataclass(frozen=True)
+class PracticeState:
+    """One person's state in one practice. `last` is their newest try; it is open if `last.passed` is None."""
+
+    practice: PracticeSet
+    language_id: str
+    has_passed: bool
+    tries_left: int
+    last: PracticeAttempt | None
+
+    @property
+    def is_open(self) -> bool:
+        return self.last is not None and self.last.passed is None
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether every try is used."""
+        return not self.has_passed and not self.is_open and not self.tries_left
+
+    @property
+    def blocks(self) -> bool:
+        return self.practice.is_required and not self.has_passed
+
+
+def current_sets(projects: Iterable[int]) -> dict[tuple[int, str], PracticeSet]:
+    """Return the newest version by project and kind."""
+    sets = PracticeSet.objects.filter(project__in=projects).order_by("version")
+    return {(one.project_id, one.kind): one for one in sets}
+
+
+def practice_states(person: User, wanted: Sequence[tuple[int, str, str]]) -> list[PracticeState | None]:
+    """Return the state for each project, kind and language of `wanted`; None where there are no examples for it.
+
+    Examples are those in the language, or English ones where it has none.
+    """
+    sets = current_sets({project for project, _kind, _language in wanted})
+    if not sets:
+        return [None] * len(wanted)
+    languages: dict[int, set[str]] = defaultdict(set)
+    items = PracticeItem.objects.filter(practice__in=sets.values()).order_by()
+    for of, language in items.values_list("practice", "language").distinct():
+        languages[of].add(language)
+    attempts = list(
+        PracticeAttempt.objects.filter(person=person, practice__project__in={project for project, _kind in sets})
+        .select_related("practice")
+        .order_by("pk")
+    )
+    return [
+        _state(practice, language, shown, attempts)
+        if (practice := sets.get((project, kind))) and (shown := _shown(languages[practice.pk], language))
+        else None
+        for project, kind, language in wanted
+    ]
+
+
+def examples_of(practices: Iterable[int]) -> dict[tuple[int, str], int]:
+    """Count examples by practice and language."""
+    items = PracticeItem.objects.filter(practice__in=list(practices)).order_by()
+    counted = items.values_list("practice", "language").annotate(Count("pk"))
+    return {(practice, language): number for practice, language, number in counted}
+
+
+def missing_practice(person: User, wanted: Sequence[WorkKind]) -> list[list[MissingRequirement]]:
+    """Say of each kind of work whether a practice is not passed yet."""
+    return [_missing(blocking) for blocking in _blocking(person, wanted)]
+
+
+def has_failed(person: User, works: Sequence[WorkKind]) -> bool:
+    """Whether no work at all can be had any more, because the tries at practice are used."""
+    stopped = [any(one.has_failed for one in blocking) for blocking in _blocking(person, works)]
+    return bool(stopped) and all(stopped)
+
+
+def languages_by_id(ids: Iterable[str]) -> dict[str, Language]:
+    return Language.objects.in_bulk(list(ids))
+
+
+def _blocking(person: User, works: Sequence[WorkKind]) -> list[list[PracticeState]]:
+    """Return for each of `works` the practice that stands before it."""
+    asked = [(work.project_id, task, work.language.pk) for work in works for task in work.tasks]
+    found = iter(practice_states(person, asked))
+    ours = [[next(found) for _task in work.tasks] for work in works]
+    return [[one for one in theirs if one is not None and one.blocks] for theirs in ours]
+
+
+def _missing(blocking: Sequence[PracticeState]) -> list[MissingRequirement]:
+    if not blocking:
+        return []
+    if any(one.has_failed for one in blocking):
+        message = _("You did not pass the practice, and you have no tries left. Ask a manager of the project.")
+    else:
+        message = _("Before you get this work, pass a practice. Your answers there are not part of the data.")
+    return [MissingRequirement("practice", message, "practice:practice-show")]
+
+
+def _shown(languages: set[str], wanted: str) -> str:
+    """Return the language of the examples for somebody who works in `wanted`; empty if there are none."""
+    return next((language for language in (wanted, ENGLISH) if language in languages), "")
+
+
+def _state(practice: PracticeSet, wanted: str, shown: str, attempts: Sequence[PracticeAttempt]) -> PracticeState:
+    own = [attempt for attempt in attempts if attempt.practice.kind == practice.kind]
+    own = [attempt for attempt in own if attempt.practice.project_id == practice.project_id]
+    passed = [
+        attempt
+        for attempt in own
+        if attempt.passed and attempt.practice.version >= practice.counts_from
+        # An older version may have had examples in other languages.
+        and attempt.language_id in ({shown} if attempt.practice_id == practice.pk else {shown, wanted, ENGLISH})
+    ]  # fmt: skip
+    here = [attempt for attempt in own if attempt.practice_id == practice.pk and attempt.language_id == shown]
+    used = sum(not attempt.is_forgiven for attempt in here)
+    return PracticeState(
+        practice=practice,
+        language_id=shown,
+        has_passed=bool(passed),
+        tries_left=max(0, practice.tries - used),
+        last=here[-1] if here else None,
+    )

@@ -1,0 +1,113 @@
+"""Publishing versions of the practice of a project."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from core.images.models import Image
+from core.languages.models import Language
+from core.people.models import Project, User
+from core.people.services import audit_log
+from office.practice.models import PracticeItem, PracticeKind, PracticeSet
+from office.practice.selectors.examples import images_in_work
+
+
+class StalePracticeError(Exception):
+    """Somebody else published a version after the one that this one was edited from."""
+
+
+class ImageInWorkError(Exception):
+    """An image of an example is one that people describe or compare: they would know captions of it."""
+
+
+@dataclass(frozen=True)
+class NewItem:
+    """An example, with the fields of `PracticeItem`."""
+
+    image: Image
+    language: Language
+    caption: str
+    other_caption: str = ""
+    answer: str = ""
+    also_right: str = ""
+    mentions: str = ""
+    why: str = ""
+
+
+def publish_practice(
+    *,
+    project: Project,
+    kind: PracticeKind,
+    items: Sequence[NewItem],
+    is_required: bool = True,
+    pass_percent: int = 80,
+    tries: int = 2,
+    asks_again: bool = False,
+    after: int | None = None,
+    by: User,
+    now: datetime,
+) -> PracticeSet:
+    """Publish the next version. People who passed an earlier one practise again only if it `asks_again`.
+
+    Parameters
+    ----------
+    after : int, optional
+        The version that it was made from; 0 for none.
+
+    Raises
+    ------
+    StalePracticeError
+        `after` is not the newest version.
+    ImageInWorkError
+        An image is one that people describe or compare in the project.
+    """
+    with transaction.atomic():
+        audit_log.lock(project, by)
+        last = PracticeSet.objects.filter(project=project, kind=kind).order_by("version").last()
+        newest = last.version if last else 0
+        if after is not None and newest != after:
+            raise StalePracticeError(
+                _("Version %(version)d was published in the meantime. Check what it changed, then publish again.")
+                % {"version": newest}
+            )
+        _check_images(project, items)
+        made = PracticeSet.objects.create(
+            project=project,
+            kind=kind,
+            version=newest + 1,
+            counts_from=newest + 1 if asks_again or last is None else last.counts_from,
+            is_required=is_required,
+            pass_percent=pass_percent,
+            tries=tries,
+            created_by=by,
+        )
+        PracticeItem.objects.bulk_create(
+            PracticeItem(practice=made, position=position, **vars(item)) for position, item in enumerate(items, start=1)
+        )
+        audit_log.record(
+            project=project,
+            action="practice.published",
+            about=made.get_kind_display(),
+            by=by,
+            now=now,
+            details={"version": made.version, "examples": len(items), "asks_again": asks_again},
+        )
+    return made
+
+
+def _check_images(project: Project, items: Sequence[NewItem]) -> None:
+    found = set(images_in_work(project).filter(pk__in=[item.image.pk for item in items]).values_list("pk", flat=True))
+    if found:
+        numbers = ", ".join(str(number) for number, item in enumerate(items, start=1) if item.image.pk in found)
+        raise ImageInWorkError(
+            _(
+                "People describe or compare the images of these examples in this project, and practice would show "
+                "them captions of others. Choose images of another collection for: %(numbers)s."
+            )
+            % {"numbers": numbers}
+        )

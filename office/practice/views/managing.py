@@ -1,0 +1,152 @@
+"""A manager's pages of practice: its examples in versions, and how everybody did."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from core.images.models import Image
+from core.images.selectors import images_by_id, images_to_choose
+from core.people.models import Project, Role
+from core.people.permissions import project_for
+from core.people.requests import user_of
+from office.practice.forms.editor import ITEMS, PracticeForm, stored_items
+from office.practice.models import PracticeKind
+from office.practice.permissions import attempt_of_project
+from office.practice.selectors import managing as selectors
+from office.practice.selectors.shown import items_of, needed_of, shown_answer, shown_item
+from office.practice.services.attempts import allow_another_try
+from office.practice.services.sets import ImageInWorkError, StalePracticeError, publish_practice
+
+
+@require_safe
+@login_required
+def practice_list(request: HttpRequest, slug: str) -> HttpResponse:
+    project = project_for(user_of(request), slug, Role.MANAGER)
+    context = {
+        "project": project,
+        "rows": selectors.kind_rows(project),
+        "attempts": selectors.attempts_of(project)[:200],
+    }
+    return render(request, "practice/practice_list.html", context)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+def practice_edit(request: HttpRequest, slug: str, kind: str) -> HttpResponse:
+    """Edit the next version in one form: its buttons add and remove examples, search for images, and publish."""
+    project = project_for(user_of(request), slug, Role.MANAGER)
+    if kind not in PracticeKind.values:
+        raise Http404(_("There is no such page."))
+    editor = _PracticeEditor(request, project, PracticeKind(kind))
+    if request.method != "POST":
+        return editor.page(editor.begun())
+    do = request.POST.get("do", "publish")
+    if do != "publish":
+        return editor.page(editor.changed(do))
+    forms = editor.sent()
+    if not (forms["form"].is_valid() & forms["examples"].are_valid()):
+        return editor.page(forms, status=422)
+    if not len(forms["examples"]):
+        messages.error(request, _("Add at least one example."))
+        return editor.page(forms, status=422)
+    try:
+        made = editor.publish(forms)
+    except (ImageInWorkError, StalePracticeError) as refused:
+        messages.error(request, str(refused))
+        return editor.page(forms, status=409)
+    messages.success(request, _("Version %(version)d is now in use.") % {"version": made.version})
+    return redirect("practice:practice-list", slug)
+
+
+@require_safe
+@login_required
+def attempt_review(request: HttpRequest, slug: str, attempt_id: int) -> HttpResponse:
+    project = project_for(user_of(request), slug, Role.MANAGER)
+    attempt = attempt_of_project(project, attempt_id)
+    items = items_of(attempt)
+    by_id = {item.pk: item for item in items}
+    answers = [
+        shown_answer(attempt, answer, shown_item(attempt, by_id[answer.item_id], items, user_of(request)))
+        for answer in attempt.answers.select_related("item").order_by("item__position")
+    ]
+    context = {
+        "project": project,
+        "attempt": attempt,
+        "answers": answers,
+        "total": len(items),
+        "needed": needed_of(attempt, len(items)),
+        "is_writing": attempt.practice.kind == PracticeKind.WRITING,
+    }
+    return render(request, "practice/attempt_review.html", context)
+
+
+@require_POST
+@login_required
+def attempt_forgive(request: HttpRequest, slug: str, attempt_id: int) -> HttpResponse:
+    project = project_for(user_of(request), slug, Role.MANAGER)
+    attempt = attempt_of_project(project, attempt_id)
+    allow_another_try(attempt=attempt, by=user_of(request), now=timezone.now())
+    messages.success(request, _("%(name)s can try again.") % {"name": attempt.person.username})
+    return redirect("practice:attempt-review", slug, attempt_id)
+
+
+class _PracticeEditor:
+    """The context of the editor's page for one request."""
+
+    def __init__(self, request: HttpRequest, project: Project, kind: PracticeKind) -> None:
+        self.request, self.project, self.kind = request, project, kind
+        self.last = selectors.newest_set(project, kind)
+        self.entries = selectors.entries_to_choose(project, user_of(request))
+        self.images = Image.objects.filter(pk__in=self.entries.values("image"))
+        self.items = ITEMS[kind]
+
+    def begun(self) -> dict[str, Any]:
+        examples = self.items(None, images=self.images, stored=stored_items(self.last))
+        return {"form": PracticeForm(last=self.last), "examples": examples}
+
+    def sent(self) -> dict[str, Any]:
+        form = PracticeForm(self.request.POST, last=self.last)
+        return {"form": form, "examples": self.items(self.request.POST, images=self.images)}
+
+    def changed(self, do: str) -> dict[str, Any]:
+        """Show the form as sent, with one example more or less, without validating it."""
+        form = PracticeForm.as_typed(self.request.POST, last=self.last)
+        examples = self.items.as_typed(self.request.POST, images=self.images)
+        if problem := examples.do(do, image=self.request.POST.get("image", "")):
+            messages.error(self.request, problem)
+        return {"form": form, "examples": examples}
+
+    def publish(self, forms: dict[str, Any]) -> Any:
+        return publish_practice(
+            project=self.project,
+            kind=self.kind,
+            items=[form.item() for form in forms["examples"]],
+            by=user_of(self.request),
+            now=timezone.now(),
+            **forms["form"].cleaned_data,
+        )
+
+    def page(self, forms: dict[str, Any], *, status: int = 200) -> HttpResponse:
+        posted = self.request.POST
+        find, after = posted.get("find", ""), posted.get("after_key", "")
+        viewer = user_of(self.request)
+        after = after if posted.get("do") == "more" else ""
+        examples = list(forms["examples"])
+        images = images_by_id(self.images, [form["image"].value() for form in examples], viewer)
+        context = {
+            "project": self.project,
+            "kind": self.kind,
+            "last": self.last,
+            "chooser": images_to_choose(self.entries, find=find, after=after),
+            "find": find,
+            "examples": list(zip(examples, images, strict=True)),
+        }
+        return render(self.request, "practice/practice_edit.html", forms | context, status=status)

@@ -1,0 +1,157 @@
+"""Forms to make and change studies, and what people of a panel say when they arrive."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import urlsplit
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from core.languages.models import Language
+from core.people.forms.invitations import JoinForm
+from core.people.forms.inviting import MAX_PLACES
+from core.people.forms.money import currency_field
+from core.people.forms.names import NameCharField
+from core.people.models import ConsentText, Role
+from office.recruitment.models import MAX_ADDRESS_CHARACTERS, Study, WorkRole
+from office.recruitment.rules.panels import USUAL_NAMES, PanelKind
+
+MAX_BATCHES = 1000
+
+
+def address(value: str) -> None:
+    """Check an address to return to: https, and nothing in it but what is replaced."""
+    parts = urlsplit(value)
+    if parts.scheme != "https" or not parts.hostname or not value.isprintable() or " " in value:
+        raise ValidationError(gettext("Enter a whole address that begins with https://."))
+
+
+class _SettingsForm(forms.Form):
+    """What can be changed later."""
+
+    places = forms.IntegerField(
+        label=_("For how many people"),
+        min_value=1,
+        max_value=MAX_PLACES,
+        help_text=_("As in the panel's own settings."),
+    )
+    done_url = forms.CharField(
+        label=_("Address to return to when done"),
+        max_length=MAX_ADDRESS_CHARACTERS,
+        validators=[address],
+        widget=forms.URLInput(attrs={"dir": "ltr"}),
+        help_text=_(
+            "With the panel's completion code, such as https://app.prolific.com/submissions/complete?cc=C1ABCDEF. "
+            "{person} and {session} in it are replaced by what the panel sent."
+        ),
+    )
+    screened_out_url = forms.CharField(
+        label=_("Address for people who are screened out (optional)"),
+        required=False,
+        max_length=MAX_ADDRESS_CHARACTERS,
+        validators=[address],
+        widget=forms.URLInput(attrs={"dir": "ltr"}),
+        help_text=_("For those whose languages do not fit. Without one, they are asked to return the study."),
+    )
+    failed_url = forms.CharField(
+        label=_("Address for people who failed the checks (optional)"),
+        required=False,
+        max_length=MAX_ADDRESS_CHARACTERS,
+        validators=[address],
+        widget=forms.URLInput(attrs={"dir": "ltr"}),
+        help_text=_(
+            "For those who are paused or excluded when they finish. Without one, they are asked to return the study."
+        ),
+    )
+    reward = forms.DecimalField(
+        label=_("Reward per person"),
+        min_value=0,
+        max_digits=8,
+        decimal_places=2,
+        help_text=_("What the panel pays each person."),
+    )
+    rate = forms.DecimalField(
+        label=_("Pay per hour"),
+        min_value=0,
+        max_digits=8,
+        decimal_places=2,
+        help_text=_(
+            "What you want an hour to be paid. The page of the study shows whose reward is less, and the bonus that is "
+            "missing."
+        ),
+    )
+    currency = currency_field(initial="GBP", help_text=_("Three letters, such as GBP."))
+    webhook_secret = forms.CharField(
+        label=_("Secret of the panel's webhooks (optional)"),
+        required=False,
+        max_length=200,
+        widget=forms.PasswordInput(render_value=True, attrs={"autocomplete": "off"}),
+        help_text=_(
+            "With Prolific's secret, places and batches of people who return the study or time out are freed at once."
+        ),
+    )
+
+
+class StudyForm(_SettingsForm):
+    name = NameCharField(label=_("Name"), max_length=100)
+    panel = forms.ChoiceField(label=_("Panel"), choices=PanelKind.choices, initial=PanelKind.PROLIFIC)
+    role = forms.ChoiceField(label=_("Role"), choices=WorkRole.choices, initial=WorkRole.ANNOTATOR)
+    languages = forms.ModelMultipleChoiceField(
+        label=_("Languages"),
+        queryset=Language.objects.all(),
+        widget=forms.CheckboxSelectMultiple(attrs={"class": "choices"}),
+        help_text=_("People who are native or fluent in one of these take part. Others are screened out."),
+    )
+    batches = forms.IntegerField(
+        label=_("Batches per person"),
+        min_value=1,
+        max_value=MAX_BATCHES,
+        initial=1,
+        help_text=_("Nobody can take more, and nobody is done with fewer."),
+    )
+    person_parameter = forms.RegexField(
+        label=_("Parameter with the person (optional)"),
+        regex=r"\A[\w.-]{1,50}\Z",
+        required=False,
+        help_text=_(
+            "In the panel's address. If you leave it empty: PROLIFIC_PID, participantId for Connect, id for SONA."
+        ),
+    )
+    session_parameter = forms.RegexField(
+        label=_("Parameter with the submission (optional)"),
+        regex=r"\A[\w.-]{1,50}\Z",
+        required=False,
+        help_text=_("If you leave it empty: SESSION_ID, assignmentId for Connect, none for SONA."),
+    )
+
+    field_order = ("name", "panel", "role", "languages", "batches")
+
+    def clean(self) -> dict[str, Any]:
+        cleaned: dict[str, Any] = super().clean() or {}
+        if "panel" in cleaned:
+            usual = USUAL_NAMES[PanelKind(cleaned["panel"])]
+            cleaned["person_parameter"] = cleaned.get("person_parameter") or usual.person
+            cleaned["session_parameter"] = cleaned.get("session_parameter") or usual.session
+        return cleaned
+
+
+class StudySettingsForm(_SettingsForm):
+    is_open = forms.BooleanField(
+        label=_("New people can begin"),
+        required=False,
+        help_text=_("When this is off, people can finish but nobody can begin."),
+    )
+
+
+class ArrivalForm(JoinForm):
+    """Languages and consent of somebody from a panel. They get an account without choosing a name or password."""
+
+    def __init__(self, *args: Any, study: Study, text: ConsentText | None, **kwargs: Any) -> None:
+        super().__init__(*args, invitation=study, user=None, text=text, **kwargs)
+        self._drop("username", "email", "password1", "password2")
+        self.makes_account = False
+        if study.role == Role.ANNOTATOR:
+            self.fields["reads_english"].help_text = ""

@@ -1,0 +1,31 @@
+"""Keeps people of a panel to the number of batches that their study is about."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import redirect
+
+from core.people.requests import user_of
+from office.recruitment.selectors.work import batches_had, study_in_progress
+
+TAKING = frozenset({"annotation:batch-take", "annotation:verification-take", "sxs_eval:batch-take"})
+
+
+class StudyLimits:
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        return self.get_response(request)
+
+    def process_view(self, request: HttpRequest, _view: Any, *_arguments: Any) -> HttpResponse | None:
+        match = request.resolver_match
+        if match is None or match.view_name not in TAKING or not request.user.is_authenticated:
+            return None
+        participant = study_in_progress(user_of(request))
+        if participant is None or batches_had(participant) < participant.study.batches:
+            return None
+        return redirect("recruitment:study-finish")

@@ -1,0 +1,100 @@
+"""The page of hours, quality and cost: who is shown, in which order, with figures as text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.core.paginator import Page, Paginator
+from django.http import QueryDict
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from annotation.models import Rating
+from annotation.pages.annotators import caption
+from annotation.pages.quality import or_better
+from charts import texts
+from core.people.pages.addresses import address
+from office.recruitment.selectors.costs import CostRow, CostTotals, totals_of
+from tabular import tables
+from tabular.tables import TEXT, PageTable, TableColumn, isolated, link, note, parts
+
+PER_PAGE = 50
+
+
+@dataclass(frozen=True)
+class CostsPage:
+    """`totals` are of all rows that the filters select, on all pages."""
+
+    page: Page[CostRow]
+    table: PageTable[CostRow]
+    totals: CostTotals
+    hours: str
+    languages: Sequence[tuple[str, str]]
+
+
+def columns(slug: str) -> list[TableColumn[CostRow]]:
+    return [
+        TableColumn("name", _("Name"), lambda row: row.person.username.casefold(), lambda row: _name(row, slug), TEXT),
+        TableColumn(
+            "language", _("Language"), lambda row: row.language.name.casefold(), lambda row: row.language.name, TEXT
+        ),
+        TableColumn("hours", _("Hours"), lambda row: row.active_ms, lambda row: texts.plain_number(row.hours)),
+        TableColumn("captions", _("Captions"), lambda row: row.done.captions),
+        TableColumn("ratings", _("Rated"), lambda row: row.done.ratings),
+        TableColumn("judgements", _("Pairs judged"), lambda row: row.judging.judgements),
+        TableColumn(
+            "good", or_better(Rating.GOOD), lambda row: row.good, lambda row: _share(row.good, row.done.verified)
+        ),
+        TableColumn("agreement", _("Agreement"), lambda row: row.agreement, lambda row: _share(row.agreement)),
+        TableColumn(
+            "checks",
+            _("Checks passed"),
+            lambda row: row.checks_passed,
+            lambda row: _share(row.checks_passed, row.judging.checks),
+        ),
+        TableColumn("cost", _("Cost"), lambda row: row.cost, _cost),
+    ]
+
+
+def selected_rows(rows: Sequence[CostRow], query: QueryDict, slug: str) -> list[CostRow]:
+    """Return the rows that the address asks for, in its order."""
+    name, tag = query.get("name", "").strip().casefold(), query.get("language", "")
+    shown = [row for row in rows if name in row.person.username.casefold() and tag in ("", row.language.pk)]
+    known = columns(slug)
+    return tables.in_order(shown, known, tables.asked_order(query, known))
+
+
+def costs_page(rows: Sequence[CostRow], query: QueryDict, slug: str) -> CostsPage:
+    shown, known = selected_rows(rows, query, slug), columns(slug)
+    page = Paginator(shown, PER_PAGE).get_page(query.get("page"))
+    totals = totals_of(shown)
+    return CostsPage(
+        page=page,
+        table=PageTable("costs-caption", caption(page.paginator.count), known, page, _empty(query), query),
+        totals=totals,
+        hours=texts.plain_number(totals.hours),
+        languages=sorted({(row.language.pk, row.language.name) for row in rows}, key=lambda one: one[1]),
+    )
+
+
+def _name(row: CostRow, slug: str) -> str:
+    name = isolated(row.person.username)
+    if row.done.active_ms:
+        name = link(address("annotation:annotator-show", slug, row.person.pk), name)
+    return parts(name, note(row.panel_id and parts(_("from a panel:"), isolated(row.panel_id))))
+
+
+def _share(value: float | None, out_of: int = 0) -> str | None:
+    if value is None:
+        return None
+    of = ngettext("of %(number)s", "of %(number)s", out_of) % {"number": out_of}
+    return parts(texts.percentage(100 * value, 0), note(of if out_of else ""))
+
+
+def _cost(row: CostRow) -> str | None:
+    return None if row.cost is None else f"{row.cost} {row.currency}"
+
+
+def _empty(query: QueryDict) -> str:
+    return _("Nobody matches these filters.") if query else _("Nobody has submitted work yet.")

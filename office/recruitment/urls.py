@@ -1,0 +1,22 @@
+"""Addresses of recruitment: what a panel sends people to, and a manager's pages of studies."""
+
+from django.urls import path
+
+from office.recruitment.views import arriving, costs, events, studies
+
+app_name = "recruitment"
+ONE = "projects/<slug:slug>/studies/<int:study_id>"
+urlpatterns = [
+    path("study/finish/", arriving.study_finish, name="study-finish"),
+    path("study/<str:token>/", arriving.study_enter, name="study-enter"),
+    path("study/<str:token>/events/", events.event_take, name="event-take"),
+    path("projects/<slug:slug>/costs/", costs.cost_list, name="cost-list"),
+    path("projects/<slug:slug>/costs/csv/", costs.cost_export, name="cost-export"),
+    path("projects/<slug:slug>/costs/rates/", costs.rates_edit, name="rates-edit"),
+    path("projects/<slug:slug>/studies/", studies.study_list, name="study-list"),
+    path("projects/<slug:slug>/studies/new/", studies.study_create, name="study-create"),
+    path(f"{ONE}/", studies.study_show, name="study-show"),
+    path(f"{ONE}/edit/", studies.study_edit, name="study-edit"),
+    path(f"{ONE}/time/", studies.time_export, name="time-export"),
+    path(f"{ONE}/bonuses/", studies.bonus_export, name="bonus-export"),
+]

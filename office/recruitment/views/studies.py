@@ -1,0 +1,118 @@
+"""A manager's pages of studies: the address for the panel, who came, their time and pay."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from decimal import Decimal
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods, require_safe
+
+from core.people.models import Role
+from core.people.permissions import project_for
+from core.people.requests import user_of
+from office.recruitment.forms.studies import StudyForm, StudySettingsForm
+from office.recruitment.models import Study
+from office.recruitment.rules.panels import PanelKind, ParameterNames, address_for, is_an_id
+from office.recruitment.selectors.work import pay_rows, total_owed
+from office.recruitment.services.own_addresses import own_query
+from office.recruitment.services.studies import change_study, create_study
+from tabular.spreadsheets import CSV_TYPE, csv_line
+
+
+@require_safe
+@login_required
+def study_list(request: HttpRequest, slug: str) -> HttpResponse:
+    project = project_for(user_of(request), slug, Role.MANAGER)
+    return render(request, "recruitment/studies.html", {"project": project, "studies": project.studies.order_by("-pk")})
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+def study_create(request: HttpRequest, slug: str) -> HttpResponse:
+    project = project_for(user_of(request), slug, Role.MANAGER)
+    form = StudyForm(request.POST or None)
+    if form.is_valid():
+        study = create_study(project=project, by=user_of(request), now=timezone.now(), **form.cleaned_data)
+        messages.success(request, _("The study is ready. Give its address to the panel."))
+        return redirect("recruitment:study-show", slug, study.pk)
+    context = {"project": project, "form": form}
+    return render(request, "recruitment/study_create.html", context, status=422 if form.is_bound else 200)
+
+
+@require_safe
+@login_required
+def study_show(request: HttpRequest, slug: str, study_id: int) -> HttpResponse:
+    study = _study_for(request, slug, study_id)
+    rows = pay_rows(study)
+    names = ParameterNames(study.person_parameter, study.session_parameter)
+    enter = request.build_absolute_uri(reverse("recruitment:study-enter", args=[study.token]))
+    context = {
+        "project": study.project,
+        "study": study,
+        "rows": [(row, f"{enter}?{own_query(row.participant)}") for row in rows],
+        "owed": total_owed(rows),
+        "address": address_for(PanelKind(study.panel), enter, names),
+        "events": request.build_absolute_uri(reverse("recruitment:event-take", args=[study.token])),
+    }
+    return render(request, "recruitment/study.html", context)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+def study_edit(request: HttpRequest, slug: str, study_id: int) -> HttpResponse:
+    study = _study_for(request, slug, study_id)
+    initial = {name: getattr(study, name) for name in StudySettingsForm.base_fields}
+    form = StudySettingsForm(request.POST or None, initial=initial)
+    if form.is_valid():
+        change_study(study=study, by=user_of(request), now=timezone.now(), **form.cleaned_data)
+        messages.success(request, _("Saved."))
+        return redirect("recruitment:study-show", slug, study_id)
+    context = {"project": study.project, "study": study, "form": form}
+    return render(request, "recruitment/study_edit.html", context, status=422 if form.is_bound else 200)
+
+
+@require_safe
+@login_required
+def time_export(request: HttpRequest, slug: str, study_id: int) -> HttpResponse:
+    """One row per person and language, with everything that the page shows."""
+    study = _study_for(request, slug, study_id)
+    head = ("person", "session", "state", "language", "batches", "items", "active_s", "median_s")
+    lines: list[tuple[object, ...]] = [(*head, "reward", "hourly", "bonus", "currency")]
+    for row in pay_rows(study):
+        who, pay = row.participant, (study.reward, row.pay.hourly, row.pay.bonus, study.currency)
+        for time in row.rows:
+            active_s, median_s = round(time.active_ms / 1000, 1), time.median_s and round(time.median_s, 1)
+            work = (time.language, row.batches, time.items, active_s, median_s)
+            lines.append((who.panel_id, who.session_id, who.state, *work, *pay))
+    return _csv(f"time-{study.pk}.csv", map(csv_line, lines))
+
+
+@require_safe
+@login_required
+def bonus_export(request: HttpRequest, slug: str, study_id: int) -> HttpResponse:
+    """Lines of person and amount, without a head, as panels take them for bonuses."""
+    study = _study_for(request, slug, study_id)
+    owed = [(row.participant.panel_id, row.pay.bonus) for row in pay_rows(study) if row.is_owed]
+    return _csv(f"bonuses-{study.pk}.csv", (_bonus_line(person, bonus) for person, bonus in owed))
+
+
+def _bonus_line(person: str, bonus: Decimal) -> str:
+    # Panels want no quotation marks. What is no name that a panel gives may be more than one cell, or a formula.
+    return f"{person},{bonus}\r\n" if is_an_id(person) else csv_line((person, bonus))
+
+
+def _study_for(request: HttpRequest, slug: str, study_id: int) -> Study:
+    project = project_for(user_of(request), slug, Role.MANAGER)
+    return get_object_or_404(project.studies.select_related("project"), pk=study_id)
+
+
+def _csv(name: str, lines: Iterable[str]) -> HttpResponse:
+    disposition = {"Content-Disposition": f'attachment; filename="{name}"'}
+    return HttpResponse("".join(lines), content_type=CSV_TYPE, headers=disposition)

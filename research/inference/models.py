@@ -1,0 +1,583 @@
+"""Captioning models, trainings, captions and the runs that make them; encoders, embeddings and word vectors."""
+
+from __future__ import annotations
+
+import uuid
+from typing import ClassVar
+
+from django.conf import settings
+from django.db import models
+from django.db.models import F, Q
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from core.images.models import Collection, Image
+from core.jobs.models import OPEN_STATES, Job, Leased
+from core.languages.models import Language
+from core.people.models import Owned
+from core.people.models.names import NameField
+
+IMPORTED = "imported"
+"""The backend of models whose captions come from files. It cannot be run."""
+
+TRANSLATED = "translated"
+"""The backend of models that are another model's English captions, translated by a machine (TGT)."""
+
+
+def named_once(kind: str) -> list[models.BaseConstraint]:
+    """Build the constraints on names: once per project, among what is shared, and among what is its maker's alone."""
+    return [
+        models.UniqueConstraint(fields=["project", "name"], name=f"{kind}_named_once_per_project"),
+        models.UniqueConstraint(fields=["name"], condition=Q(is_shared=True), name=f"{kind}_named_once_among_shared"),
+        models.UniqueConstraint(
+            fields=["created_by", "name"],
+            condition=Q(project=None, is_shared=False),
+            name=f"{kind}_named_once_per_maker",
+        ),
+    ]
+
+
+class RegisteredModel(Owned):
+    """What backends make usable: a model, a translator or an encoder."""
+
+    name = NameField(max_length=120)
+    description = models.TextField(blank=True)
+    options = models.JSONField(default=dict, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        abstract = True
+        ordering: ClassVar[list[str]] = ["name"]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Translator(RegisteredModel):
+    """A machine translation model, which translates English captions into other languages."""
+
+    backend = models.CharField(max_length=40, help_text="A name of research.inference.backends.registry.translators().")
+    source = models.CharField(max_length=500, help_text="Folder, model of the hub with its commit, or endpoint.")
+
+    class Meta(RegisteredModel.Meta):
+        constraints: ClassVar[list[models.BaseConstraint]] = named_once("translator")
+
+
+class CaptioningModel(RegisteredModel):
+    """The author of captions: a registered model with the decoding that all its runs use.
+
+    What is decoded otherwise is another model, `variant_of` the first. `decoding` is empty until the first run; see
+    `research.inference.backends.captioners.Decoding` for what it holds then.
+    """
+
+    backend = models.CharField(
+        max_length=40, default=IMPORTED, help_text="A name of research.inference.backends.registry.backends()."
+    )
+    source = models.CharField(
+        max_length=500, blank=True, help_text="Folder, model of the hub with its commit, or endpoint."
+    )
+    options = models.JSONField(default=dict, blank=True, help_text="As the backend understands them.")
+    is_pivot = models.BooleanField(
+        default=False, help_text="Whether it writes an English stabiliser and a separator before each caption."
+    )
+    english_model = models.ForeignKey(
+        "self", on_delete=models.PROTECT, null=True, blank=True, related_name="translated_models"
+    )
+    translator = models.ForeignKey(Translator, on_delete=models.PROTECT, null=True, blank=True, related_name="+")
+    variant_of = models.ForeignKey("self", on_delete=models.PROTECT, null=True, blank=True, related_name="variants")
+    decoding = models.JSONField(default=dict, blank=True)
+    retired_at = models.DateTimeField(
+        null=True, blank=True, help_text="Since when nothing new is made with it. What it made stays."
+    )
+
+    class Meta(RegisteredModel.Meta):
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            *named_once("captioning_model"),
+            models.CheckConstraint(
+                condition=Q(backend=TRANSLATED, english_model__isnull=False, translator__isnull=False)
+                | (~Q(backend=TRANSLATED) & Q(english_model__isnull=True, translator__isnull=True)),
+                name="captioning_model_translated_from_and_by",
+            ),
+            models.UniqueConstraint(
+                fields=["variant_of", "decoding"],
+                condition=Q(variant_of__isnull=False),
+                name="captioning_model_variant_once_per_decoding",
+            ),
+        ]
+
+    def family(self) -> list[CaptioningModel]:
+        """The model that this one is a variant of, or itself, with all variants: they have one owner."""
+        base = self.variant_of or self
+        return [base, *base.variants.all()]
+
+
+class Encoder(RegisteredModel):
+    """Makes vectors of images or captions. `signature` and what follows from it are known after the first load.
+
+    Vectors are compared only where `space` is the same.
+    """
+
+    backend = models.CharField(max_length=40, help_text="A name of research.inference.backends.registry.encoders().")
+    source = models.CharField(max_length=500, blank=True)
+    signature = models.CharField(max_length=120, blank=True)
+    space = models.CharField(max_length=120, blank=True)
+    dimensions = models.PositiveIntegerField(null=True, blank=True)
+
+    class Meta(RegisteredModel.Meta):
+        constraints: ClassVar[list[models.BaseConstraint]] = named_once("encoder")
+
+
+class RunState(models.TextChoices):
+    QUEUED = "queued", _("Waiting for a worker")
+    RUNNING = "running", _("Running")
+    PAUSED = "paused", _("Paused")
+    DONE = "done", _("Done")
+    FAILED = "failed", _("Failed")
+    CANCELLED = "cancelled", _("Cancelled")
+
+
+UNFINISHED_STATES = (RunState.QUEUED, RunState.RUNNING)
+
+
+class Run(Owned):
+    """One job over a collection's images: captions by a model, or vectors by an encoder.
+
+    The chunks are the truth; the counters are kept in the transactions that store what they count, so that they are
+    exact. `total` = `already` + `done` + `failed` in the end, in captions (images × languages) or vectors.
+
+    A trial is over one image. Its captions stay with it, for nobody but who began it; they are not the model's.
+    """
+
+    model = models.ForeignKey(CaptioningModel, on_delete=models.PROTECT, null=True, blank=True, related_name="runs")
+    encoder = models.ForeignKey(Encoder, on_delete=models.PROTECT, null=True, blank=True, related_name="runs")
+    collection = models.ForeignKey(Collection, on_delete=models.PROTECT, related_name="runs")
+    trial_image = models.ForeignKey(
+        Image, on_delete=models.CASCADE, null=True, blank=True, related_name="+", help_text="Of a trial only."
+    )
+    trial_captions = models.JSONField(
+        default=dict, blank=True, help_text="By language tag, with `text` and `stabiliser` of each."
+    )
+    languages = models.ManyToManyField(Language, blank=True, related_name="+")
+    decoding = models.JSONField(default=dict, blank=True, help_text="Of a captioning run; empty for vectors.")
+    queue = models.CharField(max_length=40, help_text="The Celery queue of the workers that can run it.")
+    state = models.CharField(max_length=9, choices=RunState.choices, default=RunState.QUEUED)
+    error = models.TextField(blank=True)
+    batch_size = models.PositiveIntegerField(default=8, help_text="Images at once; halved where memory runs out.")
+    total = models.PositiveIntegerField(default=0)
+    already = models.PositiveIntegerField(default=0, help_text="There before the run began.")
+    done = models.PositiveIntegerField(default=0)
+    failed = models.PositiveIntegerField(default=0)
+    input_tokens = models.PositiveBigIntegerField(default=0, help_text="As an endpoint counted them.")
+    output_tokens = models.PositiveBigIntegerField(default=0)
+    started_at = models.DateTimeField(null=True, blank=True)
+    finished_at = models.DateTimeField(null=True, blank=True)
+    nudged_at = models.DateTimeField(null=True, blank=True, help_text="When workers were last notified of it.")
+    created_at = models.DateTimeField()
+
+    class Meta:
+        ordering: ClassVar[list[str]] = ["-pk"]
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.CheckConstraint(
+                condition=Q(model__isnull=False, encoder__isnull=True) | Q(model__isnull=True, encoder__isnull=False),
+                name="run_of_a_model_or_an_encoder",
+            ),
+            models.CheckConstraint(
+                condition=Q(trial_image__isnull=True) | Q(model__isnull=False, project__isnull=True, is_shared=False),
+                name="run_trial_of_one_person",
+            ),
+            models.CheckConstraint(condition=Q(state__in=RunState.values), name="run_state_known"),
+            models.CheckConstraint(condition=Q(batch_size__gte=1), name="run_batch_not_empty"),
+            models.CheckConstraint(
+                condition=Q(total__gte=F("already") + F("done") + F("failed")), name="run_counts_nothing_twice"
+            ),
+        ]
+        indexes: ClassVar[list[models.Index]] = [
+            models.Index(fields=["state", "nudged_at"], condition=Q(state__in=UNFINISHED_STATES), name="run_to_do"),
+        ]
+
+    def __str__(self) -> str:
+        return f"run {self.pk}"
+
+
+class Chunk(Leased):
+    """Images of a run that one worker claims at a time. `image_ids`: 64-bit integers, little-endian."""
+
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="chunks")
+    position = models.PositiveIntegerField()
+    image_ids = models.BinaryField()
+    holder = models.CharField(max_length=200, blank=True, help_text="The worker's name.")
+    attempts = models.PositiveSmallIntegerField(default=0, help_text="Starts since the last progress was stored.")
+    vectors = models.PositiveIntegerField(default=0, help_text="How many were stored, where vectors are made.")
+
+    class Meta:
+        ordering: ClassVar[list[str]] = ["run", "position"]
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.UniqueConstraint(fields=["run", "position"], name="chunk_once_per_position"),
+        ]
+        indexes: ClassVar[list[models.Index]] = [
+            models.Index(
+                fields=["run", "position"],
+                condition=Q(state__in=OPEN_STATES),
+                name="chunk_to_do",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"chunk {self.position} of run {self.run_id}"
+
+
+class RunFailure(models.Model):
+    """An image that failed, and why: in a language, or without one if it failed in an encoder."""
+
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="failures")
+    image = models.ForeignKey(Image, on_delete=models.PROTECT, related_name="+")
+    language = models.ForeignKey(Language, on_delete=models.PROTECT, null=True, related_name="+")
+    reason = models.TextField()
+    at = models.DateTimeField()
+
+    class Meta:
+        ordering: ClassVar[list[str]] = ["run", "pk"]
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.UniqueConstraint(fields=["run", "image", "language"], name="run_failure_once_per_language"),
+            models.UniqueConstraint(
+                fields=["run", "image"], condition=Q(language__isnull=True), name="run_failure_once_without_language"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"failure {self.pk} of run {self.run_id}"
+
+
+class Event(models.Model):
+    """A line of a log. It never contains a caption's words: tracebacks of single images have no message."""
+
+    at = models.DateTimeField()
+    worker = models.CharField(max_length=200, blank=True)
+    is_warning = models.BooleanField(default=False)
+    message = models.TextField()
+    traceback = models.TextField(blank=True, help_text="Where the model's program failed.")
+
+    class Meta:
+        abstract = True
+
+    def __str__(self) -> str:
+        return self.message
+
+
+class RunEvent(Event):
+    """A line of a run's log."""
+
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="events")
+
+    class Meta:
+        ordering: ClassVar[list[str]] = ["run", "pk"]
+
+
+class Training(Owned, Job):
+    """One training of a captioning model on captions of images, which makes another model.
+
+    The captions lie in storage as they were when it was requested. Checkpoints and the model lie in the folder
+    `public_id` of TRAININGS_FOLDER. `step` and the curves follow what the worker does. Where another worker resumes it,
+    they go on from the last checkpoint. CIDEr is on the ×100 scale.
+    """
+
+    public_id = models.UUIDField(unique=True, default=uuid.uuid4, editable=False)
+    name = models.CharField(max_length=120, help_text="Of the model that it makes.")
+    base = models.ForeignKey(
+        CaptioningModel,
+        on_delete=models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="trainings",
+        help_text="The model that is trained; empty for a new small one.",
+    )
+    options = models.JSONField(default=dict, help_text="Of research.inference.training.options.TrainingOptions.")
+    model_options = models.JSONField(default=dict, help_text="Options of the model that it makes.")
+    sources = models.JSONField(default=list, help_text="Where its captions come from: name, language, digest, counts.")
+    data = models.CharField(max_length=200, help_text="Name of its captions in storage; deleted when it is over.")
+    digest = models.CharField(max_length=64, help_text="SHA-256 of its captions.")
+    captions = models.PositiveIntegerField(help_text="For training.")
+    images = models.PositiveIntegerField(help_text="For training.")
+    validation_images = models.PositiveIntegerField()
+    image_ids = models.BinaryField(
+        default=bytes, help_text="Of the images for training: 64-bit integers, little-endian, ascending."
+    )
+    queue = models.CharField(max_length=40, help_text="The Celery queue of the workers that can train it.")
+    state = models.CharField(max_length=9, choices=RunState.choices, default=RunState.QUEUED)
+    holder = models.CharField(max_length=200, blank=True, help_text="The worker's name.")
+    attempts = models.PositiveSmallIntegerField(default=0, help_text="Starts since the last checkpoint.")
+    step = models.PositiveIntegerField(default=0, help_text="The last that is done.")
+    best_step = models.PositiveIntegerField(null=True, blank=True)
+    best_cider = models.FloatField(null=True, blank=True)
+    made = models.JSONField(default=dict, blank=True, help_text="Of research.inference.training.card.Provenance.")
+    card = models.TextField(blank=True, help_text="The model card, in Markdown.")
+    model = models.OneToOneField(
+        CaptioningModel, on_delete=models.PROTECT, null=True, blank=True, related_name="training"
+    )
+    started_at = models.DateTimeField(null=True, blank=True)
+    created_at = models.DateTimeField()
+
+    class Meta:
+        ordering: ClassVar[list[str]] = ["-pk"]
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.CheckConstraint(condition=Q(state__in=RunState.values), name="training_state_known"),
+            models.CheckConstraint(
+                condition=~Q(state=RunState.DONE) | Q(model__isnull=False), name="training_done_has_a_model"
+            ),
+        ]
+        indexes: ClassVar[list[models.Index]] = [
+            models.Index(
+                fields=["state", "lease_until"], condition=Q(state__in=UNFINISHED_STATES), name="training_to_do"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"training {self.pk}"
+
+
+class TrainingStep(models.Model):
+    """A step of a training: mean loss of a token, learning rate, images per second, and bytes of memory at most."""
+
+    training = models.ForeignKey(Training, on_delete=models.CASCADE, related_name="curve")
+    step = models.PositiveIntegerField()
+    loss = models.FloatField()
+    learning_rate = models.FloatField()
+    images_per_s = models.FloatField()
+    memory = models.PositiveBigIntegerField(help_text="bytes")
+
+    class Meta:
+        ordering: ClassVar[list[str]] = ["training", "step"]
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.UniqueConstraint(fields=["training", "step"], name="training_step_once"),
+        ]
+
+    def __str__(self) -> str:
+        return f"step {self.step} of training {self.training_id}"
+
+
+class TrainingValidation(models.Model):
+    """A validation: the mean loss of a token, CIDEr by language and its mean, and captions of the sample images."""
+
+    training = models.ForeignKey(Training, on_delete=models.CASCADE, related_name="validations")
+    step = models.PositiveIntegerField()
+    loss = models.FloatField()
+    cider = models.FloatField()
+    languages = models.JSONField(default=dict)
+    samples = models.JSONField(default=list, help_text="Image by SHA-256, language and caption.")
+
+    class Meta:
+        ordering: ClassVar[list[str]] = ["training", "step"]
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.UniqueConstraint(fields=["training", "step"], name="training_validation_once"),
+        ]
+
+    def __str__(self) -> str:
+        return f"validation {self.step} of training {self.training_id}"
+
+
+class TrainingEvent(Event):
+    """A line of a training's log."""
+
+    training = models.ForeignKey(Training, on_delete=models.CASCADE, related_name="events")
+
+    class Meta:
+        ordering: ClassVar[list[str]] = ["training", "pk"]
+
+
+class Worker(models.Model):
+    """A worker process and its last report. Memory is in bytes, the rate in images per second over the last minute."""
+
+    name = models.CharField(max_length=200, unique=True, help_text="Host and process.")
+    queues = models.CharField(max_length=200, blank=True)
+    device = models.CharField(max_length=200, blank=True)
+    software = models.CharField(max_length=200, blank=True, help_text="Versions, or what is not installed.")
+    memory = models.PositiveBigIntegerField(null=True, blank=True, help_text="bytes of the process")
+    device_memory = models.PositiveBigIntegerField(null=True, blank=True, help_text="bytes used on the device")
+    device_memory_total = models.PositiveBigIntegerField(null=True, blank=True, help_text="bytes")
+    gpus = models.PositiveSmallIntegerField(default=0, help_text="GPUs that it may use.")
+    machine_memory = models.PositiveBigIntegerField(null=True, blank=True, help_text="bytes of machine or container")
+    packages = models.CharField(
+        max_length=500, blank=True, help_text="Modules that models may need and that are installed, with commas."
+    )
+    device_busy = models.FloatField(null=True, blank=True, help_text="share of the last minute, 0 to 1")
+    rate = models.FloatField(null=True, blank=True, help_text="captions or vectors per second")
+    run = models.ForeignKey(Run, on_delete=models.SET_NULL, null=True, blank=True, related_name="workers")
+    training = models.ForeignKey(Training, on_delete=models.SET_NULL, null=True, blank=True, related_name="workers")
+    started_at = models.DateTimeField()
+    seen_at = models.DateTimeField()
+
+    class Meta:
+        ordering: ClassVar[list[str]] = ["name"]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class ModelCaptionQuerySet(models.QuerySet["ModelCaption"]):
+    def in_use(self) -> ModelCaptionQuerySet:
+        """Leave out captions that are switched off: nobody gets them in new work, and nothing is made of them."""
+        return self.filter(switched_off_at__isnull=True)
+
+    def switched_off(self) -> ModelCaptionQuerySet:
+        return self.filter(switched_off_at__isnull=False)
+
+
+class ModelCaption(models.Model):
+    """A model's caption of one image in one language. Never edited: ratings refer to its wording.
+
+    One that is switched off stays where it was rated, compared or scored. Only new work does without it: `in_use`.
+    """
+
+    model = models.ForeignKey(CaptioningModel, on_delete=models.PROTECT, related_name="captions")
+    image = models.ForeignKey(Image, on_delete=models.PROTECT, related_name="model_captions")
+    language = models.ForeignKey(Language, on_delete=models.PROTECT, related_name="+")
+    text = models.TextField()
+    stabiliser = models.TextField(blank=True, help_text="The English words a pivot-stabilised model wrote before it.")
+    run = models.ForeignKey(Run, on_delete=models.PROTECT, null=True, blank=True, related_name="captions")
+    created_at = models.DateTimeField(auto_now_add=True)
+    switched_off_at = models.DateTimeField(null=True, blank=True)
+    switched_off_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
+    )
+    switched_off_reason = models.CharField(max_length=500, blank=True, default="", db_default="")
+
+    objects = ModelCaptionQuerySet.as_manager()
+
+    class Meta:
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.UniqueConstraint(fields=["model", "image", "language"], name="model_caption_once"),
+            models.CheckConstraint(condition=~models.Q(text=""), name="model_caption_not_empty"),
+            models.CheckConstraint(
+                condition=Q(switched_off_at=None, switched_off_by=None, switched_off_reason="")
+                | (Q(switched_off_at__isnull=False) & ~Q(switched_off_reason="")),
+                name="model_caption_off_for_a_reason",
+            ),
+        ]
+        indexes: ClassVar[list[models.Index]] = [
+            models.Index(
+                fields=["image", "language"], condition=Q(switched_off_at__isnull=False), name="model_caption_off"
+            ),
+            # To find the images of a collection that have no English caption, whichever model would write it.
+            models.Index(
+                fields=["image", "model"],
+                condition=Q(language="en", switched_off_at__isnull=True),
+                name="model_caption_english_in_use",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        # Not its words: they are seen in no list.
+        return str(self.pk)
+
+
+class Stabiliser(models.Model):
+    """Text that a pivot-stabilised model decodes once for an image, without a language, and keeps for all languages."""
+
+    model = models.ForeignKey(CaptioningModel, on_delete=models.PROTECT, related_name="+")
+    image = models.ForeignKey(Image, on_delete=models.PROTECT, related_name="+")
+    text = models.TextField()
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.UniqueConstraint(fields=["model", "image"], name="stabiliser_once_per_image"),
+            models.CheckConstraint(condition=~Q(text=""), name="stabiliser_not_empty"),
+        ]
+
+    def __str__(self) -> str:
+        return str(self.pk)
+
+
+class WeightPrecision(models.TextChoices):
+    FLOAT16 = "float16", _("16 bits per number")
+    FLOAT32 = "float32", _("32 bits per number")
+
+
+BYTES = {WeightPrecision.FLOAT16: 2, WeightPrecision.FLOAT32: 4}
+
+
+class EmbeddingSet(models.Model):
+    """The vectors of one encoder for a collection's images, or for one model's captions of them in one language.
+
+    Each chunk's vectors lie in storage by themselves until all are there; then `file` holds them together, with the
+    ids of the images beside them. `digest` is of that content. It is made by `run`, and read memory-mapped.
+    """
+
+    encoder = models.ForeignKey(Encoder, on_delete=models.PROTECT, related_name="sets")
+    run = models.OneToOneField(Run, on_delete=models.PROTECT, related_name="embeddings")
+    captions_of = models.ForeignKey(
+        CaptioningModel,
+        on_delete=models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="+",
+        help_text="The model whose captions were encoded; empty if images were.",
+    )
+    language = models.ForeignKey(Language, on_delete=models.PROTECT, null=True, blank=True, related_name="+")
+    precision = models.CharField(max_length=7, choices=WeightPrecision.choices, default=WeightPrecision.FLOAT16)
+    dimensions = models.PositiveIntegerField(null=True, blank=True)
+    rows = models.PositiveIntegerField(default=0)
+    file = models.CharField(max_length=200, blank=True, help_text="Name in storage, once it is complete.")
+    digest = models.CharField(max_length=64, blank=True)
+    created_at = models.DateTimeField()
+
+    class Meta:
+        ordering: ClassVar[list[str]] = ["-pk"]
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.CheckConstraint(
+                condition=Q(captions_of__isnull=True, language__isnull=True)
+                | Q(captions_of__isnull=False, language__isnull=False),
+                name="embedding_set_of_images_or_of_captions",
+            ),
+            models.CheckConstraint(
+                condition=Q(precision__in=WeightPrecision.values), name="embedding_set_precision_known"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"embeddings {self.pk} by encoder {self.encoder_id}"
+
+    @property
+    def subject(self) -> str:
+        if self.captions_of is None or self.language is None:
+            return gettext("Images")
+        values = {"model": self.captions_of.name, "language": self.language.name}
+        return gettext("Captions of “%(model)s”, %(language)s") % values
+
+    @property
+    def bytes(self) -> int | None:
+        """The size of the vectors alone; None if it is not known yet."""
+        return self.rows * self.dimensions * BYTES[WeightPrecision(self.precision)] if self.dimensions else None
+
+
+class VectorKind(models.TextChoices):
+    TABLE = "table", _("table of words")
+    ENCODER = "encoder", _("model, for any word")
+
+
+class WordVectorSet(models.Model):
+    """Word vectors that scores may name. The signature follows from their content, which is never changed."""
+
+    name = models.CharField(max_length=120)
+    language = models.ForeignKey(Language, on_delete=models.PROTECT, related_name="+")
+    kind = models.CharField(max_length=7, choices=VectorKind.choices)
+    dimensions = models.PositiveIntegerField()
+    words = models.PositiveIntegerField(null=True, help_text="empty for a model, which takes any word")
+    signature = models.CharField(max_length=64, unique=True)
+    source = models.TextField(help_text="source and licence")
+    created_at = models.DateTimeField()
+
+    class Meta:
+        ordering: ClassVar[list[str]] = ["name", "language"]
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.UniqueConstraint(fields=["name", "language"], name="word_vectors_named_once_per_language"),
+            models.CheckConstraint(condition=models.Q(dimensions__gte=1), name="word_vectors_have_dimensions"),
+            models.CheckConstraint(
+                condition=models.Q(kind=VectorKind.TABLE, words__isnull=False, words__gte=1)
+                | models.Q(kind=VectorKind.ENCODER, words__isnull=True),
+                name="word_vectors_of_a_table_are_counted",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.language_id})"

@@ -1,0 +1,86 @@
+"""Prepare embedding sets for pages: the central image, neighbours, and what cannot be shown yet."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.utils.translation import gettext as _
+
+from core.images.models import CollectionImage
+from core.people.models import User
+from research.inference.backends.registry import encoders
+from research.inference.models import UNFINISHED_STATES, EmbeddingSet, Encoder, RunState
+from research.inference.selectors import embedding_sets as selectors
+from research.inference.selectors.embedding_sets import SetImage
+from research.inference.selectors.embeddings import EmbeddingsUnavailableError
+
+
+@dataclass(frozen=True)
+class SetPage:
+    """`trouble` says why the vectors cannot be used, if they cannot; `centre` is the image closest to all."""
+
+    trouble: str
+    centre: SetImage | None
+    is_without_centre: bool
+
+
+@dataclass(frozen=True)
+class NeighboursPage:
+    """`trouble` says why there are no neighbours, if there are none."""
+
+    image: SetImage
+    near: Sequence[SetImage]
+    trouble: str
+
+
+def encoder_lines(viewer: User) -> list[tuple[Encoder, str]]:
+    """List the encoders with the titles of their kinds."""
+    titles = {name: one.title for name, one in encoders().items()}
+    return [(encoder, titles.get(encoder.backend, encoder.backend)) for encoder in selectors.encoders(viewer)]
+
+
+def set_page(embedding_set: EmbeddingSet, viewer: User) -> SetPage:
+    trouble, centre = not_whole(embedding_set), None
+    if not trouble:
+        try:
+            centre = selectors.centre(embedding_set)
+        except EmbeddingsUnavailableError as error:
+            trouble = str(error)
+    images = selectors.set_images(embedding_set, [centre], viewer) if centre is not None else []
+    return SetPage(trouble, images[0] if images else None, is_without_centre=not trouble and centre is None)
+
+
+def neighbours_page(embedding_set: EmbeddingSet, entry: CollectionImage, viewer: User) -> NeighboursPage:
+    (image,) = selectors.set_images(embedding_set, [entry.image_id], viewer)
+    near: list[SetImage] = []
+    trouble = not_whole(embedding_set)
+    if image.image is None:
+        trouble = _(
+            "This image is in a batch assigned to you. Its neighbours are hidden from you until you have "
+            "submitted that batch."
+        )
+    if not trouble:
+        try:
+            near = selectors.neighbours(embedding_set, entry.image_id, viewer)
+        except EmbeddingsUnavailableError as error:
+            trouble = str(error)
+        except KeyError:
+            trouble = _("This image has no vector: it has no such caption, could not be read, or was added later.")
+    return NeighboursPage(image, near, trouble)
+
+
+def not_whole(embedding_set: EmbeddingSet) -> str:
+    """Say why the vectors cannot be used, from the state of their run; empty if they are complete."""
+    if embedding_set.file:
+        return ""
+    state = embedding_set.run.state
+    if state in UNFINISHED_STATES:
+        return _("The vectors are still being computed. When they are finished, you can look for similar images here.")
+    if state == RunState.PAUSED:
+        return _("The run that computes the vectors is paused. Resume it to finish them.")
+    if state == RunState.CANCELLED:
+        return _("The run that should have computed the vectors was cancelled. Start another run.")
+    if state == RunState.FAILED:
+        return _("The run that should have computed the vectors failed. Its page says why.")
+    return _("The vectors are being assembled. Reload the page in a moment.")

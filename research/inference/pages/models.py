@@ -1,0 +1,117 @@
+"""Prepare models for lists and for their own page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from core.languages.models import Language
+from research.inference.backends import registry
+from research.inference.backends.captioners import BackendSettingsError
+from research.inference.models import IMPORTED, TRANSLATED, CaptioningModel
+from research.inference.pages.decoding import decoding_lines
+from research.inference.selectors.models import ENGLISH, ModelDetails, ModelRow, languages_by_tag
+from research.inference.selectors.runs import RunRow, run_rows
+from research.inference.services.model_cache import spec_of, translator_spec_of
+
+
+@dataclass(frozen=True)
+class WritableLine:
+    """A language that the model can write, its own code, and the number of captions in it."""
+
+    language: Language
+    code: str
+    count: int
+
+
+@dataclass(frozen=True)
+class ModelAbility:
+    """What a model can do on this installation."""
+
+    codes: Mapping[str, str]
+    """Our tags of the languages that it can write, with its own code for each."""
+    queue: str
+    missing: Sequence[str]
+    """Packages that its backend needs and that this process lacks. Workers may have them."""
+    trouble: str
+    """Why it cannot be run as it is registered; empty where it can or is not meant to be."""
+
+
+@dataclass(frozen=True)
+class ModelPage:
+    kind: str
+    can_run: bool
+    ability: ModelAbility
+    options: Sequence[tuple[str, str]]
+    decoding: Sequence[tuple[str, str]]
+    written: Sequence[WritableLine]
+    """Languages in which there are captions."""
+    writable: Sequence[WritableLine]
+    """The others that it can write."""
+    unknown: Sequence[str]
+    """Tags that the model can write and the platform does not know."""
+    runs: Sequence[RunRow]
+
+
+def model_lines(rows: Sequence[ModelRow]) -> list[tuple[ModelRow, str]]:
+    """List models with the titles of their kinds."""
+    titles = kind_titles()
+    return [(row, titles.get(row.model.backend, row.model.backend)) for row in rows]
+
+
+def model_page(details: ModelDetails) -> ModelPage:
+    model, counts = details.model, {language.tag: count for language, count in details.captions}
+    ability = ability_of(model)
+    codes = ability.codes
+    known = languages_by_tag()
+    tags = sorted({*codes, *counts} & {*known}, key=lambda tag: known[tag].name.casefold())
+    lines = [WritableLine(known[tag], codes.get(tag, ""), counts.get(tag, 0)) for tag in tags]
+    return ModelPage(
+        kind=kind_titles().get(model.backend, model.backend),
+        can_run=model.backend != IMPORTED and not ability.trouble and model.retired_at is None,
+        ability=ability,
+        options=_options(model.options),
+        decoding=decoding_lines(model.decoding),
+        written=[line for line in lines if line.count],
+        writable=[line for line in lines if not line.count],
+        unknown=sorted({*codes} - {*known}),
+        runs=run_rows(details.runs, now=timezone.now()),
+    )
+
+
+def kind_titles() -> dict[str, str]:
+    """Map the names of backends to their titles."""
+    own = {IMPORTED: _("imported"), TRANSLATED: _("translated by a machine")}
+    return own | {name: str(backend.title) for name, backend in registry.backends().items()}
+
+
+def ability_of(model: CaptioningModel) -> ModelAbility:
+    backend: Any
+    try:
+        if model.backend == IMPORTED:
+            return ModelAbility({}, "", [], "")
+        if model.translator is not None:
+            spec, backend = translator_spec_of(model.translator), registry.translator_named(model.translator.backend)
+            codes = {ENGLISH: ENGLISH, **backend.languages(spec)}
+        else:
+            spec, backend = spec_of(model), registry.backend_named(model.backend)
+            codes = dict(backend.languages(spec))
+        backend.check(spec)
+    except BackendSettingsError as refused:
+        return ModelAbility({}, "", [], str(refused))
+    return ModelAbility(codes, backend.queue, registry.missing_modules(backend), "")
+
+
+def _options(options: dict[str, Any]) -> list[tuple[str, str]]:
+    """List the stored options, one per line; options by language get a line for each language."""
+    lines = []
+    for name, value in options.items():
+        if isinstance(value, dict):
+            lines += [(f"{name}, {key}" if key else name, str(inner)) for key, inner in value.items()]
+        else:
+            lines.append((name, ", ".join(map(str, value)) if isinstance(value, list) else str(value)))
+    return lines

@@ -1,0 +1,136 @@
+"""Prepare the page of a training: its curves, options and samples."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from charts import texts
+from charts.plots import CurvePlot, curve_plot
+from research.inference.models import Training, TrainingStep
+from research.inference.selectors.trainings import TrainingDetails
+from research.inference.training.options import RateSchedule, TrainingMethod, TrainingPrecision, TrainingTargets
+
+MEBIBYTE = 2**20
+
+OPTION_LABELS = {
+    "method": _("Weights to train"),
+    "targets": _("What it learns to write"),
+    "steps": _("Steps"),
+    "batch_size": _("Captions per step"),
+    "learning_rate": _("Learning rate"),
+    "schedule": _("Learning rate schedule"),
+    "warmup_steps": _("Warm-up steps"),
+    "validate_every": _("Steps between validations"),
+    "patience": _("Patience"),
+    "max_tokens": _("Maximum tokens in validation"),
+    "weight_decay": _("Weight decay"),
+    "lora_rank": _("LoRA rank"),
+    "lora_alpha": _("LoRA alpha"),
+    "lora_dropout": _("LoRA dropout"),
+    "precision": _("Precision"),
+    "seed": _("Seed"),
+}
+"""Of the options of a training."""
+
+CHOICE_LABELS = {
+    "schedule": (
+        (RateSchedule.LINEAR, _("linear decay to 0")),
+        (RateSchedule.COSINE, _("cosine decay to 0")),
+        (RateSchedule.CONSTANT, _("constant")),
+    ),
+    "method": (
+        (TrainingMethod.FULL, _("all weights")),
+        (TrainingMethod.LORA, _("LoRA: small matrices beside the linear layers")),
+    ),
+    "targets": (
+        (TrainingTargets.PLAIN, _("captions")),
+        (TrainingTargets.PIVOT, _("an English stabiliser, a separator and the caption")),
+        (TrainingTargets.CONSISTENT, _("the same with one stabiliser for all captions of an image")),
+    ),
+    "precision": (
+        (TrainingPrecision.AUTO, _("fastest for the device (bfloat16 on a GPU that has it)")),
+        (TrainingPrecision.FLOAT32, "float32"),
+        (TrainingPrecision.BFLOAT16, "bfloat16"),
+        (TrainingPrecision.FLOAT16, "float16"),
+    ),
+}
+"""Of the values of those that are chosen from a few."""
+
+
+@dataclass(frozen=True)
+class TrainingPage:
+    plots: Sequence[tuple[str, CurvePlot]]
+    """Each with its id on the page."""
+    options: Sequence[tuple[str, str]]
+    made: Sequence[tuple[str, str]]
+    """What the model is made from, besides what was asked for; empty until a worker has loaded the base."""
+
+
+def training_page(details: TrainingDetails) -> TrainingPage:
+    training = details.training
+    return TrainingPage(
+        plots=[(f"curve-{number}", plot) for number, plot in enumerate(_plots(details), start=1)],
+        options=_options(training.options),
+        made=_made(training),
+    )
+
+
+def _options(options: Mapping[str, Any]) -> list[tuple[str, str]]:
+    is_lora = options["method"] == TrainingMethod.LORA
+    return [
+        (str(label), _text(name, options[name]))
+        for name, label in OPTION_LABELS.items()
+        if is_lora or not name.startswith("lora_")
+    ]
+
+
+def _text(name: str, value: Any) -> str:
+    if name in CHOICE_LABELS:
+        return str(dict(CHOICE_LABELS[name])[value])
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _plots(details: TrainingDetails) -> list[CurvePlot]:
+    curve = details.curve
+    steps = [
+        _step_plot(gettext("Loss"), curve.steps, lambda one: one.loss, 3),
+        _step_plot(gettext("Images per second"), curve.steps, lambda one: one.images_per_s, 1),
+        _step_plot(gettext("Memory in MiB"), curve.steps, lambda one: one.memory / MEBIBYTE, 0),
+    ]
+    ciders = [(float(one.step), one.cider) for one in curve.validations]
+    return [steps[0], _plot(gettext("CIDEr in validation"), ciders, 1), *steps[1:]]
+
+
+def _step_plot(
+    title: str, steps: Sequence[TrainingStep], value: Callable[[TrainingStep], float], digits: int
+) -> CurvePlot:
+    return _plot(title, [(float(one.step), value(one)) for one in steps], digits)
+
+
+def _plot(title: str, points: Sequence[tuple[float, float]], digits: int) -> CurvePlot:
+    summary = ""
+    if points:
+        (first, start), (last, end) = points[0], points[-1]
+        summary = gettext("From %(start)s at step %(first)s to %(end)s at step %(last)s.") % {
+            "start": texts.plain_number(start, digits),
+            "first": int(first),
+            "end": texts.plain_number(end, digits),
+            "last": int(last),
+        }
+    return curve_plot(title, points, summary=summary, x_name=gettext("Step"))
+
+
+def _made(training: Training) -> list[tuple[str, str]]:
+    made = training.made
+    if not made:
+        return []
+    return [
+        (gettext("Files of the base"), made["base_files"]),
+        (gettext("Code"), made["code"]),
+        (gettext("Versions"), made["versions"]),
+    ]

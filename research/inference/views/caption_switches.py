@@ -1,0 +1,50 @@
+"""Switching a model's caption off and on again."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods
+
+from core.images.selectors import served_image
+from core.people.requests import user_of
+from research.inference.forms.captions import SwitchOffForm
+from research.inference.permissions import caption_to_switch
+from research.inference.selectors.gallery import hidden_from
+from research.inference.services.caption_switches import switch_off, switch_on
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+def caption_switch(request: HttpRequest, caption_id: int) -> HttpResponse:
+    """Say what switching the caption off or on means, and do it: off for a reason."""
+    caption = caption_to_switch(request.user, caption_id)
+    if hidden_from(user_of(request), [caption.image_id]):
+        raise Http404(_("This image is in a batch that is assigned to you. Submit that batch first."))
+    back = _back(request)
+    is_off = caption.switched_off_at is not None
+    by, now = user_of(request), timezone.now()
+    form = SwitchOffForm(request.POST if request.method == "POST" and not is_off else None)
+    if request.method == "POST" and is_off and "on" in request.POST:
+        switch_on(caption_id=caption.pk, by=by, now=now)
+        messages.success(request, _("The caption is in use again."))
+        return redirect(back)
+    if form.is_valid():
+        switch_off(caption_id=caption.pk, reason=form.cleaned_data["reason"], by=by, now=now)
+        messages.success(request, _("The caption is switched off."))
+        return redirect(back)
+    context = {"caption": caption, "image": served_image(caption.image, by), "form": form, "back": back}
+    return render(request, "inference/caption_switch.html", context, status=422 if form.errors else 200)
+
+
+def _back(request: HttpRequest) -> str:
+    back = request.GET.get("back", "")
+    if url_has_allowed_host_and_scheme(back, allowed_hosts={request.get_host()}, require_https=request.is_secure()):
+        return back
+    return reverse("inference:gallery")

@@ -1,0 +1,182 @@
+"""List, start, watch and steer runs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from core.images.models import Collection
+from core.people.permissions import check_reader
+from core.people.requests import is_htmx, user_of
+from core.people.views.ownership import owner_page
+from research.inference import tasks
+from research.inference.forms.runs import RunChoiceForm, RunForm
+from research.inference.models import UNFINISHED_STATES, CaptioningModel, Run
+from research.inference.pages.decoding import decoding_lines
+from research.inference.pages.failures import failures_page
+from research.inference.pages.models import ability_of
+from research.inference.pages.planning import run_plan
+from research.inference.permissions import may_give_run, may_steer, run_for, run_to_give, run_to_steer
+from research.inference.selectors import runs as selectors
+from research.inference.selectors.trials import trial_details
+from research.inference.services import runs as services
+
+RUNS_PER_PAGE = 50
+FAILURES_PER_PAGE = 30
+WHOLE_LOG = "whole"
+NUMBER = re.compile(r"\d{1,18}", re.ASCII)
+
+
+@require_safe
+@login_required
+def run_list(request: HttpRequest) -> HttpResponse:
+    check_reader(request.user)
+    asked = request.GET.get("model", "")
+    model = selectors.model_of_runs(int(asked), user_of(request)) if NUMBER.fullmatch(asked) else None
+    page = Paginator(selectors.runs(user_of(request), model), RUNS_PER_PAGE).get_page(request.GET.get("page"))
+    rows = selectors.run_rows(list(page), now=timezone.now())
+    return render(request, "inference/runs.html", {"page": page, "rows": rows, "model": model})
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+def run_create(request: HttpRequest) -> HttpResponse:
+    """Start a run in two steps at one address: the second depends on model and collection."""
+    check_reader(request.user)
+    is_asked = "model" in request.GET and "collection" in request.GET
+    chosen = RunChoiceForm(request.GET if is_asked else None, initial=request.GET.dict(), by=user_of(request))
+    if not chosen.is_valid():
+        context = {"form": chosen, "has_models": chosen.has_models, "has_collections": chosen.has_collections}
+        return render(request, "inference/run_choice.html", context)
+    return _create(request, **chosen.cleaned_data)
+
+
+def _create(request: HttpRequest, model: CaptioningModel, collection: Collection) -> HttpResponse:
+    ability, images = ability_of(model), collection.entries.count()
+    form_options: dict[str, Any] = {"model": model, "collection": collection, "images": images, "codes": ability.codes}
+    form = RunForm(request.POST or None, **form_options, by=user_of(request))
+    plan = None
+    if form.is_valid():
+        plan = run_plan(model=model, collection=collection, images=images, **form.about)
+        if "count" not in request.POST and (run := _started(request, form, model, collection)):
+            return redirect("inference:run-show", run.pk)
+    context = {"form": form, "model": model, "collection": collection, "images": images, "plan": plan}
+    context |= {"ability": ability, "unknown": sorted({*ability.codes} - {*form.by_tag})}
+    is_refused = bool(form.errors) and "count" not in request.POST
+    return render(request, "inference/run_create.html", context, status=422 if is_refused else 200)
+
+
+def _started(request: HttpRequest, form: RunForm, model: CaptioningModel, collection: Collection) -> Run | None:
+    """Start the run; None if it is refused, and the form says why."""
+    try:
+        options = {"model": model, "collection": collection, **form.about, **form.owner}
+        run = services.start(**options, by=user_of(request), now=timezone.now())
+    except services.RunRefusedError as refused:
+        form.add_error(None, str(refused))
+        return None
+    tasks.ask_for_run(run)
+    return run
+
+
+@require_safe
+@login_required
+def run_show(request: HttpRequest, run_id: int) -> HttpResponse:
+    run = run_for(request.user, run_id)
+    context = {"run": run, "details": selectors.run_details(run, now=timezone.now())}
+    context |= {"log": selectors.log_of(run, is_whole=request.GET.get("log") == WHOLE_LOG)}
+    context |= {"decoding": decoding_lines(run.decoding)}
+    context["trial"] = trial_details(run, user_of(request)) if run.trial_image is not None else None
+    context |= {"may_steer": may_steer(request.user, run), "may_give": may_give_run(request.user, run)}
+    return render(request, "inference/run.html", context)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+def run_owner(request: HttpRequest, run_id: int) -> HttpResponse:
+    run = run_to_give(request.user, run_id)
+    return owner_page(
+        request,
+        thing=run,
+        give=partial(services.change_owner_of_run, run=run),
+        back=reverse("inference:run-show", args=[run_id]),
+        context={
+            "name": _("Run %(number)s") % {"number": run.pk},
+            "breadcrumb": "inference/_breadcrumb.html",
+            "run": run,
+        },
+    )
+
+
+@require_safe
+@login_required
+def run_progress(request: HttpRequest, run_id: int) -> HttpResponse:
+    """Show the part that refreshes itself, with the log if it has grown; at the end the whole page is reloaded."""
+    run = run_for(request.user, run_id)
+    if not is_htmx(request):
+        return redirect("inference:run-show", run.pk)
+    details, log = selectors.run_details(run, now=timezone.now()), selectors.log_of(run)
+    context = {"run": run, "details": details, "log": log, "has_grown": request.GET.get("last") != str(log.last)}
+    response = render(request, "inference/_run_progress.html", context)
+    if not details.is_going:
+        response["HX-Refresh"] = "true"
+    return response
+
+
+@require_safe
+@login_required
+def run_failures(request: HttpRequest, run_id: int) -> HttpResponse:
+    run = run_for(request.user, run_id)
+    failures = selectors.failures_of(run, user_of(request))
+    page = Paginator(failures, FAILURES_PER_PAGE).get_page(request.GET.get("page"))
+    context = {"run": run, "page": page, "failures": failures_page(run, page, failures)}
+    context["can_retry"] = run.failed and run.state not in UNFINISHED_STATES and may_steer(request.user, run)
+    return render(request, "inference/run_failures.html", context)
+
+
+@require_POST
+@login_required
+def run_pause(request: HttpRequest, run_id: int) -> HttpResponse:
+    return _do(request, run_id, services.pause, _("The run is pausing. What is being made right now is still stored."))
+
+
+@require_POST
+@login_required
+def run_resume(request: HttpRequest, run_id: int) -> HttpResponse:
+    return _do(request, run_id, services.resume, _("The run is resumed."))
+
+
+@require_POST
+@login_required
+def run_cancel(request: HttpRequest, run_id: int) -> HttpResponse:
+    return _do(request, run_id, services.cancel, _("The run is cancelled. What it has made is kept."))
+
+
+@require_POST
+@login_required
+def run_retry(request: HttpRequest, run_id: int) -> HttpResponse:
+    return _do(request, run_id, services.retry, _("The run is trying the failures again."))
+
+
+def _do(request: HttpRequest, run_id: int, action: Callable[..., object], message: str) -> HttpResponse:
+    run = run_to_steer(request.user, run_id)
+    try:
+        action(run=run, now=timezone.now())
+    except services.RunRefusedError as refused:
+        messages.error(request, str(refused))
+    else:
+        if run.state in UNFINISHED_STATES:
+            tasks.ask_for_run(run)
+        messages.success(request, message)
+    return redirect("inference:run-show", run.pk)

@@ -1,0 +1,104 @@
+"""List, watch and steer trainings. What they are made from chooses where they begin: references, in `scoring`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.paginator import Paginator
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.utils.text import slugify
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST, require_safe
+
+from core.people.permissions import check_reader
+from core.people.requests import is_htmx, user_of
+from research.inference import tasks
+from research.inference.models import UNFINISHED_STATES
+from research.inference.pages.trainings import training_page
+from research.inference.permissions import may_steer_training, training_for, training_to_steer
+from research.inference.selectors import trainings as selectors
+from research.inference.services import trainings as services
+
+TRAININGS_PER_PAGE = 50
+
+
+@require_safe
+@login_required
+def training_list(request: HttpRequest) -> HttpResponse:
+    check_reader(request.user)
+    trainings = Paginator(selectors.trainings(user_of(request)), TRAININGS_PER_PAGE)
+    page = trainings.get_page(request.GET.get("page"))
+    context = {"page": page, "rows": selectors.training_rows(list(page))}
+    return render(request, "inference/trainings.html", context)
+
+
+@require_safe
+@login_required
+def training_show(request: HttpRequest, training_id: int) -> HttpResponse:
+    training = training_for(request.user, training_id)
+    details = selectors.training_details(training, user_of(request), now=timezone.now())
+    context = {"training": training, "details": details, "page": training_page(details)}
+    context["may_steer"] = may_steer_training(request.user, training)
+    return render(request, "inference/training.html", context)
+
+
+@require_safe
+@login_required
+def training_progress(request: HttpRequest, training_id: int) -> HttpResponse:
+    """Show the part that refreshes itself; at the end the whole page is reloaded."""
+    training = training_for(request.user, training_id)
+    if not is_htmx(request):
+        return redirect("inference:training-show", training.pk)
+    details = selectors.training_details(training, user_of(request), now=timezone.now())
+    context = {"training": training, "details": details, "page": training_page(details)}
+    response = render(request, "inference/_training_progress.html", context)
+    if not details.is_going:
+        response["HX-Refresh"] = "true"
+    return response
+
+
+@require_safe
+@login_required
+def training_card(request: HttpRequest, training_id: int) -> HttpResponse:
+    """Download the model card."""
+    training = training_for(request.user, training_id)
+    if not training.card:
+        raise Http404(_("There is no such page."))
+    name = f"{slugify(training.name) or 'model'}-card.md"
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+    return HttpResponse(training.card, content_type="text/markdown; charset=utf-8", headers=headers)
+
+
+@require_POST
+@login_required
+def training_pause(request: HttpRequest, training_id: int) -> HttpResponse:
+    return _do(request, training_id, services.pause, _("The training is pausing. Its worker saves a checkpoint first."))
+
+
+@require_POST
+@login_required
+def training_resume(request: HttpRequest, training_id: int) -> HttpResponse:
+    return _do(request, training_id, services.resume, _("The training is resumed."))
+
+
+@require_POST
+@login_required
+def training_cancel(request: HttpRequest, training_id: int) -> HttpResponse:
+    return _do(request, training_id, services.cancel, _("The training is cancelled."))
+
+
+def _do(request: HttpRequest, training_id: int, action: Callable[..., object], message: str) -> HttpResponse:
+    training = training_to_steer(request.user, training_id)
+    try:
+        action(training=training, now=timezone.now())
+    except services.TrainingRefusedError as refused:
+        messages.error(request, str(refused))
+    else:
+        if training.state in UNFINISHED_STATES:
+            tasks.ask_for_training(training.pk)
+        messages.success(request, message)
+    return redirect("inference:training-show", training.pk)

@@ -1,0 +1,177 @@
+"""Compare two models: their difference in each metric, its significance, and the images that differ most."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from django.core.cache import cache
+from django.utils.translation import gettext as _
+
+from charts import texts
+from core.people.models import User
+from crosslens_metrics.paired import PairedDifference
+from research.scoring.models import Scoring
+from research.scoring.pages.images import ShownImage, image_with_texts
+from research.scoring.pages.scores import value_text
+from research.scoring.selectors.images import PerImage, gains_by_image, per_image
+from research.scoring.selectors.restricting import ImageRestriction, restriction
+from research.scoring.selectors.scores import ScoringRow, current_pass, shown_times, title_of
+from research.scoring.selectors.significance import SEED, PairedResult, common_metrics, paired_result
+from research.selection.rules.image_filters import ALL_IMAGES, ImageFilter
+
+RESAMPLES = 2_000
+"""Fewer than in a paper, so that a page of eight metrics comes within a moment; the page says how many."""
+KEPT_S = 24 * 3600
+MAX_APART = 5
+
+
+@dataclass(frozen=True)
+class DifferenceLine:
+    """The difference in one metric as text. If it is undefined, `why` says why."""
+
+    title: str
+    test: str
+    base: str
+    warnings: Sequence[str]
+    difference: str = ""
+    interval: str = ""
+    p: str = ""
+    is_clear: bool = False
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class ImageGain:
+    """An image with both models' captions, and the gain of the first."""
+
+    gain: str
+    test: ShownImage
+    base_caption: str
+
+
+@dataclass(frozen=True)
+class ComparePage:
+    lines: Sequence[DifferenceLine]
+    images: int
+    left_out: int
+    resamples: int
+    seed: int
+    metric: str
+    title: str
+    metrics: Sequence[tuple[str, str]]
+    test_ahead: Sequence[ImageGain]
+    base_ahead: Sequence[ImageGain]
+
+
+def labels_of(rows: Sequence[ScoringRow]) -> Mapping[int, str]:
+    """Label the scorings that have figures, for lists of choices."""
+    text = _("%(language)s, %(references)s: %(model)s (%(text)s)")
+    return {
+        row.scoring.pk: text
+        % {
+            "language": row.scoring.references.language.name,
+            "references": row.scoring.references.name,
+            "model": row.scoring.model.name,
+            "text": row.scoring.text_version,
+        }
+        for row in rows
+        if row.done is not None
+    }
+
+
+def compare_page(
+    test: Scoring,
+    base: Scoring,
+    viewer: User | None,
+    *,
+    method: str,
+    metric: str,
+    filter: ImageFilter = ALL_IMAGES,
+) -> ComparePage:
+    """Prepare the comparison; `viewer` is None if no images may be shown.
+
+    Raises
+    ------
+    ImageFilterError
+        If the filter cannot be applied to the language.
+    """
+    names = common_metrics(test, base)
+    only = None if filter.is_all else restriction(filter, project=test.project)
+    results = [result for name in names if (result := _result(test, base, name, method, only)) is not None]
+    chosen = metric if metric in names else next(iter(names), "")
+    ahead, behind = _apart(test, base, chosen, viewer, only) if viewer and chosen else ([], [])
+    return ComparePage(
+        lines=[_line(result) for result in results],
+        images=max((result.images for result in results), default=0),
+        left_out=max((result.left_out for result in results), default=0),
+        resamples=RESAMPLES,
+        seed=SEED,
+        metric=chosen,
+        title=title_of(chosen) if chosen else "",
+        metrics=[(name, title_of(name)) for name in names],
+        test_ahead=ahead,
+        base_ahead=behind,
+    )
+
+
+def _result(
+    test: Scoring, base: Scoring, metric: str, method: str, only: ImageRestriction | None
+) -> PairedResult | None:
+    """Compute the result once for two passes, which no longer change; the images of a filter may."""
+    if only is not None:
+        return paired_result(test=test, base=base, metric=metric, method=method, resamples=RESAMPLES, only=only)
+    passes = "-".join(str(done.pk) for one in (test, base) if (done := current_pass(one)) is not None)
+    key = f"scoring-paired-{passes}-{metric}-{method}-{RESAMPLES}-{SEED}"
+    result: PairedResult | None = cache.get(key)
+    if result is None:
+        result = paired_result(test=test, base=base, metric=metric, method=method, resamples=RESAMPLES)
+        cache.set(key, result, KEPT_S)
+    return result
+
+
+def _line(result: PairedResult) -> DifferenceLine:
+    times, difference = shown_times(result.metric), result.difference
+    line = DifferenceLine(
+        title=title_of(result.metric),
+        test=value_text(None if result.test.value is None else result.test.value * times),
+        base=value_text(None if result.base.value is None else result.base.value * times),
+        warnings=result.warnings,
+    )
+    if not isinstance(difference, PairedDifference):
+        return replace(line, why=texts.reason_undefined(difference))
+    low, high = difference.interval.low * times, difference.interval.high * times
+    text = _("%(low)s to %(high)s") % {"low": texts.signed_number(low, 2), "high": texts.signed_number(high, 2)}
+    return replace(
+        line,
+        difference=texts.signed_number(difference.difference * times, 2),
+        interval=text,
+        p=texts.p_value(difference.p).removeprefix("p = ").removeprefix("p "),
+        is_clear=low > 0 or high < 0,
+    )
+
+
+def _apart(
+    test: Scoring, base: Scoring, metric: str, viewer: User, only: ImageRestriction | None
+) -> tuple[list[ImageGain], list[ImageGain]]:
+    figures = [per_image(done, metric) for one in (test, base) if (done := current_pass(one)) is not None]
+    if len(figures) < 2 or figures[0] is None or figures[1] is None:
+        return [], []
+    image_gains = gains_by_image(figures[0], figures[1])
+    if only is not None:
+        mask = only.mask(image_gains.images, test.references.language_id)
+        image_gains = PerImage(image_gains.images[mask], image_gains.values[mask])
+    ahead = [row for row in image_gains.best(MAX_APART) if row[1] > 0]
+    behind = [row for row in image_gains.worst(MAX_APART) if row[1] < 0]
+    ids = [image for image, _gain in (*ahead, *behind)]
+    ours, theirs = image_with_texts(test, ids, viewer), image_with_texts(base, ids, viewer)
+    times = shown_times(metric)
+
+    def lines(rows: Sequence[tuple[int, float]]) -> list[ImageGain]:
+        return [
+            ImageGain(texts.signed_number(gain * times), ours[image], theirs[image].caption)
+            for image, gain in rows
+            if image in ours
+        ]
+
+    return lines(ahead), lines(behind)

@@ -1,0 +1,267 @@
+"""Import reference captions by hundreds of images, each with its rows of the report in one transaction.
+
+The lines of an image may lie anywhere in a file, so all are read before any is taken. An image gets the captions of the
+file in place of those it had; images that the file does not name keep theirs.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import IO, Any, TypeVar
+
+from django.core.files.storage import default_storage
+from django.core.files.uploadedfile import UploadedFile
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from core.images.models import Collection, Image, ImportJob, ImportKind, ImportOutcome, ImportRow
+from core.images.selectors.image_names import NamedImages, images_named
+from core.images.services import jobs
+from core.images.services.imports import keep_waiting, unexpected_error_text
+from core.images.services.jobs import Clock
+from core.languages.models import Language
+from core.people.models import Project, User
+from crosslens_metrics.formats.problems import FileRefusedError, LineError
+from research.scoring.formats.references import MAX_PER_IMAGE, ReferenceLine, count_references, reference_lines
+from research.scoring.models import ReferenceKind, ReferenceSet
+from research.scoring.services.references import CaptionChange, ReferenceFileError, put_references, set_of
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+Opener = Callable[[], AbstractContextManager[IO[bytes]]]
+
+IMAGES_PER_TRANSACTION = 250
+LINES_PER_LOOK_UP = 500
+
+
+@dataclass
+class _ImageLines:
+    """An image and all lines of the file about it."""
+
+    image: Image
+    lines: list[ReferenceLine] = field(default_factory=list)
+
+    def captions(self, tag: str) -> list[str]:
+        return [text for line in self.lines for text in line.captions.get(tag, [])]
+
+    @property
+    def tags(self) -> list[str]:
+        return list(dict.fromkeys(tag for line in self.lines for tag in line.captions))
+
+
+def start_upload(
+    *,
+    project: Project,
+    collection: Collection,
+    language: Language | None,
+    name: str,
+    kind: ReferenceKind = ReferenceKind.IMPORTED,
+    source: str = "",
+    back: str = "",
+    upload: UploadedFile[Any],
+    by: User,
+) -> ImportJob:
+    """Store an uploaded file and queue a job to import it.
+
+    Without a `language` all that the lines name are taken; each goes into a set of its own, all of the same name.
+    `back` is the address of the page that the report leads back to.
+    """
+    folder, names = keep_waiting([upload])
+    options = _job_options(project, collection, language, name, kind, source)
+    options["options"]["back"] = back
+    return ImportJob.objects.create(**options, source_name=names[0], folder=folder, created_by=by)
+
+
+def import_path(
+    *,
+    path: Path,
+    project: Project,
+    collection: Collection,
+    language: Language | None,
+    name: str,
+    kind: ReferenceKind = ReferenceKind.IMPORTED,
+    source: str = "",
+    clock: Clock,
+) -> ImportJob:
+    """Import a local file at once; see `start_upload`."""
+    job = jobs.start_inline(path, **_job_options(project, collection, language, name, kind, source), clock=clock)
+    _run(job, lambda: path.open("rb"), clock=clock)
+    job.refresh_from_db()
+    return job
+
+
+def run_import(*, job_id: int, clock: Clock) -> None:
+    """Run an upload's job, or continue it where a worker that died left it."""
+
+    def work(job: ImportJob) -> None:
+        _run(job, partial(default_storage.open, f"{job.folder}/1"), clock=clock)
+
+    jobs.run(job_id=job_id, kind=ImportKind.REFERENCES, clock=clock, work=work)
+
+
+def _job_options(
+    project: Project, collection: Collection, language: Language | None, name: str, kind: ReferenceKind, source: str
+) -> dict[str, Any]:
+    options = {"project": project.pk, "language": language.tag if language else ""}
+    options |= {"name": name, "kind": str(kind), "source": source}
+    return {"kind": ImportKind.REFERENCES, "collection": collection, "project": project, "options": options}
+
+
+def _run(job: ImportJob, open_file: Opener, *, clock: Clock) -> None:
+    with jobs.to_the_end(job, clock=clock), open_file() as file:
+        _ReferenceImport(job, clock).take_all(file)
+
+
+class _ReferenceImport:
+    """One run of a job."""
+
+    def __init__(self, job: ImportJob, clock: Clock) -> None:
+        self.job, self.clock = job, clock
+        # Told of in the transaction that took them.
+        self.reported = set(job.rows.values_list("number", flat=True))
+        self.sets: dict[str, ReferenceSet] = {}
+
+    def take_all(self, file: IO[bytes]) -> None:
+        job = self.job
+        job.lease_until = jobs.extend(job, now=self.clock())
+        ImportJob.objects.filter(pk=job.pk).update(total=count_references(file))
+        known = Language.objects.values_list("pk", flat=True)
+        lines = reference_lines(file, language=job.options["language"], known=known)
+        units, refused = self._units(lines)
+        self.sets = self._sets(units)
+        for some in _parted(refused, IMAGES_PER_TRANSACTION):
+            rows = [self._rejected(line) for line in some]
+            with transaction.atomic():
+                job.lease_until = jobs.write_report(job, rows, now=self.clock())
+        for units_at_once in _parted(units, IMAGES_PER_TRANSACTION):
+            jobs.take_together(units_at_once, self._take, self._fail)
+
+    def _units(self, lines: Iterator[ReferenceLine | LineError]) -> tuple[list[_ImageLines], list[LineError]]:
+        """Find the images still to be imported, and the refused lines that were not reported yet."""
+        units: dict[int, _ImageLines] = {}
+        refused: list[LineError] = []
+        for some in _parted(lines, LINES_PER_LOOK_UP):
+            named = [line for line in some if isinstance(line, ReferenceLine)]
+            refused += [line for line in some if isinstance(line, LineError)]
+            images_of = images_named({name for line in named for name in line.names}, self.job.collection)
+            for line in named:
+                known = (images_of[name] for name in line.names if images_of[name].images)
+                found = next(known, NamedImages(line.names[0]))
+                if (image := found.only) is not None:
+                    units.setdefault(image.pk, _ImageLines(image)).lines.append(line)
+                else:
+                    refused.append(_refused(line, found.problem))
+            self.job.lease_until = jobs.extend(self.job, now=self.clock())
+        too_many = [
+            unit for unit in units.values() if any(len(unit.captions(tag)) > MAX_PER_IMAGE for tag in unit.tags)
+        ]
+        for unit in too_many:
+            del units[unit.image.pk]
+            refused += [_refused(line, _too_many()) for line in unit.lines]
+        return (
+            [unit for unit in units.values() if any(line.number not in self.reported for line in unit.lines)],
+            [line for line in refused if line.number not in self.reported],
+        )
+
+    def _sets(self, units: Sequence[_ImageLines]) -> dict[str, ReferenceSet]:
+        options, collection = self.job.options, self.job.collection
+        assert collection is not None
+        languages = Language.objects.in_bulk(sorted({tag for unit in units for tag in unit.tags}))
+        try:
+            with transaction.atomic():
+                project = Project.objects.get(pk=options["project"])
+                return {
+                    tag: set_of(
+                        project=project,
+                        collection=collection,
+                        language=language,
+                        name=options["name"],
+                        kind=ReferenceKind(options["kind"]),
+                        source=options["source"],
+                        by=self.job.created_by,
+                        now=self.clock(),
+                    )
+                    for tag, language in languages.items()
+                }
+        except ReferenceFileError as refused:
+            raise FileRefusedError(str(refused)) from refused
+
+    def _take(self, units: Sequence[_ImageLines]) -> None:
+        with transaction.atomic():
+            self.job.lease_until = jobs.write_report(self.job, self._put(units), now=self.clock())
+
+    def _fail(self, unit: _ImageLines, error: Exception) -> None:
+        log.error("Import %s: image %s could not be taken.", self.job.pk, unit.image.pk, exc_info=error)
+        rows = [self._rejected(_refused(line, unexpected_error_text(error))) for line in unit.lines]
+        with transaction.atomic():
+            self.job.lease_until = jobs.write_report(self.job, rows, now=self.clock())
+
+    def _put(self, units: Sequence[_ImageLines]) -> list[ImportRow]:
+        changes: dict[tuple[int, str], CaptionChange] = {}
+        # Always in the same order, so that two imports never wait for each other's sets.
+        for tag, reference_set in sorted(self.sets.items()):
+            captions = {unit.image.pk: unit.captions(tag) for unit in units if tag in unit.tags}
+            if captions:
+                made = put_references(reference_set=reference_set, captions=captions, now=self.clock())
+                changes |= {(image, tag): change for image, change in made.items()}
+        return [
+            self._report_row(unit, line, {tag: changes[unit.image.pk, tag] for tag in line.captions})
+            for unit in units
+            for line in unit.lines
+            if line.number not in self.reported
+        ]
+
+    def _report_row(self, unit: _ImageLines, line: ReferenceLine, changes: dict[str, CaptionChange]) -> ImportRow:
+        left_out = list(line.left_out)
+        replaced = [tag for tag, change in changes.items() if change == CaptionChange.REPLACED]
+        if replaced:
+            left_out.insert(
+                0, _("This replaced what the image had in %(languages)s.") % {"languages": ", ".join(replaced)}
+            )
+        already = sum(len(line.captions[tag]) for tag, change in changes.items() if change == CaptionChange.SAME)
+        counts = {ImportOutcome.ADDED: line.count - already, ImportOutcome.ALREADY: already}
+        counts[ImportOutcome.REJECTED] = line.captions_left_out
+        outcome = ImportOutcome.ADDED if counts[ImportOutcome.ADDED] else ImportOutcome.ALREADY
+        if outcome == ImportOutcome.ALREADY:
+            left_out.insert(0, _("The image already has these captions."))
+        reason = " ".join(left_out)
+        return jobs.report_row(
+            self.job,
+            line.number,
+            line.name,
+            outcome,
+            reason,
+            unit.image,
+            counts=counts,
+            had_hidden=line.had_hidden,
+        )
+
+    def _rejected(self, line: LineError) -> ImportRow:
+        name = line.name or _("line %(number)s") % {"number": line.number}
+        counts = {ImportOutcome.REJECTED: line.captions}
+        return jobs.report_row(self.job, line.number, name, ImportOutcome.REJECTED, line.reason, counts=counts)
+
+
+def _refused(line: ReferenceLine, reason: str) -> LineError:
+    return LineError(reason, line.name, number=line.number, captions=line.count + line.captions_left_out)
+
+
+def _too_many() -> str:
+    return _("The image has more than %(limit)s captions in this file.") % {"limit": MAX_PER_IMAGE}
+
+
+def _parted(items: Iterable[T], size: int) -> Iterator[list[T]]:
+    some: list[T] = []
+    for item in items:
+        some.append(item)
+        if len(some) == size:
+            yield some
+            some = []
+    if some:
+        yield some

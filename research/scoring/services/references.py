@@ -1,0 +1,176 @@
+"""Store reference captions of a set, and update its digest in the same transaction."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from enum import StrEnum
+
+from django.db import transaction
+from django.db.models import ProtectedError
+from django.utils.translation import gettext as _
+
+from core.images.models import Collection, Image
+from core.languages.models import Language
+from core.people.models import Project, User
+from research.scoring.models import Reference, ReferenceKind, ReferenceSet
+from research.scoring.rules.digests import as_digest, as_total, image_digest
+
+MAX_NAME_CHARACTERS = 120
+
+
+class ReferenceFileError(Exception):
+    """The file or set is refused; the message says why, and what to do."""
+
+
+class CaptionChange(StrEnum):
+    """The change to an image's captions."""
+
+    ADDED = "added"
+    REPLACED = "replaced"
+    SAME = "same"
+    REMOVED = "removed"
+
+
+def set_of(
+    *,
+    project: Project,
+    collection: Collection,
+    language: Language,
+    name: str,
+    kind: ReferenceKind = ReferenceKind.IMPORTED,
+    source: str = "",
+    origin: str = "",
+    by: User | None,
+    now: datetime,
+) -> ReferenceSet:
+    """Get or create the set of this name. An existing one is not changed.
+
+    Raises
+    ------
+    ReferenceFileError
+        Where the name is another set's.
+    """
+    reference_set, _is_new = ReferenceSet.objects.get_or_create(
+        project=project,
+        language=language,
+        name=name,
+        defaults={
+            "collection": collection,
+            "kind": kind,
+            "source": source,
+            "origin": origin,
+            "changed_at": now,
+            "created_by": by,
+        },
+    )
+    values = {"name": name, "language": language.tag}
+    if reference_set.collection_id != collection.pk:
+        message = _(
+            "The references “%(name)s” (%(language)s) belong to another collection, %(collection)s. Choose "
+            "another name."
+        )
+        raise ReferenceFileError(message % {**values, "collection": reference_set.collection.name})
+    if reference_set.origin != origin:
+        message = _(
+            "The references “%(name)s” (%(language)s) come from another source, and the two would get mixed "
+            "up. Choose another name."
+        )
+        raise ReferenceFileError(message % values)
+    return reference_set
+
+
+def without_references(
+    *, project: Project, collection: Collection, language: Language, by: User | None, now: datetime
+) -> ReferenceSet:
+    """Get or create what stands for the images of a collection, for metrics that need no references in the language.
+
+    Raises
+    ------
+    ReferenceFileError
+        Where its name is another set's.
+    """
+    made = set_of(
+        project=project,
+        collection=collection,
+        language=language,
+        name=(_("Images of %(collection)s") % {"collection": collection.name})[:MAX_NAME_CHARACTERS],
+        kind=ReferenceKind.NONE,
+        origin=f"images {collection.pk} {language.pk}",
+        by=by,
+        now=now,
+    )
+    made.images = collection.entries.count()
+    made.save(update_fields=["images"])
+    return made
+
+
+def put_references(
+    *, reference_set: ReferenceSet, captions: Mapping[int, Sequence[str]], now: datetime
+) -> dict[int, CaptionChange]:
+    """Replace the captions of images, by primary key; an image without captions leaves the set.
+
+    Other images of the set keep theirs. Digest and counts of the set are in the same transaction.
+    """
+    with transaction.atomic():
+        locked = ReferenceSet.objects.select_for_update(no_key=True).get(pk=reference_set.pk)
+        stored = _texts(locked, captions)
+        changes = {image: _change(stored.get(image, []), list(texts)) for image, texts in captions.items()}
+        changed = [image for image, change in changes.items() if change != CaptionChange.SAME]
+        if not changed:
+            return changes
+        Reference.objects.filter(reference_set=locked, image__in=changed).delete()
+        Reference.objects.bulk_create(
+            Reference(reference_set=locked, image_id=image, position=position, text=text)
+            for image in changed
+            for position, text in enumerate(captions[image], start=1)
+        )
+        images = dict(Image.objects.filter(pk__in=changed).values_list("pk", "sha256"))
+        total = as_total(locked.digest)
+        for image in changed:
+            before, after = stored.get(image, []), captions[image]
+            total += image_digest(images[image], after) - image_digest(images[image], before)
+            locked.captions += len(after) - len(before)
+            locked.images += bool(after) - bool(before)
+        locked.digest, locked.changed_at = as_digest(total), now
+        locked.save(update_fields=["digest", "changed_at", "images", "captions"])
+        return changes
+
+
+def set_evaluation(*, reference_set: ReferenceSet, is_evaluation: bool) -> None:
+    """Say whether models are evaluated on its images, so that none may be trained on them."""
+    ReferenceSet.objects.filter(pk=reference_set.pk).update(is_evaluation=is_evaluation)
+
+
+def drop_references(*, reference_set: ReferenceSet) -> None:
+    """Delete a set that nothing was scored against.
+
+    Raises
+    ------
+    ReferenceFileError
+        Where scores stand on it.
+    """
+    try:
+        with transaction.atomic():
+            # No caption is put in while they are looked for, or it would stay behind.
+            for locked in ReferenceSet.objects.select_for_update().filter(pk=reference_set.pk):
+                locked.delete()
+    except ProtectedError as error:
+        raise ReferenceFileError(_("Models are scored against these references. Remove those scores first.")) from error
+
+
+def _texts(reference_set: ReferenceSet, images: Iterable[int]) -> dict[int, list[str]]:
+    texts_of: dict[int, list[str]] = defaultdict(list)
+    rows = Reference.objects.filter(reference_set=reference_set, image__in=list(images)).order_by("image", "position")
+    for image, text in rows.values_list("image_id", "text"):
+        texts_of[image].append(text)
+    return texts_of
+
+
+def _change(before: list[str], after: list[str]) -> CaptionChange:
+    if before == after:
+        return CaptionChange.SAME
+    if not after:
+        return CaptionChange.REMOVED
+    return CaptionChange.REPLACED if before else CaptionChange.ADDED

@@ -1,0 +1,143 @@
+"""Create scorings of several models at once, score them again, and delete them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from core.jobs.models import OPEN_STATES
+from core.people.models import Project, User
+from research.inference.models import CaptioningModel, EmbeddingSet, Encoder, WordVectorSet
+from research.scoring.models import Pass, ReferenceSet, Scoring
+from research.scoring.rules.metrics import ENGLISH, MetricChoiceError, check_metrics
+
+INPUT_NAMES = {
+    "vectors": gettext_lazy("word vectors"),
+    "encoder": gettext_lazy("encoders"),
+    "english": gettext_lazy("English references"),
+    "english_encoder": gettext_lazy("encoders"),
+    "features": gettext_lazy("features"),
+}
+
+
+def create_scorings(
+    *,
+    project: Project,
+    models: Iterable[CaptioningModel],
+    references: ReferenceSet,
+    metrics: Sequence[str],
+    tokenizer: str,
+    normalise: bool,
+    vectors: WordVectorSet | None = None,
+    encoder: Encoder | None = None,
+    english: ReferenceSet | None = None,
+    english_encoder: Encoder | None = None,
+    features: EmbeddingSet | None = None,
+    by: User | None,
+    now: datetime,
+) -> list[Scoring]:
+    """Create a scoring against `references` for each model, with an open pass.
+
+    Where a model is scored against them with the same text version already, the metrics it lacks are added.
+
+    Raises
+    ------
+    MetricChoiceError
+        Where a metric is not known, or needs something that is not given, or of another language.
+    """
+    for one in (references, english):
+        if one is not None and one.project_id != project.pk:
+            raise ValueError(f"References {one.pk} are not of project {project.pk}.")
+    check_metrics(
+        metrics,
+        language=references.language_id,
+        vectors_language=vectors.language_id if vectors else None,
+        has_references=not references.is_without_captions,
+        has_encoder=encoder is not None,
+        has_english=ENGLISH in (english.language_id if english else None, _language_of_captions(references)),
+        has_features=features is not None,
+    )
+    needed = {
+        "vectors": vectors,
+        "encoder": encoder,
+        "english": english,
+        "english_encoder": english_encoder,
+        "features": features,
+    }
+    scorings = []
+    with transaction.atomic():
+        # Always in the same order, so that two who ask at once never wait for each other.
+        for model in sorted(models, key=lambda model: model.pk):
+            values = {"model": model, "references": references, "tokenizer": tokenizer, "normalise": normalise}
+            scoring = _locked(values, defaults={"project": project, "created_by": by})
+            _check_same(scoring, needed)
+            scoring.metrics = list(dict.fromkeys([*scoring.metrics, *metrics]))
+            for name, value in needed.items():
+                setattr(scoring, name, value or getattr(scoring, name))
+            scoring.save(update_fields=["metrics", *needed])
+            _ask(scoring, now=now)
+            scorings.append(scoring)
+    return scorings
+
+
+def _language_of_captions(references: ReferenceSet) -> str | None:
+    return None if references.is_without_captions else references.language_id
+
+
+def ask_again(*, scoring: Scoring, now: datetime) -> Pass | None:
+    """Create a new pass of `scoring`, unless one is open already.
+
+    None where the scoring was removed meanwhile.
+    """
+    with transaction.atomic():
+        # Whoever asks at the same time waits here.
+        locked = Scoring.objects.select_for_update(no_key=True).filter(pk=scoring.pk).first()
+        return None if locked is None else _ask(locked, now=now)
+
+
+def delete_scoring(*, scoring: Scoring) -> None:
+    """Delete a scoring with its history; a pass that is being computed ends silently."""
+    with transaction.atomic():
+        # Nobody adds a pass or scores while they are looked for, or the last of them would stay behind. Only the passes
+        # are locked in full before that: whoever writes one of them refers to the scoring afterwards.
+        locked = Scoring.objects.select_for_update(no_key=True).filter(pk=scoring.pk).first()
+        if locked is not None:
+            list(Pass.objects.select_for_update().filter(scoring=locked).order_by("pk").values_list("pk"))
+            locked.delete()
+
+
+def _locked(values: Mapping[str, Any], *, defaults: Mapping[str, Any]) -> Scoring:
+    """Get or create the scoring with these values and lock it, even if it is deleted at this moment."""
+    while True:
+        scoring, _is_new = Scoring.objects.get_or_create(**values, defaults=defaults)
+        locked = Scoring.objects.select_for_update(no_key=True).filter(pk=scoring.pk).first()
+        if locked is not None:
+            return locked
+
+
+def _ask(scoring: Scoring, *, now: datetime) -> Pass:
+    open_pass = Pass.objects.filter(scoring=scoring, state__in=OPEN_STATES).first()
+    # A running pass includes metrics that are added meanwhile.
+    return open_pass or Pass.objects.create(scoring=scoring, total=len(scoring.metrics), asked_at=now)
+
+
+def _check_same(scoring: Scoring, needed: Mapping[str, Any]) -> None:
+    """Check that the resources are those of the scoring. Features of more images may replace earlier ones."""
+    for name, value in needed.items():
+        before = getattr(scoring, name)
+        if value is None or before in (None, value):
+            continue
+        if name == "features" and value.encoder_id == before.encoder_id and value.precision == before.precision:
+            continue
+        raise MetricChoiceError(
+            _(
+                "The captions of “%(model)s” are already scored against these references with other "
+                "%(what)s. Remove that scoring first."
+            )
+            % {"model": scoring.model.name, "what": INPUT_NAMES[name]}
+        )

@@ -1,0 +1,71 @@
+"""Celery tasks of scoring. The rows are the truth; the sweep sends lost messages again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from celery import Task
+from django.utils import timezone
+
+from core.images.models import ImportJob, ImportKind
+from core.jobs.models import OPEN_STATES
+from core.jobs.tasks import job, shared_task
+from research.inference.tasks import MESSAGE_LIFETIME_S, resend_message, slice_here_s
+from research.scoring.models import Pass, ReferenceTranslation, Scoring
+from research.scoring.services import reference_imports, reference_translations, scoring_passes, scoring_sweep
+
+
+@shared_task(bind=True)
+def run_pass(self: Task[..., None], pass_id: int) -> None:
+    queue = scoring_passes.queue_elsewhere(pass_id=pass_id, now=timezone.now())
+    if queue:
+        resend_message(self, pass_id, queue)
+    else:
+        scoring_passes.run_pass(pass_id=pass_id, clock=timezone.now)
+
+
+_ask_for_pass = job(run_pass, Pass.objects.all())
+
+
+def sweep_scorings() -> None:
+    for pass_id in scoring_sweep.ask_where_changed(now=timezone.now()):
+        run_pass.delay(pass_id)
+
+
+def ask_for_passes(scorings: Iterable[Scoring]) -> None:
+    """Send tasks for the open passes after the transaction commits; if none can be sent, the sweep sends them later."""
+    waiting = Pass.objects.filter(scoring__in=list(scorings), state__in=OPEN_STATES)
+    for pass_id in waiting.order_by("pk").values_list("pk", flat=True):
+        _ask_for_pass(pass_id)
+
+
+@shared_task
+def run_reference_import(job_id: int) -> None:
+    reference_imports.run_import(job_id=job_id, clock=timezone.now)
+
+
+ask_for_reference_import = job(run_reference_import, ImportJob.objects.filter(kind=ImportKind.REFERENCES))
+
+
+@shared_task(bind=True)
+def translate_references(self: Task[..., None], translation_id: int) -> None:
+    if reference_translations.is_for_another(translation_id=translation_id, now=timezone.now()):
+        resend_message(self, translation_id, _queue_of(translation_id))
+        return
+    has_more = reference_translations.execute_translation(
+        translation_id=translation_id, clock=timezone.now, slice_s=slice_here_s()
+    )
+    if has_more:
+        _send_translation(translation_id)
+
+
+def _send_translation(translation_id: int) -> None:
+    queue = _queue_of(translation_id)
+    translate_references.apply_async((translation_id,), queue=queue, expires=MESSAGE_LIFETIME_S)
+
+
+def _queue_of(translation_id: int) -> str:
+    return ReferenceTranslation.objects.values_list("queue", flat=True).get(pk=translation_id)
+
+
+ask_for_translation = job(translate_references, ReferenceTranslation.objects.all(), send=_send_translation)

@@ -1,0 +1,162 @@
+"""Pages of reference captions: list, import and show them."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from core.images.models import ImportJob
+from core.images.views.uploads import upload_page
+from core.people.permissions import READERS, project_for
+from core.people.requests import user_of
+from research.scoring import tasks
+from research.scoring.forms import ReferencesForm, ReferenceTranslationForm
+from research.scoring.models import ReferenceSet
+from research.scoring.pages.images import references_page
+from research.scoring.pages.translations import translation_of
+from research.scoring.permissions import has_assigned_images, reference_set_for
+from research.scoring.rules.metrics import ENGLISH
+from research.scoring.selectors.setup import reference_sets, written_by_people
+from research.scoring.services import references as services
+from research.scoring.services.reference_imports import start_upload
+from research.scoring.services.reference_translations import start_translations, translate_again
+
+
+@require_safe
+@login_required
+def reference_list(request: HttpRequest, slug: str) -> HttpResponse:
+    project = project_for(request.user, slug, *READERS)
+    return render(request, "scoring/references.html", {"project": project, "sets": reference_sets(project)})
+
+
+@csrf_exempt  # checked by upload_page, once it is clear who sends and how much
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+def references_import(request: HttpRequest, slug: str) -> HttpResponse:
+    project = project_for(request.user, slug, *READERS)
+    back = reverse("scoring:reference-list", args=[project.slug])
+
+    def start(form: ReferencesForm) -> ImportJob:
+        values = dict(form.cleaned_data)
+        upload = values.pop("file")
+        job = start_upload(project=project, upload=upload, back=back, by=user_of(request), **values)
+        tasks.ask_for_reference_import(job.pk)
+        return job
+
+    form, context = partial(ReferencesForm, project=project), {"project": project}
+    return upload_page(request, "scoring/references_import.html", context, form=form, start=start)
+
+
+@require_safe
+@login_required
+def reference_show(request: HttpRequest, slug: str, set_id: int) -> HttpResponse:
+    reference_set = reference_set_for(request.user, slug, set_id)
+    context: dict[str, Any] = {"project": reference_set.project, "references": reference_set}
+    context |= {"can_translate": reference_set.language_id == ENGLISH and reference_set.captions > 0}
+    context |= {"translation": translation_of(reference_set)}
+    if has_assigned_images(user_of(request), [reference_set]):
+        return render(request, "scoring/reference_set.html", context | {"is_closed": True})
+    page, shown = references_page(reference_set, number=request.GET.get("page", "1"))
+    return render(request, "scoring/reference_set.html", context | {"page": page, "images": shown})
+
+
+@require_POST
+@login_required
+def reference_evaluation(request: HttpRequest, slug: str, set_id: int) -> HttpResponse:
+    """Make the references an evaluation set, or end that."""
+    reference_set = reference_set_for(request.user, slug, set_id)
+    is_evaluation = request.POST.get("is_evaluation") == "on"
+    services.set_evaluation(reference_set=reference_set, is_evaluation=is_evaluation)
+    messages.success(
+        request,
+        _("These references are an evaluation set now: no model is trained on their images.")
+        if is_evaluation
+        else _("These references are no longer an evaluation set."),
+    )
+    return redirect("scoring:reference-show", slug, set_id)
+
+
+@require_POST
+@login_required
+def reference_drop(request: HttpRequest, slug: str, set_id: int) -> HttpResponse:
+    reference_set = reference_set_for(request.user, slug, set_id)
+    try:
+        services.drop_references(reference_set=reference_set)
+    except services.ReferenceFileError as refused:
+        messages.error(request, str(refused))
+        return redirect("scoring:reference-show", slug, set_id)
+    messages.success(request, _("The references are removed."))
+    return redirect("scoring:reference-list", slug)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+def references_translate(request: HttpRequest, slug: str, set_id: int) -> HttpResponse:
+    """Translate English references into references of other languages."""
+    english = reference_set_for(request.user, slug, set_id)
+    people = written_by_people(english)
+    form = ReferenceTranslationForm(request.POST or None, by=user_of(request), english=english, people=people)
+    if form.is_valid() and _started(request, form, english):
+        return redirect("scoring:reference-list", slug)
+    context = {"project": english.project, "form": form, "references": english}
+    return render(request, "scoring/references_translate.html", context, status=422 if form.errors else 200)
+
+
+def _started(request: HttpRequest, form: ReferenceTranslationForm, english: ReferenceSet) -> bool:
+    """Start the translations; False if they are refused, and the form says why."""
+    about = form.cleaned_data
+    try:
+        started = start_translations(
+            english=english,
+            languages=list(about["languages"]),
+            translator=about["translator"],
+            mixed_with=list(about.get("mixed_with", [])),
+            decoding=form.decoding,
+            name=about["name"],
+            by=user_of(request),
+            now=timezone.now(),
+        )
+    except services.ReferenceFileError as refused:
+        form.add_error(None, str(refused))
+        return False
+    for one in started:
+        tasks.ask_for_translation(one.pk)
+    text = ngettext(
+        "The references are being translated into %(number)d language.",
+        "The references are being translated into %(number)d languages.",
+        len(started),
+    )
+    messages.success(request, text % {"number": len(started)})
+    return True
+
+
+@require_safe
+@login_required
+def reference_progress(request: HttpRequest, slug: str, set_id: int) -> HttpResponse:
+    """The part of the page about the translation, which asks for itself again until it is done."""
+    reference_set = reference_set_for(request.user, slug, set_id)
+    context: dict[str, Any] = {"project": reference_set.project, "references": reference_set}
+    return render(request, "scoring/_translation.html", context | {"translation": translation_of(reference_set)})
+
+
+@require_POST
+@login_required
+def reference_again(request: HttpRequest, slug: str, set_id: int) -> HttpResponse:
+    """Resume a failed translation, or translate again what has changed."""
+    reference_set = reference_set_for(request.user, slug, set_id)
+    try:
+        tasks.ask_for_translation(translate_again(made=reference_set).pk)
+    except services.ReferenceFileError as refused:
+        messages.error(request, str(refused))
+    return redirect("scoring:reference-show", slug, set_id)

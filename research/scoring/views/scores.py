@@ -1,0 +1,190 @@
+"""Pages of scores: the table, the form for new scorings, and a scoring with its history."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from core.people.models import Project
+from core.people.permissions import READERS, project_for
+from core.people.requests import user_of
+from research.scoring import tasks
+from research.scoring.formats.scores import ScoreLayout
+from research.scoring.forms import ReferenceSetForm, ScoringForm, WithoutReferencesForm
+from research.scoring.models import ReferenceSet, Scoring
+from research.scoring.pages.progress import progress_of
+from research.scoring.pages.scores import ScoresQuery, scores_page
+from research.scoring.permissions import scoring_for
+from research.scoring.rules.metrics import MetricChoiceError
+from research.scoring.selectors import setup
+from research.scoring.selectors.learned import learned_counts
+from research.scoring.selectors.own_frequencies import keeps_frequencies
+from research.scoring.selectors.restricting import by_level, restricted_figures, with_intervals
+from research.scoring.selectors.scores import score_cells, scoring_details, scoring_rows
+from research.scoring.selectors.some_figures import MIN_IMAGES, RESAMPLES
+from research.scoring.services import scorings as services
+from research.scoring.services.references import ReferenceFileError, without_references
+from research.selection.pages.image_filters import asked_images, with_reason
+from research.selection.rules.image_filters import ImageFilterError
+
+
+@require_safe
+@login_required
+def score_list(request: HttpRequest, slug: str) -> HttpResponse:
+    project = project_for(request.user, slug, *READERS)
+    rows = scoring_rows(project)
+    images = asked_images(request.GET, project, collections={row.scoring.references.collection_id for row in rows})
+    cells = score_cells(project)
+    try:
+        cells = restricted_figures(cells, project=project, filter=images.filter)
+    except ImageFilterError as refused:
+        images = with_reason(images, refused)
+    asked = ScoresQuery(**{name: request.GET.get(name, "") for name in ("language", "metric", "collection")})
+    page = scores_page(rows, cells, asked, request.GET)
+    context = {
+        "project": project,
+        "page": page,
+        "progress": progress_of(rows),
+        "layouts": ScoreLayout,
+        "images": images,
+        "keeps_frequencies": any(keeps_frequencies(cell.signature) for cell in cells),
+    }
+    return render(request, "scoring/scores.html", context, status=images.status)
+
+
+@require_safe
+@login_required
+def scores_progress(request: HttpRequest, slug: str) -> HttpResponse:
+    """The part of the page that refreshes itself; when all is computed, it reloads the whole page."""
+    project = project_for(request.user, slug, *READERS)
+    if not request.headers.get("HX-Request"):
+        return redirect("scoring:score-list", slug)
+    progress = progress_of(scoring_rows(project))
+    response = render(request, "scoring/_progress.html", {"project": project, "progress": progress})
+    if not progress.is_open:
+        response["HX-Refresh"] = "true"
+    return response
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+def scoring_create(request: HttpRequest, slug: str) -> HttpResponse:
+    """Create scorings in two steps at one URL, because the second depends on the references."""
+    project = project_for(request.user, slug, *READERS)
+    sets = list(setup.reference_sets(project))
+    chosen = ReferenceSetForm(request.GET if "references" in request.GET else None, sets=sets)
+    is_without = request.method == "POST" and "references" not in request.GET
+    without = WithoutReferencesForm(request.POST if is_without else None, project=project)
+    if without.is_valid():
+        return _without_references(request, project, without)
+    if not chosen.is_valid():
+        context = {"project": project, "form": chosen, "without": without, "sets": sets}
+        return render(request, "scoring/scoring_references.html", context, status=422 if without.is_bound else 200)
+    return _create(request, project, chosen.cleaned_data["references"])
+
+
+def _without_references(request: HttpRequest, project: Project, form: WithoutReferencesForm) -> HttpResponse:
+    """Go on to the second step."""
+    try:
+        made = without_references(project=project, by=user_of(request), now=timezone.now(), **form.cleaned_data)
+    except ReferenceFileError as refused:
+        messages.error(request, str(refused))
+        return redirect("scoring:scoring-create", project.slug)
+    return redirect(f"{reverse('scoring:scoring-create', args=[project.slug])}?references={made.pk}")
+
+
+def _create(request: HttpRequest, project: Project, references: ReferenceSet) -> HttpResponse:
+    coverage = setup.coverage_of(references)
+    form = ScoringForm(request.POST or None, references=references, coverage=coverage)
+    if form.is_valid():
+        try:
+            made = services.create_scorings(
+                project=project,
+                references=references,
+                by=user_of(request),
+                now=timezone.now(),
+                **form.cleaned_data,
+            )
+        except MetricChoiceError as refused:
+            form.add_error(None, str(refused))
+        else:
+            return _created(request, project, made)
+    context = {"project": project, "form": form, "references": references, "coverage": coverage}
+    return render(request, "scoring/scoring_create.html", context, status=422 if form.is_bound else 200)
+
+
+def _created(request: HttpRequest, project: Project, made: list[Scoring]) -> HttpResponse:
+    tasks.ask_for_passes(made)
+    text = ngettext("%(number)d scoring is being computed.", "%(number)d scorings are being computed.", len(made))
+    messages.success(request, text % {"number": len(made)})
+    return redirect("scoring:score-list", project.slug)
+
+
+@require_safe
+@login_required
+def scoring_show(request: HttpRequest, slug: str, scoring_id: int) -> HttpResponse:
+    scoring = scoring_for(request.user, slug, scoring_id)
+    context = {"project": scoring.project} | _details(scoring)
+    return render(request, "scoring/scoring.html", context)
+
+
+@require_safe
+@login_required
+def scoring_progress(request: HttpRequest, slug: str, scoring_id: int) -> HttpResponse:
+    """The part of the page that refreshes itself."""
+    scoring = scoring_for(request.user, slug, scoring_id)
+    if not request.headers.get("HX-Request"):
+        return redirect("scoring:scoring-show", slug, scoring_id)
+    context = {"project": scoring.project} | _details(scoring)
+    response = render(request, "scoring/_scoring_progress.html", context)
+    if context["details"].row.open is None:
+        response["HX-Refresh"] = "true"
+    return response
+
+
+@require_POST
+@login_required
+def scoring_again(request: HttpRequest, slug: str, scoring_id: int) -> HttpResponse:
+    scoring = scoring_for(request.user, slug, scoring_id)
+    services.ask_again(scoring=scoring, now=timezone.now())
+    tasks.ask_for_passes([scoring])
+    messages.success(request, _("It is being recomputed. Earlier results stay in the history."))
+    return redirect("scoring:scoring-show", slug, scoring_id)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+def scoring_drop(request: HttpRequest, slug: str, scoring_id: int) -> HttpResponse:
+    scoring = scoring_for(request.user, slug, scoring_id)
+    if request.method != "POST":
+        return render(request, "scoring/scoring_drop.html", {"project": scoring.project, "scoring": scoring})
+    services.delete_scoring(scoring=scoring)
+    messages.success(request, _("The scoring and its history are removed."))
+    return redirect("scoring:score-list", slug)
+
+
+def _details(scoring: Scoring) -> dict[str, Any]:
+    details = scoring_details(scoring)
+    levels = by_level(details.cells, project=scoring.project)
+    details = replace(details, cells=with_intervals(details.cells, project=scoring.project))
+    return {
+        "scoring": scoring,
+        "details": details,
+        "left_out": scoring.references.collection.entries.left_out().count(),
+        "learned": learned_counts([details.row]).get(scoring.pk, 0),
+        "levels": levels,
+        "keeps_frequencies": any(keeps_frequencies(cell.signature) for level in levels for cell in level.cells),
+        "fewest_images": MIN_IMAGES,
+        "resamples": RESAMPLES,
+        "is_outdated": setup.is_outdated(details.row),
+    }

@@ -1,0 +1,196 @@
+"""List, show and start selections of images by place, and read the images chosen."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db.models import QuerySet
+from django.http import Http404
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from core.images.models import Collection
+from core.images.permissions import collections_in
+from core.jobs.models import JobState
+from core.languages.models import Language
+from core.people.api.operations import ApiOperations, one_address
+from core.people.api.pagination import ListPart, many_shown, page
+from core.people.api.problems import ApiError, explain
+from core.people.api.views import person_asking
+from core.people.models import Project, Role
+from core.people.permissions import READERS, project_for
+from research.selection import tasks
+from research.selection.models import CandidateList, PlaceLevelChoice, SelectedImage, Selection
+from research.selection.permissions import selection_for
+from research.selection.selectors.pools import source_of
+from research.selection.selectors.selections import selections_of, slugs_by_language
+from research.selection.services import selections as services
+
+api = ApiOperations("selections")
+explain({"selection-refused": "The images cannot be chosen so; detail says why."})
+
+
+class SelectionSerializer(serializers.ModelSerializer[Selection]):
+    state = serializers.ChoiceField(JobState.choices)
+    chosen_from = serializers.SerializerMethodField(help_text="Slug of the collection or candidate list.")
+    collection = serializers.SerializerMethodField(help_text="Slug of that of the images chosen, once confirmed.")
+    collections = serializers.SerializerMethodField(
+        help_text="By language: slug of the collection of its images alone."
+    )
+    languages = serializers.ListField(child=serializers.CharField())
+    levels = serializers.ListField(child=serializers.ChoiceField(PlaceLevelChoice.choices))
+    counts = serializers.SerializerMethodField(help_text="By language: pool, free, chosen and missing, by level.")
+
+    class Meta:
+        model = Selection
+        fields = (
+            "number",
+            "name",
+            "state",
+            "error",
+            "chosen_from",
+            "languages",
+            "levels",
+            "per_language",
+            "seed",
+            "table",
+            "borders",
+            "counts",
+            "collection",
+            "collections",
+            "created_at",
+            "confirmed_at",
+        )
+        read_only_fields = fields
+
+    def get_chosen_from(self, selection: Selection) -> str:
+        return source_of(selection).slug
+
+    def get_collection(self, selection: Selection) -> str | None:
+        return selection.collection.slug if selection.collection else None
+
+    def get_collections(self, selection: Selection) -> dict[str, str]:
+        return slugs_by_language(selection)
+
+    def get_counts(self, selection: Selection) -> dict[str, Any]:
+        return {name: value for name, value in selection.counts.items() if name != "reserve"}
+
+
+class NewSelectionSerializer(serializers.Serializer[Any]):
+    collection = serializers.SlugField(required=False, help_text="Choose from this collection, by its slug.")
+    candidates = serializers.SlugField(required=False, help_text="Or from this candidate list, by its slug.")
+    languages = serializers.ListField(child=serializers.CharField(), min_length=1, help_text="Tags.")
+    per_language = serializers.IntegerField(min_value=1, max_value=services.MAX_PER_LANGUAGE, default=100)
+    seed = serializers.IntegerField(min_value=0, max_value=services.MAX_SEED)
+    levels = serializers.ListField(
+        child=serializers.ChoiceField(PlaceLevelChoice.choices), default=list(PlaceLevelChoice.values)
+    )
+    name = serializers.CharField(max_length=services.NAME_CHARACTERS, allow_blank=True, default="")
+
+
+class ConfirmSerializer(serializers.Serializer[Any]):
+    by_language = serializers.BooleanField(
+        default=False, help_text="Also make one collection per language, of the images chosen for it alone."
+    )
+
+
+class SelectedImageSerializer(serializers.ModelSerializer[SelectedImage]):
+    language = serializers.CharField(source="language_id")
+    level = serializers.ChoiceField(PlaceLevelChoice.choices)
+    countries = serializers.SerializerMethodField()
+    regions = serializers.SerializerMethodField()
+
+    class Meta:
+        model = SelectedImage
+        fields = ("key", "language", "level", "position", "countries", "regions", "continent")
+        read_only_fields = fields
+
+    def get_countries(self, row: SelectedImage) -> list[str]:
+        return row.countries.split()
+
+    def get_regions(self, row: SelectedImage) -> list[str]:
+        return row.regions.split()
+
+
+@api.list("selections", "The selections of a project", "SelectionPage", SelectionSerializer)
+def selection_list(request: Request, slug: str) -> Response:
+    rows = selections_of(project_for(person_asking(request), slug, *READERS))
+    return page(request, [ListPart(0, rows)], order=["number"], show=many_shown(SelectionSerializer))
+
+
+@api.post(
+    "selection_start",
+    "Choose images by place",
+    {202: SelectionSerializer},
+    description="The images are chosen in the background. Poll it until its state is done; then confirm it.",
+    request=NewSelectionSerializer,
+)
+def selection_start(request: Request, slug: str) -> Response:
+    project = project_for(person_asking(request), slug, Role.MANAGER)
+    serializer = NewSelectionSerializer(data=request.data)
+    serializer.is_valid(raise_exception=True)
+    sent = dict(serializer.validated_data)
+    tags = sent.pop("languages")
+    languages = list(Language.objects.filter(pk__in=tags))
+    if unknown := sorted(set(tags) - {one.tag for one in languages}):
+        said = _("There is no language %s.") % unknown[0]
+        raise ApiError(409, "selection-refused", said, {"languages": [said]})
+    source = source_in(project, sent.pop("collection", ""), sent.pop("candidates", ""))
+    try:
+        selection = services.start_selection(
+            project=project, source=source, languages=languages, by=person_asking(request), now=timezone.now(), **sent
+        )
+    except services.SelectionRefusedError as refused:
+        raise ApiError(409, "selection-refused", str(refused)) from None
+    tasks.ask_for_choice(selection.pk)
+    return Response(SelectionSerializer(selection).data, status=202)
+
+
+@api.get("selection", "A selection", SelectionSerializer)
+def selection_show(request: Request, slug: str, number: int) -> Response:
+    return Response(SelectionSerializer(selection_for(person_asking(request), slug, number)).data)
+
+
+@api.post(
+    "selection_confirm",
+    "Confirm a selection",
+    {200: SelectionSerializer},
+    description="Its images become a collection that rounds can use.",
+    request=ConfirmSerializer,
+)
+def selection_confirm(request: Request, slug: str, number: int) -> Response:
+    selection = selection_for(person_asking(request), slug, number, Role.MANAGER)
+    sent = ConfirmSerializer(data=request.data)
+    sent.is_valid(raise_exception=True)
+    try:
+        services.confirm_selection(
+            selection=selection, **sent.validated_data, by=person_asking(request), now=timezone.now()
+        )
+    except services.SelectionRefusedError as refused:
+        raise ApiError(409, "selection-refused", str(refused)) from None
+    return Response(SelectionSerializer(selection_for(person_asking(request), slug, number, Role.MANAGER)).data)
+
+
+@api.list("selected_images", "The images of a selection", "SelectedImagePage", SelectedImageSerializer)
+def selected_list(request: Request, slug: str, number: int) -> Response:
+    rows: QuerySet[SelectedImage] = selection_for(person_asking(request), slug, number).selected_images.all()
+    return page(request, [ListPart(0, rows)], order=["pk"], show=many_shown(SelectedImageSerializer))
+
+
+def source_in(project: Project, collection: str, candidates: str) -> Collection | CandidateList:
+    if bool(collection) == bool(candidates):
+        raise ApiError(409, "selection-refused", _("Name a collection or a candidate list."))
+    found = (
+        collections_in(project).filter(slug=collection).first()
+        if collection
+        else project.candidate_lists.filter(slug=candidates).first()
+    )
+    if found is None:
+        raise Http404(_("There is no such collection or candidate list in this project."))
+    return found
+
+
+selection_list_or_start = one_address(selection_list, selection_start)

@@ -1,0 +1,117 @@
+"""The pages of where languages are spoken: areas with names, a map, and what a change would do."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from django.utils.translation import gettext as _
+
+from charts.world import LegendEntry, WorldMap, world_map
+from core.languages.models import Language
+from geography import codes, outlines
+from research.selection.rules.levels import PLACE_LEVELS, PlaceLevel
+from research.selection.rules.table_changes import AreasChange, changes_between
+from research.selection.rules.tables import Areas, AreasTable
+
+
+@dataclass(frozen=True)
+class NamedCode:
+    """A code, and what it is called in English."""
+
+    code: str
+    name: str
+
+
+@dataclass(frozen=True)
+class LanguageAreasRow:
+    language: Language
+    region: Sequence[NamedCode]
+    country: Sequence[NamedCode]
+    continent: Sequence[NamedCode]
+    reasons: Sequence[tuple[NamedCode, str]]
+
+
+@dataclass(frozen=True)
+class ChangeRow:
+    language: str
+    tag: str
+    added: Sequence[tuple[str, Sequence[NamedCode]]]
+    removed: Sequence[tuple[str, Sequence[NamedCode]]]
+    is_new: bool
+    is_gone: bool
+
+
+def rows_of(table: AreasTable) -> list[LanguageAreasRow]:
+    """One row for each language of the table, by name."""
+    languages = Language.objects.in_bulk(list(table.areas))
+    found = [_row(languages[tag], areas) for tag, areas in table.areas.items() if tag in languages]
+    return sorted(found, key=lambda row: row.language.name)
+
+
+def map_of(language: Language, areas: Areas) -> WorldMap:
+    """Where one language is spoken; a region without an outline shows as its country."""
+    kinds: dict[str, str] = {}
+    for code, continents in outlines.continents().items():
+        if code in areas.region:
+            kinds[code] = PlaceLevel.REGION
+        elif code in areas.country or any(region.startswith(f"{code}-") for region in areas.region):
+            kinds[code] = PlaceLevel.COUNTRY
+        elif continents & areas.continent:
+            kinds[code] = PlaceLevel.CONTINENT
+    kinds |= {code: PlaceLevel.REGION for code in areas.region if "-" in code}
+    legend = [
+        LegendEntry(PlaceLevel.REGION, _("Region"), is_dot=False),
+        LegendEntry(PlaceLevel.COUNTRY, _("Country"), is_dot=False),
+        LegendEntry(PlaceLevel.CONTINENT, _("Continent"), is_dot=False),
+    ]
+    title = _("Where %(language)s is spoken") % {"language": language.name}
+    named = _named(areas.region)
+    shown = ", ".join(one.name for one in named) or _("none")
+    return world_map(title=title, summary=_("Region: %(places)s.") % {"places": shown}, shades=kinds, legend=legend)
+
+
+def change_rows(before: AreasTable, after: AreasTable) -> list[ChangeRow]:
+    """What would change, by language."""
+    names = {language.pk: language.name for language in Language.objects.all()}
+    return [_change(change, names) for change in changes_between(before, after)]
+
+
+def as_text(table: AreasTable) -> str:
+    """The whole table as JSON: what the preview sends on, and what is exported."""
+    return json.dumps(table.as_entries(), ensure_ascii=False, indent=1)
+
+
+def _row(language: Language, areas: Areas) -> LanguageAreasRow:
+    reasons = [(_name(code), why) for code, why in sorted(areas.reasons.items())]
+    continents = [NamedCode(code, codes.continent_name(code)) for code in sorted(areas.continent)]
+    return LanguageAreasRow(language, _named(areas.region), _named(areas.country), continents, reasons)
+
+
+def _change(change: AreasChange, names: Mapping[str, str]) -> ChangeRow:
+    added, removed = _by_level(change.added), _by_level(change.removed)
+    name = names.get(change.tag, change.tag)
+    return ChangeRow(name, change.tag, added, removed, change.is_new, change.is_gone)
+
+
+def _by_level(found: Mapping[PlaceLevel, Sequence[str]]) -> list[tuple[str, Sequence[NamedCode]]]:
+    words = {PlaceLevel.REGION: _("Region"), PlaceLevel.COUNTRY: _("Country"), PlaceLevel.CONTINENT: _("Continent")}
+    return [
+        (
+            words[level],
+            [NamedCode(code, codes.continent_name(code)) for code in found[level]]
+            if level is PlaceLevel.CONTINENT
+            else _named(found[level]),
+        )
+        for level in PLACE_LEVELS
+        if level in found
+    ]
+
+
+def _named(of_codes: Iterable[str]) -> list[NamedCode]:
+    return sorted(map(_name, of_codes), key=lambda one: one.name)
+
+
+def _name(code: str) -> NamedCode:
+    return NamedCode(code, codes.country_name(code) if code in codes.countries() else codes.region_name(code))

@@ -1,0 +1,188 @@
+"""Managers' pages of selections: start, preview, confirm, look through and exchange."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.paginator import Paginator
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from core.jobs.models import JobState
+from core.languages.models import Language
+from core.people.models import Project, Role
+from core.people.permissions import READERS, project_for
+from core.people.requests import is_htmx, user_of
+from research.selection import tasks
+from research.selection.forms.selections import ConfirmForm, ExchangeForm, SelectionForm
+from research.selection.models import PlaceLevelChoice, SelectedImage, Selection
+from research.selection.pages.selections import map_of
+from research.selection.permissions import selection_for
+from research.selection.selectors import selections as selectors
+from research.selection.services import exchanges
+from research.selection.services import selections as services
+
+PER_PAGE = 60
+SUGGESTED = 5
+
+
+@require_safe
+@login_required
+def selection_list(request: HttpRequest, slug: str) -> HttpResponse:
+    project = project_for(request.user, slug, *READERS)
+    page = Paginator(selectors.selections_of(project), PER_PAGE).get_page(request.GET.get("page"))
+    return render(request, "corpora/selections.html", {"project": project, "page": page})
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+def selection_create(request: HttpRequest, slug: str) -> HttpResponse:
+    project = project_for(request.user, slug, Role.MANAGER)
+    form = SelectionForm(request.POST or None, project=project, initial=request.GET.dict())
+    if form.is_valid() and (selection := _started(request, form, project)):
+        return redirect("corpora:selection-show", slug, selection.number)
+    return render(
+        request, "corpora/selection_create.html", {"project": project, "form": form}, status=422 if form.errors else 200
+    )
+
+
+def _started(request: HttpRequest, form: SelectionForm, project: Project) -> Selection | None:
+    """Start it; None if it is refused, and the form says why."""
+    try:
+        selection = services.start_selection(project=project, **form.about, by=user_of(request), now=timezone.now())
+    except services.SelectionRefusedError as refused:
+        form.add_error(None, str(refused))
+        return None
+    tasks.ask_for_choice(selection.pk)
+    return selection
+
+
+@require_safe
+@login_required
+def selection_show(request: HttpRequest, slug: str, number: int) -> HttpResponse:
+    selection = selection_for(request.user, slug, number)
+    context = _page(selection) | {"groups": selectors.shown_by_language(selection, user_of(request))}
+    if context["page"].is_done:
+        context |= {"map": map_of(selection), "form": ConfirmForm()}
+    return render(request, "corpora/selection.html", context)
+
+
+@require_safe
+@login_required
+def selection_progress(request: HttpRequest, slug: str, number: int) -> HttpResponse:
+    """Render the part that refreshes itself; at the end the whole page is loaded again."""
+    selection = selection_for(request.user, slug, number)
+    if not is_htmx(request):
+        return redirect("corpora:selection-show", slug, number)
+    context = _page(selection)
+    response = render(request, "corpora/_selection_progress.html", context)
+    if not context["page"].is_going:
+        response["HX-Refresh"] = "true"
+    return response
+
+
+@require_POST
+@login_required
+def selection_confirm(request: HttpRequest, slug: str, number: int) -> HttpResponse:
+    selection = selection_for(request.user, slug, number, Role.MANAGER)
+    form = ConfirmForm(request.POST)
+    form.full_clean()
+    try:
+        services.confirm_selection(selection=selection, **form.cleaned_data, by=user_of(request), now=timezone.now())
+    except services.SelectionRefusedError as refused:
+        messages.error(request, str(refused))
+    else:
+        messages.success(request, _("The selection is confirmed. Its images are a collection now."))
+    return redirect("corpora:selection-show", slug, number)
+
+
+@require_POST
+@login_required
+def selection_discard(request: HttpRequest, slug: str, number: int) -> HttpResponse:
+    selection = selection_for(request.user, slug, number, Role.MANAGER)
+    try:
+        services.discard_selection(selection=selection, by=user_of(request), now=timezone.now())
+    except services.SelectionRefusedError as refused:
+        messages.error(request, str(refused))
+        return redirect("corpora:selection-show", slug, number)
+    messages.success(request, _("The draft was discarded."))
+    return redirect("corpora:selection-list", slug)
+
+
+@require_safe
+@login_required
+def selected_list(request: HttpRequest, slug: str, number: int, tag: str) -> HttpResponse:
+    selection = selection_for(request.user, slug, number)
+    language, level = _language(selection, tag), request.GET.get("level", "")
+    rows = selectors.images_for(selection, language, level if level in PlaceLevelChoice.values else "")
+    page = Paginator(rows, PER_PAGE).get_page(request.GET.get("page"))
+    context = {
+        "project": selection.project,
+        "selection": selection,
+        "language": language,
+        "page": page,
+        "shown": selectors.shown_images(page, user_of(request)),
+        "has_begun": selectors.has_begun(selection, language),
+        "is_done": selection.state == JobState.DONE,
+        "map": map_of(selection, language=language.tag),
+        "levels": PlaceLevelChoice.choices,
+        "level": level,
+    }
+    return render(request, "corpora/selected_images.html", context)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+def selected_exchange(request: HttpRequest, slug: str, number: int, tag: str, position: int) -> HttpResponse:
+    selection = selection_for(request.user, slug, number, Role.MANAGER)
+    language, viewer = _language(selection, tag), user_of(request)
+    row = get_object_or_404(selectors.images_for(selection, language), position=position)
+    suggested = selectors.shown_images(exchanges.suggested_rows(selection, language.tag, at_most=SUGGESTED), viewer)
+    form = ExchangeForm(request.POST or None, keys=[one.row.key for one in suggested])
+    if form.is_valid() and _exchanged(request, form, row):
+        return redirect("corpora:selected-list", slug, number, tag)
+    [shown] = selectors.shown_images([row], viewer)
+    context = {"project": selection.project, "selection": selection, "language": language, "shown": shown, "form": form}
+    context["suggested"] = list(zip(form["replacement"], suggested, strict=True)) if suggested else []
+    return render(request, "corpora/selected_exchange.html", context, status=422 if form.errors else 200)
+
+
+def _exchanged(request: HttpRequest, form: ExchangeForm, row: SelectedImage) -> bool:
+    """Exchange it; False if it is refused, and the form says why."""
+    if request.POST.get("key") != row.key:
+        form.add_error(None, _("This image has been exchanged already. This is the one that took its place."))
+        return False
+    try:
+        new = exchanges.exchange_image(
+            selected=row,
+            reason=form.cleaned_data["reason"],
+            replacement=form.key,
+            by=user_of(request),
+            now=timezone.now(),
+        )
+    except services.SelectionRefusedError as refused:
+        form.add_error(None, str(refused))
+        return False
+    messages.success(request, _("“%(old)s” was exchanged for “%(new)s”.") % {"old": row.key, "new": new.key})
+    return True
+
+
+def _language(selection: Selection, tag: str) -> Language:
+    language = Language.objects.filter(pk=tag).first() if tag in selection.languages else None
+    if language is None:
+        raise Http404(_("This selection does not have this language."))
+    return language
+
+
+def _page(selection: Selection) -> dict[str, Any]:
+    return {
+        "project": selection.project,
+        "selection": selection,
+        "page": selectors.selection_page(selection),
+        "levels": PlaceLevelChoice.choices,
+    }

