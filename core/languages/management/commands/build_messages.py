@@ -8,7 +8,7 @@ from typing import Any
 import polib
 from django.core.management.base import BaseCommand
 
-LOCALE = Path(__file__).resolve().parents[3] / "locale"
+LOCALE = Path(__file__).resolve().parents[4] / "locale"
 
 
 def build_messages() -> int:
