@@ -355,5 +355,5 @@ def test_a_server_that_hangs_does_so_for_one_image_only(server, load):
     """With the clock of the machine, as it is the machine that waits."""
     server.answers = [Answer("A door.", takes_s=HANGS_S)]
     results = ask(load(real=True, read_s=0.3, retries=0, concurrency=2), images=2)
-    assert sorted(type(result).__name__ for result in results) == ["Failed", "GeneratedCaption"]
+    assert sorted(type(result).__name__ for result in results) == ["FailedImage", "GeneratedCaption"]
     assert "did not answer within 0.3 s" in reason(next(one for one in results if isinstance(one, FailedImage)))

@@ -56,7 +56,7 @@ def keys(collection):
 
 
 def show_at_once(monkeypatch, images):
-    for name in ("MOST_IMAGES", "FEWEST_IMAGES"):
+    for name in ("MAX_IMAGES", "MIN_IMAGES"):
         monkeypatch.setattr(selectors, name, images)
 
 

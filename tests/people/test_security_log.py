@@ -28,7 +28,7 @@ HERE = "192.0.2.1"
 
 @pytest.fixture
 def told(caplog: pytest.LogCaptureFixture) -> pytest.LogCaptureFixture:
-    caplog.set_level(logging.INFO, logger=security_log.__name__)
+    caplog.set_level(logging.INFO, logger=security_log.log.name)
     return caplog
 
 
@@ -37,7 +37,7 @@ def events(told: pytest.LogCaptureFixture) -> list[tuple[str, int | None]]:
 
 
 def records(told: pytest.LogCaptureFixture) -> list[Any]:
-    return [record for record in told.records if record.name == security_log.__name__]
+    return [record for record in told.records if record.name == security_log.log.name]
 
 
 def test_signing_in_and_out_is_told_with_account_and_address_and_without_a_name(
