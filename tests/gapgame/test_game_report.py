@@ -238,7 +238,7 @@ GOOD = {"item": "a", "word": "cat", "split": "intersect_1", "attempts": [{"guess
         ({"outcome": "attempt_2"}, "there are 1 attempts"),
         ({"outcome": "failed"}, "should be attempt_1"),
         ({"outcome": "won"}, "outcome is “won”"),
-        ({"marks": "fast"}, "no list"),
+        ({"marks": "fast"}, "is not a list"),
         ({"set_aside": "no"}, "neither true nor false"),
         ({"opened_at": "2026-01-01T10:00:00"}, "offset"),
     ],

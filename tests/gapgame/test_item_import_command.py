@@ -95,7 +95,7 @@ def test_the_command_imports_and_reports(item_set, folder, tmp_path):
         (["FILE", "--project=whales", "--set=x", "--collection=gone"], "cannot use a collection gone"),
         (["FILE", "--project=whales", "--set=x", "--images=gone"], "no folder or zip"),
         (["FILE", "--project=whales", "--set=x", "--embeddings=gone"], "no file gone"),
-        (["FOLDER", "--project=whales", "--set=x"], "no table"),
+        (["FOLDER", "--project=whales", "--set=x"], "is not built"),
     ],
 )
 def test_the_command_says_what_is_wrong_and_makes_nothing(item_set, folder, arguments, says):

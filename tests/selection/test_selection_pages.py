@@ -101,7 +101,7 @@ def test_a_list_whose_import_is_not_finished_is_shown_and_cannot_be_picked(proje
     refused = manager.post("/projects/lions/selections/new/", sent(project, source="candidates:found"))
 
     assert '<option value="candidates:found" disabled>Found (import not finished)</option>' in page
-    assert "has not been read to its end" in refused.content.decode()
+    assert "of these candidates is still being read" in refused.content.decode()
     assert not Selection.objects.exists()
 
 

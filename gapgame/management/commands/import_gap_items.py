@@ -18,7 +18,8 @@ from core.images.tasks import ask_for_sizes
 from core.people.management.arguments import checked_text, project_named
 from core.people.models import Project
 from crosslens_metrics.commands.arguments import whole_number
-from gapgame.formats.corpora import is_corpus
+from crosslens_metrics.formats.problems import FileRefusedError
+from gapgame.formats.corpora import is_corpus, origin_of
 from gapgame.formats.multisubs import is_layout
 from gapgame.models import CorpusSplit, ItemSet
 from gapgame.rules.corpus_items import ItemChoice
@@ -107,7 +108,12 @@ def _check_paths(file: Path, images: Path | None, embeddings: Path | None) -> No
 def _choice(file: Path, options: Mapping[str, Any]) -> ItemChoice | None:
     given = {field.name: options[field.name] for field in fields(ItemChoice) if options[field.name] is not None}
     if is_corpus(file):
-        return ItemChoice(**given)
+        choice = ItemChoice(**given)
+        try:
+            origin_of(file, choice)
+        except FileRefusedError as error:
+            raise CommandError(str(error)) from error
+        return choice
     if given:
         names = ", ".join(f"--{name.replace('_', '-')}" for name in given)
         raise CommandError(f"Only from a folder made by build_corpus are sentences drawn. Leave out {names}.")
