@@ -16,9 +16,10 @@ root_doc = "docs/index"
 include_patterns = [
     "docs/*.md", "docs/decisions/*.md", "docs/screenshots/*.md",
     "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "CODE_OF_CONDUCT.md",
+    "tests/README.md",
 ]  # fmt: skip
 # Only to walk past them quickly.
-exclude_patterns = [".git", ".venv", "var", "tests", "static", "templates", "locale", ".*_cache"]
+exclude_patterns = [".git", ".venv", "var", "tests/*/**", "static", "templates", "locale", ".*_cache"]
 source_suffix = {".md": "markdown"}
 myst_heading_anchors = 4
 myst_links_external_new_tab = False
