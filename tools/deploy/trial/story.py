@@ -73,7 +73,7 @@ class TrialStory:
         self.slug = where.split("/")[2]
         packed = archive(IMAGES)
         self.manager.submit(f"/collections/{self.slug}/images/add/", {}, files={"images": ("images.zip", packed)})
-        told = self.site.inside(f"imported(slug={self.slug!r}, within_s={RUN_S})")
+        told = self.site.inside(f"import_states(slug={self.slug!r}, within_s={RUN_S})")
         _require(told == {"states": ["done"], "images": IMAGES, "sized": IMAGES}, f"the import: {told}")
         return f"a manager's upload of {IMAGES} images in a zip of {len(packed) // 1000} kB, with all sizes made"
 
@@ -255,7 +255,7 @@ class TrialStory:
         return int(run[1])
 
     def _finish(self, run: int, captions: int) -> None:
-        told = self.site.inside(f"finished(run={run}, within_s={RUN_S})")
+        told = self.site.inside(f"run_state(run={run}, within_s={RUN_S})")
         wanted = {"state": "done", "captions": captions, "several": 0}
         _require(told == wanted, f"the run: {told}")
 
