@@ -10,6 +10,7 @@ from hashlib import sha256
 from django.core.paginator import Page, Paginator
 from django.http import QueryDict
 from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -223,7 +224,7 @@ def _warnings(row: RoundOfOne) -> str:
     counts = sorted(
         ((_named(code), number) for code, number in row.sums.warnings.items()), key=lambda one: (-one[1], one[0])
     )
-    return format_html_join(format_html("<br>"), '<span class="together">{}: {}</span>', counts)
+    return format_html_join(SafeString("<br>"), '<span class="together">{}: {}</span>', counts)
 
 
 def _mean(row: RoundOfOne, total: int) -> str:
