@@ -1,7 +1,8 @@
 // Swagger UI over the schema of this server. With the CSRF token of the session, operations can be tried.
 import { csrfToken } from "./page.js";
 
-document.documentElement.classList.toggle("dark-mode", matchMedia("(prefers-color-scheme: dark)").matches);
+const operationsAlone = (React) => ({ getComponent }) =>
+  React.createElement("div", { className: "swagger-ui" }, React.createElement(getComponent("operations", true)));
 const page = document.getElementById("swagger");
 window.SwaggerUIBundle({
   domNode: page,
@@ -9,7 +10,8 @@ window.SwaggerUIBundle({
   docExpansion: "none",
   deepLinking: true,
   validatorUrl: null,
-  // The page has its own heading and link to the schema.
-  plugins: [{ components: { InfoContainer: () => null } }],
+  // The page has a heading, a main part and a link to the schema of its own, and people are signed in by their session.
+  layout: "OperationsAlone",
+  plugins: [({ React }) => ({ components: { OperationsAlone: operationsAlone(React) } })],
   requestInterceptor: (request) => ({ ...request, headers: { ...request.headers, "X-CSRFToken": csrfToken() } }),
 });
