@@ -253,7 +253,7 @@ SPECTACULAR_SETTINGS = {
     "ENUM_NAME_OVERRIDES": {
         "BatchState": "core.allocation.models.BatchState",
         "CaptionState": "annotation.models.CaptionState",
-        "JobState": "core.images.models.JobState",
+        "JobState": "core.jobs.models.JobState",
         "KindEnum": "annotation.models.RoundKind",
         "PlaceLevel": "research.selection.models.PlaceLevelChoice",
         "RoundState": "annotation.models.RoundState",
