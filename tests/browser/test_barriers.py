@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.urls import reverse
 from django.utils import timezone
-from playwright.sync_api import BrowserContext, Page
+from playwright.sync_api import BrowserContext, Page, expect
 
 from tests.annotation.submitting import submit_captions
 from tests.browser.annotator import barriers_at, sign_in
@@ -54,8 +54,12 @@ def test_the_pages_of_the_api_and_of_charts_have_none(live_server: Any, page: Pa
     round = make_round(project=make_project("lions"), images=2)
     submit_captions(round, make_annotator(round), now=timezone.now())
     sign_in(context, round.project.created_by, live_server.url)
-    for address in (reverse("api:docs"), reverse("annotation:plots-show", args=["lions"])):
+    for address, drawn in (
+        (reverse("api:docs"), ".opblock-tag"),
+        (reverse("annotation:plots-show", args=["lions"]), "svg"),
+    ):
         page.goto(live_server.url + address)
+        expect(page.locator(drawn).first).to_be_visible()
         assert what_is_wrong(page, 390, 1366) == [], address
 
 
