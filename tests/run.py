@@ -1,7 +1,7 @@
 """`make test` and `make test-all`: pytest on each database in turn, and at the end what all of it cost.
 
     python -m tests.run          each test once, on the database where it can break
-    python -m tests.run --all    everything on both, and SQLite's short tier on the newest Python that is here
+    python -m tests.run --all    everything on both, and SQLite's short tier without browsers on the newest Python
     python -m tests.run tests/people    some of them
 
 With `--all`, docs/test-all.md says afterwards what came out. Whatever the tests started ends with this process, also
@@ -44,6 +44,8 @@ INTERRUPTED_S = 30
 NO_TESTS = 5
 """How pytest ends where none was chosen, as on PostgreSQL of a folder without a test for it."""
 SQLITE = ("-n2",)
+SQLITE_LONG = ("-n3",)
+"""Three browsers leave a third of two cores idle; of `make test` only a tenth is in a browser."""
 POSTGRES = ("-n3", "--ds=tests.settings_postgres")
 """Processes on two cores: rivals wait for locks of the server, so that a third has time."""
 
@@ -102,9 +104,9 @@ def run(runs: TestRuns, *, everything: bool) -> int:
     started_s = time.monotonic()
     long = ["--long"] if everything else []
     runs.add("PostgreSQL", *POSTGRES, *long)
-    runs.add("SQLite", *SQLITE, *long)
+    runs.add("SQLite", *(SQLITE_LONG if everything else SQLITE), *long)
     if everything and (newest := newest_python()):
-        runs.add("SQLite", *SQLITE, python=newest)
+        runs.add("SQLite", *SQLITE, "-m", "not browser", python=newest)
     budgets = {} if everything else json.loads(costs.BUDGETS.read_text())
     KEPT.parent.mkdir(exist_ok=True)
     KEPT.write_text(json.dumps(runs.costs, indent=0))
