@@ -42,10 +42,11 @@ class Catalogue:
         self._others = others
         self._known, self._of_managers = messages_of(LANGUAGE), messages_of("ar")
 
-    def get(self, key: str, default: Any = None) -> Any:
+    def get(self, key: Any, default: Any = None) -> Any:
         if key in self._known:
             return self._known[key]
-        is_known = key in self._of_managers or key in self._others
+        # From Python 3.12 a message that is not found is asked for again, with the number of its plural.
+        is_known = isinstance(key, tuple) or key in self._of_managers or key in self._others
         return self._others.get(key, default) if is_known else longer(key.rpartition("\x04")[2])
 
     def __contains__(self, key: str) -> bool:
