@@ -37,8 +37,8 @@ from annotation.selectors.work import (
     written_in,
 )
 from annotation.services import batches as services
-from annotation.views.addresses import CAPTIONS
-from annotation.views.ratings import rating_sent, ratings_sent
+from annotation.views.ratings import CAPTIONS, rating_sent, ratings_sent
+from annotation.views.shared import number_sent
 from core.allocation.models import BatchState
 from core.allocation.views import CLEAR_SITE_DATA, active_ms_of, explains_refusals, save_view, says_where
 from core.people.requests import user_of
@@ -166,7 +166,7 @@ def _keep_caption(request: HttpRequest, batch_id: UUID, position: int) -> HttpRe
             person=user_of(request),
             position=position,
             text=text,
-            revision=_number(request.POST.get("revision")),
+            revision=number_sent(request.POST.get("revision")),
             active_ms=active_ms_of(request),
             now=timezone.now(),
             confirms=go in GOES_ON,
@@ -213,7 +213,7 @@ def draft_save(request: HttpRequest, batch_id: UUID, position: int) -> HttpRespo
         person=user_of(request),
         position=position,
         text=request.POST.get("text", ""),
-        revision=_number(request.POST.get("revision")),
+        revision=number_sent(request.POST.get("revision")),
         active_ms=active_ms_of(request),
         now=timezone.now(),
         confirms="confirms" in request.POST,
@@ -236,7 +236,7 @@ def draft_save(request: HttpRequest, batch_id: UUID, position: int) -> HttpRespo
 
 def _ahead(request: HttpRequest, batch: CaptionBatch, texts: Mapping[int, DraftText]) -> str:
     """Return the page of the image that the script will ask for next, without its frame; empty if it asks for none."""
-    asked = _number(request.POST.get("ahead"))
+    asked = number_sent(request.POST.get("ahead"))
     page = page_ahead(batch, texts, asked, user_of(request), timezone.now()) if asked else None
     if page is None:
         return ""
@@ -279,7 +279,7 @@ def captions_confirm(request: HttpRequest, batch_id: UUID) -> HttpResponse:
     """Confirm the captions that the review showed, each in the revision that it showed."""
     batch_for(user_of(request), batch_id)
     sent = (caption.partition("-") for caption in request.POST.getlist("seen"))
-    revisions = {_number(position): _number(revision) for position, _hyphen, revision in sent}
+    revisions = {number_sent(position): number_sent(revision) for position, _hyphen, revision in sent}
     services.confirm_captions(batch_id=batch_id, person=user_of(request), revisions=revisions, now=timezone.now())
     return redirect("annotation:batch-review", batch_id)
 
@@ -318,7 +318,3 @@ def batch_done(request: HttpRequest, batch_id: UUID) -> HttpResponse:
     # The same round goes on; work in another one is found on the page of all work.
     context["is_more_left"] = any(work.round.pk == batch.round_id for work in more)
     return render(request, "annotation/done.html", context)
-
-
-def _number(value: str | None) -> int:
-    return int(value) if value and value.isdecimal() and len(value) < 10 else 0

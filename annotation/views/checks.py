@@ -15,12 +15,13 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from annotation.forms.checks import CheckForm, FeedbackForm
 from annotation.models import Caption, Rating
-from annotation.permissions import caption_managed_by, has_assigned_images, round_of
+from annotation.permissions import caption_managed_by, round_of
 from annotation.selectors import checks as selectors
 from annotation.selectors.feedback import given_in
 from annotation.selectors.samples import samples_of
 from annotation.services import checks, corrections
 from annotation.services.feedback import FeedbackError, give_feedback
+from annotation.views.shared import kept_away, number_sent
 from core.languages.models import Language
 from core.people.models import Project, Role
 from core.people.permissions import project_for
@@ -40,7 +41,7 @@ def check_show(request: HttpRequest, slug: str, tag: str) -> HttpResponse:
     context: dict[str, Any] = {"project": project, "language": language, "form": form, "levels": Rating}
     if form.has_rounds and form.is_valid():
         asked = form.asked()
-        where = {name: _number(request.GET.get(name)) for name in ("after", "before")}
+        where = {name: number_sent(request.GET.get(name)) for name in ("after", "before")}
         page = selectors.check_page(asked, user_of(request), **where)
         context |= {"asked": asked, "page": page, "back": request.GET.urlencode()}
     return render(request, "annotation/check.html", context)
@@ -53,7 +54,7 @@ def samples_show(request: HttpRequest, slug: str, round_id: int) -> HttpResponse
     round = round_of(request.user, slug, round_id)
     if elsewhere := _kept_away(request, round.project):
         return elsewhere
-    draw = _number(request.GET.get("draw"))
+    draw = number_sent(request.GET.get("draw"))
     samples = samples_of(round, draw=draw)
     context = {"project": round.project, "round": round, "samples": samples, "next_draw": draw + 1}
     template = "annotation/_samples.html" if is_htmx(request) else "annotation/samples.html"
@@ -127,16 +128,9 @@ def feedback_create(request: HttpRequest, slug: str, round_id: int) -> HttpRespo
 
 
 def _kept_away(request: HttpRequest, project: Project) -> HttpResponse | None:
-    """Refuse managers who have to write about images of the project: they must not see others' captions and ratings."""
-    if not has_assigned_images(user_of(request), project):
-        return None
-    messages.error(
-        request,
-        _("This page has other people’s captions of images in a batch that is assigned to you. Submit that "
-            "batch first, or ask somebody else to look."),
-    )  # fmt: skip
-    where = reverse("annotation:project-show", args=[project.slug])
-    return HttpResponse(headers={"HX-Redirect": where}) if is_htmx(request) else redirect(where)
+    why = _("This page has other people’s captions of images in a batch that is assigned to you. Submit that "
+        "batch first, or ask somebody else to look.")  # fmt: skip
+    return kept_away(request, project, why, "annotation:project-show", project.slug)
 
 
 def _back(request: HttpRequest, caption: Caption, said: str = "") -> HttpResponse:
@@ -169,7 +163,3 @@ def _part(request: HttpRequest, caption: Caption, **about: str) -> HttpResponse:
         **about,
     }
     return render(request, "annotation/_check_row.html", context)
-
-
-def _number(value: str | None) -> int:
-    return int(value) if value and value.isascii() and value.isdecimal() and len(value) < 19 else 0

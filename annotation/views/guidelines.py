@@ -14,9 +14,9 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from annotation.forms.guidelines import ExampleForms, GuidelinesForm, stored_examples
 from annotation.models import Guidelines
-from annotation.permissions import has_assigned_images
 from annotation.selectors import guidelines as selectors
 from annotation.services.guidelines import StaleGuidelinesError, publish_guidelines
+from annotation.views.shared import kept_away, number_sent
 from core.images.models import Image
 from core.images.selectors import images_by_id, images_to_choose
 from core.people.models import Project, Role, TextKind
@@ -52,7 +52,9 @@ def guidelines_show(request: HttpRequest, slug: str) -> HttpResponse:
 def guidelines_edit(request: HttpRequest, slug: str) -> HttpResponse:
     """Edit the next version in one form: its buttons add and remove examples, search for images, and publish."""
     project = project_for(request.user, slug, Role.MANAGER)
-    if elsewhere := _kept_away(request, project):
+    why = _("Examples may have other people’s captions of images in a batch that is assigned to you. Submit "
+        "that batch first, or ask another manager to change the guidelines.")  # fmt: skip
+    if elsewhere := kept_away(request, project, why, "annotation:guidelines-show", slug):
         return elsewhere
     editor = _GuidelinesEditor(request, project)
     if request.method != "POST":
@@ -134,20 +136,7 @@ def _version(request: HttpRequest, project: Project, name: str) -> Guidelines | 
     asked = request.GET.get(name, "")
     if not asked:
         return None
-    is_number = asked.isdecimal() and len(asked) < 10
-    guidelines = Guidelines.objects.filter(project=project, version=asked).first() if is_number else None
+    guidelines = Guidelines.objects.filter(project=project, version=number_sent(asked)).first()
     if guidelines is None:
         raise Http404(_("There are no such guidelines."))
     return guidelines
-
-
-def _kept_away(request: HttpRequest, project: Project) -> HttpResponse | None:
-    """Hide examples that are captions of images that the manager has to write about in another project."""
-    if not has_assigned_images(user_of(request), project):
-        return None
-    messages.error(
-        request,
-        _("Examples may have other people’s captions of images in a batch that is assigned to you. Submit "
-            "that batch first, or ask another manager to change the guidelines."),
-    )  # fmt: skip
-    return redirect("annotation:guidelines-show", project.slug)

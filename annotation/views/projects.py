@@ -18,10 +18,11 @@ from annotation import tasks
 from annotation.formats.captions import CaptionLayout, export_captions, file_name
 from annotation.forms.projects import RoundForm
 from annotation.models import Round
-from annotation.permissions import has_assigned_images, round_of
+from annotation.permissions import round_of
 from annotation.selectors import overview
 from annotation.services import projects as services
 from annotation.services.references import use_as_references
+from annotation.views.shared import kept_from_file
 from core.images.models import Collection
 from core.people.models import Role
 from core.people.permissions import READERS, manages_anything, project_for
@@ -94,13 +95,8 @@ def captions_export(request: HttpRequest, slug: str, layout: str) -> HttpRespons
         raise Http404(
             _("There is no such format. Available formats: %(known)s.") % {"known": ", ".join(CaptionLayout.values)}
         )
-    if has_assigned_images(user_of(request), project):
-        messages.error(
-            request,
-            _("The file has other people’s captions of images in a batch that is assigned to you. Submit "
-                "that batch first, or ask somebody else for the file."),
-        )  # fmt: skip
-        return redirect("annotation:project-show", slug)
+    if elsewhere := kept_from_file(request, project, "annotation:project-show", slug):
+        return elsewhere
     images, wanted, until = asked_images(request.GET, project), CaptionLayout(layout), timezone.now()
     try:
         pieces = export_captions(project, wanted, until=until, images=images.filter)

@@ -1,4 +1,4 @@
-"""Ratings as forms and scripts send them."""
+"""The pages of the two kinds of work, captions to write and captions to rate, and ratings as they are sent."""
 
 from __future__ import annotations
 
@@ -9,6 +9,10 @@ from django.utils.translation import gettext as _
 
 from annotation.models import Rating
 from core.allocation.refusals import AllocationRefusal, RefusedError
+from core.allocation.views import WorkAddresses
+
+CAPTIONS = WorkAddresses(work="annotation:work-show", batch="annotation:batch-show")
+RATINGS = WorkAddresses(work="annotation:work-show", batch="annotation:verification-show")
 
 
 def ratings_sent(request: HttpRequest, positions: Iterable[int]) -> dict[int, Rating]:

@@ -16,6 +16,7 @@ from django.views.decorators.http import require_POST
 
 from annotation.permissions import batch_managed_by
 from annotation.services import reassignment as services
+from annotation.views.shared import number_sent
 from core.allocation.services.errors import (
     BatchClosedError,
     NoTasksAvailableError,
@@ -31,9 +32,8 @@ from core.people.selectors.qualification import NotQualifiedError
 @login_required
 def batch_move(request: HttpRequest, slug: str, batch_id: UUID) -> HttpResponse:
     batch = batch_managed_by(request.user, slug, batch_id)
-    chosen = request.POST.get("to", "")
     members = User.objects.filter(memberships__project__slug=slug, memberships__role=Role.ANNOTATOR)
-    to = get_object_or_404(members, pk=int(chosen) if chosen.isdecimal() and len(chosen) < 10 else 0)
+    to = get_object_or_404(members, pk=number_sent(request.POST.get("to")))
     try:
         moved = services.move_batch(batch=batch, to=to, by=user_of(request), now=timezone.now())
     except NotQualifiedError as stopped:

@@ -16,10 +16,11 @@ from annotation import tasks
 from annotation.forms.releases import ReleaseForm
 from annotation.models import Release
 from annotation.pages.releases import release_page
-from annotation.permissions import has_assigned_images, release_for
+from annotation.permissions import release_for
 from annotation.selectors.releases import images_left_out, latest_release, missing_for_release, releases_of
 from annotation.services import releases as services
 from annotation.services.references import use_release_as_references
+from annotation.views.shared import kept_from_file
 from core.jobs.models import JobState
 from core.people.models import Role
 from core.people.permissions import READERS, project_for
@@ -114,13 +115,9 @@ def release_references(request: HttpRequest, slug: str, number: int) -> HttpResp
 def _download(request: HttpRequest, release: Release, stored: str, name: str) -> HttpResponseBase:
     if release.state != JobState.DONE:
         raise Http404(_("This release has no files."))
-    if has_assigned_images(user_of(request), release.project):
-        messages.error(
-            request,
-            _("The file has other people’s captions of images in a batch that is assigned to you. Submit "
-                "that batch first, or ask somebody else for the file."),
-        )  # fmt: skip
-        return redirect("annotation:release-show", release.project.slug, release.number)
+    about = (release.project.slug, release.number)
+    if elsewhere := kept_from_file(request, release.project, "annotation:release-show", *about):
+        return elsewhere
     try:
         file = default_storage.open(stored)
     except FileNotFoundError as error:

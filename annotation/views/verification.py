@@ -21,8 +21,7 @@ from annotation.permissions import ratings_for, round_to_rate
 from annotation.selectors.verification import ratings_page, to_rate
 from annotation.selectors.work import batch_head
 from annotation.services import verification as services
-from annotation.views.addresses import RATINGS
-from annotation.views.ratings import rating_sent, ratings_sent
+from annotation.views.ratings import RATINGS, rating_sent, ratings_sent
 from core.allocation.views import active_ms_of, explains_refusals, resume_view, save_view, says_where
 from core.people.requests import user_of
 

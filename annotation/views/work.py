@@ -22,7 +22,7 @@ from annotation.selectors.feedback import unread
 from annotation.selectors.verification import rating_work_of
 from annotation.selectors.work import batch_head, batches_of, work_of
 from annotation.services import batches as services
-from annotation.views.addresses import CAPTIONS
+from annotation.views.ratings import CAPTIONS
 from core.allocation.views import explains_refusals, resume_view
 from core.people.requests import user_of
 

@@ -1,8 +1,9 @@
-"""Look through a release: its images by language, place, level and text, and each with all its captions."""
+"""Look through images: one of a project, and those of a release by language, place, level and text, with all captions."""
 
 from __future__ import annotations
 
 import random
+from uuid import UUID
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -13,19 +14,36 @@ from django.views.decorators.http import require_safe
 
 from annotation.formats.release_index import ReleaseIndex
 from annotation.models import Release
+from annotation.pages.project_image import project_image_page
 from annotation.pages.released_images import image_page, images_page, wanted_of
-from annotation.permissions import has_assigned_images, release_for
+from annotation.permissions import image_for, is_assigned_image, release_for
 from annotation.services.release_indexes import index_path
+from annotation.views.shared import kept_away
 from core.jobs.models import JobState
 from core.people.requests import user_of
 
 
 @require_safe
 @login_required
+def image_show(request: HttpRequest, slug: str, public_id: UUID) -> HttpResponse:
+    project, entry = image_for(request.user, slug, public_id)
+    if is_assigned_image(user_of(request), entry.image):
+        messages.error(
+            request,
+            _("This image is in a batch that is assigned to you, and the page has what others wrote. "
+              "Submit that batch first."),
+        )  # fmt: skip
+        return redirect("annotation:project-show", slug)
+    page = project_image_page(entry, project, user_of(request))
+    return render(request, "annotation/image.html", {"project": project, "page": page})
+
+
+@require_safe
+@login_required
 def release_images(request: HttpRequest, slug: str, number: int) -> HttpResponse:
     release = release_for(request.user, slug, number)
-    if has_assigned_images(user_of(request), release.project):
-        return _refused(request, release)
+    if elsewhere := _kept_away(request, release):
+        return elsewhere
     with _opened(release) as index:
         listing = images_page(
             index, user_of(request), wanted=wanted_of(request.GET), number=request.GET.get("page", "1")
@@ -37,8 +55,8 @@ def release_images(request: HttpRequest, slug: str, number: int) -> HttpResponse
 @login_required
 def release_image(request: HttpRequest, slug: str, number: int, image_number: int) -> HttpResponse:
     release = release_for(request.user, slug, number)
-    if has_assigned_images(user_of(request), release.project):
-        return _refused(request, release)
+    if elsewhere := _kept_away(request, release):
+        return elsewhere
     with _opened(release) as index:
         page = image_page(index, user_of(request), number=image_number)
     if page is None:
@@ -51,8 +69,8 @@ def release_image(request: HttpRequest, slug: str, number: int, image_number: in
 def release_image_random(request: HttpRequest, slug: str, number: int) -> HttpResponse:
     """Lead to a random image among those that the filters leave."""
     release = release_for(request.user, slug, number)
-    if has_assigned_images(user_of(request), release.project):
-        return _refused(request, release)
+    if elsewhere := _kept_away(request, release):
+        return elsewhere
     with _opened(release) as index:
         numbers = index.numbers(wanted_of(request.GET))
     if not numbers:
@@ -71,13 +89,10 @@ def _opened(release: Release) -> ReleaseIndex:
         raise Http404(_("The file is no longer in storage. Ask the administrator of this site.")) from error
 
 
-def _refused(request: HttpRequest, release: Release) -> HttpResponse:
-    messages.error(
-        request,
-        _("The pages have other people’s captions of images in a batch that is assigned to you. Submit "
-            "that batch first."),
-    )  # fmt: skip
-    return redirect("annotation:release-show", release.project.slug, release.number)
+def _kept_away(request: HttpRequest, release: Release) -> HttpResponse | None:
+    why = _("The pages have other people’s captions of images in a batch that is assigned to you. Submit "
+        "that batch first.")  # fmt: skip
+    return kept_away(request, release.project, why, "annotation:release-show", release.project.slug, release.number)
 
 
 def _about(release: Release) -> dict[str, object]:

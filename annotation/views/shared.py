@@ -1,0 +1,33 @@
+"""What several views of managers share: numbers that were sent, and who must wait to see captions."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils.translation import gettext as _
+
+from annotation.permissions import MAX_KEY_DIGITS, has_assigned_images
+from core.people.models import Project
+from core.people.requests import is_htmx, user_of
+
+
+def kept_away(request: HttpRequest, project: Project, why: str, view: str, *args: object) -> HttpResponse | None:
+    """Lead people who have to write about images of the project to another page: they must not see others' captions."""
+    if not has_assigned_images(user_of(request), project):
+        return None
+    messages.error(request, why)
+    where = reverse(view, args=args)
+    return HttpResponse(headers={"HX-Redirect": where}) if is_htmx(request) else redirect(where)
+
+
+def kept_from_file(request: HttpRequest, project: Project, view: str, *args: object) -> HttpResponse | None:
+    why = _("The file has other people’s captions of images in a batch that is assigned to you. Submit "
+        "that batch first, or ask somebody else for the file.")  # fmt: skip
+    return kept_away(request, project, why, view, *args)
+
+
+def number_sent(value: str | None) -> int:
+    """Read a number that may be a primary key; 0 for anything else."""
+    return int(value) if value and value.isascii() and value.isdecimal() and len(value) < MAX_KEY_DIGITS else 0
