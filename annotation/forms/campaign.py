@@ -33,9 +33,10 @@ class StepForm(forms.Form):
             raise forms.ValidationError(gettext("Enter a reason."))
         return reason
 
-    def choice(self) -> UnfinishedBatches | None:
-        value = self.cleaned_data["assigned"]
-        return UnfinishedBatches(value) if value else None
+    def answers(self) -> dict[str, Any]:
+        """Return what `services.campaign.take_step` asks for. Call it on a valid form."""
+        assigned = self.cleaned_data["assigned"]
+        return self.cleaned_data | {"assigned": UnfinishedBatches(assigned) if assigned else None}
 
 
 def too_many_images(most: int) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
@@ -19,7 +19,7 @@ from annotation.rules.consequences import consequence, of_batches
 from annotation.selectors.control_room import RoomRow, target_of
 from annotation.selectors.feedback import readers_by_language
 from annotation.services.bulk import BulkOutcome
-from annotation.services.projects import settings_of
+from annotation.services.projects import changed_settings, settings_of
 from charts import texts
 from core.people.models import Project
 
@@ -148,17 +148,13 @@ def _of_settings(row: RoomRow, changes: Mapping[str, Any]) -> PlannedAction:
         return PlannedAction(
             row, ", ".join(f"{name}: {_setting(key, getattr(before, key))}" for key, name in names.items())
         )
-    after = replace(before, **changes)
-    if row.round.state != RoundState.OPEN:
-        if set(changes) == {"is_open"}:
-            return PlannedAction(row, why_left_out=_("Only an open round can be paused or resumed."))
-        after = replace(after, is_open=before.is_open)
+    after, why_not = changed_settings(row.round, changes)
     said = [
         f"{name}: {_setting(key, getattr(before, key))} → {_setting(key, getattr(after, key))}"
         for key, name in names.items()
         if getattr(after, key) != getattr(before, key)
     ]
-    return PlannedAction(row, ". ".join(said), why_left_out="" if said else _("It has these settings already."))
+    return PlannedAction(row, ". ".join(said), why_left_out=why_not)
 
 
 def _setting_names(round: Round) -> Mapping[str, str]:

@@ -6,19 +6,19 @@ A round that has changed since the manager looked at it, also by a double click,
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from annotation.models import Feedback, Round, RoundState
+from annotation.models import Feedback, Round
 from annotation.permissions import feedback_readers
 from annotation.rules.campaign import RoundAction, UnfinishedBatches
 from annotation.services import campaign
 from annotation.services.feedback import clean_note, send_feedback
-from annotation.services.projects import change_locked, lock_to_change, settings_of
+from annotation.services.projects import change_locked, changed_settings, lock_to_change
 from core.people.models import User
 
 
@@ -45,12 +45,8 @@ def take_step(
     assigned: UnfinishedBatches | None = None,
 ) -> list[BulkOutcome]:
     """Open, close, reopen, accept, reject or skip each of `rounds`."""
-    about: dict[str, Any] = {"by": by, "now": now}
-    if action == RoundAction.CLOSE:
-        about["assigned"] = assigned
-    elif action != RoundAction.OPEN:
-        about["reason"] = reason
-    return [_outcome(_STEPS[action], round, about) for round in rounds]
+    about = {"action": action, "by": by, "now": now, "reason": reason, "assigned": assigned}
+    return [_outcome(campaign.take_step, round, about) for round in rounds]
 
 
 def return_batches(*, rounds: Sequence[Round], by: User, now: datetime) -> list[BulkOutcome]:
@@ -92,16 +88,10 @@ def _change(round: Round, changes: Mapping[str, Any], *, by: User, now: datetime
     with transaction.atomic():
         # Read under the lock: another manager may just have changed another setting.
         locked = lock_to_change(round)
-        before = settings_of(locked)
-        after = replace(before, **changes)
-        if locked.state != RoundState.OPEN:
-            if set(changes) == {"is_open"}:
-                return BulkOutcome(locked, _("Only an open round can be paused or resumed."))
-            after = replace(after, is_open=before.is_open)
-        if after == before:
-            return BulkOutcome(locked, _("It has these settings already."))
-        change_locked(round=locked, settings=after, by=by, now=now)
-    return BulkOutcome(locked)
+        after, why_not = changed_settings(locked, changes)
+        if not why_not:
+            change_locked(round=locked, settings=after, by=by, now=now)
+    return BulkOutcome(locked, why_not)
 
 
 def _write(round: Round, text: str, reached: set[int], *, by: User, now: datetime) -> BulkOutcome:
@@ -119,16 +109,6 @@ def _write(round: Round, text: str, reached: set[int], *, by: User, now: datetim
         send_feedback(round=round, people=people, text=text, by=by, now=now)
     reached.update(person.pk for person in everybody)
     return BulkOutcome(round, people=len(people))
-
-
-_STEPS: Mapping[RoundAction, Callable[..., Round]] = {
-    RoundAction.OPEN: campaign.open_round,
-    RoundAction.CLOSE: campaign.close_round,
-    RoundAction.REOPEN: campaign.reopen_round,
-    RoundAction.ACCEPT: campaign.accept_round,
-    RoundAction.REJECT: campaign.reject_round,
-    RoundAction.SKIP: campaign.skip_round,
-}
 
 
 def done_in(outcomes: Iterable[BulkOutcome]) -> list[Round]:

@@ -6,7 +6,7 @@ Locks are taken in this order: the language's rounds (by primary key), the pool,
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -111,6 +111,35 @@ def begin_language(
         record_of_round(first, "opened", by=by, now=now)
         create_verification(main, number=1 if beginning.why_no_pilot else 2, sample_size=VERIFIED_CAPTIONS)
     return first
+
+
+def take_step(
+    *,
+    round: Round,
+    action: RoundAction,
+    by: User,
+    now: datetime,
+    reason: str = "",
+    assigned: UnfinishedBatches | None = None,
+    needs_qualification: bool | None = None,
+) -> Round:
+    """Open, close, reopen, accept, reject or skip a round, with what that step needs of the rest.
+
+    Raises
+    ------
+    StepNotAllowedError
+    """
+    if action == RoundAction.OPEN:
+        return open_round(round=round, by=by, now=now, needs_qualification=needs_qualification)
+    if action == RoundAction.CLOSE:
+        return close_round(round=round, by=by, now=now, assigned=assigned)
+    steps: dict[RoundAction, Callable[..., Round]] = {
+        RoundAction.REOPEN: reopen_round,
+        RoundAction.ACCEPT: accept_round,
+        RoundAction.REJECT: reject_round,
+        RoundAction.SKIP: skip_round,
+    }
+    return steps[action](round=round, by=by, now=now, reason=reason)
 
 
 def open_round(*, round: Round, by: User, now: datetime, needs_qualification: bool | None = None) -> Round:

@@ -6,9 +6,10 @@ one transaction would block all other writers on SQLite. Callers queue `tasks.fi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
+from typing import Any
 
 from django.db import transaction
 from django.utils.text import slugify
@@ -202,6 +203,17 @@ def settings_of(round: Round) -> RoundSettings:
         needs_qualification=round.needs_qualification,
         sample_size=round.sample_size,
     )
+
+
+def changed_settings(round: Round, changes: Mapping[str, Any]) -> tuple[RoundSettings, str]:
+    """Return the settings of a round after `changes` of some of them, and why that is not possible, if it is not."""
+    before = settings_of(round)
+    after = replace(before, **changes)
+    if round.state != RoundState.OPEN:
+        if set(changes) == {"is_open"}:
+            return before, _("Only an open round can be paused or resumed.")
+        after = replace(after, is_open=before.is_open)
+    return after, _("It has these settings already.") if after == before else ""
 
 
 def ask_for_missing_tasks(*, project: Project, by: User, now: datetime) -> list[int]:

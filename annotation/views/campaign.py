@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from random import SystemRandom
 from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
+from django.forms import Form
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -30,6 +32,7 @@ from core.people.models import Project, Role, User
 from core.people.requests import user_of
 
 SEED_BITS = 32
+STATUS, EXCLUSION = "annotation/annotator_status.html", "annotation/exclusion.html"
 
 
 @require_safe
@@ -58,7 +61,9 @@ def round_step(request: HttpRequest, slug: str, round_id: int, action: str) -> H
     if not form.is_valid():
         return _again(request, round, action, _("Give a reason that others will understand later."))
     try:
-        done = _STEPS[RoundAction(action)](round, form, {"by": user_of(request), "now": timezone.now()})
+        done = services.take_step(
+            round=round, action=RoundAction(action), by=user_of(request), now=timezone.now(), **form.answers()
+        )
     except services.StepNotAllowedError as refused:
         return _again(request, round, action, str(refused))
     if done.awaits_tasks:
@@ -73,11 +78,8 @@ def round_step(request: HttpRequest, slug: str, round_id: int, action: str) -> H
 @login_required
 def round_return_batches(request: HttpRequest, slug: str, round_id: int) -> HttpResponse:
     round = round_of(request.user, slug, round_id, Role.MANAGER)
-    try:
+    with _saying_why_not(request):
         number = services.take_back(round=round, by=user_of(request), now=timezone.now())
-    except services.StepNotAllowedError as refused:
-        messages.error(request, str(refused))
-    else:
         text = ngettext("%(number)d batch was returned.", "%(number)d batches were returned.", number)
         messages.success(request, text % {"number": number})
     return redirect("annotation:language-show", slug, round.language_id)
@@ -91,14 +93,10 @@ def pilot_plan(request: HttpRequest, slug: str, tag: str) -> HttpResponse:
     if not form.is_valid():
         return _page(request, project, language, pilot_form=form)
     about: dict[str, Any] = {"project": project, "language": language, "seed": _new_seed()}
-    try:
+    with _saying_why_not(request):
         pilot = planning.plan_pilot(**about, **form.cleaned_data, by=user_of(request), now=timezone.now())
-    except services.StepNotAllowedError as refused:
-        messages.error(request, str(refused))
-    else:
-        messages.success(
-            request, _("%(round)s is planned. Open it when the guidelines are ready.") % {"round": pilot.title}
-        )
+        said = _("%(round)s is planned. Open it when the guidelines are ready.")
+        messages.success(request, said % {"round": pilot.title})
     return redirect("annotation:language-show", slug, tag)
 
 
@@ -110,11 +108,8 @@ def pilot_skip(request: HttpRequest, slug: str, tag: str) -> HttpResponse:
     if not form.is_valid():
         return _page(request, project, language, skip_form=form)
     reason = form.cleaned_data["reason"]
-    try:
+    with _saying_why_not(request):
         planning.skip_pilot(project=project, language=language, reason=reason, by=user_of(request), now=timezone.now())
-    except services.StepNotAllowedError as refused:
-        messages.error(request, str(refused))
-    else:
         messages.success(request, _("There will be no further pilot. You can now open the main round."))
     return redirect("annotation:language-show", slug, tag)
 
@@ -127,12 +122,10 @@ def verification_plan(request: HttpRequest, slug: str, round_id: int) -> HttpRes
     if not form.is_valid():
         messages.error(request, _("Enter how many captions to rate, or leave the field empty for all."))
         return redirect("annotation:language-show", slug, round.language_id)
-    try:
+    with _saying_why_not(request):
         planning.plan_verification(
             of=round, seed=_new_seed(), **form.cleaned_data, by=user_of(request), now=timezone.now()
         )
-    except services.StepNotAllowedError as refused:
-        messages.error(request, str(refused))
     return redirect("annotation:language-show", slug, round.language_id)
 
 
@@ -140,7 +133,7 @@ def verification_plan(request: HttpRequest, slug: str, round_id: int) -> HttpRes
 @login_required
 def annotator_status_show(request: HttpRequest, slug: str, tag: str, person_id: int) -> HttpResponse:
     project, language = language_of(request.user, slug, tag, Role.MANAGER)
-    return _status_page(request, project, language, _person(project, language, person_id), DecisionForm())
+    return _person_page(request, STATUS, project, language, _person(project, language, person_id), DecisionForm())
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -150,12 +143,12 @@ def annotator_status_decide(request: HttpRequest, slug: str, tag: str, person_id
     project, language = language_of(request.user, slug, tag, Role.MANAGER)
     person = _person(project, language, person_id)
     if request.method != "POST":
-        return _exclusion_page(request, project, language, person, ReasonForm())
+        return _person_page(request, EXCLUSION, project, language, person, ReasonForm())
     form = DecisionForm(request.POST)
     if not form.is_valid() and request.POST.get("decision") == AnnotatorDecision.EXCLUDE:
-        return _exclusion_page(request, project, language, person, ReasonForm(request.POST))
+        return _person_page(request, EXCLUSION, project, language, person, ReasonForm(request.POST))
     if not form.is_valid():
-        return _status_page(request, project, language, person, form)
+        return _person_page(request, STATUS, project, language, person, form)
     about: dict[str, Any] = {"project": project, "language": language, "person": person}
     decision, reason = AnnotatorDecision(form.cleaned_data["decision"]), form.cleaned_data["reason"]
     message = _DECISIONS[decision](about, reason, {"by": user_of(request), "now": timezone.now()})
@@ -187,25 +180,28 @@ def _again(request: HttpRequest, round: Round, action: str, why: str) -> HttpRes
     return _page(request, round.project, round.language, status=409, typed=typed)
 
 
-def _status_page(
-    request: HttpRequest, project: Project, language: Language, person: User, form: DecisionForm
+def _person_page(
+    request: HttpRequest, template: str, project: Project, language: Language, person: User, form: Form
 ) -> HttpResponse:
+    """Show what somebody did in a language and the decisions about them, or what excluding their work would do."""
+    about = {"project": project, "language": language, "person": person}
     context = {
         "project": project,
         "language": language,
         "row": selectors.person_row(project, language, person, now=timezone.now()),
         "form": form,
-        "history": Exclusion.objects.filter(project=project, language=language, person=person, undone_at__isnull=False),
+        "history": Exclusion.objects.filter(**about, undone_at__isnull=False),
     }
-    return render(request, "annotation/annotator_status.html", context, status=422 if form.is_bound else 200)
+    return render(request, template, context, status=422 if form.is_bound else 200)
 
 
-def _exclusion_page(
-    request: HttpRequest, project: Project, language: Language, person: User, form: ReasonForm
-) -> HttpResponse:
-    row = selectors.person_row(project, language, person, now=timezone.now())
-    context = {"project": project, "language": language, "row": row, "form": form}
-    return render(request, "annotation/exclusion.html", context, status=422 if form.is_bound else 200)
+@contextmanager
+def _saying_why_not(request: HttpRequest) -> Iterator[None]:
+    """Say why a step was refused, instead of an error."""
+    try:
+        yield
+    except services.StepNotAllowedError as refused:
+        messages.error(request, str(refused))
 
 
 def _person(project: Project, language: Language, person_id: int) -> User:
@@ -214,41 +210,6 @@ def _person(project: Project, language: Language, person_id: int) -> User:
 
 def _new_seed() -> int:
     return SystemRandom().getrandbits(SEED_BITS)
-
-
-def _open(round: Round, form: StepForm, who: dict[str, Any]) -> Round:
-    is_needed = form.cleaned_data["needs_qualification"]
-    return services.open_round(round=round, needs_qualification=is_needed, **who)
-
-
-def _close(round: Round, form: StepForm, who: dict[str, Any]) -> Round:
-    return services.close_round(round=round, assigned=form.choice(), **who)
-
-
-def _reopen(round: Round, form: StepForm, who: dict[str, Any]) -> Round:
-    return services.reopen_round(round=round, reason=form.cleaned_data["reason"], **who)
-
-
-def _accept(round: Round, form: StepForm, who: dict[str, Any]) -> Round:
-    return services.accept_round(round=round, reason=form.cleaned_data["reason"], **who)
-
-
-def _reject(round: Round, form: StepForm, who: dict[str, Any]) -> Round:
-    return services.reject_round(round=round, reason=form.cleaned_data["reason"], **who)
-
-
-def _skip(round: Round, form: StepForm, who: dict[str, Any]) -> Round:
-    return services.skip_round(round=round, reason=form.cleaned_data["reason"], **who)
-
-
-_STEPS: dict[RoundAction, Callable[[Round, StepForm, dict[str, Any]], Round]] = {
-    RoundAction.OPEN: _open,
-    RoundAction.CLOSE: _close,
-    RoundAction.REOPEN: _reopen,
-    RoundAction.ACCEPT: _accept,
-    RoundAction.REJECT: _reject,
-    RoundAction.SKIP: _skip,
-}
 
 
 def _qualify(about: dict[str, Any], reason: str, who: dict[str, Any]) -> str:
