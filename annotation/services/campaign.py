@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 from django.db import transaction
 from django.utils.translation import gettext as _
@@ -66,46 +66,39 @@ class LanguageBeginning:
     why_no_pilot: str = ""
 
 
+class LanguageSettings(TypedDict):
+    """The settings that all languages of a project begin with."""
+
+    collection: Collection
+    captioners: Sequence[CaptioningModel]
+    batch_size: int
+    lease_s: int
+    seed: int
+
+
 def begin_language(
     *,
     project: Project,
     language: Language,
-    collection: Collection,
-    captioners: Sequence[CaptioningModel],
     replication: int,
-    batch_size: int,
-    lease_s: int,
-    seed: int,
     beginning: LanguageBeginning,
     by: User,
     now: datetime,
+    **settings: Unpack[LanguageSettings],
 ) -> Round:
     """Set up a language's rounds, open the first and return it; its tasks are made in the background."""
-    settings: dict[str, Any] = {
-        "project": project,
-        "language": language,
-        "collection": collection,
-        "captioners": captioners,
-        "replication": replication,
-        "batch_size": batch_size,
-        "lease_s": lease_s,
-        "seed": seed,
-        "with_tasks": False,
-        "by": by,
-        "now": now,
-    }
+    made: dict[str, Any] = {"project": project, "language": language, "replication": replication, **settings}
+    made |= {"with_tasks": False, "by": by, "now": now}
     with transaction.atomic():
-        about = {"collection": collection.slug, "replication": replication, "seed": seed}
+        about = {"collection": settings["collection"].slug, "replication": replication, "seed": settings["seed"]}
         audit_log.record(project=project, action="language.added", about=language.pk, by=by, now=now, details=about)
         main_state = RoundState.OPEN if beginning.why_no_pilot else RoundState.PLANNED
-        main = create_round(kind=RoundKind.MAIN, state=main_state, **settings)
+        main = create_round(kind=RoundKind.MAIN, state=main_state, **made)
         if beginning.why_no_pilot:
-            pilot = create_round(
-                kind=RoundKind.PILOT, state=RoundState.SKIPPED, reason=beginning.why_no_pilot, **settings
-            )
+            pilot = create_round(kind=RoundKind.PILOT, state=RoundState.SKIPPED, reason=beginning.why_no_pilot, **made)
             record_of_round(pilot, "skipped", by=by, now=now, reason=beginning.why_no_pilot)
         else:
-            pilot = create_round(kind=RoundKind.PILOT, sample_size=beginning.pilot_images, **settings)
+            pilot = create_round(kind=RoundKind.PILOT, sample_size=beginning.pilot_images, **made)
             create_verification(pilot, number=1, sample_size=None)
         first = main if beginning.why_no_pilot else pilot
         record_of_round(first, "opened", by=by, now=now)

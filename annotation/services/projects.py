@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, Unpack
 
 from django.db import transaction
 from django.utils.text import slugify
@@ -18,7 +18,7 @@ from django.utils.translation import gettext as _
 from annotation import defaults
 from annotation.models import Guidelines, Round, RoundKind, RoundState
 from annotation.services import figures
-from annotation.services.campaign import LanguageBeginning, begin_language, record_of_round
+from annotation.services.campaign import LanguageBeginning, LanguageSettings, begin_language, record_of_round
 from core.allocation.models import Pool
 from core.allocation.services.managing import change_replication
 from core.images.models import Collection
@@ -64,35 +64,21 @@ def create_project(
     *,
     creator: User,
     name: str,
-    collection: Collection,
-    captioners: Sequence[CaptioningModel],
     languages: Iterable[NewRound],
-    batch_size: int,
-    lease_s: int,
-    seed: int,
     beginning: LanguageBeginning,
     now: datetime,
     description: str = "",
+    **settings: Unpack[LanguageSettings],
 ) -> Project:
     """Make a project with its guidelines and the rounds of its languages; `creator` manages it."""
     with transaction.atomic():
         slug = f"{slugify(name)}-project" if slugify(name) in RESERVED_SLUGS else ""
         project = create_room(name=name, manager=creator, description=description, slug=slug)
         Guidelines.objects.create(project=project, version=1, created_by=creator, **defaults.guidelines()._asdict())
+        collection, captioners = settings["collection"], settings["captioners"]
         take_over(project=project, collection=collection, captioners=captioners, by=creator, now=now)
         audit_log.record(project=project, action="project.created", about=project.slug, by=creator, now=now)
-        add_languages(
-            project=project,
-            collection=collection,
-            captioners=captioners,
-            languages=languages,
-            batch_size=batch_size,
-            lease_s=lease_s,
-            seed=seed,
-            beginning=beginning,
-            by=creator,
-            now=now,
-        )
+        add_languages(project=project, languages=languages, beginning=beginning, by=creator, now=now, **settings)
     return project
 
 
@@ -114,15 +100,11 @@ def take_over(
 def add_languages(
     *,
     project: Project,
-    collection: Collection,
-    captioners: Sequence[CaptioningModel],
     languages: Iterable[NewRound],
-    batch_size: int,
-    lease_s: int,
-    seed: int,
     beginning: LanguageBeginning,
     by: User,
     now: datetime,
+    **settings: Unpack[LanguageSettings],
 ) -> list[Round]:
     """Set up the rounds of each of `languages`; return those that are open, one per language.
 
@@ -145,15 +127,11 @@ def add_languages(
                 begin_language(
                     project=project,
                     language=new.language,
-                    collection=collection,
-                    captioners=captioners,
                     replication=new.replication,
-                    batch_size=batch_size,
-                    lease_s=lease_s,
-                    seed=seed,
                     beginning=beginning,
                     by=by,
                     now=now,
+                    **settings,
                 )
             )
     return opened

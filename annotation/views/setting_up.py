@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 from random import SystemRandom
-from typing import Any, TypedDict
+from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -20,7 +20,7 @@ from annotation.pages.estimates import EstimatePage, estimate_page
 from annotation.selectors import overview
 from annotation.selectors.estimates import SettingsUsed, last_settings, measured_times, settings_used
 from annotation.services import projects as services
-from annotation.services.campaign import LanguageBeginning
+from annotation.services.campaign import LanguageBeginning, LanguageSettings
 from annotation.views.projects import must_be_manager, say_it_fills, say_what_is_left_out
 from core.images.models import Collection
 from core.images.permissions import collections_in
@@ -37,15 +37,10 @@ METHOD = "method"
 """In the address: the settings of the method, not those of the last project."""
 
 
-class SettingUp(TypedDict):
+class SettingUp(LanguageSettings):
     """Keyword arguments for both services.create_project and services.add_languages."""
 
-    collection: Collection
-    captioners: list[CaptioningModel]
     languages: list[services.NewRound]
-    batch_size: int
-    lease_s: int
-    seed: int
     beginning: LanguageBeginning
     now: datetime
 
