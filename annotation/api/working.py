@@ -280,7 +280,7 @@ def _items(batch: CaptionBatch, user: User) -> Sequence[dict[str, Any]]:
     """Return items by stage, as on its page. Nothing of screen 1 is read after it."""
     if batch.stage == Stage.RATE:
         return [
-            _item(item.position, item.image, english=item.english, rating=item.rating or None)
+            _item(item.position, item.image, english=item.text, rating=item.rating or None)
             for item in work.rate_page(batch, user, timezone.now()).items
         ]
     written = work.submitted if batch.stage == Stage.SUBMITTED else work.own_captions

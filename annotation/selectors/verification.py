@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 from django.db.models import Count, Q, QuerySet
@@ -22,29 +20,12 @@ from annotation.models import (
     VerificationBatch,
 )
 from annotation.permissions import REVIEWER_ROLES
-from annotation.selectors.work import LevelChoice, RoundBatchHead, RoundWork, batch_head, level_choices, works_of
+from annotation.selectors.work import RatingPage, RoundWork, batch_head, rating_page, works_of
 from core.allocation.models import AssignmentState, BatchState
 from core.allocation.selectors import open_and_resumable
 from core.images.models import CollectionImage
-from core.images.selectors import ServedImage, served_image
 from core.people.models import Membership, User
 from research.inference.selectors import assigned_work
-
-
-@dataclass(frozen=True)
-class CaptionToRate:
-    position: int
-    image: ServedImage
-    text: str
-    rating: str
-
-
-@dataclass(frozen=True)
-class RatingsPage:
-    batch: RoundBatchHead
-    items: Sequence[CaptionToRate]
-    levels: Sequence[LevelChoice]
-    rated: int
 
 
 def captions_by_image(round: Round) -> dict[str, list[int]]:
@@ -99,19 +80,9 @@ def not_for(reviewer: User) -> Q:
     )
 
 
-def ratings_page(batch: VerificationBatch, viewer: User, now: datetime) -> RatingsPage:
-    items = [
-        CaptionToRate(
-            verdict.position, served_image(verdict.caption.image, viewer), verdict.caption.text, verdict.rating
-        )
-        for verdict in to_rate(batch).select_related("caption__image")
-    ]
-    return RatingsPage(
-        batch=batch_head(batch, size=len(items), now=now),
-        items=items,
-        levels=level_choices(),
-        rated=sum(1 for item in items if item.rating),
-    )
+def ratings_page(batch: VerificationBatch, viewer: User, now: datetime) -> RatingPage:
+    verdicts = to_rate(batch).select_related("caption__image")
+    return rating_page(batch, [(one, one.caption.image, one.caption.text) for one in verdicts], viewer, now)
 
 
 def rating_work_of(reviewer: User, now: datetime) -> list[RoundWork]:

@@ -20,6 +20,7 @@ from annotation.models import (
     RoundKind,
     RoundState,
     Stage,
+    Verdict,
     VerificationBatch,
 )
 from annotation.permissions import missing_requirements_of_rounds
@@ -35,6 +36,7 @@ from core.allocation.selectors import (
     pools_with_tasks_for,
 )
 from core.compiled_query import CompiledQuery
+from core.images.models import Image
 from core.images.selectors import ServedImage, served_image
 from core.languages.models import Language
 from core.people.models import Role, User
@@ -59,17 +61,19 @@ class LevelChoice:
 
 
 @dataclass(frozen=True)
-class RateItem:
+class CaptionToRate:
+    """An image with the caption to rate: an English one on screen 1, or one by another person, who is not named."""
+
     position: int
     image: ServedImage
-    english: str
+    text: str
     rating: str
 
 
 @dataclass(frozen=True)
-class RatePage:
+class RatingPage:
     batch: RoundBatchHead
-    items: Sequence[RateItem]
+    items: Sequence[CaptionToRate]
     levels: Sequence[LevelChoice]
     rated: int
 
@@ -180,24 +184,27 @@ def batch_head(batch: CaptionBatch | VerificationBatch, *, size: int, now: datet
     )
 
 
-def rate_page(batch: CaptionBatch, viewer: User, now: datetime) -> RatePage:
-    items = [
-        RateItem(item.position, served_image(item.image, viewer), item.english.text, item.rating)
-        for item in items_of(batch).select_related("image", "english")
-    ]
-    return RatePage(
-        batch=batch_head(batch, size=len(items), now=now),
-        items=items,
-        levels=level_choices(),
-        rated=sum(1 for item in items if item.rating),
+def rate_page(batch: CaptionBatch, viewer: User, now: datetime) -> RatingPage:
+    items = items_of(batch).select_related("image", "english")
+    return rating_page(batch, [(item, item.image, item.english.text) for item in items], viewer, now)
+
+
+def rating_page(
+    batch: CaptionBatch | VerificationBatch,
+    rows: Sequence[tuple[CaptionItem | Verdict, Image, str]],
+    viewer: User,
+    now: datetime,
+) -> RatingPage:
+    """Show rows of a batch, each with its image and the caption to rate."""
+    return RatingPage(
+        batch=batch_head(batch, size=len(rows), now=now),
+        items=[CaptionToRate(row.position, served_image(image, viewer), text, row.rating) for row, image, text in rows],
+        levels=[
+            LevelChoice(level.value, str(level.label), str(key), str(text_checks.LEVEL_GUIDANCE[level.value]))
+            for key, level in enumerate(Rating, start=1)
+        ],
+        rated=sum(1 for row, _image, _text in rows if row.rating),
     )
-
-
-def level_choices() -> list[LevelChoice]:
-    return [
-        LevelChoice(level.value, str(level.label), str(key), str(text_checks.LEVEL_GUIDANCE[level.value]))
-        for key, level in enumerate(Rating, start=1)
-    ]
 
 
 def first_to_write(batch: CaptionBatch) -> int | None:
