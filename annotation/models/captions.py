@@ -9,7 +9,7 @@ from django.db import models
 from django.db.models import F, Q
 from django.utils.translation import gettext_lazy as _
 
-from annotation.models.rounds import Guidelines, Round
+from annotation.models.rounds import Guidelines, Rating, Round
 from annotation.models.work import CaptionItem
 from core.images.models import Image, is_left_out
 from core.languages.models import Language
@@ -123,6 +123,10 @@ class SpotCheck(models.Model):
 
     def __str__(self) -> str:
         return f"caption {self.caption_id} by {self.by_id}"
+
+    @property
+    def level_label(self) -> str:
+        return str(Rating(self.level).label) if self.level else ""
 
 
 class Feedback(models.Model):

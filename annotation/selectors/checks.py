@@ -8,11 +8,24 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from random import Random
 from typing import Any
 from urllib.parse import urlencode
 
-from django.db.models import Case, Exists, IntegerField, Max, Min, OuterRef, QuerySet, TextChoices, Value, When
+from django.db.models import (
+    Case,
+    Exists,
+    IntegerField,
+    Max,
+    Min,
+    OuterRef,
+    Prefetch,
+    QuerySet,
+    TextChoices,
+    Value,
+    When,
+)
 from django.utils.translation import gettext_lazy as _
 
 from annotation.models import (
@@ -28,7 +41,6 @@ from annotation.models import (
     SpotCheck,
     Tally,
     Verdict,
-    VerificationTask,
 )
 from core.allocation.models import AssignmentState
 from core.images.models import CollectionImage, Image
@@ -37,6 +49,7 @@ from core.languages.models import Language
 from core.people.models import Project, User
 
 IMAGES_AT_ONCE = 20
+SAMPLES = 5
 SHOWN_STATES = (CaptionState.COUNTED, CaptionState.RETURNED)
 SCALE = {Rating.BAD: 1, Rating.MEDIUM: 2, Rating.GOOD: 3, Rating.EXCELLENT: 4}
 FAR_APART = 2
@@ -73,39 +86,23 @@ class CheckFilters:
 
 
 @dataclass(frozen=True)
-class ManagerFinding:
-    """One manager's findings; empty if nothing was said."""
-
-    by: str
-    is_rating_right: bool | None
-    level: str
-    label: str
-
-
-@dataclass(frozen=True)
 class CheckedCaption:
-    """A caption. `is_asked` says whether the filters match it, or only another one of its image."""
+    """A caption. `is_asked` says whether the filters match it, or only another one of its image.
 
-    id: int
-    author: User
-    text: str
-    rating: str
-    rating_label: str
+    `mine` are the viewer's findings, empty if nothing was said, and `others` those of other managers.
+    """
+
+    caption: Caption
     is_asked: bool
-    is_returned: bool
     may_be_returned: bool
-    verdicts: Sequence[Verdict]
-    mine: ManagerFinding
-    others: Sequence[ManagerFinding]
-    feedback: Sequence[Feedback]
-    returns: Sequence[CorrectionRequest]
+    mine: SpotCheck
+    others: Sequence[SpotCheck]
 
 
 @dataclass(frozen=True)
 class CheckedImage:
     key: str
     image: ServedImage
-    english: str
     are_ratings_apart: bool
     rows: Sequence[CheckedCaption]
 
@@ -150,12 +147,27 @@ def check_page(asked: CheckFilters, viewer: User, *, after: int = 0, before: int
 
 def row_of(caption: Caption, viewer: User) -> CheckedCaption:
     """Return one caption again, after a change."""
-    (row,) = _rows([_with_all_it_needs(Caption.objects.filter(pk=caption.pk)).get()], caption.round, viewer)
-    return row
+    (again,) = _with_all_it_needs(Caption.objects.filter(pk=caption.pk))
+    return _row(again, caption.round, viewer, is_asked=True)
+
+
+def samples_of(round: Round, *, draw: int = 0) -> list[tuple[Caption, str, list[Verdict]]]:
+    """Return some captions of a round, or of the round that it rates, drawn by its seed; another `draw` gives others.
+
+    Each comes with the key of its image and the verdicts on it. They are to be read before deciding about the round.
+    """
+    captions = Caption.objects.counted().filter(round=round.verifies_id or round.pk)
+    known = list(captions.order_by("pk").values_list("pk", flat=True))
+    drawn = Random(f"{round.seed}:{draw}").sample(known, min(SAMPLES, len(known)))
+    verdicts = Prefetch("verdicts", _counted_verdicts().order_by("pk"))
+    by_pk = Caption.objects.select_related("image").prefetch_related(verdicts).in_bulk(drawn)
+    rows = [by_pk[pk] for pk in drawn]
+    keys = _keys(round, [row.image for row in rows])
+    return [(row, keys[row.image_id], list(row.verdicts.all())) for row in rows]
 
 
 def _asked_for(asked: CheckFilters) -> QuerySet[Caption]:
-    captions = Caption.objects.filter(round=asked.round, state__in=SHOWN_STATES, item__isnull=False)
+    captions = _of_round(asked.round)
     if asked.apart == RatingsApart.RATINGS:
         # Anybody may be the other reviewer, so this comes before the other filters.
         spread = captions.filter(item__rating__in=list(SCALE)).order_by().values("image")
@@ -187,32 +199,42 @@ def _counted_verdicts() -> QuerySet[Verdict]:
     return Verdict.objects.filter(assignment__state=AssignmentState.DONE)
 
 
+def _of_round(round: Round) -> QuerySet[Caption]:
+    return Caption.objects.filter(round=round, state__in=SHOWN_STATES, item__isnull=False)
+
+
 def _with_all_it_needs(captions: QuerySet[Caption]) -> QuerySet[Caption]:
-    return captions.select_related("author", "item__english", "image")
+    return captions.select_related("author", "item__english", "image").prefetch_related(
+        Prefetch("verdicts", _counted_verdicts().select_related("person").order_by("person__username")),
+        Prefetch("spot_checks", SpotCheck.objects.select_related("by").order_by("by__username")),
+        Prefetch("feedback", Feedback.objects.select_related("by")),
+        Prefetch("corrections", CorrectionRequest.objects.select_related("by")),
+        "verification_tasks",
+    )
 
 
 def _shown(asked: CheckFilters, images: Sequence[int], viewer: User) -> list[CheckedImage]:
-    everything = Caption.objects.filter(round=asked.round, state__in=SHOWN_STATES, item__isnull=False)
-    captions = list(_with_all_it_needs(everything.filter(image__in=images)).order_by("image", "author__username"))
+    captions = _with_all_it_needs(_of_round(asked.round).filter(image__in=images))
     wanted = set(_asked_for(asked).filter(image__in=images).values_list("pk", flat=True))
-    rows: dict[int, list[CheckedCaption]] = defaultdict(list)
-    firsts: dict[int, tuple[Image, str]] = {}
-    for caption, row in zip(captions, _rows(captions, asked.round, viewer), strict=True):
-        rows[caption.image_id].append(replace(row, is_asked=row.id in wanted))
-        if caption.item is not None:
-            firsts.setdefault(caption.image_id, (caption.image, caption.item.english.text))
-    entries = CollectionImage.objects.filter(collection=asked.round.collection_id, image__in=images)
-    keys = dict(entries.values_list("image", "key"))
+    rows: dict[Image, list[CheckedCaption]] = defaultdict(list)
+    for caption in captions.order_by("image", "author__username"):
+        rows[caption.image].append(_row(caption, asked.round, viewer, is_asked=caption.pk in wanted))
+    keys = _keys(asked.round, rows)
     return [
         CheckedImage(
-            key=keys.get(pk, image.sha256[:12]),
+            key=keys[image.pk],
             image=served_image(image, viewer),
-            english=english,
-            are_ratings_apart=_are_apart([row.rating for row in rows[pk]]),
-            rows=rows[pk],
+            are_ratings_apart=_are_apart(row.caption.item.rating for row in of_image if row.caption.item),
+            rows=of_image,
         )
-        for pk, (image, english) in firsts.items()
+        for image, of_image in rows.items()
     ]
+
+
+def _keys(round: Round, images: Iterable[Image]) -> dict[int, str]:
+    """Return the keys of images in the collection of a round; those that were removed since have part of their hash."""
+    entries = CollectionImage.objects.filter(collection=round.collection_id, image__in=list(images))
+    return {image.pk: image.sha256[:12] for image in images} | dict(entries.values_list("image", "key"))
 
 
 def _are_apart(ratings: Iterable[str]) -> bool:
@@ -220,47 +242,13 @@ def _are_apart(ratings: Iterable[str]) -> bool:
     return bool(places) and max(places) - min(places) >= FAR_APART
 
 
-def _rows(captions: Sequence[Caption], round: Round, viewer: User) -> list[CheckedCaption]:
-    about = {"caption__in": [caption.pk for caption in captions]}
-    verdicts: dict[int, list[Verdict]] = defaultdict(list)
-    for verdict in _counted_verdicts().filter(**about).select_related("person").order_by("person__username"):
-        verdicts[verdict.caption_id].append(verdict)
-    nothing = ManagerFinding(viewer.username, None, "", "")
-    mine: dict[int, ManagerFinding] = {}
-    others: dict[int, list[ManagerFinding]] = defaultdict(list)
-    for check in SpotCheck.objects.filter(**about).select_related("by").order_by("by__username"):
-        label = str(Rating(check.level).label) if check.level else ""
-        finding = ManagerFinding(check.by.username, check.is_rating_right, check.level, label)
-        if check.by_id == viewer.pk:
-            mine[check.caption_id] = finding
-        else:
-            others[check.caption_id].append(finding)
-    feedback: dict[int | None, list[Feedback]] = defaultdict(list)
-    for one in Feedback.objects.filter(**about).select_related("by"):
-        feedback[one.caption_id].append(one)
-    returns: dict[int, list[CorrectionRequest]] = defaultdict(list)
-    for sent in CorrectionRequest.objects.filter(**about).select_related("by"):
-        returns[sent.caption_id].append(sent)
-    rated_by_others = set(VerificationTask.objects.filter(**about).values_list("caption", flat=True))
+def _row(caption: Caption, round: Round, viewer: User, *, is_asked: bool) -> CheckedCaption:
+    checks = caption.spot_checks.all()
     is_undecided = round.state in (RoundState.OPEN, RoundState.CLOSED)
-    return [
-        CheckedCaption(
-            id=caption.pk,
-            author=caption.author,
-            text=caption.text,
-            rating=caption.item.rating,
-            rating_label=caption.item.get_rating_display(),
-            is_asked=True,
-            is_returned=caption.state == CaptionState.RETURNED,
-            may_be_returned=is_undecided
-            and caption.state == CaptionState.COUNTED
-            and caption.pk not in rated_by_others,
-            verdicts=verdicts[caption.pk],
-            mine=mine.get(caption.pk) or nothing,
-            others=others[caption.pk],
-            feedback=feedback[caption.pk],
-            returns=returns[caption.pk],
-        )
-        for caption in captions
-        if caption.item is not None and caption.author is not None
-    ]
+    return CheckedCaption(
+        caption=caption,
+        is_asked=is_asked,
+        may_be_returned=is_undecided and caption.state == CaptionState.COUNTED and not caption.verification_tasks.all(),
+        mine=next((check for check in checks if check.by_id == viewer.pk), SpotCheck()),
+        others=[check for check in checks if check.by_id != viewer.pk],
+    )

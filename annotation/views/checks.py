@@ -18,7 +18,6 @@ from annotation.models import Caption, Rating
 from annotation.permissions import caption_managed_by, round_of
 from annotation.selectors import checks as selectors
 from annotation.selectors.feedback import given_in
-from annotation.selectors.samples import samples_of
 from annotation.services import checks, corrections
 from annotation.services.feedback import FeedbackError, give_feedback
 from annotation.views.shared import kept_away, number_sent
@@ -55,7 +54,7 @@ def samples_show(request: HttpRequest, slug: str, round_id: int) -> HttpResponse
     if elsewhere := _kept_away(request, round.project):
         return elsewhere
     draw = number_sent(request.GET.get("draw"))
-    samples = samples_of(round, draw=draw)
+    samples = selectors.samples_of(round, draw=draw)
     context = {"project": round.project, "round": round, "samples": samples, "next_draw": draw + 1}
     template = "annotation/_samples.html" if is_htmx(request) else "annotation/samples.html"
     return render(request, template, context)

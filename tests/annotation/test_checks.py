@@ -62,12 +62,16 @@ def path(round) -> str:
     return reverse("annotation:check-show", args=[round.project.slug, "de"])
 
 
+def rows_of(round: Round, viewer: User) -> list[selectors.CheckedCaption]:
+    return [row for shown in check_page(CheckFilters(round), viewer).images for row in shown.rows]
+
+
 def found(round: Round, viewer: User, **asked) -> list[tuple[int, str]]:
     """Place of the image and author of each caption that the filters find."""
     images = list(round.collection.entries.order_by("position").values_list("key", flat=True))
     page = check_page(CheckFilters(round, **asked), viewer)
     return [
-        (images.index(shown.key) + 1, row.author.username)
+        (images.index(shown.key) + 1, row.caption.author.username)
         for shown in page.images
         for row in shown.rows
         if row.is_asked
@@ -90,7 +94,7 @@ class TestWhatIsShown:
 
         page = check_page(CheckFilters(round, annotator=ann), manager)
 
-        assert [[row.author.username for row in shown.rows] for shown in page.images] == [["ann", "bea"]] * 3
+        assert [[row.caption.author.username for row in shown.rows] for shown in page.images] == [["ann", "bea"]] * 3
         assert [[row.is_asked for row in shown.rows] for shown in page.images] == [[True, False]] * 3
 
     def test_verdicts_that_count_stand_beside_a_caption(self, round, manager):
@@ -98,14 +102,14 @@ class TestWhatIsShown:
         rater = make_reviewer(rating, "rob")
         batch = take(rating, rater)
         rate(batch, rater, Rating.MEDIUM)
-        assert not any(row.verdicts for shown in check_page(CheckFilters(round), manager).images for row in shown.rows)
+        assert not any(row.caption.verdicts.all() for row in rows_of(round, manager))
 
         rated = submit(batch, rater).verdicts.count()
 
-        rows = [row for shown in check_page(CheckFilters(round), manager).images for row in shown.rows]
-        said = [(one.person.username, one.rating) for row in rows for one in row.verdicts]
+        rows = rows_of(round, manager)
+        said = [(one.person.username, one.rating) for row in rows for one in row.caption.verdicts.all()]
         assert said == [("rob", "MEDIUM")] * rated
-        assert not any(row.may_be_returned for row in rows if row.verdicts)
+        assert not any(row.may_be_returned for row in rows if row.caption.verdicts.all())
 
     def test_what_does_not_count_is_not_there(self, round, manager):
         for state in ("late", "excluded", "withdrawn"):
@@ -350,9 +354,11 @@ def test_a_caption_that_was_returned_shows_what_it_was_once_it_is_written_anew(r
 
     row = selectors.row_of(caption, manager)
 
-    assert row.text == "Ein brauner Dackel rennt"
-    assert [(one.note, one.text_before) for one in row.returns if one.answered_at] == [("Which dog?", caption.text)]
-    assert [one.text for one in row.feedback] == ["Better."]
+    assert row.caption.text == "Ein brauner Dackel rennt"
+    assert [(one.note, one.text_before) for one in row.caption.corrections.all() if one.answered_at] == [
+        ("Which dog?", caption.text)
+    ]
+    assert [one.text for one in row.caption.feedback.all()] == ["Better."]
 
 
 @pytest.mark.postgres
