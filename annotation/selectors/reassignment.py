@@ -6,7 +6,6 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from uuid import UUID
 
 from django.db.models import Count, Q
 
@@ -18,57 +17,24 @@ from core.people.selectors.qualification import WORKING_LEVELS
 
 @dataclass(frozen=True)
 class OpenBatch:
-    """An unfinished batch. `takers` could probably take it over; there are none if it cannot be moved."""
+    """An unfinished batch and its `images`. `takers` could probably take it over; there are none if it cannot be moved."""
 
-    id: UUID
-    person: User
-    round: Round
+    batch: Batch
     images: int
-    taken_at: datetime
-    deadline: datetime
     is_overdue: bool
     takers: Sequence[User]
 
 
-def open_batches(
-    project: Project, *, now: datetime, round: Round | None = None, person: User | None = None
-) -> list[OpenBatch]:
-    """List those of a project, or of one round or person of it, by deadline."""
-    assigned = Batch.objects.filter(state=BatchState.OPEN, pool__round__project=project)
-    if round is not None:
-        assigned = assigned.filter(pool=round.pool_id)
-    if person is not None:
-        assigned = assigned.filter(person=person)
+def open_batches(project: Project, person: User, *, now: datetime) -> list[OpenBatch]:
+    """List those that a person has in a project, by deadline."""
+    assigned = Batch.objects.filter(state=BatchState.OPEN, pool__round__project=project, person=person)
     count = Count("assignments", filter=Q(assignments__state=AssignmentState.ASSIGNED))
-    batches = list(
-        assigned.annotate(images=count)
-        .select_related("person", "pool__round__language", "pool__round__verifies")
-        .order_by("deadline", "pk")
-    )
-    movable = {_round(batch).pk: _round(batch) for batch in batches if _can_be_moved(_round(batch))}
-    takers = _takers(project, list(movable.values()))
-    return [
-        OpenBatch(
-            id=batch.pk,
-            person=batch.person,
-            round=_round(batch),
-            images=batch.images,
-            taken_at=batch.taken_at,
-            deadline=batch.deadline,
-            is_overdue=batch.deadline <= now,
-            takers=[] if batch.deadline <= now else takers[batch.pool_id],
-        )
-        for batch in batches
-    ]
-
-
-def _round(batch: Batch) -> Round:
-    round: Round = batch.pool.round
-    return round
-
-
-def _can_be_moved(round: Round) -> bool:
-    return round.kind != RoundKind.VERIFICATION and round.state == RoundState.OPEN
+    batches = assigned.annotate(images=count).select_related("person", "pool__round__language", "pool__round__verifies")
+    ordered = list(batches.order_by("deadline", "pk"))
+    rounds: list[Round] = [batch.pool.round for batch in ordered if batch.deadline > now]
+    can_be_moved = [one for one in rounds if one.kind != RoundKind.VERIFICATION and one.state == RoundState.OPEN]
+    takers = _takers(project, can_be_moved)
+    return [OpenBatch(batch, batch.images, batch.deadline <= now, takers[batch.pool_id]) for batch in ordered]
 
 
 def _takers(project: Project, rounds: Sequence[Round]) -> dict[int, list[User]]:

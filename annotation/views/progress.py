@@ -81,7 +81,7 @@ def annotator_show(request: HttpRequest, slug: str, person_id: int) -> HttpRespo
         "person": person,
         "table": rounds_table(rows, slug, person),
         "figures": plots_of_one(rows, today=now.astimezone(UTC).date()),
-        "batches": open_batches(project, now=now, person=person),
+        "batches": open_batches(project, person, now=now),
         "next": request.path,
     }
     return render(request, "annotation/annotator.html", context)

@@ -246,9 +246,11 @@ class TestThePages:
         Batch.objects.create(pool=round.pool, person=busy, taken_at=NOW, lease_s=1, deadline=NOW)
         make_annotator(make_round(project=round.project, language="fr"), "fay")
 
-        (open_batch, _overdue) = sorted(open_batches(round.project, now=NOW), key=lambda one: one.is_overdue)
+        (overdue,) = open_batches(round.project, busy, now=NOW)
+        (open_batch,) = open_batches(round.project, batch.lease.person, now=NOW)
 
-        assert (open_batch.id, open_batch.images, open_batch.takers) == (batch.pk, 3, [bea])
+        assert (open_batch.batch.pk, open_batch.images, open_batch.takers) == (batch.pk, 3, [bea])
+        assert (overdue.is_overdue, overdue.takers) == (True, [])
 
 
 def submit(batch: CaptionBatch) -> None:
