@@ -24,7 +24,7 @@ from django.utils.translation import gettext as _
 from annotation.formats.licences import LICENCES
 from annotation.formats.release_index import IndexedImage, IndexQuery, ReleaseIndex
 from annotation.models import Release
-from annotation.rules.released_places import CONTINENT, place_name
+from annotation.rules.release_places import codes_of, place_name
 from annotation.services.release_indexes import index_path
 from charts.world import LegendEntry, MapPoint, WorldMap, world_map
 from core.images.models import Image
@@ -182,7 +182,7 @@ class _SiteBuilder:
                     "sections": part,
                     "places": [
                         SiteFacet(place_name(code), f"places/{code.replace(':', '-')}.html", 0)
-                        for code in _codes(image)
+                        for code in codes_of(image.regions, image.countries, image.continent)
                     ],
                     "chosen_for": self._name(image.chosen_for),
                     "level": self.levels.get(image.level, ""),
@@ -355,11 +355,6 @@ def _chunks(images: Iterator[IndexedImage], size: int) -> Iterator[list[IndexedI
             chunk = []
     if chunk:
         yield chunk
-
-
-def _codes(image: IndexedImage) -> list[str]:
-    continent = [f"{CONTINENT}{image.continent}"] if image.continent else []
-    return [*image.regions, *image.countries, *continent]
 
 
 def _numbered(stem: str, number: int) -> str:

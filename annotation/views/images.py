@@ -14,8 +14,7 @@ from django.views.decorators.http import require_safe
 
 from annotation.formats.release_index import ReleaseIndex
 from annotation.models import Release
-from annotation.pages.project_image import project_image_page
-from annotation.pages.released_images import image_page, images_page, wanted_of
+from annotation.pages.images import image_page, images_page, project_image_page, wanted_of
 from annotation.permissions import image_for, is_assigned_image, release_for
 from annotation.services.release_indexes import index_path
 from annotation.views.shared import kept_away
