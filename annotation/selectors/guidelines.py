@@ -6,60 +6,29 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from django.db.models import Exists, Max, OuterRef, Q, QuerySet
-from django.utils.safestring import SafeString
 
 from annotation.models import (
     Caption,
     CaptionBatch,
     GuidelineExample,
     Guidelines,
-    Rating,
     Round,
     RoundKind,
     RoundState,
     VerificationBatch,
 )
-from annotation.rules.word_diff import TextPiece, word_diff
 from core.images.models import CollectionImage
-from core.images.selectors import ServedImage, served_image
-from core.languages.models import Language
 from core.people.models import Project, Role, User
-from core.people.rules.markdown import to_html
 from core.people.selectors.texts import OriginalText
 from research.inference.selectors import assigned_work
-
-
-@dataclass(frozen=True)
-class ShownExample:
-    number: int
-    image: ServedImage
-    language: Language
-    caption: str
-    level: str
-    label: str
-    why: SafeString
 
 
 @dataclass(frozen=True)
 class VisibleExamples:
     """The examples that somebody may see, and how many are hidden from them now."""
 
-    shown: Sequence[ShownExample]
+    shown: Sequence[GuidelineExample]
     kept_back: int
-
-
-@dataclass(frozen=True)
-class GuidelineChanges:
-    """What changed from one version to another, either of which may be the newer one."""
-
-    before: Guidelines
-    after: Guidelines
-    rating: Sequence[TextPiece]
-    writing: Sequence[TextPiece]
-
-    @property
-    def is_empty(self) -> bool:
-        return self.before.rating == self.after.rating and self.before.writing == self.after.writing
 
 
 @dataclass(frozen=True)
@@ -71,34 +40,14 @@ class GuidelineNews:
     notes: Sequence[str]
 
 
-def changes_between(before: Guidelines, after: Guidelines) -> GuidelineChanges:
-    return GuidelineChanges(
-        before, after, word_diff(before.rating, after.rating), word_diff(before.writing, after.writing)
-    )
-
-
 def examples_for(guidelines: Guidelines, viewer: User) -> VisibleExamples:
     """Return the examples of a version, except those that would show `viewer` others' captions of their images.
 
     Those are images assigned to them, in any kind of work, and images that they may still be assigned to caption in the
     language of the example.
     """
-    examples = list(guidelines.examples.select_related("image", "language").order_by("position"))
-    visible = set(_visible(guidelines, viewer).values_list("pk", flat=True))
-    shown = [
-        ShownExample(
-            number=example.position,
-            image=served_image(example.image, viewer),
-            language=example.language,
-            caption=example.caption,
-            level=example.level,
-            label=str(Rating(example.level).label),
-            why=to_html(example.why),
-        )
-        for example in examples
-        if example.pk in visible
-    ]
-    return VisibleExamples(shown, len(examples) - len(shown))
+    shown = list(_visible(guidelines, viewer).select_related("image", "language").order_by("position"))
+    return VisibleExamples(shown, guidelines.examples.count() - len(shown))
 
 
 def _visible(guidelines: Guidelines, viewer: User) -> QuerySet[GuidelineExample]:

@@ -14,6 +14,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from annotation.forms.guidelines import ExampleForms, GuidelinesForm, stored_examples
 from annotation.models import Guidelines
+from annotation.rules.word_diff import word_diff
 from annotation.selectors import guidelines as selectors
 from annotation.services.guidelines import StaleGuidelinesError, publish_guidelines
 from annotation.views.shared import kept_away, number_sent
@@ -41,7 +42,8 @@ def guidelines_show(request: HttpRequest, slug: str) -> HttpResponse:
         "examples": selectors.examples_for(shown, user_of(request)),
         "versions": selectors.versions_of(project),
         "before": before,
-        "changes": selectors.changes_between(before, shown) if before else None,
+        "rating_changes": word_diff(before.rating, shown.rating) if before else [],
+        "writing_changes": word_diff(before.writing, shown.writing) if before else [],
         "decides": has_role(request.user, project, Role.MANAGER),
     }
     return render(request, "annotation/guidelines.html", context)

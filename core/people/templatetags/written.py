@@ -7,8 +7,10 @@ from django.utils.html import strip_tags
 from django.utils.safestring import SafeString
 
 from core.languages.rules.traits import is_english
+from core.people.rules.markdown import to_html
 
 register = template.Library()
+register.filter("as_html", to_html)
 
 
 @register.simple_tag
