@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from itertools import groupby, islice
 
@@ -11,9 +11,9 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from annotation.models import DECIDED, CaptionTask, Guidelines, Round, RoundKind, RoundState
-from annotation.rules.sampling import draw_images
+from annotation.rules.sampling import SHUFFLE_KEYS, draw_images
 from annotation.services import figures
-from annotation.services.english_captions import replace_switched_off
+from annotation.services.english_captions import ENGLISH, replace_switched_off
 from core.allocation.models import Pool, Task
 from core.allocation.services.locks import lock_pool
 from core.images.models import Collection, CollectionImage
@@ -21,9 +21,7 @@ from core.languages.models import Language
 from core.people.models import Project, User
 from research.inference.models import CaptioningModel, ModelCaption
 
-SHUFFLE_KEYS = 2**31
 TASKS_PER_INSERT = 5000
-ENGLISH = "en"
 
 
 def create_round(
@@ -82,17 +80,18 @@ def create_round(
     return made
 
 
-def fill_round(*, round_id: int) -> int:
+def fill_round(*, round_id: int, add: Callable[..., int] | None = None) -> int:
     """Make the tasks that a round still lacks, some at a time so that nobody's saving waits; return how many.
 
-    It is safe to stop it half-way or run it twice at once: it adds only what is missing.
+    It is safe to stop it half-way or run it twice at once: `add` adds only what is missing, tasks of images by default.
     """
     added = 0
     while True:
         with transaction.atomic(durable=True):
             # A service that asks for more tasks meanwhile waits for this lock, so that its mark is not lost.
-            round = Round.objects.select_for_update(no_key=True).get(pk=round_id)
-            made = add_missing_tasks(round, at_most=TASKS_PER_INSERT) if round.state == RoundState.OPEN else 0
+            rounds = Round.objects.select_for_update(no_key=True, of=("self",)).select_related("pool", "verifies")
+            round = rounds.get(pk=round_id)
+            made = (add or add_missing_tasks)(round, at_most=TASKS_PER_INSERT) if round.state == RoundState.OPEN else 0
             added += made
             if made < TASKS_PER_INSERT:
                 Round.objects.filter(pk=round_id).update(awaits_tasks=False)

@@ -24,10 +24,11 @@ from annotation.models import (
     VerificationBatch,
     VerificationTask,
 )
-from annotation.rules.drawing import DrawnCaption, draw_captions
+from annotation.rules.sampling import DrawnCaption, draw_captions
 from annotation.selectors.verification import captions_by_image, not_for, to_rate
 from annotation.services import figures, tallies
 from annotation.services.round_batches import RoundBatchKind, StaleStateError, UnratedImagesError, rate, rate_many
+from annotation.services.rounds import fill_round
 from core.allocation.models import Pool, Task
 from core.allocation.services.errors import PoolClosedError
 from core.allocation.services.kinds import check_in_time, check_not_returned
@@ -35,31 +36,19 @@ from core.allocation.services.lifecycle import finish_batch
 from core.allocation.services.locks import FreeTasks
 from core.people.models import User
 
-TASKS_PER_INSERT = 5000
-
 
 def fill_verification(*, round_id: int) -> int:
     """Draw the captions that an open round lacks, some at a time so that nobody has to wait; return how many.
 
     Before, not all captions are there to draw from; afterwards its sample is what it was judged by.
 
-    Stopped half-way or run again, it does no harm. A caption that ceased to count since goes out of the sample, as far
-    as nobody rated it yet, and another image comes in.
+    A caption that ceased to count since goes out of the sample, as far as nobody rated it yet, and another image comes
+    in.
     """
-    added = 0
-    while True:
-        with transaction.atomic(durable=True):
-            # A request for more tasks waits for this lock, so its mark is not lost.
-            rounds = Round.objects.select_for_update(no_key=True, of=("self",)).select_related("pool", "verifies")
-            round = rounds.get(pk=round_id)
-            made = _add_missing(round) if round.state == RoundState.OPEN else 0
-            added += made
-            if made < TASKS_PER_INSERT:
-                Round.objects.filter(pk=round_id).update(awaits_tasks=False)
-                return added
+    return fill_round(round_id=round_id, add=_add_missing)
 
 
-def _add_missing(round: Round) -> int:
+def _add_missing(round: Round, *, at_most: int) -> int:
     assert round.verifies is not None
     # This lock leaves foreign keys to the pool free: taking a batch adds one while it has tasks locked. A stronger lock
     # could cause a deadlock.
@@ -70,7 +59,7 @@ def _add_missing(round: Round) -> int:
             "caption", flat=True
         )
     )
-    missing = _drawn_and_locked(round, round.verifies, kept)
+    missing = _drawn_and_locked(round, round.verifies, kept, at_most)
     tasks = Task.objects.bulk_create(
         Task(pool_id=round.pool_id, shuffle_key=one.shuffle_key, places=round.replication) for one in missing
     )
@@ -83,11 +72,11 @@ def _add_missing(round: Round) -> int:
     return len(missing)
 
 
-def _drawn_and_locked(round: Round, verified: Round, kept: set[int]) -> list[DrawnCaption]:
+def _drawn_and_locked(round: Round, verified: Round, kept: set[int], at_most: int) -> list[DrawnCaption]:
     """Draw and lock the captions that the sample lacks. The lock keeps managers from returning them meanwhile."""
     while True:
         drawn = draw_captions(captions_by_image(verified), seed=round.seed, size=round.sample_size, kept=kept)
-        missing = [one for one in drawn if one.caption not in kept][:TASKS_PER_INSERT]
+        missing = [one for one in drawn if one.caption not in kept][:at_most]
         captions = Caption.objects.counted().filter(pk__in=[one.caption for one in missing]).order_by("pk")
         locked = captions.select_for_update(no_key=True).values_list("pk", flat=True)
         if len(locked) == len(missing):

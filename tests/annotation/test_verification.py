@@ -19,10 +19,10 @@ from annotation.models import (
     Verdict,
     VerificationTask,
 )
-from annotation.rules.drawing import draw_captions
+from annotation.rules.sampling import draw_captions
 from annotation.selectors.control_room import room_rows
 from annotation.selectors.overview import project_progress
-from annotation.services import batches
+from annotation.services import batches, rounds
 from annotation.services import verification as services
 from annotation.services.round_batches import StaleStateError, UnratedImagesError
 from core.allocation.models import Assignment, AssignmentState, BatchState, Task
@@ -152,7 +152,7 @@ def test_the_same_data_give_the_same_sample_whatever_the_primary_keys(monkeypatc
 
 
 def test_it_is_drawn_in_pieces_and_drawing_again_adds_nothing(verified, monkeypatch):
-    monkeypatch.setattr(services, "TASKS_PER_INSERT", 3)
+    monkeypatch.setattr(rounds, "TASKS_PER_INSERT", 3)
     round = make_verification(verified)
 
     assert len(sampled(round)) == 8
