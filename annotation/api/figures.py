@@ -12,7 +12,7 @@ from rest_framework.response import Response
 
 from annotation.formats.quality import as_json, fresh_table
 from annotation.models import Rating, RoundKind, RoundState
-from annotation.selectors.live_statistics import LanguageStatistics, filtered_statistics, live_statistics
+from annotation.selectors.statistics import LanguageStatistics, filtered_statistics, live_statistics
 from core.people.api.operations import ApiOperations
 from core.people.api.views import person_asking
 from core.people.permissions import READERS, project_for

@@ -24,11 +24,11 @@ from annotation.selectors.caption_rows import (
     LANGUAGE,
     POSITION,
     Row,
+    captions_within,
     counted_by_image,
     iso_of,
     list_of,
 )
-from annotation.selectors.filtered import captions_within
 from core.images.models import is_left_out
 from core.people.models import Project
 from core.people.rules.pseudonyms import pseudonym

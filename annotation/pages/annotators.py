@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from hashlib import sha256
 
 from django.core.paginator import Page, Paginator
 from django.http import QueryDict
@@ -15,7 +14,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from annotation.models import AnnotatorState
-from annotation.pages.progress import SEEN_DIGITS, alpha, exact_share, minutes
+from annotation.pages.progress import alpha, exact_share, minutes, seen_of
 from annotation.selectors.annotators import AnnotatorRow, RoundOfOne
 from charts import texts
 from core.people.models import User
@@ -120,7 +119,7 @@ def annotators_page(rows: Sequence[AnnotatorRow], query: QueryDict, *, slug: str
         statuses=_statuses(),
         activities=_activities(),
         query=kept.urlencode(),
-        seen=sha256(repr((list(page), page.number, page.paginator.count)).encode()).hexdigest()[:SEEN_DIGITS],
+        seen=seen_of((list(page), page.number, page.paginator.count)),
     )
 
 

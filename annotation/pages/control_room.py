@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
-from hashlib import sha256
 
 from django.http import QueryDict
 from django.utils.translation import gettext as _
 
 from annotation.models import RoundKind, RoundState
-from annotation.pages.progress import SEEN_DIGITS
+from annotation.pages.progress import seen_of
 from annotation.pages.room_columns import ColumnVisibility, RoomCell, RoomColumn, room_columns
 from annotation.rules.waiting import WaitsFor
 from annotation.selectors.control_room import RoomRow, room_rows
@@ -184,8 +183,7 @@ def _narrowed(column: RoomColumn, kind: str, wide: Collection[str]) -> str:
 
 def _seen(progress: ProjectProgress, lines: Sequence[RoomLine], totals: Sequence[RoomCell]) -> str:
     said = [(line.value, line.title, line.cells) for line in lines]
-    everything = (progress.awaits_tasks, progress.done, progress.wanted, progress.left_out, totals, said)
-    return sha256(repr(everything).encode()).hexdigest()[:SEEN_DIGITS]
+    return seen_of((progress.awaits_tasks, progress.done, progress.wanted, progress.left_out, totals, said))
 
 
 def _which() -> list[tuple[str, str]]:

@@ -6,7 +6,6 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
-from hashlib import sha256
 from math import ceil
 from typing import NamedTuple
 
@@ -17,7 +16,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from annotation.models import Rating, Round, RoundKind
-from annotation.pages.progress import SEEN_DIGITS
+from annotation.pages.progress import seen_of
 from annotation.rules.tallies import LENGTH_STEP, TallySums, total_sums
 from annotation.selectors.annotators import RoundOfOne
 from annotation.selectors.series import RoundSeries
@@ -123,7 +122,7 @@ def plots_page(
         kinds=[(ANY, _("All rounds")), *RoundKind.choices],
         kind=kind,
         query=kept.urlencode(),
-        seen=sha256(repr((today, [(one.round.pk, one.sums) for one in asked])).encode()).hexdigest()[:SEEN_DIGITS],
+        seen=seen_of((today, [(one.round.pk, one.sums) for one in asked])),
     )
 
 

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
+
 from annotation.selectors.figures import SharedRatings
 from charts import texts
 
 NO_VALUE = "–"
 SEEN_DIGITS = 16
+
+
+def seen_of(everything: object) -> str:
+    """Identify what a page shows, so that the same is not sent to it again."""
+    return sha256(repr(everything).encode()).hexdigest()[:SEEN_DIGITS]
 
 
 def minutes(value: float | None) -> str:

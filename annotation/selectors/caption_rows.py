@@ -21,6 +21,10 @@ from django.db.models import F, Func, Q, QuerySet, TextField
 from annotation.models import Caption, Round
 from core.images.models import Collection, CollectionImage
 from core.images.selectors import keys_in_order
+from core.languages.models import Language
+from core.people.models import Project
+from research.selection.rules.image_filters import ImageFilter
+from research.selection.selectors.subsets import images_of
 
 Row = tuple[Any, ...]
 
@@ -105,3 +109,24 @@ def day_of(stored: str | None) -> str | None:
 def list_of(stored: str) -> tuple[str, ...]:
     """Return a list of recurring texts, such as codes of warnings."""
     return tuple(json.loads(stored))
+
+
+def captions_within(images: ImageFilter, project: Project, languages: Iterable[Language]) -> Q:
+    """Return the condition that a caption of one of `languages` is of one of `images`.
+
+    Raises
+    ------
+    ImageFilterError
+        If `images` cannot be applied to a language.
+    """
+    if images.is_all:
+        return Q()
+    in_order = sorted(languages, key=lambda language: language.pk)
+    if not images.depends_on_language:
+        in_order = in_order[:1]
+        return Q(*(Q(image__in=images_of(images, project=project, language=language)) for language in in_order))
+    within = Q(pk__in=[])
+    for language in in_order:
+        allowed = images_of(images, project=project, language=language)
+        within |= Q(round__language=language, image__in=allowed)
+    return within

@@ -1,15 +1,23 @@
-"""Statistics of the captions that count in a project's main rounds, by language."""
+"""Statistics of the captions that count in a project's main rounds, by language.
+
+Pages show them from tallies and from background counts by image; files, and pages of some images, count captions.
+"""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
 from itertools import groupby
 from operator import itemgetter
 
 from django.db.models import QuerySet
 
-from annotation.models import Caption, Round, RoundKind
-from core.images.models import Image
+from annotation.models import Caption, Round, RoundFigures, RoundKind
+from annotation.rules.tallies import TallySums, total_sums
+from annotation.selectors.figures import computed_figures, sums_of_rounds
+from core.images.models import CollectionImage, Image
 from core.languages.models import Language
 from core.people.models import Project
 from crosslens_metrics.caption_stats import CaptionStatistics
@@ -17,6 +25,22 @@ from research.selection.rules.image_filters import ALL_IMAGES, ImageFilter
 from research.selection.selectors.subsets import images_of
 
 CAPTIONS_AT_ONCE = 2000
+
+
+@dataclass(frozen=True)
+class LanguageStatistics:
+    """`computed_at` is when captions per image were last counted; `is_behind` if captions were submitted since."""
+
+    language: Language
+    statistics: CaptionStatistics
+    computed_at: datetime | None
+    is_behind: bool
+
+    @property
+    def images(self) -> int:
+        """How many images have a caption."""
+        counts = self.statistics
+        return counts.images_with_1 + counts.images_with_2 + counts.images_with_3_or_more
 
 
 def project_statistics(
@@ -48,3 +72,58 @@ def statistics_in(project: Project, language: Language, images: QuerySet[Image] 
     for _image, rows in groupby(captions.iterator(chunk_size=CAPTIONS_AT_ONCE), key=itemgetter(0)):
         statistics.add([text for _, text in rows])
     return statistics
+
+
+def filtered_statistics(project: Project, images: ImageFilter, *, now: datetime) -> list[LanguageStatistics]:
+    """Return statistics of some images, counted from the captions.
+
+    Raises
+    ------
+    ImageFilterError
+        If `images` cannot be applied to a language.
+    """
+    return [
+        LanguageStatistics(language, statistics, computed_at=now, is_behind=False)
+        for language, statistics in project_statistics(project, images)
+    ]
+
+
+def live_statistics(project: Project) -> list[LanguageStatistics]:
+    """Return statistics of main rounds by language tag, as in the published table."""
+    rounds: dict[str, list[Round]] = defaultdict(list)
+    mains = project.rounds.filter(kind=RoundKind.MAIN)
+    for round in mains.select_related("language").order_by("language", "pk"):
+        rounds[round.language_id].append(round)
+    kept = computed_figures(project)
+    sums = sums_of_rounds(mains, kept, columns=("captions", "words", "characters"))
+    left_out = CollectionImage.objects.left_out().filter(collection__in=mains.values("collection"))
+    uncounted = set(left_out.order_by().values_list("collection", flat=True))
+    return [
+        _of_language(
+            group,
+            [sums[round.pk] for round in group if round.pk in sums],
+            kept,
+            is_tallied=not any(round.source or round.collection_id in uncounted for round in group),
+        )
+        for group in rounds.values()
+    ]
+
+
+def _of_language(
+    rounds: list[Round], sums: list[TallySums], kept: dict[int, RoundFigures], *, is_tallied: bool
+) -> LanguageStatistics:
+    figures = [kept[round.pk] for round in rounds if round.pk in kept and kept[round.pk].computed_at]
+    newest = max(figures, key=lambda one: str(one.computed_at), default=None)
+    statistics = CaptionStatistics(**newest.figures.get("statistics", {})) if newest else CaptionStatistics()
+    counted = statistics.captions
+    # Captions from a file have no author and no tally, and tallies include images left out of results: a language that
+    # has some of either is counted in the background.
+    if is_tallied:
+        now = total_sums(sums)
+        statistics.captions, statistics.words, statistics.characters = now.captions, now.words, now.characters
+    return LanguageStatistics(
+        language=rounds[0].language,
+        statistics=statistics,
+        computed_at=newest.computed_at if newest else None,
+        is_behind=statistics.captions != counted,
+    )

@@ -1,8 +1,8 @@
-"""Progress and figures of a project, on pages that refresh themselves."""
+"""Progress, plots and statistics of a project as of now, on pages that refresh themselves."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC
 from typing import Any
 
@@ -17,12 +17,15 @@ from django.views.decorators.http import require_safe
 from annotation.formats.captions import CaptionLayout
 from annotation.pages.annotators import annotators_page, rounds_table
 from annotation.pages.control_room import asked_columns, room_page
-from annotation.pages.plots import plots_of_one
+from annotation.pages.plots import plots_of_one, plots_page
+from annotation.pages.progress import seen_of
 from annotation.rules.bulk_actions import OFFERED
 from annotation.selectors import annotators as selectors
 from annotation.selectors.image_progress import ImageProgress, progress_over
 from annotation.selectors.overview import project_progress as progress_of
 from annotation.selectors.reassignment import open_batches
+from annotation.selectors.series import languages_of, round_series
+from annotation.selectors.statistics import filtered_statistics, live_statistics
 from core.people.models import Project, Role, User
 from core.people.permissions import READERS, project_for
 from core.people.requests import keep_choice, kept_choice
@@ -30,6 +33,7 @@ from research.selection.pages.image_filters import AskedImages, asked_images, wi
 from research.selection.rules.image_filters import ImageFilterError
 
 COLUMNS = "overview_columns"
+ProjectView = Callable[[HttpRequest, str], HttpResponse]
 NOTHING_NEW = 204
 """The status that makes htmx leave the page as it is."""
 
@@ -51,20 +55,7 @@ def project_show(request: HttpRequest, slug: str) -> HttpResponse:
 def project_progress(request: HttpRequest, slug: str) -> HttpResponse:
     """Render the part of the page that refreshes itself."""
     context = _progress(request, slug)
-    return unless_seen(request, "annotation/_room.html", context, seen=context["page"].seen)
-
-
-@require_safe
-@login_required
-def annotator_list(request: HttpRequest, slug: str) -> HttpResponse:
-    return render(request, "annotation/annotators.html", _annotators(request, slug))
-
-
-@require_safe
-@login_required
-def annotator_progress(request: HttpRequest, slug: str) -> HttpResponse:
-    context = _annotators(request, slug)
-    return unless_seen(request, "annotation/_annotators.html", context, seen=context["page"].seen)
+    return _unless_seen(request, "annotation/_room.html", context, seen=context["page"].seen)
 
 
 @require_safe
@@ -87,7 +78,7 @@ def annotator_show(request: HttpRequest, slug: str, person_id: int) -> HttpRespo
     return render(request, "annotation/annotator.html", context)
 
 
-def unless_seen(request: HttpRequest, template: str, context: dict[str, Any], *, seen: str) -> HttpResponse:
+def _unless_seen(request: HttpRequest, template: str, context: dict[str, Any], *, seen: str) -> HttpResponse:
     """Return an empty answer if the page already shows everything."""
     if request.GET.get("seen") == seen:
         return HttpResponse(status=NOTHING_NEW)
@@ -127,7 +118,62 @@ def _over_some_images(request: HttpRequest, context: dict[str, Any]) -> tuple[As
 
 def _annotators(request: HttpRequest, slug: str) -> dict[str, Any]:
     project, now = project_for(request.user, slug, Role.MANAGER), timezone.now()
-    return {
-        "project": project,
-        "page": annotators_page(selectors.annotators(project, now=now), request.GET, slug=slug, now=now),
-    }
+    page = annotators_page(selectors.annotators(project, now=now), request.GET, slug=slug, now=now)
+    return {"project": project, "page": page, "seen": page.seen}
+
+
+def _plots(request: HttpRequest, slug: str) -> dict[str, Any]:
+    project = project_for(request.user, slug, *READERS)
+    languages = list(languages_of(project))
+    language = next((one for one in languages if one.pk == request.GET.get("language")), None)
+    page = plots_page(
+        round_series(project, language=language),
+        languages=languages,
+        language=language,
+        query=request.GET,
+        today=timezone.now().astimezone(UTC).date(),
+    )
+    return {"project": project, "page": page, "seen": page.seen}
+
+
+def _statistics(request: HttpRequest, slug: str) -> dict[str, Any]:
+    project = project_for(request.user, slug, *READERS)
+    images = asked_images(request.GET, project, collections=project.rounds.values("collection"))
+    try:
+        if images.is_all:
+            rows = [] if images.error else live_statistics(project)
+        else:
+            rows = filtered_statistics(project, images.filter, now=timezone.now())
+    except ImageFilterError as error:
+        images, rows = with_reason(images, error), []
+    return {"project": project, "images": images, "rows": rows, "seen": seen_of(rows)}
+
+
+def _refreshed(
+    page: str, part: str, context_of: Callable[[HttpRequest, str], dict[str, Any]]
+) -> tuple[ProjectView, ProjectView]:
+    """Make the view of a page of a project, and that of its part that refreshes itself."""
+
+    @require_safe
+    @login_required
+    def show(request: HttpRequest, slug: str) -> HttpResponse:
+        context = context_of(request, slug)
+        images = context.get("images")
+        return render(request, page, context, status=images.status if images else 200)
+
+    @require_safe
+    @login_required
+    def progress(request: HttpRequest, slug: str) -> HttpResponse:
+        context = context_of(request, slug)
+        return _unless_seen(request, part, context, seen=context["seen"])
+
+    return show, progress
+
+
+annotator_list, annotator_progress = _refreshed(
+    "annotation/annotators.html", "annotation/_annotators.html", _annotators
+)
+plots_show, plots_progress = _refreshed("annotation/plots.html", "annotation/_plots.html", _plots)
+statistics_show, statistics_progress = _refreshed(
+    "annotation/statistics.html", "annotation/_statistics.html", _statistics
+)

@@ -13,8 +13,7 @@ from django.urls import reverse
 
 from annotation.formats.captions import CaptionLayout, export_captions
 from annotation.models import RoundFigures
-from annotation.selectors.live_statistics import live_statistics
-from annotation.selectors.statistics import statistics_in
+from annotation.selectors.statistics import live_statistics, statistics_in
 from annotation.services.figures import compute, stale_rounds
 from annotation.services.tallies import recount_all
 from annotation.services.verification import fill_verification
