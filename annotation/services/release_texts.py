@@ -6,8 +6,9 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from django.template.loader import render_to_string
+
 from annotation.formats import release_documents as documents
-from annotation.formats.datasheet import DatasheetContents, LanguageSheet, PlacesSheet, datasheet
 from annotation.formats.licences import LICENCES
 from annotation.formats.release_tables import LEVELS, PLACES_SINCE, QUALITY, TABLES, tables_of
 from annotation.models import (
@@ -57,7 +58,7 @@ def write_texts(release: Release, folder: Path, contents: ReleaseContents, chang
         rows = ([tag, *counts.values()] for tag, counts in contents.places.levels.items())
         levels["levels.csv"] = "".join(map(csv_line, [LEVELS, *rows]))
     texts = {
-        "DATASHEET.md": datasheet(_sheet(release, contents)),
+        "DATASHEET.md": _datasheet(release, contents),
         "LICENSE": documents.licence_text(
             release.licence, title=release.title, authors=authors, year=release.until.year, images=images
         ),
@@ -183,82 +184,74 @@ def _consents(release: Release) -> list[ConsentText]:
     return list(agreed.distinct().order_by("version"))
 
 
-def _sheet(release: Release, contents: ReleaseContents) -> DatasheetContents:
-    project, rounds = release.project, contents.rounds
-    people = [each.annotators for each in contents.by_language.values()]
-    reviewers = [each.reviewers for each in contents.by_language.values()]
+def _datasheet(release: Release, contents: ReleaseContents) -> str:
+    rounds, by_language, licence = contents.rounds, contents.by_language, LICENCES[release.licence]
     models = CaptionTask.objects.filter(round__in=rounds).order_by().values_list("english__model__name", flat=True)
     collections = {round.collection.slug: round.collection for round in rounds}
-    return DatasheetContents(
-        title=release.title,
-        number=release.number,
-        authors=release.authors.split("\n"),
-        description=release.description,
-        project=project.name,
-        project_description=project.description.strip(),
-        until=as_iso(release.until),
-        first_day=contents.first_day,
-        last_day=contents.last_day,
-        captions=len(contents.captions),
-        images=contents.images,
-        verdicts=contents.verdicts,
-        verdicts_left_out=contents.verdicts_left_out,
-        english_ratings=contents.english_ratings,
-        annotators=len(set().union(*people)),
-        reviewers=len(set().union(*reviewers)),
-        models=sorted(models.distinct()),
-        collections=[(each.name, each.description.strip()) for _slug, each in sorted(collections.items())],
-        image_licences=sorted(contents.image_licences.items()),
-        places=_places(release, contents),
-        guidelines=sorted(contents.guidelines),
-        consents=[(text.version, ON_WITHDRAWAL[text.on_withdrawal]) for text in _consents(release)],
-        languages=[_language(release, tag, each, contents) for tag, each in contents.by_language.items()],
-        licence=LICENCES[release.licence].name,
-        licence_url=LICENCES[release.licence].url,
-        sources=sorted({round.source for round in rounds if round.source}),
-    )
+    names = {round.language_id: round.language.english_name for round in rounds}
+    left_out = [
+        f"{names[tag]}: {count} {REASONS.get(state, state)}"
+        for tag, each in by_language.items()
+        for state, count in sorted(each.left_out.items())
+    ]
+    if contents.verdicts_left_out:
+        rejected = f"{contents.verdicts_left_out} by people who were excluded or withdrew consent"
+        left_out.append(f"ratings of captions: {rejected}")
+    numbers = {
+        "captions": len(contents.captions),
+        "images": contents.images,
+        "annotators": len(set[str]().union(*(each.annotators for each in by_language.values()))),
+        "reviewers": len(set[str]().union(*(each.reviewers for each in by_language.values()))),
+        "english_ratings": contents.english_ratings,
+        "verdicts": contents.verdicts,
+        "located": contents.places.located,
+    }
+    context = {
+        **{name: f"{number:,}" for name, number in numbers.items()},
+        "release": release,
+        "contents": contents,
+        "description": release.description.strip(),
+        "project_description": release.project.description.strip(),
+        "authors": release.authors.replace("\n", "; "),
+        "until": as_iso(release.until),
+        "is_written_here": any(each.statistics.captions > each.from_files for each in by_language.values()),
+        "is_verified": any(each.codes for each in by_language.values()),
+        "languages": [
+            {"tag": tag, "name": names[tag], "cells": _language_cells(each), "pilots": _pilots(release, tag)}
+            for tag, each in by_language.items()
+        ],
+        "left_out": left_out,
+        "image_licences": sorted(contents.image_licences.items()),
+        "models": ", ".join(sorted(models.distinct())),
+        "sources": sorted({round.source for round in rounds if round.source}),
+        "collections": [(each.name, each.description.strip()) for _slug, each in sorted(collections.items())],
+        "has_places": release.format >= PLACES_SINCE,
+        "places": contents.places,
+        "guidelines": ", ".join(map(str, sorted(contents.guidelines))),
+        "consents": [(text.version, ON_WITHDRAWAL[text.on_withdrawal]) for text in _consents(release)],
+        "licence": licence,
+    }
+    return render_to_string("annotation/datasheet.md", context)
 
 
-def _places(release: Release, contents: ReleaseContents) -> PlacesSheet | None:
-    if release.format < PLACES_SINCE:
-        return None
-    places = contents.places
-    return PlacesSheet(
-        located=places.located,
-        borders=places.borders,
-        tables=places.tables,
-        levels=places.levels,
-        has_coordinates=release.has_coordinates,
-    )
-
-
-def _language(release: Release, tag: str, language: LanguageContents, contents: ReleaseContents) -> LanguageSheet:
-    name = next(round.language.english_name for round in contents.rounds if round.language_id == tag)
+def _language_cells(language: LanguageContents) -> list[object]:
+    """Return the cells of a language's row, as printed."""
     statistics = language.statistics
     quality = quality_of(language.units, language.codes) if language.codes else QualityCounts((0,) * 5)
-    share = quality.good_or_better
-    return LanguageSheet(
-        tag=tag,
-        name=name,
-        captions=statistics.captions,
-        images=statistics.images_with_1 + statistics.images_with_2 + statistics.images_with_3_or_more,
-        from_files=language.from_files,
-        annotators=len(language.annotators),
-        mean_words=_decimal(statistics.mean_words),
-        mean_characters=_decimal(statistics.mean_characters),
-        mean_seconds=f"{language.writing_ms / language.timed / 1000:.1f}" if language.timed else "–",
-        pilots=_pilots(release, tag),
-        verified=quality.captions,
-        reviewers=len(language.reviewers),
-        good_or_better=f"{100 * share.value:.1f}%" if share.value is not None else "–",
-        left_out={REASONS.get(state, state): count for state, count in sorted(language.left_out.items())},
-    )
+    share = quality.good_or_better.value
+    return [
+        *(statistics.captions, statistics.images_with_1 + statistics.images_with_2 + statistics.images_with_3_or_more),
+        *(len(language.annotators), language.from_files),
+        *(_decimal(statistics.mean_words), _decimal(statistics.mean_characters)),
+        f"{language.writing_ms / language.timed / 1000:.1f}" if language.timed else "–",
+        *(quality.captions, "–" if share is None else f"{100 * share:.1f}%"),
+    ]
 
 
-def _pilots(release: Release, tag: str) -> dict[str, int]:
+def _pilots(release: Release, tag: str) -> str:
     pilots = Round.objects.filter(project=release.project_id, language=tag, kind=RoundKind.PILOT)
     states = Counter(pilots.filter(decided_at__lte=release.until).values_list("state", flat=True))
-    return {said: states[state] for state, said in PILOT_STATES.items() if states[state]}
+    return ", ".join(f"{states[state]} {said}" for state, said in PILOT_STATES.items() if states[state])
 
 
 def _decimal(value: float | None) -> str:
