@@ -10,6 +10,7 @@ from django.db.models import TextChoices
 
 from annotation.models import Round
 from annotation.selectors.quality import (
+    SHARES,
     QualityRow,
     QualityTable,
     ShareOfCaptions,
@@ -23,7 +24,6 @@ from research.selection.rules.image_filters import ALL_IMAGES, ImageFilter
 from research.selection.selectors.subsets import images_of
 from tabular.spreadsheets import CSV_TYPE, csv_line
 
-SHARES = ("good", "medium", "bad", "not_enough_info")
 COLUMNS = (
     *("language", "round", "number", "state", "raters_per_caption"),
     *("images", "sampled", "verified", "ratings"),
@@ -77,18 +77,18 @@ def as_json(table: QualityTable, *, name_of: NameOf) -> list[dict[str, Any]]:
             "seed": row.round.seed,
             **_counts(row),
             "levels": row.levels,
-            **{name: _share(getattr(row, name)) for name in SHARES},
+            **{name: _share(row.share(name)) for name in SHARES},
             "alpha": rounded(row.alpha),
             "alpha_undefined": row.alpha_undefined,
             "raters": sorted(
                 (
                     {
-                        "rater": name_of(reviewer.person_id),
-                        "ratings": reviewer.verdicts,
-                        "agreed": reviewer.agreed,
+                        "rater": name_of(reviewer["person"]),
+                        "ratings": reviewer["verdicts"],
+                        "agreed": reviewer["agreed"],
                         "confusion": {
                             level: dict(zip(LEVELS, cells, strict=True))
-                            for level, cells in zip(LEVELS, reviewer.confusion, strict=True)
+                            for level, cells in zip(LEVELS, reviewer["confusion"], strict=True)
                         },
                     }
                     for reviewer in row.reviewers
@@ -111,7 +111,7 @@ def as_text(table: QualityTable) -> Iterator[str]:
                 str(about["language"]),
                 f"{about['round']} {about['number']}",
                 f"{row.verified} of {row.sampled}",
-                *(_percent(getattr(row, attribute)) for attribute in SHARES),
+                *(_percent(row.share(name)) for name in SHARES),
                 "–" if row.alpha is None else f"{row.alpha:.3f}",
             )
         )
@@ -141,8 +141,7 @@ def _counts(row: QualityRow) -> dict[str, int | None]:
 
 
 def _cells(row: QualityRow) -> Iterator[object]:
-    for attribute in SHARES:
-        share: ShareOfCaptions = getattr(row, attribute)
+    for share in map(row.share, SHARES):
         bounds = (share.interval.low, share.interval.high) if share.interval else (None, None)
         yield share.count
         yield from (None if value is None else rounded(100 * value) for value in (share.value, *bounds))

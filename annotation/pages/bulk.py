@@ -118,7 +118,7 @@ def _evidence(row: RoomRow) -> str:
     quality = row.quality
     if quality is None or not quality.verified:
         return ""
-    shares = [(or_better(Rating.GOOD), quality.good), (Rating.BAD.label, quality.bad)]
+    shares = [(or_better(Rating.GOOD), quality.share("good")), (Rating.BAD.label, quality.share("bad"))]
     said = [_("%(verified)d of %(sampled)d rated") % {"verified": quality.verified, "sampled": quality.sampled}]
     for name, share in shares:
         value, _kind, interval = share_texts(share)

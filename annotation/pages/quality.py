@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from functools import partial
-from operator import attrgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from django.utils.html import format_html
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from annotation.models import Rating
-from annotation.selectors.quality import CaptionReviewer, LanguageQuality, QualityRow, QualityTable, ShareOfCaptions
+from annotation.selectors.quality import SHARES, QualityRow, QualityTable
 from charts import plots, texts
+from core.languages.models import Language
 from core.people.models import Project
 from core.people.pages.addresses import address
 from crosslens_metrics.quality import LEVELS
@@ -37,35 +36,23 @@ KINDS = {"EXCELLENT": "better", "GOOD": "better", "BAD": "worse"}
 """Colours of bars."""
 
 
-RoundOfLanguage = tuple[LanguageQuality, QualityRow | None]
+RoundOfLanguage = tuple[Language, QualityRow | None]
 """None for a language of which the verification has not started."""
-
-
-@dataclass(frozen=True)
-class ReviewerConfusion:
-    """One rater's confusion: their ratings against the overall levels, from the best level down."""
-
-    name: str
-    reviewer: CaptionReviewer
-    agreement: str
-    rows: Sequence[tuple[StrPromise, Sequence[tuple[int, bool]]]]
-    """A rating, and how often it came with each overall level, and whether they are the same."""
 
 
 def table_of(table: QualityTable, project: Project, images: AskedImages) -> PageTable[RoundOfLanguage]:
     """A row for the verification of each language, begun or not, and for each of its pilots."""
-    shares = zip(levels(), map(attrgetter, ("good", "medium", "bad", "not_enough_info")), strict=True)
     counted = TableColumn[RoundOfLanguage]("images", _("Images"), lambda one: one[1].images if one[1] else None)
     columns: list[TableColumn[RoundOfLanguage]] = [
         TableColumn("language", _("Language"), _name, kind=TEXT),
         *([] if images.is_all else [counted]),
         TableColumn("verified", _("Verified"), lambda one: _verified(one[1])),
-        *(TableColumn(label, label, partial(_share, share)) for label, share in shares),
+        *(TableColumn(name, label, partial(_share, name)) for name, label in zip(SHARES, levels(), strict=True)),
         TableColumn("agreement", _("Agreement"), lambda one: _agreement(one[1]) if one[1] else None),
         TableColumn("details", for_readers(_("Details")), lambda one: _details(one, project, images), kind=TEXT),
     ]
-    rows = [(language, row) for language in table.languages for row in (language.verification, *language.pilots)]
-    return PageTable("quality-caption", _("Quality of captions by language"), columns, rows, _("No language yet."))
+    title = _("Quality of captions by language")
+    return PageTable("quality-caption", title, columns, table.languages, _("No language yet."))
 
 
 def alpha_of(row: QualityRow) -> str:
@@ -87,7 +74,7 @@ def why_no_alpha(row: QualityRow) -> str:
 
 def _name(one: RoundOfLanguage) -> str:
     language, row = one
-    return language.language.name if row is None or row is language.verification else note(row.round.title)
+    return note(row.round.title) if row and row.is_of_pilot else language.name
 
 
 def _verified(row: QualityRow | None) -> str:
@@ -96,9 +83,9 @@ def _verified(row: QualityRow | None) -> str:
     return figure(_("%(verified)d of %(sampled)d") % {"verified": row.verified, "sampled": row.sampled})
 
 
-def _share(share_of: Callable[[QualityRow], ShareOfCaptions], one: RoundOfLanguage) -> str | None:
+def _share(name: str, one: RoundOfLanguage) -> str | None:
     """A share in percent, and its interval; nothing while nothing is verified."""
-    share = share_of(one[1]) if one[1] else None
+    share = one[1].share(name) if one[1] else None
     if share is None or share.value is None or share.interval is None:
         return None
     interval = type(share.interval)(100 * share.interval.low, 100 * share.interval.high)
@@ -116,7 +103,7 @@ def _details(one: RoundOfLanguage, project: Project, images: AskedImages) -> str
     language, row = one
     if row is None:
         return None
-    about = for_readers(f": {language.language.name}, {row.round.title}")
+    about = for_readers(f": {language.name}, {row.round.title}")
     url = address("annotation:quality-round", project.slug, row.round.pk) + images.query
     return link(url, format_html("{}{}", _("Details"), about))
 
@@ -126,23 +113,26 @@ def levels_plot(row: QualityRow) -> plots.BarPlot:
     return plots.bar_plot(_("Captions by the median of their ratings"), bars)
 
 
-def confusions_of(row: QualityRow, *, name_of: Callable[[int], str]) -> list[ReviewerConfusion]:
-    confusions = [_confusion(reviewer, name_of(reviewer.person_id)) for reviewer in row.reviewers]
-    return sorted(confusions, key=lambda one: one.name)
+def confusions_of(row: QualityRow, *, name_of: Callable[[int], str]) -> list[dict[str, Any]]:
+    """Return each reviewer's ratings against the overall levels, from the best level down.
+
+    A row has a rating, and how often it came with each overall level, and whether they are the same.
+    """
+    places = [LEVELS.index(level) for level in FROM_THE_BEST]
+    confusions = [
+        {
+            "name": name_of(reviewer["person"]),
+            "verdicts": reviewer["verdicts"],
+            "agreement": texts.percentage(100 * reviewer["agreed"] / reviewer["verdicts"]),
+            "rows": [
+                (LEVEL_NAMES[LEVELS[said]], [(reviewer["confusion"][said][at], said == at) for at in places])
+                for said in places
+            ],
+        }
+        for reviewer in row.reviewers
+    ]
+    return sorted(confusions, key=lambda one: str(one["name"]))
 
 
 def level_names() -> list[StrPromise]:
     return [LEVEL_NAMES[level] for level in FROM_THE_BEST]
-
-
-def _confusion(reviewer: CaptionReviewer, name: str) -> ReviewerConfusion:
-    places = [LEVELS.index(level) for level in FROM_THE_BEST]
-    return ReviewerConfusion(
-        name=name,
-        reviewer=reviewer,
-        agreement=texts.percentage(100 * reviewer.agreement),
-        rows=[
-            (LEVEL_NAMES[LEVELS[said]], [(reviewer.confusion[said][came_to], said == came_to) for came_to in places])
-            for said in places
-        ],
-    )

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
 from enum import Enum
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from django.utils.formats import date_format
@@ -17,7 +18,7 @@ from annotation.models import Rating, RoundKind, RoundState
 from annotation.pages.progress import NO_VALUE, alpha, exact_share, minutes
 from annotation.rules.waiting import WaitingPage, WaitsFor
 from annotation.selectors.control_room import RoomRow
-from annotation.selectors.quality import QualityRow, ShareOfCaptions
+from annotation.selectors.quality import ShareOfCaptions
 from charts import texts
 from core.people.pages.addresses import address
 from tabular.tables import NUMBER, TEXT
@@ -116,17 +117,12 @@ def _day(day: date | None, today: date) -> str:
     return date_format(day, "j M" if day.year == today.year else "j M Y")
 
 
-def _share(
-    of: Callable[[QualityRow], ShareOfCaptions],
-) -> tuple[Callable[[RoomRow], Any], Callable[[RoomRow], RoomCell]]:
-    def value(row: RoomRow) -> float | None:
-        return of(row.quality).value if row.quality else None
+def _share(name: str, row: RoomRow) -> float | None:
+    return row.quality.share(name).value if row.quality else None
 
-    def cell(row: RoomRow) -> RoomCell:
-        share = of(row.quality) if row.quality else None
-        return RoomCell(NO_VALUE) if share is None or share.value is None else RoomCell(*share_texts(share))
 
-    return value, cell
+def _share_cell(name: str, row: RoomRow) -> RoomCell:
+    return RoomCell(*share_texts(row.quality.share(name))) if row.quality else RoomCell(NO_VALUE)
 
 
 def share_texts(share: ShareOfCaptions) -> tuple[str, str, str]:
@@ -155,8 +151,6 @@ def _percent(rows: Iterable[RoomRow]) -> str:
 
 def room_columns(today: date) -> list[RoomColumn]:
     """Return all columns after the name of the language and its round, in their order."""
-    good_value, good_cell = _share(lambda row: row.good)
-    bad_value, bad_cell = _share(lambda row: row.bad)
     return [
         RoomColumn(
             "state",
@@ -249,15 +243,15 @@ def room_columns(today: date) -> list[RoomColumn]:
                 "Captions that others rated good or better, with the 95% interval. For a main round that is not "
                 "verified yet, those of its pilot."
             ),
-            good_value,
-            good_cell,
+            partial(_share, "good"),
+            partial(_share_cell, "good"),
         ),
         RoomColumn(
             "bad",
             Rating.BAD.label,
             gettext_lazy("Captions that others rated bad, with the 95% interval."),
-            bad_value,
-            bad_cell,
+            partial(_share, "bad"),
+            partial(_share_cell, "bad"),
         ),
         RoomColumn(
             "alpha",

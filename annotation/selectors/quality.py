@@ -13,6 +13,7 @@ from core.people.models import Project
 from crosslens_metrics.intervals import Interval
 from crosslens_metrics.quality import LEVELS
 
+SHARES = ("good", "medium", "bad", "not_enough_info")
 QUALITY = "quality"
 """The key of `verification_figures.figures_of` among the figures of a round."""
 
@@ -24,21 +25,6 @@ class ShareOfCaptions:
     count: int
     value: float | None
     interval: Interval | None
-
-
-@dataclass(frozen=True)
-class CaptionReviewer:
-    """One person's ratings against the median of all reviewers of a caption: `crosslens_metrics.quality.confusions`."""
-
-    person_id: int
-    verdicts: int
-    agreed: int
-    not_enough_info: int
-    confusion: Sequence[Sequence[int]]
-
-    @property
-    def agreement(self) -> float:
-        return self.agreed / self.verdicts
 
 
 @dataclass(frozen=True)
@@ -66,22 +52,6 @@ class QualityRow:
         return int(self.figures.get("verdicts", 0))
 
     @property
-    def good(self) -> ShareOfCaptions:
-        return self._share("good")
-
-    @property
-    def medium(self) -> ShareOfCaptions:
-        return self._share("medium")
-
-    @property
-    def bad(self) -> ShareOfCaptions:
-        return self._share("bad")
-
-    @property
-    def not_enough_info(self) -> ShareOfCaptions:
-        return self._share("not_enough_info")
-
-    @property
     def alpha(self) -> float | None:
         return self.figures.get("alpha")
 
@@ -95,19 +65,16 @@ class QualityRow:
         return {level: int(counts.get(level, 0)) for level in LEVELS}
 
     @property
-    def reviewers(self) -> list[CaptionReviewer]:
-        return [
-            CaptionReviewer(
-                person_id=row["person"],
-                verdicts=row["verdicts"],
-                agreed=row["agreed"],
-                not_enough_info=row["not_enough_info"],
-                confusion=row["confusion"],
-            )
-            for row in self.figures.get("raters", [])
-        ]
+    def reviewers(self) -> Sequence[Mapping[str, Any]]:
+        """Each person's ratings against the median of all reviewers of a caption: `quality.confusions`."""
+        return self.figures.get("raters", [])
 
-    def _share(self, name: str) -> ShareOfCaptions:
+    @property
+    def is_of_pilot(self) -> bool:
+        return self.round.verifies is not None and self.round.verifies.kind == RoundKind.PILOT
+
+    def share(self, name: str) -> ShareOfCaptions:
+        """Return one of SHARES."""
         share = self.figures.get(name)
         if not share or share["share"] is None:
             return ShareOfCaptions(0, None, None)
@@ -115,26 +82,15 @@ class QualityRow:
 
 
 @dataclass(frozen=True)
-class LanguageQuality:
-    """A language of a project. `verification` is None until it is planned; `pilots` begin with the first."""
-
-    language: Language
-    verification: QualityRow | None
-    pilots: Sequence[QualityRow]
-
-    @property
-    def rows(self) -> list[QualityRow]:
-        return [*([self.verification] if self.verification else []), *self.pilots]
-
-
-@dataclass(frozen=True)
 class QualityTable:
-    languages: Sequence[LanguageQuality]
+    """Of each language its verification, None until it is planned, and then its pilots, beginning with the first."""
+
+    languages: Sequence[tuple[Language, QualityRow | None]]
     is_stale: bool
 
     @property
     def rows(self) -> list[QualityRow]:
-        return [row for language in self.languages for row in language.rows]
+        return [row for _, row in self.languages if row]
 
 
 def rounds_of_verification(project: Project) -> list[Round]:
@@ -155,29 +111,15 @@ def quality_table(project: Project, figures: Mapping[int, Mapping[str, Any]] | N
     for round in rounds:
         rows[round.language_id].append(QualityRow(round, figures.get(round.pk, {})))
     tags = Round.objects.filter(project=project).values("language")
-    return QualityTable(
-        [
-            _language(language, rows[language.pk])
-            for language in Language.objects.filter(pk__in=tags).order_by("english_name", "pk")
-        ],
-        is_stale,
-    )
-
-
-def _language(language: Language, rows: Sequence[QualityRow]) -> LanguageQuality:
-    mains = [row for row in rows if not _is_of_pilot(row.round)]
-    return LanguageQuality(
-        language=language,
+    languages: list[tuple[Language, QualityRow | None]] = []
+    for language in Language.objects.filter(pk__in=tags).order_by("english_name", "pk"):
+        of_main = [row for row in rows[language.pk] if not row.is_of_pilot]
         # The last one, if the main round was verified again.
-        verification=mains[-1] if mains else None,
-        pilots=[row for row in rows if _is_of_pilot(row.round)],
-    )
-
-
-def _is_of_pilot(round: Round) -> bool:
-    return round.verifies is not None and round.verifies.kind == RoundKind.PILOT
+        languages.append((language, of_main[-1] if of_main else None))
+        languages += [(language, row) for row in rows[language.pk] if row.is_of_pilot]
+    return QualityTable(languages, is_stale)
 
 
 def _in_table(round: Round) -> tuple[str, str, bool, int]:
     number = round.verifies.number if round.verifies else 0
-    return (round.language.english_name, round.language_id, _is_of_pilot(round), number)
+    return (round.language.english_name, round.language_id, QualityRow(round, {}).is_of_pilot, number)
