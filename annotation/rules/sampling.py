@@ -1,4 +1,4 @@
-"""Which images a round samples, and which captions are verified: drawn from values alone, the same in every database."""
+"""Which images a round samples and which captions are verified: drawn from values alone, the same in any database."""
 
 from __future__ import annotations
 

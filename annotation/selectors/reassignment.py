@@ -17,7 +17,7 @@ from core.people.selectors.qualification import WORKING_LEVELS
 
 @dataclass(frozen=True)
 class OpenBatch:
-    """An unfinished batch and its `images`. `takers` could probably take it over; there are none if it cannot be moved."""
+    """An unfinished batch. `takers` could probably take it over; there are none if it cannot be moved."""
 
     batch: Batch
     images: int

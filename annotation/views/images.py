@@ -1,4 +1,4 @@
-"""Look through images: one of a project, and those of a release by language, place, level and text, with all captions."""
+"""Look through images with their captions: one of a project, and those of a release by language, place and text."""
 
 from __future__ import annotations
 
