@@ -63,13 +63,8 @@ def batch_for(user: User | AnonymousUser, batch_id: UUID) -> CaptionBatch:
 
 def round_for(user: User | AnonymousUser, round_id: int) -> Round:
     """Return a captioning round of a project in which `user` is an annotator."""
-    mine = Membership.objects.filter(user=user.pk, role=Role.ANNOTATOR).values("project")
-    rounds = Round.objects.select_related("project", "language", "pool", "guidelines")
-    rounds = rounds.filter(pk=round_id, project__in=mine).exclude(kind=RoundKind.VERIFICATION)
-    round = rounds.first()
-    if round is None:
-        raise Http404(_("You have no such round."))
-    return round
+    rounds = Round.objects.exclude(kind=RoundKind.VERIFICATION).select_related("guidelines")
+    return _own_round(user, rounds, round_id, Role.ANNOTATOR)
 
 
 def ratings_for(user: User | AnonymousUser, batch_id: UUID) -> VerificationBatch:
@@ -84,10 +79,13 @@ def ratings_for(user: User | AnonymousUser, batch_id: UUID) -> VerificationBatch
 
 def round_to_rate(user: User | AnonymousUser, round_id: int) -> Round:
     """Return a verification round of a project in which `user` is an annotator or a rater."""
-    mine = Membership.objects.filter(user=user.pk, role__in=REVIEWER_ROLES).values("project")
-    rounds = Round.objects.select_related("project", "language", "pool", "verifies")
-    rounds = rounds.filter(pk=round_id, kind=RoundKind.VERIFICATION, project__in=mine)
-    round = rounds.first()
+    rounds = Round.objects.filter(kind=RoundKind.VERIFICATION).select_related("verifies")
+    return _own_round(user, rounds, round_id, *REVIEWER_ROLES)
+
+
+def _own_round(user: User | AnonymousUser, rounds: QuerySet[Round], round_id: int, *roles: Role) -> Round:
+    mine = Membership.objects.filter(user=user.pk, role__in=roles).values("project")
+    round = rounds.select_related("project", "language", "pool").filter(pk=round_id, project__in=mine).first()
     if round is None:
         raise Http404(_("You have no such round."))
     return round

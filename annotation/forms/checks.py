@@ -64,11 +64,6 @@ class CheckForm(forms.Form):
         field.choices = choices
 
 
-class _PersonField(forms.ModelChoiceField):  # type: ignore[type-arg]
-    def label_from_instance(self, person: User) -> str:
-        return person.username
-
-
 class FeedbackTextForm(forms.Form):
     text = forms.CharField(
         label=_("Feedback"),
@@ -87,7 +82,7 @@ class FeedbackTextForm(forms.Form):
 class FeedbackForm(FeedbackTextForm):
     """Feedback to one annotator about a round in general."""
 
-    person = _PersonField(
+    person = forms.ModelChoiceField(
         label=_("To"),
         queryset=User.objects.none(),
         empty_label=_("Choose…"),
