@@ -109,20 +109,8 @@ def _open(step: CampaignStep, steps: Sequence[CampaignStep]) -> str | None:
     if step.state != PLANNED:
         return _("This round has already been opened or skipped.")
     if step.kind == PILOT:
-        return _open_pilot(step, steps)
+        return why_no_pilot([other for other in steps if other.kind != PILOT or other.number < step.number])
     return _open_main(steps) if step.kind == MAIN else _open_verification(step, steps)
-
-
-def _open_pilot(step: CampaignStep, steps: Sequence[CampaignStep]) -> str | None:
-    before = [other for other in pilots(steps) if other.number < step.number and other.state in UNDECIDED]
-    if before:
-        return _("Pilot %(number)d is not decided yet. Accept it, reject it, or skip it first.") % {
-            "number": before[0].number
-        }
-    main = main_of(steps)
-    if main and main.state != PLANNED:
-        return _("The main round has been opened, so you cannot run more pilots.")
-    return None
 
 
 def _open_main(steps: Sequence[CampaignStep]) -> str | None:

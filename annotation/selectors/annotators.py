@@ -176,7 +176,7 @@ def rounds_of_one(project: Project, person: User, *, now: datetime) -> list[Roun
         )
         for round in rounds.select_related("language", "verifies")
     ]
-    return sorted(rows, key=lambda row: (in_campaign(row.round), row.round.number))
+    return sorted(rows, key=lambda row: in_campaign(row.round))
 
 
 def statuses_of(project: Project, person: User) -> dict[str, str]:

@@ -27,7 +27,7 @@ from annotation.rules import campaign as rules
 from annotation.rules.campaign import CampaignStep, RoundAction
 from annotation.rules.consequences import consequence
 from annotation.selectors.figures import AssignedWork, assigned_work, tallies_of
-from annotation.selectors.overview import coverage_of
+from annotation.selectors.overview import coverage_of, in_campaign
 from core.languages.models import Language
 from core.people.models import Membership, Project, User
 from research.inference.permissions import models_in
@@ -145,7 +145,7 @@ def rounds_of(project: Project, language: Language) -> list[Round]:
     rounds = Round.objects.filter(project=project, language=language).select_related(
         "language", "pool", "collection", "verifies", "decided_by", "guidelines"
     )
-    return sorted(rounds.defer("guidelines__rating", "guidelines__writing"), key=_in_order)
+    return sorted(rounds.defer("guidelines__rating", "guidelines__writing"), key=in_campaign)
 
 
 def language_page(project: Project, language: Language, *, now: datetime) -> LanguagePage:
@@ -303,8 +303,3 @@ def may_be_decided_about(project: Project, language: Language) -> Q:
 
 def _members(project: Project, language: Language) -> QuerySet[Membership]:
     return Membership.objects.filter(project=project, role__in=REVIEWER_ROLES, user__language_skills__language=language)
-
-
-def _in_order(round: Round) -> tuple[bool, int, bool, int]:
-    of = round.verifies or round
-    return (of.kind != RoundKind.PILOT, of.number, round is not of, round.number)

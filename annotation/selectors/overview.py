@@ -202,10 +202,11 @@ def _progress(
     )
 
 
-def in_campaign(round: Round) -> tuple[str, str, int, int, bool]:
+def in_campaign(round: Round) -> tuple[str, str, bool, int, bool, int]:
     """Pilots, each followed by its rating, then the main round and its verification."""
     of = round.verifies or round
-    return (round.language.english_name, round.language_id, of.kind != RoundKind.PILOT, of.number, round is not of)
+    language = round.language
+    return (language.english_name, language.pk, of.kind != RoundKind.PILOT, of.number, round is not of, round.number)
 
 
 def _sizes(rounds: Iterable[Round]) -> dict[int, int]:

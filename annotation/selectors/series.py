@@ -34,7 +34,7 @@ def round_series(project: Project, *, language: Language | None = None) -> list[
         RoundSeries(round, sums[round.pk])
         for round in rounds.filter(pk__in=list(sums)).select_related("language", "verifies")
     ]
-    series.sort(key=lambda one: (in_campaign(one.round), one.round.number))
+    series.sort(key=lambda one: in_campaign(one.round))
     return [one for one in series if one.sums.captions]
 
 
