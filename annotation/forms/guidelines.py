@@ -7,7 +7,6 @@ from typing import Any
 
 from django import forms
 from django.http import QueryDict
-from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from annotation.models import GuidelineExample, Guidelines, Rating, Round
@@ -125,7 +124,3 @@ def stored_examples(last: Guidelines) -> list[dict[str, Any]]:
 def _lines(text: str) -> str:
     """Normalise line ends: browsers differ in them, and every line would count as a change."""
     return text.replace("\r\n", "\n").strip() + "\n"
-
-
-def too_many() -> str:
-    return gettext("You can have at most %(most)d examples. Remove some first.") % {"most": MAX_EXAMPLES}

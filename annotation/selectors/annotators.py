@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 from django.db.models import Max, Sum
 
-from annotation.models import AnnotatorState, AnnotatorStatus, Exclusion, Round, RoundKind, Tally
+from annotation.models import AnnotatorStatus, Exclusion, Round, RoundKind, Tally
 from annotation.rules.pace import WorkPace, pace
 from annotation.rules.tallies import TallySums
 from annotation.selectors.figures import (
@@ -177,9 +177,3 @@ def rounds_of_one(project: Project, person: User, *, now: datetime) -> list[Roun
         for round in rounds.select_related("language", "verifies")
     ]
     return sorted(rows, key=lambda row: in_campaign(row.round))
-
-
-def statuses_of(project: Project, person: User) -> dict[str, str]:
-    """Return the decisions about a person, by language tag."""
-    decided = AnnotatorStatus.objects.filter(project=project, person=person)
-    return {status.language_id: AnnotatorState(status.state).value for status in decided}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 
 from django.db.models import QuerySet
 
@@ -26,7 +25,6 @@ class CaptionRewriting:
     language: Language
     image: ServedImage | None
     note: str
-    returned_at: datetime
     text: str
     guidelines_version: int
     is_waiting: bool
@@ -61,7 +59,6 @@ def caption_to_rewrite(caption: Caption, author: User) -> CaptionRewriting:
         language=caption.round.language,
         image=None if is_hidden else served_image(caption.image, author),
         note=last.note,
-        returned_at=last.at,
         text=caption.text,
         guidelines_version=caption.round.guidelines.version,
         is_waiting=caption.state == CaptionState.RETURNED,

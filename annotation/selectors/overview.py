@@ -43,7 +43,7 @@ ENGLISH = "en"
 class RoundProgress:
     """The progress of one round: wanted, done, assigned, late and returned count captions, or ratings of them.
 
-    `at_work`, `able` and `invited` count people, `batches` and `expired` batches; images `left_out` have no English
+    `able` and `invited` count people, `batches` and `expired` batches; images `left_out` have no English
     caption. `quality` has the figures of a round of verification; `last_at` is when somebody last submitted.
     """
 
@@ -52,7 +52,6 @@ class RoundProgress:
     wanted: int
     done: int
     assigned: int
-    at_work: int
     expired: int
     late: int
     to_correct: int
@@ -67,10 +66,6 @@ class RoundProgress:
     minutes: float | None
     overridden: int
     shared: SharedRatings | None
-
-    @property
-    def images(self) -> int:
-        return self.tasks
 
     @property
     def open(self) -> int:
@@ -184,7 +179,6 @@ def _progress(
         wanted=wanted,
         done=done,
         assigned=unfinished.images,
-        at_work=sum(1 for one in assigned if one.batches),
         expired=unfinished.expired,
         late=sums.late,
         to_correct=to_correct,

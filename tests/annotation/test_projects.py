@@ -228,7 +228,7 @@ class TestProgress:
         take(round, holding, now=NOW + DAY * 2)
         row = progress_of(round, NOW + DAY * 2)
         assert overdue.lease.assignments.get().state == AssignmentState.EXPIRED
-        assert (row.images, row.wanted, row.done, row.assigned, row.expired, row.late) == (4, 8, 1, 1, 1, 1)
+        assert (row.tasks, row.wanted, row.done, row.assigned, row.expired, row.late) == (4, 8, 1, 1, 1, 1)
         assert row.open == 6
         assert row.done == Caption.objects.filter(state="counted").count()
 
