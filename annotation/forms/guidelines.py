@@ -10,7 +10,6 @@ from django.http import QueryDict
 from django.utils.translation import gettext_lazy as _
 
 from annotation.models import GuidelineExample, Guidelines, Rating, Round
-from annotation.services.guidelines import NewExample
 from core.images.forms import ChosenImages
 from core.images.models import Image
 from core.languages.models import Language
@@ -88,15 +87,8 @@ class ExampleForm(forms.Form):
         widget=forms.Textarea(attrs={"rows": 2, "dir": "auto"}),
     )
 
-    def example(self) -> NewExample:
-        cleaned = self.cleaned_data
-        return NewExample(
-            image=cleaned["image"],
-            language=cleaned["language"],
-            caption=cleaned["caption"],
-            level=Rating(cleaned["level"]),
-            why=cleaned["why"],
-        )
+    def example(self) -> GuidelineExample:
+        return GuidelineExample(**self.cleaned_data)
 
 
 class ExampleForms(ChosenImages[ExampleForm]):
@@ -109,16 +101,8 @@ class ExampleForms(ChosenImages[ExampleForm]):
 
 def stored_examples(last: Guidelines) -> list[dict[str, Any]]:
     """Return what the forms of the examples of a version begin with."""
-    return [
-        {
-            "image": example.image_id,
-            "caption": example.caption,
-            "language": example.language_id,
-            "level": example.level,
-            "why": example.why,
-        }
-        for example in GuidelineExample.objects.filter(guidelines=last).order_by("position")
-    ]
+    examples = GuidelineExample.objects.filter(guidelines=last).order_by("position")
+    return list(examples.values(*ExampleForm.base_fields))
 
 
 def _lines(text: str) -> str:

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from annotation.models import DECIDED, GuidelineExample, Guidelines, Rating, Round
-from core.images.models import Image
-from core.languages.models import Language
+from annotation.models import DECIDED, GuidelineExample, Guidelines, Round
 from core.people.models import Project, User
 from core.people.services import audit_log
 
@@ -20,24 +17,13 @@ class StaleGuidelinesError(Exception):
     """Somebody else published a version after the one that this one was edited from."""
 
 
-@dataclass(frozen=True)
-class NewExample:
-    """An image with a caption, the level that it deserves, and why."""
-
-    image: Image
-    language: Language
-    caption: str
-    level: Rating
-    why: str = ""
-
-
 def publish_guidelines(
     *,
     project: Project,
     rating: str,
     writing: str,
     note: str = "",
-    examples: Sequence[NewExample] = (),
+    examples: Sequence[GuidelineExample] = (),
     rounds: Collection[int] | None = None,
     after: int | None = None,
     by: User,
@@ -47,6 +33,8 @@ def publish_guidelines(
 
     Parameters
     ----------
+    examples : sequence of GuidelineExample
+        Not stored yet, in their order.
     rounds : collection of int, optional
         Rounds that change to it, of those that are not decided; all of them where None.
     after : int, optional
@@ -72,18 +60,9 @@ def publish_guidelines(
         made = Guidelines.objects.create(
             project=project, version=last.version + 1, rating=rating, writing=writing, note=note, created_by=by
         )
-        GuidelineExample.objects.bulk_create(
-            GuidelineExample(
-                guidelines=made,
-                position=position,
-                image=example.image,
-                language=example.language,
-                caption=example.caption,
-                level=example.level,
-                why=example.why,
-            )
-            for position, example in enumerate(examples, start=1)
-        )
+        for position, example in enumerate(examples, start=1):
+            example.guidelines, example.position = made, position
+        GuidelineExample.objects.bulk_create(examples)
         Round.objects.filter(pk__in=changing).update(guidelines=made)
         details = {"rounds": len(changing), "examples": len(examples)}
         audit_log.record(

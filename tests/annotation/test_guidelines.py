@@ -10,7 +10,7 @@ from annotation.models import GuidelineExample, Guidelines, Rating, Round
 from annotation.rules.word_diff import ADDED, REMOVED, UNCHANGED, TextPiece, word_diff
 from annotation.selectors.guidelines import examples_for
 from annotation.services import batches, campaign
-from annotation.services.guidelines import NewExample, StaleGuidelinesError, publish_guidelines
+from annotation.services.guidelines import StaleGuidelinesError, publish_guidelines
 from core.allocation.models import Pool
 from core.images.models import Image
 from core.people.models import AuditEntry, LanguageLevel, LanguageSkill, Membership, Project, Role, User
@@ -25,8 +25,8 @@ def publish(project: Project, *, examples=(), **fields) -> Guidelines:
     return publish_guidelines(project=project, examples=examples, by=project.created_by, now=NOW, **(values | fields))
 
 
-def example(round: Round, language: str = "en", image: Image | None = None) -> NewExample:
-    return NewExample(
+def example(round: Round, language: str = "en", image: Image | None = None) -> GuidelineExample:
+    return GuidelineExample(
         image=image or round.tasks.order_by("pk").first().image,
         language=make_language(language),
         caption="Zwei Boote <am> Strand",

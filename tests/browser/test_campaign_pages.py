@@ -10,10 +10,10 @@ from django.utils import timezone
 from playwright.sync_api import Page, expect
 
 from annotation import tasks
-from annotation.models import Rating, Round
+from annotation.models import GuidelineExample, Rating, Round
 from annotation.services import annotator_status, planning
 from annotation.services.campaign import LanguageBeginning
-from annotation.services.guidelines import NewExample, publish_guidelines
+from annotation.services.guidelines import publish_guidelines
 from core.people.models import User
 from tests.annotation.submitting import begin_language, submit_captions, take
 from tests.browser.annotator import barriers, make_images, scrolls_sideways
@@ -42,7 +42,8 @@ def pilot(media: Path, monkeypatch: pytest.MonkeyPatch) -> Round:
     annotator_status.qualify(
         project=project, person=mina, language=first.language, by=project.created_by, now=now, reason="Careful."
     )
-    boats = NewExample(collection.entries.first().image, make_language("en"), "Two boats.", Rating.GOOD, "Both.")
+    image, english = collection.entries.first().image, make_language("en")
+    boats = GuidelineExample(image=image, language=english, caption="Two boats.", level=Rating.GOOD, why="Both.")
     publish_guidelines(
         project=project,
         rating="Choose **one** level.\n",
