@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -15,7 +14,7 @@ from crosslens_metrics.intervals import Interval
 from crosslens_metrics.reports.comparison import METHOD, VERSION
 from crosslens_metrics.reports.comparison_figures import GainFigure, SignTest, UndefinedComparison
 from research.selection.rules.image_filters import ALL_IMAGES, ImageFilter
-from sxs_eval.selectors.across import SEED, ComparisonResult, OverallResults, PooledResult
+from sxs_eval.selectors.across import SEED, ComparisonResult, OverallResults, interval_of
 from sxs_eval.selectors.results import RESAMPLES
 from tabular.downloads import cells_of, stamp, table_lines
 from tabular.spreadsheets import CSV_TYPE
@@ -52,55 +51,11 @@ class TableLayout(TextChoices):
         return CSV_TYPE if self is TableLayout.CSV else "application/x-tex; charset=utf-8"
 
 
-@dataclass(frozen=True)
-class TableRow:
-    """A comparison, or several of the same two models: then it has no number, and `language` counts them."""
-
-    comparison: int | None
-    base_model: str
-    test_model: str
-    language: str
-    images: int
-    outcomes: int
-    """What wins and losses are shares of: for several comparisons, outcomes rather than images."""
-    incomplete: int
-    counted_similar: int
-    set_aside: int
-    wins: int
-    losses: int
-    gain: GainFigure | UndefinedComparison
-    sign_test: SignTest | UndefinedComparison
-    alpha: float | UndefinedComparison | None
-    replication: int | None
-    scale: int | None
-    seed: int
-
-    @property
-    def reasons(self) -> str:
-        """Return which figures are undefined, and why."""
-        interval = self.gain.interval if isinstance(self.gain, GainFigure) else None
-        figures = {"gain": self.gain, "interval": interval, "p": self.sign_test, "alpha": self.alpha}
-        return "; ".join(
-            f"{name}: {figure.reason}" for name, figure in figures.items() if isinstance(figure, UndefinedComparison)
-        )
-
-    @property
-    def points(self) -> GainFigure | None:
-        return self.gain if isinstance(self.gain, GainFigure) else None
-
-    @property
-    def interval(self) -> Interval | None:
-        return self.points.interval if self.points and isinstance(self.points.interval, Interval) else None
-
-    def percent(self, count: int) -> float | None:
-        return 100 * count / self.outcomes if self.outcomes else None
-
-
-COLUMNS: Mapping[str, Callable[[TableRow], Any]] = {
-    "comparison": lambda row: row.comparison,
-    "base_model": lambda row: row.base_model,
-    "test_model": lambda row: row.test_model,
-    "language": lambda row: row.language,
+COLUMNS: Mapping[str, Callable[[ComparisonResult], Any]] = {
+    "comparison": lambda row: row.comparison and row.comparison.pk,
+    "base_model": lambda row: row.base,
+    "test_model": lambda row: row.test,
+    "language": lambda row: _language(row),
     "images": lambda row: row.images,
     "outcomes": lambda row: row.outcomes,
     "incomplete": lambda row: row.incomplete,
@@ -110,15 +65,15 @@ COLUMNS: Mapping[str, Callable[[TableRow], Any]] = {
     "losses": lambda row: row.losses,
     "wins_percent": lambda row: row.percent(row.wins),
     "losses_percent": lambda row: row.percent(row.losses),
-    "gain": lambda row: row.points.points if row.points else None,
-    "gain_low": lambda row: row.interval.low if row.interval else None,
-    "gain_high": lambda row: row.interval.high if row.interval else None,
+    "gain": lambda row: row.gain.points if isinstance(row.gain, GainFigure) else None,
+    "gain_low": lambda row: _bound(row, "low"),
+    "gain_high": lambda row: _bound(row, "high"),
     "p": lambda row: row.sign_test.p if isinstance(row.sign_test, SignTest) else None,
     "alpha": lambda row: row.alpha if isinstance(row.alpha, float) else None,
-    "undefined": lambda row: row.reasons,
-    "replication": lambda row: row.replication,
-    "scale": lambda row: row.scale,
-    "seed": lambda row: row.seed,
+    "undefined": lambda row: _reasons(row),
+    "replication": lambda row: row.comparison and row.comparison.replication,
+    "scale": lambda row: row.comparison and row.comparison.scale,
+    "seed": lambda row: _seed(row),
     "resamples": lambda row: RESAMPLES,
     "method": lambda row: METHOD_NAME,
 }
@@ -130,63 +85,34 @@ def table_name(project: Project, layout: TableLayout, until: datetime, images: I
 
 
 def table(overall: OverallResults, layout: TableLayout) -> str:
-    rows = [*map(_row, overall.results), *map(_pooled_row, overall.pooled)]
+    rows = [*overall.results, *overall.pooled]
     if layout is TableLayout.TEX:
         return "".join(_as_tex(rows))
     return "".join(table_lines(COLUMNS, cells_of(COLUMNS, rows), as_csv=True))
 
 
-def _row(result: ComparisonResult) -> TableRow:
-    comparison, outcome = result.comparison, result.summary.outcome
-    return TableRow(
-        comparison=comparison.pk,
-        base_model=comparison.base.name,
-        test_model=comparison.test.name,
-        language=comparison.language_id,
-        images=outcome.images.denominator,
-        incomplete=outcome.images.incomplete,
-        counted_similar=outcome.images.counted_similar,
-        set_aside=result.set_aside.total,
-        wins=outcome.wins.count,
-        losses=outcome.losses.count,
-        outcomes=outcome.images.denominator if isinstance(outcome.gain, GainFigure) else 0,
-        gain=outcome.gain,
-        sign_test=outcome.sign_test,
-        alpha=result.summary.alpha,
-        replication=comparison.replication,
-        scale=comparison.scale,
-        seed=comparison.seed,
-    )
+def _language(row: ComparisonResult) -> str:
+    return row.comparison.language_id if row.comparison else f"pooled over {len(row.comparisons)}"
 
 
-def _pooled_row(result: PooledResult) -> TableRow:
-    pooled = result.pooled
-    return TableRow(
-        comparison=None,
-        base_model=result.base,
-        test_model=result.test,
-        language=f"pooled over {pooled.comparisons}",
-        images=pooled.images,
-        incomplete=result.incomplete,
-        counted_similar=result.counted_similar,
-        set_aside=result.set_aside,
-        wins=pooled.wins,
-        losses=pooled.losses,
-        outcomes=pooled.outcomes,
-        gain=pooled.gain,
-        sign_test=pooled.sign_test,
-        alpha=None,
-        replication=None,
-        scale=None,
-        seed=SEED,
-    )
+def _seed(row: ComparisonResult) -> int:
+    return row.comparison.seed if row.comparison else SEED
 
 
-def _as_tex(rows: Sequence[TableRow]) -> Iterator[str]:
-    seeds = ", ".join(dict.fromkeys(str(row.seed) for row in rows)) or "none"
-    replications = ", ".join(dict.fromkeys(str(row.replication) for row in rows if row.replication)) or "none"
+def _bound(row: ComparisonResult, name: str) -> float | None:
+    interval = interval_of(row.gain)
+    return getattr(interval, name) if isinstance(interval, Interval) else None
+
+
+def _reasons(row: ComparisonResult) -> str:
+    return "; ".join(f"{name}: {figure.reason}" for name, figure in row.undefined.items())
+
+
+def _as_tex(rows: Sequence[ComparisonResult]) -> Iterator[str]:
+    seeds = ", ".join(dict.fromkeys(str(_seed(row)) for row in rows)) or "none"
+    replications = dict.fromkeys(str(row.comparison.replication) for row in rows if row.comparison)
     yield (
-        f"% {METHOD_NAME}; replication {replications}; {RESAMPLES} bootstrap resamples of images; "
+        f"% {METHOD_NAME}; replication {', '.join(replications) or 'none'}; {RESAMPLES} bootstrap resamples of images; "
         f"seeds {seeds} (row by row); -- is undefined\n"
     )
     yield "% Needs \\usepackage{booktabs}\n"
@@ -205,12 +131,12 @@ def _as_tex(rows: Sequence[TableRow]) -> Iterator[str]:
     for number, row in enumerate(rows, start=1):
         if row.comparison is None:
             yield f"% row {number}: percentages of {row.outcomes} outcomes, one per image and comparison\n"
-        if row.reasons:
-            yield f"% row {number}: undefined {row.reasons}\n"
+        if reasons := _reasons(row):
+            yield f"% row {number}: undefined {reasons}\n"
 
 
-def _tex_cells(row: TableRow) -> Iterator[str]:
-    yield from (tex(text) for text in (row.base_model, row.test_model, row.language))
+def _tex_cells(row: ComparisonResult) -> Iterator[str]:
+    yield from (tex(text) for text in (row.base, row.test, _language(row)))
     yield str(row.images)
     yield str(row.incomplete)
     for count in (row.wins, row.losses):

@@ -11,41 +11,19 @@ from charts import texts
 from charts.plots import IntervalEstimate, RangePlot, range_plot
 from core.people.pages.addresses import address
 from crosslens_metrics.intervals import Interval
-from crosslens_metrics.reports.comparison_figures import (
-    BOUNDS,
-    GainFigure,
-    SignTest,
-    UndefinedComparison,
-    bound_message,
-)
+from crosslens_metrics.reports.comparison_figures import BOUNDS, SignTest, UndefinedComparison, bound_message
 from crosslens_metrics.reports.comparisons import ModelRanking, RankedComponent, RankedModel, RankedPair
-from sxs_eval.models import Comparison
-from sxs_eval.pages.report import against, gain_interval, gain_points, has_values, interval_label, with_interval
-from sxs_eval.selectors.across import ComparisonResult, OverallResults, PooledResult
+from sxs_eval.pages.report import (
+    against,
+    gain_estimate,
+    gain_interval,
+    gain_points,
+    has_values,
+    interval_label,
+    with_interval,
+)
+from sxs_eval.selectors.across import ComparisonResult, OverallResults
 from tabular.tables import TEXT, PageTable, TableColumn, figure, isolated, link, note, parts, tag
-
-
-@dataclass(frozen=True)
-class ResultLine:
-    """One comparison, or, if `comparison` is None, several of the same two models."""
-
-    comparison: Comparison | None
-    base: str
-    test: str
-    languages: str
-    images: int
-    outcomes: int
-    """What the percentages refer to: for several comparisons, one outcome per image and comparison."""
-    incomplete: int
-    set_aside: int
-    wins: str
-    losses: str
-    gain: str
-    interval: str
-    p: str
-    alpha: str
-    needed: str
-    why: str
 
 
 @dataclass(frozen=True)
@@ -63,18 +41,18 @@ class ComponentPart:
 
 @dataclass(frozen=True)
 class AcrossPage:
-    results: PageTable[ResultLine]
-    pooled: PageTable[ResultLine]
+    results: PageTable[ComparisonResult]
+    pooled: PageTable[ComparisonResult]
     gain_plot: RangePlot | None
     ranking: Sequence[ComponentPart]
     """Empty if too few models were compared."""
 
 
 def across_page(overall: OverallResults) -> AcrossPage:
-    estimates = [_estimate(result) for result in overall.results]
+    estimates = [gain_estimate(_name_of(result), result.gain) for result in overall.results]
     return AcrossPage(
-        results=PageTable("comparisons", _("Comparisons"), _result_columns(), list(map(_result_line, overall.results))),
-        pooled=PageTable("pooled-table", _("Pooled"), _pooled_columns(), list(map(_pooled_line, overall.pooled))),
+        results=PageTable("comparisons", _("Comparisons"), _result_columns(), overall.results),
+        pooled=PageTable("pooled-table", _("Pooled"), _pooled_columns(), overall.pooled),
         gain_plot=range_plot(_("Gain of each comparison, in points"), estimates, reference=0)
         if has_values(estimates)
         else None,
@@ -82,113 +60,67 @@ def across_page(overall: OverallResults) -> AcrossPage:
     )
 
 
-def _result_columns() -> list[TableColumn[ResultLine]]:
+def _result_columns() -> list[TableColumn[ComparisonResult]]:
     return [
         *_columns_before(),
-        TableColumn("alpha", _("Alpha"), lambda line: isolated(line.alpha)),
+        TableColumn("alpha", _("Alpha"), lambda row: isolated(_number(row.alpha))),
         *_columns_after(),
-        TableColumn("needed", _("Images needed"), lambda line: line.needed),
+        TableColumn("needed", _("Images needed"), _images_needed),
     ]
 
 
-def _pooled_columns() -> list[TableColumn[ResultLine]]:
-    return [*_columns_before(), TableColumn("outcomes", _("Outcomes"), lambda line: line.outcomes), *_columns_after()]
+def _pooled_columns() -> list[TableColumn[ComparisonResult]]:
+    return [*_columns_before(), TableColumn("outcomes", _("Outcomes"), lambda row: row.outcomes), *_columns_after()]
 
 
-def _columns_before() -> list[TableColumn[ResultLine]]:
+def _columns_before() -> list[TableColumn[ComparisonResult]]:
     return [
         TableColumn("models", _("Models"), _models, kind="of-models"),
-        TableColumn("language", _("Language"), lambda line: line.languages, kind=TEXT),
-        TableColumn("gain", _("ΔSxS"), lambda line: isolated(line.gain)),
-        TableColumn("interval", interval_label(), lambda line: figure(line.interval), kind=TEXT),
-        TableColumn("wins", _("WINS"), lambda line: line.wins),
-        TableColumn("losses", _("LOSSES"), lambda line: line.losses),
-        TableColumn("p", _("p-value"), lambda line: figure(line.p)),
+        TableColumn("language", _("Language"), lambda row: row.languages, kind=TEXT),
+        TableColumn("gain", _("ΔSxS"), lambda row: isolated(gain_points(row.gain))),
+        TableColumn("interval", interval_label(), lambda row: figure(gain_interval(row.gain)), kind=TEXT),
+        TableColumn("wins", _("WINS"), lambda row: _percent(row.percent(row.wins))),
+        TableColumn("losses", _("LOSSES"), lambda row: _percent(row.percent(row.losses))),
+        TableColumn("p", _("p-value"), lambda row: figure(_p(row.sign_test))),
     ]
 
 
-def _columns_after() -> list[TableColumn[ResultLine]]:
+def _columns_after() -> list[TableColumn[ComparisonResult]]:
     return [
-        TableColumn("images", _("Images"), lambda line: line.images),
-        TableColumn("incomplete", _("Incomplete"), lambda line: line.incomplete),
-        TableColumn("set_aside", _("Set aside"), lambda line: line.set_aside),
+        TableColumn("images", _("Images"), lambda row: row.images),
+        TableColumn("incomplete", _("Incomplete"), lambda row: row.incomplete),
+        TableColumn("set_aside", _("Set aside"), lambda row: row.set_aside),
     ]
 
 
-def _models(line: ResultLine) -> str:
-    models = against(line.base, line.test)
-    if line.comparison is None:
+def _models(row: ComparisonResult) -> str:
+    models = against(row.base, row.test)
+    if row.comparison is None:
         return models
-    return link(address("sxs_eval:comparison-show", line.comparison.project.slug, line.comparison.pk), models)
+    return link(address("sxs_eval:comparison-show", row.comparison.project.slug, row.comparison.pk), models)
 
 
-def _result_line(result: ComparisonResult) -> ResultLine:
-    comparison, outcome, alpha = result.comparison, result.summary.outcome, result.summary.alpha
-    gain = outcome.gain
-    return ResultLine(
-        comparison=comparison,
-        base=comparison.base.name,
-        test=comparison.test.name,
-        languages=comparison.language.name,
-        images=outcome.images.denominator,
-        outcomes=outcome.images.denominator,
-        incomplete=outcome.images.incomplete,
-        set_aside=result.set_aside.total,
-        wins=_percent(outcome.wins.percent),
-        losses=_percent(outcome.losses.percent),
-        gain=gain_points(gain),
-        interval=gain_interval(gain),
-        p=_p(outcome.sign_test),
-        alpha="" if isinstance(alpha, UndefinedComparison) else texts.plain_number(alpha, 3),
-        needed="" if isinstance(result.images_needed, UndefinedComparison) else str(result.images_needed),
-        why=texts.reason_undefined(gain)
-        or texts.reason_undefined(getattr(gain, "interval", None), outcome.sign_test, alpha),
-    )
+def _name_of(row: ComparisonResult) -> str:
+    names = {"test": row.test, "base": row.base, "language": row.languages}
+    return _("%(test)s against %(base)s, %(language)s") % names
 
 
-def _pooled_line(result: PooledResult) -> ResultLine:
-    pooled = result.pooled
-    outcomes = pooled.outcomes
-    return ResultLine(
-        comparison=None,
-        base=result.base,
-        test=result.test,
-        languages=", ".join(dict.fromkeys(part.language.name for part in result.comparisons)),
-        images=pooled.images,
-        outcomes=outcomes,
-        incomplete=result.incomplete,
-        set_aside=result.set_aside,
-        wins=texts.percentage(100 * pooled.wins / outcomes) if outcomes else "",
-        losses=texts.percentage(100 * pooled.losses / outcomes) if outcomes else "",
-        gain=gain_points(pooled.gain),
-        interval=gain_interval(pooled.gain),
-        p=_p(pooled.sign_test),
-        alpha="",
-        needed="",
-        why=texts.reason_undefined(pooled.gain)
-        or texts.reason_undefined(getattr(pooled.gain, "interval", None), pooled.sign_test),
-    )
+def _images_needed(row: ComparisonResult) -> int | None:
+    return row.images_needed if isinstance(row.images_needed, int) else None
 
 
-def _percent(value: float | UndefinedComparison) -> str:
-    return "" if isinstance(value, UndefinedComparison) else texts.percentage(value)
+def _number(alpha: float | UndefinedComparison | None) -> str:
+    return texts.plain_number(alpha, 3) if isinstance(alpha, float) else ""
+
+
+def _percent(value: float | None) -> str:
+    return "" if value is None else texts.percentage(value)
 
 
 def _p(test: SignTest | UndefinedComparison) -> str:
-    return (
-        "" if isinstance(test, UndefinedComparison) else texts.p_value(test.p).removeprefix("p = ").removeprefix("p ")
-    )
-
-
-def _estimate(result: ComparisonResult) -> IntervalEstimate:
-    comparison, gain = result.comparison, result.summary.outcome.gain
-    return IntervalEstimate(
-        label=_("%(test)s against %(base)s, %(language)s")
-        % {"test": comparison.test, "base": comparison.base, "language": comparison.language.name},
-        text=with_interval(gain_points(gain), gain_interval(gain)) or _("undefined"),
-        value=None if isinstance(gain, UndefinedComparison) else gain.points,
-        interval=gain.interval if isinstance(gain, GainFigure) and isinstance(gain.interval, Interval) else None,
-    )
+    if isinstance(test, UndefinedComparison):
+        return ""
+    return texts.p_value(test.p).removeprefix("p = ").removeprefix("p ")
 
 
 def _model_columns() -> list[TableColumn[RankedModel]]:

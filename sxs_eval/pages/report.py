@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from django.utils.html import escape, format_html
-from django.utils.safestring import SafeString, mark_safe
+from django.template.loader import render_to_string
+from django.utils.html import format_html
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -27,6 +27,7 @@ from crosslens_metrics.reports.comparison_figures import (
 from crosslens_metrics.scales import FIVE_POINTS, Scale
 from research.selection.models import PlaceLevelChoice
 from sxs_eval.models import LEFT_OUT, RaterState
+from sxs_eval.selectors.across import interval_of
 from sxs_eval.selectors.results import ComparisonEvidence, RaterRow
 from tabular.tables import TEXT, PageTable, TableColumn, figure, isolated, note, parts, tag
 
@@ -72,7 +73,7 @@ def report_page(
 ) -> ReportPage:
     # Images whose region is unknown come last.
     regions = sorted(report.regions, key=lambda part: (not part.region, part.region))
-    estimates = [_region_estimate(part) for part in regions]
+    estimates = [gain_estimate(region_name(part.region), part.outcome.gain) for part in regions]
     rated = [row for row in report.raters if isinstance(row.left, TrialShare)]
     return ReportPage(
         report=report,
@@ -117,7 +118,7 @@ def _headline(outcome: ComparisonOutcome) -> Iterator[ReportLine]:
         _("ΔSxS"),
         gain_points(gain),
         gain_interval(gain),
-        texts.reason_undefined(gain) or texts.reason_undefined(getattr(gain, "interval", None)),
+        texts.reason_undefined(gain, interval_of(gain)),
         _(
             "WINS − LOSSES in percentage points, with its 95 percent confidence interval from bootstrap resamples of "
             "the images."
@@ -200,7 +201,7 @@ def _figures(report: ReportedFigures) -> Iterator[ReportLine]:
         if isinstance(alpha, UndefinedComparison)
         else f"α = {texts.plain_number(alpha.value, 3)} ({_images(alpha.images)})",
         "" if isinstance(alpha, UndefinedComparison) else texts.interval_text(alpha.interval, 3),
-        texts.reason_undefined(alpha) or texts.reason_undefined(getattr(alpha, "interval", None)),
+        texts.reason_undefined(alpha, getattr(alpha, "interval", None)),
         _(
             "Ordinal Krippendorff's alpha over all images that at least two raters judged, complete or not: 1 "
             "is full agreement, 0 is chance, below 0 is systematic disagreement."
@@ -313,10 +314,8 @@ def _gain_columns() -> list[TableColumn[RegionOutcome]]:
     ]
 
 
-def against(base: str, test: str) -> SafeString:
-    """No arrow between the two: its sense would turn with the direction of the page."""
-    names = {"test": escape(test), "base": escape(base)}
-    return mark_safe(_("<bdi>%(test)s</bdi> against <bdi>%(base)s</bdi>") % names)  # noqa: S308 - the names are escaped
+def against(base: str, test: str) -> str:
+    return render_to_string("sxs_eval/_models.html", {"base": base, "test": test})
 
 
 def interval_label() -> str:
@@ -328,18 +327,16 @@ def gain_points(gain: GainFigure | UndefinedComparison) -> str:
 
 
 def interval_or_why(gain: GainFigure | UndefinedComparison) -> str:
-    return figure(gain_interval(gain)) or note(
-        texts.reason_undefined(gain) or texts.reason_undefined(getattr(gain, "interval", None))
-    )
+    return figure(gain_interval(gain)) or note(texts.reason_undefined(gain, interval_of(gain)))
 
 
-def _region_estimate(part: RegionOutcome) -> IntervalEstimate:
-    gain = part.outcome.gain
+def gain_estimate(label: str, gain: GainFigure | UndefinedComparison) -> IntervalEstimate:
+    interval = interval_of(gain)
     return IntervalEstimate(
-        label=region_name(part.region),
+        label=label,
         text=with_interval(gain_points(gain), gain_interval(gain)) or _("undefined"),
         value=None if isinstance(gain, UndefinedComparison) else gain.points,
-        interval=gain.interval if isinstance(gain, GainFigure) and isinstance(gain.interval, Interval) else None,
+        interval=interval if isinstance(interval, Interval) else None,
     )
 
 

@@ -8,19 +8,13 @@ from dataclasses import dataclass
 from core.languages.models import Language
 from core.people.models import Project
 from crosslens_metrics import gains
+from crosslens_metrics.intervals import Interval
 from crosslens_metrics.reports.comparison import WIDTH_POINTS, DecidedImages, summarise
-from crosslens_metrics.reports.comparison_figures import ComparisonSummary, UndefinedComparison, value_or_reason
-from crosslens_metrics.reports.comparisons import ModelContest, ModelRanking, PooledGain, pool, rank_models
+from crosslens_metrics.reports.comparison_figures import GainFigure, SignTest, UndefinedComparison, value_or_reason
+from crosslens_metrics.reports.comparisons import ModelContest, ModelRanking, pool, rank_models
 from research.selection.rules.image_filters import ALL_IMAGES, ImageFilter
 from sxs_eval.models import Comparison
-from sxs_eval.selectors.results import (
-    RESAMPLES,
-    ComparisonEvidence,
-    SetAside,
-    comparisons_of,
-    decided_of,
-    evidence_of,
-)
+from sxs_eval.selectors.results import RESAMPLES, ComparisonEvidence, comparisons_of, decided_of, evidence_of
 
 SEED = 0
 """(ours) Seed of figures over several comparisons, each of which has its own; `sxs_report` uses the same."""
@@ -29,30 +23,49 @@ USUAL_WIDTH = WIDTH_POINTS
 """In points, as in each report, unless the user asks for another width."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ComparisonResult:
-    comparison: Comparison
-    summary: ComparisonSummary
-    set_aside: SetAside
-    images_needed: int | UndefinedComparison
-    """Judgements for an interval of the requested width, if outcomes stay as frequent."""
+    """The figures of one comparison; or, without it, of the same two models in several languages or over several sets.
 
-
-@dataclass(frozen=True)
-class PooledResult:
-    """The same two models in several languages, or over several sets of images.
-
-    `comparisons` are those that have outcomes.
+    Of several, `comparisons` are those that have outcomes.
     """
 
+    comparison: Comparison | None = None
+    comparisons: Sequence[Comparison]
     base: str
     test: str
-    comparisons: Sequence[Comparison]
-    pooled: PooledGain
+    images: int
+    outcomes: int
+    """What wins and losses are shares of: of several comparisons, one outcome per image and comparison."""
     incomplete: int
-    """Pairs that lack judgements, in all comparisons of the two models."""
+    """Pairs that lack judgements."""
     counted_similar: int
     set_aside: int
+    wins: int
+    losses: int
+    gain: GainFigure | UndefinedComparison
+    sign_test: SignTest | UndefinedComparison
+    alpha: float | UndefinedComparison | None = None
+    images_needed: int | UndefinedComparison | None = None
+    """Images for an interval of the requested width, if outcomes stay as frequent."""
+
+    @property
+    def languages(self) -> str:
+        return ", ".join(dict.fromkeys(comparison.language.name for comparison in self.comparisons))
+
+    def percent(self, count: int) -> float | None:
+        return 100 * count / self.outcomes if self.outcomes else None
+
+    @property
+    def undefined(self) -> dict[str, UndefinedComparison]:
+        """The figures without a value, by name."""
+        figures = {"gain": self.gain, "interval": interval_of(self.gain), "p": self.sign_test, "alpha": self.alpha}
+        return {name: figure for name, figure in figures.items() if isinstance(figure, UndefinedComparison)}
+
+    @property
+    def why(self) -> str:
+        """Why the first of these figures has no value; empty if all have one."""
+        return next((figure.message for figure in self.undefined.values()), "")
 
 
 @dataclass(frozen=True)
@@ -60,9 +73,14 @@ class OverallResults:
     """`ranking` is None if too few models have outcomes."""
 
     results: Sequence[ComparisonResult]
-    pooled: Sequence[PooledResult]
+    pooled: Sequence[ComparisonResult]
     ranking: ModelRanking | None
     languages: Sequence[Language]
+
+
+def interval_of(gain: GainFigure | UndefinedComparison) -> Interval | UndefinedComparison | None:
+    """Return the interval of a gain or why it has none; None where there is no gain either."""
+    return gain.interval if isinstance(gain, GainFigure) else None
 
 
 def results_of(
@@ -96,35 +114,51 @@ def _result(comparison: Comparison, evidence: ComparisonEvidence, width_points: 
         resamples=RESAMPLES,
     )
     outcome = summary.outcome
+    images, wins, losses = outcome.images.denominator, outcome.wins.count, outcome.losses.count
     return ComparisonResult(
-        comparison,
-        summary,
-        evidence.set_aside,
-        value_or_reason(
-            lambda: gains.images_needed(
-                outcome.wins.count, outcome.losses.count, outcome.images.denominator, width_points=width_points
-            )
-        ),
+        comparison=comparison,
+        comparisons=[comparison],
+        base=comparison.base.name,
+        test=comparison.test.name,
+        images=images,
+        # None where nothing is judged yet, although pairs with equal captions count.
+        outcomes=images if isinstance(outcome.gain, GainFigure) else 0,
+        incomplete=outcome.images.incomplete,
+        counted_similar=outcome.images.counted_similar,
+        set_aside=evidence.set_aside.total,
+        wins=wins,
+        losses=losses,
+        gain=outcome.gain,
+        sign_test=outcome.sign_test,
+        alpha=summary.alpha,
+        images_needed=value_or_reason(lambda: gains.images_needed(wins, losses, images, width_points=width_points)),
     )
 
 
-def _pooled(results: Sequence[ComparisonResult], outcomes: dict[int, DecidedImages]) -> list[PooledResult]:
+def _pooled(results: Sequence[ComparisonResult], outcomes: dict[int, DecidedImages]) -> list[ComparisonResult]:
     by_models: dict[tuple[str, str], list[ComparisonResult]] = {}
     for result in results:
-        by_models.setdefault((result.comparison.base.name, result.comparison.test.name), []).append(result)
-    return [
-        PooledResult(
-            base,
-            test,
-            [part.comparison for part in parts if len(outcomes[part.comparison.pk].outcome)],
-            pool([outcomes[part.comparison.pk] for part in parts], seed=SEED, resamples=RESAMPLES),
-            incomplete=sum(part.summary.outcome.images.incomplete for part in parts),
-            counted_similar=sum(part.summary.outcome.images.counted_similar for part in parts),
-            set_aside=sum(part.set_aside.total for part in parts),
-        )
-        for (base, test), parts in by_models.items()
-        if len(parts) > 1
-    ]
+        by_models.setdefault((result.base, result.test), []).append(result)
+    return [_pool(parts, outcomes) for parts in by_models.values() if len(parts) > 1]
+
+
+def _pool(parts: Sequence[ComparisonResult], outcomes: dict[int, DecidedImages]) -> ComparisonResult:
+    comparisons = [comparison for part in parts for comparison in part.comparisons]
+    pooled = pool([outcomes[comparison.pk] for comparison in comparisons], seed=SEED, resamples=RESAMPLES)
+    return ComparisonResult(
+        comparisons=[comparison for comparison in comparisons if len(outcomes[comparison.pk].outcome)],
+        base=parts[0].base,
+        test=parts[0].test,
+        images=pooled.images,
+        outcomes=pooled.outcomes,
+        incomplete=sum(part.incomplete for part in parts),
+        counted_similar=sum(part.counted_similar for part in parts),
+        set_aside=sum(part.set_aside for part in parts),
+        wins=pooled.wins,
+        losses=pooled.losses,
+        gain=pooled.gain,
+        sign_test=pooled.sign_test,
+    )
 
 
 def _ranking(comparisons: Sequence[Comparison], outcomes: dict[int, DecidedImages]) -> ModelRanking | None:

@@ -67,8 +67,7 @@ class Evaluated:
         signs = Counter(decided_of(self.comparison, evidence).outcome.tolist())
         counts += Counter(wins=signs[1], losses=signs[-1], ties=signs[0])
         (result,) = results_of(project, filter=images).results
-        shown = result.summary.outcome.images
-        counts += Counter(decided=shown.denominator, incomplete=shown.incomplete)
+        counts += Counter(decided=result.images, incomplete=result.incomplete)
         return counts
 
 
