@@ -9,7 +9,6 @@ from django.utils.translation import gettext as _
 
 from charts import texts
 from charts.plots import IntervalEstimate, RangePlot, range_plot
-from core.people.pages.addresses import address
 from crosslens_metrics.intervals import Interval
 from crosslens_metrics.reports.comparison_figures import BOUNDS, SignTest, UndefinedComparison, bound_message
 from crosslens_metrics.reports.comparisons import ModelRanking, RankedComponent, RankedModel, RankedPair
@@ -20,10 +19,11 @@ from sxs_eval.pages.report import (
     gain_points,
     has_values,
     interval_label,
+    report_link,
     with_interval,
 )
 from sxs_eval.selectors.across import ComparisonResult, OverallResults
-from tabular.tables import TEXT, PageTable, TableColumn, figure, isolated, link, note, parts, tag
+from tabular.tables import TEXT, PageTable, TableColumn, figure, isolated, note, parts, tag
 
 
 @dataclass(frozen=True)
@@ -94,10 +94,7 @@ def _columns_after() -> list[TableColumn[ComparisonResult]]:
 
 
 def _models(row: ComparisonResult) -> str:
-    models = against(row.base, row.test)
-    if row.comparison is None:
-        return models
-    return link(address("sxs_eval:comparison-show", row.comparison.project.slug, row.comparison.pk), models)
+    return report_link(row.comparison) if row.comparison else against(row.base, row.test)
 
 
 def _name_of(row: ComparisonResult) -> str:

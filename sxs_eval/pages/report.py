@@ -12,6 +12,7 @@ from django.utils.translation import ngettext
 
 from charts import texts
 from charts.plots import BarPlot, IntervalEstimate, RangePlot, bar_plot, range_plot
+from core.people.pages.addresses import address
 from crosslens_metrics.intervals import Interval
 from crosslens_metrics.reports.comparison import WIDTH_POINTS
 from crosslens_metrics.reports.comparison_figures import (
@@ -26,10 +27,10 @@ from crosslens_metrics.reports.comparison_figures import (
 )
 from crosslens_metrics.scales import FIVE_POINTS, Scale
 from research.selection.models import PlaceLevelChoice
-from sxs_eval.models import LEFT_OUT, RaterState
+from sxs_eval.models import LEFT_OUT, Comparison, RaterState
 from sxs_eval.selectors.across import interval_of
 from sxs_eval.selectors.results import ComparisonEvidence, RaterRow
-from tabular.tables import TEXT, PageTable, TableColumn, figure, isolated, note, parts, tag
+from tabular.tables import TEXT, PageTable, TableColumn, figure, isolated, link, note, parts, tag
 
 EVEN = 50.0
 """Percent of preferences for the left side by a rater without a bias."""
@@ -316,6 +317,11 @@ def _gain_columns() -> list[TableColumn[RegionOutcome]]:
 
 def against(base: str, test: str) -> str:
     return render_to_string("sxs_eval/_models.html", {"base": base, "test": test})
+
+
+def report_link(comparison: Comparison) -> str:
+    url = address("sxs_eval:comparison-show", comparison.project.slug, comparison.pk)
+    return link(url, against(comparison.base.name, comparison.test.name))
 
 
 def interval_label() -> str:

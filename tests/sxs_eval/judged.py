@@ -9,6 +9,8 @@ from html import unescape
 from random import Random
 from typing import Any
 
+from django.utils.html import strip_tags
+
 from core.images.models import Collection
 from core.people.models import Project, User
 from research.inference.models import CaptioningModel
@@ -16,6 +18,7 @@ from sxs_eval.models import Comparison, Judgement, JudgingBatch, TrialKind
 from sxs_eval.selectors.across import results_of
 from sxs_eval.selectors.results import report_of
 from sxs_eval.services import judging
+from tabular.tables import PageTable
 from tests.factories import NOW, make_comparison, make_rater
 
 PACE = timedelta(seconds=10)
@@ -100,6 +103,12 @@ def text_of(response: Any) -> str:
     """What a reader sees, white space aside."""
     page = re.sub(r"<(title|desc)\b.*?</\1>", " ", response.content.decode(), flags=re.DOTALL)
     return " ".join(unescape(re.sub(r"<[^>]+>", " ", page)).split())
+
+
+def column_of(table: PageTable[Any], name: str) -> list[str]:
+    """What a reader sees in a column of a page's table."""
+    (column,) = (column for column in table.columns if column.name == name)
+    return [strip_tags(str(column.shown(row))) for row in table]
 
 
 def keys_of(comparison: Comparison) -> list[str]:

@@ -17,7 +17,7 @@ from sxs_eval.models import Judgement
 from tests.commands import output_of
 from tests.factories import make_captioner, make_collection, make_comparison, make_project
 from tests.scoring.scored import make_references, make_scoring, run
-from tests.sxs_eval.judged import judged_once, text_of
+from tests.sxs_eval.judged import column_of, judged_once, text_of
 
 pytestmark = pytest.mark.django_db
 
@@ -101,8 +101,8 @@ def test_the_reference_set_is_chosen_on_the_page_and_in_its_files(manager, proje
         run(make_scoring(silver, model=model, metrics=["rouge-l"]))
     shown = {name: page(manager, references=name) for name in ("", "People", "Silver")}
 
-    lines = {name: one.context["page"].lines for name, one in shown.items()}
-    signs = {name: [line.difference[:1] for line in some if line.difference] for name, some in lines.items()}
+    cells = {name: column_of(one.context["page"]["table"], "difference") for name, one in shown.items()}
+    signs = {name: [text[0] for text in some if text] for name, some in cells.items()}
     assert signs == {"": ["+"] * 5, "People": ["+"] * 5, "Silver": ["−"] * 3}
     assert '<option value="Silver" dir="auto" selected>' in shown["Silver"].content.decode()
     rows = json.loads(exported(manager, "json", references="Silver"))["evaluations"]
@@ -115,19 +115,19 @@ def test_the_reference_set_is_chosen_on_the_page_and_in_its_files(manager, proje
 @pytest.mark.long(reason="at least three others run each of its lines")
 def test_each_comparison_is_a_point_and_correlations_stand_over_the_core_languages_and_the_others(manager, scored):
     shown = page(manager, metric="rouge-l").context["page"]
-    assert len(shown.plot.points) == len(ANSWERS)
-    assert sorted(point.kind for point in shown.plot.points) == ["core", "core", "rest", "rest", "rest"]
-    german = next(
-        line for line in shown.lines if (str(line.comparison.base), line.comparison.language_id) == ("A", "de")
-    )
+    assert len(shown["plot"].points) == len(ANSWERS)
+    assert sorted(point.kind for point in shown["plot"].points) == ["core", "core", "rest", "rest", "rest"]
+    places = zip(column_of(shown["table"], "models"), column_of(shown["table"], "language"), strict=True)
+    german = list(places).index(("B against A\n", "German"))
     # Four wins and one loss of six.
-    assert german.gain == "+50.0"
-    assert german.difference.startswith("+")
-    assert "B against A, German: people +50.0, metric +" in shown.plot.summary
-    assert [(part.evaluations, part.points) for part in shown.parts] == [(5, 10), (2, 4), (3, 6)]
+    assert column_of(shown["table"], "gain")[german] == "+50.0"
+    assert column_of(shown["table"], "difference")[german].startswith("+")
+    assert "B against A, German: people +50.0, metric +" in shown["plot"].summary
+    assert column_of(shown["correlations"], "evaluations") == ["5", "2", "3"]
+    assert column_of(shown["correlations"], "points") == ["10", "4", "6"]
     once = page(manager, metric="rouge-l", flip="no").context["page"]
-    assert [part.points for part in once.parts] == [5, 2, 3]
-    assert once.parts[0].cells[0].value != shown.parts[0].cells[0].value
+    assert column_of(once["correlations"], "points") == ["5", "2", "3"]
+    assert column_of(once["correlations"], "Pearson")[0] != column_of(shown["correlations"], "Pearson")[0]
 
 
 @pytest.mark.parametrize("flip", [True, False])
@@ -138,9 +138,10 @@ def test_the_command_reads_the_file_and_gives_the_same_figures(manager, scored, 
     report = json.loads(output_of("correlate", file, *chosen, "--json"))
     said = json.loads(exported(manager, "json"))["correlations"]["rouge-l" if flip else "rouge-l --no-flip"]
     assert report["parts"] == said["parts"]
-    shown = page(manager, metric="rouge-l", flip="yes" if flip else "no").context["page"].parts[0].cells[0].value
+    shown = page(manager, metric="rouge-l", flip="yes" if flip else "no").context["page"]["correlations"]
     (everything, *_others) = said["parts"].values() if isinstance(said["parts"], dict) else said["parts"]
-    assert f"{everything['metrics']['rouge-l']['pearson']['value']:+.2f}".replace("-", "−") == shown
+    value = f"{everything['metrics']['rouge-l']['pearson']['value']:+.2f}".replace("-", "−")
+    assert column_of(shown, "Pearson")[0].split()[0] == value
 
 
 @pytest.mark.long(reason="at least three others run each of its lines")
@@ -153,13 +154,13 @@ def test_resamples_are_drawn_again_only_where_something_changed(manager, scored,
 
     cache.clear()
     monkeypatch.setattr(downloads, "correlations_of", drawing)
-    first, again = (page(manager).context["page"] for _time in range(2))
-    assert first.parts == again.parts
+    first, again = (page(manager).context["page"]["correlations"].rows for _time in range(2))
+    assert first == again
     assert drawn == [True]
     page(manager, flip="no")
     assert drawn == [True, False]
     Judgement.objects.filter(score=-3).delete()
-    assert page(manager).context["page"].parts != first.parts
+    assert page(manager).context["page"]["correlations"].rows != first
     assert drawn == [True, False, True]
 
 
@@ -170,7 +171,7 @@ def test_a_comparison_without_scores_or_judgements_says_what_lacks(manager, proj
     text = text_of(page(manager))
     assert "A and D have no scores against the same references." in text
     assert "No image has all its judgements yet." in text
-    assert len(page(manager).context["page"].plot.points) == len(ANSWERS)
+    assert len(page(manager).context["page"]["plot"].points) == len(ANSWERS)
 
 
 def test_scores_that_were_not_computed_alike_are_no_point(manager, project, collection, judged):
@@ -182,7 +183,7 @@ def test_scores_that_were_not_computed_alike_are_no_point(manager, project, coll
     score.save()
     text = text_of(page(manager))
     assert "scored differently (versions of the metric: 1 against 0" in text
-    assert len(page(manager).context["page"].plot.points) == 1
+    assert len(page(manager).context["page"]["plot"].points) == 1
 
 
 @pytest.mark.long(reason="at least three others run each of its lines")
