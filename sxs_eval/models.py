@@ -15,7 +15,7 @@ from core.allocation.models import Assignment, Batch, LeasedBatch, Pool, Task
 from core.images.models import Collection, Image
 from core.languages.models import Language
 from core.people.models import Project
-from crosslens_metrics.scales import SCALES, SEVEN_POINTS
+from crosslens_metrics.scales import SCALES, SEVEN_POINTS, ScaleLevel
 from research.inference.models import CaptioningModel, ModelCaption
 from research.selection.rules.image_filters import MAX_FILTER_CHARACTERS
 
@@ -258,6 +258,37 @@ class Judgement(models.Model):
 
     def __str__(self) -> str:
         return f"judgement {self.position} of batch {self.batch_id}"
+
+    @property
+    def image(self) -> Image:
+        if self.gold:
+            return self.gold.image
+        assert self.pair is not None
+        return self.pair.image
+
+    @property
+    def sides(self) -> tuple[str, str]:
+        """The captions as the rater sees them, the left one first."""
+        if self.gold:
+            test, base = self.gold.better, self.gold.worse
+        else:
+            assert self.pair is not None
+            test, base = self.pair.test_caption.text, self.pair.base_caption.text
+        return (test, base) if self.test_is_left else (base, test)
+
+    @property
+    def answer(self) -> ScaleLevel | None:
+        """The answer as given, left against right."""
+        return None if self.choice is None else SCALES[self.scale][self.choice]
+
+    @property
+    def level(self) -> ScaleLevel | None:
+        """The answer as test against base."""
+        return None if self.score is None else SCALES[self.scale][self.score]
+
+    @property
+    def active_s(self) -> float:
+        return self.active_ms / 1000
 
 
 class RaterState(models.TextChoices):

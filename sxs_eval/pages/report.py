@@ -29,7 +29,7 @@ from crosslens_metrics.scales import FIVE_POINTS, Scale
 from research.selection.models import PlaceLevelChoice
 from sxs_eval.models import LEFT_OUT, Comparison, RaterState
 from sxs_eval.selectors.across import interval_of
-from sxs_eval.selectors.results import ComparisonEvidence, RaterRow
+from sxs_eval.selectors.results import ComparisonEvidence, ReportedRater
 from tabular.tables import TEXT, PageTable, TableColumn, figure, isolated, link, note, parts, tag
 
 EVEN = 50.0
@@ -60,14 +60,14 @@ class ReportPage:
     region_plot: RangePlot | None
     levels: PageTable[RegionOutcome]
     """By how near to the language the images were taken; empty without a selection."""
-    raters: PageTable[RaterRow]
+    raters: PageTable[ReportedRater]
     rater_plot: RangePlot | None
 
 
 def report_page(
     report: ReportedFigures,
     evidence: ComparisonEvidence,
-    raters: Sequence[RaterRow],
+    raters: Sequence[ReportedRater],
     *,
     scale: Scale,
     levels: Sequence[RegionOutcome] = (),
@@ -185,7 +185,7 @@ def remarks_on(report: ReportedFigures, evidence: ComparisonEvidence) -> Iterato
         ) % {"number": apart.of_images}
 
 
-def _scripted(raters: Sequence[RaterRow]) -> Iterator[str]:
+def _scripted(raters: Sequence[ReportedRater]) -> Iterator[str]:
     if number := sum(row.is_scripted and row.state in ("", RaterState.RESTORED) for row in raters):
         yield ngettext(
             "The answers of %(number)s rater look scripted. They count until a manager pauses this rater.",
@@ -359,7 +359,7 @@ def _left_estimate(row: RaterFigures) -> IntervalEstimate:
     return IntervalEstimate(row.rater, texts.percentage(row.left.percent, 0), row.left.percent, row.left.interval)
 
 
-def _rater_columns() -> list[TableColumn[RaterRow]]:
+def _rater_columns() -> list[TableColumn[ReportedRater]]:
     return [
         TableColumn("name", _("Rater"), _rater_name, kind=TEXT),
         TableColumn("judgements", _("Counted"), lambda row: row.figures.judgements if row.figures else 0),
@@ -380,26 +380,25 @@ def _rater_columns() -> list[TableColumn[RaterRow]]:
     ]
 
 
-def _rater_name(row: RaterRow) -> str:
+def _rater_name(row: ReportedRater) -> str:
     kind = "warning" if row.state in (RaterState.PAUSED, *LEFT_OUT) else ""
     state = RaterState(row.state).label if row.state else ""
     scripted = _("looks scripted") if row.is_scripted else ""
     return parts(format_html("<code>{}</code>", row.name), tag(state, kind), tag(scripted, "warning"))
 
 
-def _left(row: RaterRow) -> TrialShare | None:
+def _left(row: ReportedRater) -> TrialShare | None:
     return row.figures.left if row.figures and isinstance(row.figures.left, TrialShare) else None
 
 
-def _seconds(row: RaterRow) -> str | None:
+def _seconds(row: ReportedRater) -> str | None:
     seconds = row.figures.seconds_median if row.figures else None
     return texts.plain_number(seconds) if isinstance(seconds, float) else None
 
 
-def _failed(row: RaterRow) -> str | None:
-    made = row.checks.golds + row.checks.repeats
-    failed = row.checks.golds_failed + row.checks.repeats_failed
-    return _("%(failed)s of %(made)s") % {"failed": failed, "made": made} if made else None
+def _failed(row: ReportedRater) -> str | None:
+    counts = {"failed": sum(row.failures), "made": len(row.failures)}
+    return _("%(failed)s of %(made)s") % counts if row.failures else None
 
 
 def _percent_of(share: TrialShare) -> str:

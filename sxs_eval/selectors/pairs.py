@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from operator import itemgetter
 
 from django.core.paginator import Page, Paginator
 from django.db.models import Count, Exists, F, Max, Min, OuterRef, Q, QuerySet, TextChoices
 from django.utils.translation import gettext_lazy as _
 
-from core.images.selectors import ServedImage, served_image
-from core.people.models import User
 from core.people.rules.pseudonyms import pseudonym
-from crosslens_metrics.scales import SCALES
 from sxs_eval.models import Comparison, Judgement, Pair, TrialKind
 from sxs_eval.selectors.results import stopped_raters
 
@@ -29,46 +26,23 @@ class PairsShown(TextChoices):
     INCOMPLETE = "incomplete", _("Incomplete")
 
 
-@dataclass(frozen=True)
-class RaterJudgement:
-    """One rater's judgement. `why_not` says why it does not count; empty if it does."""
-
-    rater: str
-    score: int
-    level: str
-    comment: str
-    why_not: str
-
-
-@dataclass(frozen=True)
-class ShownPair:
-    """`outcome`: wins, losses, neither, incomplete, or similar if its captions are equal and it was not shown."""
-
-    image: ServedImage
-    base_caption: str
-    test_caption: str
-    outcome: str
-    judgements: Sequence[RaterJudgement]
+PairAnswer = tuple[Judgement, str, str]
+"""A judgement, the rater's pseudonym, and why it does not count; empty if it does."""
 
 
 def pairs_page(
-    comparison: Comparison, show: PairsShown, viewer: User, *, number: str
-) -> tuple[Page[Pair], list[ShownPair]]:
-    """Return one page of the pairs that `show` asks for; an invalid number is replaced by the nearest valid one."""
+    comparison: Comparison, show: PairsShown, *, number: str
+) -> tuple[Page[Pair], list[tuple[Pair, str, list[PairAnswer]]]]:
+    """Return one page of the pairs that `show` asks for, each with its outcome and its judgements.
+
+    An invalid number is replaced by the nearest valid one. An outcome is wins, losses, neither, incomplete, or similar
+    if its captions are equal and it was not shown.
+    """
     stopped = stopped_raters(comparison.pk)
     pairs = _chosen(comparison, show, list(stopped)).select_related("image", "base_caption", "test_caption")
     page = Paginator(pairs, PAIRS_PER_PAGE).get_page(number)
-    said = _said(comparison, [pair.pk for pair in page], stopped)
-    return page, [
-        ShownPair(
-            image=served_image(pair.image, viewer),
-            base_caption=pair.base_caption.text,
-            test_caption=pair.test_caption.text,
-            outcome=_outcome(pair, comparison.replication),
-            judgements=said[pair.pk],
-        )
-        for pair in page
-    ]
+    answers = _answers(comparison, [pair.pk for pair in page], stopped)
+    return page, [(pair, _outcome(pair, comparison.replication), answers[pair.pk]) for pair in page]
 
 
 def _chosen(comparison: Comparison, show: PairsShown, stopped: list[int]) -> QuerySet[Pair]:
@@ -105,19 +79,13 @@ def _outcome(pair: Pair, replication: int) -> str:
     return "wins" if 2 * better > total else "losses" if 2 * worse > total else "neither"
 
 
-def _said(comparison: Comparison, pairs: Sequence[int], stopped: dict[int, str]) -> dict[int, list[RaterJudgement]]:
-    answers = Judgement.objects.filter(pair__in=pairs, kind=TrialKind.PAIR, choice__isnull=False)
-    judgements, scale = defaultdict(list), SCALES[comparison.scale]
-    for answer in answers.only("pair", "person", "score", "comment", "is_late"):
-        assert answer.pair_id is not None
-        assert answer.score is not None
-        judgements[answer.pair_id].append(
-            RaterJudgement(
-                rater=pseudonym(comparison.project, answer.person_id),
-                score=answer.score,
-                level=scale[answer.score].name,
-                comment=answer.comment,
-                why_not=stopped.get(answer.person_id, "late" if answer.is_late else ""),
-            )
-        )
-    return defaultdict(list, {pair: sorted(rows, key=lambda row: row.rater) for pair, rows in judgements.items()})
+def _answers(comparison: Comparison, pairs: Sequence[int], stopped: dict[int, str]) -> dict[int, list[PairAnswer]]:
+    judgements = Judgement.objects.filter(pair__in=pairs, kind=TrialKind.PAIR, choice__isnull=False)
+    answers: dict[int, list[PairAnswer]] = defaultdict(list)
+    for one in judgements.only("pair", "person", "scale", "score", "comment", "is_late"):
+        assert one.pair_id is not None
+        why_not = stopped.get(one.person_id, "late" if one.is_late else "")
+        answers[one.pair_id].append((one, pseudonym(comparison.project, one.person_id), why_not))
+    for of_pair in answers.values():
+        of_pair.sort(key=itemgetter(1))
+    return answers

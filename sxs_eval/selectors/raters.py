@@ -5,14 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from statistics import median
 
-from django.utils.translation import gettext as _
-
-from core.images.selectors import ServedImage, served_image
 from core.people.models import User
-from crosslens_metrics.scales import SCALES
 from sxs_eval.models import LEFT_OUT, Comparison, Judgement, RaterState, RaterStatus, TrialKind
 from sxs_eval.rules.judging import has_failed
 from sxs_eval.rules.scripted import JudgingScriptRule
@@ -79,22 +74,6 @@ class RaterRow:
         return round(100 * self.left / self.decided) if self.decided else None
 
 
-@dataclass(frozen=True)
-class FailedCheck:
-    """An attention item that somebody failed, as it was shown. `is_left_better` is known only for gold pairs."""
-
-    is_gold: bool
-    image: ServedImage
-    left: str
-    right: str
-    answer: str
-    first_answer: str | None
-    is_left_better: bool | None
-    seconds: float
-    judged_at: datetime
-    is_forgiven: bool
-
-
 def raters_of(comparison: Comparison) -> list[RaterRow]:
     """List everybody with an answer or a decision about them: paused raters first, then by user name."""
     statuses = {
@@ -132,42 +111,17 @@ def _count(
         checks.passed += not is_failed
 
 
-def failures_of(row: RaterRow, comparison: Comparison, viewer: User) -> Sequence[FailedCheck]:
+def failures_of(comparison: Comparison, rater: User) -> Sequence[Judgement]:
     """List the last attention items that a rater failed, the latest first."""
     checks = (
-        Judgement.objects.filter(comparison=comparison, person=row.person, choice__isnull=False, is_late=False)
+        Judgement.objects.filter(comparison=comparison, person=rater, choice__isnull=False, is_late=False)
         .exclude(kind=TrialKind.PAIR)
         .select_related("pair__image", "pair__base_caption", "pair__test_caption", "gold__image", "repeated")
         .order_by("-judged_at", "-pk")
     )
-    forgiven = row.status.checks_from if row.status else None
     failed = [
         check
         for check in checks
         if has_failed(check.kind, check.score or 0, check.repeated.score if check.repeated else None)
     ]
-    return [_failure(check, forgiven, viewer) for check in failed[:MAX_FAILURES_SHOWN]]
-
-
-def _failure(check: Judgement, forgiven: datetime | None, viewer: User) -> FailedCheck:
-    assert check.choice is not None
-    assert check.judged_at is not None
-    scale = SCALES[check.scale]
-    first = check.repeated.choice if check.repeated else None
-    if check.gold:
-        image, test, base = check.gold.image, check.gold.better, check.gold.worse
-    else:
-        assert check.pair is not None
-        image, test, base = check.pair.image, check.pair.test_caption.text, check.pair.base_caption.text
-    return FailedCheck(
-        is_gold=check.gold is not None,
-        image=served_image(image, viewer),
-        left=test if check.test_is_left else base,
-        right=base if check.test_is_left else test,
-        answer=_(scale[check.choice].label),
-        first_answer=_(scale[first].label) if first is not None else None,
-        is_left_better=check.test_is_left if check.gold else None,
-        seconds=check.active_ms / 1000,
-        judged_at=check.judged_at,
-        is_forgiven=forgiven is not None and check.judged_at <= forgiven,
-    )
+    return failed[:MAX_FAILURES_SHOWN]

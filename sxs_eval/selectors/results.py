@@ -82,22 +82,13 @@ class ComparisonEvidence:
 
 
 @dataclass(frozen=True)
-class RaterChecks:
-    """A rater's results on attention items; late ones are left out."""
-
-    golds: int = 0
-    golds_failed: int = 0
-    repeats: int = 0
-    repeats_failed: int = 0
-
-
-@dataclass(frozen=True)
-class RaterRow:
+class ReportedRater:
     """A rater under their pseudonym. `figures` are from what counts: None if nothing of theirs does."""
 
     name: str
     figures: RaterFigures | None
-    checks: RaterChecks
+    failures: Sequence[bool]
+    """Whether they failed, for each attention item; late ones are left out."""
     set_aside: int
     state: str
     """A RaterState, or empty for those who were never paused."""
@@ -192,7 +183,7 @@ def decided_of(comparison: Comparison, evidence: ComparisonEvidence) -> DecidedI
     )
 
 
-def rater_rows(comparison: Comparison, report: ReportedFigures, evidence: ComparisonEvidence) -> list[RaterRow]:
+def rater_rows(comparison: Comparison, report: ReportedFigures, evidence: ComparisonEvidence) -> list[ReportedRater]:
     """List everybody who judged in the comparison or did an attention item, counted or not."""
     name_of = _PseudonymNames().of(comparison.project)
     statuses = RaterStatus.objects.filter(comparison=comparison).values_list("person", "state")
@@ -201,10 +192,10 @@ def rater_rows(comparison: Comparison, report: ReportedFigures, evidence: Compar
     checks = _checks(comparison, name_of)
     scripted = {name_of(person) for person in scripted_raters(comparison)}
     return [
-        RaterRow(
+        ReportedRater(
             name,
             figures.get(name),
-            checks.get(name, RaterChecks()),
+            checks.get(name, ()),
             evidence.set_aside_of.get(name, 0),
             states.get(name, ""),
             name in scripted,
@@ -373,15 +364,15 @@ def _count_by_region(images: Sequence[int], region_of: Mapping[int, str] | None)
     return dict(Counter(region_of.get(image, "") for image in images)) if region_of else {}
 
 
-def _checks(comparison: Comparison, name_of: NameOf) -> dict[str, RaterChecks]:
-    counts: dict[str, Counter[str]] = defaultdict(Counter)
+def _checks(comparison: Comparison, name_of: NameOf) -> dict[str, list[bool]]:
+    """Return whether a rater failed, for each attention item in time, by the rater's pseudonym."""
+    failures: dict[str, list[bool]] = defaultdict(list)
     for kind in (TrialKind.GOLD, TrialKind.REPEAT):
         done = _answered([comparison.pk], kind).filter(is_late=False)
         for person, score, first in done.values_list("person", "score", "repeated__score"):
             assert score is not None
-            counts[name_of(person)][f"{kind}s"] += 1
-            counts[name_of(person)][f"{kind}s_failed"] += has_failed(kind, score, first)
-    return {name: RaterChecks(**count) for name, count in counts.items()}
+            failures[name_of(person)].append(has_failed(kind, score, first))
+    return failures
 
 
 def comparisons_of(project: Project) -> list[Comparison]:

@@ -14,7 +14,6 @@ from django.db.models.functions import Coalesce
 from core.allocation.models import AssignmentState, BatchState, Task
 from core.allocation.selectors import BatchHead, OwnWork, lease_fields, open_and_resumable, pools_with_tasks_for
 from core.compiled_query import CompiledQuery
-from core.images.models import Image
 from core.images.selectors import ServedImage, served_image
 from core.people.models import Role, User
 from crosslens_metrics.scales import SCALES, Scale
@@ -162,7 +161,7 @@ def judging_page(batch: JudgingBatch, viewer: User, now: datetime) -> JudgingPag
     return JudgingPage(
         batch=head,
         trial=trial,
-        ahead=served_image(_image(upcoming[waiting[1]]), viewer) if len(upcoming) > 1 else None,
+        ahead=served_image(upcoming[waiting[1]].image, viewer) if len(upcoming) > 1 else None,
         undoable=last.position if last and not last.is_late else None,
         scale=SCALES[batch.comparison.scale],
     )
@@ -173,27 +172,10 @@ def _with_captions(batch: JudgingBatch, positions: Sequence[int]) -> list[Judgem
     return CAPTIONS.rows(batch=batch.pk, first=positions[0], second=positions[:2][-1]) if positions else []
 
 
-def _image(judgement: Judgement) -> Image:
-    if judgement.gold:
-        return judgement.gold.image
-    assert judgement.pair is not None
-    return judgement.pair.image
-
-
 def _trial(judgement: Judgement, number: int, viewer: User) -> Trial:
-    if judgement.gold:
-        test, base = judgement.gold.better, judgement.gold.worse
-    else:
-        assert judgement.pair is not None
-        test, base = judgement.pair.test_caption.text, judgement.pair.base_caption.text
-    return Trial(
-        position=judgement.position,
-        number=number,
-        image=served_image(_image(judgement), viewer),
-        left=test if judgement.test_is_left else base,
-        right=base if judgement.test_is_left else test,
-        comment=judgement.comment,
-    )
+    left, right = judgement.sides
+    image = served_image(judgement.image, viewer)
+    return Trial(judgement.position, number, image, left, right, judgement.comment)
 
 
 def is_anything_left(rater: User, comparison: Comparison) -> bool:

@@ -68,7 +68,7 @@ def _page(
         return redirect("sxs_eval:comparison-list", comparison.project.slug)
     rows = raters_of(comparison)
     looked_at = [
-        (row, failures_of(row, comparison, user_of(request)), form if asked == str(row.person.pk) else None)
+        (row, failures_of(comparison, row.person), form if asked == str(row.person.pk) else None)
         for row in rows
         if row.is_paused or asked == str(row.person.pk)
     ]

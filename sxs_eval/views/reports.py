@@ -61,7 +61,7 @@ def pair_list(request: HttpRequest, slug: str, comparison_id: int) -> HttpRespon
         return redirect("sxs_eval:comparison-show", slug, comparison_id)
     asked = request.GET.get("show", "")
     show = PairsShown(asked) if asked in PairsShown.values else PairsShown.ALL
-    page, pairs = pairs_page(comparison, show, user_of(request), number=request.GET.get("page", "1"))
+    page, pairs = pairs_page(comparison, show, number=request.GET.get("page", "1"))
     context = _head(request, comparison) | {"show": show, "shows": PairsShown, "page": page, "pairs": pairs}
     return render(request, "sxs_eval/pairs.html", context)
 

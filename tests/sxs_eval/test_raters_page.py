@@ -146,27 +146,34 @@ class TestWhatIsShown:
         for odd in ("none", "99999", ""):
             assert manager.get(path_of(comparison), {"rater": odd}).status_code == 200
 
-    def test_a_failed_repeat_is_shown_with_both_answers_as_they_were_given(self, comparison):
+    def test_a_failed_repeat_is_shown_with_both_answers_as_they_were_given(self, manager, comparison):
         rater = make_rater(comparison)
         original = judge_all(comparison, rater, [2] * 6).judgements.first()
         again = show_again(original, score=-original.score)
-        [item] = failures_of(raters_of(comparison)[0], comparison, comparison.project.created_by)
+        [item] = failures_of(comparison, rater)
         # Left both times: with the sides swapped that is the opposite.
-        assert str(item.first_answer) == str(item.answer) == "Left is better"
+        assert item.repeated.answer.label == item.answer.label == "Left is better"
         test, base = again.pair.test_caption.text, again.pair.base_caption.text
-        assert (item.left, item.right) == ((test, base) if again.test_is_left else (base, test))
-        assert item.is_left_better is None
+        assert item.sides == ((test, base) if again.test_is_left else (base, test))
+        page = " ".join(manager.get(path_of(comparison), {"rater": rater.pk}).content.decode().split())
+        assert page.count("<dd>Left is better</dd>") == 2
+        assert '<span class="tag tag--success"> better' not in page
 
-    def test_the_better_side_of_a_gold_pair_is_marked_and_no_more_failures_are_shown_than_so_many(self, comparison):
-        batch = judge_all(comparison, make_rater(comparison), [2] * 6)
+    def test_the_better_side_of_a_gold_pair_is_marked_and_no_more_failures_are_shown_than_so_many(
+        self, manager, comparison
+    ):
+        rater = make_rater(comparison)
+        batch = judge_all(comparison, rater, [2] * 6)
         gold = show_gold(batch, score=-1, choice=1, test_is_left=False).gold
-        [item] = failures_of(raters_of(comparison)[0], comparison, comparison.project.created_by)
-        assert item.is_left_better is False
-        assert (item.left, item.right) == (gold.worse, gold.better)
-        assert str(item.answer) == "Left is slightly better"
+        [item] = failures_of(comparison, rater)
+        assert item.sides == (gold.worse, gold.better)
+        assert item.answer.label == "Left is slightly better"
+        page = " ".join(manager.get(path_of(comparison), {"rater": rater.pk}).content.decode().split())
+        assert 'Right <span class="tag tag--success"> better' in page
+        assert 'Left <span class="tag tag--success"> better' not in page
         for _ in range(MAX_FAILURES_SHOWN + 3):
             show_gold(batch, score=-1)
-        items = failures_of(raters_of(comparison)[0], comparison, comparison.project.created_by)
+        items = failures_of(comparison, rater)
         assert len(items) == MAX_FAILURES_SHOWN
 
     @pytest.mark.long(reason="at least three others run each of its lines")
@@ -198,8 +205,7 @@ class TestDeciding:
         assert status.decided_by == comparison.project.created_by
         assert status.checks_from is not None
         assert "Knows better." in page
-        items = failures_of(raters_of(comparison)[0], comparison, comparison.project.created_by)
-        assert [item.is_forgiven for item in items] == [True]
+        assert "forgiven · " in manager.get(path_of(comparison), {"rater": rater.pk}).content.decode()
         assert set(Task.objects.values_list("places_taken", flat=True)) == {1}
 
     @pytest.mark.parametrize("is_paused", [True, False])

@@ -228,8 +228,9 @@ class TestWhatDoesNotCount:
         assert figures.distribution[-3] == 0
         assert figures.flips.same.total > 0
         (row,) = rater_rows(comparison, figures, evidence_of([comparison])[comparison.pk])
-        assert row.checks.golds == row.checks.golds_failed > 0
-        assert (row.checks.repeats, row.checks.repeats_failed) == (figures.flips.same.total, 0)
+        golds = Judgement.objects.filter(kind=TrialKind.GOLD).count()
+        assert sum(row.failures) == golds > 0
+        assert len(row.failures) == golds + figures.flips.same.total
 
     @pytest.mark.long(reason="at least three others run each of its lines")
     def test_a_repeat_of_a_late_judgement_is_in_no_flip(self):
@@ -272,7 +273,7 @@ class TestUndefined:
 class TestPairs:
     def outcomes(self, client, comparison, show) -> list[str]:
         page = client.get(address("pair-list", comparison), {"show": show})
-        return [pair.outcome for pair in page.context["pairs"]]
+        return [outcome for _pair, outcome, _answers in page.context["pairs"]]
 
     def test_they_can_be_chosen_by_what_became_of_them(self, reader, comparison):
         assert self.outcomes(reader, comparison, "wins") == ["wins"] * 2
@@ -283,10 +284,8 @@ class TestPairs:
 
     def test_the_largest_disagreement_comes_first(self, reader, comparison):
         page = reader.get(address("pair-list", comparison), {"show": "disagreement"})
-        spreads = [
-            max(said.score for said in pair.judgements) - min(said.score for said in pair.judgements)
-            for pair in page.context["pairs"]
-        ]
+        scores = [[said.score for said, *_about in answers] for _pair, _outcome, answers in page.context["pairs"]]
+        spreads = [max(of_pair) - min(of_pair) for of_pair in scores]
         assert spreads == sorted(spreads, reverse=True)
         assert (spreads[0], spreads[-1]) == (4, 1)
 
@@ -295,9 +294,6 @@ class TestPairs:
         one = comparison.judgements.filter(choice__isnull=False).earliest("pk")
         comparison.judgements.filter(pk=one.pk).update(comment="<b>both</b> miss the dog")
         response = reader.get(address("pair-list", comparison), {"show": "comments"})
-        (pair,) = response.context["pairs"]
-        assert pair.base_caption.startswith("base caption")
-        assert pair.test_caption.startswith("test caption")
         text = text_of(response)
         assert f"Base: {comparison.base.name} base caption of" in text
         assert f"Test: {comparison.test.name} test caption of" in text
