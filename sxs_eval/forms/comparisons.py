@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from django import forms
 from django.db.models import Q
@@ -19,8 +20,8 @@ from research.inference.models import CaptioningModel
 from research.selection.rules.image_filters import MAX_FILTER_CHARACTERS, ImageFilter, ImageFilterError, parse
 from sxs_eval.models import SCALE_CHOICES, Comparison, EqualCaptions
 from sxs_eval.rules.judging import GOLD_PERCENT, REPEAT_PERCENT
-from sxs_eval.selectors.setup import FilteredImages, LanguageCoverage
-from sxs_eval.services.comparisons import ComparisonSetting, PoolSettings
+from sxs_eval.selectors.setup import ComparisonSetting, FilteredImages, LanguageCoverage
+from sxs_eval.services.comparisons import ATTENTION, PoolSettings
 
 MAX_ATTENTION_PERCENT = 50
 MAX_CHECKS = 1000
@@ -139,19 +140,6 @@ class _JudgingForm(BatchesForm):
     )
 
 
-class LanguageChoice(NamedTuple):
-    coverage: LanguageCoverage
-    wanted: forms.BoundField
-
-
-class ShortLanguage(NamedTuple):
-    """A language in which both models describe fewer images than wanted."""
-
-    language: Language
-    described: int
-    wanted: int
-
-
 class ComparisonForm(_JudgingForm):
     """The third step: in which languages, over which images, and how."""
 
@@ -203,21 +191,17 @@ class ComparisonForm(_JudgingForm):
         for row in self.coverage:
             self.fields[WANTED + row.language.tag] = forms.BooleanField(label=row.language.name, required=False)
 
-    def choices(self) -> Iterator[LanguageChoice]:
-        for row in self.coverage:
-            yield LanguageChoice(row, self[WANTED + row.language.tag])
-
-    def _named(self, *names: str) -> list[forms.BoundField]:
-        return [self[name] for name in names]
+    def choices(self) -> list[tuple[LanguageCoverage, forms.BoundField]]:
+        return [(row, self[WANTED + row.language.tag]) for row in self.coverage]
 
     def image_fields(self) -> list[forms.BoundField]:
-        return self._named("only", "subset", "seed", "equal_captions")
+        return [self[name] for name in ("only", "subset", "seed", "equal_captions")]
 
     def judging_fields(self) -> list[forms.BoundField]:
-        return self._named("scale", "replication", "batch_size", "lease_h")
+        return [self[name] for name in ("scale", "replication", "batch_size", "lease_h")]
 
     def attention_fields(self) -> list[forms.BoundField]:
-        return self._named("gold_percent", "repeat_percent", "checks_before_pause", "failures_percent")
+        return [self[name] for name in ATTENTION]
 
     def clean_subset(self) -> int | None:
         subset: int | None = self.cleaned_data["subset"]
@@ -267,10 +251,16 @@ class ComparisonForm(_JudgingForm):
     def described(self, row: LanguageCoverage) -> int:
         return self.left_in(row).described
 
-    def short(self) -> list[ShortLanguage]:
-        """Return the languages in which both models describe fewer images, of those left, than wanted."""
-        rows = [ShortLanguage(row.language, self.described(row), self.wanted(row)) for row in self.chosen()]
-        return [row for row in rows if row.described < row.wanted]
+    def short(self) -> dict[int, list[str]]:
+        """Return the languages in which both models describe fewer images, of those left, than wanted.
+
+        By the number wanted, the largest first: a filter may leave other numbers in other languages.
+        """
+        short: dict[int, list[str]] = defaultdict(list)
+        for row in sorted(self.chosen(), key=lambda row: -self.wanted(row)):
+            if self.described(row) < self.wanted(row):
+                short[self.wanted(row)].append(f"{row.language.name} ({self.described(row)})")
+        return short
 
     def wanted(self, row: LanguageCoverage) -> int:
         left = self.left_in(row).images
@@ -285,18 +275,10 @@ class ComparisonForm(_JudgingForm):
     def setting(self) -> ComparisonSetting:
         given = self.cleaned_data
         return ComparisonSetting(
-            subset=given["subset"],
             images=given["only"],
-            seed=given["seed"],
-            scale=given["scale"],
             equal_captions=EqualCaptions(given["equal_captions"]),
-            replication=given["replication"],
-            batch_size=given["batch_size"],
             lease_s=self.lease_s(),
-            gold_percent=given["gold_percent"],
-            repeat_percent=given["repeat_percent"],
-            checks_before_pause=given["checks_before_pause"],
-            failures_percent=given["failures_percent"],
+            **{name: given[name] for name in ("subset", "seed", "scale", "replication", "batch_size", *ATTENTION)},
         )
 
 
@@ -305,17 +287,9 @@ class SettingsForm(_JudgingForm):
 
     def __init__(self, data: Mapping[str, Any] | None = None, *, comparison: Comparison) -> None:
         pool = comparison.pool
-        initial = {
-            "replication": pool.replication,
-            "batch_size": pool.batch_size,
-            "lease_h": hours(pool.lease_s),
-            "gold_percent": comparison.gold_percent,
-            "repeat_percent": comparison.repeat_percent,
-            "checks_before_pause": comparison.checks_before_pause,
-            "failures_percent": comparison.failures_percent,
-            "is_open": pool.is_open,
-        }
-        super().__init__(data, initial=initial)
+        initial = {name: getattr(pool, name) for name in ("replication", "batch_size", "is_open")}
+        initial |= {name: getattr(comparison, name) for name in ATTENTION}
+        super().__init__(data, initial=initial | {"lease_h": hours(pool.lease_s)})
         self.comparison = comparison
         self.fields["replication"].help_text = _(
             "Each pair is judged by this many different people. A lower number does not affect pairs that are "
@@ -325,13 +299,8 @@ class SettingsForm(_JudgingForm):
     def settings(self) -> PoolSettings:
         given = self.cleaned_data
         return PoolSettings(
-            batch_size=given["batch_size"],
             lease_s=self.lease_s(before=self.comparison.pool.lease_s),
-            is_open=given["is_open"],
-            gold_percent=given["gold_percent"],
-            repeat_percent=given["repeat_percent"],
-            checks_before_pause=given["checks_before_pause"],
-            failures_percent=given["failures_percent"],
+            **{name: given[name] for name in ("batch_size", "is_open", *ATTENTION)},
         )
 
 

@@ -32,7 +32,7 @@ from sxs_eval.rules import planning
 from sxs_eval.rules.judging import GOLD_PERCENT, REPEAT_PERCENT
 from sxs_eval.rules.planning import EvaluationPlan, SmallThresholds, plan_sessions
 from sxs_eval.selectors.planning import JudgingPace
-from sxs_eval.services.comparisons import ComparisonSetting
+from sxs_eval.selectors.setup import ComparisonSetting
 
 MAX_PAIRS = 900
 """(ours) On one page: each has a checkbox, and a form with more than 1,000 fields is refused."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection as Container
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 from django.db.models import Count, Exists, OuterRef, QuerySet
 from django.utils.functional import Promise
@@ -29,27 +28,11 @@ from sxs_eval.rules.planning import (
     cost_of_session,
     difference_text,
 )
+from sxs_eval.selectors.setup import ComparisonSetting
 
 MIN_TIMED = 20
 """(ours) The fewest judgements whose median predicts the pace."""
 SET_ASIDE = (RaterState.PAUSED, *LEFT_OUT)
-
-
-class PlanSetting(Protocol):
-    """The settings of a comparison that decide its images and cost."""
-
-    @property
-    def subset(self) -> int | None: ...
-    @property
-    def images(self) -> str: ...
-    @property
-    def seed(self) -> int: ...
-    @property
-    def replication(self) -> int: ...
-    @property
-    def gold_percent(self) -> int: ...
-    @property
-    def repeat_percent(self) -> int: ...
 
 
 @dataclass(frozen=True)
@@ -119,7 +102,7 @@ def plan_rows(
     *,
     project: Project,
     collection: Collection,
-    setting: PlanSetting,
+    setting: ComparisonSetting,
     pace_s: float,
 ) -> list[PlanRow]:
     """Match `pairs` with the models and comparisons here, without reading captions."""
@@ -154,7 +137,7 @@ def plan_rows(
 
 
 def existing_comparisons(
-    *, project: Project, collection: Collection, setting: PlanSetting, languages: Container[str]
+    *, project: Project, collection: Collection, setting: ComparisonSetting, languages: Container[str]
 ) -> dict[tuple[str, frozenset[int]], Comparison]:
     """Return comparisons over the same images, by language and the two models in either order.
 

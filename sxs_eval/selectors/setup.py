@@ -1,4 +1,4 @@
-"""What a new comparison could use: models with captions of a collection, and in which languages."""
+"""What a new comparison could use: its settings, models with captions of a collection, and in which languages."""
 
 from __future__ import annotations
 
@@ -10,11 +10,33 @@ from django.db.models import Count, Exists, OuterRef
 from core.images.models import Collection
 from core.languages.models import Language
 from core.people.models import Project
+from crosslens_metrics.scales import SEVEN_POINTS
 from research.inference.models import CaptioningModel, ModelCaption
 from research.inference.permissions import models_in
 from research.selection.rules.image_filters import ImageFilter
 from research.selection.selectors.subsets import images_of
-from sxs_eval.models import Comparison
+from sxs_eval.models import Comparison, EqualCaptions
+
+
+@dataclass(frozen=True)
+class ComparisonSetting:
+    """Settings that comparisons of any two models in any language can share. Shares are in percent of the pairs.
+
+    `images` is an image filter, such as `region` or `subset:xm600`; empty for all images.
+    """
+
+    subset: int | None = None
+    seed: int = 0
+    images: str = ""
+    scale: int = SEVEN_POINTS.points
+    equal_captions: EqualCaptions = EqualCaptions.SHOWN
+    replication: int = 3
+    batch_size: int = 20
+    lease_s: int = 4 * 3600
+    gold_percent: int = 0
+    repeat_percent: int = 0
+    checks_before_pause: int = 5
+    failures_percent: int = 40
 
 
 @dataclass(frozen=True)
@@ -47,11 +69,11 @@ class FilteredImages:
 
 
 def left_by(
+    language: Language,
     filter: ImageFilter,
     *,
     project: Project,
     collection: Collection,
-    language: Language,
     base: CaptioningModel,
     test: CaptioningModel,
 ) -> FilteredImages:

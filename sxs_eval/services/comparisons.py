@@ -22,42 +22,22 @@ from core.images.models import Collection, CollectionImage
 from core.languages.models import Language
 from core.people.models import Project, User
 from core.people.services import audit_log
-from crosslens_metrics.scales import SEVEN_POINTS
 from research.inference.models import CaptioningModel, ModelCaption
 from research.selection.rules.image_filters import ImageFilterError, parse
 from research.selection.selectors.subsets import images_of
 from sxs_eval import defaults
 from sxs_eval.models import Comparison, EqualCaptions, GoldPair, Instructions, Pair
 from sxs_eval.rules.judging import are_equal
+from sxs_eval.selectors.setup import ComparisonSetting
 
 SHUFFLE_KEYS = 2**31
 PAIRS_PER_INSERT = 2000
 MAX_DRAWN_GOLD_PAIRS = 100
+ATTENTION = ("gold_percent", "repeat_percent", "checks_before_pause", "failures_percent")
 
 
 class ComparisonError(Exception):
     """The change is not allowed; the message says why and what to do."""
-
-
-@dataclass(frozen=True)
-class ComparisonSetting:
-    """Settings that comparisons of any two models in any language can share. Shares are in percent of the pairs.
-
-    `images` is an image filter, such as `region` or `subset:xm600`; empty for all images.
-    """
-
-    subset: int | None = None
-    seed: int = 0
-    images: str = ""
-    scale: int = SEVEN_POINTS.points
-    equal_captions: EqualCaptions = EqualCaptions.SHOWN
-    replication: int = 3
-    batch_size: int = 20
-    lease_s: int = 4 * 3600
-    gold_percent: int = 0
-    repeat_percent: int = 0
-    checks_before_pause: int = 5
-    failures_percent: int = 40
 
 
 @dataclass(frozen=True)
@@ -102,27 +82,18 @@ def create_comparison(
             raise ComparisonError(str(error)) from error
         if not Instructions.objects.filter(project=project).exists():
             Instructions.objects.create(project=project, version=1, body=defaults.instructions(), created_by=by)
-        pool = Pool.objects.create(
-            replication=setting.replication, batch_size=setting.batch_size, lease_s=setting.lease_s
-        )
+        settings = asdict(setting)
+        pool = Pool.objects.create(**{name: settings.pop(name) for name in ("replication", "batch_size", "lease_s")})
         made = Comparison.objects.create(
             project=project,
             language=language,
             base=base,
             test=test,
             collection=collection,
-            subset=setting.subset,
-            images=setting.images,
-            seed=setting.seed,
-            scale=setting.scale,
-            equal_captions=setting.equal_captions,
             pool=pool,
-            gold_percent=setting.gold_percent,
-            repeat_percent=setting.repeat_percent,
-            checks_before_pause=setting.checks_before_pause,
-            failures_percent=setting.failures_percent,
             awaits_pairs=True,
             created_by=by,
+            **settings,
         )
     if with_pairs:
         fill_comparison(comparison_id=made.pk)
@@ -317,9 +288,9 @@ def change_comparison(*, comparison: Comparison, settings: PoolSettings, by: Use
             batch_size=settings.batch_size, lease_s=settings.lease_s, is_open=settings.is_open
         )
         needs_gold = settings.gold_percent and not comparison.gold_pairs.exists()
-        for name in ("gold_percent", "repeat_percent", "checks_before_pause", "failures_percent"):
+        for name in ATTENTION:
             setattr(comparison, name, getattr(settings, name))
-        comparison.save(update_fields=["gold_percent", "repeat_percent", "checks_before_pause", "failures_percent"])
+        comparison.save(update_fields=ATTENTION)
         if needs_gold:
             _draw_gold_pairs(comparison)
         _record("comparison.changed", comparison, by, now, asdict(settings))

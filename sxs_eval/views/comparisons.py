@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from itertools import groupby
 from random import SystemRandom
 from typing import Any
 
@@ -91,7 +90,7 @@ def _create(request: HttpRequest, project: Project, collection: Collection, mode
         request.POST or None,
         coverage=setup.coverage_of(project, collection, base, test),
         images=setup.size_of(collection),
-        left=partial(_left, project, collection, base, test),
+        left=partial(setup.left_by, project=project, collection=collection, base=base, test=test),
         seed=SystemRandom().getrandbits(SEED_BITS),
     )
     about = {"project": project, "collection": collection, "base": base, "test": test}
@@ -99,17 +98,6 @@ def _create(request: HttpRequest, project: Project, collection: Collection, mode
         return redirect("sxs_eval:comparison-list", project.slug)
     context = about | {"form": form, "warning": warning_of_examples(project, collection)}
     return render(request, "sxs_eval/comparison_create.html", context, status=422 if form.is_bound else 200)
-
-
-def _left(
-    project: Project,
-    collection: Collection,
-    base: CaptioningModel,
-    test: CaptioningModel,
-    language: Language,
-    filter: ImageFilter,
-) -> setup.FilteredImages:
-    return setup.left_by(filter, project=project, collection=collection, language=language, base=base, test=test)
 
 
 def _created(request: HttpRequest, form: ComparisonForm, about: dict[str, Any]) -> bool:
@@ -227,11 +215,9 @@ def _say_what_was_made(request: HttpRequest, made: Sequence[Comparison], already
 
 
 def _say_what_is_short(request: HttpRequest, form: ComparisonForm) -> None:
-    """Say it for each number of images wanted: a filter may leave other numbers in other languages."""
     text = _("There are fewer than %(wanted)d pairs, because both models describe fewer images: %(rows)s.")
-    for wanted, short in groupby(sorted(form.short(), key=lambda row: -row.wanted), key=lambda row: row.wanted):
-        rows = ", ".join(f"{row.language.name} ({row.described})" for row in short)
-        messages.warning(request, text % {"wanted": wanted, "rows": rows})
+    for wanted, languages in form.short().items():
+        messages.warning(request, text % {"wanted": wanted, "rows": ", ".join(languages)})
 
 
 def _say_what_stays_above(request: HttpRequest, comparison: Comparison, above: int) -> None:

@@ -11,6 +11,7 @@ from research.inference.models import ModelCaption
 from sxs_eval.models import Comparison, Pair
 from sxs_eval.selectors.human_judgements import human_judgements_of
 from sxs_eval.selectors.results import comparisons_of
+from sxs_eval.selectors.setup import ComparisonSetting
 from sxs_eval.services import comparison_removal, comparisons
 from sxs_eval.tasks import fill_comparison
 from tests.factories import NOW, make_comparison, make_rater
@@ -58,7 +59,7 @@ def test_what_is_left_out_counts_nowhere_gives_no_work_and_may_be_made_again(man
     assert "The wrong captions" in manager.get(reverse("sxs_eval:comparison-show", args=["lions", comparison.pk])).text
     assert not Pool.objects.get(pk=comparison.pool_id).is_open
     about = {"languages": [comparison.language], "base": comparison.base, "test": comparison.test}
-    setting = comparisons.ComparisonSetting(seed=comparison.seed)
+    setting = ComparisonSetting(seed=comparison.seed)
     made, already = comparisons.create_comparisons(
         project=project, collection=comparison.collection, setting=setting, by=project.created_by, now=NOW, **about
     )

@@ -14,6 +14,7 @@ from core.allocation.models import AssignmentState, Task
 from research.inference.models import CaptioningModel, ModelCaption
 from sxs_eval import tasks
 from sxs_eval.models import Comparison, EqualCaptions, GoldPair, Instructions, Judgement, Pair, RaterStatus, TrialKind
+from sxs_eval.selectors.setup import ComparisonSetting
 from sxs_eval.services import comparisons as services
 from sxs_eval.services import judging
 from sxs_eval.services.raters import exclude_rater, restore_rater
@@ -159,7 +160,7 @@ def test_comparisons_whose_nudge_was_lost_are_filled_by_the_sweep():
         project=done.project,
         language=make_language("de"),
         **make_pair_of_models(make_collection(4)),
-        setting=services.ComparisonSetting(seed=1),
+        setting=ComparisonSetting(seed=1),
         by=None,
     )
     Pair.objects.filter(comparison=done).first().delete()
@@ -179,7 +180,7 @@ def test_two_workers_at_once_make_no_pair_twice(monkeypatch):
         project=make_project(),
         language=make_language("de"),
         **make_pair_of_models(collection),
-        setting=services.ComparisonSetting(gold_percent=10, seed=1),
+        setting=ComparisonSetting(gold_percent=10, seed=1),
         by=None,
     )
     added = together(lambda _: services.fill_comparison(comparison_id=comparison.pk), range(4))
@@ -198,7 +199,7 @@ def test_the_same_form_sent_by_two_tabs_at_once_makes_its_comparisons_once():
         "by": project.created_by,
         "now": NOW,
     }
-    about |= {**make_pair_of_models(collection), "setting": services.ComparisonSetting(seed=9)}
+    about |= {**make_pair_of_models(collection), "setting": ComparisonSetting(seed=9)}
     outcomes = together(lambda _: services.create_comparisons(**about), range(3))
     assert sum(len(made) for made, _already in outcomes) == 2
     assert sum(len(already) for _made, already in outcomes) == 4

@@ -16,7 +16,7 @@ from core.people.models import LanguageLevel, LanguageSkill
 from core.people.rules.pseudonyms import pseudonym
 from crosslens_metrics.reports.comparison_figures import GainFigure, UndefinedComparison
 from research.inference.models import ModelCaption
-from sxs_eval.models import Comparison, EqualCaptions, Judgement, RaterState, RaterStatus
+from sxs_eval.models import Comparison, EqualCaptions, Judgement, RaterState, RaterStatus, TrialKind
 from sxs_eval.selectors.results import evidence_of, rater_rows
 from sxs_eval.services.raters import exclude_rater, restore_rater
 from tests.clients import client_of

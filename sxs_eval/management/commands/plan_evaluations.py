@@ -18,8 +18,8 @@ from core.images.models import CollectionImage
 from core.images.permissions import collections_in
 from core.people.management.arguments import project_named
 from core.people.models import Project
+from crosslens_metrics.commands.arguments import language_tag, whole_number
 from crosslens_metrics.formats.problems import FileProblemsError
-from crosslens_metrics.language_tags import MalformedTagError, canonical_tag
 from research.selection.management.image_filters import image_filter, image_filter_errors
 from research.selection.rules.image_filters import ImageFilter
 from research.selection.selectors.subsets import check, images_matching
@@ -43,24 +43,12 @@ def number(least: str, most: str) -> Callable[[str], Fraction]:
     return parse
 
 
-def whole_number(least: int, most: int) -> Callable[[str], int]:
-    def parse(text: str) -> int:
-        if not re.fullmatch(r"[0-9]{1,9}", text) or not least <= int(text) <= most:
-            raise ArgumentTypeError(f"must be a whole number from {least} to {most}, not {text}")
-        return int(text)
-
-    return parse
-
-
 def images(text: str) -> int | ImageFilter:
     return whole_number(1, 10**6)(text) if re.match("-?[0-9]", text) else image_filter(text)
 
 
 def tags(text: str) -> list[str]:
-    try:
-        return list(dict.fromkeys(canonical_tag(tag) for tag in text.split(",") if tag.strip()))
-    except MalformedTagError as error:
-        raise ArgumentTypeError(str(error)) from error
+    return list(dict.fromkeys(language_tag(tag) for tag in text.split(",") if tag.strip()))
 
 
 class Command(BaseCommand):
