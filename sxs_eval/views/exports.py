@@ -19,19 +19,21 @@ from core.people.services import audit_log
 from research.selection.pages.image_filters import asked_images, figures_over
 from sxs_eval.formats.figure_tables import TableLayout, table, table_name
 from sxs_eval.formats.judgement_export import JudgementLayout, export_judgements, file_name
+from sxs_eval.formats.metric_gains import MetricsLayout
 from sxs_eval.models import Comparison
 from sxs_eval.permissions import has_assigned_images
 from sxs_eval.selectors.across import results_of
 from sxs_eval.views.reports import captions_are_closed
 
-L = TypeVar("L", JudgementLayout, TableLayout)
+R = TypeVar("R", bound=HttpResponseBase)
+L = TypeVar("L", JudgementLayout, MetricsLayout, TableLayout)
 
 
 @require_safe
 @login_required
 def judgements_export(request: HttpRequest, slug: str, layout: str) -> HttpResponseBase:
     project = project_for(request.user, slug, *READERS)
-    wanted, chosen = _layout(JudgementLayout, layout), _chosen(project, request.GET.get("comparison", ""))
+    wanted, chosen = layout_of(JudgementLayout, layout), _chosen(project, request.GET.get("comparison", ""))
     if has_assigned_images(user_of(request), chosen):
         messages.error(request, captions_are_closed())
         return redirect("sxs_eval:results-show", slug)
@@ -46,14 +48,14 @@ def judgements_export(request: HttpRequest, slug: str, layout: str) -> HttpRespo
     if request.method == "GET":
         audit_log.record(project=project, action="judgements.exported", about=layout, by=user_of(request), now=until)
     response = StreamingHttpResponse(pieces, content_type=wanted.content_type)
-    return _as_download(response, file_name(project, chosen, wanted, until, images.filter))
+    return as_download(response, file_name(project, chosen, wanted, until, images.filter))
 
 
 @require_safe
 @login_required
 def tables_export(request: HttpRequest, slug: str, layout: str) -> HttpResponseBase:
     project = project_for(request.user, slug, *READERS)
-    wanted, until = _layout(TableLayout, layout), timezone.now()
+    wanted, until = layout_of(TableLayout, layout), timezone.now()
     images, results = figures_over(
         asked_images(request.GET, project), lambda filter: results_of(project, filter=filter)
     )
@@ -61,10 +63,10 @@ def tables_export(request: HttpRequest, slug: str, layout: str) -> HttpResponseB
         messages.error(request, images.error)
         return redirect("sxs_eval:results-show", slug)
     response = HttpResponse(table(results, wanted), content_type=wanted.content_type)
-    return _as_download(response, table_name(project, wanted, until, images.filter))
+    return as_download(response, table_name(project, wanted, until, images.filter))
 
 
-def _layout(layouts: type[L], layout: str) -> L:
+def layout_of(layouts: type[L], layout: str) -> L:
     if layout not in layouts.values:
         raise Http404(
             _("There is no such format. Available formats: %(known)s.") % {"known": ", ".join(layouts.values)}
@@ -82,6 +84,6 @@ def _chosen(project: Project, comparison: str) -> list[Comparison]:
     return [get_object_or_404(comparisons, pk=comparison)]
 
 
-def _as_download(response: HttpResponseBase, name: str) -> HttpResponseBase:
+def as_download(response: R, name: str) -> R:
     response["Content-Disposition"] = f'attachment; filename="{name}"'
     return response

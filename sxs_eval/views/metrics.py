@@ -16,6 +16,7 @@ from research.selection.pages.image_filters import AskedImages, asked_images, fi
 from sxs_eval.formats.metric_gains import MetricsLayout, as_csv, as_json, file_name
 from sxs_eval.pages.metrics import metrics_page
 from sxs_eval.selectors.metrics import EvaluationTable, UnknownReferencesError, evaluations_of
+from sxs_eval.views.exports import as_download, layout_of
 
 
 @require_safe
@@ -37,18 +38,14 @@ def metrics_show(request: HttpRequest, slug: str) -> HttpResponse:
 @login_required
 def metrics_export(request: HttpRequest, slug: str, layout: str) -> HttpResponse:
     project = project_for(request.user, slug, *READERS)
-    if layout not in MetricsLayout.values:
-        known = ", ".join(MetricsLayout.values)
-        raise Http404(_("There is no such format. Available formats: %(known)s.") % {"known": known})
-    wanted = MetricsLayout(layout)
+    wanted = layout_of(MetricsLayout, layout)
     images, evaluations = _evaluations(request, project)
     if images.error:
         messages.error(request, images.error)
         return redirect("sxs_eval:metrics-show", slug)
     content = as_csv(evaluations) if wanted is MetricsLayout.CSV else as_json(evaluations)
     response = HttpResponse(content, content_type=wanted.content_type)
-    response["Content-Disposition"] = f'attachment; filename="{file_name(project, wanted, timezone.now())}"'
-    return response
+    return as_download(response, file_name(project, wanted, timezone.now()))
 
 
 def _evaluations(request: HttpRequest, project: Project) -> tuple[AskedImages, EvaluationTable]:
