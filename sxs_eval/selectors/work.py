@@ -24,7 +24,7 @@ NOT_REASSIGNED = [state for state in AssignmentState.values if state != Assignme
 STILL_SHOWN = (Q(judgements__assignment=None) | Q(judgements__assignment__state__in=NOT_REASSIGNED)) & (
     Q(judgements__repeated=None) | Q(judgements__repeated__assignment__state__in=NOT_REASSIGNED)
 )
-"""For the trials of a batch: the same condition as `trials_of_batch`."""
+"""For the trials of a batch: the same condition as `progress_of`."""
 
 FREE_AGAIN = Q(judgements__assignment__state=AssignmentState.ASSIGNED) | Q(
     judgements__assignment__state__in=[AssignmentState.EXPIRED, AssignmentState.RETURNED],
@@ -120,15 +120,8 @@ def _unfinished(person: User) -> QuerySet[Judgement]:
     return judgements.exclude(batch__lease__state=BatchState.DONE)
 
 
-def trials_of_batch(batch: JudgingBatch) -> QuerySet[Judgement]:
-    """Return the trials of a batch, except those that were reassigned and their repeats."""
-    here = Q(assignment=None) | ~Q(assignment__state=AssignmentState.REASSIGNED)
-    original = Q(repeated=None) | ~Q(repeated__assignment__state=AssignmentState.REASSIGNED)
-    return Judgement.objects.filter(here, original, batch=batch).order_by("position")
-
-
 def progress_of(batch: JudgingBatch) -> list[TrialProgress]:
-    """Return the same as `trials_of_batch` in one plain query: every answer asks it."""
+    """Return the trials of a batch, except those that were reassigned and their repeats."""
     rows = TRIALS.rows(batch=batch.pk)
     return [TrialProgress(*row[:4]) for row in rows if AssignmentState.REASSIGNED not in row[4:]]
 

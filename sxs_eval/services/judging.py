@@ -49,7 +49,7 @@ from sxs_eval.models import (
 )
 from sxs_eval.permissions import is_still_welcome, missing_requirements
 from sxs_eval.rules import judging as rules
-from sxs_eval.selectors.work import last_answered, progress_of, trials_of_batch
+from sxs_eval.selectors.work import last_answered, progress_of
 
 # (ours) Longer than this over one pair is not active time, whatever a browser says.
 MAX_SITTING = timedelta(minutes=15)
@@ -105,7 +105,7 @@ class JudgingBatchKind(BatchKind[JudgingBatch, Comparison]):
         with transaction.atomic():
             open_batches = JudgingBatch.objects.filter(comparison=work, lease__state=BatchState.OPEN)
             batch = lock_with_lease(open_batches.select_related("lease")).filter(lease__person=person).first()
-            if batch and not trials_of_batch(batch).filter(choice=None).exists():
+            if batch and all(trial.choice is not None for trial in progress_of(batch)):
                 finish_batch(batch=batch.lease, now=now)
 
 

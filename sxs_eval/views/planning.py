@@ -122,6 +122,7 @@ def _proposal(
         (verdict, [(row, row.key in boxes) for row in rows if row.session.verdict == verdict])
         for verdict in PairVerdict
     ]
+    warning = warning_of_examples(project, form.cleaned_data["collection"])
     return _page(
         request,
         project,
@@ -131,15 +132,10 @@ def _proposal(
         ticked=total_cost(row.cost for row in counted),
         sets=form.score_file.sets,
         thresholds=thresholds_text(form.thresholds()),
-        notes=[*warnings_of(form.plan, form.score_file), *_warnings_of_images(project, form)],
+        notes=[*warnings_of(form.plan, form.score_file), *([warning] if warning else [])],
         missing=[missing_text(gap, form.score_file.sets) for gap in form.plan.missing],
         seen=form.fingerprint(),
     )
-
-
-def _warnings_of_images(project: Project, form: PlanForm) -> list[str]:
-    warning = warning_of_examples(project, form.cleaned_data["collection"])
-    return [warning] if warning else []
 
 
 def _page(request: HttpRequest, project: Project, form: PlanForm, *, status: int = 200, **more: Any) -> HttpResponse:

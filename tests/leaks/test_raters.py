@@ -31,7 +31,7 @@ from core.people.models import Membership, Role, User
 from research.inference.models import CaptioningModel, Encoder, Run, RunState
 from research.inference.selectors import assigned_work
 from sxs_eval.models import Comparison, GoldPair, Judgement, Pair, RaterStatus, TrialKind
-from sxs_eval.selectors.work import trials_of_batch
+from sxs_eval.selectors.work import progress_of
 from sxs_eval.services import judging
 from tests.clients import client_of
 from tests.factories import make_captioner, make_collection, make_comparison, make_project, make_rater
@@ -125,7 +125,7 @@ class World:
 def judge_all(comparison: Comparison, rater: User, comment: str = "") -> None:
     now = timezone.now()
     while batch := judging.take_batch(comparison=comparison, person=rater, now=now, rng=Random(rater.pk)):
-        waiting = list(trials_of_batch(batch).filter(choice=None).values_list("position", flat=True))
+        waiting = [trial.position for trial in progress_of(batch) if trial.choice is None]
         if not waiting:
             return
         for position in waiting:

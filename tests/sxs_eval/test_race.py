@@ -21,7 +21,7 @@ from core.allocation.services.lifecycle import expire_overdue
 from core.people.models import User
 from core.people.selectors.qualification import NotQualifiedError
 from sxs_eval.models import Comparison, Judgement, JudgingBatch, TrialKind
-from sxs_eval.selectors.work import trials_of_batch
+from sxs_eval.selectors.work import progress_of
 from sxs_eval.services import judging as services
 from sxs_eval.services.raters import exclude_rater
 from tests.allocation.test_exact_replication import assert_exact
@@ -48,7 +48,7 @@ def answer(batch: JudgingBatch, rater: User, position: int, choice: int, clock: 
 
 def judge_some(batch: JudgingBatch, rater: User, clock: Clock, rng: Random) -> None:
     """Answers, some sent twice at once, some undone and given anew; sometimes the rater leaves or gives back."""
-    for position in list(trials_of_batch(batch).filter(choice=None).values_list("position", flat=True)):
+    for position in [trial.position for trial in progress_of(batch) if trial.choice is None]:
         choice = rng.choice((-3, -1, 0, 2))
         match rng.choice(("once", "once", "once", "twice", "undo", "leave", "give back")):
             case "leave":
@@ -84,7 +84,7 @@ def finish_what_is_left(comparison: Comparison, raters: list[User], now: datetim
     for rater in raters:
         batch = take(comparison, rater, now, Random(0))
         while batch:
-            for position in list(trials_of_batch(batch).filter(choice=None).values_list("position", flat=True)):
+            for position in [trial.position for trial in progress_of(batch) if trial.choice is None]:
                 services.judge(batch_id=batch.pk, person=rater, position=position, choice=1, now=now)
             following = take(comparison, rater, now, Random(0))
             batch = following if following and following.pk != batch.pk else None
