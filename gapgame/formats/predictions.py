@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 
 from crosslens_metrics.formats.problems import FileProblemsError, LineError
 from crosslens_metrics.formats.records import malformed
-from gapgame.formats.task_folders import objects_of
+from gapgame.formats.task_folders import objects_of, refused
 from gapgame.rules.task import TEST
 from gapgame.rules.task_scores import FilledInstance, names_of
 
@@ -58,7 +58,7 @@ def check_number(answers: int, words: int, predictions: Path) -> None:
             "Without ids, the two files must have the same number of lines, but there are %(gold)s "
             "answers and %(found)s words."
         )
-        raise _refused(predictions, text % {"gold": answers, "found": words})
+        raise refused(predictions, text % {"gold": answers, "found": words})
 
 
 def check_ids(known: Sequence[str], given: Sequence[str], predictions: Path, gold: Path | None = None) -> None:
@@ -72,13 +72,13 @@ def check_ids(known: Sequence[str], given: Sequence[str], predictions: Path, gol
     for file, ids in ((gold or predictions, known), (predictions, given)):
         twice = [name for name, number in Counter(ids).items() if number > 1]
         if twice:
-            raise _refused(file, names_of({_("duplicate ids"): twice}, MAX_NAMED))
+            raise refused(file, names_of({_("duplicate ids"): twice}, MAX_NAMED))
     differing = {
         _("ids without a prediction"): sorted(set(known) - set(given)),
         _("ids that are not in the gold file"): sorted(set(given) - set(known)),
     }
     if any(differing.values()):
-        raise _refused(predictions, names_of(differing, MAX_NAMED))
+        raise refused(predictions, names_of(differing, MAX_NAMED))
 
 
 def _answers(file: Path) -> list[tuple[str, str, str]]:
@@ -92,7 +92,7 @@ def _answers(file: Path) -> list[tuple[str, str, str]]:
         if not isinstance(word, str) or not word.strip():
             raise FileProblemsError([LineError(_("There is no “word”."), number=number)], file)
     if not answers:
-        raise _refused(file, _("The file is empty."))
+        raise refused(file, _("The file is empty."))
     return answers
 
 
@@ -108,7 +108,7 @@ def plain_words(file: Path) -> list[str]:
     try:
         return [line.strip() for line in file.read_text(encoding="utf-8-sig").splitlines()]
     except (OSError, UnicodeDecodeError) as error:
-        raise _refused(file, _("The file cannot be read as UTF-8 text: %(error)s.") % {"error": error}) from error
+        raise refused(file, _("The file cannot be read as UTF-8 text: %(error)s.") % {"error": error}) from error
 
 
 def _published(gold: Path, splits: Path, part: str) -> list[tuple[str, str, str]]:
@@ -129,14 +129,14 @@ def published_entries(gold: Path, splits: Path, part: str) -> dict[int, Any]:
     places = lists.get(part) if isinstance(lists, dict) else None
     if not isinstance(places, list) or not all(isinstance(place, int) for place in places):
         known = ", ".join(lists) if isinstance(lists, dict) else ""
-        raise _refused(
+        raise refused(
             splits, _("The file has no list “%(part)s”. It has: %(known)s.") % {"part": part, "known": known}
         )
     if not isinstance(entries, list) or not places or not 0 <= min(places) <= max(places) < len(entries):
-        raise _refused(gold, _("The file is not a list that covers the positions of “%(part)s”.") % {"part": part})
+        raise refused(gold, _("The file is not a list that covers the positions of “%(part)s”.") % {"part": part})
     listed = {place: entries[place] for place in sorted(set(places))}
     if not all(isinstance(one, dict) and isinstance(one.get("word"), str) and one["word"] for one in listed.values()):
-        raise _refused(gold, _("Some entries have no “word”."))
+        raise refused(gold, _("Some entries have no “word”."))
     return listed
 
 
@@ -145,10 +145,6 @@ def published_json(file: Path) -> Any:
     try:
         return json.loads(file.read_text(encoding="utf-8-sig"))
     except RecursionError as error:
-        raise _refused(file, malformed(error)) from error
+        raise refused(file, malformed(error)) from error
     except (OSError, ValueError) as error:
-        raise _refused(file, _("The file cannot be read as JSON: %(error)s.") % {"error": error}) from error
-
-
-def _refused(file: Path, message: str) -> FileProblemsError:
-    return FileProblemsError([LineError(message)], file)
+        raise refused(file, _("The file cannot be read as JSON: %(error)s.") % {"error": error}) from error

@@ -16,6 +16,7 @@ from django.utils.translation import gettext as _
 from crosslens_metrics.formats.fields import LineFields
 from crosslens_metrics.formats.lines import LineReader
 from crosslens_metrics.formats.problems import FileProblemsError, LineError
+from gapgame.rules.figures import random_stream
 from gapgame.rules.task import (
     HELD_OUT,
     PARTS,
@@ -23,7 +24,6 @@ from gapgame.rules.task import (
     DrawnParts,
     GapTaskError,
     TooFewInstancesError,
-    image_stream,
     one_of,
     verify_parts,
 )
@@ -44,9 +44,7 @@ def new_folder(folder: Path) -> Iterator[Path]:
         Where `folder` exists and is not empty.
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise FileProblemsError(
-            [LineError(_("The folder already exists and is not empty. Choose another one."))], folder
-        )
+        raise refused(folder, _("The folder already exists and is not empty. Choose another one."))
     folder.parent.mkdir(parents=True, exist_ok=True)
     making = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
     try:
@@ -74,7 +72,7 @@ def write_parts(
     numbers = dict.fromkeys(PARTS, 0)
     files = {part: (folder / f"{part}.jsonl").open("wb") for part in PARTS}
     gold = {part: (folder / f"{part}.gold.jsonl").open("wb") for part in HELD_OUT}
-    rng, used = image_stream(seed), set()
+    rng, used = random_stream(seed, "image of an instance"), set()
     try:
         for place, (question, answer, all_images) in enumerate(instances):
             if (part := part_of.get(place)) is None:
@@ -117,7 +115,7 @@ def verified_folder(folder: Path, drawn: DrawnParts, whole: Callable[[Object, Ob
             yield whole(question, answer), answer["place"], tuple(question["images"])
 
     found = verify_parts({part: members(part) for part in PARTS})
-    if counts != {part: len(drawn.places[part]) for part in PARTS}:
+    if counts != drawn.counts:
         raise GapTaskError(f"The parts have {counts} instances.")
     return found
 
@@ -125,7 +123,7 @@ def verified_folder(folder: Path, drawn: DrawnParts, whole: Callable[[Object, Ob
 def manifest_of(folder: Path, drawn: DrawnParts, **more: Any) -> Object:
     """What the manifests of all tasks say, with `more` of this one, and the SHA-256 of every file in `folder`."""
     return {
-        "counts": {part: len(drawn.places[part]) for part in PARTS},
+        "counts": drawn.counts,
         "reserved_images": {part: list(drawn.reserved.values()).count(part) for part in HELD_OUT},
         "dropped_from_training": {
             "below_split": drawn.dropped_for_split,
@@ -173,6 +171,11 @@ def sha256_of(path: Path) -> str:
             while chunk := opened.read(1 << 20):
                 digest.update(chunk)
     return digest.hexdigest()
+
+
+def refused(file: Path, message: str) -> FileProblemsError:
+    """A file or folder that cannot be used as a whole."""
+    return FileProblemsError([LineError(message)], file)
 
 
 def refusal(error: FileProblemsError | TooFewInstancesError) -> str:

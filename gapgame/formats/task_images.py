@@ -7,7 +7,6 @@ import zlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -25,7 +24,7 @@ from crosslens_metrics.formats.names import ImageNames
 from crosslens_metrics.formats.problems import FileProblemsError, FileRefusedError, LineError
 from crosslens_metrics.named_vectors import ENTRIES, MalformedVectorsError, NamedVectors, read_named_vectors
 from gapgame.formats.embeddings import read_embeddings
-from gapgame.formats.task_folders import Object, json_line, objects_of
+from gapgame.formats.task_folders import Object, json_line, objects_of, refused
 
 CREDITS = ("title", "author", "licence", "licence_url", "source")
 IMAGES = "images"
@@ -34,18 +33,6 @@ FEATURES = "features.npz"
 MAX_NAMED = 5
 
 Credits = dict[str, dict[str, str]]
-
-
-@dataclass(frozen=True)
-class TaskExtras:
-    """What goes into the folder besides the files of the task."""
-
-    images: Path | None = None
-    """A folder whose images are copied."""
-    features: Path | None = None
-
-
-NO_EXTRAS = TaskExtras()
 
 
 def credits_in(values: Iterable[Any]) -> Credits:
@@ -152,13 +139,15 @@ def write_credits(names: Sequence[str], credits: Mapping[str, Mapping[str, str]]
     return licences
 
 
-def add_images(folder: Path, used: Iterable[str], credits: Credits, extras: TaskExtras) -> Mapping[str, int]:
+def add_images(
+    folder: Path, used: Iterable[str], credits: Credits, *, copied_from: Path | None, features: Path | None
+) -> Mapping[str, int]:
     """Copy images and write features as asked, write the list of images, and return how many have each licence."""
     names = sorted(used)
-    if extras.images is not None:
-        credits = copy_images(names, ImageFolder(extras.images, credits), folder)
-    if extras.features is not None:
-        write_features(names, extras.features, folder)
+    if copied_from is not None:
+        credits = copy_images(names, ImageFolder(copied_from, credits), folder)
+    if features is not None:
+        write_features(names, features, folder)
     return write_credits(names, credits, folder)
 
 
@@ -177,10 +166,9 @@ def features_of(file: Path) -> Mapping[str, NDArray[np.float32]]:
                 return read_embeddings(opened)
         vectors = read_named_vectors(file)
     except OSError as error:
-        reason = _("The file cannot be read: %(error)s.") % {"error": error.strerror}
-        raise FileProblemsError([LineError(reason)], file) from error
-    except (FileRefusedError, MalformedVectorsError) as refused:
-        raise FileProblemsError([LineError(str(refused))], file) from refused
+        raise refused(file, _("The file cannot be read: %(error)s.") % {"error": error.strerror}) from error
+    except (FileRefusedError, MalformedVectorsError) as error:
+        raise refused(file, str(error)) from error
     return dict(zip(vectors.keys, vectors.vectors, strict=True))
 
 
@@ -225,4 +213,4 @@ def instances_of(folder: Path, parts: Iterable[str]) -> dict[str, list[Object]]:
 
 def _refused(path: Path, text: str, names: Sequence[str]) -> FileProblemsError:
     shown = ", ".join(names[:MAX_NAMED]) + (" …" if len(names) > MAX_NAMED else "")
-    return FileProblemsError([LineError(text % {"count": len(names), "names": shown})], path)
+    return refused(path, text % {"count": len(names), "names": shown})

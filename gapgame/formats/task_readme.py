@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from gapgame.formats.task_folders import README
 from gapgame.formats.task_images import FEATURES, IMAGES, LISTED
@@ -25,12 +24,11 @@ def write_readme(
     answers: Mapping[str, str],
     prediction: str,
     command: str,
-    manifest: Mapping[str, Any],
+    counts: Mapping[str, int],
     licences: Mapping[str, int],
 ) -> None:
     """Write format, counts, licences and the evaluation command in English, with the same bytes for the same task."""
     lines = [f"# {title}", "", what, "", "## Files", "", "| file | instances | |", "| --- | ---: | --- |"]
-    counts = manifest["counts"]
     for part in PARTS:
         content = "questions and answers" if part == PARTS[0] else f"questions; the answers are in `{part}.gold.jsonl`"
         lines.append(f"| `{part}.jsonl` | {counts[part]} | {content} |")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import unicodedata
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,21 +18,13 @@ from crosslens_metrics.language_tags import MalformedTagError, canonical_tag, sp
 from crosslens_metrics.words_in_text import occurrences
 from gapgame.formats.corpora import ITEMS, is_corpus
 from gapgame.formats.multisubs import is_layout, records_of
-from gapgame.formats.task_folders import (
-    Object,
-    manifest_of,
-    new_folder,
-    sha256_of,
-    verified_folder,
-    write_manifest,
-    write_parts,
-)
-from gapgame.formats.task_images import NO_EXTRAS, Credits, TaskExtras, add_images, credits_beside, credits_in
-from gapgame.formats.task_readme import write_readme
+from gapgame.formats.task_building import TaskDrawing, write_task
+from gapgame.formats.task_folders import Object, sha256_of
+from gapgame.formats.task_images import Credits, credits_beside, credits_in
 from gapgame.rules.items import BLANK, EXAMPLE, key_of, split_of
 from gapgame.rules.multisubs import as_item, looks_like_it
 from gapgame.rules.play import normalised_word
-from gapgame.rules.task import DEFAULT_SPLITS, SplitChoice, WordInstance, draw_parts
+from gapgame.rules.task import WordInstance
 
 VERSION = 2
 GAP = "____"
@@ -57,12 +49,6 @@ class CorpusLine(NamedTuple):
     sense: tuple[str, ...]
     images: tuple[str, ...]
     credits: Credits
-
-
-@dataclass(frozen=True)
-class BuiltTask:
-    folder: Path
-    manifest: Mapping[str, Any]
 
 
 def corpus_lines(path: Path, reader: LineReader) -> Iterator[CorpusLine]:
@@ -123,57 +109,26 @@ def _parts(sentence: str, word: str, start: Any, *, is_spaced: bool) -> tuple[st
     return sentence[: spans[0][0]], sentence[spans[0][1] :]
 
 
-def build_task(
-    corpus: Path,
-    folder: Path,
-    *,
-    sizes: Mapping[str, int],
-    reserve_percent: int,
-    seed: int,
-    splits: SplitChoice = DEFAULT_SPLITS,
-    extras: TaskExtras = NO_EXTRAS,
-) -> BuiltTask:
-    """Draw the parts and write them, all or none; the same corpus, sizes and seed give the same bytes.
-
-    Raises
-    ------
-    FileProblemsError
-        Where lines of the corpus are not as they must be, or images or features are missing.
-    TooFewInstancesError
-        Where validation or test cannot get its size.
-    GapTaskError
-        Where what was written is not disjoint.
-    """
-    beside, corpus = corpus, items_of(corpus)
-    with new_folder(folder) as making:
-        instances = _instances(corpus)
-        drawn = draw_parts(instances, sizes=sizes, reserve_percent=reserve_percent, seed=seed, splits=splits)
-        credits = credits_beside(beside)
-        used = write_parts(making, drawn, _questions(corpus, credits), seed=seed)
-        facts = {
-            "task": "gap-task",
-            "version": VERSION,
-            "seed": seed,
-            **splits._asdict(),
-            "reserve_percent": reserve_percent,
-            "corpus": {"sha256": sha256_of(corpus), "instances": len(instances), "eligible": drawn.eligible},
-            "verified": verified_folder(making, drawn, _whole_of),
-        }
-        licences = add_images(making, used, credits, extras)
-        write_readme(
-            making,
-            title="Fill-in-the-blank",
-            what=f"Predict the word that belongs in the gap `{GAP}`, from the sentence, the image, or both.",
-            fields=FIELDS,
-            answers=ANSWERS,
-            prediction='{"id": "test-000001", "word": "cat"}',
-            command="score_gap_task . predictions.jsonl --part test [--vectors FOLDER]",
-            manifest=manifest_of(making, drawn),
-            licences=licences,
-        )
-        manifest = manifest_of(making, drawn, **facts)
-        write_manifest(making, manifest)
-    return BuiltTask(folder, manifest)
+def build_task(corpus: Path, folder: Path, drawing: TaskDrawing) -> Object:
+    """Draw the parts of a corpus and write them, and return the manifest; raises as `write_task`."""
+    items, credits = items_of(corpus), credits_beside(corpus)
+    return write_task(
+        folder,
+        drawing,
+        instances=partial(_instances, items),
+        questions=_questions(items, credits),
+        whole=_whole_of,
+        credits=credits,
+        facts=lambda: {"task": "gap-task", "version": VERSION, "corpus": {"sha256": sha256_of(items)}},
+        readme={
+            "title": "Fill-in-the-blank",
+            "what": f"Predict the word that belongs in the gap `{GAP}`, from the sentence, the image, or both.",
+            "fields": FIELDS,
+            "answers": ANSWERS,
+            "prediction": '{"id": "test-000001", "word": "cat"}',
+            "command": "score_gap_task . predictions.jsonl --part test [--vectors FOLDER]",
+        },
+    )
 
 
 def items_of(corpus: Path) -> Path:

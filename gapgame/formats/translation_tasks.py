@@ -3,33 +3,23 @@
 from __future__ import annotations
 
 import hashlib
-import zlib
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from django.utils.translation import gettext as _
 
 from crosslens_metrics.formats.lines import LineReader
-from crosslens_metrics.formats.problems import FileProblemsError, LineError
-from gapgame.formats.task_folders import (
-    Object,
-    manifest_of,
-    new_folder,
-    objects_of,
-    sha256_of,
-    verified_folder,
-    write_manifest,
-    write_parts,
-)
-from gapgame.formats.task_images import LISTED, NO_EXTRAS, Credits, TaskExtras, add_images, credits_in
-from gapgame.formats.task_readme import write_readme
-from gapgame.formats.tasks import BuiltTask
+from crosslens_metrics.formats.problems import LineError
+from gapgame.formats.task_building import TaskDrawing, write_task
+from gapgame.formats.task_folders import Object, objects_of, refused, sha256_of
+from gapgame.formats.task_images import LISTED, Credits, credits_in
+from gapgame.rules.figures import random_stream
 from gapgame.rules.play import normalised_word
-from gapgame.rules.task import DEFAULT_SPLITS, TRAIN, SplitChoice, WordInstance, draw_parts
+from gapgame.rules.task import TRAIN, WordInstance
 from gapgame.rules.translation_task import MostFrequent, SynonymRule, WordTranslations, synsets_of
 from gapgame.rules.turns import SPLITS
 from tabular.downloads import json_line
@@ -84,7 +74,7 @@ class _TaskCorpus:
         if sense not in self.drawn:
             names = sorted({name for synset in sense for name in self.images.get(synset, ())})
             if len(names) > MAX_IMAGES:
-                rng = np.random.default_rng([self.seed % 2**64, zlib.crc32(" ".join(sense).encode())])
+                rng = random_stream(self.seed, " ".join(sense))
                 names = [names[place] for place in sorted(rng.choice(len(names), MAX_IMAGES, replace=False).tolist())]
             self.drawn[sense] = tuple(names)
         return self.drawn[sense]
@@ -99,63 +89,39 @@ class _TaskCorpus:
 
 
 def build_translation_task(
-    corpus: Path,
-    folder: Path,
-    *,
-    language: str,
-    sizes: Mapping[str, int],
-    reserve_percent: int,
-    seed: int,
-    splits: SplitChoice = DEFAULT_SPLITS,
-    synonyms: SynonymRule = SynonymRule.NEITHER,
-    extras: TaskExtras = NO_EXTRAS,
-) -> BuiltTask:
-    """Draw the parts for one target language and write them, all or none; the same corpus and seed, the same bytes.
+    corpus: Path, folder: Path, drawing: TaskDrawing, *, language: str, synonyms: SynonymRule
+) -> Object:
+    """Draw the parts for one target language and write them, and return the manifest; raises as `write_task`.
 
     Raises
     ------
     FileProblemsError
-        Where `corpus` is no folder of a corpus, does not have the language, or images or features are missing.
-    TooFewInstancesError
-        Where validation or test cannot get its size.
-    GapTaskError
-        Where what was written is not disjoint.
+        Where `corpus` is no folder of a corpus, or does not have the language.
     """
-    read = _read(corpus, language, seed)
-    with new_folder(folder) as making:
-        instances = _instances(read)
-        drawn = draw_parts(instances, sizes=sizes, reserve_percent=reserve_percent, seed=seed, splits=splits)
-        used = write_parts(making, drawn, _questions(read, synonyms), seed=seed)
-        facts = {
+    read = _read(corpus, language, drawing.seed)
+    return write_task(
+        folder,
+        drawing,
+        instances=partial(_instances, read),
+        questions=_questions(read, synonyms),
+        whole=lambda question, _answer: normalised_word(question["sentence"]),
+        credits=read.credits,
+        facts=lambda: {
             "task": "lexical-translation",
             "version": VERSION,
             "language": language,
-            "seed": seed,
-            **splits._asdict(),
             "synonyms": str(synonyms),
-            "reserve_percent": reserve_percent,
-            "corpus": {
-                "sha256": {name: sha256_of(corpus / name) for name in (INSTANCES, DICTIONARY, LISTED)},
-                "instances": len(instances),
-                "eligible": drawn.eligible,
-            },
-            "verified": verified_folder(making, drawn, lambda question, _answer: normalised_word(question["sentence"])),
-        }
-        licences = add_images(making, used, read.credits, extras)
-        write_readme(
-            making,
-            title=f"Lexical translation, English to {language}",
-            what="Translate `word` as it is used in `sentence`; the translation has to fit the sense it has there.",
-            fields=FIELDS,
-            answers=ANSWERS,
-            prediction='{"id": "test-000001", "prediction": "selo"}',
-            command="score_lexical_translation predictions.jsonl . --part test",
-            manifest=manifest_of(making, drawn),
-            licences=licences,
-        )
-        manifest = manifest_of(making, drawn, **facts)
-        write_manifest(making, manifest)
-    return BuiltTask(folder, manifest)
+            "corpus": {"sha256": {name: sha256_of(corpus / name) for name in (INSTANCES, DICTIONARY, LISTED)}},
+        },
+        readme={
+            "title": f"Lexical translation, English to {language}",
+            "what": "Translate `word` as it is used in `sentence`; the translation has to fit the sense it has there.",
+            "fields": FIELDS,
+            "answers": ANSWERS,
+            "prediction": '{"id": "test-000001", "prediction": "selo"}',
+            "command": "score_lexical_translation predictions.jsonl . --part test",
+        },
+    )
 
 
 def most_frequent(folder: Path, part: str) -> Iterator[str]:
@@ -177,13 +143,13 @@ def _read(folder: Path, language: str, seed: int) -> _TaskCorpus:
                 corpus.translations.add_entry(entry["word"], translation["lemma"], translation["words"])
     if language not in languages:
         text = _("The corpus has no translations into %(language)s. It has: %(known)s.")
-        raise _refused(folder / DICTIONARY, text % {"language": language, "known": ", ".join(sorted(languages))})
+        raise refused(folder / DICTIONARY, text % {"language": language, "known": ", ".join(sorted(languages))})
     images: defaultdict[str, list[str]] = defaultdict(list)
     for image in _objects(folder / LISTED, IMAGE):
         images[image["synset"]].append(image["file"])
         corpus.credits |= credits_in([image])
     if not images:
-        raise _refused(folder / LISTED, _("The corpus has no images. Build it again with a manifest of images."))
+        raise refused(folder / LISTED, _("The corpus has no images. Build it again with a manifest of images."))
     corpus.images = dict(images)
     return corpus
 
@@ -236,7 +202,7 @@ def _questions(corpus: _TaskCorpus, synonyms: SynonymRule) -> Iterator[tuple[Obj
 def _objects(file: Path, needed: Mapping[str, type]) -> Iterator[Object]:
     """Yield the objects of a file of a corpus, with values of the types `needed`."""
     if not file.is_file():
-        raise _refused(file, _("There is no such file. Give a folder that build_corpus has made."))
+        raise refused(file, _("There is no such file. Give a folder that build_corpus has made."))
     with LineReader(file) as reader:
         for record in reader.records():
             with reader.line(record):
@@ -246,7 +212,3 @@ def _objects(file: Path, needed: Mapping[str, type]) -> Iterator[Object]:
                     raise LineError(_("“%(name)s” is missing or of another kind.") % {"name": wrong[0]})
                 if not reader.problems:
                     yield value
-
-
-def _refused(file: Path, message: str) -> FileProblemsError:
-    return FileProblemsError([LineError(message)], file)

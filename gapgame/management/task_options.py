@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandError, OutputWrapper
+from django.utils.translation import gettext as _
 
 from crosslens_metrics.commands.arguments import whole_number
-from gapgame.formats.task_images import TaskExtras
-from gapgame.rules.task import HELD_OUT_SPLIT, TEST, TRAIN_SPLIT, VALID, SplitChoice
+from crosslens_metrics.formats.problems import FileProblemsError
+from gapgame.formats.task_building import TaskDrawing
+from gapgame.formats.task_folders import refusal
+from gapgame.rules.task import HELD_OUT_SPLIT, TEST, TRAIN_SPLIT, VALID, SplitChoice, TooFewInstancesError
 from gapgame.rules.turns import SPLITS
 from tabular.downloads import write_whole
 
@@ -47,27 +50,41 @@ def add_drawing(parser: ArgumentParser) -> None:
     )
 
 
-def drawing(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments of a builder from the options of a command."""
-    return {
-        "sizes": {VALID: options["valid"], TEST: options["test"]},
-        "reserve_percent": options["reserve"],
-        "seed": options["seed"],
-        "splits": SplitChoice(options["split"], options["exactly"], options["train_split"]),
-        "extras": TaskExtras(options["images"], options["features"]),
-    }
+def drawing(options: Mapping[str, Any]) -> TaskDrawing:
+    return TaskDrawing(
+        sizes={VALID: options["valid"], TEST: options["test"]},
+        reserve_percent=options["reserve"],
+        seed=options["seed"],
+        splits=SplitChoice(options["split"], options["exactly"], options["train_split"]),
+        images=options["images"],
+        features=options["features"],
+    )
+
+
+def run_builder(build: Callable[[], Mapping[str, Any]], folder: Path, stdout: OutputWrapper) -> None:
+    """Build a task, and say how many instances each part has, or why there is none."""
+    try:
+        manifest = build()
+    except (FileProblemsError, TooFewInstancesError) as refused:
+        raise CommandError(refusal(refused)) from refused
+    for name, number in manifest["counts"].items():
+        stdout.write(f"{name}: {number}")
+    stdout.write(_("Written to %(folder)s.") % {"folder": folder})
 
 
 def add_output(parser: ArgumentParser) -> None:
     parser.add_argument("--output", type=Path, metavar="FILE", help="output file (default: standard output)")
 
 
-def put_out(lines: Sequence[str], output: Path | None, stdout: OutputWrapper) -> None:
+def put_out(predictions: Iterable[str], output: Path | None, stdout: OutputWrapper) -> None:
     """Write predictions to a file, all or none, or to standard output."""
-    if output is None:
-        stdout.write("".join(lines), ending="")
-        return
     try:
-        write_whole(output, (line.encode() for line in lines))
+        lines = list(predictions)
+        if output is None:
+            stdout.write("".join(lines), ending="")
+        else:
+            write_whole(output, (line.encode() for line in lines))
+    except FileProblemsError as refused:
+        raise CommandError(str(refused)) from refused
     except OSError as error:
         raise CommandError(f"The file {output} cannot be written: {error.strerror}.") from error

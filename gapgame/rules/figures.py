@@ -97,6 +97,11 @@ def share_of_turns(count: int, total: int, over_players: Interval | UndefinedFig
     return TurnShare(count, total, 100 * count / total, Interval(100 * interval.low, 100 * interval.high), over_players)
 
 
+def varied(low: float, high: float) -> Interval | UndefinedFigure:
+    """Return a bootstrap's interval, or that its resamples are all alike."""
+    return Interval(low, high) if low < high else UndefinedFigure(UndefinedReason.NO_VARIATION)
+
+
 def random_stream(seed: int, figure: str) -> np.random.Generator:
     """Return the random numbers of one figure."""
     return np.random.default_rng([seed % 2**64, zlib.crc32(figure.encode())])

@@ -26,6 +26,7 @@ from gapgame.rules.figures import (
     random_stream,
     share_of_turns,
     value_or_reason,
+    varied,
 )
 from gapgame.rules.play import ATTEMPTS
 from gapgame.rules.turns import ALL_OUTCOMES, OUTCOMES, FilteredTurns, PlayedTurn, TurnRule, filtered_turns
@@ -255,7 +256,7 @@ class _PlayerBounds:
         low, high = self.bounds[place]
         if np.isnan(low) or np.isnan(high):
             return UndefinedFigure(UndefinedReason.RESAMPLES_UNDEFINED)
-        return Interval(unit * low, unit * high) if low < high else UndefinedFigure(UndefinedReason.NO_VARIATION)
+        return varied(unit * low, unit * high)
 
 
 def _figures_of(table: _TurnTable, subset: NDArray[np.bool_], bounds: _PlayerBounds) -> TurnOutcomes:

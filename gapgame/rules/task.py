@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zlib
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gapgame.rules.figures import random_stream
 from gapgame.rules.turns import SPLITS
 
 HELD_OUT_SPLIT, TRAIN_SPLIT = "intersect_4", "intersect_1"
@@ -77,17 +77,16 @@ class DrawnParts:
     dropped_for_images: int
     """Instances left out of training as all their images are reserved."""
 
+    @property
+    def counts(self) -> dict[str, int]:
+        return {part: len(self.places[part]) for part in PARTS}
+
     def images(self, instance: WordInstance, part: str) -> tuple[str, ...]:
         return self.images_in(part, instance.images)
 
     def images_in(self, part: str, images: Iterable[str]) -> tuple[str, ...]:
         """Return those of `images` that `part` may use, in their order."""
         return tuple(image for image in images if self.reserved.get(image, TRAIN) == part)
-
-
-def image_stream(seed: int) -> np.random.Generator:
-    """Return the random numbers that choose the image of each instance."""
-    return _stream(seed, "image of an instance")
 
 
 def one_of(images: Sequence[str], rng: np.random.Generator) -> str:
@@ -116,13 +115,13 @@ def draw_parts(
     of_split = [place for place, instance in enumerate(instances) if splits.holds_out(instance.split)]
     of_train = [place for place, instance in enumerate(instances) if splits.trains(instance.split)]
     used = (instances[place] for place in {*of_split, *of_train})
-    reserved = _reserve(used, reserve_percent, _stream(seed, "images"))
+    reserved = _reserve(used, reserve_percent, random_stream(seed, "images"))
     drawn = DrawnParts({}, reserved, 0, 0, 0, 0)
     eligible = [place for place in of_split if all(drawn.images(instances[place], part) for part in HELD_OUT)]
     places: dict[str, tuple[int, ...]] = {}
     taken: set[int] = set()
     for part in HELD_OUT:
-        chosen = _draw(instances, eligible, taken, sizes[part], _stream(seed, part))
+        chosen = _draw(instances, eligible, taken, sizes[part], random_stream(seed, part))
         if len(chosen) < sizes[part]:
             raise TooFewInstancesError(part, sizes[part], len(chosen), len(eligible), len(of_split), splits.split)
         places[part] = tuple(sorted(chosen))
@@ -216,7 +215,3 @@ def verify_parts(parts: Mapping[str, Iterable[tuple[str, int, tuple[str, ...]]]]
                     if owner != part:
                         raise GapTaskError(f"{owner} and {part} share one of their {kind}: {thing}.")
     return {f"{kind}_disjoint": len(things) for kind, things in seen.items()}
-
-
-def _stream(seed: int, what: str) -> np.random.Generator:
-    return np.random.default_rng([seed % 2**64, zlib.crc32(what.encode())])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -12,9 +11,17 @@ from numpy.typing import ArrayLike, NDArray
 from crosslens_metrics.clusters import mean_interval, ratio_bounds
 from crosslens_metrics.intervals import Interval
 from crosslens_metrics.reports.figures import ReportFigure
-from crosslens_metrics.undefined import UndefinedReason
 from crosslens_metrics.word_vectors import WordVectorSource
-from gapgame.rules.figures import TurnMean, TurnReason, TurnShare, UndefinedFigure, share_of_turns, value_or_reason
+from gapgame.rules.figures import (
+    TurnMean,
+    TurnReason,
+    TurnShare,
+    UndefinedFigure,
+    random_stream,
+    share_of_turns,
+    value_or_reason,
+    varied,
+)
 from gapgame.rules.play import ATTEMPTS, is_exact
 from gapgame.rules.turns import SOLVED, FilteredTurns, PlayedTurn, filtered_turns
 
@@ -179,16 +186,12 @@ def _beside_people(
 
 
 def _differences(differences: NDArray[np.float64], seed: int, resamples: int) -> tuple[MeanDifference, ...]:
-    rng = np.random.default_rng([seed % 2**64, zlib.crc32(b"machine and people")])
+    rng = random_stream(seed, "machine and people")
     low, high = ratio_bounds(differences, np.ones_like(differences), resamples=resamples, rng=rng)
     return tuple(
-        MeanDifference(100 * float(mean), _interval(100 * float(below), 100 * float(above)))
+        MeanDifference(100 * float(mean), varied(100 * float(below), 100 * float(above)))
         for mean, below, above in zip(differences.mean(axis=0), low, high, strict=True)
     )
-
-
-def _interval(low: float, high: float) -> Interval | UndefinedFigure:
-    return Interval(low, high) if low < high else UndefinedFigure(UndefinedReason.NO_VARIATION)
 
 
 def names_of(problem: Mapping[str, Sequence[str]], most: int) -> str:

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from crosslens_metrics.clusters import ratio_bounds
 from crosslens_metrics.hidden_characters import visible_text
 from crosslens_metrics.intervals import Interval
 from crosslens_metrics.reports.figures import ReportFigure
 from crosslens_metrics.text import lower_case
-from crosslens_metrics.undefined import UndefinedReason
-from gapgame.rules.figures import UndefinedFigure
+from gapgame.rules.figures import UndefinedFigure, random_stream, varied
 
 METHOD = "lexical-translation"
 VERSION = 1
@@ -96,9 +93,13 @@ def score(translated: Sequence[TranslatedInstance], *, seed: int = 0, resamples:
     instances = np.bincount(of_word).astype(float)
     right = np.bincount(of_word, hits)
     index = np.bincount(of_word, hits - misses) / instances
-    intervals = _intervals(
-        np.stack([index, right], 1), np.stack([np.ones_like(instances), instances], 1), seed, resamples
+    low, high = ratio_bounds(
+        np.stack([index, right], 1),
+        np.stack([np.ones_like(instances), instances], 1),
+        resamples=resamples,
+        rng=random_stream(seed, METHOD),
     )
+    intervals = [varied(below, above) for below, above in zip(low.tolist(), high.tolist(), strict=True)]
     return TranslationScores(
         signature=TranslationSignature(METHOD, VERSION, seed, resamples),
         instances=len(translated),
@@ -112,14 +113,3 @@ def score(translated: Sequence[TranslatedInstance], *, seed: int = 0, resamples:
             for word, number, ali, share in zip(words, instances, index, right / instances, strict=True)
         ),
     )
-
-
-def _intervals(
-    numerators: NDArray[np.float64], denominators: NDArray[np.float64], seed: int, resamples: int
-) -> list[Interval | UndefinedFigure]:
-    rng = np.random.default_rng([seed % 2**64, zlib.crc32(METHOD.encode())])
-    low, high = ratio_bounds(numerators, denominators, resamples=resamples, rng=rng)
-    return [
-        Interval(below, above) if below < above else UndefinedFigure(UndefinedReason.NO_VARIATION)
-        for below, above in zip(low.tolist(), high.tolist(), strict=True)
-    ]

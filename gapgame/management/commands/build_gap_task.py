@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
-from django.utils.translation import gettext as _
+from django.core.management.base import BaseCommand
 
-from crosslens_metrics.formats.problems import FileProblemsError
-from gapgame.formats.task_folders import refusal
 from gapgame.formats.tasks import build_task
-from gapgame.management.task_options import add_drawing, drawing
-from gapgame.rules.task import TooFewInstancesError
+from gapgame.management.task_options import add_drawing, drawing, run_builder
 
 
 class Command(BaseCommand):
@@ -30,10 +27,4 @@ class Command(BaseCommand):
         add_drawing(parser)
 
     def handle(self, *, corpus: Path, folder: Path, **options: Any) -> None:
-        try:
-            built = build_task(corpus, folder, **drawing(options))
-        except (FileProblemsError, TooFewInstancesError) as refused:
-            raise CommandError(refusal(refused)) from refused
-        for name, number in built.manifest["counts"].items():
-            self.stdout.write(f"{name}: {number}")
-        self.stdout.write(_("Written to %(folder)s.") % {"folder": folder})
+        run_builder(partial(build_task, corpus, folder, drawing(options)), folder, self.stdout)

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
-from django.utils.translation import gettext as _
+from django.core.management.base import BaseCommand
 
 from crosslens_metrics.commands.arguments import language_tag
-from crosslens_metrics.formats.problems import FileProblemsError
-from gapgame.formats.task_folders import refusal
 from gapgame.formats.translation_tasks import build_translation_task
-from gapgame.management.task_options import add_drawing, drawing
-from gapgame.rules.task import TooFewInstancesError
+from gapgame.management.task_options import add_drawing, drawing, run_builder
 from gapgame.rules.translation_task import SynonymRule
 
 
@@ -36,10 +33,7 @@ class Command(BaseCommand):
         add_drawing(parser)
 
     def handle(self, *, corpus: Path, folder: Path, language: str, synonyms: SynonymRule, **options: Any) -> None:
-        try:
-            built = build_translation_task(corpus, folder, language=language, synonyms=synonyms, **drawing(options))
-        except (FileProblemsError, TooFewInstancesError) as refused:
-            raise CommandError(refusal(refused)) from refused
-        for name, number in built.manifest["counts"].items():
-            self.stdout.write(f"{name}: {number}")
-        self.stdout.write(_("Written to %(folder)s.") % {"folder": folder})
+        build = partial(
+            build_translation_task, corpus, folder, drawing(options), language=language, synonyms=synonyms
+        )
+        run_builder(build, folder, self.stdout)

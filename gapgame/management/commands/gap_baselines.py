@@ -6,10 +6,9 @@ from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import BaseCommand
 
 from crosslens_metrics.commands.arguments import whole_number
-from crosslens_metrics.formats.problems import FileProblemsError
 from gapgame.formats.baselines import predict
 from gapgame.management.task_options import add_output, put_out
 from gapgame.rules.baselines import MAX_GRAM_LENGTH, NEIGHBOURS, BaselineMethod
@@ -43,18 +42,13 @@ class Command(BaseCommand):
         add_output(parser)
 
     def handle(self, *, folder: Path, method: str, part: str, output: Path | None, **options: Any) -> None:
-        try:
-            lines = list(
-                predict(
-                    folder,
-                    part,
-                    method=BaselineMethod(method),
-                    longest=options["n"],
-                    seed=options["seed"],
-                    features=options["features"],
-                    neighbours=options["k"],
-                )
-            )
-        except FileProblemsError as refused:
-            raise CommandError(str(refused)) from refused
-        put_out(lines, output, self.stdout)
+        predictions = predict(
+            folder,
+            part,
+            method=BaselineMethod(method),
+            longest=options["n"],
+            seed=options["seed"],
+            features=options["features"],
+            neighbours=options["k"],
+        )
+        put_out(predictions, output, self.stdout)

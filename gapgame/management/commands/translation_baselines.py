@@ -6,9 +6,8 @@ from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import BaseCommand
 
-from crosslens_metrics.formats.problems import FileProblemsError
 from gapgame.formats.translation_tasks import most_frequent
 from gapgame.management.task_options import add_output, put_out
 from gapgame.rules.task import HELD_OUT, TEST
@@ -24,8 +23,4 @@ class Command(BaseCommand):
         add_output(parser)
 
     def handle(self, *, folder: Path, part: str, output: Path | None, **options: Any) -> None:
-        try:
-            lines = list(most_frequent(folder, part))
-        except FileProblemsError as refused:
-            raise CommandError(str(refused)) from refused
-        put_out(lines, output, self.stdout)
+        put_out(most_frequent(folder, part), output, self.stdout)
