@@ -2,44 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from typing import Any
 
 from django.db.models import Count, Exists, IntegerField, OuterRef, Prefetch, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
-from core.images.selectors import ServedImage, served_image
 from core.languages.models import Language
-from core.people.models import Project, User
+from core.people.models import Project
 from gapgame.models import GapItem, ItemImage, ItemSet, Season, Turn, TurnOutcome
-
-IMAGES_SHOWN = 6
-
-
-@dataclass(frozen=True)
-class ItemRow:
-    """`images` begins with the representative; `more` are not shown. `skips`: how many players skipped the sentence."""
-
-    item: GapItem
-    images: list[ServedImage]
-    more: int
-    unlicensed: int
-    skips: int
-
-
-@dataclass(frozen=True)
-class ItemSetFacts:
-    items: int
-    used: int
-    images: int
-    unlicensed: int
-    waiting: int
-    """Images whose sizes are not made yet."""
-
-    splits: list[tuple[str, int]]
-    languages: list[tuple[str, int]]
-    seasons: list[Season]
-
 
 def item_sets_of(project: Project) -> QuerySet[ItemSet]:
     """List sets, newest first, with `seasons_count`, `size` and `used`: the numbers of items and of those in use."""
@@ -60,7 +30,8 @@ def _count(rows: QuerySet[GapItem] | QuerySet[Season]) -> Coalesce:
     return Coalesce(Subquery(counted.values("number"), output_field=IntegerField()), 0)
 
 
-def facts_of(item_set: ItemSet) -> ItemSetFacts:
+def facts_of(item_set: ItemSet) -> dict[str, Any]:
+    """Count the items of a set and its images; `waiting` are those whose sizes are not made yet."""
     items = item_set.items.all()
     counts = items.aggregate(items=Count("pk"), used=Count("pk", filter=Q(is_used=True)))
     images = item_set.collection.images.aggregate(
@@ -71,13 +42,13 @@ def facts_of(item_set: ItemSet) -> ItemSetFacts:
     names = {language.tag: language.name for language in Language.objects.all()}
     by_language = items.order_by("language").values_list("language").annotate(number=Count("pk"))
     by_split = items.order_by("split").values_list("split").annotate(number=Count("pk"))
-    return ItemSetFacts(
+    return {
         **counts,
         **images,
-        splits=[(f"intersect_{split}", number) for split, number in by_split],
-        languages=[(names[tag], number) for tag, number in by_language],
-        seasons=list(item_set.seasons.order_by("starts_at", "pk")),
-    )
+        "splits": [(f"intersect_{split}", number) for split, number in by_split],
+        "languages": [(names[tag], number) for tag, number in by_language],
+        "seasons": item_set.seasons.order_by("starts_at", "pk"),
+    }
 
 
 def items_of(
@@ -101,22 +72,8 @@ def items_of(
     return items.select_related("language")
 
 
-def item_rows(items: Iterable[GapItem], viewer: User) -> list[ItemRow]:
-    """Counts over what `items_of` returns."""
-    return [_row(item, viewer) for item in items]
-
-
 def with_images(items: QuerySet[GapItem]) -> QuerySet[GapItem]:
+    """Load the images, the representative one first, and annotate how many are `unlicensed`."""
     entries = ItemImage.objects.order_by("position").select_related("image")
-    return items.prefetch_related(Prefetch("images", queryset=entries))
-
-
-def _row(item: GapItem, viewer: User) -> ItemRow:
-    images = [entry.image for entry in item.images.all()]
-    return ItemRow(
-        item=item,
-        images=[served_image(image, viewer) for image in images[:IMAGES_SHOWN]],
-        more=max(0, len(images) - IMAGES_SHOWN),
-        unlicensed=sum(not image.licence for image in images),
-        skips=item.skips,  # type: ignore[attr-defined]
-    )
+    unlicensed = Count("images", filter=Q(images__image__licence=""))
+    return items.annotate(unlicensed=unlicensed).prefetch_related(Prefetch("images", queryset=entries))

@@ -51,7 +51,6 @@ def item_set_show(request: HttpRequest, slug: str, item_set_id: int) -> HttpResp
     items = selectors.with_images(selectors.items_of(item_set, **form.chosen()))
     page = Paginator(items, ITEMS_PER_PAGE).get_page(request.GET.get("page"))
     context = _about(request, item_set) | {"form": form, "is_filtered": bool(form.chosen()), "page": page}
-    context["rows"] = selectors.item_rows(page, user_of(request))
     context["imports"] = imports_for(request.user).filter(collection=item_set.collection)[:NEWEST_IMPORTS]
     context["facts"] = selectors.facts_of(item_set)
     context["corpora"] = [
