@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any
 
 from django import forms
 from django.db.models import QuerySet
@@ -78,11 +78,6 @@ class TextsForm(forms.Form):
 
     def text_fields(self) -> list[forms.BoundField]:
         return [self[name] for name in TEXTS]
-
-
-class LanguageVectors(NamedTuple):
-    playable: PlayableSentences
-    field: forms.BoundField
 
 
 def _clock_field(label: Any, help_text: Any) -> forms.DateTimeField:
@@ -225,11 +220,9 @@ class SeasonForm(TextsForm):
         return SeasonTerms(
             starts_at=given["starts"],
             ends_at=given["ends"],
-            time_zone=given["time_zone"],
             vectors={tag: given[VECTORS + tag] for tag in tags if given[VECTORS + tag]},
-            batch_size=given["batch_size"],
             access=SeasonAccess(given["access"]),
-            needs_address=given["needs_address"],
+            **{name: given[name] for name in ("time_zone", "batch_size", "needs_address")},
         )
 
     def time_fields(self) -> list[forms.BoundField]:
@@ -241,20 +234,13 @@ class SeasonForm(TextsForm):
     def play_fields(self) -> list[forms.BoundField]:
         return [self[name] for name in ("access", "needs_address", "batch_size")]
 
-    def language_fields(self) -> Iterator[LanguageVectors]:
-        for row in self.playable:
-            yield LanguageVectors(row, self[VECTORS + row.language.pk])
+    def language_fields(self) -> list[tuple[PlayableSentences, forms.BoundField]]:
+        return [(row, self[VECTORS + row.language.pk]) for row in self.playable]
 
 
 def _initial(season: Season) -> dict[str, Any]:
-    zone = season.time_zone
-    return {
-        "time_zone": zone,
-        "starts_at": local_time(season.starts_at, zone),
-        "starts_which": SECOND if is_second_of_two(season.starts_at, zone) else FIRST,
-        "ends_at": local_time(season.ends_at, zone),
-        "ends_which": SECOND if is_second_of_two(season.ends_at, zone) else FIRST,
-        "batch_size": season.batch_size,
-        "access": season.access,
-        "needs_address": season.needs_address,
-    }
+    initial = {name: getattr(season, name) for name in ("time_zone", "batch_size", "access", "needs_address")}
+    for which, instant in (("starts", season.starts_at), ("ends", season.ends_at)):
+        initial[f"{which}_at"] = local_time(instant, season.time_zone)
+        initial[f"{which}_which"] = SECOND if is_second_of_two(instant, season.time_zone) else FIRST
+    return initial

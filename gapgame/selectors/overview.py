@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from django.db.models import Count, Q
+from django.db.models import Count, Q, QuerySet
 from django.utils.functional import cached_property
 
 from core.people.models import Project
@@ -27,16 +27,6 @@ ENDED = (
     TurnOutcome.SKIPPED,
     TurnOutcome.CUT_OFF,
 )
-
-
-@dataclass(frozen=True)
-class ManagedSeason:
-    """A season in the list of its project."""
-
-    season: Season
-    state: SeasonState
-    players: int
-    languages: Sequence[SeasonLanguage]
 
 
 @dataclass(frozen=True)
@@ -117,14 +107,10 @@ class SeasonProgress:
         return int(100 * min(1.0, max(0.0, over)))
 
 
-def seasons_of(project: Project, now: datetime) -> list[ManagedSeason]:
+def seasons_of(project: Project) -> QuerySet[Season]:
+    """List seasons with their languages, and how many players `joined`."""
     seasons = Season.objects.filter(project=project).select_related("item_set").annotate(joined=Count("players"))
-    played: dict[int, list[SeasonLanguage]] = {}
-    for row in SeasonLanguage.objects.filter(season__project=project).select_related("language", "vectors"):
-        played.setdefault(row.season_id, []).append(row)
-    return [
-        ManagedSeason(season, state_of(season, now), season.joined, played.get(season.pk, [])) for season in seasons
-    ]
+    return seasons.prefetch_related("languages__language")
 
 
 def progress_of(season: Season, now: datetime) -> SeasonProgress:

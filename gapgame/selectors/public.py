@@ -7,7 +7,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from django.contrib.auth.models import AnonymousUser
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 
 from core.people.models import Membership, Role, User
 from core.people.rules.markdown import to_html
@@ -24,15 +24,6 @@ class SeasonState(StrEnum):
     ON = "on"
     COUNTING = "counting"
     CLOSED = "closed"
-
-
-@dataclass(frozen=True)
-class SeasonCard:
-    """A season in a list."""
-
-    season: Season
-    state: SeasonState
-    is_player: bool
 
 
 @dataclass(frozen=True)
@@ -64,21 +55,13 @@ def state_of(season: Season, now: datetime) -> SeasonState:
     return SeasonState.ON if now < season.ends_at else SeasonState.COUNTING
 
 
-def season_cards(seasons: QuerySet[Season], viewer: User, now: datetime) -> list[SeasonCard]:
-    mine = set(Player.objects.filter(user=viewer).values_list("season", flat=True))
-    cards = [
-        SeasonCard(
-            season=season,
-            state=state_of(season, now),
-            is_player=season.pk in mine,
-        )
-        for season in seasons.order_by("ends_at", "pk")
-    ]
-    # Open seasons first, then coming ones, then the past.
-    over = [card for card in cards if card.state in (SeasonState.COUNTING, SeasonState.CLOSED)]
-    return (
-        sorted((card for card in cards if card not in over), key=lambda card: card.state != SeasonState.ON) + over[::-1]
-    )
+def listed_seasons(seasons: QuerySet[Season], viewer: User, now: datetime) -> list[Season]:
+    """Order seasons as players see them, open ones first, then coming ones, then the past; `is_player` is annotated."""
+    mine = Player.objects.filter(season=OuterRef("pk"), user=viewer)
+    listed = list(seasons.annotate(is_player=Exists(mine)).order_by("ends_at", "pk"))
+    over = [season for season in listed if state_of(season, now) in (SeasonState.COUNTING, SeasonState.CLOSED)]
+    ahead = [season for season in listed if season not in over]
+    return sorted(ahead, key=lambda season: state_of(season, now) != SeasonState.ON) + over[::-1]
 
 
 def season_page(season: Season, viewer: User | AnonymousUser, now: datetime) -> SeasonPage:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from functools import cache, partial
 
 from django.db.models import FilteredRelation, Q
 
-from core.people.rules.pseudonyms import pseudonym
-from gapgame.models import UNFINISHED, GapItem, ItemImage, Player, PlayerStatus, Season, Turn
+from gapgame.models import UNFINISHED, GapItem, ItemImage, PlayerStatus, Season, Turn
 from gapgame.rules import turns as rules
 from gapgame.rules.play import ATTEMPTS, MICRO
 from gapgame.rules.report import BY, GameReport, build_report
-from gapgame.selectors.turns import SPLITS, image_keys, valid_marks
+from gapgame.selectors.turns import SPLITS, image_keys, players_of, valid_marks
 
 SEED = 0
 TURNS_AT_ONCE = 5000
@@ -50,10 +48,10 @@ def turns_of(season: Season) -> list[rules.PlayedTurn]:
         .order_by("player", "batch", "position")
         .values_list("player", "item", "outcome", *(f"{name}__similarity" for name in attempts))
     )
-    players, items, marked = _players(season), _items(season), _marked_turns(season)
+    players, items, marked = players_of(season), _items(season), _marked_turns(season)
     turns = []
     for player, item, outcome, *similarities in rows.iterator(chunk_size=TURNS_AT_ONCE):
-        name, is_set_aside, is_marked = players[player]
+        name, is_set_aside, marks = players[player]
         key, word, split, image, language = items[item]
         turns.append(
             rules.PlayedTurn(
@@ -65,22 +63,11 @@ def turns_of(season: Season) -> list[rules.PlayedTurn]:
                 image=image,
                 language=language,
                 similarities=tuple([each / MICRO for each in similarities if each is not None]),
-                is_marked=is_closed and (is_marked or (player, item) in marked),
+                is_marked=is_closed and (bool(marks) or (player, item) in marked),
                 is_set_aside=is_closed and is_set_aside,
             )
         )
     return turns
-
-
-def _players(season: Season) -> dict[int, tuple[str, bool, bool]]:
-    """Pseudonym, whether set aside, and whether a mark on all of their play is in force."""
-    name_of = cache(partial(pseudonym, season.project))
-    marked = set(valid_marks(season).filter(turn=None).values_list("player", flat=True))
-    rows = Player.objects.filter(season=season).values_list("pk", "user", "status")
-    return {
-        player: (name_of(user), status == PlayerStatus.SET_ASIDE, player in marked)
-        for player, user, status in rows.iterator(chunk_size=TURNS_AT_ONCE)
-    }
 
 
 def _items(season: Season) -> dict[int, tuple[str, str, str, str, str]]:

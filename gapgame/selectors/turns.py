@@ -73,7 +73,7 @@ def turn_records(season: Season) -> Iterator[dict[str, Any]]:
 
     A table of scores can be made from them: they are for closed seasons.
     """
-    known = _TurnContext(season, _players(season), _turn_marks(season))
+    known = _TurnContext(season, players_of(season), _turn_marks(season))
     turns = Turn.objects.filter(player__season=season).exclude(outcome__in=UNFINISHED)
     turns = turns.exclude(player__status=PlayerStatus.WITHDRAWN)
     rows = turns.order_by("player", "batch", "position").values_list(*TURN_COLUMNS)
@@ -134,7 +134,8 @@ def valid_marks(season: Season) -> QuerySet[Mark]:
     return Mark.objects.filter(player__season=season).exclude(player__status=PlayerStatus.CLEARED).order_by()
 
 
-def _players(season: Season) -> dict[int, tuple[str, bool, frozenset[str]]]:
+def players_of(season: Season) -> dict[int, tuple[str, bool, frozenset[str]]]:
+    """Return pseudonym, whether set aside, and the rules by which all of their play is marked, of each player."""
     name_of = cache(partial(pseudonym, season.project))
     marks: dict[int, set[str]] = defaultdict(set)
     for player, rule in valid_marks(season).filter(turn=None).values_list("player", "rule"):

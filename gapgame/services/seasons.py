@@ -28,6 +28,7 @@ PLACES = 10_000_000
 """Limit of the invitation that admits everybody: more than there will be players."""
 
 SLUG_LENGTH = 40
+TERMS = ("starts_at", "ends_at", "time_zone", "batch_size", "access", "needs_address")
 TAKEN = frozenset({"new", "items", "turns", "vectors"})
 """Slugs that are taken by pages."""
 
@@ -149,9 +150,9 @@ def _locked_before_start(*, season_id: int, now: datetime) -> Season:
 
 
 def _set_terms(season: Season, terms: SeasonTerms, *, by: User, now: datetime) -> None:
-    season.starts_at, season.ends_at, season.time_zone = terms.starts_at, terms.ends_at, terms.time_zone
-    season.batch_size, season.access, season.needs_address = terms.batch_size, terms.access, terms.needs_address
-    season.save(update_fields=["starts_at", "ends_at", "time_zone", "batch_size", "access", "needs_address"])
+    for name in TERMS:
+        setattr(season, name, getattr(terms, name))
+    season.save(update_fields=TERMS)
     _set_languages(season, terms.vectors)
     _set_door(season, by=by, now=now)
 
@@ -208,16 +209,9 @@ def _insert(project: Project, item_set: ItemSet, texts: SeasonTexts, terms: Seas
                     project=project,
                     item_set=item_set,
                     slug=slug,
-                    name=texts.name,
-                    description=texts.description,
-                    prizes=texts.prizes,
-                    starts_at=terms.starts_at,
-                    ends_at=terms.ends_at,
-                    time_zone=terms.time_zone,
-                    batch_size=terms.batch_size,
-                    access=terms.access,
-                    needs_address=terms.needs_address,
                     created_by=by,
+                    **vars(texts),
+                    **{name: getattr(terms, name) for name in TERMS},
                 )
         except IntegrityError:
             if not Season.objects.filter(slug=slug).exists():

@@ -1,4 +1,4 @@
-"""How long until something, in words."""
+"""How long until something, in words, and the state of a season now."""
 
 from __future__ import annotations
 
@@ -9,7 +9,15 @@ from django.utils import timezone
 from django.utils.timesince import timeuntil
 from django.utils.translation import gettext as _
 
+from gapgame.models import Season
+from gapgame.selectors.public import SeasonState, state_of
+
 register = template.Library()
+
+
+@register.simple_tag
+def season_state(season: Season) -> SeasonState:
+    return state_of(season, timezone.now())
 
 
 @register.filter

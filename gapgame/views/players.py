@@ -16,7 +16,7 @@ from gapgame.rules.nicknames import NicknameError
 from gapgame.rules.scripted import MIN_PAUSE, TurnScriptRule
 from gapgame.selectors.leaderboard import leaderboard_page, winners_of
 from gapgame.selectors.past import past_turns
-from gapgame.selectors.public import season_cards, season_page
+from gapgame.selectors.public import listed_seasons, season_page
 from gapgame.services import players as services
 from gapgame.tasks import ask_for_closing
 
@@ -26,8 +26,8 @@ TURNS_PER_PAGE = 20
 @require_safe
 @login_required
 def game_home(request: HttpRequest) -> HttpResponse:
-    cards = season_cards(seasons_open_to(user_of(request)), user_of(request), timezone.now())
-    return render(request, "gapgame/home.html", {"cards": cards})
+    seasons = listed_seasons(seasons_open_to(user_of(request)), user_of(request), timezone.now())
+    return render(request, "gapgame/home.html", {"seasons": seasons})
 
 
 @require_safe
