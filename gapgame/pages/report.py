@@ -2,104 +2,59 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from functools import partial
+from operator import itemgetter
 from typing import Any
 
-from django.core.paginator import Page, Paginator
+from django.core.paginator import Paginator
+from django.utils.html import format_html, format_html_join
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from charts import texts
 from charts.stacks import BarShares, StackedPlot, stacked_plot
 from gapgame.models import TurnOutcome
-from gapgame.rules.equal_samples import EqualGuesses, EqualSamples, ResampledFigure
+from gapgame.rules.equal_samples import EqualSamples, ResampledFigure
 from gapgame.rules.figures import TurnMean, TurnShare, UndefinedFigure
-from gapgame.rules.report import EqualOutcomes, EqualSize, GameReport, GroupOutcomes, TurnOutcomes
+from gapgame.rules.report import EqualSize, GameReport, GroupOutcomes, TurnOutcomes
 from gapgame.rules.turns import OUTCOMES
+from tabular.tables import NO_VALUE, TEXT, PageTable, TableColumn, isolated
 
 GROUPS_PER_PAGE = 50
 SIMILARITY_DIGITS = 3
 
-
-@dataclass(frozen=True)
-class ReportCell:
-    """A figure: `beside` is its interval, and `players` the one over players, if there are any."""
-
-    value: str
-    beside: str = ""
-    players: str = ""
-    count: int | None = None
-    why: str = ""
+NamedPart = tuple[str, Any]
+"""Figures of all splits or of one, with its name."""
 
 
-@dataclass(frozen=True)
-class ReportRow:
-    name: str
-    turns: int
-    players: int | None
-    cells: Sequence[ReportCell]
-    inexact: Sequence[ReportCell] = ()
-
-
-@dataclass(frozen=True)
-class FilterRow:
-    """A rule for invalid turns; `is_applied` says whether it leaves them out."""
-
-    name: str
-    says: str
-    matched: int
-    left_out: int
-    is_applied: bool
-
-
-@dataclass(frozen=True)
-class ReportPage:
-    report: GameReport
-    labels: Sequence[str]
-    headline: str
-    filters: Sequence[FilterRow]
-    stated: str
-    plot: StackedPlot | None
-    outcomes: Sequence[ReportRow]
-    similarity: Sequence[ReportRow]
-    equal: Sequence[ReportRow]
-    equal_similarity: Sequence[ReportRow]
-    equal_size: int
-    why_not_equal: str
-    samples: Sequence[ReportRow]
-    sample_size: int
-    why_no_samples: str
-    groups: Page[GroupOutcomes] | None
-    group_rows: Sequence[ReportRow]
-
-
-def report_page(report: GameReport, *, by: str, number: str) -> ReportPage:
+def report_page(report: GameReport, *, by: str, by_label: str, number: str) -> dict[str, Any]:
     parts = [(_("All splits"), report.overall), *((part.split, part.figures) for part in report.splits)]
     equal, samples = report.equal_size, report.equal_samples
-    groups = Paginator(report.by.get(by, ()), GROUPS_PER_PAGE).get_page(number) if by in report.by else None
-    return ReportPage(
-        report=report,
-        labels=[str(TurnOutcome(name).label) for name in OUTCOMES],
-        headline=_headline(report),
-        filters=[
-            FilterRow(str(rule.rule), str(rule.says), rule.matched, rule.left_out, not rule.is_kept)
-            for rule in report.filters
-        ],
-        stated=_stated(report),
-        plot=_plot(parts) if report.counted else None,
-        outcomes=[_outcome_row(name, figures) for name, figures in parts],
-        similarity=[_similarity_row(name, figures) for name, figures in parts],
-        equal=_equal(equal, _equal_outcomes),
-        equal_similarity=_equal(equal, _equal_similarities),
-        equal_size=equal.size if isinstance(equal, EqualSize) else 0,
-        why_not_equal=equal.message if isinstance(equal, UndefinedFigure) else "",
-        samples=_equal(samples, _equal_similarities),
-        sample_size=samples.size if isinstance(samples, EqualSamples) else 0,
-        why_no_samples=samples.message if isinstance(samples, UndefinedFigure) else "",
-        groups=groups,
-        group_rows=[_group_row(group) for group in groups] if groups else [],
-    )
+    groups = Paginator(report.by.get(by, ()), GROUPS_PER_PAGE).get_page(number)
+    drawn = partial(PageTable, columns=_drawn_columns())
+    return {
+        "report": report,
+        "headline": _headline(report),
+        "stated": _stated(report),
+        "plot": _plot(parts) if report.counted else None,
+        "outcomes": PageTable("outcome-table", _("Percentage of turns, by split"), _outcome_columns(), parts),
+        "similarity": PageTable(
+            "similarity-table", _("Mean similarity of all guesses"), _similarity_columns("all"), parts
+        ),
+        "inexact": PageTable(
+            "inexact-table", _("Mean similarity of wrong guesses"), _similarity_columns("inexact"), parts
+        ),
+        "equal": PageTable(
+            "equal-table", _("Percentage of turns, splits of equal size"), _equal_columns(equal), _equal_parts(equal)
+        ),
+        "equal_similarity": drawn(
+            "equal-similarity", _("Mean similarity, splits of equal size"), rows=_equal_parts(equal)
+        ),
+        "samples": drawn("samples-table", _("Mean similarity, equal samples"), rows=_equal_parts(samples)),
+        "groups": groups,
+        "group_table": PageTable("groups", "", _group_columns(by_label), list(groups)),
+    }
 
 
 def _headline(report: GameReport) -> str:
@@ -123,7 +78,7 @@ def _plot(parts: Sequence[tuple[str, TurnOutcomes]]) -> StackedPlot:
         BarShares(
             name,
             ngettext("%(number)d turn", "%(number)d turns", figures.turns) % {"number": figures.turns},
-            [share.percent if isinstance(share, TurnShare) else 0.0 for share in _shares(figures)],
+            [share.percent if isinstance(share, TurnShare) else 0.0 for share in map(figures.outcomes.get, OUTCOMES)],
         )
         for name, figures in parts
         if figures.turns
@@ -131,88 +86,122 @@ def _plot(parts: Sequence[tuple[str, TurnOutcomes]]) -> StackedPlot:
     return stacked_plot(_("Outcomes of turns, in percent, by split"), kinds, rows)
 
 
-def _shares(figures: TurnOutcomes) -> list[TurnShare | UndefinedFigure]:
-    return [figures.outcomes[name] for name in OUTCOMES]
-
-
-def _outcome_row(name: str, figures: TurnOutcomes) -> ReportRow:
-    return ReportRow(name, figures.turns, figures.players, [_share_cell(share) for share in _shares(figures)])
-
-
-def _share_cell(share: TurnShare | UndefinedFigure) -> ReportCell:
-    if isinstance(share, UndefinedFigure):
-        return ReportCell("", why=share.message)
-    return ReportCell(
-        texts.percentage(share.percent),
-        beside=texts.interval_text(share.interval),
-        players=texts.interval_text(share.over_players),
-        count=share.count,
-        why=texts.reason_undefined(share.over_players),
-    )
-
-
-def _similarity_row(name: str, figures: TurnOutcomes) -> ReportRow:
-    return ReportRow(
-        name,
-        figures.turns,
-        figures.players,
-        [_mean_cell(attempt.all) for attempt in figures.similarity],
-        [_mean_cell(attempt.inexact) for attempt in figures.similarity],
-    )
-
-
-def _mean_cell(mean: TurnMean | UndefinedFigure) -> ReportCell:
-    if isinstance(mean, UndefinedFigure):
-        return ReportCell("", why=mean.message)
-    return ReportCell(
-        texts.plain_number(mean.mean, SIMILARITY_DIGITS),
-        beside=texts.interval_text(mean.interval, SIMILARITY_DIGITS),
-        players=texts.interval_text(mean.over_players, SIMILARITY_DIGITS),
-        count=mean.count,
-        why=texts.reason_undefined(mean.interval),
-    )
-
-
-def _equal(
-    equal: EqualSize | EqualSamples | UndefinedFigure, cells_of: Callable[[Any], list[ReportCell]]
-) -> list[ReportRow]:
+def _equal_parts(equal: EqualSize | EqualSamples | UndefinedFigure) -> list[NamedPart]:
     if isinstance(equal, UndefinedFigure):
         return []
-    named = [(_("All splits"), equal.overall), *((part.split, part) for part in equal.splits)]
-    return [ReportRow(name, equal.size, None, cells_of(part)) for name, part in named]
+    return [(_("All splits"), equal.overall), *((part.split, part) for part in equal.splits)]
 
 
-def _equal_outcomes(part: EqualOutcomes) -> list[ReportCell]:
-    drawn: Mapping[str, ResampledFigure] = part.outcomes
+def _split_column() -> TableColumn[NamedPart]:
+    return TableColumn("split", _("Split"), itemgetter(0), kind=TEXT)
+
+
+def _of_outcomes(cell: Callable[[str, Any], str]) -> list[TableColumn[Any]]:
+    """Return a column for each outcome, whose cells are made from its name and a row."""
+    return [TableColumn(name, str(TurnOutcome(name).label), partial(cell, name)) for name in OUTCOMES]
+
+
+def _outcome_columns() -> list[TableColumn[NamedPart]]:
     return [
-        ReportCell(texts.percentage(drawn[name].mean), beside=texts.interval_text(drawn[name].interval))
-        for name in OUTCOMES
+        _split_column(),
+        TableColumn("turns", _("Turns"), lambda part: part[1].turns),
+        TableColumn("players", _("Players"), lambda part: part[1].players),
+        *_of_outcomes(lambda name, part: _share(part[1].outcomes[name])),
     ]
 
 
-def _equal_similarities(part: EqualOutcomes | EqualGuesses) -> list[ReportCell]:
+def _equal_columns(equal: EqualSize | UndefinedFigure) -> list[TableColumn[NamedPart]]:
     return [
-        ReportCell("", why=each.message)
-        if isinstance(each, UndefinedFigure)
-        else ReportCell(
-            texts.plain_number(each.mean, SIMILARITY_DIGITS),
-            beside=texts.interval_text(each.interval, SIMILARITY_DIGITS),
-        )
-        for each in part.similarity
+        _split_column(),
+        TableColumn("turns", _("Turns"), lambda part: getattr(equal, "size", None)),
+        *_of_outcomes(lambda name, part: _drawn(part[1].outcomes[name], texts.percentage, 1)),
     ]
 
 
-def _group_row(group: GroupOutcomes) -> ReportRow:
-    cells = [
-        ReportCell(
-            texts.percentage(group.percent[name]),
-            beside=texts.interval_text(group.intervals[name]),
-            count=group.counts[name],
-        )
-        for name in OUTCOMES
+def _similarity_columns(of_guesses: str) -> list[TableColumn[NamedPart]]:
+    """Return the columns of `all` guesses, or of the `inexact` ones: the mean at each attempt, and of how many."""
+    columns = [_split_column()]
+    for place, name in enumerate(_attempt_names()):
+        columns += [
+            TableColumn(f"attempt_{place + 1}", name, partial(_mean_of, of_guesses, place)),
+            TableColumn("guesses", _("Guesses"), partial(_number_of, of_guesses, place)),
+        ]
+    return columns
+
+
+def _mean_of(of_guesses: str, place: int, part: NamedPart) -> str:
+    return _mean(getattr(part[1].similarity[place], of_guesses))
+
+
+def _number_of(of_guesses: str, place: int, part: NamedPart) -> int:
+    return getattr(getattr(part[1].similarity[place], of_guesses), "count", 0)
+
+
+def _drawn_columns() -> list[TableColumn[NamedPart]]:
+    return [
+        _split_column(),
+        *(
+            TableColumn(f"attempt_{place + 1}", name, partial(_drawn_similarity, place))
+            for place, name in enumerate(_attempt_names())
+        ),
     ]
-    means = [
-        ReportCell("" if mean is None else texts.plain_number(mean, SIMILARITY_DIGITS), count=guesses)
-        for mean, guesses in zip(group.similarity, group.guesses, strict=True)
+
+
+def _drawn_similarity(place: int, part: NamedPart) -> str:
+    return _drawn(part[1].similarity[place], texts.plain_number, SIMILARITY_DIGITS)
+
+
+def _attempt_names() -> tuple[str, str, str]:
+    return _("First attempt"), _("Second attempt"), _("Third attempt")
+
+
+def _group_columns(by_label: str) -> list[TableColumn[GroupOutcomes]]:
+    names = (_("Similarity of first attempts"), _("Second"), _("Third"))
+    return [
+        TableColumn("name", by_label, lambda group: isolated(group.name), kind=TEXT),
+        TableColumn("turns", _("Turns"), lambda group: group.turns),
+        *_of_outcomes(
+            lambda name, group: figure_cell(
+                texts.percentage(group.percent[name]), texts.interval_text(group.intervals[name])
+            )
+        ),
+        *(
+            TableColumn(f"attempt_{place + 1}", name, partial(_group_similarity, place))
+            for place, name in enumerate(names)
+        ),
     ]
-    return ReportRow(group.name, group.turns, None, cells, means)
+
+
+def _group_similarity(place: int, group: GroupOutcomes) -> str | None:
+    mean = group.similarity[place]
+    return None if mean is None else texts.plain_number(mean, SIMILARITY_DIGITS)
+
+
+def _share(share: TurnShare | UndefinedFigure) -> str:
+    if isinstance(share, UndefinedFigure):
+        return figure_cell("", why=share.message)
+    return figure_cell(
+        texts.percentage(share.percent), texts.interval_text(share.interval), texts.interval_text(share.over_players)
+    )
+
+
+def _mean(mean: TurnMean | UndefinedFigure) -> str:
+    if isinstance(mean, UndefinedFigure):
+        return figure_cell("", why=mean.message)
+    intervals = (texts.interval_text(each, SIMILARITY_DIGITS) for each in (mean.interval, mean.over_players))
+    return figure_cell(texts.plain_number(mean.mean, SIMILARITY_DIGITS), *intervals)
+
+
+def _drawn(figure: ResampledFigure | UndefinedFigure, form: Callable[[float, int], str], digits: int) -> str:
+    if isinstance(figure, UndefinedFigure):
+        return figure_cell("", why=figure.message)
+    return figure_cell(form(figure.mean, digits), texts.interval_text(figure.interval, digits))
+
+
+def figure_cell(value: str, interval: str = "", over_players: str = "", *, why: str = "") -> str:
+    """A figure with its intervals below it, or a dash that says why there is none."""
+    if not value:
+        return format_html('<span class="muted" title="{}">{}</span>', why, NO_VALUE)
+    below = [interval, over_players and _("players: %(interval)s") % {"interval": over_players}]
+    lines = format_html_join("", '<br><bdi class="muted small together">{}</bdi>', ((line,) for line in below if line))
+    return format_html("<bdi>{}</bdi>{}", value, lines)
