@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import Any
 
 from django.utils.translation import gettext as _
 
@@ -16,8 +15,8 @@ from sxs_eval.pages.report import (
     against,
     gain_estimate,
     gain_interval,
+    gain_plot,
     gain_points,
-    has_values,
     interval_label,
     report_link,
     with_interval,
@@ -26,38 +25,14 @@ from sxs_eval.selectors.across import ComparisonResult, OverallResults
 from tabular.tables import TEXT, PageTable, TableColumn, figure, isolated, note, parts, tag
 
 
-@dataclass(frozen=True)
-class ComponentPart:
-    """The ranking of models that were compared with each other, directly or through others."""
-
-    models: PageTable[RankedModel]
-    pairs: PageTable[RankedPair]
-    plot: RangePlot
-    plot_id: str
-    """Its id on the page."""
-    is_marked: bool
-    signature: str
-
-
-@dataclass(frozen=True)
-class AcrossPage:
-    results: PageTable[ComparisonResult]
-    pooled: PageTable[ComparisonResult]
-    gain_plot: RangePlot | None
-    ranking: Sequence[ComponentPart]
-    """Empty if too few models were compared."""
-
-
-def across_page(overall: OverallResults) -> AcrossPage:
+def across_page(overall: OverallResults) -> dict[str, Any]:
     estimates = [gain_estimate(_name_of(result), result.gain) for result in overall.results]
-    return AcrossPage(
-        results=PageTable("comparisons", _("Comparisons"), _result_columns(), overall.results),
-        pooled=PageTable("pooled-table", _("Pooled"), _pooled_columns(), overall.pooled),
-        gain_plot=range_plot(_("Gain of each comparison, in points"), estimates, reference=0)
-        if has_values(estimates)
-        else None,
-        ranking=_component_parts(overall.ranking) if overall.ranking else [],
-    )
+    return {
+        "results": PageTable("comparisons", _("Comparisons"), _result_columns(), overall.results),
+        "pooled": PageTable("pooled-table", _("Pooled"), _pooled_columns(), overall.pooled),
+        "gain_plot": gain_plot(_("Gain of each comparison, in points"), estimates),
+        "ranking": _component_parts(overall.ranking) if overall.ranking else [],
+    }
 
 
 def _result_columns() -> list[TableColumn[ComparisonResult]]:
@@ -168,16 +143,19 @@ def _separable(pair: RankedPair) -> str:
     return parts(tag(_("not separable"), "warning"), _("about %(more)s more images") % {"more": more} if more else why)
 
 
-def _component_parts(ranking: ModelRanking) -> list[ComponentPart]:
+def _component_parts(ranking: ModelRanking) -> list[dict[str, Any]]:
+    """Return a part for each ranking of models that were compared with each other, directly or through others."""
     return [
-        ComponentPart(
-            models=PageTable(f"strengths-{number}", _("Strengths"), _model_columns(), component.models),
-            pairs=PageTable(f"separable-{number}", _("Which models differ clearly"), _pair_columns(), component.pairs),
-            plot=_strength_plot(component),
-            plot_id=f"ranking-plot-{number}",
-            is_marked=any(model.bound in BOUNDS for model in component.models),
-            signature=_signature(ranking, component),
-        )
+        {
+            "models": PageTable(f"strengths-{number}", _("Strengths"), _model_columns(), component.models),
+            "pairs": PageTable(
+                f"separable-{number}", _("Which models differ clearly"), _pair_columns(), component.pairs
+            ),
+            "plot": _strength_plot(component),
+            "plot_id": f"ranking-plot-{number}",
+            "is_marked": any(model.bound in BOUNDS for model in component.models),
+            "signature": _signature(ranking, component),
+        }
         for number, component in enumerate(ranking.components, start=1)
     ]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from django.template.loader import render_to_string
 from django.utils.html import format_html
@@ -48,55 +49,39 @@ class ReportLine:
     meaning: str
 
 
-@dataclass(frozen=True)
-class ReportPage:
-    report: ReportedFigures
-    headline: Sequence[ReportLine]
-    beside: Sequence[str]
-    """What the headline leaves out: pairs that lack judgements, excluded judgements."""
-    figures: Sequence[ReportLine]
-    distribution: BarPlot
-    regions: PageTable[RegionOutcome]
-    region_plot: RangePlot | None
-    levels: PageTable[RegionOutcome]
-    """By how near to the language the images were taken; empty without a selection."""
-    raters: PageTable[ReportedRater]
-    rater_plot: RangePlot | None
-
-
 def report_page(
     report: ReportedFigures,
     evidence: ComparisonEvidence,
     raters: Sequence[ReportedRater],
     *,
     scale: Scale,
-    levels: Sequence[RegionOutcome] = (),
-) -> ReportPage:
+    levels: Sequence[RegionOutcome],
+) -> dict[str, Any]:
+    """Return what the page shows; `beside` says what the headline leaves out, and `levels` is by places of images."""
     # Images whose region is unknown come last.
     regions = sorted(report.regions, key=lambda part: (not part.region, part.region))
     estimates = [gain_estimate(region_name(part.region), part.outcome.gain) for part in regions]
     rated = [row for row in report.raters if isinstance(row.left, TrialShare)]
-    return ReportPage(
-        report=report,
-        headline=list(_headline(report.outcome)),
-        beside=[*remarks_on(report, evidence), *_scripted(raters)],
-        figures=list(_figures(report)),
-        distribution=distribution_plot(report, scale=scale),
-        regions=PageTable("regions", "", _region_columns(), regions),
-        region_plot=range_plot(_("Gain by region"), estimates, reference=0) if has_values(estimates) else None,
-        levels=PageTable("levels", "", _level_columns(), levels),
-        raters=PageTable("raters", "", _rater_columns(), raters),
-        rater_plot=range_plot(
-            _("Left side preferred, by rater, in percent"),
-            [_left_estimate(row) for row in rated],
-            reference=EVEN,
-            ends=WHOLE,
-            step=EVEN / 2,
-            has_short_labels=True,
-        )
-        if rated
-        else None,
+    of_raters = range_plot(
+        _("Left side preferred, by rater, in percent"),
+        [_left_estimate(row) for row in rated],
+        reference=EVEN,
+        ends=WHOLE,
+        step=EVEN / 2,
+        has_short_labels=True,
     )
+    return {
+        "report": report,
+        "headline": list(_headline(report.outcome)),
+        "beside": [*remarks_on(report, evidence), *_scripted(raters)],
+        "figures": list(_figures(report)),
+        "distribution": distribution_plot(report, scale=scale),
+        "regions": PageTable("regions", "", _region_columns(), regions),
+        "region_plot": gain_plot(_("Gain by region"), estimates),
+        "levels": PageTable("levels", "", _level_columns(), levels),
+        "raters": PageTable("raters", "", _rater_columns(), raters),
+        "rater_plot": of_raters if rated else None,
+    }
 
 
 def _headline(outcome: ComparisonOutcome) -> Iterator[ReportLine]:
@@ -346,8 +331,9 @@ def gain_estimate(label: str, gain: GainFigure | UndefinedComparison) -> Interva
     )
 
 
-def has_values(estimates: Sequence[IntervalEstimate]) -> bool:
-    return any(estimate.value is not None for estimate in estimates)
+def gain_plot(title: str, estimates: Sequence[IntervalEstimate]) -> RangePlot | None:
+    """Return None if no gain has a value."""
+    return range_plot(title, estimates, reference=0) if any(one.value is not None for one in estimates) else None
 
 
 def with_interval(value: str, interval: str) -> str:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from typing import Any
 
-from django.db.models import Count, QuerySet, Sum
+from django.db.models import Count
 
-from core.allocation.models import Assignment, AssignmentState, BatchState, Task
 from core.allocation.selectors import PoolProgress, progress_of_pools
 from core.people.models import Membership, Project, Role, User
 from core.people.permissions import READERS
@@ -54,6 +53,19 @@ class EvaluationProgress:
         return any(row.comparison.awaits_pairs for row in self.comparisons)
 
     @property
+    def percent(self) -> int:
+        """Rounded down, so that 100 means finished."""
+        return 100 * self.done // self.wanted if self.wanted else 0
+
+    @property
+    def languages(self) -> int:
+        return len({row.comparison.language_id for row in self.comparisons})
+
+    @property
+    def paused_raters(self) -> int:
+        return sum(row.paused for row in self.comparisons)
+
+    @property
     def paused(self) -> Sequence[ComparisonProgress]:
         """Those with raters whom a manager has to decide about."""
         return [row for row in self.comparisons if row.paused]
@@ -68,7 +80,7 @@ def project_progress(project: Project, *, now: datetime) -> EvaluationProgress:
 
 
 def progress_of(comparisons: Sequence[Comparison], *, now: datetime) -> list[ComparisonProgress]:
-    """Compute the progress of `comparisons` of one project, without reading judgements."""
+    """Compute the progress of `comparisons`, without reading judgements; `qualified` only of those of one project."""
     counted = progress_of_pools([row.pool_id for row in comparisons], now=now)
     unseen, paused = _unseen(comparisons), _paused(comparisons)
     qualified = _qualified({row.project_id for row in comparisons})
@@ -106,60 +118,12 @@ def _qualified(projects: Iterable[int]) -> dict[str, int]:
     )
 
 
-@dataclass(frozen=True)
-class EvaluationRow:
-    """A project whose comparisons somebody may read, with their progress. `wanted` and `done` count judgements."""
-
-    project: Project
-    comparisons: int
-    languages: int
-    wanted: int
-    done: int
-    paused: int
-
-    @property
-    def percent(self) -> int:
-        """Rounded down, so that 100 means finished."""
-        return 100 * self.done // self.wanted if self.wanted else 0
-
-
-def evaluations_of(reader: User) -> list[EvaluationRow]:
-    """List the projects that `reader` manages or does research in. Few places are assigned, so `done` is those taken
-    minus those."""
-    projects = list(
-        Project.objects.filter(memberships__user=reader, memberships__role__in=READERS).distinct().order_by("name")
-    )
-    here = Comparison.objects.filter(project__in=projects).values("project").order_by()
-    sizes = {row["project"]: row for row in here.annotate(rows=Count("pk"), languages=Count("language", distinct=True))}
-    places = {
-        row["pool__comparison__project"]: row
-        for row in Task.objects.filter(pool__comparison__project__in=projects)
-        .values("pool__comparison__project")
-        .annotate(wanted=Sum("places"), taken=Sum("places_taken"))
-        .order_by()
-    }
-    assigned = _by_project(
-        Assignment.objects.filter(
-            state=AssignmentState.ASSIGNED, batch__state=BatchState.OPEN, batch__pool__comparison__project__in=projects
-        ),
-        "batch__pool__comparison__project",
-    )
-    paused = _by_project(
-        RaterStatus.objects.filter(comparison__project__in=projects, state=RaterState.PAUSED), "comparison__project"
-    )
-    nothing = {"wanted": 0, "taken": 0}
-    return [
-        EvaluationRow(
-            project=project,
-            comparisons=sizes[project.pk]["rows"] if project.pk in sizes else 0,
-            languages=sizes[project.pk]["languages"] if project.pk in sizes else 0,
-            wanted=places.get(project.pk, nothing)["wanted"],
-            done=places.get(project.pk, nothing)["taken"] - assigned.get(project.pk, 0),
-            paused=paused.get(project.pk, 0),
-        )
-        for project in projects
-    ]
-
-
-def _by_project(rows: QuerySet[Any, Any], path: str) -> dict[int, int]:
-    return dict(rows.values_list(path).annotate(Count("pk")).order_by())
+def evaluations_of(reader: User, *, now: datetime) -> list[tuple[Project, EvaluationProgress]]:
+    """List the projects that `reader` manages or does research in, with their comparisons."""
+    mine = Project.objects.filter(memberships__user=reader, memberships__role__in=READERS)
+    projects = mine.distinct().order_by("name").prefetch_related("comparisons")
+    everything = [comparison for project in projects for comparison in project.comparisons.all()]
+    of_project: dict[int, list[ComparisonProgress]] = defaultdict(list)
+    for row in progress_of(everything, now=now):
+        of_project[row.comparison.project_id].append(row)
+    return [(project, EvaluationProgress(of_project[project.pk])) for project in projects]

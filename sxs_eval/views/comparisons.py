@@ -48,7 +48,8 @@ SEED_BITS = 32
 @login_required
 def evaluation_list(request: HttpRequest) -> HttpResponse:
     check_reader(request.user)
-    return render(request, "sxs_eval/evaluations.html", {"evaluations": overview.evaluations_of(user_of(request))})
+    evaluations = overview.evaluations_of(user_of(request), now=timezone.now())
+    return render(request, "sxs_eval/evaluations.html", {"evaluations": evaluations})
 
 
 @require_safe

@@ -194,7 +194,7 @@ class TestFigures:
         assert [points_of(row.outcome) for row in rows] == [100, -100]
         assert report_of(comparison).as_json() == before
         page = manager.get(path)
-        assert [(row.region, row.outcome.images.denominator) for row in page.context["page"].levels] == [
+        assert [(row.region, row.outcome.images.denominator) for row in page.context["page"]["levels"]] == [
             ("region", 1),
             ("country", 1),
         ]
