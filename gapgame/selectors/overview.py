@@ -47,10 +47,6 @@ class LanguageProgress:
     def is_open(self) -> int:
         return self.counts.get(TurnOutcome.OPEN, 0)
 
-    @property
-    def waiting(self) -> int:
-        return self.counts.get(TurnOutcome.WAITING, 0)
-
 
 @dataclass(frozen=True)
 class SeasonProgress:
@@ -119,7 +115,7 @@ def progress_of(season: Season, now: datetime) -> SeasonProgress:
     for language, outcome, number in turns.values_list("batch__language", "outcome").annotate(Count("pk")):
         counts.setdefault(language, {})[outcome] = number
     people = Player.objects.filter(season=season).aggregate(
-        all=Count("pk"),
+        players=Count("pk"),
         marked=Count("pk", filter=Q(is_marked=True)),
         undecided=Count("pk", filter=Q(is_marked=True, status=PlayerStatus.PLAYING)),
         set_aside=Count("pk", filter=Q(status=PlayerStatus.SET_ASIDE)),
@@ -129,11 +125,8 @@ def progress_of(season: Season, now: datetime) -> SeasonProgress:
         season=season,
         state=state_of(season, now),
         now=now,
-        players=people["all"],
         active=turns.filter(shown_at__gt=now - ACTIVE, shown_at__lte=now).values("player").distinct().count(),
         batches=GameBatch.objects.filter(player__season=season).count(),
-        marked=people["marked"],
-        undecided=people["undecided"],
-        set_aside=people["set_aside"],
+        **people,
         languages=[LanguageProgress(row, counts.get(row.language_id, {})) for row in played],
     )

@@ -39,10 +39,6 @@ class BatchSummary:
     again: list[Turn]
     more_missed: int
 
-    @property
-    def found(self) -> int:
-        return self.at_1 + self.at_2 + self.at_3
-
 
 def past_turns(
     player: Player, show: str, page: str | None, *, per_page: int, now: datetime

@@ -29,8 +29,6 @@ class ImageHint:
     """An image of a turn. `image` is set once the turn is over: its name, author and licence might reveal the word."""
 
     src: str
-    width: int
-    height: int
     image: Image | None
 
 
@@ -43,7 +41,6 @@ class ScoredGuess:
     percent: int
     points: int
     has_vector: bool
-    is_exact: bool
     is_near: bool
 
 
@@ -129,15 +126,13 @@ def _guess(attempt: Attempt) -> ScoredGuess:
         percent=100 * attempt.similarity // rules.MICRO,
         points=rules.points_shown(attempt.score),
         has_vector=attempt.has_vector,
-        is_exact=attempt.similarity == rules.MICRO,
         is_near=rules.is_near_miss(attempt.similarity),
     )
 
 
 def _hints(turn: Turn, now: datetime, *, is_word_shown: bool) -> list[ImageHint]:
     return [
-        ImageHint(image_address(turn, image, now), *_shown_size(image), image if is_word_shown else None)
-        for image in images_shown(turn)
+        ImageHint(image_address(turn, image, now), image if is_word_shown else None) for image in images_shown(turn)
     ]
 
 
@@ -182,10 +177,6 @@ def image_at(turn: Turn, signature: str, now: datetime) -> Image | None:
 def served_size(image: Image) -> int:
     """Return the largest size in the game: it never depends on the screen, so that all players see the same."""
     return max(size for size in sizes_of(image.width, image.height) if size <= IMAGE_SIZE)
-
-
-def _shown_size(image: Image) -> tuple[int, int]:
-    return sizes_of(image.width, image.height)[served_size(image)]
 
 
 def _signature(turn: Turn, image: Image, hour: int) -> str:

@@ -12,11 +12,12 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from charts import texts
-from charts.plots import BarPlot, IntervalEstimate, RangePlot, bar_plot, range_plot
+from charts.plots import BarPlot, ChartBar, IntervalEstimate, RangePlot, bar_plot, range_plot
 from core.people.pages.addresses import address
 from crosslens_metrics.intervals import Interval
 from crosslens_metrics.reports.comparison import WIDTH_POINTS
 from crosslens_metrics.reports.comparison_figures import (
+    AlphaFigure,
     ComparisonOutcome,
     GainFigure,
     ImagePart,
@@ -43,10 +44,10 @@ class ReportLine:
     """One figure. `why` says why it, or its interval, is undefined."""
 
     label: str
-    value: str
-    interval: str
-    why: str
     meaning: str
+    value: str
+    interval: str = ""
+    why: str = ""
 
 
 def report_page(
@@ -61,62 +62,64 @@ def report_page(
     # Images whose region is unknown come last.
     regions = sorted(report.regions, key=lambda part: (not part.region, part.region))
     estimates = [gain_estimate(region_name(part.region), part.outcome.gain) for part in regions]
+    distribution = distribution_plot(report, scale=scale)
     rated = [row for row in report.raters if isinstance(row.left, TrialShare)]
-    of_raters = range_plot(
-        _("Left side preferred, by rater, in percent"),
-        [_left_estimate(row) for row in rated],
-        reference=EVEN,
-        ends=WHOLE,
-        step=EVEN / 2,
-        has_short_labels=True,
-    )
     return {
         "report": report,
         "headline": list(_headline(report.outcome)),
         "beside": [*remarks_on(report, evidence), *_scripted(raters)],
         "figures": list(_figures(report)),
-        "distribution": distribution_plot(report, scale=scale),
+        "distribution": distribution,
+        "levels_given": PageTable("levels-given", distribution.title, _bar_columns(), distribution.bars),
         "regions": PageTable("regions", "", _region_columns(), regions),
         "region_plot": gain_plot(_("Gain by region"), estimates),
         "levels": PageTable("levels", "", _level_columns(), levels),
         "raters": PageTable("raters", "", _rater_columns(), raters),
-        "rater_plot": of_raters if rated else None,
+        "rater_plot": _left_plot(rated) if rated else None,
     }
 
 
 def _headline(outcome: ComparisonOutcome) -> Iterator[ReportLine]:
     gain, test = outcome.gain, outcome.sign_test
-    yield ReportLine(
+    yield _part_line(
         _("WINS"),
-        _part_of(outcome.wins, outcome.images.denominator),
-        "",
-        texts.reason_undefined(outcome.wins.percent),
+        outcome.wins,
+        outcome.images.denominator,
         _("Images where most raters prefer the test model's caption, by any degree."),
     )
-    yield ReportLine(
+    yield _part_line(
         _("LOSSES"),
-        _part_of(outcome.losses, outcome.images.denominator),
-        "",
-        texts.reason_undefined(outcome.losses.percent),
+        outcome.losses,
+        outcome.images.denominator,
         _("Images where most raters prefer the base model's caption, by any degree."),
     )
     yield ReportLine(
         _("ΔSxS"),
-        gain_points(gain),
-        gain_interval(gain),
-        texts.reason_undefined(gain, interval_of(gain)),
         _(
             "WINS − LOSSES in percentage points, with its 95 percent confidence interval from bootstrap resamples of "
             "the images."
         ),
+        gain_points(gain),
+        gain_interval(gain),
+        why_no_gain(gain),
     )
     yield ReportLine(
         _("Sign test"),
-        "" if isinstance(test, UndefinedComparison) else texts.p_value(test.p),
-        "",
-        texts.reason_undefined(test),
         _("The p-value: how likely wins and losses at least this uneven would be if both models were equally good."),
+        "" if isinstance(test, UndefinedComparison) else texts.p_value(test.p),
+        why=texts.reason_undefined(test),
     )
+
+
+def _part_line(label: str, part: ImagePart, images: int, meaning: str) -> ReportLine:
+    if isinstance(part.percent, UndefinedComparison):
+        return ReportLine(label, meaning, "", why=part.percent.message)
+    return ReportLine(label, meaning, f"{texts.percentage(part.percent)} ({_of(part.count, images)})")
+
+
+def why_no_gain(gain: GainFigure | UndefinedComparison) -> str:
+    """Say why a gain, or its interval, is undefined."""
+    return texts.reason_undefined(gain, interval_of(gain))
 
 
 def gain_interval(gain: GainFigure | UndefinedComparison) -> str:
@@ -180,19 +183,7 @@ def _scripted(raters: Sequence[ReportedRater]) -> Iterator[str]:
 
 
 def _figures(report: ReportedFigures) -> Iterator[ReportLine]:
-    alpha, seconds = report.alpha, report.seconds
-    yield ReportLine(
-        _("Agreement"),
-        ""
-        if isinstance(alpha, UndefinedComparison)
-        else f"α = {texts.plain_number(alpha.value, 3)} ({_images(alpha.images)})",
-        "" if isinstance(alpha, UndefinedComparison) else texts.interval_text(alpha.interval, 3),
-        texts.reason_undefined(alpha, getattr(alpha, "interval", None)),
-        _(
-            "Ordinal Krippendorff's alpha over all images that at least two raters judged, complete or not: 1 "
-            "is full agreement, 0 is chance, below 0 is systematic disagreement."
-        ),
-    )
+    yield _agreement_line(report.alpha)
     yield _share_line(
         _("Left preferred"),
         report.left,
@@ -211,33 +202,49 @@ def _figures(report: ReportedFigures) -> Iterator[ReportLine]:
         report.flips.opposite,
         _("Share of these repeats where the rater preferred the other caption."),
     )
-    yield ReportLine(
-        _("Seconds per judgement"),
-        ""
-        if isinstance(seconds, UndefinedComparison)
-        else f"{texts.plain_number(seconds.median)} ({_of(seconds.judgements, report.judgements)})",
-        "" if isinstance(seconds, UndefinedComparison) else texts.interval_text(seconds.quartiles),
-        texts.reason_undefined(seconds),
-        _("Median active time and interquartile range, over the judgements whose time is known."),
-    )
+    yield _seconds_line(report)
     precision = report.precision
     yield ReportLine(
         _("Images needed"),
-        "" if isinstance(precision, UndefinedComparison) else _("%(images)s, %(more)s more than now") % vars(precision),
-        "",
-        texts.reason_undefined(precision),
         _(
             "How many images are needed for a 95%% confidence interval of ± %(points)s points, if the share of "
             "each outcome stays the same."
         )
         % {"points": texts.plain_number(WIDTH_POINTS / 2, 0)},
+        "" if isinstance(precision, UndefinedComparison) else _("%(images)s, %(more)s more than now") % vars(precision),
+        why=texts.reason_undefined(precision),
     )
+
+
+def _agreement_line(alpha: AlphaFigure | UndefinedComparison) -> ReportLine:
+    label, meaning = (
+        _("Agreement"),
+        _(
+            "Ordinal Krippendorff's alpha over all images that at least two raters judged, complete or not: 1 "
+            "is full agreement, 0 is chance, below 0 is systematic disagreement."
+        ),
+    )
+    if isinstance(alpha, UndefinedComparison):
+        return ReportLine(label, meaning, "", why=alpha.message)
+    value = f"α = {texts.plain_number(alpha.value, 3)} ({_images(alpha.images)})"
+    return ReportLine(
+        label, meaning, value, texts.interval_text(alpha.interval, 3), texts.reason_undefined(alpha.interval)
+    )
+
+
+def _seconds_line(report: ReportedFigures) -> ReportLine:
+    label, seconds = _("Seconds per judgement"), report.seconds
+    meaning = _("Median active time and interquartile range, over the judgements whose time is known.")
+    if isinstance(seconds, UndefinedComparison):
+        return ReportLine(label, meaning, "", why=seconds.message)
+    value = f"{texts.plain_number(seconds.median)} ({_of(seconds.judgements, report.judgements)})"
+    return ReportLine(label, meaning, value, texts.interval_text(seconds.quartiles))
 
 
 def _share_line(label: str, share: TrialShare | UndefinedComparison, meaning: str) -> ReportLine:
     if isinstance(share, UndefinedComparison):
-        return ReportLine(label, "", "", texts.reason_undefined(share), meaning)
-    return ReportLine(label, _percent_of(share), texts.interval_text(share.interval), "", meaning)
+        return ReportLine(label, meaning, "", why=share.message)
+    return ReportLine(label, meaning, _percent_of(share), texts.interval_text(share.interval))
 
 
 def distribution_plot(report: ReportedFigures, *, scale: Scale) -> BarPlot:
@@ -247,18 +254,19 @@ def distribution_plot(report: ReportedFigures, *, scale: Scale) -> BarPlot:
     )
 
 
+def _bar_columns() -> list[TableColumn[ChartBar]]:
+    return [
+        TableColumn("level", _("Level"), lambda bar: bar.label, kind=TEXT),
+        TableColumn("judgements", _("Judgements"), lambda bar: bar.value),
+    ]
+
+
 def _kind(score: int) -> str:
     return "better" if score > 0 else "worse" if score < 0 else "similar"
 
 
 def _part(part: ImagePart) -> str:
     return "" if isinstance(part.percent, UndefinedComparison) else f"{texts.percentage(part.percent)} ({part.count})"
-
-
-def _part_of(part: ImagePart, images: int) -> str:
-    if isinstance(part.percent, UndefinedComparison):
-        return ""
-    return f"{texts.percentage(part.percent)} ({_of(part.count, images)})"
 
 
 def _images(number: int) -> str:
@@ -318,7 +326,7 @@ def gain_points(gain: GainFigure | UndefinedComparison) -> str:
 
 
 def interval_or_why(gain: GainFigure | UndefinedComparison) -> str:
-    return figure(gain_interval(gain)) or note(texts.reason_undefined(gain, interval_of(gain)))
+    return figure(gain_interval(gain)) or note(why_no_gain(gain))
 
 
 def gain_estimate(label: str, gain: GainFigure | UndefinedComparison) -> IntervalEstimate:
@@ -340,9 +348,20 @@ def with_interval(value: str, interval: str) -> str:
     return f"{value} ({interval})" if interval else value
 
 
-def _left_estimate(row: RaterFigures) -> IntervalEstimate:
-    assert isinstance(row.left, TrialShare)
-    return IntervalEstimate(row.rater, texts.percentage(row.left.percent, 0), row.left.percent, row.left.interval)
+def _left_plot(raters: Sequence[RaterFigures]) -> RangePlot:
+    estimates = [
+        IntervalEstimate(row.rater, texts.percentage(row.left.percent, 0), row.left.percent, row.left.interval)
+        for row in raters
+        if isinstance(row.left, TrialShare)
+    ]
+    return range_plot(
+        _("Left side preferred, by rater, in percent"),
+        estimates,
+        reference=EVEN,
+        ends=WHOLE,
+        step=EVEN / 2,
+        has_short_labels=True,
+    )
 
 
 def _rater_columns() -> list[TableColumn[ReportedRater]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from django.db import transaction
@@ -25,18 +24,12 @@ class ChosenPair(NamedTuple):
     test: CaptioningModel
 
 
-@dataclass(frozen=True)
-class CreatedComparisons:
-    """`made` are new, `there` is how many of those chosen existed already."""
-
-    made: tuple[Comparison, ...]
-    there: int
-
-
 def create_planned(
     *, project: Project, chosen: Sequence[ChosenPair], collection: Collection, setting: ComparisonSetting, by: User
-) -> CreatedComparisons:
-    """Make all chosen comparisons that do not exist yet, or none; of two calls at once, the second finds them there.
+) -> tuple[list[Comparison], int]:
+    """Make all chosen comparisons that do not exist yet, or none; also return how many of them existed.
+
+    Of two calls at once, the second finds them there.
 
     Raises
     ------
@@ -61,4 +54,4 @@ def create_planned(
             made.append(
                 create_comparison(project=project, collection=collection, setting=setting, by=by, **session._asdict())
             )
-    return CreatedComparisons(tuple(made), len(chosen) - len(made))
+    return made, len(chosen) - len(made)

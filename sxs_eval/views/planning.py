@@ -24,7 +24,7 @@ from sxs_eval.forms.planning import PlanForm
 from sxs_eval.rules.planning import PairVerdict, total_cost
 from sxs_eval.selectors.planning import PlanRow, measured_pace, plan_rows
 from sxs_eval.services.comparisons import ComparisonError
-from sxs_eval.services.planning import ChosenPair, CreatedComparisons, create_planned
+from sxs_eval.services.planning import ChosenPair, create_planned
 
 SEED_BITS = 32
 
@@ -76,19 +76,18 @@ def _rows(project: Project, form: PlanForm) -> list[PlanRow]:
 
 
 def _create(request: HttpRequest, project: Project, form: PlanForm, rows: Sequence[PlanRow]) -> None:
-    created = create_planned(
+    made, there = create_planned(
         project=project,
         chosen=[ChosenPair(row.language, row.base, row.test) for row in rows if row.language and row.base and row.test],
         collection=form.cleaned_data["collection"],
         setting=form.setting(),
         by=user_of(request),
     )
-    tasks.nudge_filling([comparison.pk for comparison in created.made])
-    _say_what_was_made(request, created)
+    tasks.nudge_filling([comparison.pk for comparison in made])
+    _say_what_was_made(request, len(made), there)
 
 
-def _say_what_was_made(request: HttpRequest, created: CreatedComparisons) -> None:
-    made = len(created.made)
+def _say_what_was_made(request: HttpRequest, made: int, there: int) -> None:
     if made:
         text = ngettext(
             "%(number)d comparison was created. Its pairs are being created. The table below will fill within seconds.",
@@ -97,13 +96,13 @@ def _say_what_was_made(request: HttpRequest, created: CreatedComparisons) -> Non
             made,
         )
         messages.success(request, text % {"number": made})
-    if created.there:
+    if there:
         text = ngettext(
             "%(number)d comparison already existed and was not created again.",
             "%(number)d comparisons already existed and were not created again.",
-            created.there,
+            there,
         )
-        messages.info(request, text % {"number": created.there})
+        messages.info(request, text % {"number": there})
 
 
 def _proposal(
