@@ -129,9 +129,7 @@ def published_entries(gold: Path, splits: Path, part: str) -> dict[int, Any]:
     places = lists.get(part) if isinstance(lists, dict) else None
     if not isinstance(places, list) or not all(isinstance(place, int) for place in places):
         known = ", ".join(lists) if isinstance(lists, dict) else ""
-        raise refused(
-            splits, _("The file has no list “%(part)s”. It has: %(known)s.") % {"part": part, "known": known}
-        )
+        raise refused(splits, _("The file has no list “%(part)s”. It has: %(known)s.") % {"part": part, "known": known})
     if not isinstance(entries, list) or not places or not 0 <= min(places) <= max(places) < len(entries):
         raise refused(gold, _("The file is not a list that covers the positions of “%(part)s”.") % {"part": part})
     listed = {place: entries[place] for place in sorted(set(places))}

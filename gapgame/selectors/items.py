@@ -11,6 +11,7 @@ from core.languages.models import Language
 from core.people.models import Project
 from gapgame.models import GapItem, ItemImage, ItemSet, Season, Turn, TurnOutcome
 
+
 def item_sets_of(project: Project) -> QuerySet[ItemSet]:
     """List sets, newest first, with `seasons_count`, `size` and `used`: the numbers of items and of those in use."""
     return (

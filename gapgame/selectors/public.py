@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -55,7 +56,7 @@ def state_of(season: Season, now: datetime) -> SeasonState:
     return SeasonState.ON if now < season.ends_at else SeasonState.COUNTING
 
 
-def listed_seasons(seasons: QuerySet[Season], viewer: User, now: datetime) -> list[Season]:
+def listed_seasons(seasons: QuerySet[Season], viewer: User, now: datetime) -> Sequence[Season]:
     """Order seasons as players see them, open ones first, then coming ones, then the past; `is_player` is annotated."""
     mine = Player.objects.filter(season=OuterRef("pk"), user=viewer)
     listed = list(seasons.annotate(is_player=Exists(mine)).order_by("ends_at", "pk"))

@@ -35,9 +35,7 @@ def game_report(request: HttpRequest, slug: str, season_slug: str) -> HttpRespon
     report = report_on(season, keep=[str(rule) for rule in TurnRule if rule not in leave], by=by)
     context = {"season": season, "project": season.project, "by": by, "by_label": GROUP_LABELS[by]}
     context["decides"] = has_role(request.user, season.project, Role.MANAGER)
-    context["page"] = report_page(
-        report, by=by, by_label=str(GROUP_LABELS[by]), number=request.GET.get("page", "1")
-    )
+    context["page"] = report_page(report, by=by, by_label=str(GROUP_LABELS[by]), number=request.GET.get("page", "1"))
     context["groups"] = [(name, GROUP_LABELS[name]) for name in groups]
     return render(request, "gapgame/report.html", context)
 

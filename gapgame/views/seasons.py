@@ -25,7 +25,7 @@ from gapgame.services import seasons as services
 @login_required
 def season_list(request: HttpRequest, slug: str) -> HttpResponse:
     project = project_for(request.user, slug, *READERS)
-    context = {"project": project, "seasons": overview.seasons_of(project)}
+    context: dict[str, object] = {"project": project, "seasons": overview.seasons_of(project)}
     context["has_items"] = setup.item_sets_of(project).exists()
     context["decides"] = has_role(request.user, project, Role.MANAGER)
     return render(request, "gapgame/seasons.html", context)

@@ -51,46 +51,6 @@ class TableLayout(TextChoices):
         return CSV_TYPE if self is TableLayout.CSV else "application/x-tex; charset=utf-8"
 
 
-COLUMNS: Mapping[str, Callable[[ComparisonResult], Any]] = {
-    "comparison": lambda row: row.comparison and row.comparison.pk,
-    "base_model": lambda row: row.base,
-    "test_model": lambda row: row.test,
-    "language": lambda row: _language(row),
-    "images": lambda row: row.images,
-    "outcomes": lambda row: row.outcomes,
-    "incomplete": lambda row: row.incomplete,
-    "counted_similar": lambda row: row.counted_similar,
-    "set_aside": lambda row: row.set_aside,
-    "wins": lambda row: row.wins,
-    "losses": lambda row: row.losses,
-    "wins_percent": lambda row: row.percent(row.wins),
-    "losses_percent": lambda row: row.percent(row.losses),
-    "gain": lambda row: row.gain.points if isinstance(row.gain, GainFigure) else None,
-    "gain_low": lambda row: _bound(row, "low"),
-    "gain_high": lambda row: _bound(row, "high"),
-    "p": lambda row: row.sign_test.p if isinstance(row.sign_test, SignTest) else None,
-    "alpha": lambda row: row.alpha if isinstance(row.alpha, float) else None,
-    "undefined": lambda row: _reasons(row),
-    "replication": lambda row: row.comparison and row.comparison.replication,
-    "scale": lambda row: row.comparison and row.comparison.scale,
-    "seed": lambda row: _seed(row),
-    "resamples": lambda row: RESAMPLES,
-    "method": lambda row: METHOD_NAME,
-}
-"""Numbers as they were computed; `undefined` names the reasons for missing ones."""
-
-
-def table_name(project: Project, layout: TableLayout, until: datetime, images: ImageFilter = ALL_IMAGES) -> str:
-    return f"{project.slug}-comparisons{images.in_file_names()}-{stamp(until)}.{layout}"
-
-
-def table(overall: OverallResults, layout: TableLayout) -> str:
-    rows = [*overall.results, *overall.pooled]
-    if layout is TableLayout.TEX:
-        return "".join(_as_tex(rows))
-    return "".join(table_lines(COLUMNS, cells_of(COLUMNS, rows), as_csv=True))
-
-
 def _language(row: ComparisonResult) -> str:
     return row.comparison.language_id if row.comparison else f"pooled over {len(row.comparisons)}"
 
@@ -106,6 +66,46 @@ def _bound(row: ComparisonResult, name: str) -> float | None:
 
 def _reasons(row: ComparisonResult) -> str:
     return "; ".join(f"{name}: {figure.reason}" for name, figure in row.undefined.items())
+
+
+COLUMNS: Mapping[str, Callable[[ComparisonResult], Any]] = {
+    "comparison": lambda row: row.comparison and row.comparison.pk,
+    "base_model": lambda row: row.base,
+    "test_model": lambda row: row.test,
+    "language": _language,
+    "images": lambda row: row.images,
+    "outcomes": lambda row: row.outcomes,
+    "incomplete": lambda row: row.incomplete,
+    "counted_similar": lambda row: row.counted_similar,
+    "set_aside": lambda row: row.set_aside,
+    "wins": lambda row: row.wins,
+    "losses": lambda row: row.losses,
+    "wins_percent": lambda row: row.percent(row.wins),
+    "losses_percent": lambda row: row.percent(row.losses),
+    "gain": lambda row: row.gain.points if isinstance(row.gain, GainFigure) else None,
+    "gain_low": lambda row: _bound(row, "low"),
+    "gain_high": lambda row: _bound(row, "high"),
+    "p": lambda row: row.sign_test.p if isinstance(row.sign_test, SignTest) else None,
+    "alpha": lambda row: row.alpha if isinstance(row.alpha, float) else None,
+    "undefined": _reasons,
+    "replication": lambda row: row.comparison and row.comparison.replication,
+    "scale": lambda row: row.comparison and row.comparison.scale,
+    "seed": _seed,
+    "resamples": lambda row: RESAMPLES,
+    "method": lambda row: METHOD_NAME,
+}
+"""Numbers as they were computed; `undefined` names the reasons for missing ones."""
+
+
+def table_name(project: Project, layout: TableLayout, until: datetime, images: ImageFilter = ALL_IMAGES) -> str:
+    return f"{project.slug}-comparisons{images.in_file_names()}-{stamp(until)}.{layout}"
+
+
+def table(overall: OverallResults, layout: TableLayout) -> str:
+    rows = [*overall.results, *overall.pooled]
+    if layout is TableLayout.TEX:
+        return "".join(_as_tex(rows))
+    return "".join(table_lines(COLUMNS, cells_of(COLUMNS, rows), as_csv=True))
 
 
 def _as_tex(rows: Sequence[ComparisonResult]) -> Iterator[str]:

@@ -22,7 +22,6 @@ from sxs_eval.rules.planning import CORE
 from sxs_eval.selectors.metrics import EvaluationMetrics, EvaluationTable, LackingReason
 from tabular.tables import NO_VALUE, TEXT, PageTable, TableColumn, isolated, note, parts, tag
 
-
 CorrelatedPart = tuple[str, MetricAgreement]
 """All evaluations, those in the core languages, or the others: their name, and how far people and metric agree."""
 
@@ -63,9 +62,7 @@ def _columns(metric: str, title: str) -> list[TableColumn[EvaluationMetrics]]:
             kind=TEXT,
         ),
         TableColumn("gain", _("ΔSxS"), lambda row: isolated(_gain(row))),
-        TableColumn(
-            "difference", _("Δ%(metric)s") % {"metric": title}, lambda row: isolated(_difference(row, metric))
-        ),
+        TableColumn("difference", _("Δ%(metric)s") % {"metric": title}, lambda row: isolated(_difference(row, metric))),
         TableColumn("images", _("Images judged"), lambda row: row.images),
         TableColumn(
             "references",
@@ -82,10 +79,7 @@ def _correlation_columns() -> list[TableColumn[CorrelatedPart]]:
         TableColumn("languages", _("Languages"), lambda part: part[0], kind=TEXT),
         TableColumn("evaluations", _("Comparisons"), lambda part: part[1].evaluations),
         TableColumn("points", _("Points"), lambda part: part[1].points),
-        *(
-            TableColumn(name, name, partial(_correlation, coefficient), kind=TEXT)
-            for coefficient, name in coefficients
-        ),
+        *(TableColumn(name, name, partial(_correlation, coefficient), kind=TEXT) for coefficient, name in coefficients),
     ]
 
 

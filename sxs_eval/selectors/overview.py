@@ -79,11 +79,16 @@ def project_progress(project: Project, *, now: datetime) -> EvaluationProgress:
     return EvaluationProgress(progress_of(comparisons, now=now))
 
 
-def progress_of(comparisons: Sequence[Comparison], *, now: datetime) -> list[ComparisonProgress]:
-    """Compute the progress of `comparisons`, without reading judgements; `qualified` only of those of one project."""
+def progress_of(
+    comparisons: Sequence[Comparison], *, now: datetime, has_qualified: bool = True
+) -> list[ComparisonProgress]:
+    """Compute the progress of `comparisons`, without reading judgements.
+
+    They are of one project unless `has_qualified` is False: then `qualified` is 0.
+    """
     counted = progress_of_pools([row.pool_id for row in comparisons], now=now)
     unseen, paused = _unseen(comparisons), _paused(comparisons)
-    qualified = _qualified({row.project_id for row in comparisons})
+    qualified = _qualified({row.project_id for row in comparisons}) if has_qualified else {}
     return [
         ComparisonProgress(
             **asdict(counted[row.pool_id]),
@@ -124,6 +129,6 @@ def evaluations_of(reader: User, *, now: datetime) -> list[tuple[Project, Evalua
     projects = mine.distinct().order_by("name").prefetch_related("comparisons")
     everything = [comparison for project in projects for comparison in project.comparisons.all()]
     of_project: dict[int, list[ComparisonProgress]] = defaultdict(list)
-    for row in progress_of(everything, now=now):
+    for row in progress_of(everything, now=now, has_qualified=False):
         of_project[row.comparison.project_id].append(row)
     return [(project, EvaluationProgress(of_project[project.pk])) for project in projects]

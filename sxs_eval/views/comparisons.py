@@ -23,9 +23,7 @@ from core.people.models import Project, Role
 from core.people.permissions import READERS, has_role, project_for
 from core.people.requests import user_of
 from core.people.rules.markdown import to_html
-from research.inference.models import CaptioningModel
 from research.inference.selectors.assigned_work import warning_of_examples
-from research.selection.rules.image_filters import ImageFilter
 from sxs_eval import defaults, tasks
 from sxs_eval.forms.comparisons import (
     CollectionForm,

@@ -12,8 +12,8 @@ from research.selection.models import PlaceLevelChoice, Subset
 from research.selection.rules.image_filters import parse
 from sxs_eval.models import Comparison, Pair
 from sxs_eval.selectors.results import evidence_of, level_outcomes, report_of
-from sxs_eval.services import comparisons as services
 from sxs_eval.selectors.setup import ComparisonSetting
+from sxs_eval.services import comparisons as services
 from sxs_eval.services.comparisons import ComparisonError, create_comparison, create_comparisons
 from tests.factories import NOW, make_rater
 from tests.selection.placing import choose

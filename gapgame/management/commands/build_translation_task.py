@@ -33,7 +33,5 @@ class Command(BaseCommand):
         add_drawing(parser)
 
     def handle(self, *, corpus: Path, folder: Path, language: str, synonyms: SynonymRule, **options: Any) -> None:
-        build = partial(
-            build_translation_task, corpus, folder, drawing(options), language=language, synonyms=synonyms
-        )
+        build = partial(build_translation_task, corpus, folder, drawing(options), language=language, synonyms=synonyms)
         run_builder(build, folder, self.stdout)
