@@ -87,7 +87,7 @@ def pooled(comparison: Comparison) -> int:
     if Comparison.objects.count() == 1:
         make_comparison(project=comparison.project, seed=2, **models)
     (both,) = results(comparison.project).pooled
-    return int(both.pooled.images)
+    return int(both.images)
 
 
 def images_scored() -> Counted:
@@ -136,7 +136,7 @@ def verified(name: str) -> Counted:
 
 FIGURES: dict[str, Callable[[], Counted]] = {
     "report": lambda: judged(lambda one: report_of(one).outcome.images.denominator),
-    "results": lambda: judged(lambda one: results(one.project).results[0].summary.outcome.images.denominator),
+    "results": lambda: judged(lambda one: results(one.project).results[0].images),
     "pooled": lambda: judged(pooled),
     "metrics and raters": lambda: judged(lambda one: evaluations_of(one.project).rows[0].images),
     "raters on a model": lambda: judged(
