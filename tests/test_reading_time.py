@@ -16,8 +16,8 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import connection
 
 from core.images.models import ImportJob, ImportKind, ImportOutcome
+from core.images.services import import_jobs, reading_time
 from core.images.services import imports as image_imports
-from core.images.services import jobs, reading_time
 from core.jobs.models import JobState
 from core.languages.models import Language
 from crosslens_metrics.formats.problems import FileProblemsError
@@ -69,7 +69,7 @@ def test_every_import_ends_where_its_file_takes_too_long_to_read(kind, monkeypat
     options |= {candidate_imports.LIST: candidates.pk, candidate_imports.NEEDS_LICENCE: True}
     about = {"kind": kind, "collection": collection, "project": project, "options": options, "folder": folder}
     # The first time might have been the fault of a busy machine.
-    job = ImportJob.objects.create(**about, attempts=jobs.MAX_ERRORS - 1)
+    job = ImportJob.objects.create(**about, attempts=import_jobs.MAX_ERRORS - 1)
 
     run(job_id=job.pk, clock=lambda: NOW)
 

@@ -22,9 +22,9 @@ from django.utils.translation import gettext as _
 from core.images.models import Collection, Image, ImportJob, ImportKind, ImportOutcome, ImportRow
 from core.images.permissions import collections_in
 from core.images.services import file_storage as storage
-from core.images.services import jobs
+from core.images.services import import_jobs
+from core.images.services.import_jobs import Clock
 from core.images.services.imports import FILE_NAMES, keep_waiting, unexpected_error_text
-from core.images.services.jobs import Clock
 from core.jobs.services.leases import LEASE
 from core.languages.models import Language
 from core.people.models import User
@@ -91,7 +91,7 @@ def start_upload(
             "collections": [collection.slug for collection in collections],
             "back": back,
         },
-        source_name=(items.name or ITEMS_FILE)[: jobs.NAME_CHARACTERS],
+        source_name=(items.name or ITEMS_FILE)[: import_jobs.NAME_CHARACTERS],
         folder=folder,
         created_by=by,
     )
@@ -111,7 +111,7 @@ def import_path(
 ) -> ImportJob:
     """Import a file, a folder in MultiSubs' layout, or with `choice` a corpus, from this machine at once."""
     options = {"collections": [collection.slug for collection in collections]}
-    job = jobs.start_inline(
+    job = import_jobs.start_inline(
         path,
         kind=ImportKind.ITEMS,
         collection=item_set.collection,
@@ -138,13 +138,13 @@ def run_import(*, job_id: int, clock: Clock, announce: AnnounceImage) -> None:
     def work(job: ImportJob) -> None:
         _run(job, partial(source_of_upload, job), clock=clock, announce=announce)
 
-    jobs.run(job_id=job_id, kind=ImportKind.ITEMS, clock=clock, work=work)
+    import_jobs.run(job_id=job_id, kind=ImportKind.ITEMS, clock=clock, work=work)
 
 
 def _run(job: ImportJob, open_source: OpenSource, *, clock: Clock, announce: AnnounceImage) -> None:
-    with jobs.to_the_end(job, clock=clock) as last, ExitStack() as stack:
+    with import_jobs.to_the_end(job, clock=clock) as last, ExitStack() as stack:
         item_set = ItemSet.objects.select_related("collection", "project").get(collection=job.collection_id)
-        job.lease_until = jobs.extend(job, now=clock())
+        job.lease_until = import_jobs.extend(job, now=clock())
         source = open_source(stack)
         ImportJob.objects.filter(pk=job.pk).update(total=source.total)
         there = collections_in(item_set.project)
@@ -173,7 +173,7 @@ class _ItemImport:
         self.languages = {language.tag: language for language in Language.objects.all()}
 
     def take_all(self, records: Iterator[LineRecord | LineError]) -> None:
-        if self.job.attempts > jobs.SKIP_AFTER_ATTEMPTS:
+        if self.job.attempts > import_jobs.SKIP_AFTER_ATTEMPTS:
             for record in islice(records, 1):
                 reason = _("Reading this line stopped the import each time. Check its images.")
                 self._reject(record, reason)
@@ -183,11 +183,11 @@ class _ItemImport:
                 raise FileRefusedError(
                     _("A season has started with these sentences, so you cannot change them. Import into another set.")
                 )
-            jobs.take_together(chunk, self._take, self._fail)
+            import_jobs.take_together(chunk, self._take, self._fail)
 
     def _take(self, chunk: Sequence[LineRecord | LineError]) -> None:
         ready = self._prepare(chunk)
-        jobs.report_stored(self.job, lambda: self._rows(chunk, ready), clock=self.clock)
+        import_jobs.report_stored(self.job, lambda: self._rows(chunk, ready), clock=self.clock)
 
     def _fail(self, record: LineRecord | LineError, error: Exception) -> None:
         log.error("Import %s: line %s could not be taken.", self.job.pk, record.number, exc_info=error)
@@ -196,10 +196,10 @@ class _ItemImport:
     def _reject(self, record: LineRecord | LineError, reason: str) -> None:
         with transaction.atomic():
             rows = [self._row(record.number, ImportOutcome.REJECTED, reason)]
-            self.job.lease_until = jobs.write_report(self.job, rows, now=self.clock())
+            self.job.lease_until = import_jobs.write_report(self.job, rows, now=self.clock())
 
     def _row(self, number: int, outcome: ImportOutcome, reason: str = "") -> ImportRow:
-        return jobs.report_row(self.job, number, _("line %(number)s") % {"number": number}, outcome, reason)
+        return import_jobs.report_row(self.job, number, _("line %(number)s") % {"number": number}, outcome, reason)
 
     def _prepare(self, chunk: Sequence[LineRecord | LineError]) -> dict[int, _ReadyLine | str]:
         """Return by line number what is ready, or why it was refused. Images are stored outside of any transaction."""
@@ -218,7 +218,7 @@ class _ItemImport:
             except LineError as refused:
                 prepared[number] = str(refused)
             if self.job.lease_until is None or self.clock() > self.job.lease_until - LEASE / 2:
-                self.job.lease_until = jobs.extend(self.job, now=self.clock())
+                self.job.lease_until = import_jobs.extend(self.job, now=self.clock())
         return prepared
 
     def _ready(self, line: ItemLine) -> _ReadyLine:

@@ -15,7 +15,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import IntegrityError
 
 from core.images.models import Image, ImportJob, ImportKind
-from core.images.services import jobs
+from core.images.services import import_jobs
 from core.jobs.models import JobState
 from core.jobs.services.leases import LEASE
 from gapgame import tasks
@@ -198,7 +198,7 @@ def test_a_line_at_which_the_worker_dies_each_time_is_left_out_in_the_end(item_s
     job = upload(
         item_set, [LINE | {"images": ["a.jpg"]}, LINE | {"key": "2", "images": ["a.jpg"]}], {"a.jpg": image_file()}
     )
-    ImportJob.objects.filter(pk=job.pk).update(attempts=jobs.SKIP_AFTER_ATTEMPTS)
+    ImportJob.objects.filter(pk=job.pk).update(attempts=import_jobs.SKIP_AFTER_ATTEMPTS)
     job = run_upload(job)
     assert [outcome for outcome, _ in told(job)] == ["rejected", "added"]
     assert "stopped the import" in told(job)[0][1]

@@ -14,7 +14,7 @@ from django.db import OperationalError
 from core.images.models import ImportJob, ImportKind
 from core.images.rules import limits
 from core.images.rules.archives import open_zip
-from core.images.services import imports, jobs
+from core.images.services import import_jobs, imports
 from core.jobs.models import JobState
 from core.jobs.services import leases
 from crosslens_metrics.formats.limits import MAX_ROW_CHARACTERS
@@ -161,7 +161,7 @@ def test_a_fault_that_may_pass_is_tried_for_longer(monkeypatch, error):
     job = upload({"a.jpg": image_file()})
     with monkeypatch.context() as patch:
         stumble(patch, error)
-        for attempt in range(jobs.SKIP_AFTER_ATTEMPTS):
+        for attempt in range(import_jobs.SKIP_AFTER_ATTEMPTS):
             with pytest.raises(type(error)):
                 run(job, NOW + attempt * 5 * MINUTE)
     assert ImportJob.objects.get(pk=job.pk).state == JobState.RUNNING

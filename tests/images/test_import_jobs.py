@@ -10,7 +10,7 @@ from django.core.files.storage import default_storage
 from django.utils import timezone
 
 from core.images.models import CollectionImage, Image, ImportJob, ImportKind, ImportOutcome, ImportRow
-from core.images.services import file_storage, images, imports, jobs
+from core.images.services import file_storage, images, import_jobs, imports
 from core.images.services.collections import collection_named
 from core.jobs.models import JobState
 from core.jobs.services import leases
@@ -73,7 +73,7 @@ def test_a_file_that_stops_the_worker_each_time_is_passed_over(monkeypatch):
         return real(job, entry, file, **more)
 
     monkeypatch.setattr(imports, "_add", dies)
-    for attempt in range(jobs.SKIP_AFTER_ATTEMPTS):
+    for attempt in range(import_jobs.SKIP_AFTER_ATTEMPTS):
         with pytest.raises(KeyboardInterrupt):
             run(job, NOW + attempt * 5 * MINUTE)
     run(job, NOW + 60 * MINUTE)
@@ -84,15 +84,15 @@ def test_a_file_that_stops_the_worker_each_time_is_passed_over(monkeypatch):
 
 def test_who_lost_the_lease_writes_nothing_more():
     job = upload({"a.jpg": image_file()})
-    mine = jobs.claim(job_id=job.pk, kind=ImportKind.IMAGES, now=NOW)
+    mine = import_jobs.claim(job_id=job.pk, kind=ImportKind.IMAGES, now=NOW)
     later = NOW + 5 * MINUTE
-    theirs = jobs.claim(job_id=job.pk, kind=ImportKind.IMAGES, now=later)
+    theirs = import_jobs.claim(job_id=job.pk, kind=ImportKind.IMAGES, now=later)
     assert mine is not None
     assert theirs is not None
 
     with pytest.raises(LeaseLostError):
-        jobs.extend(mine, now=later)
-    jobs.finish(mine, now=later)
+        import_jobs.extend(mine, now=later)
+    import_jobs.finish(mine, now=later)
 
     job.refresh_from_db()
     assert job.state == JobState.RUNNING
@@ -101,7 +101,7 @@ def test_who_lost_the_lease_writes_nothing_more():
 
 def test_an_interrupted_command_is_closed_when_the_sweep_sends_its_job(folder):
     job = ImportJob.objects.create(
-        kind=ImportKind.IMAGES, options={jobs.IS_INLINE: True}, state=JobState.RUNNING, lease_until=NOW
+        kind=ImportKind.IMAGES, options={import_jobs.IS_INLINE: True}, state=JobState.RUNNING, lease_until=NOW
     )
     run(job, NOW + MINUTE)
     assert job.state == JobState.FAILED

@@ -20,11 +20,11 @@ from core.images.models import Collection, ImportJob, ImportKind, ImportOutcome
 from core.images.rules.attributions import LABELS
 from core.images.rules.coordinate_faults import reason_of
 from core.images.rules.image_checks import ImageFacts, ImageRefusedError
-from core.images.services import file_storage, jobs
+from core.images.services import file_storage, import_jobs
 from core.images.services.collections import KeyTakenError, put_in
 from core.images.services.expected_images import expected_image
 from core.images.services.images import image_of, store_original
-from core.images.services.jobs import Clock
+from core.images.services.import_jobs import Clock
 from core.images.services.sources import ImportEntry, address_beside, plan_of_path, plan_of_upload, spooled_file
 from core.jobs.services.leases import LeaseLostError
 from core.people.models import User
@@ -37,7 +37,7 @@ Announce = Callable[[int], None]
 
 FILE_NAMES = "files"
 
-NOT_OF_ONE_FILE = (LeaseLostError, *jobs.DATABASE_IS_GONE)
+NOT_OF_ONE_FILE = (LeaseLostError, *import_jobs.DATABASE_IS_GONE)
 """Errors that end the import instead of rejecting one file: the job or the database is gone."""
 
 ROWS_PER_TRANSACTION = 250
@@ -51,7 +51,7 @@ def start_upload(
 ) -> ImportJob:
     """Store uploaded files and queue a job to import them. `paths` has their places in the folder they come from."""
     folder, names = keep_waiting(uploads)
-    names = [path[: jobs.NAME_CHARACTERS] for path in paths] if paths else names
+    names = [path[: import_jobs.NAME_CHARACTERS] for path in paths] if paths else names
     return ImportJob.objects.create(
         kind=ImportKind.IMAGES,
         collection=collection,
@@ -70,14 +70,14 @@ def keep_waiting(uploads: Iterable[UploadedFile[Any]]) -> tuple[str, list[str]]:
     for position, upload in enumerate(uploads, start=1):
         upload.seek(0)
         file_storage.put(f"{folder}/{position}", upload)
-        names.append((upload.name or str(position))[: jobs.NAME_CHARACTERS])
+        names.append((upload.name or str(position))[: import_jobs.NAME_CHARACTERS])
     return folder, names
 
 
 def import_path(*, path: Path, collection: Collection, clock: Clock, announce: Announce) -> ImportJob:
     """Import a local folder, manifest or zip at once."""
     project = collection.project
-    job = jobs.start_inline(path, kind=ImportKind.IMAGES, collection=collection, project=project, clock=clock)
+    job = import_jobs.start_inline(path, kind=ImportKind.IMAGES, collection=collection, project=project, clock=clock)
     with ExitStack() as stack:
         _run(job, lambda: plan_of_path(path, stack), clock=clock, announce=announce)
     job.refresh_from_db()
@@ -92,21 +92,21 @@ def run_import(*, job_id: int, clock: Clock, announce: Announce) -> None:
             plan = partial(plan_of_upload, job.folder, job.options[FILE_NAMES], stack)
             _run(job, plan, clock=clock, announce=announce)
 
-        jobs.run(job_id=job_id, kind=ImportKind.IMAGES, clock=clock, work=work)
+        import_jobs.run(job_id=job_id, kind=ImportKind.IMAGES, clock=clock, work=work)
 
 
 def _run(
     job: ImportJob, make_plan: Callable[[], list[ImportEntry | LineError]], *, clock: Clock, announce: Announce
 ) -> None:
-    with jobs.to_the_end(job, clock=clock):
+    with import_jobs.to_the_end(job, clock=clock):
         plan = make_plan()
         if not plan:
             raise FileRefusedError(_("It has no files."))
-        job.lease_until = jobs.extend(job, now=clock())
+        job.lease_until = import_jobs.extend(job, now=clock())
         ImportJob.objects.filter(pk=job.pk).update(total=len(plan))
         reported = set(job.rows.values_list("number", flat=True))
         left = [item for item in plan if item.number not in reported]
-        if left and job.attempts > jobs.SKIP_AFTER_ATTEMPTS:
+        if left and job.attempts > import_jobs.SKIP_AFTER_ATTEMPTS:
             reason = _("Reading this file stopped the import each time. Check the file.")
             left[0] = LineError(reason, left[0].name, number=left[0].number)
         for step in _steps(left):
@@ -180,8 +180,8 @@ def _add(job: ImportJob, entry: ImportEntry, file: IO[bytes], *, clock: Clock, a
         if image.latitude is None:
             reason = " ".join(filter(None, [reason, _position_fault(facts)]))
         reason = " ".join(filter(None, [reason, _kept(kept)]))
-        line = jobs.report_row(job, entry.number, entry.name, outcome, reason, image, filled_in)
-        return jobs.write_report(job, [line], now=now)
+        line = import_jobs.report_row(job, entry.number, entry.name, outcome, reason, image, filled_in)
+        return import_jobs.write_report(job, [line], now=now)
 
 
 def _check_sum(file: IO[bytes], checksum: str) -> None:
@@ -205,6 +205,6 @@ def _position_fault(facts: ImageFacts | None) -> str:
 
 
 def _reject(job: ImportJob, problems: list[LineError], *, clock: Clock) -> datetime:
-    rows = [jobs.report_row(job, one.number, one.name, ImportOutcome.REJECTED, one.reason) for one in problems]
+    rows = [import_jobs.report_row(job, one.number, one.name, ImportOutcome.REJECTED, one.reason) for one in problems]
     with transaction.atomic():
-        return jobs.write_report(job, rows, now=clock())
+        return import_jobs.write_report(job, rows, now=clock())

@@ -19,9 +19,9 @@ from django.utils.translation import gettext as _
 from core.images.models import Collection, Image, ImportJob, ImportKind, ImportOutcome, ImportRow
 from core.images.permissions import collections_in
 from core.images.selectors.image_names import NamedImages, images_named
-from core.images.services import jobs
+from core.images.services import import_jobs
+from core.images.services.import_jobs import Clock
 from core.images.services.imports import keep_waiting, unexpected_error_text
-from core.images.services.jobs import Clock
 from core.languages.models import Language
 from core.people.models import Project, User
 from crosslens_metrics.formats.problems import LineError
@@ -67,7 +67,7 @@ def import_path(
 ) -> ImportJob:
     """Import a file of this machine at once; a new model belongs to `project`, or is shared with all."""
     options = _job_options(model, language, collection, project, is_shared=project is None)
-    job = jobs.start_inline(path, **options, clock=clock)
+    job = import_jobs.start_inline(path, **options, clock=clock)
     _run(job, lambda: path.open("rb"), clock=clock)
     job.refresh_from_db()
     return job
@@ -79,7 +79,7 @@ def run_import(*, job_id: int, clock: Clock) -> None:
     def work(job: ImportJob) -> None:
         _run(job, partial(default_storage.open, f"{job.folder}/1"), clock=clock)
 
-    jobs.run(job_id=job_id, kind=ImportKind.CAPTIONS, clock=clock, work=work)
+    import_jobs.run(job_id=job_id, kind=ImportKind.CAPTIONS, clock=clock, work=work)
 
 
 def _job_options(
@@ -94,25 +94,25 @@ def _job_options(
 
 
 def _run(job: ImportJob, open_file: Opener, *, clock: Clock) -> None:
-    with jobs.to_the_end(job, clock=clock) as last, open_file() as file:
+    with import_jobs.to_the_end(job, clock=clock) as last, open_file() as file:
         _take_in_model(job, now=clock())
-        job.lease_until = jobs.extend(job, now=clock())
+        job.lease_until = import_jobs.extend(job, now=clock())
         ImportJob.objects.filter(pk=job.pk).update(total=count_lines(file))
         records = (record for record in json_records(file) if record.number > last)
 
         def take(chunk: Sequence[LineRecord | LineError]) -> None:
-            jobs.report_stored(job, partial(_rows, job, chunk), clock=clock)
+            import_jobs.report_stored(job, partial(_rows, job, chunk), clock=clock)
 
         def reject(record: LineRecord | LineError, error: Exception) -> None:
             log.error("Import %s: line %s could not be taken.", job.pk, record.number, exc_info=error)
-            row = jobs.report_row(
+            row = import_jobs.report_row(
                 job, record.number, _nameless(record.number), ImportOutcome.REJECTED, unexpected_error_text(error)
             )
             with transaction.atomic():
-                job.lease_until = jobs.write_report(job, [row], now=clock())
+                job.lease_until = import_jobs.write_report(job, [row], now=clock())
 
         while chunk := list(islice(records, LINES_PER_TRANSACTION)):
-            jobs.take_together(chunk, take, reject)
+            import_jobs.take_together(chunk, take, reject)
 
 
 def _rows(job: ImportJob, chunk: Sequence[LineRecord | LineError]) -> Iterator[ImportRow]:
@@ -122,7 +122,7 @@ def _rows(job: ImportJob, chunk: Sequence[LineRecord | LineError]) -> Iterator[I
         line = read_record(record, partial(caption_line, language=job.options["language"]))
         if isinstance(line, LineError):
             name = line.name or _nameless(record.number)
-            rows[record.number] = jobs.report_row(job, record.number, name, ImportOutcome.REJECTED, line.reason)
+            rows[record.number] = import_jobs.report_row(job, record.number, name, ImportOutcome.REJECTED, line.reason)
         else:
             lines[record.number] = line
     among = collections_in(job.project, by=job.created_by)
@@ -138,7 +138,7 @@ def _rows(job: ImportJob, chunk: Sequence[LineRecord | LineError]) -> Iterator[I
             stored[image.pk] = line.text
             fresh.append((image, line.text))
         hidden = int(line.had_hidden and outcome != ImportOutcome.REJECTED)
-        rows[number] = jobs.report_row(job, number, line.reference, outcome, reason, image, had_hidden=hidden)
+        rows[number] = import_jobs.report_row(job, number, line.reference, outcome, reason, image, had_hidden=hidden)
     if fresh:
         by = by or _model_of_job(job)
         # In the order in which runs store them, so that neither waits for the other's for ever.

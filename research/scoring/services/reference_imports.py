@@ -21,9 +21,9 @@ from django.utils.translation import gettext as _
 
 from core.images.models import Collection, Image, ImportJob, ImportKind, ImportOutcome, ImportRow
 from core.images.selectors.image_names import NamedImages, images_named
-from core.images.services import jobs
+from core.images.services import import_jobs
+from core.images.services.import_jobs import Clock
 from core.images.services.imports import keep_waiting, unexpected_error_text
-from core.images.services.jobs import Clock
 from core.languages.models import Language
 from core.people.models import Project, User
 from crosslens_metrics.formats.problems import FileRefusedError, LineError
@@ -90,7 +90,7 @@ def import_path(
     clock: Clock,
 ) -> ImportJob:
     """Import a local file at once; see `start_upload`."""
-    job = jobs.start_inline(path, **_job_options(project, collection, language, name, kind, source), clock=clock)
+    job = import_jobs.start_inline(path, **_job_options(project, collection, language, name, kind, source), clock=clock)
     _run(job, lambda: path.open("rb"), clock=clock)
     job.refresh_from_db()
     return job
@@ -102,7 +102,7 @@ def run_import(*, job_id: int, clock: Clock) -> None:
     def work(job: ImportJob) -> None:
         _run(job, partial(default_storage.open, f"{job.folder}/1"), clock=clock)
 
-    jobs.run(job_id=job_id, kind=ImportKind.REFERENCES, clock=clock, work=work)
+    import_jobs.run(job_id=job_id, kind=ImportKind.REFERENCES, clock=clock, work=work)
 
 
 def _job_options(
@@ -114,7 +114,7 @@ def _job_options(
 
 
 def _run(job: ImportJob, open_file: Opener, *, clock: Clock) -> None:
-    with jobs.to_the_end(job, clock=clock), open_file() as file:
+    with import_jobs.to_the_end(job, clock=clock), open_file() as file:
         _ReferenceImport(job, clock).take_all(file)
 
 
@@ -129,7 +129,7 @@ class _ReferenceImport:
 
     def take_all(self, file: IO[bytes]) -> None:
         job = self.job
-        job.lease_until = jobs.extend(job, now=self.clock())
+        job.lease_until = import_jobs.extend(job, now=self.clock())
         ImportJob.objects.filter(pk=job.pk).update(total=count_references(file))
         known = Language.objects.values_list("pk", flat=True)
         lines = reference_lines(file, language=job.options["language"], known=known)
@@ -138,9 +138,9 @@ class _ReferenceImport:
         for some in _parted(refused, IMAGES_PER_TRANSACTION):
             rows = [self._rejected(line) for line in some]
             with transaction.atomic():
-                job.lease_until = jobs.write_report(job, rows, now=self.clock())
+                job.lease_until = import_jobs.write_report(job, rows, now=self.clock())
         for units_at_once in _parted(units, IMAGES_PER_TRANSACTION):
-            jobs.take_together(units_at_once, self._take, self._fail)
+            import_jobs.take_together(units_at_once, self._take, self._fail)
 
     def _units(self, lines: Iterator[ReferenceLine | LineError]) -> tuple[list[_ImageLines], list[LineError]]:
         """Find the images still to be imported, and the refused lines that were not reported yet."""
@@ -157,7 +157,7 @@ class _ReferenceImport:
                     units.setdefault(image.pk, _ImageLines(image)).lines.append(line)
                 else:
                     refused.append(_refused(line, found.problem))
-            self.job.lease_until = jobs.extend(self.job, now=self.clock())
+            self.job.lease_until = import_jobs.extend(self.job, now=self.clock())
         too_many = [
             unit for unit in units.values() if any(len(unit.captions(tag)) > MAX_PER_IMAGE for tag in unit.tags)
         ]
@@ -194,13 +194,13 @@ class _ReferenceImport:
 
     def _take(self, units: Sequence[_ImageLines]) -> None:
         with transaction.atomic():
-            self.job.lease_until = jobs.write_report(self.job, self._put(units), now=self.clock())
+            self.job.lease_until = import_jobs.write_report(self.job, self._put(units), now=self.clock())
 
     def _fail(self, unit: _ImageLines, error: Exception) -> None:
         log.error("Import %s: image %s could not be taken.", self.job.pk, unit.image.pk, exc_info=error)
         rows = [self._rejected(_refused(line, unexpected_error_text(error))) for line in unit.lines]
         with transaction.atomic():
-            self.job.lease_until = jobs.write_report(self.job, rows, now=self.clock())
+            self.job.lease_until = import_jobs.write_report(self.job, rows, now=self.clock())
 
     def _put(self, units: Sequence[_ImageLines]) -> list[ImportRow]:
         changes: dict[tuple[int, str], CaptionChange] = {}
@@ -231,7 +231,7 @@ class _ReferenceImport:
         if outcome == ImportOutcome.ALREADY:
             left_out.insert(0, _("The image already has these captions."))
         reason = " ".join(left_out)
-        return jobs.report_row(
+        return import_jobs.report_row(
             self.job,
             line.number,
             line.name,
@@ -245,7 +245,7 @@ class _ReferenceImport:
     def _rejected(self, line: LineError) -> ImportRow:
         name = line.name or _("line %(number)s") % {"number": line.number}
         counts = {ImportOutcome.REJECTED: line.captions}
-        return jobs.report_row(self.job, line.number, name, ImportOutcome.REJECTED, line.reason, counts=counts)
+        return import_jobs.report_row(self.job, line.number, name, ImportOutcome.REJECTED, line.reason, counts=counts)
 
 
 def _refused(line: ReferenceLine, reason: str) -> LineError:

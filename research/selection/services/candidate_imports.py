@@ -21,9 +21,9 @@ from django.utils.translation import gettext as _
 
 from core.images.models import ImportJob, ImportKind, ImportOutcome, ImportRow
 from core.images.selectors import COUNTED
-from core.images.services import jobs
+from core.images.services import import_jobs
+from core.images.services.import_jobs import Clock
 from core.images.services.imports import keep_waiting
-from core.images.services.jobs import Clock
 from core.jobs.models import OPEN_STATES, JobState
 from core.people.models import Project, User
 from core.people.services import audit_log
@@ -99,7 +99,7 @@ def import_path(
         project=project, name=name, slug=slug, source_name=path.name[-500:], by=None, now=clock()
     )
     options = {LIST: candidates.pk, NEEDS_LICENCE: needs_licence}
-    job = jobs.start_inline(
+    job = import_jobs.start_inline(
         path, kind=ImportKind.CANDIDATES, collection=None, project=project, options=options, clock=clock
     )
     _run(job, lambda: path.open("rb"), clock=clock)
@@ -113,7 +113,7 @@ def run_import(*, job_id: int, clock: Clock) -> None:
     def work(job: ImportJob) -> None:
         _run(job, partial(default_storage.open, f"{job.folder}/1"), clock=clock)
 
-    jobs.run(job_id=job_id, kind=ImportKind.CANDIDATES, clock=clock, work=work)
+    import_jobs.run(job_id=job_id, kind=ImportKind.CANDIDATES, clock=clock, work=work)
 
 
 def _unfinished(path: Path, project: Project, slug: str) -> CandidateList | None:
@@ -127,7 +127,7 @@ def _unfinished(path: Path, project: Project, slug: str) -> CandidateList | None
     options = {f"options__{LIST}": candidates.pk}
     earlier = ImportJob.objects.filter(kind=ImportKind.CANDIDATES, state__in=OPEN_STATES, **options)
     # Whoever wrote these rows loses the lease, so that two commands never write into one list.
-    if earlier.exclude(options__has_key=jobs.IS_INLINE).exists():
+    if earlier.exclude(options__has_key=import_jobs.IS_INLINE).exists():
         raise CandidatesRefusedError(_("This list is still being imported. Wait until the import has finished."))
     earlier.update(state=JobState.FAILED, lease_until=None, error=_("Another command continued this import."))
     return candidates
@@ -135,7 +135,7 @@ def _unfinished(path: Path, project: Project, slug: str) -> CandidateList | None
 
 def _run(job: ImportJob, open_file: Opener, *, clock: Clock) -> None:
     candidates = CandidateList.objects.filter(pk=job.options[LIST]).first()
-    with jobs.to_the_end(job, clock=clock) as last_row, open_file() as file:
+    with import_jobs.to_the_end(job, clock=clock) as last_row, open_file() as file:
         if candidates is None:
             raise FileRefusedError(_("The list of candidates was deleted."))
         _CandidateImport(job, candidates, clock).take_all(file, last_row)
@@ -161,7 +161,7 @@ class _CandidateImport:
             lines = without_repeats(candidate_lines(file, needs_licence=needs_licence), seen)
             while chunk := list(islice(lines, LINES_PER_TRANSACTION)):
                 if chunk[-1][0] <= counts["line"]:
-                    job.lease_until = jobs.extend(job, now=self.clock())
+                    job.lease_until = import_jobs.extend(job, now=self.clock())
                     continue
                 self._take([one for one in chunk if one[0] > counts["line"]], last_row)
         if not counts["line"]:
@@ -171,7 +171,7 @@ class _CandidateImport:
         counts["complete"] = True
         with transaction.atomic():
             audit_log.lock(candidates.project, job.created_by)
-            job.lease_until = jobs.extend(job, now=self.clock())
+            job.lease_until = import_jobs.extend(job, now=self.clock())
             candidates.save(update_fields=["counts"])
             record_import(candidates=candidates, by=job.created_by, now=self.clock())
 
@@ -182,7 +182,7 @@ class _CandidateImport:
         if is_same and candidates.counts.get("needs_licence") == settings["needs_licence"]:
             return
         with transaction.atomic():
-            self.job.lease_until = jobs.extend(self.job, now=self.clock())
+            self.job.lease_until = import_jobs.extend(self.job, now=self.clock())
             clear_list(candidates)
             candidates.sha256, candidates.borders = sha256, self.borders.version
             counts = {"complete": False, "line": 0, "kept": 0, "left_out": {}, "countries": {}, "at_sea": 0}
@@ -202,14 +202,14 @@ class _CandidateImport:
         with transaction.atomic():
             candidate_rows.insert(self.candidates, kept, places)
             ImportRow.objects.bulk_create(
-                jobs.report_row(self.job, number, name or str(number), ImportOutcome.REJECTED, fault_text(fault))
+                import_jobs.report_row(self.job, number, name or str(number), ImportOutcome.REJECTED, fault_text(fault))
                 for number, name, fault in shown
             )
             self.candidates.save(update_fields=["counts"])
             left_out = sum(counts["left_out"].values())
             self.job.options[COUNTED] = {ImportOutcome.ADDED: counts["kept"], ImportOutcome.REJECTED: left_out}
             self.job.save(update_fields=["options"])
-            self.job.lease_until = jobs.extend(self.job, now=self.clock(), done=len(chunk))
+            self.job.lease_until = import_jobs.extend(self.job, now=self.clock(), done=len(chunk))
         self.reported += len(shown)
 
 
