@@ -83,6 +83,8 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    # Views for everybody say so with `login_not_required`.
+    "django.contrib.auth.middleware.LoginRequiredMiddleware",
     "core.people.middleware.SecondFactor",
     "core.people.middleware.ArchivedProjects",
     "office.recruitment.middleware.StudyLimits",

@@ -9,7 +9,7 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
+from django.contrib.auth.decorators import login_not_required
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
 from django.shortcuts import redirect
 from django.urls import reverse
@@ -88,7 +88,7 @@ def save_view(addresses: WorkAddresses, *, stays: bool, has_form: bool = False) 
                 refusal = refusal_of(error)
             return refused(refusal, addresses.of(batch_id, refusal), request)
 
-        return answer
+        return login_not_required(answer)
 
     return decorate
 
@@ -99,7 +99,6 @@ def resume_view(
     """Make the view that resumes a batch; `find` gets it or raises 404."""
 
     @require_POST
-    @login_required
     @explains_refusals(addresses)
     def view(request: HttpRequest, batch_id: UUID) -> HttpResponse:
         find(user_of(request), batch_id)
@@ -112,7 +111,8 @@ def resume_view(
 def says_where(view: View) -> View:
     """Answer a page's script, which asks for JSON, with 200 and the address where a form is redirected.
 
-    WebKit hides redirects that clear site data from scripts. People who are signed out stay on the page: 401.
+    WebKit hides redirects that clear site data from scripts. People who are signed out stay on the page: 401; so the
+    view itself asks whether they are.
     """
 
     @wraps(view)
@@ -127,7 +127,7 @@ def says_where(view: View) -> View:
             located[CLEAR_SITE_DATA] = response[CLEAR_SITE_DATA]
         return located
 
-    return answer
+    return login_not_required(answer)
 
 
 def is_script(request: HttpRequest) -> bool:

@@ -1,5 +1,6 @@
 """Addresses of allauth, under its own names, and of Django's choice of a language."""
 
+from django.contrib.auth.decorators import login_not_required
 from django.urls import include, path, re_path, reverse_lazy
 from django.views.generic import RedirectView
 
@@ -18,14 +19,14 @@ urlpatterns = [
     # Its form would take an address that nobody confirmed.
     path(
         "accounts/3rdparty/signup/",
-        RedirectView.as_view(pattern_name="account_login"),
+        login_not_required(RedirectView.as_view(pattern_name="account_login")),
         name="socialaccount_signup",
     ),
     path("accounts/saml/<str:organization_slug>/metadata/", account.saml_metadata_show, name="saml_metadata"),
     # The view of allauth would sign out anybody who follows a link with an unsigned request.
     path(
         "accounts/saml/<str:organization_slug>/sls/",
-        RedirectView.as_view(url=reverse_lazy("account_logout")),
+        login_not_required(RedirectView.as_view(url=reverse_lazy("account_logout"))),
         name="saml_sls",
     ),
     path("accounts/saml/<str:organization_slug>/acs/", account.saml_response_take, name="saml_acs"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
+from django.contrib.auth.decorators import login_not_required, login_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
@@ -31,6 +31,7 @@ def game_home(request: HttpRequest) -> HttpResponse:
 
 
 @require_safe
+@login_not_required
 def season_show(request: HttpRequest, slug: str) -> HttpResponse:
     """Show a season, also to visitors who are not signed in if it is open to everybody."""
     season = season_to_play(request.user, slug)
@@ -82,6 +83,7 @@ def turn_list(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @require_safe
+@login_not_required
 def leaderboard_show(request: HttpRequest, slug: str) -> HttpResponse:
     """Show the leaderboard, once the season is closed."""
     season = season_to_play(request.user, slug)
@@ -92,6 +94,7 @@ def leaderboard_show(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @require_safe
+@login_not_required
 def rules_show(request: HttpRequest, slug: str) -> HttpResponse:
     season = season_to_play(request.user, slug)
     context = {"season": season, "scripted": TurnScriptRule.choices, "pause_s": MIN_PAUSE.total_seconds()}

@@ -6,6 +6,7 @@ import sys
 from ipaddress import ip_address
 
 from django.conf import settings
+from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.template import loader
 from django.utils.crypto import constant_time_compare
@@ -25,12 +26,14 @@ FULL = 507
 
 
 @require_safe
+@login_not_required
 def health_show(request: HttpRequest) -> HttpResponse:
     """Answer that this process is alive; nothing else is checked, so that an absent database does not restart it."""
     return HttpResponse("ok\n", content_type=PLAIN)
 
 
 @require_safe
+@login_not_required
 def readiness_show(request: HttpRequest) -> HttpResponse:
     answers = readiness()
     lines = "".join(f"{name}: {answer}\n" for name, answer in answers.items())
@@ -39,6 +42,7 @@ def readiness_show(request: HttpRequest) -> HttpResponse:
 
 
 @require_safe
+@login_not_required
 def metrics_show(request: HttpRequest) -> HttpResponse:
     if not _may_see_metrics(request):
         said = "Metrics are only for private addresses without a proxy, or with METRICS_TOKEN as a bearer token.\n"

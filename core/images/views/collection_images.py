@@ -5,7 +5,6 @@ from __future__ import annotations
 from uuid import UUID
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -25,14 +24,12 @@ from core.people.requests import user_of
 
 
 @require_safe
-@login_required
 def collection_image_show(request: HttpRequest, slug: str, public_id: UUID) -> HttpResponse:
     entry = entry_of(collection_for(request.user, slug), public_id)
     return _image_page(request, entry)
 
 
 @require_POST
-@login_required
 def collection_image_edit(request: HttpRequest, slug: str, public_id: UUID) -> HttpResponse:
     entry = entry_of(collection_to_change(request.user, slug), public_id)
     form = ImageEditForm(request.POST)
@@ -68,7 +65,6 @@ def _image_page(
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@login_required
 def images_edit(request: HttpRequest, slug: str) -> HttpResponse:
     """Ask what to change of the images that the address names, say what would happen, and do it once confirmed."""
     collection = collection_to_change(request.user, slug)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import partial
 
-from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -34,7 +33,6 @@ NEWEST_IMPORTS = 5
 
 
 @require_safe
-@login_required
 def collection_list(request: HttpRequest) -> HttpResponse:
     collections = selectors.with_sizes(collections_for(request.user))
     page = Paginator(collections, COLLECTIONS_PER_PAGE).get_page(request.GET.get("page"))
@@ -42,7 +40,6 @@ def collection_list(request: HttpRequest) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@login_required
 def collection_create(request: HttpRequest) -> HttpResponse:
     check_manager(request.user)
     form = CollectionForm(request.POST or None, by=user_of(request), initial=request.GET.dict())
@@ -53,7 +50,6 @@ def collection_create(request: HttpRequest) -> HttpResponse:
 
 
 @require_safe
-@login_required
 def collection_show(request: HttpRequest, slug: str) -> HttpResponse:
     collection = collection_for(request.user, slug)
     form = FindForm(request.GET, collection=collection, by=user_of(request))
@@ -75,7 +71,6 @@ def collection_show(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@login_required
 def collection_owner(request: HttpRequest, slug: str) -> HttpResponse:
     collection = collection_to_change(request.user, slug)
     return owner_page(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from uuid import UUID
 
+from django.contrib.auth.decorators import login_not_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
@@ -16,6 +17,7 @@ RETRY_AFTER_S = 5
 
 
 @require_safe
+@login_not_required
 def image_show(request: HttpRequest, public_id: UUID, size: int, signature: str) -> HttpResponse:
     """Serve one size of an image to the viewer whom its address was made for; 404 for anybody else."""
     if not selectors.is_address_of(public_id=public_id, size=size, signature=signature, viewer=viewer_of(request)):

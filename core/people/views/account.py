@@ -12,6 +12,7 @@ from allauth.socialaccount.providers.saml.views import acs, finish_acs
 from axes.decorators import axes_dispatch
 from django.conf import settings
 from django.contrib import messages
+from django.contrib.auth.decorators import login_not_required
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect
 from django.utils.decorators import method_decorator
@@ -65,6 +66,7 @@ class PasswordResetView(_KnownBrowser, views.PasswordResetFromKeyView):
 
 
 @require_POST
+@login_not_required
 def language_choose(request: HttpRequest) -> HttpResponseBase:
     """Set the language as Django does, and also in the account of a signed-in user."""
     language = request.POST.get("language", "")
@@ -74,6 +76,7 @@ def language_choose(request: HttpRequest) -> HttpResponseBase:
 
 
 @require_GET
+@login_not_required
 def saml_metadata_show(request: HttpRequest, organization_slug: str) -> HttpResponse:
     """Describe the platform to a service.
 
@@ -89,6 +92,7 @@ def saml_metadata_show(request: HttpRequest, organization_slug: str) -> HttpResp
 
 @csrf_exempt
 @require_POST
+@login_not_required
 def saml_response_take(request: HttpRequest, organization_slug: str) -> HttpResponseBase:
     """Take the response of a configured service: allauth would store that of any name before it looks."""
     if organization_slug not in settings.SIGN_IN_PROVIDERS:
@@ -98,6 +102,7 @@ def saml_response_take(request: HttpRequest, organization_slug: str) -> HttpResp
 
 
 @require_GET
+@login_not_required
 def saml_sign_in_finish(request: HttpRequest, organization_slug: str) -> HttpResponseBase:
     """Sign in with the response that was taken; refuse what cannot be read, at which allauth would fail."""
     try:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
@@ -23,7 +22,6 @@ from core.people.services.withdrawal import governing_text, withdraw_consent
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@login_required
 def consent_give(request: HttpRequest, slug: str) -> HttpResponse:
     user = user_of(request)
     project = project_for(user, slug)
@@ -47,7 +45,6 @@ def consent_give(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@login_required
 def consent_withdraw(request: HttpRequest, slug: str) -> HttpResponse:
     user = user_of(request)
     project = project_consented_to(user, slug)
@@ -63,7 +60,6 @@ def consent_withdraw(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@login_required
 def consent_publish(request: HttpRequest, slug: str) -> HttpResponse:
     project = project_for(user_of(request), slug, Role.MANAGER)
     text = newest_consent_text(project)

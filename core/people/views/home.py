@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
@@ -11,6 +12,7 @@ from core.people.selectors.projects import own_projects, roles_of
 from core.people.selectors.start_pages import start_page
 
 
+@login_not_required
 def home_show(request: HttpRequest) -> HttpResponse:
     if not request.user.is_authenticated:
         return render(request, "people/welcome.html")

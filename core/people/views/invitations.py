@@ -8,6 +8,7 @@ from allauth.account.utils import perform_login
 from allauth.core.internal import ratelimit
 from allauth.decorators import rate_limit
 from django.contrib import messages
+from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -41,6 +42,7 @@ OF_THE_PROJECT = {Role.MANAGER: "annotation:project-show", Role.RESEARCHER: "sxs
 @sensitive_post_parameters("password1", "password2")
 @rate_limit(action="signup")
 @require_http_methods(["GET", "HEAD", "POST"])
+@login_not_required
 def invitation_accept(request: HttpRequest, token: str) -> HttpResponse:
     # PostgreSQL cannot even look up a text with a NUL in it.
     invitations = Invitation.objects.select_related("project").filter(token=token.replace("\0", ""))

@@ -7,7 +7,6 @@ from datetime import datetime
 from typing import Any
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse, QueryDict, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
@@ -43,7 +42,6 @@ MAX_CHOSEN = 2000
 
 
 @require_safe
-@login_required
 def invitation_list(request: HttpRequest, slug: str) -> HttpResponse:
     project = project_for(user_of(request), slug, Role.MANAGER)
     form = InvitationsFilterForm(request.GET, project=project)
@@ -63,7 +61,6 @@ def invitation_list(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @require_safe
-@login_required
 def invitation_export(request: HttpRequest, slug: str) -> HttpResponseBase:
     """Everything that the list shows with the same filters, with links, as CSV."""
     project, now = project_for(user_of(request), slug, Role.MANAGER), timezone.now()
@@ -76,7 +73,6 @@ def invitation_export(request: HttpRequest, slug: str) -> HttpResponseBase:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@login_required
 def invitation_create(request: HttpRequest, slug: str) -> HttpResponse:
     project = project_for(user_of(request), slug, Role.MANAGER)
     form = InvitationForm(request.POST or None, initial=_initial(request))
@@ -97,7 +93,6 @@ def invitation_create(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@login_required
 def invitation_import(request: HttpRequest, slug: str) -> HttpResponse:
     """Read a list of addresses, show what it would make, and make it once that is confirmed."""
     project = project_for(user_of(request), slug, Role.MANAGER)
@@ -114,7 +109,6 @@ def invitation_import(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @require_POST
-@login_required
 def invitation_change(request: HttpRequest, slug: str) -> HttpResponse:
     """Show what would happen to each of the chosen invitations, and do it once that is confirmed."""
     project, now = project_for(user_of(request), slug, Role.MANAGER), timezone.now()

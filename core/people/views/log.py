@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
@@ -17,7 +16,6 @@ from tabular.spreadsheets import CSV_TYPE
 
 
 @require_safe
-@login_required
 def log_show(request: HttpRequest, slug: str) -> HttpResponse:
     project = project_for(user_of(request), slug, Role.MANAGER)
     form = LogForm(request.GET, project=project, actions=actions_in(project))
@@ -29,7 +27,6 @@ def log_show(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @require_safe
-@login_required
 def log_export(request: HttpRequest, slug: str) -> HttpResponseBase:
     project = project_for(user_of(request), slug, Role.MANAGER)
     form = LogForm(request.GET, project=project, actions=actions_in(project))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
@@ -18,7 +17,6 @@ from core.people.services.members import LastManagerError, remove_member
 
 
 @require_safe
-@login_required
 def member_list(request: HttpRequest, slug: str) -> HttpResponse:
     project = project_for(user_of(request), slug, Role.MANAGER)
     page, members = members_of(project, request.GET.get("page"))
@@ -26,7 +24,6 @@ def member_list(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@login_required
 def member_remove(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     project = project_for(user_of(request), slug, Role.MANAGER)
     membership = get_object_or_404(project.memberships.select_related("user"), pk=pk)

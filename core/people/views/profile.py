@@ -8,7 +8,6 @@ from allauth.account.decorators import reauthentication_required
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import logout
-from django.contrib.auth.decorators import login_required
 from django.http import FileResponse, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
@@ -26,7 +25,6 @@ from core.people.services.members import LastManagerError
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@login_required
 def profile_show(request: HttpRequest) -> HttpResponse:
     user = user_of(request)
     form = ProfileForm(request.POST or None, user=user)
@@ -48,7 +46,6 @@ def profile_show(request: HttpRequest) -> HttpResponse:
 
 
 @require_safe
-@login_required
 def data_download(request: HttpRequest) -> FileResponse:
     file = TemporaryFile()  # noqa: SIM115 (closed with the response)
     write_archive(user_of(request), file)
@@ -57,7 +54,6 @@ def data_download(request: HttpRequest) -> FileResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@login_required
 @reauthentication_required(allow_get=True)
 def account_delete(request: HttpRequest) -> HttpResponse:
     user = user_of(request)

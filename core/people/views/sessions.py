@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
@@ -18,7 +17,6 @@ from core.people.services.sessions import end_other_sessions, end_session
 
 
 @require_safe
-@login_required
 def session_list(request: HttpRequest) -> HttpResponse:
     user, now = user_of(request), timezone.now()
     own = own_sessions(user, this=request.session.session_key, now=now)
@@ -27,7 +25,6 @@ def session_list(request: HttpRequest) -> HttpResponse:
 
 
 @require_POST
-@login_required
 def session_end(request: HttpRequest, handle: str) -> HttpResponse:
     if not end_session(user=user_of(request), handle=handle):
         raise Http404(_("This session is not yours, or it has already ended."))
@@ -36,7 +33,6 @@ def session_end(request: HttpRequest, handle: str) -> HttpResponse:
 
 
 @require_POST
-@login_required
 def session_end_others(request: HttpRequest) -> HttpResponse:
     user, with_tokens = user_of(request), "with_tokens" in request.POST
     this = request.session.session_key

@@ -5,7 +5,6 @@ from __future__ import annotations
 from allauth.account.adapter import get_adapter
 from allauth.account.decorators import reauthentication_required
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
@@ -18,7 +17,6 @@ from core.people.services import tokens
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@login_required
 @reauthentication_required(enabled=lambda request: request.method == "POST")
 def token_list(request: HttpRequest) -> HttpResponse:
     user, now, made = user_of(request), timezone.now(), None
@@ -36,7 +34,6 @@ def token_list(request: HttpRequest) -> HttpResponse:
 
 
 @require_POST
-@login_required
 def token_revoke(request: HttpRequest, token_id: int) -> HttpResponse:
     token = get_object_or_404(user_of(request).api_tokens, pk=token_id)
     tokens.revoke_token(token=token, now=timezone.now())

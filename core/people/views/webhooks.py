@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
@@ -20,7 +19,6 @@ from core.people.services import webhooks
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@login_required
 def webhook_list(request: HttpRequest, slug: str) -> HttpResponse:
     project, made = project_for(user_of(request), slug, Role.MANAGER), None
     form = WebhookForm(request.POST or None)
@@ -36,7 +34,6 @@ def webhook_list(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @require_safe
-@login_required
 def webhook_show(request: HttpRequest, slug: str, webhook_id: int) -> HttpResponse:
     project = project_for(user_of(request), slug, Role.MANAGER)
     webhook = get_object_or_404(project.webhooks, pk=webhook_id)
@@ -46,7 +43,6 @@ def webhook_show(request: HttpRequest, slug: str, webhook_id: int) -> HttpRespon
 
 
 @require_POST
-@login_required
 def webhook_test(request: HttpRequest, slug: str, webhook_id: int) -> HttpResponse:
     project = project_for(user_of(request), slug, Role.MANAGER)
     webhook = get_object_or_404(project.webhooks, pk=webhook_id)
@@ -59,7 +55,6 @@ def webhook_test(request: HttpRequest, slug: str, webhook_id: int) -> HttpRespon
 
 
 @require_POST
-@login_required
 def webhook_turn_off(request: HttpRequest, slug: str, webhook_id: int) -> HttpResponse:
     project = project_for(user_of(request), slug, Role.MANAGER)
     webhook = get_object_or_404(project.webhooks, pk=webhook_id)
@@ -71,7 +66,6 @@ def webhook_turn_off(request: HttpRequest, slug: str, webhook_id: int) -> HttpRe
 
 
 @require_POST
-@login_required
 def delivery_retry(request: HttpRequest, slug: str, delivery_id: int) -> HttpResponse:
     project = project_for(user_of(request), slug, Role.MANAGER)
     deliveries = Delivery.objects.select_related("webhook")

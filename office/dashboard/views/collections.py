@@ -6,7 +6,6 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
@@ -25,7 +24,6 @@ from research.inference.services.trials import delete_of_collection
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@login_required
 def collection_settings(request: HttpRequest, slug: str) -> HttpResponse:
     collection = collection_to_change(request.user, slug)
     now_named = {"name": collection.name, "description": collection.description}
@@ -39,7 +37,6 @@ def collection_settings(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@login_required
 def collection_duplicate(request: HttpRequest, slug: str) -> HttpResponse:
     collection, by = collection_to_change(request.user, slug), user_of(request)
     name = {"name": _("Copy of %(name)s") % {"name": collection.name}}
@@ -55,7 +52,6 @@ def collection_duplicate(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@login_required
 def collection_delete(request: HttpRequest, slug: str) -> HttpResponse:
     collection = collection_to_change(request.user, slug)
     if request.method != "POST":
@@ -73,7 +69,6 @@ def collection_delete(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@login_required
 def image_take_out(request: HttpRequest, slug: str, public_id: UUID) -> HttpResponse:
     """Take an image out of its collection, leave it out of results, or count it again."""
     collection = collection_to_change(request.user, slug)

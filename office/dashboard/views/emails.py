@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
+from django.contrib.auth.decorators import login_not_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
@@ -23,7 +23,6 @@ from office.dashboard.services.choices import choose_emails, stop_emails
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@login_required
 def email_choices(request: HttpRequest) -> HttpResponse:
     user = user_of(request)
     roles = roles_of(user)
@@ -45,6 +44,7 @@ def email_choices(request: HttpRequest) -> HttpResponse:
 # The programs that read e-mails send no cookie; the token says who, and what it allows is to get less.
 @csrf_exempt
 @require_http_methods(["GET", "HEAD", "POST"])
+@login_not_required
 def email_stop(request: HttpRequest, token: str) -> HttpResponse:
     """Ask before anything is done, since programs follow links; a program that stops e-mails sends POST (RFC 8058)."""
     read = read_token(token)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from django.contrib.auth.decorators import login_required
 from django.core.cache import cache
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -22,7 +21,6 @@ MAX_ABOUT_CHARACTERS = 80
 
 
 @require_safe
-@login_required
 def need_list(request: HttpRequest) -> HttpResponse:
     user = _who_has_projects(request)
     listed = needs_of(user, now=timezone.now())
@@ -31,7 +29,6 @@ def need_list(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 @never_cache
-@login_required
 def need_count(request: HttpRequest) -> HttpResponse:
     """Answer with the number alone."""
     user = _who_has_projects(request)
@@ -43,7 +40,6 @@ def need_count(request: HttpRequest) -> HttpResponse:
 
 
 @require_POST
-@login_required
 def need_dismiss(request: HttpRequest) -> HttpResponse:
     user = _who_has_projects(request)
     about = request.POST.get("about", "")[:MAX_ABOUT_CHARACTERS]

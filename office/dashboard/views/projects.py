@@ -5,7 +5,6 @@ from __future__ import annotations
 from random import SystemRandom
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
@@ -30,7 +29,6 @@ SEED_BITS = 31
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@login_required
 def project_settings(request: HttpRequest, slug: str) -> HttpResponse:
     project = project_for(request.user, slug, Role.MANAGER)
     form = NameForm(request.POST or None, instance=project_for(request.user, slug, Role.MANAGER))
@@ -43,7 +41,6 @@ def project_settings(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@login_required
 def project_duplicate(request: HttpRequest, slug: str) -> HttpResponse:
     project = project_for(request.user, slug, Role.MANAGER)
     copied = copyable(project)
@@ -65,7 +62,6 @@ def project_duplicate(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@login_required
 def project_archive(request: HttpRequest, slug: str) -> HttpResponse:
     project = project_for(request.user, slug, Role.MANAGER)
     batches = unfinished_batches(project, now=timezone.now())
@@ -83,7 +79,6 @@ def project_archive(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @require_POST
-@login_required
 def project_restore(request: HttpRequest, slug: str) -> HttpResponse:
     project = project_for(request.user, slug, Role.MANAGER)
     try:
@@ -96,7 +91,6 @@ def project_restore(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@login_required
 def project_delete(request: HttpRequest, slug: str) -> HttpResponse:
     project = project_for(request.user, slug, Role.MANAGER)
     lost = contents_of(project)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
@@ -13,7 +12,6 @@ from office.dashboard.selectors.search import MAX_QUERY_CHARACTERS, search
 
 
 @require_safe
-@login_required
 def search_show(request: HttpRequest) -> HttpResponse:
     check_reader(user_of(request))
     words, here = request.GET.get("q", ""), request.GET.get("project", "")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
@@ -14,7 +13,6 @@ from office.dashboard.selectors.setup import is_released, setup_of
 
 
 @require_safe
-@login_required
 def setup_show(request: HttpRequest, slug: str) -> HttpResponse:
     project = project_for(request.user, slug, Role.MANAGER)
     context = {"project": project, "setup": setup_of(project, released=is_released(project), now=timezone.now())}

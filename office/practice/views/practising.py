@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
@@ -29,7 +28,6 @@ from office.practice.services.attempts import (
 
 
 @require_safe
-@login_required
 def practice_show(request: HttpRequest, slug: str) -> HttpResponse:
     user = user_of(request)
     project = project_to_practise(user, slug)
@@ -54,7 +52,6 @@ def practice_show(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @require_POST
-@login_required
 def practice_start(request: HttpRequest, slug: str) -> HttpResponse:
     user = user_of(request)
     project = project_to_practise(user, slug)
@@ -69,7 +66,6 @@ def practice_start(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@login_required
 def attempt_show(request: HttpRequest, attempt_id: int) -> HttpResponse:
     """Show the next example, what was right in the one before (`?after=`), or how the try ended."""
     user = user_of(request)
@@ -116,7 +112,6 @@ def attempt_show(request: HttpRequest, attempt_id: int) -> HttpResponse:
 
 
 @require_POST
-@login_required
 def message_send(request: HttpRequest, attempt_id: int) -> HttpResponse:
     attempt = attempt_for(user_of(request), attempt_id)
     try:

@@ -6,7 +6,7 @@ from allauth.account.adapter import get_adapter
 from allauth.account.utils import perform_login
 from allauth.core.internal.ratelimit import consume, respond_429
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
+from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -42,6 +42,7 @@ WORK = {WorkRole.ANNOTATOR: "annotation:work-show", WorkRole.RATER: "sxs_eval:wo
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
+@login_not_required
 def study_enter(request: HttpRequest, token: str) -> HttpResponse:
     study = _study_of(token)
     if study is None:
@@ -103,7 +104,6 @@ def study_enter(request: HttpRequest, token: str) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@login_required
 def study_finish(request: HttpRequest) -> HttpResponse:
     """Show how far somebody is, end their work, and lead them back to the panel."""
     user = user_of(request)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
@@ -25,7 +24,6 @@ from tabular.spreadsheets import CSV_TYPE
 
 
 @require_safe
-@login_required
 def cost_list(request: HttpRequest, slug: str) -> HttpResponse:
     project = project_for(user_of(request), slug, Role.MANAGER)
     page = costs_page(cost_rows(project), request.GET, slug)
@@ -34,7 +32,6 @@ def cost_list(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @require_safe
-@login_required
 def cost_export(request: HttpRequest, slug: str) -> HttpResponseBase:
     """Everything that the page shows with the same filters, on all its pages."""
     project = project_for(user_of(request), slug, Role.MANAGER)
@@ -45,7 +42,6 @@ def cost_export(request: HttpRequest, slug: str) -> HttpResponseBase:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@login_required
 def rates_edit(request: HttpRequest, slug: str) -> HttpResponse:
     project = project_for(user_of(request), slug, Role.MANAGER)
     form = RatesForm(request.POST or None, languages=languages_of_work(project), rates=rates_of(project))

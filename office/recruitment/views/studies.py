@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from decimal import Decimal
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -27,14 +26,12 @@ from tabular.spreadsheets import CSV_TYPE, csv_line
 
 
 @require_safe
-@login_required
 def study_list(request: HttpRequest, slug: str) -> HttpResponse:
     project = project_for(user_of(request), slug, Role.MANAGER)
     return render(request, "recruitment/studies.html", {"project": project, "studies": project.studies.order_by("-pk")})
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@login_required
 def study_create(request: HttpRequest, slug: str) -> HttpResponse:
     project = project_for(user_of(request), slug, Role.MANAGER)
     form = StudyForm(request.POST or None)
@@ -47,7 +44,6 @@ def study_create(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @require_safe
-@login_required
 def study_show(request: HttpRequest, slug: str, study_id: int) -> HttpResponse:
     study = _study_for(request, slug, study_id)
     rows = pay_rows(study)
@@ -65,7 +61,6 @@ def study_show(request: HttpRequest, slug: str, study_id: int) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@login_required
 def study_edit(request: HttpRequest, slug: str, study_id: int) -> HttpResponse:
     study = _study_for(request, slug, study_id)
     initial = {name: getattr(study, name) for name in StudySettingsForm.base_fields}
@@ -79,7 +74,6 @@ def study_edit(request: HttpRequest, slug: str, study_id: int) -> HttpResponse:
 
 
 @require_safe
-@login_required
 def time_export(request: HttpRequest, slug: str, study_id: int) -> HttpResponse:
     """One row per person and language, with everything that the page shows."""
     study = _study_for(request, slug, study_id)
@@ -95,7 +89,6 @@ def time_export(request: HttpRequest, slug: str, study_id: int) -> HttpResponse:
 
 
 @require_safe
-@login_required
 def bonus_export(request: HttpRequest, slug: str, study_id: int) -> HttpResponse:
     """Lines of person and amount, without a head, as panels take them for bonuses."""
     study = _study_for(request, slug, study_id)
