@@ -69,106 +69,56 @@ def _as_json(rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def _account(person: User) -> Iterator[ExportPart]:
-    yield ExportPart("profile", _("Your account, and what you told us about yourself."), [_profile(person)])
-    yield ExportPart("e-mail-addresses", _("Your e-mail addresses."), _addresses(person))
-    yield ExportPart(
-        "second-factors", _("Your second factors for signing in, without their secrets."), _factors(person)
-    )
-    yield ExportPart("other-services", _("Other services that you sign in with."), _services(person))
-    yield ExportPart("language-skills", _("Your language levels."), _skills(person))
-    yield ExportPart("memberships", _("Your roles in projects."), _memberships(person))
-    yield ExportPart(
-        "consents", _("The consent texts that you agreed to, and any consent that you withdrew."), _consents(person)
-    )
-    yield ExportPart("invitations-used", _("Invitations that you accepted."), _came_in_by(person))
-    yield ExportPart("invitations-made", _("Invitations that you made as a manager."), _invitations(person))
-    yield ExportPart(
-        "tokens",
-        _("Names of the tokens with which programs act for you, without the tokens themselves."),
-        _tokens(person),
-    )
-    yield ExportPart("sessions", _("Where you are signed in, without the keys of the sessions."), _sessions(person))
-    yield ExportPart(
-        "sign-in-failures", _("Failed attempts to sign in to your account that still count."), _failures(person)
-    )
-    yield ExportPart(
-        "log",
-        _("Entries in the audit logs of projects about what you did, or what concerns you."),
-        _log(person),
-    )
-
-
-def _profile(person: User) -> dict[str, Any]:
     names = ("username", "email", "first_name", "last_name", "date_joined", "last_login", "reads_english")
-    return {name: getattr(person, name) for name in (*names, "interface_language", "is_staff", "is_superuser")}
-
-
-def _addresses(person: User) -> QuerySet[Any, Any]:
-    return EmailAddress.objects.filter(user=person).order_by("pk").values("email", "verified", "primary")
-
-
-def _factors(person: User) -> QuerySet[Any, Any]:
-    rows = Authenticator.objects.filter(user=person).order_by("pk")
-    return rows.values("type", "created_at", "last_used_at")
-
-
-def _services(person: User) -> QuerySet[Any, Any]:
-    rows = SocialAccount.objects.filter(user=person).order_by("pk")
-    return rows.values("provider", "uid", "date_joined", "last_login")
-
-
-def _skills(person: User) -> QuerySet[Any, Any]:
-    rows = LanguageSkill.objects.filter(user=person).order_by("language")
-    return rows.values("language", "level", "recorded_at")
-
-
-def _memberships(person: User) -> QuerySet[Any, Any]:
-    rows = Membership.objects.filter(user=person).order_by("pk")
-    return rows.values("role", "joined_at", project_slug=F("project__slug"), project_name=F("project__name"))
-
-
-def _consents(person: User) -> QuerySet[Any, Any]:
-    return (
-        Consent.objects.filter(user=person)
-        .order_by("given_at", "pk")
-        .values(
-            "given_at",
-            "withdrawn_at",
-            "answers_kept",
-            project_slug=F("text__project__slug"),
-            version=F("text__version"),
-            on_withdrawal=F("text__on_withdrawal"),
-            body=F("text__body"),
-        )
+    profile = {name: getattr(person, name) for name in (*names, "interface_language", "is_staff", "is_superuser")}
+    yield ExportPart("profile", _("Your account, and what you told us about yourself."), [profile])
+    addresses = EmailAddress.objects.filter(user=person).order_by("pk")
+    yield ExportPart("e-mail-addresses", _("Your e-mail addresses."), addresses.values("email", "verified", "primary"))
+    factors = Authenticator.objects.filter(user=person).order_by("pk").values("type", "created_at", "last_used_at")
+    yield ExportPart("second-factors", _("Your second factors for signing in, without their secrets."), factors)
+    services = SocialAccount.objects.filter(user=person).order_by("pk")
+    services_shown = services.values("provider", "uid", "date_joined", "last_login")
+    yield ExportPart("other-services", _("Other services that you sign in with."), services_shown)
+    skills = LanguageSkill.objects.filter(user=person).order_by("language")
+    yield ExportPart("language-skills", _("Your language levels."), skills.values("language", "level", "recorded_at"))
+    memberships = (
+        Membership.objects.filter(user=person)
+        .order_by("pk")
+        .values("role", "joined_at", project_slug=F("project__slug"), project_name=F("project__name"))
     )
-
-
-def _came_in_by(person: User) -> QuerySet[Any, Any]:
-    rows = InvitationUse.objects.filter(user=person).order_by("used_at", "pk")
-    return rows.values("used_at", role=F("invitation__role"), project_slug=F("invitation__project__slug"))
-
-
-def _invitations(person: User) -> QuerySet[Any, Any]:
-    """Without the people they were for."""
-    rows = Invitation.objects.filter(created_by=person).order_by("created_at", "pk")
-    columns = ("role", "places", "places_taken", "created_at", "expires_at", "revoked_at")
-    return rows.values(*columns, project_slug=F("project__slug"))
-
-
-def _tokens(person: User) -> QuerySet[Any, Any]:
+    yield ExportPart("memberships", _("Your roles in projects."), memberships)
+    consents = Consent.objects.filter(user=person).order_by("given_at", "pk")
+    of_text = {name: F(f"text__{name}") for name in ("version", "on_withdrawal", "body")}
+    yield ExportPart(
+        "consents",
+        _("The consent texts that you agreed to, and any consent that you withdrew."),
+        consents.values("given_at", "withdrawn_at", "answers_kept", project_slug=F("text__project__slug"), **of_text),
+    )
+    uses = InvitationUse.objects.filter(user=person).order_by("used_at", "pk")
+    of_invitation = {"role": F("invitation__role"), "project_slug": F("invitation__project__slug")}
+    yield ExportPart("invitations-used", _("Invitations that you accepted."), uses.values("used_at", **of_invitation))
+    # Without the people they were for.
+    invitations = Invitation.objects.filter(created_by=person).order_by("created_at", "pk")
+    made = invitations.values(
+        "role", "places", "places_taken", "created_at", "expires_at", "revoked_at", project_slug=F("project__slug")
+    )
+    yield ExportPart("invitations-made", _("Invitations that you made as a manager."), made)
+    tokens = ApiToken.objects.filter(user=person).order_by("created_at", "pk")
     columns = ("name", "prefix", "may_write", "created_at", "expires_at", "last_used_at", "revoked_at")
-    return ApiToken.objects.filter(user=person).order_by("created_at", "pk").values(*columns)
-
-
-def _sessions(person: User) -> QuerySet[Any, Any]:
-    columns = ("signed_in_at", "seen_at", "address", "user_agent", "expire_date")
-    return Session.objects.filter(person=person.pk).order_by("signed_in_at", "expire_date").values(*columns)
-
-
-def _failures(person: User) -> QuerySet[Any, Any]:
-    names = [name.lower() for name in (person.username, person.email) if name]
-    rows = AccessAttempt.objects.filter(username__in=names).order_by("attempt_time", "pk")
-    return rows.values("attempt_time", "ip_address", "user_agent", "failures_since_start")
+    about = _("Names of the tokens with which programs act for you, without the tokens themselves.")
+    yield ExportPart("tokens", about, tokens.values(*columns))
+    sessions = Session.objects.filter(person=person.pk).order_by("signed_in_at", "expire_date")
+    shown = sessions.values("signed_in_at", "seen_at", "address", "user_agent", "expire_date")
+    yield ExportPart("sessions", _("Where you are signed in, without the keys of the sessions."), shown)
+    known_as = [name.lower() for name in (person.username, person.email) if name]
+    failures = AccessAttempt.objects.filter(username__in=known_as).order_by("attempt_time", "pk")
+    yield ExportPart(
+        "sign-in-failures",
+        _("Failed attempts to sign in to your account that still count."),
+        failures.values("attempt_time", "ip_address", "user_agent", "failures_since_start"),
+    )
+    about = _("Entries in the audit logs of projects about what you did, or what concerns you.")
+    yield ExportPart("log", about, _log(person))
 
 
 def _log(person: User) -> Iterator[dict[str, Any]]:
