@@ -85,7 +85,7 @@ def test_all_that_protects_a_collection_is_named(collection):
         for field in model._meta.concrete_fields
         if field.related_model is Collection and field.remote_field.on_delete is PROTECT
     }
-    named = {users(collection).model for _label, users, _project in USERS}
+    named = {rows.model for _label, rows, _paths, _project in USERS}
     assert protecting == named
     selection = draft_selection(collection.project, collection)
     assert [use.label for use in uses_of(collection, selection.project.created_by)] == ["Selections"]
@@ -128,7 +128,7 @@ def test_every_kind_of_row_about_an_image_of_a_collection_keeps_it_there(collect
     """A new foreign key to images, which keeps them stored, needs a line in IMAGE_USERS, or a reason here."""
     made_of_images = {"CollectionImage", "ModelCaption", "Stabiliser", "RunFailure"}
     examples, with_others = {"GuidelineExample", "PracticeItem"}, {"GoldPair", "CaptionItem"}
-    asked = {users(collection.entries.first()).model for _label, users in IMAGE_USERS}
+    asked = {rows.model for _label, rows, _paths in IMAGE_USERS}
     kept = {
         model.__name__
         for model in set(apps.get_models()) - asked

@@ -95,6 +95,9 @@ class SetupStep:
         return self.state in (StepState.TO_DO, StepState.ADVISED)
 
 
+StepFinding = tuple[StepState, str] | tuple[StepState, str, Sequence[LanguageFacts]] | None
+"""The state of a step, what is missing, and the languages in which it is; None if it is done."""
+
 BEFORE_A_PROJECT = (ProjectStep.IMAGES, ProjectStep.ENGLISH, ProjectStep.PROJECT)
 OF_A_PROJECT = tuple(step for step in ProjectStep if step != ProjectStep.PROJECT)
 
@@ -102,7 +105,7 @@ OF_A_PROJECT = tuple(step for step in ProjectStep if step != ProjectStep.PROJECT
 def setup_steps(facts: ProjectFacts) -> list[SetupStep]:
     """Return the steps of a project, or those before there is one, in order."""
     wanted = OF_A_PROJECT if facts.has_project else BEFORE_A_PROJECT
-    return [_STEPS[step](facts) for step in wanted]
+    return [SetupStep(step, *(_STEPS[step](facts) or (StepState.DONE,))) for step in wanted]
 
 
 def next_step(steps: Sequence[SetupStep]) -> SetupStep | None:
@@ -112,92 +115,78 @@ def next_step(steps: Sequence[SetupStep]) -> SetupStep | None:
     )
 
 
-def _images(facts: ProjectFacts) -> SetupStep:
+def _images(facts: ProjectFacts) -> StepFinding:
     if not facts.has_collection:
-        return SetupStep(ProjectStep.IMAGES, StepState.TO_DO, _("Create a collection, and add images to it."))
+        return StepState.TO_DO, _("Create a collection, and add images to it.")
     if not facts.images:
-        return SetupStep(ProjectStep.IMAGES, StepState.TO_DO, _("The collection has no images. Add some."))
+        return StepState.TO_DO, _("The collection has no images. Add some.")
     if facts.unlicensed:
         text = ngettext(
             "%(number)d of %(all)d images has no licence. A release would refuse it.",
             "%(number)d of %(all)d images have no licence. A release would refuse them.",
             facts.unlicensed,
         )
-        return SetupStep(ProjectStep.IMAGES, StepState.TO_DO, text % {"number": facts.unlicensed, "all": facts.images})
+        return StepState.TO_DO, text % {"number": facts.unlicensed, "all": facts.images}
     if facts.unauthored:
         text = ngettext(
             "%(number)d of %(all)d images has no author, but its licence requires one. A release would refuse it.",
             "%(number)d of %(all)d images have no author, but their licences require one. A release would refuse them.",
             facts.unauthored,
         )
-        return SetupStep(ProjectStep.IMAGES, StepState.TO_DO, text % {"number": facts.unauthored, "all": facts.images})
-    return SetupStep(ProjectStep.IMAGES, StepState.DONE)
+        return StepState.TO_DO, text % {"number": facts.unauthored, "all": facts.images}
+    return None
 
 
-def _english(facts: ProjectFacts) -> SetupStep:
+def _english(facts: ProjectFacts) -> StepFinding:
     if not facts.images:
-        return SetupStep(ProjectStep.ENGLISH, StepState.WAITS, _("First add images."))
+        return StepState.WAITS, _("First add images.")
     if facts.without_english >= facts.images:
-        return SetupStep(
-            ProjectStep.ENGLISH, StepState.TO_DO, _("No image has an English caption. Import some, or run a model.")
-        )
+        return StepState.TO_DO, _("No image has an English caption. Import some, or run a model.")
     if facts.without_english:
         text = ngettext(
             "%(number)d of %(all)d images has no English caption and is left out until it has one.",
             "%(number)d of %(all)d images have no English caption and are left out until they have one.",
             facts.without_english,
         )
-        return SetupStep(
-            ProjectStep.ENGLISH, StepState.ADVISED, text % {"number": facts.without_english, "all": facts.images}
-        )
-    return SetupStep(ProjectStep.ENGLISH, StepState.DONE)
+        return StepState.ADVISED, text % {"number": facts.without_english, "all": facts.images}
+    return None
 
 
-def _project(facts: ProjectFacts) -> SetupStep:
+def _project(facts: ProjectFacts) -> StepFinding:
     if not facts.images or facts.without_english >= facts.images:
-        return SetupStep(ProjectStep.PROJECT, StepState.WAITS, _("First add images with English captions."))
-    return SetupStep(ProjectStep.PROJECT, StepState.TO_DO, _("Choose the images, the models and the languages."))
+        return StepState.WAITS, _("First add images with English captions.")
+    return StepState.TO_DO, _("Choose the images, the models and the languages.")
 
 
-def _consent(facts: ProjectFacts) -> SetupStep:
-    if facts.has_consent_gaps:
-        text = _("The consent text still has gaps in brackets. Fill them in before anybody joins.")
-        return SetupStep(ProjectStep.CONSENT, StepState.TO_DO, text)
-    return SetupStep(ProjectStep.CONSENT, StepState.DONE)
+def _consent(facts: ProjectFacts) -> StepFinding:
+    text = _("The consent text still has gaps in brackets. Fill them in before anybody joins.")
+    return (StepState.TO_DO, text) if facts.has_consent_gaps else None
 
 
-def _guidelines(facts: ProjectFacts) -> SetupStep:
-    if facts.has_default_guidelines:
-        return SetupStep(ProjectStep.GUIDELINES, StepState.ADVISED, _("Adapt the default guidelines to your images."))
-    return SetupStep(ProjectStep.GUIDELINES, StepState.DONE)
+def _guidelines(facts: ProjectFacts) -> StepFinding:
+    text = _("Adapt the default guidelines to your images.")
+    return (StepState.ADVISED, text) if facts.has_default_guidelines else None
 
 
-def _languages(facts: ProjectFacts) -> SetupStep:
+def _languages(facts: ProjectFacts) -> StepFinding:
+    return None if facts.languages else (StepState.TO_DO, _("The project has no language. Add some."))
+
+
+def _people(facts: ProjectFacts) -> StepFinding:
     if not facts.languages:
-        return SetupStep(ProjectStep.LANGUAGES, StepState.TO_DO, _("The project has no language. Add some."))
-    return SetupStep(ProjectStep.LANGUAGES, StepState.DONE)
-
-
-def _people(facts: ProjectFacts) -> SetupStep:
-    if not facts.languages:
-        return SetupStep(ProjectStep.PEOPLE, StepState.WAITS, _("First add languages."))
+        return StepState.WAITS, _("First add languages.")
     short = [one for one in facts.languages if one.able < one.needed and not one.is_main_closed]
     uninvited = [one for one in short if one.able + one.invited < one.needed]
     if uninvited:
-        text = _("Not enough people can write in %(languages)s. Invite some.") % {
-            "languages": languages_named(uninvited)
-        }
-        return SetupStep(ProjectStep.PEOPLE, StepState.TO_DO, text, uninvited)
+        text = _("Not enough people can write in %(languages)s. Invite some.")
+        return StepState.TO_DO, text % {"languages": languages_named(uninvited)}, uninvited
     if short:
-        text = _("People were invited, but not enough have joined: %(languages)s.") % {
-            "languages": languages_named(short)
-        }
-        return SetupStep(ProjectStep.PEOPLE, StepState.ADVISED, text, short)
-    return SetupStep(ProjectStep.PEOPLE, StepState.DONE)
+        text = _("People were invited, but not enough have joined: %(languages)s.")
+        return StepState.ADVISED, text % {"languages": languages_named(short)}, short
+    return None
 
 
 def _of_languages(
-    step: ProjectStep,
     text: StrPromise,
     *,
     is_done: Callable[[LanguageFacts], bool],
@@ -205,39 +194,38 @@ def _of_languages(
     before: StrPromise,
     has_begun: Callable[[LanguageFacts], bool] = lambda _one: False,
     begun: StrPromise | str = "",
-) -> Callable[[ProjectFacts], SetupStep]:
+) -> Callable[[ProjectFacts], StepFinding]:
     """Make a step that is done language by language; it waits until it may begin in one of those that are left.
 
     Languages in which it `has_begun` are named with what is left to do in them.
     """
 
-    def step_of(facts: ProjectFacts) -> SetupStep:
+    def find(facts: ProjectFacts) -> StepFinding:
         left = [one for one in facts.languages if not is_done(one)]
         ready = [one for one in left if may_begin(one)]
         if facts.languages and not left:
-            return SetupStep(step, StepState.DONE)
+            return None
         if not ready:
-            return SetupStep(step, StepState.WAITS, str(before))
-        fresh = [one for one in ready if not has_begun(one)]
-        going = [one for one in ready if has_begun(one)]
+            return StepState.WAITS, str(before)
+        fresh, going = ([one for one in ready if has_begun(one) is is_going] for is_going in (False, True))
         what = [
             str(said) % {"languages": languages_named(those)}
             for said, those in ((text, fresh), (begun, going))
             if those
         ]
-        return SetupStep(step, StepState.TO_DO, " ".join(what), ready)
+        return StepState.TO_DO, " ".join(what), ready
 
-    return step_of
+    return find
 
 
-def _release(facts: ProjectFacts) -> SetupStep:
+def _release(facts: ProjectFacts) -> StepFinding:
     if facts.is_released:
-        return SetupStep(ProjectStep.RELEASE, StepState.DONE)
+        return None
     if not any(one.is_main_closed for one in facts.languages):
-        return SetupStep(ProjectStep.RELEASE, StepState.WAITS, _("After a main round."))
+        return StepState.WAITS, _("After a main round.")
     if facts.unlicensed or facts.unauthored:
-        return SetupStep(ProjectStep.RELEASE, StepState.WAITS, _("First complete licences and authors of images."))
-    return SetupStep(ProjectStep.RELEASE, StepState.TO_DO, _("Make a release of what is finished."))
+        return StepState.WAITS, _("First complete licences and authors of images.")
+    return StepState.TO_DO, _("Make a release of what is finished.")
 
 
 def languages_named(languages: Sequence[LanguageFacts]) -> str:
@@ -250,7 +238,7 @@ def languages_named(languages: Sequence[LanguageFacts]) -> str:
     return text % {"first": first, "number": others}
 
 
-_STEPS: dict[ProjectStep, Callable[[ProjectFacts], SetupStep]] = {
+_STEPS: dict[ProjectStep, Callable[[ProjectFacts], StepFinding]] = {
     ProjectStep.IMAGES: _images,
     ProjectStep.ENGLISH: _english,
     ProjectStep.PROJECT: _project,
@@ -259,7 +247,6 @@ _STEPS: dict[ProjectStep, Callable[[ProjectFacts], SetupStep]] = {
     ProjectStep.LANGUAGES: _languages,
     ProjectStep.PEOPLE: _people,
     ProjectStep.PILOT: _of_languages(
-        ProjectStep.PILOT,
         gettext_lazy("Open the pilot: %(languages)s."),
         has_begun=lambda one: one.is_pilot_open,
         begun=gettext_lazy("Close the pilot when it is written: %(languages)s."),
@@ -268,14 +255,12 @@ _STEPS: dict[ProjectStep, Callable[[ProjectFacts], SetupStep]] = {
         before=gettext_lazy("After people have joined."),
     ),
     ProjectStep.ACCEPT: _of_languages(
-        ProjectStep.ACCEPT,
         gettext_lazy("Have the pilot rated, and accept or reject it: %(languages)s."),
         is_done=lambda one: one.is_pilot_decided,
         may_begin=lambda one: one.is_pilot_written,
         before=gettext_lazy("After a pilot."),
     ),
     ProjectStep.MAIN: _of_languages(
-        ProjectStep.MAIN,
         gettext_lazy("Open the main round: %(languages)s."),
         has_begun=lambda one: one.is_main_open,
         begun=gettext_lazy("Close the main round when it is written: %(languages)s."),
@@ -284,7 +269,6 @@ _STEPS: dict[ProjectStep, Callable[[ProjectFacts], SetupStep]] = {
         before=gettext_lazy("After a pilot is accepted."),
     ),
     ProjectStep.VERIFICATION: _of_languages(
-        ProjectStep.VERIFICATION,
         gettext_lazy("Have a sample of the captions rated: %(languages)s."),
         has_begun=lambda one: one.is_verification_open,
         begun=gettext_lazy("Close the verification when it is rated: %(languages)s."),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,70 +29,55 @@ class CollectionUse:
     projects: list[str]
 
 
-USERS: tuple[tuple[Any, Callable[[Collection], QuerySet[Any]], str], ...] = (
-    (gettext_lazy("Rounds"), lambda of: Round.objects.filter(collection=of), "project"),
-    (gettext_lazy("Comparisons"), lambda of: Comparison.objects.filter(collection=of), "project"),
-    (gettext_lazy("Game sentences"), lambda of: ItemSet.objects.filter(collection=of), "project"),
-    (gettext_lazy("References"), lambda of: ReferenceSet.objects.filter(collection=of), "project"),
-    (
-        gettext_lazy("Selections"),
-        lambda of: Selection.objects.filter(Q(source=of) | Q(collection=of)),
-        "project",
-    ),
+USERS: tuple[tuple[Any, Any, list[str], str], ...] = (
+    (gettext_lazy("Rounds"), Round.objects, ["collection"], "project"),
+    (gettext_lazy("Comparisons"), Comparison.objects, ["collection"], "project"),
+    (gettext_lazy("Game sentences"), ItemSet.objects, ["collection"], "project"),
+    (gettext_lazy("References"), ReferenceSet.objects, ["collection"], "project"),
+    (gettext_lazy("Selections"), Selection.objects, ["source", "collection"], "project"),
     (
         gettext_lazy("Collections of a language in a selection"),
-        lambda of: LanguageCollection.objects.filter(collection=of),
+        LanguageCollection.objects,
+        ["collection"],
         "selection__project",
     ),
-    (gettext_lazy("Runs of models"), lambda of: Run.objects.filter(collection=of, trial_image=None), "project"),
+    (gettext_lazy("Runs of models"), Run.objects.filter(trial_image=None), ["collection"], "project"),
 )
+"""Rows, the paths to collections that they use, and to their project."""
 
-
-IMAGE_USERS: tuple[tuple[Any, Callable[[CollectionImage], QuerySet[Any]]], ...] = (
-    (
-        gettext_lazy("Tasks of rounds"),
-        lambda one: CaptionTask.objects.filter(round__collection=one.collection_id, image=one.image_id),
-    ),
-    (
-        gettext_lazy("Captions"),
-        lambda one: Caption.objects.filter(round__collection=one.collection_id, image=one.image_id),
-    ),
-    (
-        gettext_lazy("Pairs of comparisons"),
-        lambda one: Pair.objects.filter(comparison__collection=one.collection_id, image=one.image_id),
-    ),
-    (
-        gettext_lazy("References"),
-        lambda one: Reference.objects.filter(reference_set__collection=one.collection_id, image=one.image_id),
-    ),
-    (
-        gettext_lazy("Game sentences"),
-        lambda one: ItemImage.objects.filter(item__item_set__collection=one.collection_id, image=one.image_id),
-    ),
-    (
-        gettext_lazy("Selections"),
-        lambda one: SelectedImage.objects.filter(
-            Q(selection__source=one.collection_id) | Q(selection__collection=one.collection_id), image=one.image_id
-        ),
-    ),
+IMAGE_USERS: tuple[tuple[Any, Any, list[str]], ...] = (
+    (gettext_lazy("Tasks of rounds"), CaptionTask.objects, ["round__collection"]),
+    (gettext_lazy("Captions"), Caption.objects, ["round__collection"]),
+    (gettext_lazy("Pairs of comparisons"), Pair.objects, ["comparison__collection"]),
+    (gettext_lazy("References"), Reference.objects, ["reference_set__collection"]),
+    (gettext_lazy("Game sentences"), ItemImage.objects, ["item__item_set__collection"]),
+    (gettext_lazy("Selections"), SelectedImage.objects, ["selection__source", "selection__collection"]),
 )
-"""What was made of an image in its collection."""
+"""What was made of an image in its collection: rows, and the paths to the collection."""
 
 
 def uses_of_image(entry: CollectionImage) -> list[CollectionUse]:
-    counts = ((label, users(entry).count()) for label, users in IMAGE_USERS)
-    return [CollectionUse(str(label), number, []) for label, number in counts if number]
+    found = (
+        (label, _using(rows, paths, entry.collection_id).filter(image=entry.image_id).count())
+        for label, rows, paths in IMAGE_USERS
+    )
+    return [CollectionUse(str(label), number, []) for label, number in found if number]
 
 
 def uses_of(collection: Collection, viewer: User) -> list[CollectionUse]:
     """List what uses a collection, naming only projects of `viewer`."""
     mine = set(Membership.objects.filter(user=viewer, role__in=READERS).values_list("project", flat=True))
     uses = []
-    for label, users, project in USERS:
-        rows = users(collection).order_by()
-        if number := rows.count():
-            of_projects = rows.exclude(**{project: None}).values_list(project, f"{project}__name").distinct()
+    for label, rows, paths, project in USERS:
+        using = _using(rows, paths, collection.pk).order_by()
+        if number := using.count():
+            of_projects = using.exclude(**{project: None}).values_list(project, f"{project}__name").distinct()
             named = sorted(name for pk, name in of_projects if pk in mine)
             hidden = any(pk not in mine for pk, _name in of_projects)
             uses.append(CollectionUse(str(label), number, [*named, *([_("other projects")] if hidden else [])]))
     return uses
+
+
+def _using(rows: Any, paths: list[str], collection: int) -> QuerySet[Any]:
+    found: QuerySet[Any] = rows.filter(Q(*((path, collection) for path in paths), _connector=Q.OR))
+    return found

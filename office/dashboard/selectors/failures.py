@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -30,16 +30,19 @@ NOT_GIVEN: int | None = None
 
 @dataclass(frozen=True)
 class _FailureSource:
-    """`columns` are those of a row that its sentence and its address need, after its primary key, project and time."""
+    """Rows of one kind, and paths from them: to their project, the arguments of `page`, a title, and the request.
+
+    The first title that is not empty stands in `text`.
+    """
 
     name: str
     text: Promise
     rows: QuerySet[Any]
-    project: str
-    times: Sequence[str]
-    columns: Sequence[str]
-    address: Callable[..., str]
-    title: Callable[..., str]
+    page: str
+    arguments: Sequence[str] = ("pk",)
+    titles: Sequence[str] = ("name",)
+    project: str = "project"
+    asked: str = "created_at"
 
 
 def failures(
@@ -49,58 +52,53 @@ def failures(
     dismissed = set(DismissedNeed.objects.filter(person=user).values_list("about", flat=True))
     since = now - FAILED_WITHIN
     for source in (*_of_researchers(user, researched), *_of_managers(user, managed)):
-        rows = source.rows.annotate(failed_at=Coalesce(*source.times))
-        found = rows.filter(failed_at__gte=since).values_list("pk", source.project, "failed_at", *source.columns)
-        for pk, project, at, *values in found.order_by("-failed_at"):
-            about = f"{source.name}:{pk}"
+        rows = source.rows.annotate(failed_at=Coalesce("finished_at", source.asked)).filter(failed_at__gte=since)
+        for row in rows.order_by("-failed_at").values(
+            *{"pk", "failed_at", source.project, *source.arguments, *source.titles}
+        ):
+            about = f"{source.name}:{row['pk']}"
             if about not in dismissed:
-                text = str(source.text) % {"name": source.title(pk, *values)}
-                yield project, Need(NeedKind.FAILURE, text, source.address(pk, *values), at=at, about=about)
+                text = str(source.text) % {"name": next(filter(None, (row[title] for title in source.titles)))}
+                url = reverse(source.page, args=[row[argument] for argument in source.arguments])
+                yield row[source.project], Need(NeedKind.FAILURE, text, url, at=row["failed_at"], about=about)
 
 
 def _of_researchers(user: User, projects: Collection[int]) -> list[_FailureSource]:
-    own = Q(project__in=projects) | Q(project=None, created_by=user)
+    failed = Q(project__in=projects) | Q(project=None, created_by=user), Q(state=RunState.FAILED)
     later = Pass.objects.filter(scoring=OuterRef("scoring"), pk__gt=OuterRef("pk"))
     return [
         _FailureSource(
             "run",
             _("Run of %(name)s failed"),
-            runs_for(user).filter(own, state=RunState.FAILED, trial_image=None),
-            "project",
-            ("finished_at", "created_at"),
-            ("model__name", "encoder__name"),
-            lambda pk, *_names: reverse("inference:run-show", args=[pk]),
-            lambda _pk, model, encoder: model or encoder,
+            runs_for(user).filter(*failed, trial_image=None),
+            "inference:run-show",
+            titles=("model__name", "encoder__name"),
         ),
         _FailureSource(
             "training",
             _("Training of %(name)s failed"),
-            trainings_for(user).filter(own, state=RunState.FAILED),
-            "project",
-            ("finished_at", "created_at"),
-            ("name",),
-            lambda pk, _name: reverse("inference:training-show", args=[pk]),
-            lambda _pk, name: name,
+            trainings_for(user).filter(*failed),
+            "inference:training-show",
         ),
         _FailureSource(
             "pass",
             _("Scores of %(name)s were not computed"),
             Pass.objects.filter(~Exists(later), state=JobState.FAILED, scoring__project__in=projects),
+            "scoring:scoring-show",
+            ("scoring__project__slug", "scoring"),
+            ("scoring__model__name",),
             "scoring__project",
-            ("finished_at", "asked_at"),
-            ("scoring__model__name", "scoring__project__slug", "scoring"),
-            lambda _pk, _name, slug, scoring: reverse("scoring:scoring-show", args=[slug, scoring]),
-            lambda _pk, name, *_rest: name,
+            "asked_at",
         ),
         _FailureSource(
             "translation",
             _("Translation of the references %(name)s failed"),
             ReferenceTranslation.objects.filter(state=JobState.FAILED, made__project__in=projects),
+            "scoring:reference-show",
+            ("made__project__slug", "made"),
+            ("made__name",),
             "made__project",
-            ("finished_at", "asked_at"),
-            ("made__name", "made__project__slug", "made"),
-            lambda _pk, _name, slug, made: reverse("scoring:reference-show", args=[slug, made]),
-            lambda _pk, name, *_rest: name,
+            "asked_at",
         ),
     ]
 
@@ -112,30 +110,22 @@ def _of_managers(user: User, projects: Collection[int]) -> list[_FailureSource]:
             "import",
             _("Import of %(name)s failed"),
             imports_for(user).filter(own, state=JobState.FAILED),
-            "project",
-            ("finished_at", "created_at"),
-            ("source_name",),
-            lambda pk, _name: reverse("images:import-show", args=[pk]),
-            lambda _pk, name: name,
+            "images:import-show",
+            titles=("source_name",),
         ),
         _FailureSource(
             "release",
             _("Release %(name)s could not be made"),
             Release.objects.filter(state=JobState.FAILED, project__in=projects),
-            "project",
-            ("finished_at", "created_at"),
-            ("number", "project__slug"),
-            lambda _pk, number, slug: reverse("annotation:release-show", args=[slug, number]),
-            lambda _pk, number, _slug: number,
+            "annotation:release-show",
+            ("project__slug", "number"),
+            ("number",),
         ),
         _FailureSource(
             "selection",
             _("Selection %(name)s failed"),
             Selection.objects.filter(state=JobState.FAILED, project__in=projects),
-            "project",
-            ("finished_at", "created_at"),
-            ("name", "number", "project__slug"),
-            lambda _pk, _name, number, slug: reverse("corpora:selection-show", args=[slug, number]),
-            lambda _pk, name, *_rest: name,
+            "corpora:selection-show",
+            ("project__slug", "number"),
         ),
     ]

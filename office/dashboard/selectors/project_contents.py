@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
 from datetime import datetime
 from itertools import chain
 
@@ -21,46 +20,25 @@ from research.selection.models import Selection
 from sxs_eval.models import Comparison
 
 
-@dataclass(frozen=True)
-class ProjectContents:
-    languages: int
-    captions: int
-    ratings: int
-    judgements: int
-    turns: int
-    hours: int
-    people: int
-    consents: int
-    comparisons: int
-    seasons: int
-    references: int
-    scorings: int
-    selections: int
-    releases: int
-
-    def counts(self) -> dict[str, int]:
-        return asdict(self)
-
-
-def contents_of(project: Project) -> ProjectContents:
+def contents_of(project: Project) -> dict[str, int]:
     """Count what a deletion would remove. It reads the work of everybody, so it is for pages that are seldom opened."""
     work = totals_of(cost_rows(project))
-    return ProjectContents(
-        languages=Round.objects.filter(project=project).values("language").distinct().count(),
-        captions=Caption.objects.filter(round__project=project).count(),
-        ratings=work.ratings,
-        judgements=work.judgements,
-        turns=Turn.objects.filter(player__season__project=project).count(),
-        hours=round(work.hours),
-        people=Membership.objects.filter(project=project).values("user").distinct().count(),
-        consents=Consent.objects.filter(text__project=project).count(),
-        comparisons=Comparison.objects.filter(project=project).count(),
-        seasons=Season.objects.filter(project=project).count(),
-        references=ReferenceSet.objects.filter(project=project).count(),
-        scorings=Scoring.objects.filter(project=project).count(),
-        selections=Selection.objects.filter(project=project).count(),
-        releases=Release.objects.filter(project=project, state=JobState.DONE).count(),
-    )
+    return {
+        "languages": Round.objects.filter(project=project).values("language").distinct().count(),
+        "captions": Caption.objects.filter(round__project=project).count(),
+        "ratings": work.ratings,
+        "judgements": work.judgements,
+        "turns": Turn.objects.filter(player__season__project=project).count(),
+        "hours": round(work.hours),
+        "people": Membership.objects.filter(project=project).values("user").distinct().count(),
+        "consents": Consent.objects.filter(text__project=project).count(),
+        "comparisons": Comparison.objects.filter(project=project).count(),
+        "seasons": Season.objects.filter(project=project).count(),
+        "references": ReferenceSet.objects.filter(project=project).count(),
+        "scorings": Scoring.objects.filter(project=project).count(),
+        "selections": Selection.objects.filter(project=project).count(),
+        "releases": Release.objects.filter(project=project, state=JobState.DONE).count(),
+    }
 
 
 def pools_of(project: Project) -> QuerySet[Pool]:

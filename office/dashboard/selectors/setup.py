@@ -32,7 +32,6 @@ PASSED = (RoundState.ACCEPTED, RoundState.SKIPPED)
 class LinkedStep:
     """A step with the address where it is done, and those of its languages."""
 
-    number: int
     step: SetupStep
     url: str
     is_next: bool
@@ -148,7 +147,6 @@ def _linked(
     return ProjectSetup(
         [
             LinkedStep(
-                number=number,
                 step=step,
                 url=_url_of(step, project, collection, facts),
                 is_next=step is following,
@@ -156,7 +154,7 @@ def _linked(
                 if project and step.step != ProjectStep.PEOPLE
                 else [],
             )
-            for number, step in enumerate(steps, start=1)
+            for step in steps
         ]
     )
 

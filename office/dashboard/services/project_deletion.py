@@ -57,7 +57,7 @@ def ask_for_deletion(*, project: Project, by: User, now: datetime) -> ProjectDel
             name=project.name,
             asked_at=now,
             asked_by=by,
-            lost=contents_of(project).counts(),
+            lost=contents_of(project),
         )
 
 

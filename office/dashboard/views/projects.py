@@ -94,7 +94,7 @@ def project_restore(request: HttpRequest, slug: str) -> HttpResponse:
 def project_delete(request: HttpRequest, slug: str) -> HttpResponse:
     project = project_for(request.user, slug, Role.MANAGER)
     lost = contents_of(project)
-    form = DeleteForm(request.POST or None, project=project, releases=lost.releases)
+    form = DeleteForm(request.POST or None, project=project, releases=lost["releases"])
     if not project.is_archived or not form.is_valid():
         context = {"project": project, "form": form, "lost": lost, "kept": owned_by(project)}
         return render(request, "dashboard/project_delete.html", context, status=422 if form.is_bound else 200)
