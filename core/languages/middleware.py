@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from django.conf import settings
-from django.http import HttpRequest, HttpResponseBase
+from django.http import HttpRequest
 from django.utils import translation
+from django.utils.deprecation import MiddlewareMixin
 
 from core.languages.rules.page_languages import COMPLETE, is_page_of_work
 
 
-class PageLanguage:
+class PageLanguage(MiddlewareMixin):
     """Keeps pages of managers in English for those whose language only has the pages of those who work."""
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        return self.get_response(request)
 
     def process_view(self, request: HttpRequest, view: Any, *_arguments: Any) -> None:
         if translation.get_language() in COMPLETE or hasattr(view, "cls") or request.resolver_match is None:

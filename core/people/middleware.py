@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
@@ -12,6 +11,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.deprecation import MiddlewareMixin
 from django_htmx.http import HttpResponseClientRedirect
 
 from core.people.models import Session
@@ -25,25 +25,23 @@ QUESTIONS = frozenset({"GET", "HEAD", "OPTIONS"})
 MAX_USER_AGENT_CHARACTERS = Session._meta.get_field("user_agent").max_length
 
 
-class SessionUse:
+class SessionUse(MiddlewareMixin):
     """Records when, from where and by which browser a session was last used."""
 
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+    def process_request(self, request: HttpRequest) -> None:
         session = request.session
         assert isinstance(session, SessionStore)
         user_agent = request.headers.get("User-Agent", "").replace("\0", "")
         session.client = (address_of(request) or "", user_agent[:MAX_USER_AGENT_CHARACTERS])
-        response = self.get_response(request)
+
+    def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
         # Pages can still be read when the disk is full.
         with suppress(DatabaseError):
-            session.note_use(now=timezone.now())
+            request.session.note_use(now=timezone.now())  # type: ignore[attr-defined] # of our own store
         return response
 
 
-class ArchivedProjects:
+class ArchivedProjects(MiddlewareMixin):
     """Refuses what would change an archived project, except what ends something or takes it out of the archive."""
 
     STILL_ALLOWED = frozenset(
@@ -53,12 +51,6 @@ class ArchivedProjects:
             "dashboard:project-duplicate", "dashboard:project-delete",
         }
     )  # fmt: skip
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        return self.get_response(request)
 
     def process_view(self, request: HttpRequest, view: Any, *_arguments: Any) -> HttpResponse | None:
         match = request.resolver_match
@@ -71,16 +63,10 @@ class ArchivedProjects:
         return render(request, "people/archived.html", {"slug": slug}, status=409)
 
 
-class SecondFactor:
+class SecondFactor(MiddlewareMixin):
     """Redirects staff and managers without a second factor to set one up, if the settings require it."""
 
     NEEDED_FOR_THAT = frozenset({"mfa_activate_totp", "account_reauthenticate", "account_logout", "set_language"})
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        return self.get_response(request)
 
     def process_view(self, request: HttpRequest, view: Any, *_arguments: Any) -> HttpResponse | None:
         # The API refuses on its own, by session and by token: core/people/api/authentication.py.

@@ -9,6 +9,7 @@ from typing import Any
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponseBase, StreamingHttpResponse
+from django.utils.deprecation import MiddlewareMixin
 
 from office.operations.logs.context import LogContext, doing, path_of, request_id_of
 from office.operations.services import metrics
@@ -20,7 +21,7 @@ UNRESOLVED = "unresolved"
 PROBES = frozenset({"health-show", "readiness-show", "metrics-show"})
 
 
-class BrowserHeaders:
+class BrowserHeaders(MiddlewareMixin):
     """Has browsers refuse features that no page of ours uses.
 
     Browsers and proxies store no response that does not say how long it may be stored.
@@ -34,11 +35,7 @@ class BrowserHeaders:
         )
     )  # fmt: skip
 
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        response = self.get_response(request)
+    def process_response(self, _request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
         response["Permissions-Policy"] = self.POLICY
         response.setdefault("Cache-Control", "private, no-store")
         return response

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
+from django.utils.deprecation import MiddlewareMixin
 
 from core.people.requests import user_of
 from office.recruitment.selectors.work import batches_had, study_in_progress
@@ -14,13 +14,7 @@ from office.recruitment.selectors.work import batches_had, study_in_progress
 TAKING = frozenset({"annotation:batch-take", "annotation:verification-take", "sxs_eval:batch-take"})
 
 
-class StudyLimits:
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        return self.get_response(request)
-
+class StudyLimits(MiddlewareMixin):
     def process_view(self, request: HttpRequest, _view: Any, *_arguments: Any) -> HttpResponse | None:
         match = request.resolver_match
         if match is None or match.view_name not in TAKING or not request.user.is_authenticated:

@@ -1,5 +1,0 @@
-from django.apps import AppConfig
-
-
-class AllocationConfig(AppConfig):
-    name = "core.allocation"
