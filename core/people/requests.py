@@ -1,14 +1,16 @@
-"""What views read from a request, or set in a browser."""
+"""What views read from a request, set in a browser, or send as a file."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import cast
 
 from django.conf import settings
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.utils.http import url_has_allowed_host_and_scheme
 
 from core.people.models import User
+from tabular.spreadsheets import CSV_TYPE
 
 
 def user_of(request: HttpRequest) -> User:
@@ -70,3 +72,9 @@ def kept_choice(request: HttpRequest, name: str) -> str:
 
 def cookie_of_choice(name: str) -> str:
     return f"{settings.COOKIE_PREFIX}{name}"
+
+
+def csv_download(lines: Iterable[str], name: str) -> StreamingHttpResponse:
+    """Send lines of CSV as a file `name`, as they are made."""
+    disposition = {"Content-Disposition": f'attachment; filename="{name}"'}
+    return StreamingHttpResponse(lines, content_type=CSV_TYPE, headers=disposition)

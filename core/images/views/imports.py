@@ -19,7 +19,7 @@ from core.images.rules import limits
 from core.images.services.imports import start_upload
 from core.images.tasks import ask_for_import
 from core.images.views.uploads import upload_page
-from core.people.requests import user_of
+from core.people.requests import csv_download, user_of
 
 ROWS_PER_PAGE = 100
 IMPORTS_PER_PAGE = 50
@@ -86,10 +86,7 @@ def import_progress(request: HttpRequest, job_id: int) -> HttpResponse:
 def import_export(request: HttpRequest, job_id: int) -> StreamingHttpResponse:
     job = import_for(request.user, job_id)
     writer = csv.writer(_EchoWriter())
-    table = (writer.writerow(row) for row in selectors.report_table(job))
-    response = StreamingHttpResponse(table, content_type="text/csv; charset=utf-8")
-    response["Content-Disposition"] = f'attachment; filename="import-{job.pk}.csv"'
-    return response
+    return csv_download((writer.writerow(row) for row in selectors.report_table(job)), f"import-{job.pk}.csv")
 
 
 class _EchoWriter:

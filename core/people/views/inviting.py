@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse, QueryDict, StreamingHttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -22,7 +22,7 @@ from core.people.formats.invitations import invitations_as_csv, links_as_text
 from core.people.forms.inviting import DAYS, AddressesForm, ChangeForm, InvitationForm, InvitationsFilterForm
 from core.people.models import Invitation, Project, Role
 from core.people.permissions import project_for
-from core.people.requests import user_of
+from core.people.requests import csv_download, user_of
 from core.people.rules.invitations import InvitationAction
 from core.people.selectors.consent import has_gaps, newest_consent_text
 from core.people.selectors.invitation_choice import InvitationChoice, choices_of
@@ -36,7 +36,6 @@ from core.people.selectors.invitations import (
 from core.people.services.invitation_mails import InvitationMailing
 from core.people.services.invitations import invite_many
 from core.people.services.many_invitations import ChangedInvitations, change_many
-from tabular.spreadsheets import CSV_TYPE
 
 MAX_CHOSEN = 2000
 
@@ -66,10 +65,7 @@ def invitation_export(request: HttpRequest, slug: str) -> HttpResponseBase:
     project, now = project_for(user_of(request), slug, Role.MANAGER), timezone.now()
     wanted = InvitationsFilterForm(request.GET, project=project).wanted()
     rows = rows_of(list(invitations_of(project, wanted, now=now)), now=now)
-    lines = invitations_as_csv(_with_links(request, rows))
-    response = StreamingHttpResponse(lines, content_type=CSV_TYPE)
-    response["Content-Disposition"] = f'attachment; filename="{project.slug}-invitations.csv"'
-    return response
+    return csv_download(invitations_as_csv(_with_links(request, rows)), f"{project.slug}-invitations.csv")
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
@@ -10,9 +10,8 @@ from django.views.decorators.http import require_safe
 from core.people.forms.audit_log import LogForm
 from core.people.models import Role
 from core.people.permissions import project_for
-from core.people.requests import user_of
+from core.people.requests import csv_download, user_of
 from core.people.selectors.audit_log import EntryFilters, actions_in, log_as_csv, log_page
-from tabular.spreadsheets import CSV_TYPE
 
 
 @require_safe
@@ -32,6 +31,4 @@ def log_export(request: HttpRequest, slug: str) -> HttpResponseBase:
     form = LogForm(request.GET, project=project, actions=actions_in(project))
     if not form.is_valid():
         return log_show(request, slug)
-    response = StreamingHttpResponse(log_as_csv(project, form.wanted()), content_type=CSV_TYPE)
-    response["Content-Disposition"] = f'attachment; filename="{project.slug}-log.csv"'
-    return response
+    return csv_download(log_as_csv(project, form.wanted()), f"{project.slug}-log.csv")

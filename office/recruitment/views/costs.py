@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.utils import timezone
@@ -14,13 +14,12 @@ from annotation.models import Rating
 from annotation.pages.quality import or_better
 from core.people.models import Role
 from core.people.permissions import project_for
-from core.people.requests import user_of
+from core.people.requests import csv_download, user_of
 from office.recruitment.formats.costs import costs_as_csv
 from office.recruitment.forms.rates import RatesForm
 from office.recruitment.pages.costs import costs_page, selected_rows
 from office.recruitment.selectors.costs import cost_rows, languages_of_work, rates_of
 from office.recruitment.services.rates import set_rates
-from tabular.spreadsheets import CSV_TYPE
 
 
 @require_safe
@@ -36,9 +35,7 @@ def cost_export(request: HttpRequest, slug: str) -> HttpResponseBase:
     """Everything that the page shows with the same filters, on all its pages."""
     project = project_for(user_of(request), slug, Role.MANAGER)
     rows = selected_rows(cost_rows(project), request.GET, slug)
-    response = StreamingHttpResponse(costs_as_csv(rows), content_type=CSV_TYPE)
-    response["Content-Disposition"] = f'attachment; filename="{project.slug}-costs.csv"'
-    return response
+    return csv_download(costs_as_csv(rows), f"{project.slug}-costs.csv")
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from decimal import Decimal
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
@@ -15,14 +15,14 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from core.people.models import Role
 from core.people.permissions import project_for
-from core.people.requests import user_of
+from core.people.requests import csv_download, user_of
 from office.recruitment.forms.studies import StudyForm, StudySettingsForm
 from office.recruitment.models import Study
 from office.recruitment.rules.panels import PanelKind, ParameterNames, address_for, is_an_id
 from office.recruitment.selectors.work import pay_rows, total_owed
 from office.recruitment.services.own_addresses import own_query
 from office.recruitment.services.studies import change_study, create_study
-from tabular.spreadsheets import CSV_TYPE, csv_line
+from tabular.spreadsheets import csv_line
 
 
 @require_safe
@@ -74,7 +74,7 @@ def study_edit(request: HttpRequest, slug: str, study_id: int) -> HttpResponse:
 
 
 @require_safe
-def time_export(request: HttpRequest, slug: str, study_id: int) -> HttpResponse:
+def time_export(request: HttpRequest, slug: str, study_id: int) -> HttpResponseBase:
     """One row per person and language, with everything that the page shows."""
     study = _study_for(request, slug, study_id)
     head = ("person", "session", "state", "language", "batches", "items", "active_s", "median_s")
@@ -85,15 +85,15 @@ def time_export(request: HttpRequest, slug: str, study_id: int) -> HttpResponse:
             active_s, median_s = round(time.active_ms / 1000, 1), time.median_s and round(time.median_s, 1)
             work = (time.language, row.batches, time.items, active_s, median_s)
             lines.append((who.panel_id, who.session_id, who.state, *work, *pay))
-    return _csv(f"time-{study.pk}.csv", map(csv_line, lines))
+    return csv_download(map(csv_line, lines), f"time-{study.pk}.csv")
 
 
 @require_safe
-def bonus_export(request: HttpRequest, slug: str, study_id: int) -> HttpResponse:
+def bonus_export(request: HttpRequest, slug: str, study_id: int) -> HttpResponseBase:
     """Lines of person and amount, without a head, as panels take them for bonuses."""
     study = _study_for(request, slug, study_id)
     owed = [(row.participant.panel_id, row.pay.bonus) for row in pay_rows(study) if row.is_owed]
-    return _csv(f"bonuses-{study.pk}.csv", (_bonus_line(person, bonus) for person, bonus in owed))
+    return csv_download((_bonus_line(person, bonus) for person, bonus in owed), f"bonuses-{study.pk}.csv")
 
 
 def _bonus_line(person: str, bonus: Decimal) -> str:
@@ -104,8 +104,3 @@ def _bonus_line(person: str, bonus: Decimal) -> str:
 def _study_for(request: HttpRequest, slug: str, study_id: int) -> Study:
     project = project_for(user_of(request), slug, Role.MANAGER)
     return get_object_or_404(project.studies.select_related("project"), pk=study_id)
-
-
-def _csv(name: str, lines: Iterable[str]) -> HttpResponse:
-    disposition = {"Content-Disposition": f'attachment; filename="{name}"'}
-    return HttpResponse("".join(lines), content_type=CSV_TYPE, headers=disposition)
