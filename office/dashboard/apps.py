@@ -6,7 +6,7 @@ class DashboardConfig(AppConfig):
 
     def ready(self) -> None:
         from core.people import personal_data
-        from office.dashboard.selectors import data_export
+        from office.dashboard.selectors.choices import data_export
         from office.dashboard.services import choices
 
-        personal_data.register("dashboard", export=data_export.data_export, on_deletion=choices.forget)
+        personal_data.register("dashboard", export=data_export, on_deletion=choices.forget)

@@ -8,9 +8,9 @@ class RecruitmentConfig(AppConfig):
         from annotation.selectors.estimates import register_rate
         from core.allocation.services.assigning import limit_batches
         from core.people import personal_data
-        from office.recruitment.selectors import costs, data_export
+        from office.recruitment.selectors import costs, work
         from office.recruitment.services import participants
 
         limit_batches(participants.check_limit)
         register_rate(costs.rate_of)
-        personal_data.register("recruitment", export=data_export.data_export, on_deletion=participants.forget)
+        personal_data.register("recruitment", export=work.data_export, on_deletion=participants.forget)

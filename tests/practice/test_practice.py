@@ -15,7 +15,7 @@ from core.people.selectors.qualification import NotQualifiedError
 from core.people.services.account_deletion import delete_account
 from office.practice.models import PracticeAnswer, PracticeAttempt, PracticeKind, PracticeSet
 from office.practice.rules.grading import is_better_left
-from office.practice.selectors.data_export import data_export
+from office.practice.selectors.managing import data_export
 from office.practice.services.attempts import (
     NotNextError,
     NoTryLeftError,

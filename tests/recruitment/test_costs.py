@@ -17,7 +17,7 @@ from annotation.services import figures
 from core.people.models import AuditEntry, Project, User
 from core.people.rules.pay import cost_of
 from office.recruitment.models import HourlyRate, Participant, ParticipantState
-from office.recruitment.rules.cost import cost_of_participant, divided_cents
+from office.recruitment.rules.pay import cost_of_participant, divided_cents
 from office.recruitment.selectors.costs import CostRow, cost_rows
 from office.recruitment.services.rates import RateInCurrency, set_rates
 from tests.annotation.submitting import submit_captions

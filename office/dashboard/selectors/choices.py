@@ -1,12 +1,16 @@
-"""Which e-mails people want, and to which address."""
+"""Which e-mails people want, and to which address; and what is stored about that, for themselves."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from allauth.account.models import EmailAddress
 from django.db.models import Exists, OuterRef, QuerySet
+from django.utils.translation import gettext as _
 
 from core.people.models import Membership, Role, User
-from office.dashboard.models import EmailChoices, NoticeKind
+from core.people.personal_data import ExportPart
+from office.dashboard.models import DismissedNeed, EmailChoices, Notice, NoticeKind
 
 KINDS_OF_WORK = (NoticeKind.WORK, NoticeKind.FEEDBACK, NoticeKind.REWRITE, NoticeKind.DEADLINE)
 
@@ -30,3 +34,16 @@ def reachable(*roles: Role) -> QuerySet[User]:
 def who_want(kind: NoticeKind, people: QuerySet[User]) -> QuerySet[User]:
     """Return of `people` those who get e-mails of a kind, unless they chose otherwise."""
     return people.exclude(pk__in=EmailChoices.objects.filter(**{kind.value: False}).values("person"))
+
+
+def data_export(person: User) -> Iterator[ExportPart]:
+    columns = ("work", "feedback", "rewrite", "deadline", "digest", "zone")
+    yield ExportPart(
+        "email-choices", _("Which e-mails you want."), EmailChoices.objects.filter(person=person).values(*columns)
+    )
+    notices = Notice.objects.filter(person=person).order_by("pk")
+    yield ExportPart(
+        "emails", _("E-mails that were sent to you."), notices.values("kind", "about", "state", "queued_at", "sent_at")
+    )
+    dismissed = DismissedNeed.objects.filter(person=person).order_by("pk")
+    yield ExportPart("dismissed", _("Failures that you dismissed."), dismissed.values("about", "at"))

@@ -1,15 +1,18 @@
-"""Practice as managers see it: versions, and how everybody did."""
+"""Practice as managers see it, versions and how everybody did; and what is stored about one person, for themselves."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, F, Q, QuerySet
+from django.utils.translation import gettext as _
 
 from core.images.models import CollectionImage
 from core.images.permissions import collections_in
 from core.people.models import Project, User
-from office.practice.models import PracticeAttempt, PracticeKind, PracticeSet
+from core.people.personal_data import ExportPart
+from office.practice.models import PracticeAnswer, PracticeAttempt, PracticeKind, PracticeSet
 from office.practice.selectors.examples import images_in_work
 
 
@@ -63,3 +66,21 @@ def entries_to_choose(project: Project, by: User) -> QuerySet[CollectionImage]:
 
 def newest_set(project: Project, kind: PracticeKind) -> PracticeSet | None:
     return PracticeSet.objects.filter(project=project, kind=kind).order_by("version").last()
+
+
+def data_export(person: User) -> Iterator[ExportPart]:
+    rows = PracticeAnswer.objects.filter(attempt__person=person).order_by("pk")
+    yield ExportPart(
+        "practice",
+        _("Your answers to practice examples."),
+        rows.values(
+            "answer",
+            "is_right",
+            "answered_at",
+            project=F("attempt__practice__project__name"),
+            kind=F("attempt__practice__kind"),
+            version=F("attempt__practice__version"),
+            example=F("item__position"),
+            message_to_managers=F("attempt__message"),
+        ),
+    )

@@ -1,18 +1,20 @@
-"""What participants have done: batches, and the time that each item took."""
+"""What participants have done: batches, the time that each item took, and what is stored about them, for themselves."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from statistics import median
 
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
+from django.utils.translation import gettext as _
 
 from annotation.models import AnnotatorState, AnnotatorStatus, CaptionItem, Verdict
 from core.allocation.models import Assignment, AssignmentState, Batch, BatchState, Pool
 from core.people.models import Role, User
+from core.people.personal_data import ExportPart
 from core.people.selectors.qualification import WORKING_LEVELS, WorkKind
 from office.practice.models import PracticeKind
 from office.practice.selectors.states import has_failed
@@ -97,7 +99,6 @@ def _parts(user: User) -> QuerySet[Participant]:
 class TimeRow:
     """One participant's work in one language; `language` is empty if nothing was done yet."""
 
-    participant: Participant
     language: str
     items: int
     active_ms: int
@@ -143,10 +144,9 @@ def pay_rows(study: Study) -> list[PayRow]:
 
 
 def _pay_row(study: Study, participant: Participant, times: dict[str, list[int]], done: dict[int, int]) -> PayRow:
-    rows = [
-        TimeRow(participant, language, len(taken), sum(taken), median(taken))
-        for language, taken in sorted(times.items())
-    ] or [TimeRow(participant, "", 0, 0, None)]
+    rows = [TimeRow(language, len(taken), sum(taken), median(taken)) for language, taken in sorted(times.items())] or [
+        TimeRow("", 0, 0, None)
+    ]
     active_ms = sum(row.active_ms for row in rows)
     pay = pay_for(active_ms=active_ms, reward=study.reward, rate=study.rate)
     return PayRow(participant, done.get(participant.user_id or 0, 0), rows, pay)
@@ -176,3 +176,20 @@ def _times(study: Study) -> dict[int, dict[str, list[int]]]:
 
 def total_owed(rows: Iterable[PayRow]) -> Decimal:
     return sum((row.pay.bonus for row in rows if row.is_owed), start=Decimal(0))
+
+
+def data_export(person: User) -> Iterator[ExportPart]:
+    rows = Participant.objects.filter(user=person).order_by("pk")
+    yield ExportPart(
+        "studies",
+        _("Studies that a panel sent you to, and what the panel calls you."),
+        rows.values(
+            "panel_id",
+            "session_id",
+            "state",
+            "arrived_at",
+            "ended_at",
+            study_name=F("study__name"),
+            panel=F("study__panel"),
+        ),
+    )
