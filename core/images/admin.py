@@ -5,14 +5,16 @@ from __future__ import annotations
 from django.contrib import admin
 
 from core.images.models import Collection, Image, ImportJob
-from core.people.admin import LookUpOnly
+from core.people.admin import look_up
 
-
-@admin.register(Image)
-class ImageAdmin(LookUpOnly, admin.ModelAdmin):  # type: ignore[type-arg]
-    list_display = ("public_id", "title", "author", "licence", "format", "width", "height", "state")
-    list_filter = ("state", "format")
-    search_fields = ("=public_id", "=sha256", "title", "author")
+look_up(
+    Image, "public_id", "title", "author", "licence", "format", "width", "height", "state",
+    list_filter=("state", "format"), search_fields=("=public_id", "=sha256", "title", "author"),
+)  # fmt: skip
+look_up(
+    ImportJob, "pk", "kind", "collection", "source_name", "state", "done", "total", "created_at",
+    list_filter=("kind", "state"),
+)  # fmt: skip
 
 
 @admin.register(Collection)
@@ -23,9 +25,3 @@ class CollectionAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     fields = ("name", "slug", "description", "project", "is_shared")
     readonly_fields = ("project", "is_shared")
     search_fields = ("name", "slug")
-
-
-@admin.register(ImportJob)
-class ImportJobAdmin(LookUpOnly, admin.ModelAdmin):  # type: ignore[type-arg]
-    list_display = ("pk", "kind", "collection", "source_name", "state", "done", "total", "created_at")
-    list_filter = ("kind", "state")

@@ -54,19 +54,21 @@ class LookUpOnly:
 
 
 class LookUpAdmin(LookUpOnly, admin.ModelAdmin):  # type: ignore[type-arg]
-    """For tables that grow with the work, so that a search does not count all of their rows."""
+    """Tables that may be long: a search does not count all of their rows."""
 
     show_full_result_count = False
 
 
-class MembershipInline(LookUpOnly, admin.TabularInline):  # type: ignore[type-arg]
+class LookUpInline(LookUpOnly, admin.TabularInline):  # type: ignore[type-arg]
+    extra = 0
+
+
+class MembershipInline(LookUpInline):
     model = Membership
-    extra = 0
 
 
-class LanguageSkillInline(LookUpOnly, admin.TabularInline):  # type: ignore[type-arg]
+class LanguageSkillInline(LookUpInline):
     model = LanguageSkill
-    extra = 0
 
 
 class ConsentTextInline(LookUpOnly, admin.StackedInline):  # type: ignore[type-arg]
@@ -74,14 +76,12 @@ class ConsentTextInline(LookUpOnly, admin.StackedInline):  # type: ignore[type-a
     extra = 0
 
 
-class InvitationUseInline(LookUpOnly, admin.TabularInline):  # type: ignore[type-arg]
+class InvitationUseInline(LookUpInline):
     model = InvitationUse
-    extra = 0
 
 
-class InvitationMailInline(LookUpOnly, admin.TabularInline):  # type: ignore[type-arg]
+class InvitationMailInline(LookUpInline):
     model = InvitationMail
-    extra = 0
 
 
 class PasswordForm(AdminPasswordChangeForm):  # type: ignore[type-arg]
@@ -111,96 +111,63 @@ class PersonAdmin(UserAdmin):  # type: ignore[type-arg]
             replace_address(user=row, before=form.initial["email"])
 
 
-@admin.register(Project)
-class ProjectAdmin(LookUpOnly, admin.ModelAdmin):  # type: ignore[type-arg]
-    list_display = ("name", "slug", "created_by", "created_at")
-    search_fields = ("name", "slug")
-    inlines = (MembershipInline, ConsentTextInline)
+def look_up(model: type[Model], *columns: str, **options: Any) -> None:
+    """Register a model whose rows can be looked up with these columns, and not be changed."""
+    admin.site.register(model, LookUpAdmin, list_display=columns, **options)
 
 
-@admin.register(Membership)
-class MembershipAdmin(LookUpOnly, admin.ModelAdmin):  # type: ignore[type-arg]
-    list_display = ("user", "role", "project", "joined_at")
-    list_filter = ("role", "project")
-    search_fields = ("user__username", "user__email", "project__name")
-    list_select_related = ("user", "project")
-
-
-@admin.register(Invitation)
-class InvitationAdmin(LookUpOnly, admin.ModelAdmin):  # type: ignore[type-arg]
-    list_display = ("project", "role", "places", "places_taken", "expires_at", "revoked_at", "created_by")
-    list_filter = ("role", "project")
-    exclude = ("token",)
-    list_select_related = ("project", "created_by")
-    inlines = (InvitationUseInline, InvitationMailInline)
-
-
-@admin.register(Consent)
-class ConsentAdmin(LookUpOnly, admin.ModelAdmin):  # type: ignore[type-arg]
-    list_display = ("user", "text", "given_at", "withdrawn_at", "answers_kept")
-    search_fields = ("user__username", "text__project__name")
-    list_select_related = ("user", "text__project")
-
-
-@admin.register(TextTranslation)
-class TextTranslationAdmin(LookUpAdmin):
-    list_display = ("project", "kind", "version", "language", "revision", "drafted_by", "saved_at", "published_at")
-    list_filter = ("project", "kind")
-    list_select_related = ("project", "language")
-
-
-@admin.register(ProvidedRole)
-class ProvidedRoleAdmin(LookUpAdmin):
-    list_display = ("user", "provider", "membership")
-    search_fields = ("user__username",)
-    list_select_related = ("user", "membership")
-
-
-@admin.register(ProjectDeletion)
-class ProjectDeletionAdmin(LookUpOnly, admin.ModelAdmin):  # type: ignore[type-arg]
-    list_display = ("slug", "name", "asked_by", "asked_at", "deleted_at", "done_at")
-
-
-@admin.register(AuditEntry)
-class AuditEntryAdmin(LookUpAdmin):
-    list_display = ("project", "number", "at", "by", "person", "action", "about")
-    list_filter = ("project", "action")
-    search_fields = ("about",)
-    list_select_related = ("project", "by", "person")
-
-
-@admin.register(ApiToken)
-class ApiTokenAdmin(LookUpAdmin):
-    list_display = ("user", "name", "prefix", "may_write", "created_at", "expires_at", "last_used_at", "revoked_at")
-    exclude = ("digest",)
-    list_select_related = ("user",)
-
-
-@admin.register(Webhook)
-class WebhookAdmin(LookUpAdmin):
-    list_display = ("project", "url", "is_active", "created_at", "created_by")
-    exclude = ("secret",)
-    list_filter = ("project", "is_active")
-    list_select_related = ("project", "created_by")
-
-
-@admin.register(Delivery)
-class DeliveryAdmin(LookUpAdmin):
-    list_display = ("webhook", "event", "state", "attempts", "due_at", "answer", "done_at")
-    list_filter = ("state", "event")
-    list_select_related = ("webhook",)
-
+look_up(
+    Project, "name", "slug", "created_by", "created_at",
+    search_fields=("name", "slug"), inlines=(MembershipInline, ConsentTextInline),
+)  # fmt: skip
+look_up(
+    Membership, "user", "role", "project", "joined_at",
+    list_filter=("role", "project"), search_fields=("user__username", "user__email", "project__name"),
+    list_select_related=("user", "project"),
+)  # fmt: skip
+look_up(
+    Invitation, "project", "role", "places", "places_taken", "expires_at", "revoked_at", "created_by",
+    list_filter=("role", "project"), exclude=("token",), list_select_related=("project", "created_by"),
+    inlines=(InvitationUseInline, InvitationMailInline),
+)  # fmt: skip
+look_up(
+    Consent, "user", "text", "given_at", "withdrawn_at", "answers_kept",
+    search_fields=("user__username", "text__project__name"), list_select_related=("user", "text__project"),
+)  # fmt: skip
+look_up(
+    TextTranslation, "project", "kind", "version", "language", "revision", "drafted_by", "saved_at", "published_at",
+    list_filter=("project", "kind"), list_select_related=("project", "language"),
+)  # fmt: skip
+look_up(
+    ProvidedRole, "user", "provider", "membership",
+    search_fields=("user__username",), list_select_related=("user", "membership"),
+)  # fmt: skip
+look_up(ProjectDeletion, "slug", "name", "asked_by", "asked_at", "deleted_at", "done_at")
+look_up(
+    AuditEntry, "project", "number", "at", "by", "person", "action", "about",
+    list_filter=("project", "action"), search_fields=("about",), list_select_related=("project", "by", "person"),
+)  # fmt: skip
+look_up(
+    ApiToken, "user", "name", "prefix", "may_write", "created_at", "expires_at", "last_used_at", "revoked_at",
+    exclude=("digest",), list_select_related=("user",),
+)  # fmt: skip
+look_up(
+    Webhook, "project", "url", "is_active", "created_at", "created_by",
+    exclude=("secret",), list_filter=("project", "is_active"), list_select_related=("project", "created_by"),
+)  # fmt: skip
+look_up(
+    Delivery, "webhook", "event", "state", "attempts", "due_at", "answer", "done_at",
+    list_filter=("state", "event"), list_select_related=("webhook",),
+)  # fmt: skip
 
 admin.site.unregister([Authenticator, EmailAddress, SocialAccount, SocialApp, SocialToken])
 
 
-@admin.register(EmailAddress)
-class EmailAddressAdmin(LookUpOnly, admin.ModelAdmin):  # type: ignore[type-arg]
-    """Only its owner changes an address: the admin's own log would keep one that was removed."""
-
-    list_display = ("email", "user", "primary", "verified")
-    search_fields = ("email", "user__username")
-    list_select_related = ("user",)
+# Only its owner changes an address: the admin's own log would keep one that was removed.
+look_up(
+    EmailAddress, "email", "user", "primary", "verified",
+    search_fields=("email", "user__username"), list_select_related=("user",),
+)  # fmt: skip
 
 
 @admin.register(Authenticator)

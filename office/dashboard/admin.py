@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from django.contrib import admin
-
-from core.people.admin import LookUpOnly
+from core.people.admin import look_up
 from office.dashboard.models import Notice
 
-
-@admin.register(Notice)
-class NoticeAdmin(LookUpOnly, admin.ModelAdmin):  # type: ignore[type-arg]
-    list_display = ("pk", "kind", "person", "state", "queued_at", "sent_at", "attempts", "reason")
-    list_filter = ("state", "kind")
-    list_select_related = ("person",)
+look_up(
+    Notice, "pk", "kind", "person", "state", "queued_at", "sent_at", "attempts", "reason",
+    list_filter=("state", "kind"), list_select_related=("person",),
+)  # fmt: skip
