@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
-from django.db.models import QuerySet
-
-from core.images.models import AttributionChange, Collection, CollectionImage, Image, ImportJob, ImportRow
+from core.images.models import AttributionChange, CollectionImage, Image, ImportRow
 from core.images.permissions import collections_for, imports_for, is_of_others, may_change
 from core.images.rules.attributions import LABELS
-from core.images.selectors import ServedImage, served_image
+from core.images.selectors import served_image
 from core.people.models import User
 from core.people.selectors.audit_log import name_of
 
@@ -33,39 +30,12 @@ def register(name: str, section: Callable[[CollectionImage, User], PageSection |
     _sections[name] = section
 
 
-@dataclass(frozen=True)
-class ChangedValue:
-    label: str
-    before: str
-    after: str
+def image_page(entry: CollectionImage, viewer: User) -> dict[str, Any]:
+    """Return what the page shows besides the image's row.
 
-
-@dataclass(frozen=True)
-class ImageChange:
-    """A change of what is stored. `job` is the import that filled it in, if its viewer may see it."""
-
-    at: datetime
-    by: str
-    job: ImportJob | None
-    values: Sequence[ChangedValue]
-
-
-@dataclass(frozen=True)
-class ImagePage:
-    """`added_by` is the import that brought the image into this collection, if its viewer may see it."""
-
-    entry: CollectionImage
-    served: ServedImage
-    collections: QuerySet[Collection]
-    added_at: datetime
-    added_by: ImportJob | None
-    changes: Sequence[ImageChange]
-    newest_change: int
-    is_of_others: bool
-    sections: Sequence[PageSection]
-
-
-def image_page(entry: CollectionImage, viewer: User) -> ImagePage:
+    `added_by` is the import that brought the image into this collection, if its viewer may see it, and so is the `job`
+    that filled in a change.
+    """
     image = entry.image
     rows = ImportRow.objects.filter(image=image, job__collection=entry.collection_id).select_related("job")
     first = rows.order_by("pk").first()
@@ -76,25 +46,27 @@ def image_page(entry: CollectionImage, viewer: User) -> ImagePage:
         [pk for pk in (first and first.job_id, *(change.job_id for change in changes)) if pk]
     )
     sections = (section(entry, viewer) for section in _sections.values())
-    return ImagePage(
-        entry=entry,
-        served=served_image(image, viewer),
-        collections=collections_for(viewer).filter(images=image).exclude(pk=entry.collection_id),
-        added_at=first.job.created_at if first else image.created_at,
-        added_by=jobs.get(first.job_id) if first else None,
-        changes=[_change(change, jobs) for change in changes],
-        newest_change=changes[0].pk if changes else 0,
-        is_of_others=Image.objects.filter(is_of_others(viewer), pk=image.pk).exists(),
-        sections=[section for section in sections if section is not None],
-    )
-
-
-def _change(change: AttributionChange, jobs: Mapping[int, ImportJob]) -> ImageChange:
-    values = [
-        ChangedValue(str(LABELS.get(name, name)), _text(before), _text(change.after[name]))
-        for name, before in change.before.items()
-    ]
-    return ImageChange(change.at, name_of(change.by), jobs.get(change.job_id or 0), values)
+    return {
+        "served": served_image(image, viewer),
+        "collections": collections_for(viewer).filter(images=image).exclude(pk=entry.collection_id),
+        "added_at": first.job.created_at if first else image.created_at,
+        "added_by": jobs.get(first.job_id) if first else None,
+        "changes": [
+            {
+                "at": change.at,
+                "by": name_of(change.by),
+                "job": jobs.get(change.job_id or 0),
+                "values": [
+                    (LABELS.get(name, name), _text(before), _text(change.after[name]))
+                    for name, before in change.before.items()
+                ],
+            }
+            for change in changes
+        ],
+        "newest_change": changes[0].pk if changes else 0,
+        "is_of_others": Image.objects.filter(is_of_others(viewer), pk=image.pk).exists(),
+        "sections": [section for section in sections if section is not None],
+    }
 
 
 def _text(value: object) -> str:

@@ -57,7 +57,7 @@ def _image_page(
         "page": page,
         "entry": entry,
         "collection": entry.collection,
-        "form": form or ImageEditForm(initial={**stored, "seen": page.newest_change}),
+        "form": form or ImageEditForm(initial={**stored, "seen": page["newest_change"]}),
         "may_change": may_change(request.user, entry.collection),
         "licences": LICENCE_URLS,
     }

@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy as _
 from core.languages.models import Language
 from core.people.forms.invitations import JoinForm
 from core.people.forms.inviting import MAX_PLACES
-from core.people.forms.money import currency_field
+from core.people.forms.money import currency_field, rate_field
 from core.people.forms.names import NameCharField
 from core.people.models import ConsentText, Role
 from office.recruitment.models import MAX_ADDRESS_CHARACTERS, Study, WorkRole
@@ -29,6 +29,15 @@ def address(value: str) -> None:
         raise ValidationError(gettext("Enter a whole address that begins with https://."))
 
 
+def _address_field(**about: Any) -> forms.CharField:
+    widget = forms.URLInput(attrs={"dir": "ltr"})
+    return forms.CharField(max_length=MAX_ADDRESS_CHARACTERS, validators=[address], widget=widget, **about)
+
+
+def _parameter_field(**about: Any) -> forms.RegexField:
+    return forms.RegexField(regex=r"\A[\w.-]{1,50}\Z", required=False, **about)
+
+
 class _SettingsForm(forms.Form):
     """What can be changed later."""
 
@@ -38,30 +47,21 @@ class _SettingsForm(forms.Form):
         max_value=MAX_PLACES,
         help_text=_("As in the panel's own settings."),
     )
-    done_url = forms.CharField(
+    done_url = _address_field(
         label=_("Address to return to when done"),
-        max_length=MAX_ADDRESS_CHARACTERS,
-        validators=[address],
-        widget=forms.URLInput(attrs={"dir": "ltr"}),
         help_text=_(
             "With the panel's completion code, such as https://app.prolific.com/submissions/complete?cc=C1ABCDEF. "
             "{person} and {session} in it are replaced by what the panel sent."
         ),
     )
-    screened_out_url = forms.CharField(
+    screened_out_url = _address_field(
         label=_("Address for people who are screened out (optional)"),
         required=False,
-        max_length=MAX_ADDRESS_CHARACTERS,
-        validators=[address],
-        widget=forms.URLInput(attrs={"dir": "ltr"}),
         help_text=_("For those whose languages do not fit. Without one, they are asked to return the study."),
     )
-    failed_url = forms.CharField(
+    failed_url = _address_field(
         label=_("Address for people who failed the checks (optional)"),
         required=False,
-        max_length=MAX_ADDRESS_CHARACTERS,
-        validators=[address],
-        widget=forms.URLInput(attrs={"dir": "ltr"}),
         help_text=_(
             "For those who are paused or excluded when they finish. Without one, they are asked to return the study."
         ),
@@ -73,15 +73,11 @@ class _SettingsForm(forms.Form):
         decimal_places=2,
         help_text=_("What the panel pays each person."),
     )
-    rate = forms.DecimalField(
-        label=_("Pay per hour"),
-        min_value=0,
-        max_digits=8,
-        decimal_places=2,
+    rate = rate_field(
         help_text=_(
             "What you want an hour to be paid. The page of the study shows whose reward is less, and the bonus that is "
             "missing."
-        ),
+        )
     )
     currency = currency_field(initial="GBP", help_text=_("Three letters, such as GBP."))
     webhook_secret = forms.CharField(
@@ -112,18 +108,14 @@ class StudyForm(_SettingsForm):
         initial=1,
         help_text=_("Nobody can take more, and nobody is done with fewer."),
     )
-    person_parameter = forms.RegexField(
+    person_parameter = _parameter_field(
         label=_("Parameter with the person (optional)"),
-        regex=r"\A[\w.-]{1,50}\Z",
-        required=False,
         help_text=_(
             "In the panel's address. If you leave it empty: PROLIFIC_PID, participantId for Connect, id for SONA."
         ),
     )
-    session_parameter = forms.RegexField(
+    session_parameter = _parameter_field(
         label=_("Parameter with the submission (optional)"),
-        regex=r"\A[\w.-]{1,50}\Z",
-        required=False,
         help_text=_("If you leave it empty: SESSION_ID, assignmentId for Connect, none for SONA."),
     )
 
