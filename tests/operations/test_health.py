@@ -24,7 +24,7 @@ NAMES = ["database", "migrations", "cache", "broker", "storage", "sweeps"]
 
 @pytest.fixture(autouse=True)
 def _nothing_found_yet() -> None:
-    readiness.shared.forget()
+    readiness.answers_at.cache_clear()
 
 
 def lines_of(client: Any) -> tuple[int, dict[str, str]]:
@@ -64,7 +64,7 @@ def test_readyz_says_since_when_no_sweep_came(client, media):
     assert lines_of(client)[0] == 200
 
     Sweep.objects.update(at=datetime(2026, 11, 21, 8, 15, tzinfo=UTC))
-    readiness.shared.forget()
+    readiness.answers_at.cache_clear()
     status, lines = lines_of(client)
 
     assert status == 503

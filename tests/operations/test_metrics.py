@@ -27,7 +27,7 @@ TOKEN = "mQ8sT2vX5zR7bN1cK4dF"
 
 @pytest.fixture(autouse=True)
 def _nothing_kept() -> None:
-    waiting.kept.forget()
+    waiting.levels_at.cache_clear()
 
 
 def samples() -> dict[str, float]:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from threading import Lock
+from functools import lru_cache
 
 from django.db import DatabaseError
 from django.db.models import Count, Min, Model, Q
@@ -37,29 +37,14 @@ class GaugeLevel:
     samples: Samples
 
 
-class _KeptLevels:
-    """The last values, for a moment: every process keeps its own."""
-
-    def __init__(self) -> None:
-        self._lock = Lock()
-        self._levels: list[GaugeLevel] = []
-        self._at = float("-inf")
-
-    def levels(self) -> list[GaugeLevel]:
-        with self._lock:
-            if time.monotonic() - self._at > KEPT_S:
-                self._levels, self._at = [*_of_the_database(timezone.now()), _of_the_broker()], time.monotonic()
-            return self._levels
-
-    def forget(self) -> None:
-        self._at = float("-inf")
-
-
-kept = _KeptLevels()
-
-
 def gauge_levels() -> list[GaugeLevel]:
-    return kept.levels()
+    """Return the values, at most `KEPT_S` old; every process keeps its own."""
+    return levels_at(time.monotonic() // KEPT_S)
+
+
+@lru_cache(maxsize=1)
+def levels_at(_moment: float) -> list[GaugeLevel]:
+    return [*_of_the_database(timezone.now()), _of_the_broker()]
 
 
 def _of_the_database(now: datetime) -> list[GaugeLevel]:

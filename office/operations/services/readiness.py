@@ -9,7 +9,6 @@ import threading
 import time
 import uuid
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from functools import lru_cache
 from queue import Empty, SimpleQueue
@@ -29,8 +28,8 @@ log = logging.getLogger(__name__)
 
 OK = "ok"
 PATIENCE_S = 3.0
-FRESH_S, KEPT_S = 1.0, 2.0
-"""How long a result is fresh before it is refreshed, and before the old one is no longer used."""
+KEPT_S = 2.0
+"""How long the same result is returned to everybody who asks this process."""
 
 PROBES_FOLDER = "probes"
 
@@ -123,44 +122,18 @@ CHECKS: dict[str, Callable[[], None]] = {
 _at_it: dict[str, threading.Thread] = {}
 
 
-class _SharedReadiness:
-    """The last result, for everybody who asks this process."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._looking = ThreadPoolExecutor(1, thread_name_prefix="readiness")
-        self._answers: Future[dict[str, str]] | None = None
-        self._next: Future[dict[str, str]] | None = None
-        self._at = float("-inf")
-
-    def readiness(self) -> dict[str, str]:
-        """A caller who finds it stale starts a refresh in the background; if it is too old, they wait for it."""
-        with self._lock:
-            age_s = time.monotonic() - self._at
-            if age_s >= FRESH_S and self._next is None:
-                self._next = self._looking.submit(self._look)
-            answers = self._answers if age_s < KEPT_S else self._next
-        assert answers is not None
-        return answers.result()
-
-    def _look(self) -> dict[str, str]:
-        try:
-            return ask_all()
-        finally:
-            with self._lock:
-                self._answers, self._next, self._at = self._next, None, time.monotonic()
-
-    def forget(self) -> None:
-        with self._lock:
-            self._at = float("-inf")
-
-
-shared = _SharedReadiness()
+_lock = threading.Lock()
 
 
 def readiness() -> dict[str, str]:
-    """Return the last result of `ask_all`."""
-    return shared.readiness()
+    """Return a result of `ask_all` that is at most `KEPT_S` old; whoever asks meanwhile waits for it."""
+    with _lock:
+        return answers_at(time.monotonic() // KEPT_S)
+
+
+@lru_cache(maxsize=1)
+def answers_at(_moment: float) -> dict[str, str]:
+    return ask_all()
 
 
 def ask_all(*, patience_s: float = PATIENCE_S) -> dict[str, str]:
