@@ -159,8 +159,8 @@ ACCOUNT_EMAIL_VERIFICATION = "none"
 ACCOUNT_CHANGE_EMAIL = True
 ACCOUNT_EMAIL_NOTIFICATIONS = True
 ACCOUNT_FORMS = {
-    "add_email": "core.people.forms.addresses.AddressForm",
-    "reset_password": "core.people.forms.password_reset.ResetForm",
+    "add_email": "core.people.forms.sign_in.AddressForm",
+    "reset_password": "core.people.forms.sign_in.ResetForm",
 }
 ACCOUNT_EMAIL_SUBJECT_PREFIX = ""
 # A stranger's address gets no mail from here.
@@ -182,8 +182,8 @@ SOCIALACCOUNT_EMAIL_VERIFICATION = "none"
 SOCIALACCOUNT_PROVIDERS = {"saml": {"provider_class": "core.people.allauth_adapter.SamlProvider"}}
 SOCIALACCOUNT_STORE_TOKENS = False
 MFA_FORMS = {
-    "authenticate": "core.people.forms.codes.SignInCodeForm",
-    "reauthenticate": "core.people.forms.codes.ConfirmingCodeForm",
+    "authenticate": "core.people.forms.sign_in.SignInCodeForm",
+    "reauthenticate": "core.people.forms.sign_in.ConfirmingCodeForm",
 }
 MFA_SUPPORTED_TYPES = ["totp", "recovery_codes"]
 MFA_ALLOW_UNVERIFIED_EMAIL = True

@@ -1,4 +1,7 @@
-"""Codes of a second factor: wrong ones count like wrong passwords, see lockout.py."""
+"""Forms of allauth that do more here: codes of a second factor, a new address, and the request for a new password.
+
+Wrong codes count like wrong passwords, see lockout.py.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,9 @@ import re
 from typing import Any
 
 from allauth.account.adapter import get_adapter
+from allauth.account.forms import AddEmailForm, ResetPasswordForm
+from allauth.account.internal.flows.email_verification import send_verification_email_to_address
+from allauth.account.models import EmailAddress
 from allauth.core import context
 from allauth.mfa.adapter import get_adapter as get_mfa_adapter
 from allauth.mfa.base.forms import AuthenticateForm, BaseAuthenticateForm, ReauthenticateForm
@@ -15,6 +21,11 @@ from django.conf import settings
 from django.contrib.auth.signals import user_login_failed
 from django.core.cache import cache
 from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.http import HttpRequest
+from django.utils.translation import get_language
+
+from core.people.tasks import send_reset
 
 PERIOD_S = 30
 GOOD_FOR_S = (1 + 2 * settings.MFA_TOTP_TOLERANCE) * PERIOD_S
@@ -58,3 +69,29 @@ class SignInCodeForm(_CountedCodeForm, AuthenticateForm):
 
 class ConfirmingCodeForm(_CountedCodeForm, ReauthenticateForm):
     pass
+
+
+class AddressForm(AddEmailForm):
+    def save(self, request: HttpRequest) -> EmailAddress:
+        """Ask to confirm the new address; the one in force stays until then.
+
+        allauth would drop the old one at once if it was never confirmed, as for everybody who gave it when they joined.
+        """
+        with transaction.atomic():
+            EmailAddress.objects.filter(user=self.user, verified=False).exclude(email=self.user.email).delete()
+            address = EmailAddress.objects.create(user=self.user, email=self.cleaned_data["email"])
+        send_verification_email_to_address(request, address)
+        return address
+
+
+class ResetForm(ResetPasswordForm):
+    """Accept any address without looking it up: the response time does not reveal whether there is an account."""
+
+    def clean_email(self) -> str:
+        email: str = get_adapter().clean_email(self.cleaned_data["email"].lower())
+        return email
+
+    def save(self, request: HttpRequest, **_about: object) -> str:
+        email: str = self.cleaned_data["email"]
+        send_reset.delay_on_commit(email, request.build_absolute_uri("/"), get_language() or "")
+        return email
