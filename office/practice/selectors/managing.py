@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import Any
 
 from django.db.models import Count, F, Q, QuerySet
 from django.utils.translation import gettext as _
@@ -16,35 +16,21 @@ from office.practice.models import PracticeAnswer, PracticeAttempt, PracticeKind
 from office.practice.selectors.examples import images_in_work
 
 
-@dataclass(frozen=True)
-class KindRow:
-    """One kind of work and its newest practice; the counts are of people in its newest version."""
-
-    kind: PracticeKind
-    practice: PracticeSet | None
-    examples: int
-    passed: int
-    failed: int
-
-
-def kind_rows(project: Project) -> list[KindRow]:
+def kind_rows(project: Project) -> list[dict[str, Any]]:
+    """List kinds of work with their newest practice, how many examples it has, and how many people passed or failed."""
     sets = PracticeSet.objects.filter(project=project).order_by("version")
     newest = {one.kind: one for one in sets.annotate(size=Count("items", distinct=True))}
-    counted = (
-        PracticeAttempt.objects.filter(practice__in=newest.values())
-        .order_by()
-        .values("practice")
-        .annotate(
-            passed_by=Count("person", filter=Q(passed=True), distinct=True),
-            tried_by=Count("person", filter=Q(passed__isnull=False), distinct=True),
-        )
+    counted = PracticeAttempt.objects.filter(practice__in=newest.values()).order_by().values("practice")
+    counted = counted.annotate(
+        passed_by=Count("person", filter=Q(passed=True), distinct=True),
+        tried_by=Count("person", filter=Q(passed__isnull=False), distinct=True),
     )
     counts = {of: (passed, tried) for of, passed, tried in counted.values_list("practice", "passed_by", "tried_by")}
     rows = []
     for kind in PracticeKind:
         practice = newest.get(kind)
         passed, tried = counts.get(practice.pk, (0, 0)) if practice else (0, 0)
-        rows.append(KindRow(kind, practice, getattr(practice, "size", 0), passed, tried - passed))
+        rows.append({"kind": kind, "practice": practice, "passed": passed, "failed": tried - passed})
     return rows
 
 

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from django.db.models import Count
 from django.utils.translation import gettext as _
 
-from core.languages.models import Language
 from core.people.models import User
 from core.people.selectors.qualification import MissingRequirement, WorkKind
 from office.practice.models import PracticeAttempt, PracticeItem, PracticeSet
@@ -88,10 +87,6 @@ def has_failed(person: User, works: Sequence[WorkKind]) -> bool:
     """Whether no work at all can be had any more, because the tries at practice are used."""
     stopped = [any(one.has_failed for one in blocking) for blocking in _blocking(person, works)]
     return bool(stopped) and all(stopped)
-
-
-def languages_by_id(ids: Iterable[str]) -> dict[str, Language]:
-    return Language.objects.in_bulk(list(ids))
 
 
 def _blocking(person: User, works: Sequence[WorkKind]) -> list[list[PracticeState]]:

@@ -9,12 +9,13 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from core.languages.models import Language
 from core.people.requests import user_of
 from office.practice.models import PracticeAttempt, PracticeKind
 from office.practice.permissions import attempt_for, project_to_practise, wanted_by
 from office.practice.rules.grading import fewest_right
 from office.practice.selectors.shown import items_of, needed_of, shown_answer, shown_item
-from office.practice.selectors.states import PracticeState, examples_of, languages_by_id, practice_states
+from office.practice.selectors.states import PracticeState, examples_of, practice_states
 from office.practice.services.attempts import (
     MessageRefusedError,
     NotAnAnswerError,
@@ -36,7 +37,7 @@ def practice_show(request: HttpRequest, slug: str) -> HttpResponse:
     for (_project, _kind, language), state in zip(wanted, practice_states(user, wanted), strict=True):
         if state is not None:
             found.setdefault((state.practice.pk, state.language_id), (language, state))
-    languages = languages_by_id(state.language_id for _language, state in found.values())
+    languages = Language.objects.in_bulk({state.language_id for _language, state in found.values()})
     totals = examples_of({state.practice.pk for _language, state in found.values()})
     rows = [
         {
