@@ -16,6 +16,7 @@ from core.images.models import Collection, CollectionImage, Image, ImageName, Im
 from core.people.models import Project, User
 from core.people.permissions import usable_in
 from core.people.services.ownership import change_owner
+from core.people.services.projects import free_slug
 from crosslens_metrics.formats.names import SUFFIXES, shortest_names, without_suffix
 from crosslens_metrics.formats.records import printable
 
@@ -49,12 +50,7 @@ def create_collection(
     if not is_shared:
         return Collection.objects.create(slug=f"{base}-{get_random_string(RANDOM_CHARACTERS, OF_ADDRESSES)}", **values)
     with transaction.atomic():
-        taken = set(Collection.objects.filter(slug__startswith=base).values_list("slug", flat=True)) | RESERVED_SLUGS
-        slug, number = base, 1
-        while slug in taken:
-            number += 1
-            slug = f"{base}-{number}"
-        return Collection.objects.create(slug=slug, **values)
+        return Collection.objects.create(slug=free_slug(Collection, base, reserved=RESERVED_SLUGS), **values)
 
 
 def collection_named(name: str, *, project: Project | None = None) -> Collection:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from django.db import transaction
+from django.db.models import Model
 from django.utils.text import slugify
 
 from core.people import defaults
@@ -21,15 +24,16 @@ def create_project(
     wanted = (slug or slugify(name))[:SLUG_LENGTH].strip("-") or "project"
     with transaction.atomic():
         project = Project.objects.create(
-            slug=_free_slug(wanted), name=name, description=description, created_by=manager
+            slug=free_slug(Project, wanted), name=name, description=description, created_by=manager
         )
         Membership.objects.create(project=project, user=manager, role=Role.MANAGER)
         ConsentText.objects.create(project=project, version=1, body=consent_body or defaults.consent_text())
     return project
 
 
-def _free_slug(wanted: str) -> str:
-    taken = set(Project.objects.filter(slug__startswith=wanted).values_list("slug", flat=True))
+def free_slug(model: type[Model], wanted: str, *, reserved: Collection[str] = ()) -> str:
+    """Return a slug that no row of `model` has: `wanted`, with a number if it is taken."""
+    taken = {*reserved, *model._default_manager.filter(slug__startswith=wanted).values_list("slug", flat=True)}
     slug, number = wanted, 1
     while slug in taken:
         number += 1

@@ -11,7 +11,7 @@ from django.db import transaction
 from core.people.models import Project, ProvidedRole, Role, User
 from core.people.rules.sign_in_providers import GivenRole
 from core.people.services import audit_log
-from core.people.services.members import MembershipError, add_member, remove_member
+from core.people.services.members import MembershipError, add_member, lock_person, remove_member
 
 log = logging.getLogger(__name__)
 
@@ -20,7 +20,7 @@ def follow_groups(*, user: User, provider: str, wanted: Iterable[GivenRole], now
     """Give the roles of `wanted` and take away those that `provider` gave before. Roles that people gave stay."""
     asked = {(one.project, one.role) for one in wanted}
     with transaction.atomic():
-        User.objects.select_for_update(no_key=True).get(pk=user.pk)
+        lock_person(user)
         given = ProvidedRole.objects.filter(user=user, provider=provider).select_related("membership__project")
         for one in given:
             key = (one.membership.project.slug, one.membership.role)

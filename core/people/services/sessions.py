@@ -8,6 +8,7 @@ from django.db import transaction
 
 from core.people.models import Session, User
 from core.people.selectors.sessions import handle_of
+from core.people.services.members import lock_person
 from core.people.services.tokens import revoke_all_tokens
 
 
@@ -22,7 +23,7 @@ def end_other_sessions(*, user: User, this: str | None, with_tokens: bool, now: 
     """End all sessions of `user` but `this`, and, if asked, revoke their tokens too."""
     with transaction.atomic():
         # In the same order as the deletion of an account, so that neither waits for the other's rows.
-        User.objects.select_for_update(no_key=True).get(pk=user.pk)
+        lock_person(user)
         Session.objects.filter(person=user.pk).exclude(pk=this).delete()
         if with_tokens:
             revoke_all_tokens(user=user, now=now)

@@ -12,6 +12,7 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
 from core.people.models import ApiToken, User
+from core.people.services.members import lock_person
 
 BEGINNING = "clt_"
 """The prefix by which programs that search files for secrets recognise a token."""
@@ -44,7 +45,7 @@ def make_token(*, user: User, name: str, may_write: bool, expires_at: datetime, 
         raise TokenError(_("A token is valid for a year at most. Choose an earlier day."))
     token = BEGINNING + secrets.token_urlsafe(TOKEN_BYTES)
     with transaction.atomic():
-        User.objects.select_for_update(no_key=True).get(pk=user.pk)
+        lock_person(user)
         if in_force(now).filter(user=user).count() >= MAX_TOKENS:
             message = _("You have %(most)s tokens, the most allowed. Revoke one that you no longer need.")
             raise TokenError(message % {"most": MAX_TOKENS})

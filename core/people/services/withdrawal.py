@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from core.people import personal_data
 from core.people.models import Consent, ConsentText, OnWithdrawal, Project, User
 from core.people.services import audit_log
-from core.people.services.members import MembershipError
+from core.people.services.members import MembershipError, lock_person
 
 
 class WithdrawalChoiceError(MembershipError):
@@ -41,7 +41,7 @@ def withdraw_consent(
     """
     with transaction.atomic():
         # Lock the person: nothing is assigned to them meanwhile.
-        User.objects.select_for_update(no_key=True).get(pk=user.pk)
+        lock_person(user)
         consents = Consent.objects.filter(text__project=project, user=user, withdrawn_at=None)
         text = governing_text(project, user)
         if text is None:
