@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.urls import reverse
@@ -14,14 +14,14 @@ from core.people.services.invitations import invite
 from tests.factories import make_language
 
 
-def make_invitation(project: Project, **about: Any) -> Invitation:
+def make_invitation(project: Project, *, now: datetime | None = None, **about: Any) -> Invitation:
     values: dict[str, Any] = {
         "role": Role.ANNOTATOR,
         "languages": [make_language("de"), make_language("sw")],
-        "expires_at": timezone.now() + timedelta(days=1),
+        "expires_at": (now or timezone.now()) + timedelta(days=1),
         "created_by": project.created_by,
     }
-    return invite(project=project, now=timezone.now(), **(values | about))
+    return invite(project=project, now=now or timezone.now(), **(values | about))
 
 
 def publish(project: Project, body: str) -> None:

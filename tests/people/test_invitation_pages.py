@@ -10,7 +10,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from core.people.models import Invitation, Project, Role, User
+from core.people.models import Invitation, Membership, Project, Role, User
 from core.people.services.invitations import revoke_invitation
 from tests.clients import client_of
 from tests.factories import make_language
@@ -185,6 +185,7 @@ def test_a_text_that_changed_meanwhile_is_shown_and_asked_for_again(client: Clie
     response = client.post(link, ACCOUNT | ANSWERS)
     page = response.content.decode()
     assert response.status_code == 422
+    assert not Membership.objects.filter(role=Role.ANNOTATOR).exists()
     assert "Something new." in page
     assert 'name="consent_version" value="2"' in page
     assert not re.search(r'name="consent"[^>]*checked', page)
@@ -192,10 +193,13 @@ def test_a_text_that_changed_meanwhile_is_shown_and_asked_for_again(client: Clie
     assert User.objects.get(username="Zoe").consents.get().text.version == 2
 
 
-def test_a_manager_who_follows_an_annotators_link_is_told_why_not(manager: User, link: str):
-    response = client_of(manager).post(link, ANSWERS)
+def test_a_manager_who_follows_an_annotators_link_is_told_why_not_and_no_place_is_lost(manager: User, project: Project):
+    invitation = make_invitation(project)
+    response = client_of(manager).post(link_of(invitation), ANSWERS)
     assert response.status_code == 422
     assert "independent" in response.content.decode()
+    invitation.refresh_from_db()
+    assert invitation.places_taken == 0
 
 
 def test_who_does_not_qualify_may_join_but_is_told_what_it_means(client: Client, link: str):
