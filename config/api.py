@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from django.urls import include, path, re_path
 
-from core.people.api import docs, schema, views
+from core.people.api import schema, views
 
 app_name = "api"
 urlpatterns = [
     # It has nothing of anybody's, and makers of clients ask for it without a token.
     path("schema/", schema.SchemaView.as_view(), name="schema"),
-    path("docs/", docs.docs_show, name="docs"),
+    path("docs/", views.docs_show, name="docs"),
     path("", include("core.people.api.urls")),
     path("", include("annotation.api.urls")),
     path("", include("research.selection.api.urls")),

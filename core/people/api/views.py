@@ -1,11 +1,13 @@
-"""The signed-in user, and their projects."""
+"""The signed-in user and their projects, and the page that documents the API."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from django.http import Http404
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
 from django.utils.translation import gettext as _
+from django.views.decorators.http import require_safe
 from rest_framework import serializers
 from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
@@ -14,6 +16,7 @@ from rest_framework.views import APIView
 
 from core.people.api.operations import ApiOperations
 from core.people.api.pagination import ListPart, page
+from core.people.api.problems import ALL_CODES
 from core.people.models import Membership, Project, Role, User
 from core.people.permissions import project_for
 from core.people.requests import user_of
@@ -79,3 +82,9 @@ def project_show(request: Request, slug: str) -> Response:
 def _shown(user: User, projects: Any) -> list[dict[str, Any]]:
     roles = roles_by_project(user, projects)
     return [dict(ProjectSerializer({**vars(project), "roles": roles.get(project.pk, [])}).data) for project in projects]
+
+
+@require_safe
+def docs_show(request: HttpRequest) -> HttpResponse:
+    """Show Swagger UI over the schema, and what the codes of refusals mean."""
+    return render(request, "api/docs.html", {"codes": sorted(ALL_CODES.items())})

@@ -176,16 +176,11 @@ class InvitationsFilterForm(forms.Form):
 
     def wanted(self) -> InvitationFilters:
         self.full_clean()
-        given = {name: self.cleaned_data.get(name) for name in ("words", "shown", "role", "language", "made")}
-        first, _dash, last = (given["made"] or "").partition("-")
-        return InvitationFilters(
-            words=given["words"] or "",
-            shown=given["shown"] or "",
-            role=given["role"] or "",
-            language=given["language"],
-            first=int(first) if first else None,
-            last=int(last) if last else None,
-        )
+        given = {name: value for name, value in self.cleaned_data.items() if value}
+        first, _dash, last = given.pop("made", "").partition("-")
+        if first:
+            given |= {"first": int(first), "last": int(last)}
+        return InvitationFilters(**given)
 
 
 class ChangeForm(forms.Form):
