@@ -6,9 +6,8 @@ The peer is doccano, driven by `peer_doccano.py` in the folder of peers (default
 in a virtual environment of its own, made on the first run (needs the network) under var/bench. The two take turns, run
 by run, on the same machine; the medians are compared. Without that folder the platform is measured alone.
 
-`--quick` measures only what the table of goals in the end has, once, in under 15 minutes; otherwise metrics are
-measured beside pycocoevalcap as well. Each run is kept as JSON under var/bench, with what a page with one read answers
-on the same machine, and fails nothing.
+`--quick` measures once, in under 15 minutes. Each run is kept as JSON under var/bench, with what a page with one read
+answers on the same machine, and fails nothing.
 """
 
 from __future__ import annotations
@@ -66,8 +65,6 @@ def main() -> None:
             captions = QUICK_CAPTIONS if options.quick else CAPTIONS
             results["exports"] = [_reported("exports", env=env, captions=captions, runs=options.runs)]
     results["starting"] = _reported("starting", turns=2 if options.quick else 5)
-    if not options.quick:
-        results["metrics"] = _reported("metrics", runs=options.runs)
     print(goals_table(results), flush=True)
     _keep(results)
 
