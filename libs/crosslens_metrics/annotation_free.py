@@ -3,15 +3,53 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from crosslens_metrics.named_vectors import MalformedVectorsError, NamedVectors
-from crosslens_metrics.scoring import VectorProjections
 from crosslens_metrics.signatures import sample_digest
 
 NAMES_SHOWN = 5
+
+
+@dataclass(frozen=True)
+class VectorProjections:
+    """Captions and images as vectors of one space, one row for each image, in the order of the captions.
+
+    Attributes
+    ----------
+    encoder : str
+        What made those of the captions, with its version: it stands in the signature.
+    candidates : array_like of float, shape (n_images, dimensions)
+        Of the model's captions.
+    references : array_like of float, shape (n_images, dimensions), optional
+        Of English references. CMedRel does without.
+    images : array_like of float, shape (n_images, dimensions), optional
+        Features of the images. CLinRel does without.
+    english : str, optional
+        Digest of the English references (`crosslens_metrics.signatures.references_digest`): it stands in the signature.
+    english_encoder, features_encoder : str, optional
+        What made those of the references and of the images, where it is not `encoder`. Only signatures of metrics that
+        use them have them.
+    sample : str, optional
+        Digest of the images' names (`crosslens_metrics.signatures.sample_digest`): it stands in CMedRel's signature,
+        which has no references to tell the images by.
+    """
+
+    encoder: str
+    candidates: ArrayLike
+    references: ArrayLike | None = None
+    images: ArrayLike | None = None
+    english: str | None = None
+    english_encoder: str | None = None
+    features_encoder: str | None = None
+    sample: str | None = None
+
+    def encoders(self, *others: str | None) -> str:
+        """The names of the captions' encoder and of others, each once."""
+        return "+".join(dict.fromkeys([self.encoder, *(other for other in others if other)]))
 
 
 def projections_of(
@@ -36,7 +74,7 @@ def projections_of(
 
     Returns
     -------
-    Projections
+    VectorProjections
         Vectors of length 1 at most, one for each image, in the order of `images`.
 
     Raises

@@ -53,20 +53,7 @@ def bleu(candidates: Sequence[str], references: Sequence[Sequence[str]], *, work
 
 
 def bleu_of(captions: EncodedCaptions, *, workers: int = 1) -> Bleus:
-    """`bleu` of captions that were read before.
-
-    Parameters
-    ----------
-    captions : EncodedCaptions
-        From `crosslens_metrics.encoding.encode`.
-    workers : int
-        Threads.
-
-    Returns
-    -------
-    Bleus
-        BLEU-1 to BLEU-4, each from 0 to 1.
-    """
+    """`bleu` of captions that were read before, by `crosslens_metrics.encoding.encode`."""
     lengths = captions.lengths
     ours = lengths[captions.candidates]
     closest = _closest_lengths(captions)

@@ -70,22 +70,7 @@ def cider(
 def cider_of(
     captions: EncodedCaptions, *, frequencies: DocumentFrequencies | None = None, workers: int = 1
 ) -> MetricScores:
-    """`cider` of captions that were read before.
-
-    Parameters
-    ----------
-    captions : EncodedCaptions
-        From `crosslens_metrics.encoding.encode`.
-    frequencies : DocumentFrequencies, optional
-        In how many images n-grams stand. Default: counted from the references.
-    workers : int
-        Threads.
-
-    Returns
-    -------
-    MetricScores
-        From 0 to 10, of the corpus and of each image.
-    """
+    """`cider` of captions that were read before, by `crosslens_metrics.encoding.encode`."""
     similar = _similarities(captions, frequencies, np.multiply, workers)
     return _scores(captions, similar)
 
@@ -108,7 +93,7 @@ def cider_d(
     candidates, references, frequencies, workers
         As of `cider`.
     sigma : float
-        In words.
+        Of the Gaussian penalty, in pairs of words.
 
     Returns
     -------
@@ -132,24 +117,7 @@ def cider_d(
 def cider_d_of(
     captions: EncodedCaptions, *, sigma: float = 6.0, frequencies: DocumentFrequencies | None = None, workers: int = 1
 ) -> MetricScores:
-    """`cider_d` of captions that were read before.
-
-    Parameters
-    ----------
-    captions : EncodedCaptions
-        From `crosslens_metrics.encoding.encode`.
-    sigma : float
-        Of the Gaussian penalty, in pairs of words.
-    frequencies : DocumentFrequencies, optional
-        In how many images n-grams stand. Default: counted from the references.
-    workers : int
-        Threads.
-
-    Returns
-    -------
-    MetricScores
-        From 0 to 10, of the corpus and of each image.
-    """
+    """`cider_d` of captions that were read before, by `crosslens_metrics.encoding.encode`."""
     if not sigma > 0:
         raise ValueError(f"sigma is {sigma}: give a number of words above 0.")
     similar = _similarities(captions, frequencies, _clipped, workers)

@@ -9,6 +9,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from crosslens_metrics.text import check_captions
 from crosslens_metrics.vocabulary import PIECE, Numbers, WordNumbers, to_bytes
 
 IMAGES_AT_ONCE = 4096
@@ -101,12 +102,7 @@ def encode(candidates: Sequence[str], references: Sequence[Sequence[str]]) -> En
     TypeError
         A caption is not a text.
     """
-    if len(candidates) != len(references):
-        raise ValueError(
-            f"There are {len(candidates)} candidates, and references of {len(references)} images: give both for each."
-        )
-    if not len(candidates):
-        raise ValueError("There is no image to score: give at least one candidate with its references.")
+    check_captions(candidates, references)
     vocabulary = WordNumbers()
     words, lengths, uneven, done = [], [], {}, 0
     for captions in _chunks(candidates, references):
@@ -125,12 +121,6 @@ def _chunks(candidates: Sequence[str], references: Sequence[Sequence[str]]) -> I
     for first in range(0, len(candidates), IMAGES_AT_ONCE):
         candidates_here = candidates[first : first + IMAGES_AT_ONCE]
         references_here = references[first : first + IMAGES_AT_ONCE]
-        if any(issubclass(kind, str) for kind in set(map(type, references_here))):
-            image = first + next(i for i, of_image in enumerate(references_here) if isinstance(of_image, str))
-            raise ValueError(f"The references of image {image} are a single text: give a list of texts.")
-        if 0 in map(len, references_here):
-            image = first + [len(of_image) for of_image in references_here].index(0)
-            raise ValueError(f"Image {image} has no reference: give at least one, or leave the image out.")
         pairs = zip(candidates_here, references_here, strict=True)
         captions = [caption for candidate, of_image in pairs for caption in (*of_image, candidate)]
         if not all(issubclass(kind, str) for kind in set(map(type, captions))):

@@ -56,22 +56,7 @@ def rouge_l(
 
 
 def rouge_l_of(captions: EncodedCaptions, *, beta: float = 1.2, workers: int = 1) -> MetricScores:
-    """`rouge_l` of captions that were read before.
-
-    Parameters
-    ----------
-    captions : EncodedCaptions
-        From `crosslens_metrics.encoding.encode`.
-    beta : float
-        How many times as much recall weighs as precision.
-    workers : int
-        Threads.
-
-    Returns
-    -------
-    MetricScores
-        From 0 to 1, of the corpus and of each image.
-    """
+    """`rouge_l` of captions that were read before, by `crosslens_metrics.encoding.encode`."""
     captions = captions.cut_at_single_spaces()
     lengths = captions.lengths
     per_image = np.diff(captions.caption_starts) - 1

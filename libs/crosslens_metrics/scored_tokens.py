@@ -1,10 +1,14 @@
-"""What should be known of the tokens that are scored: of the texts as metrics see them, not as they were written."""
+"""The tokens that are scored, and what should be known of them: of the texts as metrics see them, not as written.
+
+A note is one sentence in a tuple, or none.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 
@@ -14,7 +18,8 @@ from crosslens_metrics.encoding import EncodedCaptions, encode
 from crosslens_metrics.hidden_characters import has_hidden
 from crosslens_metrics.language_tags import spaces_separate_words
 from crosslens_metrics.scores import MetricScores
-from crosslens_metrics.text import Tokenizer
+from crosslens_metrics.signatures import references_digest
+from crosslens_metrics.text import Tokenizer, check_captions, text_version, tokenise_groups
 
 CUT_AT_SPACES = frozenset({Tokenizer.WHITESPACE, Tokenizer.PTB})
 MIN_WORDS, MAX_WORD_CHARACTERS = 3, 8
@@ -36,17 +41,56 @@ class EmptyTexts:
     images_with_both: int
 
 
-def empty_texts(captions: EncodedCaptions) -> EmptyTexts:
-    """How many texts have no token.
+@dataclass(frozen=True)
+class ScoredTokens:
+    """Captions and references as tokens, encoded once for all metrics.
 
-    Parameters
-    ----------
-    captions : EncodedCaptions
-
-    Returns
-    -------
-    EmptyTexts
+    `text` names how they were made, `digest` the references as they were given; `notes` say what should be known.
     """
+
+    encoded: EncodedCaptions
+    candidates: Sequence[str]
+    references: Sequence[Sequence[str]]
+    text: str
+    digest: str
+    notes: tuple[str, ...]
+
+    @property
+    def empty(self) -> EmptyTexts:
+        return empty_texts(self.encoded)
+
+
+def scored_tokens(
+    candidates: Sequence[str],
+    references: Sequence[Sequence[str]],
+    *,
+    tokenizer: str,
+    language: str,
+    spaced: bool | None,
+    normalise: bool | None,
+) -> ScoredTokens:
+    """Captions as tokens. It takes and raises what `crosslens_metrics.scoring.prepare` does."""
+    check_captions(candidates, references)
+    tokenised, *grouped = tokenise_groups(
+        [candidates, *references], tokenizer=tokenizer, language=language, normalise=normalise
+    )
+    text = text_version(tokenizer, normalise, language=language)
+    written = list(chain(*references))
+    return ScoredTokens(
+        encoded=encode(tokenised, grouped),
+        candidates=tokenised,
+        references=grouped,
+        text=text,
+        digest=references_digest(references),
+        notes=(
+            *note_on_texts_without_tokens([candidates, written], [tokenised, list(chain(*grouped))], text=text),
+            *note_on_hidden_characters(candidates, written),
+            *note_on_spaces(chain(tokenised, *grouped), tokenizer=tokenizer, language=language, spaced=spaced),
+        ),
+    )
+
+
+def empty_texts(captions: EncodedCaptions) -> EmptyTexts:
     empty = captions.lengths == 0
     candidates = empty[captions.candidates]
     in_image = np.add.reduceat(empty, captions.caption_starts[:-1], dtype=np.int64)
@@ -70,11 +114,6 @@ def note_on_texts_without_tokens(
         The same as tokens.
     text : str
         How they were made (`crosslens_metrics.text.text_version`).
-
-    Returns
-    -------
-    tuple of str
-        One sentence, or none.
     """
     lost = [
         sum(bool(one.strip()) and not its_tokens.split() for one, its_tokens in zip(*texts, strict=True))
@@ -98,11 +137,6 @@ def note_on_spaces(
     tokenizer, language : str
     spaced : bool, optional
         Whether spaces separate the words of the language; without it, as `spaces_separate_words` says.
-
-    Returns
-    -------
-    tuple of str
-        One sentence, or none.
     """
     if Tokenizer(tokenizer) not in CUT_AT_SPACES:
         return ()
@@ -118,18 +152,7 @@ def note_on_spaces(
 
 
 def note_on_hidden_characters(candidates: Sequence[str], references: Sequence[str]) -> tuple[str, ...]:
-    """For all metrics: how many texts have hidden characters (`crosslens_metrics.hidden_characters`).
-
-    Parameters
-    ----------
-    candidates, references : sequence of str
-        As they were given.
-
-    Returns
-    -------
-    tuple of str
-        One sentence, or none.
-    """
+    """For all metrics: how many texts, as they were given, have hidden characters."""
     hidden = [sum(map(has_hidden, texts)) for texts in (candidates, references)]
     if not any(hidden):
         return ()
@@ -148,17 +171,7 @@ def _are_words(texts: Sequence[Sequence[str]]) -> bool:
 
 
 def note_on_empty_matches(captions: EncodedCaptions) -> tuple[str, ...]:
-    """For ROUGE-L, whose empty texts match each other.
-
-    Parameters
-    ----------
-    captions : EncodedCaptions
-
-    Returns
-    -------
-    tuple of str
-        One sentence, or none.
-    """
+    """For ROUGE-L, whose empty texts match each other."""
     images = empty_texts(captions).images_with_both
     if not images:
         return ()

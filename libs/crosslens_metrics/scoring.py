@@ -5,31 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from itertools import chain
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from crosslens_metrics import meteor as meteor_1_5
+from crosslens_metrics.annotation_free import VectorProjections
 from crosslens_metrics.bleu import bleu_of
 from crosslens_metrics.cider import cider_d_of, cider_of
 from crosslens_metrics.document_frequencies import DocumentFrequencies
-from crosslens_metrics.encoding import EncodedCaptions, encode
 from crosslens_metrics.relevance import bmrc, clin_rel, cmed_rel, wcc, wmd_rel
 from crosslens_metrics.rouge_l import rouge_l_of
-from crosslens_metrics.scored_tokens import (
-    EmptyTexts,
-    empty_texts,
-    note_on_empty_matches,
-    note_on_hidden_characters,
-    note_on_spaces,
-    note_on_texts_without_tokens,
-    note_on_weights,
-)
+from crosslens_metrics.scored_tokens import ScoredTokens, note_on_empty_matches, note_on_weights, scored_tokens
 from crosslens_metrics.scores import MetricScores
-from crosslens_metrics.signatures import Signature, references_digest
+from crosslens_metrics.signatures import Signature
 from crosslens_metrics.sums import bmrc_sums
-from crosslens_metrics.text import Tokenizer, check_captions, text_version, tokenise_groups
+from crosslens_metrics.text import Tokenizer
 from crosslens_metrics.undefined import UndefinedFigureError, UndefinedReason
 from crosslens_metrics.word_movers import TextDistances, word_movers_distances
 from crosslens_metrics.word_vectors import WordVectorSource
@@ -79,63 +71,6 @@ class ScoredFigure:
     signature: Signature
     scores: MetricScores
     notes: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class VectorProjections:
-    """Captions and images as vectors of one space, one row for each image, in the order of the captions.
-
-    Attributes
-    ----------
-    encoder : str
-        What made those of the captions, with its version: it stands in the signature.
-    candidates : array_like of float, shape (n_images, dimensions)
-        Of the model's captions.
-    references : array_like of float, shape (n_images, dimensions), optional
-        Of English references. CMedRel does without.
-    images : array_like of float, shape (n_images, dimensions), optional
-        Features of the images. CLinRel does without.
-    english : str, optional
-        Digest of the English references (`crosslens_metrics.signatures.references_digest`): it stands in the signature.
-    english_encoder, features_encoder : str, optional
-        What made those of the references and of the images, where it is not `encoder`. Only signatures of metrics that
-        use them have them.
-    sample : str, optional
-        Digest of the images' names (`crosslens_metrics.signatures.sample_digest`): it stands in CMedRel's signature,
-        which has no references to tell the images by.
-    """
-
-    encoder: str
-    candidates: ArrayLike
-    references: ArrayLike | None = None
-    images: ArrayLike | None = None
-    english: str | None = None
-    english_encoder: str | None = None
-    features_encoder: str | None = None
-    sample: str | None = None
-
-    def encoders(self, *others: str | None) -> str:
-        """The names of the captions' encoder and of others, each once."""
-        return "+".join(dict.fromkeys([self.encoder, *(other for other in others if other)]))
-
-
-@dataclass(frozen=True)
-class ScoredTokens:
-    """Captions and references as tokens, encoded once for all metrics.
-
-    `text` names how they were made, `digest` the references as they were given; `notes` say what should be known.
-    """
-
-    encoded: EncodedCaptions
-    candidates: Sequence[str]
-    references: Sequence[Sequence[str]]
-    text: str
-    digest: str
-    notes: tuple[str, ...]
-
-    @property
-    def empty(self) -> EmptyTexts:
-        return empty_texts(self.encoded)
 
 
 @dataclass(frozen=True)
@@ -247,15 +182,15 @@ def prepare(
         In how many images n-grams occur, for CIDEr and CIDEr-D; without it, the references tell.
     workers : int
         Processor cores to use.
-    vectors : crosslens_metrics.word_vectors.Vectors, optional
+    vectors : crosslens_metrics.word_vectors.WordVectorSource, optional
         Of words in the language, for WMDRel and WCC. The references are then English ones, translated.
-    projections : Projections, optional
+    projections : VectorProjections, optional
         For CLinRel, CMedRel and WCC.
 
     Returns
     -------
-    Prepared
-        What `Prepared.scored` computes metrics from.
+    PreparedCaptions
+        What `PreparedCaptions.scored` computes metrics from.
 
     Raises
     ------
@@ -266,8 +201,7 @@ def prepare(
     """
     against = None
     if references is not None:
-        check_captions(candidates, references)
-        against = _tokens_of(
+        against = scored_tokens(
             candidates, references, tokenizer=tokenizer, language=language, spaced=spaced, normalise=normalise
         )
     return PreparedCaptions(
@@ -281,64 +215,21 @@ def prepare(
     )
 
 
-def _tokens_of(
-    candidates: Sequence[str],
-    references: Sequence[Sequence[str]],
-    *,
-    tokenizer: str,
-    language: str,
-    spaced: bool | None,
-    normalise: bool | None,
-) -> ScoredTokens:
-    tokenised, *grouped = tokenise_groups(
-        [candidates, *references], tokenizer=tokenizer, language=language, normalise=normalise
-    )
-    encoded = encode(tokenised, grouped)
-    text = text_version(tokenizer, normalise, language=language)
-    written = list(chain(*references))
-    return ScoredTokens(
-        encoded=encoded,
-        candidates=tokenised,
-        references=grouped,
-        text=text,
-        digest=references_digest(references),
-        notes=(
-            *note_on_texts_without_tokens([candidates, written], [tokenised, list(chain(*grouped))], text=text),
-            *note_on_hidden_characters(candidates, written),
-            *note_on_spaces(chain(tokenised, *grouped), tokenizer=tokenizer, language=language, spaced=spaced),
-        ),
-    )
-
-
 def score(
-    candidates: Sequence[str],
-    references: Sequence[Sequence[str]] | None,
-    *,
-    metrics: Iterable[str],
-    tokenizer: str = Tokenizer.WHITESPACE,
-    language: str = "en",
-    spaced: bool | None = None,
-    normalise: bool | None = None,
-    frequencies: DocumentFrequencies | None = None,
-    workers: int = 1,
-    vectors: WordVectorSource | None = None,
-    projections: VectorProjections | None = None,
-    meteor_language: str | None = None,
+    candidates: Sequence[str], references: Sequence[Sequence[str]] | None, *, metrics: Iterable[str], **settings: Any
 ) -> list[ScoredFigure]:
     """The figures of several metrics, in the order in which they are named.
 
     Parameters
     ----------
-    candidates, references, tokenizer, language, spaced, normalise, frequencies, workers, vectors
-        See `prepare`.
-    projections, meteor_language
-        See `prepare`.
+    candidates, references
+        See `prepare`, which takes `settings` too.
     metrics : iterable of str
         Names in `METRICS`, one of which may give several figures ("bleu" gives bleu-1 to bleu-4), or of a figure.
 
     Returns
     -------
-    list of Scored
+    list of ScoredFigure
         Values on the scales of the reference implementations: BLEU, METEOR and ROUGE-L in [0, 1], CIDEr and CIDEr-D
         in [0, 10], WMDRel in [0, 1], CLinRel and CMedRel in [-1, 1]; BMRC and WCC as they are published (parts times
         100, summed up).
@@ -352,20 +243,7 @@ def score(
     wanted = list(metrics)
     for name in wanted:
         metric_named(name)
-    prepared = prepare(
-        candidates,
-        references,
-        tokenizer=tokenizer,
-        language=language,
-        spaced=spaced,
-        normalise=normalise,
-        frequencies=frequencies,
-        workers=workers,
-        vectors=vectors,
-        projections=projections,
-        meteor_language=meteor_language,
-    )
-    return prepared.figures(wanted)
+    return prepare(candidates, references, **settings).figures(wanted)
 
 
 def metric_named(name: str) -> Metric:
@@ -532,34 +410,20 @@ def _summed(total: Callable[..., NDArray[np.float64]], parts: Sequence[MetricSco
     return MetricScores(corpus=corpus, per_image=total(*(part.per_image for part in parts)))
 
 
+_JAVA = frozenset({MetricNeed.JAVA})
+_VECTORS = frozenset({MetricNeed.VECTORS})
+_PROJECTIONS = frozenset({MetricNeed.PROJECTIONS})
 _ALL = (
     Metric("cider", (MetricFigure("cider", "CIDEr"),), _cider),
     Metric("cider-d", (MetricFigure("cider-d", "CIDEr-D"),), _cider_d),
     Metric("bleu", tuple(MetricFigure(f"bleu-{order}", f"BLEU-{order}") for order in (1, 2, 3, 4)), _bleu),
     Metric("rouge-l", (MetricFigure("rouge-l", "ROUGE-L"),), _rouge_l),
-    Metric("meteor", (MetricFigure("meteor", "METEOR"),), _meteor, frozenset({MetricNeed.JAVA})),
-    Metric("bmrc", (MetricFigure("bmrc", "BMRC", shown_times=1.0),), _bmrc, frozenset({MetricNeed.JAVA})),
-    Metric("wmdrel", (MetricFigure("wmdrel", "WMDRel"),), _wmdrel, frozenset({MetricNeed.VECTORS})),
-    Metric(
-        "clinrel",
-        (MetricFigure("clinrel", "CLinRel"),),
-        _clinrel,
-        frozenset({MetricNeed.PROJECTIONS}),
-        reads_references=False,
-    ),
-    Metric(
-        "cmedrel",
-        (MetricFigure("cmedrel", "CMedRel"),),
-        _cmedrel,
-        frozenset({MetricNeed.PROJECTIONS}),
-        reads_references=False,
-    ),
-    Metric(
-        "wcc",
-        (MetricFigure("wcc", "WCC", shown_times=1.0),),
-        _wcc,
-        frozenset({MetricNeed.VECTORS, MetricNeed.PROJECTIONS}),
-    ),
+    Metric("meteor", (MetricFigure("meteor", "METEOR"),), _meteor, _JAVA),
+    Metric("bmrc", (MetricFigure("bmrc", "BMRC", shown_times=1.0),), _bmrc, _JAVA),
+    Metric("wmdrel", (MetricFigure("wmdrel", "WMDRel"),), _wmdrel, _VECTORS),
+    Metric("clinrel", (MetricFigure("clinrel", "CLinRel"),), _clinrel, _PROJECTIONS, reads_references=False),
+    Metric("cmedrel", (MetricFigure("cmedrel", "CMedRel"),), _cmedrel, _PROJECTIONS, reads_references=False),
+    Metric("wcc", (MetricFigure("wcc", "WCC", shown_times=1.0),), _wcc, _VECTORS | _PROJECTIONS),
 )
 METRICS: Mapping[str, Metric] = {metric.name: metric for metric in _ALL}
 FIGURES: Mapping[str, MetricFigure] = {figure.name: figure for metric in _ALL for figure in metric.figures}

@@ -97,14 +97,16 @@ def tokenise_groups(
 def check_captions(candidates: Sequence[str], references: Sequence[Sequence[str]]) -> None:
     """Raise ValueError where there is no image, the lengths differ, or an image has no list of references."""
     if len(candidates) != len(references):
-        raise ValueError(f"There are {len(candidates)} candidates, and references of {len(references)} images.")
+        raise ValueError(
+            f"There are {len(candidates)} candidates, and references of {len(references)} images: give both for each."
+        )
     if not len(candidates):
-        raise ValueError("There is no image to score.")
+        raise ValueError("There is no image to score: give at least one candidate with its references.")
     for index, texts in enumerate(references):
         if isinstance(texts, str):
-            raise ValueError(f"The references of image {index} are one text: give a list of texts.")
+            raise ValueError(f"The references of image {index} are a single text: give a list of texts.")
         if not len(texts):
-            raise ValueError(f"Image {index} has no reference.")
+            raise ValueError(f"Image {index} has no reference: give at least one, or leave the image out.")
 
 
 def normalised_by_default(tokenizer: str) -> bool:

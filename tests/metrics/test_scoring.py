@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from crosslens_metrics import scoring
+from crosslens_metrics.annotation_free import VectorProjections
 from crosslens_metrics.document_frequencies import DocumentFrequencies
 from crosslens_metrics.meteor import SUMS
 from crosslens_metrics.scores import MetricScores
@@ -18,7 +19,6 @@ from crosslens_metrics.scoring import (
     MetricNeed,
     MissingInputError,
     UnknownMetricError,
-    VectorProjections,
     metric_named,
     prepare,
     score,

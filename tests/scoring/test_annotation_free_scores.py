@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 from django.urls import reverse
 
-from crosslens_metrics.scoring import VectorProjections, score
+from crosslens_metrics.annotation_free import VectorProjections
+from crosslens_metrics.scoring import score
 from crosslens_metrics.signatures import sample_digest
 from research.inference.backends.encoders import ExtraMissingError
 from research.inference.models import WeightPrecision

@@ -9,11 +9,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Protocol
 
-from crosslens_metrics.annotation_free import projections_of
+from crosslens_metrics.annotation_free import VectorProjections, projections_of
 from crosslens_metrics.commands.running import CommandFailedError
 from crosslens_metrics.formats.word_vectors import WordVectorFileError, vectors_in
 from crosslens_metrics.named_vectors import MalformedVectorsError, NamedVectors, read_named_vectors
-from crosslens_metrics.scoring import MetricNeed, VectorProjections, metric_named
+from crosslens_metrics.scoring import MetricNeed, metric_named
 from crosslens_metrics.word_vectors import MalformedTableError, WordVectorSource
 
 OPTION_FOR = {MetricNeed.VECTORS: "vectors", MetricNeed.PROJECTIONS: "projections"}

@@ -11,7 +11,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from numpy.typing import NDArray
 
-from crosslens_metrics.scoring import MissingInputError, VectorProjections
+from crosslens_metrics.annotation_free import VectorProjections
+from crosslens_metrics.scoring import MissingInputError
 from crosslens_metrics.signatures import references_digest
 from research.inference.models import EmbeddingSet, Encoder, WeightPrecision
 from research.inference.selectors.embeddings import newest_covering, open_set, whole_sets
