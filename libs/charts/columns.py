@@ -15,7 +15,7 @@ from typing import NamedTuple
 from django.utils.safestring import SafeString
 
 from charts import texts
-from charts.markup import joined_html
+from charts.markup import joined_html, place_x
 from charts.plots import round_end
 
 START, END = 13.0, 99.0
@@ -110,9 +110,9 @@ def column_plot(
         if value > 0:
             marks.append(
                 ColumnMark(
-                    x=_x(START + number * room + (room - width) / 2),
+                    x=place_x(START + number * room + (room - width) / 2),
                     y=f"{bottom - tall:.1f}",
-                    width=_x(width),
+                    width=place_x(width),
                     height=f"{tall:.1f}",
                     name=name,
                     value=written(value),
@@ -124,8 +124,8 @@ def column_plot(
         height=bottom + AXIS,
         axis_y=bottom,
         label_y=bottom + 17,
-        start_x=_x(START),
-        end_x=_x(END),
+        start_x=place_x(START),
+        end_x=place_x(END),
         columns=marks,
         labels=_labels([name for name, _ in columns], room),
         lines=[
@@ -158,10 +158,5 @@ def _labels(names: Sequence[str], room: float) -> list[ColumnLabel]:
         chosen[middle] = "middle"
     places = {"start": 0.0, "middle": room / 2, "end": room}
     return [
-        ColumnLabel(names[at], _x(START + at * room + places[anchor]), anchor) for at, anchor in sorted(chosen.items())
+        ColumnLabel(names[at], place_x(START + at * room + places[anchor]), anchor) for at, anchor in sorted(chosen.items())
     ]
-
-
-def _x(percent: float) -> str:
-    """Always with a point: the language of the page has no say in an attribute."""
-    return f"{percent:.2f}%"

@@ -13,6 +13,7 @@ from itertools import pairwise
 from textwrap import wrap
 
 from charts import texts
+from charts.markup import place_x
 from crosslens_metrics.intervals import Interval
 
 BAR_ROW = 30
@@ -94,23 +95,35 @@ class EstimateRow:
 @dataclass(frozen=True)
 class AxisTick:
     label: str
-    x: str
+    at: str
     is_reference: bool
 
 
-@dataclass(frozen=True)
-class RangePlot:
-    """Estimates under one another on one axis. With `has_short_labels` they stand beside their tracks, else above."""
+@dataclass(frozen=True, kw_only=True)
+class AxisPlot:
+    """What lies over an axis across the page, and beside an upright one where there are `y_ticks`.
+
+    With `has_upright_lines` a line goes from each tick of the axis up to `top`.
+    """
 
     title: str
     summary: str
-    has_short_labels: bool
     height: int
     axis_y: int
     start_x: str
-    end_x: str
+    end_x: str = place_x(TRACK_ENDS)
+    x_ticks: Sequence[AxisTick]
+    y_ticks: Sequence[AxisTick] = ()
+    has_upright_lines: bool = True
+    top: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class RangePlot(AxisPlot):
+    """Estimates under one another. With `has_short_labels` they stand beside their tracks, else above."""
+
+    has_short_labels: bool
     rows: Sequence[EstimateRow]
-    ticks: Sequence[AxisTick]
 
 
 @dataclass(frozen=True)
@@ -139,18 +152,11 @@ class DotRow:
     marks: Sequence[DotMark]
 
 
-@dataclass(frozen=True)
-class DotPlot:
-    """Numbered dots on one track for each label, all on one axis."""
+@dataclass(frozen=True, kw_only=True)
+class DotPlot(AxisPlot):
+    """Numbered dots on one track for each label."""
 
-    title: str
-    summary: str
-    height: int
-    axis_y: int
-    start_x: str
-    end_x: str
     rows: Sequence[DotRow]
-    ticks: Sequence[AxisTick]
 
 
 @dataclass(frozen=True)
@@ -171,65 +177,28 @@ class PointMark:
     value: str
 
 
-@dataclass(frozen=True)
-class HeightTick:
-    label: str
-    y: str
-    text_y: str
-    is_reference: bool
-
-
-@dataclass(frozen=True)
-class ScatterPlot:
+@dataclass(frozen=True, kw_only=True)
+class ScatterPlot(AxisPlot):
     """Points over two axes that are even around zero."""
 
-    title: str
-    summary: str
     x_name: str
     y_name: str
-    height: int
-    axis_y: int
-    start_x: str
-    end_x: str
     points: Sequence[PointMark]
-    x_ticks: Sequence[AxisTick]
-    y_ticks: Sequence[HeightTick]
 
 
-@dataclass(frozen=True)
-class LineSegment:
-    x1: str
-    y1: str
-    x2: str
-    y2: str
-
-
-@dataclass(frozen=True)
-class CurvePlot:
+@dataclass(frozen=True, kw_only=True)
+class CurvePlot(AxisPlot):
     """A line from point to point over two axes that begin at zero; with few points, each has a mark."""
 
-    title: str
-    summary: str
     x_name: str
-    height: int
-    axis_y: int
-    start_x: str
-    end_x: str
-    segments: Sequence[LineSegment]
+    segments: Sequence[tuple[PointMark, PointMark]]
     points: Sequence[PointMark]
-    x_ticks: Sequence[AxisTick]
-    y_ticks: Sequence[HeightTick]
 
 
 def curve_plot(title: str, points: Sequence[tuple[float, float]], *, summary: str, x_name: str) -> CurvePlot:
     """`points`: across and up, none below zero, in the order in which the line joins them."""
-    x_end, y_end = (round_end(max((point[axis] for point in points), default=0.0)) for axis in (0, 1))
-    across = _places((0, x_end), BESIDE_NUMBERS)
-
-    def up(value: float, shift: float = 0) -> str:
-        return f"{CURVE_TOP + (1 - value / y_end) * CURVE_HEIGHT + shift:.1f}"
-
-    x_step, y_step = _step(x_end / 2), _step(y_end / 2)
+    x_ends, y_ends = ((0.0, round_end(max((point[axis] for point in points), default=0.0))) for axis in (0, 1))
+    across, up = _places(x_ends, BESIDE_NUMBERS), _heights(y_ends, CURVE_TOP, CURVE_HEIGHT)
     marks = [
         PointMark(across(x), up(y), "core", f"{x_name} {texts.plain_number(x, 0)}", texts.plain_number(y, POINT_DIGITS))
         for x, y in points
@@ -240,15 +209,12 @@ def curve_plot(title: str, points: Sequence[tuple[float, float]], *, summary: st
         x_name=x_name,
         height=CURVE_TOP + CURVE_HEIGHT + AXIS_HEIGHT + 20,
         axis_y=CURVE_TOP + CURVE_HEIGHT,
-        start_x=_x(BESIDE_NUMBERS),
-        end_x=_x(TRACK_ENDS),
-        segments=[LineSegment(one.x, one.y, two.x, two.y) for one, two in pairwise(marks)],
+        start_x=place_x(BESIDE_NUMBERS),
+        segments=list(pairwise(marks)),
         points=marks if len(marks) <= MAX_MARKS else [],
-        x_ticks=[AxisTick(_tick_label(value, x_step), across(value), value == 0) for value in _ticks(0, x_end, x_step)],
-        y_ticks=[
-            HeightTick(_tick_label(value, y_step), up(value), up(value, 4), value == 0)
-            for value in _ticks(0, y_end, y_step)
-        ],
+        x_ticks=_ticks(x_ends, across),
+        y_ticks=_ticks(y_ends, up),
+        has_upright_lines=False,
     )
 
 
@@ -261,10 +227,10 @@ def bar_plot(title: str, bars: Iterable[tuple[str, int, str]]) -> BarPlot:
         width = MAX_BAR_WIDTH * count / highest
         y = number * BAR_ROW
         drawn.append(
-            ChartBar(label, str(count), kind, _x(width), _x(LABEL_END + 1 + width), y + 4, y + BAR_ROW // 2 + 5),
+            ChartBar(label, str(count), kind, place_x(width), place_x(LABEL_END + 1 + width), y + 4, y + BAR_ROW // 2 + 5),
         )
     summary = "; ".join(f"{label}: {count}" for label, count, _ in counts)
-    return BarPlot(title, summary, BAR_ROW * len(drawn), _x(LABEL_END - 1), _x(LABEL_END), drawn)
+    return BarPlot(title, summary, BAR_ROW * len(drawn), place_x(LABEL_END - 1), place_x(LABEL_END), drawn)
 
 
 def range_plot(
@@ -280,36 +246,29 @@ def range_plot(
 
     `step` is from tick to tick; chosen where none is given.
     """
-    low, high = ends or _even_ends(estimates, reference)
+    ends = ends or _even_ends(estimates, reference)
     start = BESIDE_SHORT_LABELS if has_short_labels else 100 - TRACK_ENDS
-    place = _places((low, high), start)
+    place = _places(ends, start)
     rows, bottom = [], 0
     for estimate in estimates:
         row, bottom = _row(estimate, bottom, place, has_short_labels=has_short_labels)
         rows.append(row)
     axis_y = bottom + 4
-    step = step or _step((high - low) / 2)
     return RangePlot(
         title=title,
         summary="; ".join(f"{estimate.label}: {estimate.text}" for estimate in estimates),
         has_short_labels=has_short_labels,
         height=axis_y + AXIS_HEIGHT,
         axis_y=axis_y,
-        start_x=_x(start),
-        end_x=_x(TRACK_ENDS),
+        start_x=place_x(start),
         rows=rows,
-        ticks=[
-            AxisTick(_tick_label(value, step), place(value), math.isclose(value, reference, abs_tol=1e-9))
-            for value in _ticks(low, high, step)
-        ],
+        x_ticks=_ticks(ends, place, reference=reference, step=step),
     )
 
 
 def dot_plot(title: str, rows: Sequence[tuple[str, Sequence[NumberedDot]]], *, ends: tuple[float, float]) -> DotPlot:
     """`rows`: a short label and its dots, of which the first are drawn above the later ones."""
-    low, high = ends
     place = _places(ends, BESIDE_SHORT_LABELS)
-    step = _step((high - low) / 2)
     axis_y = DOT_ROW * len(rows) + 4
     return DotPlot(
         title=title,
@@ -318,8 +277,7 @@ def dot_plot(title: str, rows: Sequence[tuple[str, Sequence[NumberedDot]]], *, e
         ),
         height=axis_y + AXIS_HEIGHT,
         axis_y=axis_y,
-        start_x=_x(BESIDE_SHORT_LABELS),
-        end_x=_x(TRACK_ENDS),
+        start_x=place_x(BESIDE_SHORT_LABELS),
         rows=[
             DotRow(
                 label,
@@ -329,21 +287,13 @@ def dot_plot(title: str, rows: Sequence[tuple[str, Sequence[NumberedDot]]], *, e
             )
             for number, (label, dots) in enumerate(rows)
         ],
-        ticks=[
-            AxisTick(_tick_label(value, step), place(value), is_reference=False) for value in _ticks(low, high, step)
-        ],
+        x_ticks=_ticks(ends, place),
     )
 
 
 def scatter_plot(title: str, points: Sequence[PlotPoint], *, summary: str, x_name: str, y_name: str) -> ScatterPlot:
     x_ends, y_ends = (_reach([getattr(point, axis) for point in points], 0) for axis in ("x", "y"))
-    x_step, y_step = _step(x_ends[1]), _step(y_ends[1])
-    across, start = _places(x_ends, BESIDE_NUMBERS), BESIDE_NUMBERS
-
-    def up(value: float, shift: float = 0) -> str:
-        share = (value - y_ends[0]) / (y_ends[1] - y_ends[0])
-        return f"{SCATTER_TOP + (1 - share) * SCATTER_HEIGHT + shift:.1f}"
-
+    across, up = _places(x_ends, BESIDE_NUMBERS), _heights(y_ends, SCATTER_TOP, SCATTER_HEIGHT)
     return ScatterPlot(
         title=title,
         summary=summary,
@@ -351,8 +301,7 @@ def scatter_plot(title: str, points: Sequence[PlotPoint], *, summary: str, x_nam
         y_name=y_name,
         height=SCATTER_TOP + SCATTER_HEIGHT + AXIS_HEIGHT + LINE_HEIGHT,
         axis_y=SCATTER_TOP + SCATTER_HEIGHT,
-        start_x=_x(start),
-        end_x=_x(TRACK_ENDS),
+        start_x=place_x(BESIDE_NUMBERS),
         points=[
             PointMark(
                 across(point.x),
@@ -363,14 +312,9 @@ def scatter_plot(title: str, points: Sequence[PlotPoint], *, summary: str, x_nam
             )
             for point in points
         ],
-        x_ticks=[
-            AxisTick(_tick_label(value, x_step), across(value), math.isclose(value, 0, abs_tol=1e-9))
-            for value in _ticks(*x_ends, x_step)
-        ],
-        y_ticks=[
-            HeightTick(_tick_label(value, y_step), up(value), up(value, 4), math.isclose(value, 0, abs_tol=1e-9))
-            for value in _ticks(*y_ends, y_step)
-        ],
+        x_ticks=_ticks(x_ends, across, reference=0),
+        y_ticks=_ticks(y_ends, up, reference=0),
+        top=SCATTER_TOP,
     )
 
 
@@ -387,9 +331,14 @@ def _places(ends: tuple[float, float], start: float) -> Callable[[float], str]:
 
     def place(value: float) -> str:
         share = (min(max(value, low), high) - low) / (high - low)
-        return _x(start + share * (TRACK_ENDS - start))
+        return place_x(start + share * (TRACK_ENDS - start))
 
     return place
+
+
+def _heights(ends: tuple[float, float], top: int, height: int) -> Callable[[float], str]:
+    low, high = ends
+    return lambda value: f"{top + (1 - (value - low) / (high - low)) * height:.1f}"
 
 
 def _row(
@@ -433,9 +382,25 @@ def _reach(values: Sequence[float], reference: float) -> tuple[float, float]:
     return reference - reach, reference + reach
 
 
-def _ticks(low: float, high: float, step: float) -> list[float]:
-    first = math.ceil(low / step - 1e-9)
-    return [step * number for number in range(first, math.floor(high / step + 1e-9) + 1)]
+def _ticks(
+    ends: tuple[float, float],
+    place: Callable[[float], str],
+    *,
+    reference: float | None = None,
+    step: float | None = None,
+) -> list[AxisTick]:
+    low, high = ends
+    step = step or _step((high - low) / 2)
+    values = [step * at for at in range(math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9) + 1)]
+    digits = max(0, -math.floor(math.log10(step) + 1e-9))
+    return [
+        AxisTick(
+            texts.plain_number(value, digits),
+            place(value),
+            is_reference=reference is not None and math.isclose(value, reference, abs_tol=1e-9),
+        )
+        for value in values
+    ]
 
 
 def _step(reach: float) -> float:
@@ -443,12 +408,3 @@ def _step(reach: float) -> float:
     rough = 2 * reach / MAX_TICKS
     power: float = 10.0 ** math.floor(math.log10(rough))
     return next(nice * power for nice in (1, 2, 5, 10) if nice * power >= rough * (1 - 1e-9))
-
-
-def _tick_label(value: float, step: float) -> str:
-    return texts.plain_number(value, max(0, -math.floor(math.log10(step) + 1e-9)))
-
-
-def _x(percent: float) -> str:
-    """Always with a point: the language of the page has no say in an attribute."""
-    return f"{percent:.2f}%"

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from django.utils.safestring import SafeString
 
 from charts import texts
-from charts.markup import joined_html
+from charts.markup import joined_html, place_x
 
 BAR_TOP, ROW = 22, 56
 BESIDE_ROW, BESIDE_START = 30, 36.0
@@ -114,7 +114,7 @@ def stacked_plot(
         title=title,
         summary="; ".join(f"{row.name}: {_said(row, kinds)}" for row in rows),
         height=height * len(bars),
-        name_x=_x(BESIDE_START - 1) if has_names_beside else "0",
+        name_x=place_x(BESIDE_START - 1) if has_names_beside else "0",
         name_anchor="end" if has_names_beside else "start",
         has_names_beside=has_names_beside,
         bars=bars,
@@ -138,7 +138,7 @@ def _pieces(row: BarShares, kinds: Sequence[tuple[str, str]], start: float) -> l
             label = f"{percent:.0f}" if width >= LABEL_FROM else ""
             said = texts.percentage(percent, 1)
             pieces.append(
-                BarPiece(kind, f"{row.name}, {name}", said, _x(start), _x(width), label, _x(start + width / 2))
+                BarPiece(kind, f"{row.name}, {name}", said, place_x(start), place_x(width), label, place_x(start + width / 2))
             )
         start += percent * scale
     return pieces
@@ -146,8 +146,3 @@ def _pieces(row: BarShares, kinds: Sequence[tuple[str, str]], start: float) -> l
 
 def _said(row: BarShares, kinds: Sequence[tuple[str, str]]) -> str:
     return ", ".join(f"{name} {percent:.1f}%" for (_kind, name), percent in zip(kinds, row.percent, strict=True))
-
-
-def _x(percent: float) -> str:
-    """Always with a point: the language of the page has no say in an attribute."""
-    return f"{percent:.2f}%"

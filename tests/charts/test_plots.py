@@ -59,8 +59,8 @@ class TestBars:
 class TestRanges:
     def test_zero_stands_in_the_middle_and_values_in_proportion(self):
         plot = range_plot("", ESTIMATES, reference=0)
-        (reference,) = [tick for tick in plot.ticks if tick.is_reference]
-        assert (reference.label, percent(reference.x)) == ("0", 50.0)
+        (reference,) = [tick for tick in plot.x_ticks if tick.is_reference]
+        assert (reference.label, percent(reference.at)) == ("0", 50.0)
         africa, asia, unknown = plot.rows
         assert percent(africa.low_x) < percent(africa.x) < percent(africa.high_x)
         assert (percent(africa.x) - 50) / (50 - percent(asia.x)) == pytest.approx(5, abs=0.01)
@@ -74,8 +74,8 @@ class TestRanges:
         for row in plot.rows:
             for place in (row.x, row.low_x, row.high_x):
                 assert 2 <= percent(place) <= 98
-        assert 3 <= len(plot.ticks) <= 13
-        assert sum(tick.is_reference for tick in plot.ticks) == 1
+        assert 3 <= len(plot.x_ticks) <= 13
+        assert sum(tick.is_reference for tick in plot.x_ticks) == 1
 
     def test_estimates_that_are_all_at_the_reference_still_have_an_axis(self):
         plot = range_plot("", [IntervalEstimate("x", "", 0.0, None)], reference=0)
@@ -83,14 +83,14 @@ class TestRanges:
 
     def test_ticks_are_written_as_in_the_language_of_the_page(self):
         with translation.override("de"):
-            labels = [tick.label for tick in range_plot("", [IntervalEstimate("x", "", 0.9, None)], reference=0).ticks]
+            labels = [tick.label for tick in range_plot("", [IntervalEstimate("x", "", 0.9, None)], reference=0).x_ticks]
         assert labels == ["−1,0", "−0,5", "0,0", "0,5", "1,0"]
 
     def test_given_ends_hold(self):
         plot = range_plot("", [IntervalEstimate("x", "", 50.0, Interval(0, 100))], reference=50, ends=(0, 100), step=25)
         assert (plot.rows[0].low_x, plot.rows[0].high_x) == ("2.00%", "98.00%")
-        assert [tick.label for tick in plot.ticks] == ["0", "25", "50", "75", "100"]
-        assert [tick.label for tick in plot.ticks if tick.is_reference] == ["50"]
+        assert [tick.label for tick in plot.x_ticks] == ["0", "25", "50", "75", "100"]
+        assert [tick.label for tick in plot.x_ticks if tick.is_reference] == ["50"]
 
     def test_long_names_are_broken_into_lines_and_no_two_lines_meet(self):
         plot = range_plot(
@@ -119,7 +119,7 @@ class TestDots:
         second, first = plot.rows[0].marks
         assert (first.number, first.x, second.number) == (1, "98.00%", 2)
         assert percent(second.x) == pytest.approx((98 + 36) / 2)
-        assert [tick.label for tick in plot.ticks] == ["0", "10", "20", "30", "40", "50"]
+        assert [tick.label for tick in plot.x_ticks] == ["0", "10", "20", "30", "40", "50"]
 
     def test_every_value_is_in_the_text_alternative(self):
         assert dot_plot("", DOTS, ends=(0, 50)).summary == "German: Rich 50.0, Brief 25.0"
@@ -139,7 +139,7 @@ class TestScatter:
         assert (percent(right.x) - x) == pytest.approx(2 * (x - percent(left.x)), abs=0.02)
         assert (y - float(right.y)) == pytest.approx(2 * (float(left.y) - y), abs=0.2)
         assert [tick.label for tick in plot.x_ticks if tick.is_reference] == ["0"]
-        assert [tick.y for tick in plot.y_ticks if tick.is_reference] == [middle.y]
+        assert [tick.at for tick in plot.y_ticks if tick.is_reference] == [middle.y]
 
     def test_a_plot_without_points_still_has_axes(self):
         plot = scatter_plot("", [], summary="", x_name="", y_name="")

@@ -30,6 +30,7 @@ WITH_A_ZONE_OF_THEIR_OWN = {
     "gapgame/_when.html",
 }
 PLOTS = {
+    "_plot": (),
     "_bar_plot": ("plot__bar--better", "plot__bar--similar", "plot__bar--worse"),
     "_range_plot": (),
     "_dot_plot": (),
@@ -47,7 +48,7 @@ def check(folders: tuple[str, ...] = ("templates",)) -> Iterator[TextFinding]:
         name = str(path.relative_to(TEMPLATES))
         yield from lines(path, is_timed=not re.match(r"site/|.*email/", name) and name not in WITH_A_ZONE_OF_THEIR_OWN)
         # Those of a site of files have one sheet: templates/site/site.css.
-        if "{% extends" in text_of(path) and "/_" not in name and not name.startswith("site/"):
+        if "{% extends" in text_of(path) and not path.name.startswith("_") and not name.startswith("site/"):
             yield from sheets_of_page(name)
         if name.startswith("scoring/"):
             sheets = ("base", "components", "tables", *APP_SHEETS["scoring"])
