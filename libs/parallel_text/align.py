@@ -10,7 +10,7 @@ from parallel_text import tagging, words
 from parallel_text.aligners import MAX_SENTENCE_TOKENS, Links, WordAligner, find_aligner
 from parallel_text.config import ENGLISH, CorpusConfig
 from parallel_text.problems import LineProblems
-from parallel_text.steps import StepReport, StepWork
+from parallel_text.steps import Step, StepReport, StepWork
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -19,7 +19,7 @@ TOOLS = b"crosslens_"
 """How the keys of a file's metadata begin that name a tool."""
 
 
-class AlignStep:
+class AlignStep(Step):
     """One part for each language and file of English sentences, called "es-00003"."""
 
     name = "align"
@@ -30,9 +30,6 @@ class AlignStep:
     def settings(self, config: CorpusConfig) -> dict[str, Any]:
         return {"program": config.align.program, "english_words": tagging.VERSION, "words": words.VERSION}
 
-    def files(self, config: CorpusConfig) -> list[str]:
-        return []
-
     def chunks(self, work: StepWork) -> list[str]:
         # Refused here, once and before any work, where no part could be done.
         find_aligner(work.config.align.program)
@@ -42,8 +39,9 @@ class AlignStep:
             for name in work.folder.names(f"ingest/pairs.{language}/")
         ]
 
-    def is_written(self, work: StepWork, chunk: str) -> bool:
-        return _file(chunk) in work.folder.names(_file(chunk))
+    def part(self, chunk: str) -> str:
+        language, _dash, number = chunk.rpartition("-")
+        return f"align/{language}/{number}.parquet"
 
     def run_chunk(self, work: StepWork, chunk: str) -> None:
         from pyarrow import parquet
@@ -57,7 +55,7 @@ class AlignStep:
         ]
         links = aligner.links(sides, scratch=work.scratch)
         made = _table(table, theirs, links, _tools(aligner, language))
-        with work.folder.writing(_file(chunk)) as path:
+        with work.folder.writing(self.part(chunk)) as path:
             parquet.write_table(made, path, compression="zstd")
 
     def finish(self, work: StepWork) -> StepReport:
@@ -66,7 +64,7 @@ class AlignStep:
 
         tools: dict[str, set[str]] = {}
         for chunk in self.chunks(work):
-            metadata = parquet.read_schema(work.folder.read(_file(chunk))).metadata or {}
+            metadata = parquet.read_schema(work.folder.read(self.part(chunk))).metadata or {}
             for key, value in metadata.items():
                 if key.startswith(TOOLS):
                     tools.setdefault(key.removeprefix(TOOLS).decode(), set()).add(value.decode())
@@ -78,11 +76,6 @@ class AlignStep:
         return StepReport(
             {**totals, "languages": counts}, problems, {name: " | ".join(sorted(of)) for name, of in tools.items()}
         )
-
-
-def _file(chunk: str) -> str:
-    language, _dash, number = chunk.rpartition("-")
-    return f"align/{language}/{number}.parquet"
 
 
 def _pairs(work: StepWork, chunk: str) -> tuple[pa.Table, list[list[str]]]:

@@ -19,7 +19,7 @@ from parallel_text.fragments import fragments
 from parallel_text.imageability import WORDS_AT_ONCE, ImageabilityRatings, read_ratings
 from parallel_text.problems import CorpusError, LineProblems
 from parallel_text.sql import make_view, write_table
-from parallel_text.steps import StepReport, StepWork, chunks_of_sentences
+from parallel_text.steps import SentencesStep, StepReport, StepWork
 from parallel_text.tagging import COMMON_NOUNS, VERSION, EnglishTagger, TaggedSentence, tagger_version
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ COUNTS = pa.schema(
 )
 
 
-class CandidatesStep:
+class CandidatesStep(SentencesStep):
     name = "candidates"
     version = 2
     needs = ("ingest",)
@@ -62,13 +62,13 @@ class CandidatesStep:
     def files(self, config: CorpusConfig) -> list[str]:
         return [name for name in (config.candidates.ratings, config.candidates.vectors) if name]
 
-    def chunks(self, work: StepWork) -> list[str]:
-        return chunks_of_sentences(work)
+    def part(self, chunk: str) -> str:
+        return f"candidates/tokens/{chunk}.parquet"
 
     def run_chunk(self, work: StepWork, chunk: str) -> None:
         tagger, counts = EnglishTagger(), Counter[_FragmentReading]()
         sentences = pq.ParquetFile(work.folder.read(f"ingest/english/{chunk}.parquet"))
-        with work.folder.writing(f"candidates/tokens/{chunk}.parquet") as path:
+        with work.folder.writing(self.part(chunk)) as path:
             with pq.ParquetWriter(path, TOKENS, compression="zstd") as writer:
                 for batch in sentences.iter_batches(ROWS_AT_ONCE, columns=["sentence", "text"]):
                     rows = []
@@ -81,10 +81,6 @@ class CandidatesStep:
             with work.folder.writing(f"candidates/counts/{chunk}.parquet") as counted:
                 rows = [reading._asdict() | {"occurrences": n} for reading, n in counts.items()]
                 pq.write_table(pa.Table.from_pylist(rows, COUNTS), counted, compression="zstd")
-
-    def is_written(self, work: StepWork, chunk: str) -> bool:
-        name = f"candidates/tokens/{chunk}.parquet"
-        return name in work.folder.names(name)
 
     def finish(self, work: StepWork) -> StepReport:
         problems, tools = LineProblems(), {"HanTa": tagger_version()}

@@ -11,7 +11,7 @@ from parallel_text.config import ENGLISH, CorpusConfig, Inventory
 from parallel_text.inventories import read_inventory
 from parallel_text.problems import LineProblems
 from parallel_text.sql import write_table
-from parallel_text.steps import StepReport, StepWork
+from parallel_text.steps import Step, StepReport, StepWork
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -54,7 +54,7 @@ ENTRIES_OF_A_LANGUAGE = """
 """
 
 
-class DictionaryStep:
+class DictionaryStep(Step):
     """One part for each language. Words that are kept have lemmas; the lemma of others is the word itself.
 
     Each link counts: intersection leaves a token one link in each direction. A link with a number or with punctuation
@@ -75,8 +75,8 @@ class DictionaryStep:
     def chunks(self, work: StepWork) -> list[str]:
         return list(work.config.languages)
 
-    def is_written(self, work: StepWork, chunk: str) -> bool:
-        return _part(chunk) in work.folder.names(_part(chunk))
+    def part(self, chunk: str) -> str:
+        return f"dictionary/languages/{chunk}.parquet"
 
     def run_chunk(self, work: StepWork, chunk: str) -> None:
         nouns = str(work.folder.read("candidates/nouns.parquet"))
@@ -91,11 +91,11 @@ class DictionaryStep:
             kept = "SELECT DISTINCT word FROM shared WHERE kept"
             known = _nouns(work, chunk)
             _translate(database, kept, "lemmas", lambda form: words.noun_lemma(form, chunk, known))
-            with work.folder.writing(_part(chunk)) as path:
+            with work.folder.writing(self.part(chunk)) as path:
                 write_table(database, ENTRIES_OF_A_LANGUAGE, path, {"language": chunk})
 
     def finish(self, work: StepWork) -> StepReport:
-        files = [str(work.folder.read(_part(language))) for language in work.config.languages]
+        files = [str(work.folder.read(self.part(language))) for language in work.config.languages]
         with work.database() as database, work.folder.writing(ENTRIES) as path:
             rows = "SELECT * FROM parquet($files) ORDER BY language, english, alignments DESC, word"
             write_table(database, rows, path, {"files": files})
@@ -118,10 +118,6 @@ def _nouns(work: StepWork, language: str) -> set[str]:
         for sense in read_inventory(inventory, work.input(inventory.file), LineProblems())
         if sense.is_noun
     }
-
-
-def _part(language: str) -> str:
-    return f"dictionary/languages/{language}.parquet"
 
 
 def _form(word: str, language: str) -> str | None:

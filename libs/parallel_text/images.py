@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import astuple, fields
 from itertools import groupby, islice
 from operator import itemgetter
@@ -18,8 +17,8 @@ from crosslens_metrics.named_vectors import MalformedVectorsError, NamedVectors,
 from parallel_text.config import CorpusConfig
 from parallel_text.manifest import ImageLine, ImageManifest
 from parallel_text.problems import CorpusError, LineProblems
-from parallel_text.sql import make_view, write_table
-from parallel_text.steps import StepReport, StepWork, WholeStep
+from parallel_text.sql import make_view, rows_of, write_table
+from parallel_text.steps import Step, StepReport, StepWork
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -29,7 +28,7 @@ MIN_LENGTH = 1e-12
 """A vector that is shorter has no direction."""
 
 
-class ImagesStep(WholeStep):
+class ImagesStep(Step):
     """It has no parts. Without a manifest no image is known, and all words that have a sense are kept."""
 
     name = "images"
@@ -126,11 +125,11 @@ def _keep_known(database: DuckDBPyConnection, work: StepWork, problems: LineProb
     """Leave out images of synsets that no inventory has, and those that come again."""
     manifest = work.config.images.manifest
     database.execute(KNOWN, [str(work.folder.read("senses/inventory.parquet"))])
-    for line, synset in _rows(database, UNKNOWN):
+    for line, synset in rows_of(database.execute(UNKNOWN)):
         message = _("No sense inventory has the synset %(synset)s. Check that it is of the same WordNet.")
         problems.add("unknown_offset", message % {"synset": synset}, file=manifest, line=line)
     database.execute(FIRST)
-    for line, file in _rows(database, REPEATED):
+    for line, file in rows_of(database.execute(REPEATED)):
         message = _("The image %(file)s comes again with the same synset.") % {"file": file}
         problems.add("duplicate_image", message, file=manifest, line=line)
     database.execute("DELETE FROM images WHERE time > 1")
@@ -140,7 +139,7 @@ def _choose_representatives(database: DuckDBPyConnection, work: StepWork, proble
     """Choose an image of each synset by features, else its first; return how many were chosen by features."""
     features = _ImageFeatures(work, problems)
     chosen, by_features = [], 0
-    for synset, images in groupby(_rows(database, OF_SYNSETS), itemgetter(0)):
+    for synset, images in groupby(rows_of(database.execute(OF_SYNSETS)), itemgetter(0)):
         files = [(file, named) for _synset, file, named in images]
         place = features.central_index_of(files)
         by_features += place is not None
@@ -217,12 +216,6 @@ class _ImageFeatures:
             self._problems.add("bad_features", message, file=self._name)
             return None
         return self._vectors.vectors[row]
-
-
-def _rows(database: DuckDBPyConnection, query: str) -> Iterator[tuple[Any, ...]]:
-    result = database.execute(query)
-    while rows := result.fetchmany(ROWS_AT_ONCE):
-        yield from rows
 
 
 def _no_images(work: StepWork, problems: LineProblems) -> CorpusError:

@@ -14,7 +14,7 @@ from parallel_text.config import CorpusConfig, Text
 from parallel_text.problems import CorpusError, LineProblems
 from parallel_text.readers import no_pairs, read_pairs
 from parallel_text.sql import NOTHING, write_table
-from parallel_text.steps import StepReport, StepWork
+from parallel_text.steps import Step, StepReport, StepWork
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -31,12 +31,11 @@ KEY = "('0x' || left(md5({column}), 16))::UBIGINT"
 """The order of sentences: the first half of their MD5. Any range of it is a random sample of the sentences."""
 
 
-class IngestStep:
+class IngestStep(Step):
     """Its parts are the texts of the configuration, each read and sorted by itself."""
 
     name = "ingest"
     version = 2
-    needs: tuple[str, ...] = ()
 
     def settings(self, config: CorpusConfig) -> dict[str, Any]:
         texts = [[text.language, text.format, *text.files] for text in config.texts]
@@ -48,8 +47,8 @@ class IngestStep:
     def chunks(self, work: StepWork) -> list[str]:
         return [f"{number:05d}" for number in range(len(work.config.texts))]
 
-    def is_written(self, work: StepWork, chunk: str) -> bool:
-        return {_lines(chunk), _about(chunk)} <= set(work.folder.names(f"ingest/lines/{chunk}."))
+    def part(self, chunk: str) -> str:
+        return f"ingest/lines/{chunk}.json"
 
     def run_chunk(self, work: StepWork, chunk: str) -> None:
         """Write the lines of one text, in the order of their English sentences.
@@ -73,7 +72,7 @@ class IngestStep:
                     {"unsorted": str(unsorted)},
                     options=f"ROW_GROUP_SIZE {ROW_GROUP}",
                 )
-        with work.folder.writing(_about(chunk)) as path:
+        with work.folder.writing(self.part(chunk)) as path:
             path.write_text(json.dumps({"pairs": count, "problems": problems.as_json()}, ensure_ascii=False))
 
     def finish(self, work: StepWork) -> StepReport:
@@ -83,7 +82,7 @@ class IngestStep:
 
         texts, problems, read = _SortedTexts(work), LineProblems(), 0
         for chunk in self.chunks(work):
-            about = json.loads(work.folder.read(_about(chunk)).read_text())
+            about = json.loads(work.folder.read(self.part(chunk)).read_text())
             problems.merge(LineProblems.from_json(about["problems"]))
             read += about["pairs"]
         for prefix in ("english", "pairs."):
@@ -273,7 +272,3 @@ def _path_of(work: StepWork) -> Any:
 
 def _lines(chunk: str) -> str:
     return f"ingest/lines/{chunk}.parquet"
-
-
-def _about(chunk: str) -> str:
-    return f"ingest/lines/{chunk}.json"

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 
 from parallel_text.config import CorpusConfig
 from parallel_text.senses import ENGLISH_NOUNS
-from parallel_text.steps import StepReport, StepWork, chunks_of_sentences
+from parallel_text.steps import SentencesStep, StepReport, StepWork
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -68,7 +68,7 @@ _INSTANCES = """
 """
 
 
-class IntersectStep:
+class IntersectStep(SentencesStep):
     """An instance is in *intersect_N* where its `n` is at least N, so that intersect_(N+1) is a part of intersect_N."""
 
     name = "intersect"
@@ -78,11 +78,8 @@ class IntersectStep:
     def settings(self, config: CorpusConfig) -> dict[str, Any]:
         return {"words": list(config.exclude.words), "senses": [list(pair) for pair in config.exclude.senses]}
 
-    def files(self, config: CorpusConfig) -> list[str]:
-        return []
-
-    def chunks(self, work: StepWork) -> list[str]:
-        return chunks_of_sentences(work)
+    def part(self, chunk: str) -> str:
+        return f"intersect/parts/{chunk}.parquet"
 
     def run_chunk(self, work: StepWork, chunk: str) -> None:
         files = {
@@ -93,15 +90,12 @@ class IntersectStep:
         with work.database() as database:
             _add_senses(database, work)
             rows = database.sql(_INSTANCES, params=files).to_arrow_table()
-        with work.folder.writing(_part(chunk)) as path:
+        with work.folder.writing(self.part(chunk)) as path:
             pq.write_table(rows, path, compression="zstd")
-
-    def is_written(self, work: StepWork, chunk: str) -> bool:
-        return _part(chunk) in work.folder.names(_part(chunk))
 
     def finish(self, work: StepWork) -> StepReport:
         """Put the parts together, and count instances by N."""
-        parts = [work.folder.read(_part(chunk)) for chunk in self.chunks(work)]
+        parts = [work.folder.read(self.part(chunk)) for chunk in self.chunks(work)]
         with (
             work.folder.writing(INSTANCES) as path,
             pq.ParquetWriter(path, pq.read_schema(parts[0]), compression="zstd") as writer,
@@ -120,10 +114,6 @@ class IntersectStep:
 
 
 STEP = IntersectStep()
-
-
-def _part(chunk: str) -> str:
-    return f"intersect/parts/{chunk}.parquet"
 
 
 def _add_senses(database: DuckDBPyConnection, work: StepWork) -> None:

@@ -10,10 +10,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
+from parallel_text.building import done_step, sha256_of
 from parallel_text.config import ENGLISH, CorpusConfig
 from parallel_text.playable import NO_GAP, REASONS, why_unplayable
+from parallel_text.sql import records_of, rows_of
 from parallel_text.statistics import MAX_N, compute
-from parallel_text.steps import StepReport, StepWork, chunks_of_sentences
+from parallel_text.steps import SentencesStep, StepReport, StepWork
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -23,12 +25,10 @@ PUBLISHED = ("instances.jsonl", "dictionary.jsonl", "images.jsonl", "items.jsonl
 PLAYABLE = "playable"
 MAX_IMAGES = 100
 """Images of an item of the Gap Filling Game."""
-
-ROWS_AT_ONCE = 10_000
 BEFORE = ("ingest", "candidates", "align", "dictionary", "senses", "intersect", "images")
 
 
-class PublishStep:
+class PublishStep(SentencesStep):
     """Each chunk of sentences is written by itself; the end joins them. The same corpus gives the same bytes."""
 
     name = "publish"
@@ -38,15 +38,13 @@ class PublishStep:
     def settings(self, config: CorpusConfig) -> dict[str, Any]:
         return {"name": config.name, "seed": config.seed}
 
-    def files(self, config: CorpusConfig) -> list[str]:
-        return []
-
-    def chunks(self, work: StepWork) -> list[str]:
-        return chunks_of_sentences(work)
+    def part(self, chunk: str) -> str:
+        return f"publish/instances/{chunk}.jsonl"
 
     def run_chunk(self, work: StepWork, chunk: str) -> None:
         with (
-            work.folder.writing(f"publish/instances/{chunk}.jsonl") as path,
+            # The instances have their name last: where they are, all are.
+            work.folder.writing(self.part(chunk)) as path,
             work.folder.writing(f"publish/items/{chunk}.jsonl") as items_path,
             work.folder.writing(f"publish/playable/{chunk}.json") as counts_path,
             path.open("w", encoding="utf-8") as file,
@@ -63,11 +61,6 @@ class PublishStep:
                     if why not in NO_GAP:
                         items.write(_line(part.item(instance) | ({"unplayable": why} if why else {})))
             counts_path.write_text(json.dumps(counts), encoding="utf-8")
-
-    def is_written(self, work: StepWork, chunk: str) -> bool:
-        # The instances have their name last: where they are, all are.
-        name = f"publish/instances/{chunk}.jsonl"
-        return name in work.folder.names(name)
 
     def finish(self, work: StepWork) -> StepReport:
         chunks = self.chunks(work)
@@ -87,7 +80,7 @@ class PublishStep:
         about = {"name": work.config.name, "seed": work.config.seed, **statistics.as_json(), "made_by": made_by}
         with work.folder.writing("statistics.json") as path:
             path.write_text(json.dumps(about, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
-        files = {name: _sha256(work, name) for name in PUBLISHED}
+        files = {name: sha256_of(work.folder.read(name)) for name in PUBLISHED}
         playable = {name: items[name] for name in (PLAYABLE, *REASONS) if items[name] or name == PLAYABLE}
         counts = {"instances": statistics.instances, "images": images, "items": playable, "sha256": files}
         return StepReport(counts)
@@ -115,11 +108,7 @@ class _InstanceChunk:
 
     def instances(self) -> Iterator[dict[str, Any]]:
         """Give the rows, in the order of sentences and positions."""
-        cursor = self._database.execute("SELECT * FROM part ORDER BY sentence, position")
-        columns = [column[0] for column in cursor.description or ()]
-        while rows := cursor.fetchmany(ROWS_AT_ONCE):
-            for row in rows:
-                yield dict(zip(columns, row, strict=True))
+        return records_of(self._database.execute("SELECT * FROM part ORDER BY sentence, position"))
 
     def published(self, instance: Mapping[str, Any]) -> dict[str, Any]:
         """Return an instance as its line in instances.jsonl."""
@@ -186,10 +175,8 @@ class _InstanceChunk:
             "USING (synset) ORDER BY synset, file",
             [str(self._work.folder.read("images/images.parquet"))],
         )
-        columns = [column[0] for column in cursor.description or ()]
         images = defaultdict(list)
-        for row in cursor.fetchall():
-            image = dict(zip(columns, row, strict=True))
+        for image in records_of(cursor):
             images[image["synset"]].append(image)
         return images
 
@@ -212,7 +199,7 @@ def _dictionary(database: DuckDBPyConnection, work: StepWork) -> Iterator[dict[s
         "ORDER BY english, language, alignments DESC, word",
         [str(work.folder.read("dictionary/entries.parquet"))],
     )
-    for (english, language, total), rows in groupby(_rows(cursor), key=lambda row: row[:3]):
+    for (english, language, total), rows in groupby(rows_of(cursor), key=lambda row: row[:3]):
         lemmas: dict[str, dict[str, Any]] = {}
         for *_key, lemma, word, alignments, _share in rows:
             entry = lemmas.setdefault(lemma, {"lemma": lemma, "share": 0, "words": {}})
@@ -228,14 +215,8 @@ def _images(database: DuckDBPyConnection, work: StepWork) -> Iterator[dict[str, 
     cursor = database.execute(
         "SELECT * FROM parquet($1) ORDER BY synset, file", [str(work.folder.read("images/images.parquet"))]
     )
-    columns = [column[0] for column in cursor.description or ()]
-    for row in _rows(cursor):
-        yield {name: value for name, value in zip(columns, row, strict=True) if value not in (None, "")}
-
-
-def _rows(cursor: DuckDBPyConnection) -> Iterator[tuple[Any, ...]]:
-    while rows := cursor.fetchmany(ROWS_AT_ONCE):
-        yield from rows
+    for image in records_of(cursor):
+        yield {name: value for name, value in image.items() if value not in (None, "")}
 
 
 def _write(work: StepWork, name: str, lines: Iterable[Mapping[str, Any]]) -> int:
@@ -254,12 +235,7 @@ def _line(value: Mapping[str, Any]) -> str:
 
 def _made_by(work: StepWork, name: str) -> dict[str, Any]:
     """Return what a step says of how it was made, without how long it took."""
-    record = json.loads(work.folder.read(f"steps/{name}.json").read_text(encoding="utf-8"))
-    problems = {problem["kind"]: problem["count"] for problem in record["problems"]}
+    record = done_step(work.folder, name)
+    assert record is not None
     kept = ("version", "settings", "files", "tools", "counts")
-    return {key: record[key] for key in kept} | {"problems": problems}
-
-
-def _sha256(work: StepWork, name: str) -> str:
-    with work.folder.read(name).open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    return {key: getattr(record, key) for key in kept} | {"problems": record.problems.counts}

@@ -15,7 +15,7 @@ from parallel_text.config import ENGLISH, CorpusConfig, Inventory
 from parallel_text.inventories import LemmaSense, read_inventory
 from parallel_text.problems import CorpusError, LineProblems
 from parallel_text.sql import make_view, write_table
-from parallel_text.steps import StepReport, StepWork, WholeStep
+from parallel_text.steps import Step, StepReport, StepWork
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -82,7 +82,7 @@ _ALIGNED = """
 """
 
 
-class SensesStep(WholeStep):
+class SensesStep(Step):
     name = "senses"
     version = 2
     needs = ("candidates", "align", "dictionary")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 PARQUET = "CREATE MACRO parquet(files) AS TABLE FROM read_parquet(files, hive_partitioning := false)"
 """Reads Parquet files; a folder called `n=3` adds no column."""
 
+ROWS_AT_ONCE = 10_000
 NOTHING: Mapping[str, Any] = {}
 
 
@@ -33,3 +34,16 @@ def write_table(
     ).fetchone()
     assert row is not None
     return int(row[0])
+
+
+def rows_of(result: DuckDBPyConnection) -> Iterator[tuple[Any, ...]]:
+    """Give the rows that were selected, some at a time."""
+    while rows := result.fetchmany(ROWS_AT_ONCE):
+        yield from rows
+
+
+def records_of(result: DuckDBPyConnection) -> Iterator[dict[str, Any]]:
+    """Give the rows that were selected, each by the names of its columns."""
+    columns = [column[0] for column in result.description or ()]
+    for row in rows_of(result):
+        yield dict(zip(columns, row, strict=True))

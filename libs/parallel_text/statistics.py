@@ -5,8 +5,10 @@ J. Wang, J. Figueiredo, L. Specia (2022), MultiSubs: A Large-scale Multimodal an
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from statistics import median
 from typing import TYPE_CHECKING, Any, Self
 
 from parallel_text.config import ENGLISH
@@ -233,18 +235,9 @@ def _sides(database: DuckDBPyConnection, work: StepWork, language: str) -> list[
                 """,
                 files,
             ).fetchall()
-        sentences, tokens, types, singletons = figures
-        sides.append(
-            SideStatistics(
-                language=language,
-                is_english=column == "sentence",
-                sentences=sentences,
-                tokens=tokens,
-                types=types,
-                singletons=singletons,
-                mean_length=tokens / sentences if sentences else 0.0,
-            )
-        )
+        sentences, tokens, *_ = figures
+        mean_length = tokens / sentences if sentences else 0.0
+        sides.append(SideStatistics(language, column == "sentence", *figures, mean_length=mean_length))
     return sides
 
 
@@ -285,16 +278,4 @@ def _mean(counts: Mapping[int, int]) -> float | None:
 
 
 def _median(counts: Mapping[int, int]) -> float | None:
-    total = sum(counts.values())
-    if not total:
-        return None
-    return (_nth(counts, (total - 1) // 2) + _nth(counts, total // 2)) / 2
-
-
-def _nth(counts: Mapping[int, int], position: int) -> int:
-    """The number at a position from 0 of all numbers in order."""
-    for number, count in sorted(counts.items()):
-        if position < count:
-            return number
-        position -= count
-    raise IndexError(position)
+    return float(median(Counter(counts).elements())) if any(counts.values()) else None

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from crosslens_metrics.messages import gettext as _
@@ -63,46 +63,46 @@ class StepReport:
     tools: Mapping[str, str] = field(default_factory=dict)
 
 
-class Step(Protocol):
-    """One step. It keeps nothing between calls: everything it makes is in the folder."""
+class Step:
+    """One step. It keeps nothing between calls: everything it makes is in the folder.
 
-    @property
-    def name(self) -> str: ...
+    Unless it says more, it reads no file of the configuration and has no parts: all of it is done at its end.
+    """
 
-    @property
-    def version(self) -> int:
-        """Raised when the same input gives another result, so that folders made before are built again."""
-        ...
-
-    @property
-    def needs(self) -> tuple[str, ...]:
-        """Steps whose files it reads."""
-        ...
+    name: str
+    version: int
+    """Raised when the same input gives another result, so that folders made before are built again."""
+    needs: tuple[str, ...] = ()
+    """Steps whose files it reads."""
 
     def settings(self, config: CorpusConfig) -> dict[str, Any]:
         """Return what its result depends on besides files, as JSON."""
-        ...
+        raise NotImplementedError
 
     def files(self, config: CorpusConfig) -> list[str]:
         """List the files of the configuration that it reads."""
-        ...
+        return []
 
     def chunks(self, work: StepWork) -> list[str]:
         """List its parts, which may run at the same time, and again."""
-        ...
+        return []
+
+    def part(self, chunk: str) -> str:
+        """Name the file of a part that is written last."""
+        raise NotImplementedError
 
     def run_chunk(self, work: StepWork, chunk: str) -> None:
-        """Do one part; its output is written last.
+        """Do one part.
 
         Raises
         ------
         CorpusError
         """
-        ...
+        raise CorpusError(_("The step has no part “%(name)s”.") % {"name": chunk})
 
     def is_written(self, work: StepWork, chunk: str) -> bool:
         """Return whether this part's output is there."""
-        ...
+        return self.part(chunk) in work.folder.names(self.part(chunk))
 
     def finish(self, work: StepWork) -> StepReport:
         """Join the parts and write the step's tables.
@@ -111,22 +111,11 @@ class Step(Protocol):
         ------
         CorpusError
         """
-        ...
+        raise NotImplementedError
 
 
-class WholeStep:
-    """A step without parts: all of it is done at its end."""
+class SentencesStep(Step):
+    """Its parts are the chunks into which `ingest` cut the English sentences."""
 
     def chunks(self, work: StepWork) -> list[str]:
-        return []
-
-    def run_chunk(self, work: StepWork, chunk: str) -> None:
-        raise CorpusError(_("The step has no part “%(name)s”.") % {"name": chunk})
-
-    def is_written(self, work: StepWork, chunk: str) -> bool:
-        return False
-
-
-def chunks_of_sentences(work: StepWork) -> list[str]:
-    """List the chunks into which `ingest` cut the English sentences."""
-    return [name.rpartition("/")[2].removesuffix(".parquet") for name in work.folder.names("ingest/english/")]
+        return [name.rpartition("/")[2].removesuffix(".parquet") for name in work.folder.names("ingest/english/")]
