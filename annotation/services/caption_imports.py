@@ -26,7 +26,7 @@ from core.people.services import audit_log
 from crosslens_metrics.formats.lines import LineReader
 from crosslens_metrics.formats.problems import FileRefusedError, LineError
 from crosslens_metrics.formats.records import is_text
-from crosslens_metrics.formats.xm3600 import MAX_LINE_BYTES, ImageCaptions, read_line
+from crosslens_metrics.formats.xm3600 import ImageCaptions, images_in
 from crosslens_metrics.hidden_characters import has_hidden, visible_text
 from crosslens_metrics.language_tags import MalformedTagError, canonical_tag
 from research.inference.rules.captions import caption_text
@@ -79,7 +79,7 @@ def look_through(file: BinaryIO, collection: Collection) -> CaptionFileContents:
         With what is wrong, line by line.
     """
     with _CheckedReader(collection) as look:
-        lines = _lines(file)
+        lines = images_in(file)
         while some := list(islice(lines, LINES_AT_ONCE)):
             look.at(some)
         if not look.problems and not look.contents.captions:
@@ -136,14 +136,15 @@ class _CheckedReader(LineReader):
         self._known = set(Language.objects.values_list("pk", flat=True))
         self._lines_of: dict[int, int] = {}
 
-    def at(self, lines: Sequence[tuple[int, ImageCaptions | LineError]]) -> None:
-        keys = [line.key for _number, line in lines if isinstance(line, ImageCaptions)]
+    def at(self, lines: Sequence[ImageCaptions | LineError]) -> None:
+        keys = [line.key for line in lines if isinstance(line, ImageCaptions)]
         # No text with a NUL can be stored, and PostgreSQL cannot even look for one.
         images = images_named(filter(is_text, keys), self.collection)
-        for number, line in lines:
+        for line in lines:
             if isinstance(line, LineError):
                 self.problems.append(line)
                 continue
+            number = line.number
             image = images[line.key].only if line.key in images else None
             if image is None:
                 named = images.get(line.key)
@@ -163,9 +164,10 @@ class _CheckedReader(LineReader):
                     number, _("the image %(key)s is already in line %(before)d."), key=repr(line.key), before=before
                 )
             self.contents.images[number] = image.pk
-            self._look_at_captions(number, line)
+            self._look_at_captions(line)
 
-    def _look_at_captions(self, number: int, image: ImageCaptions) -> None:
+    def _look_at_captions(self, image: ImageCaptions) -> None:
+        number = image.number
         seen: dict[str, str] = {}
         for name, texts in image.captions.items():
             tag = self._tag(number, name)
@@ -204,19 +206,6 @@ class _CheckedReader(LineReader):
         self.refuse(problem % about, number=number)
 
 
-def _lines(file: BinaryIO) -> Iterator[tuple[int, ImageCaptions | LineError]]:
-    file.seek(0)
-    number = 0
-    while raw := file.readline(MAX_LINE_BYTES + 1):
-        number += 1
-        try:
-            yield number, read_line(raw, number)
-        except LineError as malformed:
-            yield number, malformed
-            while len(raw) > MAX_LINE_BYTES and not raw.endswith(b"\n"):
-                raw = file.readline(MAX_LINE_BYTES + 1)
-
-
 def _round(
     project: Project, collection: Collection, tag: str, most: int, source: str, by: User | None, now: datetime
 ) -> Round:
@@ -242,7 +231,7 @@ def _round(
 def _captions(
     file: BinaryIO, contents: CaptionFileContents, rounds: Mapping[str, Round], now: datetime
 ) -> Iterator[Caption]:
-    for number, line in _lines(file):
+    for line in images_in(file):
         if isinstance(line, LineError):
             raise FileRefusedError(_("The file changed while it was being read. Import it again."))
         for name, texts in line.captions.items():
@@ -251,7 +240,7 @@ def _captions(
                 assert round is not None  # because it has a caption
                 yield Caption(
                     round=round,
-                    image_id=contents.images[number],
+                    image_id=contents.images[line.number],
                     guidelines_id=round.guidelines_id,
                     position=position,
                     text=visible_text(text),

