@@ -47,6 +47,34 @@ def resample_weights(n_units: int, *, resamples: int, rng: np.random.Generator) 
         yield np.bincount(drawn.ravel(), minlength=size * n_units).reshape(size, n_units).astype(float)
 
 
+def sums_by_group(
+    *tables: NDArray[np.float64], groups: int, rng: np.random.Generator
+) -> tuple[NDArray[np.float64], ...]:
+    """Sum tables over random groups of units, as equal in number as can be, so that many are resampled as quickly.
+
+    Parameters
+    ----------
+    *tables : ndarray, shape (n_units, n_sums)
+        Sums of the same units, in the unit of the figure.
+    groups : int
+        How many.
+    rng : numpy.random.Generator
+        Draws the groups, the same for all tables.
+
+    Returns
+    -------
+    tuple of ndarray, shape (min(n_units, groups), n_sums)
+        The tables themselves if they have no more units than that.
+    """
+    units = len(tables[0])
+    if units <= groups:
+        return tables
+    group = rng.permutation(units) % groups
+    return tuple(
+        np.stack([np.bincount(group, column, minlength=groups) for column in table.T], axis=1) for table in tables
+    )
+
+
 def bootstrap_interval(
     statistic: Callable[[Weights], NDArray[np.float64]], n_units: int, *, resamples: int, rng: np.random.Generator
 ) -> Interval:

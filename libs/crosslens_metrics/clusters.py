@@ -8,6 +8,7 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
 
+from crosslens_metrics.bootstrap import sums_by_group
 from crosslens_metrics.intervals import LEVEL, SAME_WITHIN, Interval
 from crosslens_metrics.undefined import UndefinedFigureError, UndefinedReason
 
@@ -45,10 +46,8 @@ def ratio_bounds(
     clusters, ratios = numerators.shape
     if clusters < 2:
         return np.full(ratios, math.nan), np.full(ratios, math.nan)
-    if clusters > MAX_CLUSTERS:
-        group = rng.permutation(clusters) % MAX_CLUSTERS
-        numerators, denominators = _sums(numerators, group), _sums(denominators, group)
-        clusters = MAX_CLUSTERS
+    numerators, denominators = sums_by_group(numerators, denominators, groups=MAX_CLUSTERS, rng=rng)
+    clusters = len(numerators)
     draws = rng.multinomial(clusters, np.full(clusters, 1 / clusters), size=resamples).astype(float)
     below = draws @ denominators
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -56,10 +55,6 @@ def ratio_bounds(
     is_same = np.ptp(resampled, axis=0) <= SAME_WITHIN * np.maximum(1, np.abs(resampled).max(axis=0))
     low, high = np.quantile(resampled, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
     return low, np.where(is_same, low, high)
-
-
-def _sums(values: NDArray[np.float64], group: NDArray[np.int_]) -> NDArray[np.float64]:
-    return np.stack([np.bincount(group, column, minlength=MAX_CLUSTERS) for column in values.T], axis=1)
 
 
 def mean_interval(total: float, squares: float, number: int) -> Interval:

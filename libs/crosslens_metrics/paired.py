@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from crosslens_metrics.bootstrap import CELLS_AT_ONCE, interval_of, resample_weights
+from crosslens_metrics.bootstrap import CELLS_AT_ONCE, interval_of, resample_weights, sums_by_group
 from crosslens_metrics.intervals import SAME_WITHIN, Interval
 from crosslens_metrics.undefined import UndefinedFigureError, UndefinedReason
 
@@ -118,7 +118,7 @@ def paired_difference_of_sums(
         raise ValueError(f"method is one of {', '.join(METHODS)}, not {method!r}.")
     if not len(one):
         raise UndefinedFigureError(UndefinedReason.NO_IMAGES, "There is no image that both models described.")
-    one, other = sums_by_group(one, other, rng=rng)
+    one, other = sums_by_group(one, other, groups=MAX_UNITS, rng=rng)
     totals = np.stack([one.sum(axis=0), other.sum(axis=0)])
     figures = statistic(totals)
     difference = float(figures[0] - figures[1])
@@ -140,32 +140,6 @@ def paired_difference_of_sums(
         return PairedDifference(difference, interval, _hits(exchanged, difference, rounding) / len(exchanged))
     tossed = [_exchanged(totals, other - one, coins, statistic) for coins in _coins(len(one), resamples, rng)]
     return PairedDifference(difference, interval, _share(np.concatenate(tossed), difference, rounding))
-
-
-def sums_by_group(*tables: NDArray[np.float64], rng: np.random.Generator) -> tuple[NDArray[np.float64], ...]:
-    """Sum tables over groups of images, so that many images are resampled as quickly as `MAX_UNITS`.
-
-    Parameters
-    ----------
-    *tables : ndarray, shape (n_images, n_sums)
-        Sums of the same images, in the units of the metric.
-    rng : numpy.random.Generator
-        Draws the groups, the same for all tables.
-
-    Returns
-    -------
-    tuple of ndarray, shape (min(n_images, MAX_UNITS), n_sums)
-        The tables themselves if they have no more images than that.
-    """
-    images = len(tables[0])
-    if images <= MAX_UNITS:
-        return tables
-    group = rng.permutation(images) % MAX_UNITS
-    return tuple(_sums(table, group) for table in tables)
-
-
-def _sums(table: NDArray[np.float64], group: NDArray[np.int_]) -> NDArray[np.float64]:
-    return np.stack([np.bincount(group, column, minlength=MAX_UNITS) for column in table.T], axis=1)
 
 
 def _bootstrapped(

@@ -7,6 +7,7 @@ from datetime import datetime
 from pathlib import Path
 
 from core.images.models import Collection, ImportJob, ImportOutcome
+from core.images.services.images import make_sizes
 from core.jobs.models import JobState
 from core.languages.models import Language
 from research.inference.models import CaptioningModel
@@ -35,6 +36,14 @@ def import_captions(
         tag = Language.objects.get(pk=language)
         check(import_path(path=file, model=model, language=tag, collection=collection, clock=clock))
     return by
+
+
+def with_sizes(import_images: Callable[..., ImportJob], *, clock: Clock) -> None:
+    """Import images, and make their sizes: not left to the worker, so that the first page has them."""
+    fresh: list[int] = []
+    check(import_images(clock=clock, announce=fresh.append))
+    for image_id in fresh:
+        make_sizes(image_id=image_id, now=clock())
 
 
 def check(job: ImportJob) -> None:

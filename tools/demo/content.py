@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from random import Random
 from typing import NamedTuple
@@ -21,8 +21,7 @@ from annotation.services.rounds import fill_round
 from core.allocation.services.lifecycle import expire_overdue
 from core.images.models import Collection
 from core.images.services.collections import collection_named
-from core.images.services.images import make_sizes
-from core.images.services.imports import import_path as import_images
+from core.images.services.imports import import_path
 from core.languages.models import Language
 from core.people.models import Consent, LanguageLevel, Project, Role, User
 from core.people.services.consent import give_consent
@@ -30,7 +29,7 @@ from core.people.services.language_skills import set_language_skills
 from core.people.services.members import add_member
 from research.inference.models import CaptioningModel
 from tools.demo import evaluations, game_pictures, games, photographs, places, practice, references, runs
-from tools.demo.captions import Clock, check, import_captions
+from tools.demo.captions import Clock, import_captions, with_sizes
 from tools.demo.files import read
 from tools.demo.texts import MODEL_DESCRIPTION, MODEL_NAME, TEXTS, PhotographTexts
 
@@ -150,11 +149,7 @@ def _person(person: DemoPerson) -> User:
 def _collection(folder: Path, clock: Clock) -> Collection:
     collection = collection_named(COLLECTION_NAME)
     if collection.entries.count() < len(photographs.PHOTOGRAPHS):
-        fresh: list[int] = []
-        check(import_images(path=folder / "manifest.jsonl", collection=collection, clock=clock, announce=fresh.append))
-        # Not left to the worker, so that the first page has its images.
-        for image_id in fresh:
-            make_sizes(image_id=image_id, now=clock())
+        with_sizes(partial(import_path, path=folder / "manifest.jsonl", collection=collection), clock=clock)
     return collection
 
 

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
-from core.images.services.images import make_sizes
 from core.languages.models import Language
 from core.people.models import Project, User
 from gapgame.models import GameBatch, ItemSet, Season, SeasonAccess, Turn, TurnOutcome
@@ -26,7 +26,7 @@ from gapgame.services.seasons import SeasonTerms, SeasonTexts, create_season
 from research.inference.models import WordVectorSet
 from research.inference.services.word_vectors import import_packaged
 from tools.demo import game_items, game_pictures
-from tools.demo.captions import Clock, check
+from tools.demo.captions import Clock, with_sizes
 
 Say = Callable[[str], object]
 SEED = 1912
@@ -101,11 +101,8 @@ def _items(project: Project, manager: User, unpacked: Path, clock: Clock, say: S
         say("Drawing the game's images ...")
         pictures = game_pictures.prepared_images(unpacked, game_items.names_of_pictures())
         path = game_items.write(pictures)
-        fresh: list[int] = []
-        check(import_path(path=path, item_set=item_set, clock=clock, announce=fresh.append))
-        # Not left to the worker: a sentence whose images are not ready is never drawn.
-        for image_id in fresh:
-            make_sizes(image_id=image_id, now=clock())
+        # A sentence whose images are not ready is never drawn.
+        with_sizes(partial(import_path, path=path, item_set=item_set), clock=clock)
     return item_set
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 
 from core.images.models import Collection, Image
 from core.images.services.collections import collection_named
-from core.images.services.images import make_sizes
 from core.images.services.imports import import_path
 from core.languages.models import Language
 from core.people.models import Project, Role, User
@@ -18,7 +18,7 @@ from office.practice.selectors.shown import items_of
 from office.practice.services.attempts import NoTryLeftError, answer_item, start_attempt
 from office.practice.services.sets import NewItem, publish_practice
 from tools.demo import photographs
-from tools.demo.captions import Clock, check
+from tools.demo.captions import Clock, with_sizes
 from tools.demo.files import read, write_lines
 
 COLLECTION_NAME = "Demo practice"
@@ -45,10 +45,7 @@ def _images(folder: Path, clock: Clock) -> dict[str, Image]:
     if collection.entries.count() < len(photographs.PRACTISED):
         manifest = folder / "practice.jsonl"
         write_lines(manifest, (one.line() for one in photographs.PRACTISED))
-        fresh: list[int] = []
-        check(import_path(path=manifest, collection=collection, clock=clock, announce=fresh.append))
-        for image_id in fresh:
-            make_sizes(image_id=image_id, now=clock())
+        with_sizes(partial(import_path, path=manifest, collection=collection), clock=clock)
     return {entry.key: entry.image for entry in collection.entries.select_related("image")}
 
 

@@ -124,9 +124,7 @@ def mutants_of(path: Path, *, doors: bool) -> Iterator[CodeMutant]:
 def _door(node: ast.AST, made: Any) -> Iterator[CodeMutant]:
     """A refusal that is left out, a role that any will do for, a condition that is not asked for, no signing in."""
     match node:
-        case ast.Raise(exc=ast.expr() as refusal) if re.search(
-            "Http404|PermissionDenied|NotFound", ast.unparse(refusal)
-        ):
+        case ast.Raise(exc=ast.expr() as refusal) if REFUSAL.search(ast.unparse(refusal)):
             yield made(node, "pass", "refusal left out")
         case ast.Attribute(value=ast.Name(id="Role")):
             yield made(node, "*list(Role)", "any role will do")
@@ -199,17 +197,8 @@ def make_map(mutants: list[CodeMutant], *, long: bool) -> None:
     (KEPT / "files.json").write_text(json.dumps(sorted({mutant.file for mutant in mutants})))
     for database, options in DATABASES.items():
         environment = os.environ | {"MUTANTS_MAP": database, "COSTS_FILE": str(KEPT / f"costs-{database}.json")}
-        command = [
-            sys.executable,
-            "-m",
-            "pytest",
-            "-q",
-            "-n2",
-            "-p",
-            "tools.scripts.mutants",
-            *options,
-            *["--long"] * long,
-        ]
+        chosen = [*options, *["--long"] * long]
+        command = [sys.executable, "-m", "pytest", "-q", "-n2", "-p", "tools.scripts.mutants", *chosen]
         subprocess.run(command, cwd=ROOT, env=environment, check=False)
 
 

@@ -9,7 +9,7 @@ import csv
 import io
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
@@ -96,6 +96,15 @@ class TextTable:
         if problems:
             raise FileProblemsError(problems)
         return tuple(numbers)
+
+    def lacking(self, numbers: Mapping[int, Sequence[Decimal | None]], said: str) -> list[LineError]:
+        """One error for each number that is missing, column after column; `said` follows the name of the column."""
+        return [
+            LineError(f"{self.columns[place]} {said}", number=row.line)
+            for place, column in numbers.items()
+            for row, number in zip(self.rows, column, strict=True)
+            if number is None
+        ]
 
 
 def read_table(file: Path, *, asked: Iterable[str]) -> TextTable:

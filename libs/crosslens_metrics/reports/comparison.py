@@ -65,7 +65,7 @@ class CountedJudgements:
 
     def __post_init__(self) -> None:
         if len({len(self.image), len(self.rater), len(self.score), len(self.test_is_left), len(self.seconds)}) > 1:
-            raise ValueError("The columns of Judged must have one length.")
+            raise ValueError("The columns of judgements must have one length.")
         if not np.isin(self.score, self.scale.numbers).all():
             raise ValueError(f"Scores on this scale are {', '.join(map(str, self.scale.numbers))}.")
 
@@ -96,7 +96,7 @@ def build_report(
 
     Parameters
     ----------
-    judged : Judged
+    judged : CountedJudgements
     seed : int
         Each figure draws from a stream of its own, so none changes when another is added.
     replication : int
@@ -116,7 +116,7 @@ def build_report(
 
     Returns
     -------
-    Report
+    ReportedFigures
         Figures, each with its interval, or why it has none.
     """
     tally = _ImageTally(judged, replication)
@@ -163,18 +163,7 @@ def summarise(
     counted_similar: int = 0,
     resamples: int = 10_000,
 ) -> ComparisonSummary:
-    """Of `build_report` what takes little time: most of it goes into the interval of alpha.
-
-    Parameters
-    ----------
-    judged : Judged
-    seed, replication, not_judged, counted_similar, resamples : int
-        As for `build_report`.
-
-    Returns
-    -------
-    Summary
-    """
+    """Of `build_report`, which takes the same, what takes little time: most goes into the interval of alpha."""
     tally = _ImageTally(judged, replication)
     return ComparisonSummary(
         _outcome(tally, slice(None), not_judged, counted_similar, resamples, random_stream(seed, "gain")),
@@ -189,18 +178,12 @@ def decided(
 
     Parameters
     ----------
-    judged : Judged
-    replication : int
-        How many judgements an image needs.
+    judged, replication
+        As for `build_report`.
     similar : sequence
         Names of images whose captions are equal.
     not_judged : int
         Pairs without any judgement.
-
-    Returns
-    -------
-    Decided
-        One outcome for each complete image.
     """
     tally = _ImageTally(judged, replication)
     complete = int(tally.is_complete.sum())

@@ -123,7 +123,9 @@ def correlations_of(
     people_at, places = table.place(human), list(dict.fromkeys(map(table.place, metrics)))
     people, automatic = _numbers(table, people_at, places)
     if not skip_missing:
-        _refuse_missing(table, {people_at: people, **automatic})
+        said = "has no figure. Fill it in, or leave such rows out by --skip-missing."
+        if problems := table.lacking({people_at: people, **automatic}, said):
+            raise FileProblemsError(problems)
     parts, notes = _parts(table, group)
     agreements: dict[str, dict[str, MetricAgreement]] = {part.key: {} for part in parts}
     left_out: dict[str, int] = {}
@@ -173,20 +175,6 @@ def _numbers(
     if problems:
         raise FileProblemsError(problems)
     return numbers[people_at], {place: numbers[place] for place in places}
-
-
-def _refuse_missing(table: TextTable, columns: Mapping[int, Sequence[Decimal | None]]) -> None:
-    problems = [
-        LineError(
-            f"{table.columns[place]} has no figure. Fill it in, or leave such rows out by --skip-missing.",
-            number=row.line,
-        )
-        for place, numbers in columns.items()
-        for row, number in zip(table.rows, numbers, strict=True)
-        if number is None
-    ]
-    if problems:
-        raise FileProblemsError(problems)
 
 
 def _parts(table: TextTable, group: tuple[str, Sequence[str]] | None) -> tuple[list[EvaluationPart], list[str]]:

@@ -8,7 +8,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from crosslens_metrics.formats.problems import FileProblemsError, FileRefusedError, LineError
+from crosslens_metrics.formats.problems import FileProblemsError, FileRefusedError
 from crosslens_metrics.formats.tables import TextTable
 from crosslens_metrics.model_ranks import TiedRanks
 from crosslens_metrics.reports.figures import as_json
@@ -99,15 +99,7 @@ def rankings_of(
         Where it lacks a column, or a score that is not to be skipped; or where there are too many sums.
     """
     columns = {place: table.numbers(place) for place in dict.fromkeys(map(table.place, [*proposed, *standard]))}
-    lacking = [
-        LineError(
-            f"{table.columns[place]} has no score. Fill it in, or leave such models out by --skip-missing.",
-            number=row.line,
-        )
-        for place, scores in columns.items()
-        for row, score in zip(table.rows, scores, strict=True)
-        if score is None
-    ]
+    lacking = table.lacking(columns, "has no score. Fill it in, or leave such models out by --skip-missing.")
     if lacking and not skip_missing:
         raise FileProblemsError(lacking)
     left = {problem.number for problem in lacking}

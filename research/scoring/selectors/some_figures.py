@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from crosslens_metrics.bootstrap import interval_of, resample_weights
 from crosslens_metrics.intervals import Interval
-from crosslens_metrics.paired import sums_by_group
+from crosslens_metrics.bootstrap import sums_by_group
+from crosslens_metrics.paired import MAX_UNITS
 from crosslens_metrics.reports.score_figures import UndefinedScore, value_or_reason
 from crosslens_metrics.signatures import Signature
 from crosslens_metrics.sums import CIDER, Statistic, statistic_of
@@ -73,7 +74,7 @@ def intervals_of(several: Sequence[SomeFigures]) -> list[Interval | UndefinedSco
         return []
     rng = np.random.default_rng(SEED)
     tables = [_table(one) for one in several]
-    (columns,) = sums_by_group(np.concatenate([table for table, _ in tables], axis=1), rng=rng)
+    (columns,) = sums_by_group(np.concatenate([table for table, _ in tables], axis=1), groups=MAX_UNITS, rng=rng)
     resampled = np.concatenate(
         [weights @ columns for weights in resample_weights(len(columns), resamples=RESAMPLES, rng=rng)]
     )
