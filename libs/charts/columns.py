@@ -158,5 +158,6 @@ def _labels(names: Sequence[str], room: float) -> list[ColumnLabel]:
         chosen[middle] = "middle"
     places = {"start": 0.0, "middle": room / 2, "end": room}
     return [
-        ColumnLabel(names[at], place_x(START + at * room + places[anchor]), anchor) for at, anchor in sorted(chosen.items())
+        ColumnLabel(names[at], place_x(START + at * room + places[anchor]), anchor)
+        for at, anchor in sorted(chosen.items())
     ]

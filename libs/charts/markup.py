@@ -1,5 +1,4 @@
-"""Attributes, and markup of which a page has hundreds of pieces, for which a template's loop would take several times as
-long."""
+"""Attributes of marks, and markup of which a page has hundreds of pieces: a loop takes several times as long."""
 
 from __future__ import annotations
 

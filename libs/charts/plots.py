@@ -227,7 +227,9 @@ def bar_plot(title: str, bars: Iterable[tuple[str, int, str]]) -> BarPlot:
         width = MAX_BAR_WIDTH * count / highest
         y = number * BAR_ROW
         drawn.append(
-            ChartBar(label, str(count), kind, place_x(width), place_x(LABEL_END + 1 + width), y + 4, y + BAR_ROW // 2 + 5),
+            ChartBar(
+                label, str(count), kind, place_x(width), place_x(LABEL_END + 1 + width), y + 4, y + BAR_ROW // 2 + 5
+            ),
         )
     summary = "; ".join(f"{label}: {count}" for label, count, _ in counts)
     return BarPlot(title, summary, BAR_ROW * len(drawn), place_x(LABEL_END - 1), place_x(LABEL_END), drawn)

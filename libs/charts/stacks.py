@@ -138,7 +138,9 @@ def _pieces(row: BarShares, kinds: Sequence[tuple[str, str]], start: float) -> l
             label = f"{percent:.0f}" if width >= LABEL_FROM else ""
             said = texts.percentage(percent, 1)
             pieces.append(
-                BarPiece(kind, f"{row.name}, {name}", said, place_x(start), place_x(width), label, place_x(start + width / 2))
+                BarPiece(
+                    kind, f"{row.name}, {name}", said, place_x(start), place_x(width), label, place_x(start + width / 2)
+                )
             )
         start += percent * scale
     return pieces

@@ -83,7 +83,9 @@ class TestRanges:
 
     def test_ticks_are_written_as_in_the_language_of_the_page(self):
         with translation.override("de"):
-            labels = [tick.label for tick in range_plot("", [IntervalEstimate("x", "", 0.9, None)], reference=0).x_ticks]
+            labels = [
+                tick.label for tick in range_plot("", [IntervalEstimate("x", "", 0.9, None)], reference=0).x_ticks
+            ]
         assert labels == ["−1,0", "−0,5", "0,0", "0,5", "1,0"]
 
     def test_given_ends_hold(self):

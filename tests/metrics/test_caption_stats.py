@@ -128,7 +128,10 @@ class TestFilesThatAreNone:
             (line(de=["x", None]), "line 1: caption 2 of 'de' is null, not a text"),
             (line(de=["x", " "]), "line 1: caption 2 of 'de' is empty"),
             (b'{"image/key": "a", "de": {"caption": ["\\ud800"]}}\n', "line 1: caption 1 of 'de' holds half"),
-            (b'{"image/key": "a", "de": {"caption": []}, "de": {"caption": []}}\n', "line 1: Not valid JSON .* same name twice"),
+            (
+                b'{"image/key": "a", "de": {"caption": []}, "de": {"caption": []}}\n',
+                "line 1: Not valid JSON .* same name twice",
+            ),
             (line("a") + line("b") + line("a"), "line 3: the image 'a' is in line 1 already"),
             (line("é") + line("e\u0301"), "line 2: the image .* is in line 1 already"),
             (line() + b'{"image/key": "\xff"}\n', "line 2: Holds characters that are not valid UTF-8"),

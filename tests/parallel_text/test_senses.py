@@ -231,7 +231,8 @@ def published(work: StepWork) -> CorpusStatistics:
     for chunk in publish.STEP.chunks(work):
         publish.STEP.run_chunk(work, chunk)
     for name in publish.BEFORE:
-        record = {"version": 1, "settings": {}, "files": {}, "tools": {}, "counts": {}, "problems": []}
+        record = {"step": name, "version": 1, "fingerprint": "", "seconds": 0.0}
+        record |= {"settings": {}, "files": {}, "tools": {}, "counts": {}, "problems": []}
         with work.folder.writing(f"steps/{name}.json") as path:
             path.write_text(json.dumps(record))
     publish.STEP.finish(work)

@@ -8,9 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from crosslens_metrics.bootstrap import interval_of, resample_weights
+from crosslens_metrics.bootstrap import interval_of, resample_weights, sums_by_group
 from crosslens_metrics.intervals import Interval
-from crosslens_metrics.bootstrap import sums_by_group
 from crosslens_metrics.paired import MAX_UNITS
 from crosslens_metrics.reports.score_figures import UndefinedScore, value_or_reason
 from crosslens_metrics.signatures import Signature
