@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from celery import Task, signals
 from celery.concurrency import get_implementation
 from django.db import transaction
+from django.db.models import Model
 from django.utils import timezone
 
 from core.images.models import ImportJob, ImportKind
@@ -35,26 +38,45 @@ ask_for_caption_import = job(run_caption_import, ImportJob.objects.filter(kind=I
 
 @shared_task(bind=True)
 def work_on(self: Task[..., None], run_id: int) -> None:
-    if routing.is_run_for_another(run_id=run_id, now=timezone.now()):
-        resend_message(self, run_id, Run.objects.values_list("queue", flat=True).get(pk=run_id))
-        return
-    has_more = executor.execute_run(
-        run_id=run_id, worker=worker_status.worker_name(), clock=timezone.now, slice_s=slice_here_s()
-    )
-    if has_more:
-        _send(run_id, Run.objects.values_list("queue", flat=True).get(pk=run_id))
+    execute = partial(executor.execute_run, run_id=run_id, worker=worker_status.worker_name())
+    is_elsewhere = routing.is_run_for_another(run_id=run_id, now=timezone.now())
+    do_slice(self, Run, run_id, execute, is_elsewhere=is_elsewhere)
 
 
 @shared_task(bind=True)
 def train(self: Task[..., None], training_id: int) -> None:
-    if routing.is_training_for_another(training_id=training_id, now=timezone.now()):
-        resend_message(self, training_id, Training.objects.values_list("queue", flat=True).get(pk=training_id))
-        return
-    has_more = training_worker.execute_training(
-        training_id=training_id, worker=worker_status.worker_name(), clock=timezone.now, slice_s=slice_here_s()
-    )
-    if has_more:
-        _send_training(training_id)
+    execute = partial(training_worker.execute_training, training_id=training_id, worker=worker_status.worker_name())
+    is_elsewhere = routing.is_training_for_another(training_id=training_id, now=timezone.now())
+    do_slice(self, Training, training_id, execute, is_elsewhere=is_elsewhere)
+
+
+def do_slice(
+    task: Task[..., None], model: type[Model], row_id: int, execute: Callable[..., bool], *, is_elsewhere: bool
+) -> None:
+    """Do a slice of the work on a row, and send a message for the rest; or send it on to a worker that it fits."""
+    if is_elsewhere:
+        resend_message(task, row_id, _queue_of(model, row_id))
+    elif execute(clock=timezone.now, slice_s=_slice_here_s()):
+        send_to_queue(task, model, row_id)
+
+
+def send_to_queue(task: Task[..., None], model: type[Model], row_id: int) -> None:
+    task.apply_async((row_id,), queue=_queue_of(model, row_id), expires=MESSAGE_LIFETIME_S)
+
+
+def resend_message(task: Task[..., None], row_id: int, queue: str) -> None:
+    """Send a message again, for a worker that it fits."""
+    expires = task.request.expires or MESSAGE_LIFETIME_S
+    task.apply_async((row_id,), queue=queue, countdown=FORWARD_AFTER_S, expires=expires)
+
+
+def _queue_of(model: type[Model], row_id: int) -> str:
+    return model._default_manager.values_list("queue", flat=True).get(pk=row_id)
+
+
+def _slice_here_s() -> float:
+    """How long this worker does one thing before others get their turn."""
+    return executor.SLICE_S if heartbeat.queues == {worker_status.GPU} else SHORT_SLICE_S
 
 
 def ask_for_run(run: Run) -> None:
@@ -66,34 +88,16 @@ def ask_for_run(run: Run) -> None:
     transaction.on_commit(send, robust=True)
 
 
-def _send(run_id: int, queue: str) -> None:
-    work_on.apply_async((run_id,), queue=queue, expires=MESSAGE_LIFETIME_S)
-
-
 def _send_to(waiting: tuple[int, str, int]) -> None:
     run_id, queue, wanted = waiting
     for _ in range(wanted):
-        _send(run_id, queue)
-
-
-def _send_training(training_id: int) -> None:
-    queue = Training.objects.values_list("queue", flat=True).get(pk=training_id)
-    train.apply_async((training_id,), queue=queue, expires=MESSAGE_LIFETIME_S)
+        work_on.apply_async((run_id,), queue=queue, expires=MESSAGE_LIFETIME_S)
 
 
 job(work_on, runs.runs_waiting, send=_send_to)
-ask_for_training = job(train, Training.objects.filter(state__in=UNFINISHED_STATES), send=_send_training)
-
-
-def slice_here_s() -> float:
-    """How long this worker does one thing before others get their turn."""
-    return executor.SLICE_S if heartbeat.queues == {worker_status.GPU} else SHORT_SLICE_S
-
-
-def resend_message(task: Task[..., None], row_id: int, queue: str) -> None:
-    """Send a message again, for a worker that it fits."""
-    expires = task.request.expires or MESSAGE_LIFETIME_S
-    task.apply_async((row_id,), queue=queue, countdown=FORWARD_AFTER_S, expires=expires)
+ask_for_training = job(
+    train, Training.objects.filter(state__in=UNFINISHED_STATES), send=partial(send_to_queue, train, Training)
+)
 
 
 @signals.worker_init.connect

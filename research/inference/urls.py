@@ -10,6 +10,7 @@ from research.inference.views import (
     models,
     runs,
     stabilisers,
+    steering,
     trainings,
     trials,
     workers,
@@ -43,17 +44,18 @@ urlpatterns = [
     path(f"{RUN}/owner/", runs.run_owner, name="run-owner"),
     path(f"{RUN}/progress/", runs.run_progress, name="run-progress"),
     path(f"{RUN}/failures/", runs.run_failures, name="run-failures"),
-    path(f"{RUN}/pause/", runs.run_pause, name="run-pause"),
-    path(f"{RUN}/resume/", runs.run_resume, name="run-resume"),
-    path(f"{RUN}/cancel/", runs.run_cancel, name="run-cancel"),
-    path(f"{RUN}/retry/", runs.run_retry, name="run-retry"),
+    *(
+        path(f"{RUN}/{action}/", steering.run_steer, {"action": action}, name=f"run-{action}")
+        for action in steering.RUN_ACTIONS
+    ),
     path("models/trainings/", trainings.training_list, name="training-list"),
     path(f"{TRAINING}/", trainings.training_show, name="training-show"),
     path(f"{TRAINING}/progress/", trainings.training_progress, name="training-progress"),
     path(f"{TRAINING}/card/", trainings.training_card, name="training-card"),
-    path(f"{TRAINING}/pause/", trainings.training_pause, name="training-pause"),
-    path(f"{TRAINING}/resume/", trainings.training_resume, name="training-resume"),
-    path(f"{TRAINING}/cancel/", trainings.training_cancel, name="training-cancel"),
+    *(
+        path(f"{TRAINING}/{action}/", steering.training_steer, {"action": action}, name=f"training-{action}")
+        for action in steering.TRAINING_ACTIONS
+    ),
     path("models/embeddings/", embeddings.embedding_list, name="embedding-list"),
     path("models/embeddings/new/", embeddings.embedding_create, name="embedding-create"),
     path("models/encoders/new/", embeddings.encoder_create, name="encoder-create"),

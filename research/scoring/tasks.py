@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 
 from celery import Task
 from django.utils import timezone
@@ -10,7 +11,7 @@ from django.utils import timezone
 from core.images.models import ImportJob, ImportKind
 from core.jobs.models import OPEN_STATES
 from core.jobs.tasks import job, shared_task
-from research.inference.tasks import MESSAGE_LIFETIME_S, resend_message, slice_here_s
+from research.inference.tasks import do_slice, resend_message, send_to_queue
 from research.scoring.models import Pass, ReferenceTranslation, Scoring
 from research.scoring.services import reference_imports, reference_translations, scoring_passes, scoring_sweep
 
@@ -49,23 +50,13 @@ ask_for_reference_import = job(run_reference_import, ImportJob.objects.filter(ki
 
 @shared_task(bind=True)
 def translate_references(self: Task[..., None], translation_id: int) -> None:
-    if reference_translations.is_for_another(translation_id=translation_id, now=timezone.now()):
-        resend_message(self, translation_id, _queue_of(translation_id))
-        return
-    has_more = reference_translations.execute_translation(
-        translation_id=translation_id, clock=timezone.now, slice_s=slice_here_s()
-    )
-    if has_more:
-        _send_translation(translation_id)
+    execute = partial(reference_translations.execute_translation, translation_id=translation_id)
+    is_elsewhere = reference_translations.is_for_another(translation_id=translation_id, now=timezone.now())
+    do_slice(self, ReferenceTranslation, translation_id, execute, is_elsewhere=is_elsewhere)
 
 
-def _send_translation(translation_id: int) -> None:
-    queue = _queue_of(translation_id)
-    translate_references.apply_async((translation_id,), queue=queue, expires=MESSAGE_LIFETIME_S)
-
-
-def _queue_of(translation_id: int) -> str:
-    return ReferenceTranslation.objects.values_list("queue", flat=True).get(pk=translation_id)
-
-
-ask_for_translation = job(translate_references, ReferenceTranslation.objects.all(), send=_send_translation)
+ask_for_translation = job(
+    translate_references,
+    ReferenceTranslation.objects.all(),
+    send=partial(send_to_queue, translate_references, ReferenceTranslation),
+)

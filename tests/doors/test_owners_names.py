@@ -23,6 +23,7 @@ from core.people.services.ownership import OwnerRefusedError
 from research.inference.backends.captioners import BackendSettingsError, Decoding
 from research.inference.models import CaptioningModel, EmbeddingSet, Encoder, ModelCaption, Translator
 from research.inference.services import encoders, imports, models, runs
+from research.inference.services.steering import WorkRefusedError
 from tests.doors.asking import signed_in
 from tests.doors.owned import Owning, body_of, owner_of
 from tests.factories import NOW, make_annotator, make_collection, make_project, make_user
@@ -143,10 +144,10 @@ class TestNames:
         about: dict[str, Any] = {"model": model, "collection": images, "decoding": Decoding(), "now": NOW}
         languages = Language.objects.filter(pk="en")
         run = runs.start(**about, languages=languages, project=them.project, by=them.manager)
-        with pytest.raises(runs.RunRefusedError) as refused:
+        with pytest.raises(WorkRefusedError) as refused:
             runs.start(**about, languages=languages, project=us.project, by=us.manager)
         assert str(run.pk) not in str(refused.value)
-        with pytest.raises(runs.RunRefusedError, match=f"Run {run.pk} "):
+        with pytest.raises(WorkRefusedError, match=f"Run {run.pk} "):
             runs.start(**about, languages=languages, project=them.project, by=them.manager)
 
     def test_variants_of_a_shared_model_are_shared(self, us: Owning, them: Owning) -> None:

@@ -24,7 +24,7 @@ from research.inference.selectors.embeddings import EmbeddingsUnavailableError, 
 from research.inference.services import embedding_store, encoders, executor, runs
 from research.inference.services.embedding import ImageEmbeddingJob
 from research.inference.services.executor import CRASH_LIMIT
-from research.inference.services.runs import RunRefusedError
+from research.inference.services.steering import WorkRefusedError
 from tests.factories import NOW, make_captioner, make_collection, make_language, make_user
 from tests.inference import embedded
 from tests.inference.embedded import (
@@ -219,7 +219,7 @@ def test_a_worker_that_finds_the_parts_dropped_takes_what_another_put_together()
 
 def test_an_encoder_that_makes_no_vectors_of_these_is_refused_at_the_start():
     texts = Encoder.objects.create(is_shared=True, name="Sentences", backend="sentences")
-    with pytest.raises(RunRefusedError, match="cannot compute vectors of these"):
+    with pytest.raises(WorkRefusedError, match="cannot compute vectors of these"):
         begin(texts, painted_collection(1))
 
 

@@ -14,9 +14,9 @@ from core.languages.models import Language
 from research.inference.backends.captioners import BackendSettingsError
 from research.inference.backends.endpoint import BATCHES
 from research.inference.models import CaptioningModel, ModelCaption, Run, RunState, Translator
-from research.inference.services import model_cache, runs
+from research.inference.services import model_cache, runs, steering
 from research.inference.services.models import register_model, register_translated_model, register_translator
-from research.inference.services.runs import RunRefusedError
+from research.inference.services.steering import WorkRefusedError
 from tests.inference.embedded import images_of, painted_collection
 from tests.inference.fake_endpoint import KEY, Answer, Asked, completion
 from tests.inference.fake_runs import LATER, begin, check_complete, counts, go, log_of
@@ -91,7 +91,7 @@ def test_an_endpoint_that_goes_away_ends_the_run_with_a_sentence_and_no_image_fa
     # As in another worker, which has not found it down.
     model_cache.clear()
     server.always = lambda asked: Answer("A window.")
-    runs.resume(run=run, now=LATER)
+    steering.resume(run, now=LATER)
     go(run, at=LATER)
 
     check_complete(run)
@@ -113,13 +113,13 @@ def test_a_key_that_is_not_accepted_ends_the_run_after_the_first_questions(serve
 
 def test_a_run_that_could_not_be_decoded_so_or_whose_endpoint_is_gone_is_not_started(server, settings):
     model, collection = make_model(), painted_collection(2)
-    with pytest.raises(RunRefusedError, match="do not support beam search"):
+    with pytest.raises(WorkRefusedError, match="do not support beam search"):
         begin(model, collection, "en", beams=5)
     Language.objects.create(tag="tlh", english_name="Klingon", own_name="tlhIngan Hol")
-    with pytest.raises(RunRefusedError, match=r"has no code for .*Klingon"):
+    with pytest.raises(WorkRefusedError, match=r"has no code for .*Klingon"):
         begin(model, collection, "en", "tlh")
     settings.CAPTION_ENDPOINTS = {}
-    with pytest.raises(RunRefusedError, match="There is no endpoint “lab”"):
+    with pytest.raises(WorkRefusedError, match="There is no endpoint “lab”"):
         begin(model, collection, "en")
 
     assert not Run.objects.exists()
@@ -158,7 +158,7 @@ def test_palette_captions_a_collection_in_all_its_languages():
     assert counts(run) == (24, 0, 24, 0)
     first = ModelCaption.objects.get(model=model, image=images_of(collection)[0], language="en")
     assert first.text == "A wide, dark image, almost all in red."
-    with pytest.raises(RunRefusedError, match="has no code for"):
+    with pytest.raises(WorkRefusedError, match="has no code for"):
         begin(model, collection, "sw")
 
 
@@ -194,7 +194,7 @@ def test_a_run_ends_at_its_cost_limit_and_keeps_what_it_made(server):
     assert run.done == ModelCaption.objects.filter(run=run).count()
     assert run.input_tokens / 1000 - 2 * BATCHES <= run.done <= run.input_tokens / 1000
     # Resumed, it makes no more than is on its way at once.
-    runs.resume(run=run, now=LATER)
+    steering.resume(run, now=LATER)
     before = run.input_tokens
     assert go(run, at=LATER).state == RunState.FAILED
     assert run.input_tokens - before <= 2000 * BATCHES

@@ -17,7 +17,7 @@ from PIL import Image
 from research.inference.backends.captioners import BackendSettingsError, Decoding, GeneratedCaption, ModelSpec
 from research.inference.backends.feature_decoder import FeatureDecoder, FeatureDecoderBackend
 from research.inference.models import CaptioningModel, RunState, Training
-from research.inference.services.trainings import TrainingRefusedError
+from research.inference.services.steering import WorkRefusedError
 from research.inference.training.options import TrainingMethod, TrainingOptions
 from research.inference.training.small import new_feature_decoder
 from research.inference.training.trainer import train_captioner
@@ -139,7 +139,7 @@ class TestPlatform:
         assert (captions.state, captions.failed) == (RunState.DONE, 0), captions.error
 
     def test_features_are_for_a_small_model_only(self) -> None:
-        with pytest.raises(TrainingRefusedError, match="“Base” sees images itself"):
+        with pytest.raises(WorkRefusedError, match="“Base” sees images itself"):
             make_training(
                 base=CaptioningModel.objects.create(name="Base", backend="encoder-decoder", source="x", is_shared=True),
                 features=make_encoder(),

@@ -11,8 +11,8 @@ from django.utils import timezone
 from core.people.models import AuditEntry, Role
 from research.inference.backends.captioners import Decoding
 from research.inference.models import CaptioningModel, Run, RunState
-from research.inference.services import models, runs, trials
-from research.inference.services.runs import RunRefusedError
+from research.inference.services import models, runs, steering, trials
+from research.inference.services.steering import WorkRefusedError
 from tests.factories import make_captioner, make_collection, make_language
 from tests.inference.watched import make_person, start_run
 from tests.sxs_eval.judged import text_of
@@ -83,10 +83,10 @@ def test_a_retired_model_is_offered_for_nothing_new_and_can_be_restored(manager,
     about: dict[str, Any] = {"languages": [make_language("de")], "decoding": Decoding(), "now": timezone.now()}
     for one in (model, variant):
         one.refresh_from_db()
-        with pytest.raises(RunRefusedError, match="is retired"):
+        with pytest.raises(WorkRefusedError, match="is retired"):
             runs.start(model=one, collection=make_collection(1), by=None, **about)
         images = make_collection(1)
-        with pytest.raises(RunRefusedError, match="is retired"):
+        with pytest.raises(WorkRefusedError, match="is retired"):
             trials.start(model=one, image=images.images.get(), collection=images, by=make_person(None), **about)
     assert "retired" in text_of(manager.get(reverse("inference:model-list")))
     restored = manager.post(address("retire", model), follow=True)
@@ -111,15 +111,15 @@ def test_what_a_retired_model_made_stays(manager, project):
 
 def test_runs_of_a_retired_model_are_neither_resumed_nor_tried_again(manager, model):
     run = start_run(model, project=model.project)
-    runs.pause(run=run, now=timezone.now())
+    steering.pause(run, now=timezone.now())
     retire(manager, model)
-    for go_on in (runs.resume, runs.retry):
-        with pytest.raises(RunRefusedError, match="Restore it first"):
-            go_on(run=Run.objects.get(pk=run.pk), now=timezone.now())
+    for go_on in (steering.resume, runs.retry):
+        with pytest.raises(WorkRefusedError, match="Restore it first"):
+            go_on(Run.objects.get(pk=run.pk), now=timezone.now())
     assert Run.objects.get(pk=run.pk).state == RunState.PAUSED
 
     manager.post(address("retire", model))
-    runs.resume(run=Run.objects.get(pk=run.pk), now=timezone.now())
+    steering.resume(Run.objects.get(pk=run.pk), now=timezone.now())
     assert Run.objects.get(pk=run.pk).state == RunState.QUEUED
 
 

@@ -9,8 +9,8 @@ import pytest
 from research.inference.backends.captioners import Decoding, FailedImage
 from research.inference.models import CaptioningModel, ModelCaption, Run, RunFailure, RunState
 from research.inference.rules.runs import MAX_CHUNK_SIZE, MIN_CHUNK_SIZE, chunks_of, unpack_ids
-from research.inference.services import runs, worker_status
-from research.inference.services.runs import RunRefusedError
+from research.inference.services import runs, steering, worker_status
+from research.inference.services.steering import WorkRefusedError
 from tests.concurrency import together
 from tests.factories import NOW, make_captioner, make_collection, make_image
 from tests.inference import fake_backend
@@ -32,7 +32,7 @@ pytestmark = pytest.mark.django_db
 
 
 def refused(**about: object) -> str:
-    with pytest.raises(RunRefusedError) as reason:
+    with pytest.raises(WorkRefusedError) as reason:
         make_run(**about)  # type: ignore[arg-type]
     return str(reason.value)
 
@@ -150,7 +150,7 @@ def test_the_same_captions_are_not_made_by_two_runs_at_once():
     assert f"Run {first.pk} is already" in refused(images=first.collection, model=first.model, languages=["fr", "es"])
     assert make_run(first.collection, model=first.model, languages=["es"]).state == RunState.QUEUED
 
-    runs.cancel(run=first, now=NOW)
+    steering.cancel(first, now=NOW)
     assert make_run(first.collection, model=first.model, languages=["fr"]).state == RunState.QUEUED
 
 
@@ -169,14 +169,14 @@ def test_a_translation_of_captions_that_are_not_there_is_refused_and_of_some_is_
 
 def test_pause_resume_and_cancel_come_from_the_states_they_make_sense_in():
     run = make_run()
-    for step, state in ((runs.pause, "paused"), (runs.resume, "queued"), (runs.cancel, "cancelled")):
-        step(run=run, now=NOW)
+    for step, state in ((steering.pause, "paused"), (steering.resume, "queued"), (steering.cancel, "cancelled")):
+        step(run, now=NOW)
         assert run.state == state
     assert run.finished_at == NOW
 
-    for step in (runs.pause, runs.resume, runs.cancel):
-        with pytest.raises(RunRefusedError, match="has changed in the meantime"):
-            step(run=run, now=NOW)
+    for step in (steering.pause, steering.resume, steering.cancel):
+        with pytest.raises(WorkRefusedError, match="has changed in the meantime"):
+            step(run, now=NOW)
     assert log_of(run).splitlines()[-3:] == ["Paused.", "Resumed.", "Cancelled."]
 
 
@@ -187,7 +187,7 @@ def test_a_run_that_failed_goes_on_once_it_is_resumed():
     assert not run.chunks.exclude(state="queued", attempts=0).exists()
 
     CaptioningModel.objects.filter(pk=model.pk).update(source="")
-    runs.resume(run=run, now=NOW)
+    steering.resume(run, now=NOW)
     check_complete(go(run))
 
 
@@ -214,12 +214,12 @@ def test_failed_images_are_tried_again_and_counted_once(monkeypatch):
     check_complete(go(run))
     assert counts(run) == (40, 0, 40, 0)
     assert not RunFailure.objects.exists()
-    with pytest.raises(RunRefusedError, match="No image has failed"):
+    with pytest.raises(WorkRefusedError, match="No image has failed"):
         runs.retry(run=run, now=NOW)
 
 
 def test_nothing_is_put_back_while_workers_are_at_it():
-    with pytest.raises(RunRefusedError, match="Workers are working on it"):
+    with pytest.raises(WorkRefusedError, match="Workers are working on it"):
         runs.retry(run=make_run(), now=NOW)
 
 
@@ -246,7 +246,7 @@ def test_of_a_run_that_needs_pytorch_only_workers_that_have_it_are_told(monkeypa
 
 def test_a_run_is_told_of_again_only_after_a_while_and_only_where_something_is_to_do():
     run, paused = make_run(20), make_run(20, model=make_model("paused"))
-    runs.pause(run=paused, now=NOW)
+    steering.pause(paused, now=NOW)
 
     assert runs.runs_waiting(now=NOW) == [(run.pk, "gpu", 1)]
     assert runs.runs_waiting(now=NOW) == []
@@ -267,7 +267,7 @@ def test_a_run_whose_last_worker_went_before_closing_it_is_told_of():
 @pytest.mark.django_db(transaction=True)
 def test_of_two_who_start_with_the_same_new_decoding_both_get_one_variant():
     first = make_run(3)
-    runs.cancel(run=first, now=NOW)
+    steering.cancel(first, now=NOW)
 
     def start(tag: str) -> int:
         return make_run(first.collection, model=first.model, languages=[tag], decoding=Decoding(beams=4)).model_id

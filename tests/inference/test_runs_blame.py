@@ -10,7 +10,7 @@ import pytest
 
 from core.jobs.services.leases import LEASE
 from research.inference.models import Run
-from research.inference.services import chunks, runs
+from research.inference.services import chunks, runs, steering
 from research.inference.services.executor import CRASH_LIMIT
 from tests.factories import NOW
 from tests.inference.fake_backend import FakeCaptioner, FakeTranslation
@@ -129,7 +129,7 @@ def test_a_model_that_stops_working_ends_the_run_and_no_image_is_blamed_for_it(m
     assert (run.state, "on every image" in run.error) == ("failed", True)
     assert run.done == 16
 
-    runs.resume(run=run, now=NOW)
+    steering.resume(run, now=NOW)
     go(run)
     assert run.state == "done"
     assert run.done + run.failed == 40

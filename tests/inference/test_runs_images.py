@@ -14,7 +14,7 @@ from PIL import Image as Pillow
 from core.images.models import Image
 from research.inference.backends.captioners import BackendDownError, GeneratedCaption, OutOfMemoryError
 from research.inference.models import Chunk, ModelCaption, RunState
-from research.inference.services import prefetcher, runs
+from research.inference.services import prefetcher, steering
 from research.inference.services.prefetcher import THREADS
 from tests.factories import NOW, make_user
 from tests.inference.fake_backend import FakeCaptioner
@@ -109,7 +109,7 @@ def test_where_the_model_breaks_on_every_image_the_run_fails_and_no_image_does(m
     assert "(ConnectionError)" in run.error
     assert (counts(run)[2:], run.failures.count()) == ((0, 0), 0)
 
-    runs.resume(run=run, now=NOW)
+    steering.resume(run, now=NOW)
     check_complete(go(run))
 
 
@@ -129,7 +129,7 @@ def test_a_backend_that_is_down_ends_the_run_at_once_and_keeps_what_was_made(mon
     assert (counts(run)[2], run.failures.count()) == (16, 0)
     assert not Chunk.objects.filter(state="running").exists()
 
-    runs.resume(run=run, now=NOW)
+    steering.resume(run, now=NOW)
     check_complete(go(run))
 
 

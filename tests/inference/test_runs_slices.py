@@ -11,7 +11,7 @@ from core.jobs.services import leases
 from research.inference.backends.captioners import OutOfMemoryError
 from research.inference.models import Run, RunState
 from research.inference.selectors.embeddings import EmbeddingsUnavailableError
-from research.inference.services import chunks, embedding_store, executor, model_cache, runs
+from research.inference.services import chunks, embedding_store, executor, model_cache, runs, steering
 from research.inference.services.captioning import CaptioningJob
 from tests.factories import NOW, make_collection
 from tests.inference import embedded
@@ -80,7 +80,7 @@ def test_vectors_that_are_paused_are_so_within_a_batch_and_keep_what_was_compute
 
     def pausing(self: Any, claimed: Any) -> None:
         if len(computed) >= 2 and self.run.state != RunState.PAUSED:
-            runs.pause(run=self.run, now=NOW)
+            steering.pause(self.run, now=NOW)
         stored(self, claimed)
 
     monkeypatch.setattr(executor.Executor, "_store", pausing)
@@ -125,7 +125,7 @@ def test_a_model_whose_loading_breaks_ends_the_run_with_a_reason(monkeypatch, er
     assert f"cannot be loaded ({type(error).__name__})" in run.error
     assert run.error in log_of(run)
 
-    runs.resume(run=run, now=NOW)
+    steering.resume(run, now=NOW)
     check_complete(go(run))
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from research.inference.backends.captioners import BackendDownError, Decoding, FailedImage
 from research.inference.models import Stabiliser
-from research.inference.services import runs
+from research.inference.services import steering
 from tests.factories import NOW, make_captioner, make_collection
 from tests.inference.fake_backend import FakeCaptioner
 from tests.inference.fake_runs import (
@@ -91,7 +91,7 @@ def test_a_run_that_was_broken_off_between_stabilisers_and_captions_goes_on_with
     assert (Stabiliser.objects.count(), counts(run)[2]) == (4, 0)
     Stabiliser.objects.update(text="as it was stored")
 
-    runs.resume(run=run, now=NOW)
+    steering.resume(run, now=NOW)
     check_complete(go(run))
     assert set(run.captions.values_list("stabiliser", flat=True)) == {"as it was stored"}
 

@@ -17,7 +17,7 @@ from research.inference.backends.captioners import Decoding
 from research.inference.models import CaptioningModel, ModelCaption, Run, RunState, Stabiliser, Worker
 from research.inference.rules.pivot import separators_of, split
 from research.inference.services import chunks, runs, trials, worker_status
-from research.inference.services.runs import RunRefusedError
+from research.inference.services.steering import WorkRefusedError
 from tests.factories import NOW, make_captioner, make_collection, make_language, make_user
 from tests.inference.fake_runs import (
     LATER,
@@ -101,7 +101,7 @@ def test_a_trial_belongs_to_one_person_for_good():
 
 @pytest.mark.django_db
 def test_a_language_that_the_model_does_not_write_is_refused():
-    with pytest.raises(RunRefusedError, match="no code for"):
+    with pytest.raises(WorkRefusedError, match="no code for"):
         make_trial(make_model(), tags=["quz"])
     assert not Run.objects.exists()
 

@@ -11,7 +11,7 @@ from django.db import OperationalError
 
 from core.jobs.services.leases import LEASE
 from research.inference.models import ModelCaption, Run, RunState
-from research.inference.services import chunks, executor, model_cache, outcome_store, runs
+from research.inference.services import chunks, executor, model_cache, outcome_store, steering
 from tests.concurrency import together
 from tests.factories import NOW, make_collection
 from tests.inference.fake_backend import FakeCaptioner
@@ -63,7 +63,7 @@ def test_pausing_takes_effect_within_a_batch_and_what_was_computed_is_kept(batch
     def pause_after_the_third(self: Any, claimed: Any, outcomes: Any, **about: Any) -> Any:
         answer = stored(self, claimed, outcomes, **about)
         if not paused_at and len(ModelCaption.objects.all()) >= 12:
-            runs.pause(run=run, now=NOW)
+            steering.pause(run, now=NOW)
             paused_at.append(len(batch_sizes))
         return answer
 
@@ -77,7 +77,7 @@ def test_pausing_takes_effect_within_a_batch_and_what_was_computed_is_kept(batch
     assert set(run.chunks.values_list("attempts", "holder")) == {(0, "")}
     assert go(run).state == RunState.PAUSED
 
-    runs.resume(run=run, now=NOW)
+    steering.resume(run, now=NOW)
     check_complete(go(run))
 
 

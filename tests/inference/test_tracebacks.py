@@ -6,7 +6,7 @@ import pytest
 from django.utils import timezone
 
 from research.inference.rules.tracebacks import FIRST, LAST, without_secrets
-from research.inference.services import progress
+from research.inference.services import steering
 from tests.inference.fake_runs import make_run
 
 KEY = "a-key-that-nobody-sees"
@@ -52,6 +52,6 @@ def test_the_log_of_a_run_has_no_key_of_an_endpoint_nor_of_the_hub(settings, mon
     run = make_run(1)
 
     text = f'File "{settings.BASE_DIR}/research/inference/tasks.py"\nRuntimeError: {KEY} another-of-these'
-    progress.log_event(run=run, message="It failed.", traceback=text, now=timezone.now())
+    steering.log_event(run, "It failed.", traceback=text, now=timezone.now())
 
     assert run.events.last().traceback == 'File "research/inference/tasks.py"\nRuntimeError: … …'

@@ -16,8 +16,8 @@ from core.images.models import Image
 from core.images.services import file_storage
 from core.jobs.services import leases
 from research.inference.models import CaptioningModel, ModelCaption, RunState, Training
-from research.inference.services import training_worker, trainings
-from research.inference.services.trainings import TrainingRefusedError
+from research.inference.services import steering, training_worker, trainings
+from research.inference.services.steering import WorkRefusedError
 from research.inference.training import trainer
 from tests.factories import make_captioner, make_project
 from tests.inference.embedded import painted_collection
@@ -110,7 +110,7 @@ def test_a_paused_training_saves_and_is_resumed_by_another_worker_with_the_same_
     assert not work(paused), "a paused training is not worked on"
     monkeypatch.undo()
     monkeypatch.setattr("django.conf.settings.TRAININGS_FOLDER", trainings.folder_of(whole).parent)
-    trainings.resume(training=paused, now=timezone.now())
+    steering.resume(paused, now=timezone.now())
     assert paused.state == RunState.QUEUED
 
     work(paused, worker="two:2")
@@ -122,7 +122,7 @@ def test_a_paused_training_saves_and_is_resumed_by_another_worker_with_the_same_
 
 def paused_release(training: Training, release: Any) -> Any:
     def released(self: Any) -> bool:
-        trainings.pause(training=training, now=timezone.now())
+        steering.pause(training, now=timezone.now())
         return bool(release(self))
 
     return released
@@ -259,7 +259,7 @@ def test_an_image_without_a_file_is_named():
 def test_images_of_an_evaluation_set_are_refused():
     examples = examples_of(painted_collection(6))
 
-    with pytest.raises(TrainingRefusedError, match="1 image belongs to an evaluation set"):
+    with pytest.raises(WorkRefusedError, match="1 image belongs to an evaluation set"):
         make_training(examples=examples, evaluated={examples[2].image})
 
     assert not Training.objects.exists()
@@ -267,14 +267,14 @@ def test_images_of_an_evaluation_set_are_refused():
 
 def test_what_cannot_be_trained_is_refused():
     imported = make_captioner(painted_collection(1))
-    with pytest.raises(TrainingRefusedError, match="cannot be trained here"):
+    with pytest.raises(WorkRefusedError, match="cannot be trained here"):
         make_training(base=imported)
 
 
 def test_a_name_that_is_taken_is_refused():
     project = make_project()
     make_training(project=project)
-    with pytest.raises(TrainingRefusedError, match="The name “Trained” is already taken"):
+    with pytest.raises(WorkRefusedError, match="The name “Trained” is already taken"):
         make_training(project=project)
 
 
@@ -283,7 +283,7 @@ def test_a_cancelled_training_is_forgotten_after_a_day():
     trainings.folder_of(training).mkdir(parents=True)
     now = timezone.now()
 
-    trainings.cancel(training=training, now=now)
+    steering.cancel(training, now=now)
 
     assert not work(training)
     assert trainings.forget_cancelled(now=now) == 0
@@ -291,8 +291,8 @@ def test_a_cancelled_training_is_forgotten_after_a_day():
     assert trainings.forget_cancelled(now=now + timedelta(days=2)) == 1
     assert not default_storage.exists(training.data)
     assert not trainings.folder_of(training).exists()
-    with pytest.raises(TrainingRefusedError, match="Its state has changed"):
-        trainings.resume(training=training, now=now)
+    with pytest.raises(WorkRefusedError, match="Its state has changed"):
+        steering.resume(training, now=now)
 
 
 def test_a_resumed_training_whose_worker_has_not_stopped_goes_on_there():
@@ -300,9 +300,9 @@ def test_a_resumed_training_whose_worker_has_not_stopped_goes_on_there():
     now = timezone.now()
     held = {"state": RunState.RUNNING, "holder": "one:1", "lease_until": now + timedelta(seconds=30)}
     Training.objects.filter(pk=training.pk).update(**held)
-    trainings.pause(training=training, now=now)
+    steering.pause(training, now=now)
 
-    trainings.resume(training=training, now=now)
+    steering.resume(training, now=now)
 
     assert (training.state, training.holder) == (RunState.RUNNING, "one:1")
 

@@ -14,7 +14,7 @@ from research.inference.backends.captioners import Decoding, GeneratedCaption, M
 from research.inference.backends.encoder_decoder import EncoderDecoder
 from research.inference.models import ModelCaption, RunState, Stabiliser
 from research.inference.services.models import register_model, register_translated_model, register_translator
-from research.inference.services.runs import RunRefusedError
+from research.inference.services.steering import WorkRefusedError
 from tests.inference import fake_runs, tiny_models
 from tests.inference.embedded import painted_collection
 from tests.inference.fake_runs import check_complete, counts, go, log_of
@@ -208,14 +208,14 @@ def test_english_captions_are_translated(name):
     check_complete(run)
     assert counts(run) == (10, 0, 10, 0)
     assert set(run.captions.values_list("language_id", flat=True)) == {"de", "fr"}
-    with pytest.raises(RunRefusedError, match="Quechua"):
+    with pytest.raises(WorkRefusedError, match="Quechua"):
         begin(model, collection, "quz")
 
 
 def test_a_language_that_a_model_does_not_write_is_refused_when_the_run_is_created():
-    with pytest.raises(RunRefusedError, match="German"):
+    with pytest.raises(WorkRefusedError, match="German"):
         begin(made_by("encoder-decoder", "blip"), painted_collection(2), "de")
-    with pytest.raises(RunRefusedError, match="Quechua"):
+    with pytest.raises(WorkRefusedError, match="Quechua"):
         begin(made_by("chat", "paligemma"), painted_collection(2), "quz")
-    with pytest.raises(RunRefusedError, match="beam search or a temperature"):
+    with pytest.raises(WorkRefusedError, match="beam search or a temperature"):
         begin(made_by("encoder-decoder", "git"), painted_collection(2), "en", beams=3, temperature=1.0)

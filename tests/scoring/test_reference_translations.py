@@ -23,7 +23,7 @@ from research.inference.backends.captioners import (
     OutOfMemoryError,
 )
 from research.inference.models import Translator
-from research.inference.services.trainings import TrainingRefusedError
+from research.inference.services.steering import WorkRefusedError
 from research.inference.training.options import TrainingOptions
 from research.scoring import tasks
 from research.scoring.models import Reference, ReferenceKind, ReferenceSet, ReferenceTranslation, Scoring
@@ -325,7 +325,7 @@ def test_scores_wait_for_the_end_and_trainings_are_refused(project, english):
     run(scoring)
     work(german, slice_s=0, later_s=1)
     assert ask_where_changed(now=NOW) == []
-    with pytest.raises(TrainingRefusedError, match="“Translated” is still being translated"):
+    with pytest.raises(WorkRefusedError, match="“Translated” is still being translated"):
         start_training(
             name="Lions", base=None, references=[german.made], validation=[], validation_share=0.1,
             leaves_out_evaluated=False, options=TrainingOptions(), project=project, by=None, now=NOW,

@@ -33,6 +33,7 @@ from research.inference.services.job_kind import JobKind, PartOutcome, PendingIm
 from research.inference.services.model_batches import RUN_ERRORS, BatchResult, CrashedImage, compute_batch
 from research.inference.services.outcome_store import OutcomeStore
 from research.inference.services.prefetcher import THREADS, ClaimedChunk, ImageBatch, Prefetcher
+from research.inference.services.steering import log_event
 from research.inference.services.worker_status import meter
 
 log = logging.getLogger(__name__)
@@ -189,9 +190,8 @@ class Executor:
                 return None
             chunk, silent = claim
             if silent and silent != self.worker:
-                self.outcomes.log_event(
-                    _("Took over from %(worker)s, which stopped responding.") % {"worker": silent}, is_warning=True
-                )
+                message = _("Took over from %(worker)s, which stopped responding.") % {"worker": silent}
+                log_event(self.run, message, worker=self.worker, is_warning=True, now=self.clock())
             try:
                 images = self.job_kind.pending(chunk)
             except Exception:

@@ -13,9 +13,10 @@ from django.utils.translation import ngettext
 from crosslens_metrics.formats.records import printable
 from research.inference.backends.captioners import FailedImage
 from research.inference.models import UNFINISHED_STATES, Run, RunFailure, RunState
-from research.inference.services import chunks, progress
+from research.inference.services import chunks
 from research.inference.services.job_kind import WHOLE, JobKind, PartOutcome
 from research.inference.services.prefetcher import ClaimedChunk
+from research.inference.services.steering import log_event
 from research.inference.services.worker_status import meter
 
 STORE_ATTEMPTS = 3
@@ -81,14 +82,5 @@ class OutcomeStore:
         message = ngettext("%(count)s failed: %(reasons)s", "%(count)s failed: %(reasons)s", count)
         reasons = "; ".join(f"{reason} ({number})" for reason, number in claimed.reasons.most_common(3))
         message %= {"count": count, "reasons": reasons}
-        self.log_event(message, is_warning=True, traceback=claimed.traceback)
-
-    def log_event(self, message: str, *, is_warning: bool = False, traceback: str = "") -> None:
-        progress.log_event(
-            run=self.run,
-            message=message,
-            worker=self.worker,
-            is_warning=is_warning,
-            traceback=traceback,
-            now=self.clock(),
-        )
+        traceback, now = claimed.traceback, self.clock()
+        log_event(self.run, message, worker=self.worker, is_warning=True, traceback=traceback, now=now)

@@ -12,25 +12,12 @@ from django.utils.translation import gettext as _
 
 from core.jobs.models import JobState
 from crosslens_metrics.formats.records import printable
-from research.inference.models import UNFINISHED_STATES, Chunk, Run, RunEvent, RunState
-from research.inference.services import tracebacks
+from research.inference.models import UNFINISHED_STATES, Chunk, Run, RunState
 from research.inference.services.job_kind import JobKind
+from research.inference.services.steering import log_event
 
 LOGGED_FROM_S = 0.5
 """A model that loads faster was in memory already."""
-
-
-def log_event(
-    *, run: Run, message: str, worker: str = "", is_warning: bool = False, traceback: str = "", now: datetime
-) -> None:
-    RunEvent.objects.create(
-        run=run,
-        at=now,
-        worker=worker,
-        is_warning=is_warning,
-        message=printable(message),
-        traceback=tracebacks.shown_traceback(traceback),
-    )
 
 
 def model_loaded(
@@ -45,7 +32,7 @@ def model_loaded(
         if took_s >= LOGGED_FROM_S or not run.events.filter(worker=worker).exists():
             about = "; ".join(f"{name}: {value}" for name, value in description.items())
             message = _("Model ready after %(seconds)s s. %(about)s") % {"seconds": f"{took_s:.1f}", "about": about}
-            log_event(run=run, message=message, worker=worker, now=now)
+            log_event(run, message, worker=worker, now=now)
     run.batch_size = rows.values_list("batch_size", flat=True).get()
 
 
@@ -54,7 +41,7 @@ def batch_size_reduced(*, run: Run, size: int, worker: str, now: datetime) -> No
     with transaction.atomic():
         Run.objects.filter(pk=run.pk, batch_size__gt=size).update(batch_size=size)
         message = _("Memory ran out. From here on, batches have %(size)s images.") % {"size": size}
-        log_event(run=run, message=message, worker=worker, is_warning=True, now=now)
+        log_event(run, message, worker=worker, is_warning=True, now=now)
 
 
 def fail(*, run: Run, error: str, worker: str, traceback: str = "", now: datetime) -> None:
@@ -62,7 +49,7 @@ def fail(*, run: Run, error: str, worker: str, traceback: str = "", now: datetim
     with transaction.atomic():
         going = Run.objects.filter(pk=run.pk, state__in=UNFINISHED_STATES)
         if going.update(state=RunState.FAILED, error=printable(error), finished_at=now):
-            log_event(run=run, message=error, worker=worker, is_warning=True, traceback=traceback, now=now)
+            log_event(run, error, worker=worker, is_warning=True, traceback=traceback, now=now)
 
 
 def finish_if_complete(*, run: Run, job_kind: JobKind, worker: str, now: datetime) -> None:
@@ -85,7 +72,7 @@ def finish_if_complete(*, run: Run, job_kind: JobKind, worker: str, now: datetim
         counts = {"done": locked.done, "already": locked.already, "failed": locked.failed}
         summary = _("Done: %(done)s made, %(already)s already there, %(failed)s failed.") % counts
         message = locked.error or summary
-        log_event(run=run, message=message, worker=worker, is_warning=locked.failed > 0, now=now)
+        log_event(run, message, worker=worker, is_warning=locked.failed > 0, now=now)
 
 
 def _has_open_chunks(run: Run) -> bool:

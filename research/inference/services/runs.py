@@ -1,4 +1,4 @@
-"""Start and steer runs: check them, ascribe their captions, pause, resume, cancel and retry."""
+"""Start runs: check them, ascribe their captions, try failures again."""
 
 from __future__ import annotations
 
@@ -39,14 +39,10 @@ from research.inference.services import chunks, encoders, worker_status
 from research.inference.services.captioning import ENGLISH
 from research.inference.services.model_cache import spec_of, translator_spec_of
 from research.inference.services.needs import needs_of
-from research.inference.services.progress import log_event
+from research.inference.services.steering import WorkRefusedError, check_not_retired, log_event
 
 NOTIFIED_AT_ONCE = 200
 """The most runs that one sweep announces: with thousands, it would last until the next sweep."""
-
-
-class RunRefusedError(Exception):
-    """The run cannot be started or changed in this way; the message says why and what to do."""
 
 
 def start(
@@ -70,7 +66,7 @@ def start(
 
     Raises
     ------
-    RunRefusedError
+    WorkRefusedError
     """
     if not model.is_pivot:
         decoding = replace(decoding, is_consistent=False)
@@ -103,7 +99,7 @@ def start(
             "already exist."
         )
         for message in [summary % counts, *notes]:
-            log_event(run=run, message=message, now=now)
+            log_event(run, message, now=now)
     return run
 
 
@@ -125,10 +121,10 @@ def start_embeddings(
 
     Raises
     ------
-    RunRefusedError
+    WorkRefusedError
     """
     if (captions_of is None) != (language is None):
-        raise RunRefusedError(
+        raise WorkRefusedError(
             _("For captions, choose a model and a language. For the images themselves, choose neither.")
         )
     subject = EncoderSubject.IMAGES if captions_of is None else EncoderSubject.CAPTIONS
@@ -140,7 +136,7 @@ def start_embeddings(
                 _("“%(name)s” cannot compute vectors of these. Choose another encoder.") % {"name": encoder.name}
             )
     except BackendSettingsError as refused:
-        raise RunRefusedError(str(refused)) from refused
+        raise WorkRefusedError(str(refused)) from refused
     with transaction.atomic():
         image_ids = _images_of(collection)
         values = {"encoder": encoder, "collection": collection, "queue": backend.queue, "created_by": by}
@@ -149,14 +145,14 @@ def start_embeddings(
         EmbeddingSet.objects.create(
             encoder=encoder, run=run, captions_of=captions_of, language=language, precision=precision, created_at=now
         )
-        log_event(run=run, message=_("Vectors of %(count)s images.") % {"count": len(image_ids)}, now=now)
+        log_event(run, _("Vectors of %(count)s images.") % {"count": len(image_ids)}, now=now)
     return run
 
 
 def _images_of(collection: Collection) -> list[int]:
     image_ids = list(collection.entries.order_by("position").values_list("image_id", flat=True))
     if not image_ids:
-        raise RunRefusedError(_("The collection “%(name)s” has no images. Import some.") % {"name": collection.name})
+        raise WorkRefusedError(_("The collection “%(name)s” has no images. Import some.") % {"name": collection.name})
     return image_ids
 
 
@@ -179,16 +175,16 @@ def check_runnable(model: CaptioningModel, languages: Some[Language], decoding: 
 
     Raises
     ------
-    RunRefusedError
+    WorkRefusedError
     """
     if model.retired_at is not None:
-        raise RunRefusedError(_("“%(name)s” is retired. Restore it first.") % {"name": model.name})
+        raise WorkRefusedError(_("“%(name)s” is retired. Restore it first.") % {"name": model.name})
     if model.backend == IMPORTED:
-        raise RunRefusedError(
+        raise WorkRefusedError(
             _("The captions of “%(name)s” come from files, so there is nothing to run.") % {"name": model.name}
         )
     if not languages:
-        raise RunRefusedError(_("Choose a language."))
+        raise WorkRefusedError(_("Choose a language."))
     try:
         if model.translator is not None:
             translator = registry.translator_named(model.translator.backend)
@@ -202,9 +198,9 @@ def check_runnable(model: CaptioningModel, languages: Some[Language], decoding: 
             backend.check(spec_of(model))
             registry.check_decoding(backend, spec_of(model), decoding)
     except BackendSettingsError as refused:
-        raise RunRefusedError(str(refused)) from refused
+        raise WorkRefusedError(str(refused)) from refused
     if unknown := [language.name for language in languages if language.pk not in codes]:
-        raise RunRefusedError(
+        raise WorkRefusedError(
             _("“%(name)s” has no code for %(languages)s, so it cannot write captions in them.")
             % {"name": model.name, "languages": ", ".join(sorted(unknown))}
         )
@@ -229,7 +225,7 @@ def _model_for(model: CaptioningModel, decoding: Decoding, *, name: str, by: Use
     values = {field: getattr(base, field) for field in (*kept, "project_id", "is_shared")}
     made = CaptioningModel(name=name, variant_of=base, decoding=stored, created_by=by, **values)
     if len(name) > 120 or is_name_taken(made):
-        raise RunRefusedError(
+        raise WorkRefusedError(
             _(
                 "With other decoding it counts as another model. Give it a name of at most 120 characters that "
                 "no other model has."
@@ -245,10 +241,10 @@ def _check_not_under_way(model: CaptioningModel, collection: Collection, tags: S
     if rival is None:
         return
     if by is not None and not runs_for(by).filter(pk=rival.pk).exists():
-        raise RunRefusedError(
+        raise WorkRefusedError(
             _("A run of another project is already captioning these images with this model. Wait until it is done.")
         )
-    raise RunRefusedError(
+    raise WorkRefusedError(
         _("Run %(number)s is already captioning these images with this model. Resume or cancel that run.")
         % {"number": rival.pk}
     )
@@ -266,7 +262,7 @@ def _check_english(model: CaptioningModel, collection: Collection) -> list[str]:
     lacking = collection.entries.count() - stored
     values = {"name": model.english_model, "count": lacking}
     if not stored:
-        raise RunRefusedError(
+        raise WorkRefusedError(
             _("“%(name)s” has no English captions in this collection, so nothing can be translated.") % values
         )
     if not lacking:
@@ -288,61 +284,19 @@ def change_owner_of_run(*, run: Run, project: Project | None, is_shared: bool, b
     change_owner(things=[run], project=project, is_shared=is_shared, by=by, now=now)
 
 
-def _check_not_retired(run: Run) -> None:
-    if run.model is not None and run.model.retired_at is not None:
-        raise RunRefusedError(_("“%(name)s” is retired. Restore it first.") % {"name": run.model.name})
-
-
-def pause(*, run: Run, now: datetime) -> None:
-    """Pause the run. Workers finish and store their current batch.
-
-    Raises
-    ------
-    RunRefusedError
-    """
-    _change_state(run, to=RunState.PAUSED, frm=UNFINISHED_STATES, message=_("Paused."), now=now)
-
-
-def resume(*, run: Run, now: datetime) -> None:
-    """Resume the run. Then call `research.inference.tasks.ask_for_run`.
-
-    Raises
-    ------
-    RunRefusedError
-    """
-    _check_not_retired(run)
-    _change_state(run, to=RunState.QUEUED, frm=(RunState.PAUSED, RunState.FAILED), message=_("Resumed."), now=now)
-
-
-def cancel(*, run: Run, now: datetime) -> None:
-    """Cancel the run for good; its results stay.
-
-    Raises
-    ------
-    RunRefusedError
-    """
-    _change_state(
-        run,
-        to=RunState.CANCELLED,
-        frm=(*UNFINISHED_STATES, RunState.PAUSED, RunState.FAILED),
-        message=_("Cancelled."),
-        now=now,
-    )
-
-
-def retry(*, run: Run, now: datetime) -> int:
+def retry(run: Run, *, now: datetime) -> int:
     """Queue the chunks with failed images again; returns the number of failures that were undone.
 
     Raises
     ------
-    RunRefusedError
+    WorkRefusedError
         Where workers are at it, nothing failed, or its model is retired.
     """
-    _check_not_retired(run)
+    check_not_retired(run)
     with transaction.atomic():
         locked = Run.objects.select_for_update(no_key=True).get(pk=run.pk)
         if locked.state in UNFINISHED_STATES:
-            raise RunRefusedError(_("Workers are working on it. Wait until it is done, or pause it."))
+            raise WorkRefusedError(_("Workers are working on it. Wait until it is done, or pause it."))
         failed = set(RunFailure.objects.filter(run=locked).values_list("image_id", flat=True))
         # A chunk with a valid lease is being worked on; it is left alone, with its failures.
         free = Chunk.objects.filter(run=locked).exclude(state=JobState.RUNNING, lease_until__gt=now)
@@ -352,26 +306,16 @@ def retry(*, run: Run, now: datetime) -> int:
                 again.append(chunk.pk)
                 images |= here
         if not again:
-            raise RunRefusedError(_("No image has failed."))
+            raise WorkRefusedError(_("No image has failed."))
         count, _of_each = RunFailure.objects.filter(run=locked, image_id__in=images).delete()
         values = {"state": JobState.QUEUED, "lease_until": None, "holder": "", "attempts": 0}
         Chunk.objects.filter(pk__in=again).update(**values)
         Run.objects.filter(pk=locked.pk).update(
             state=RunState.QUEUED, error="", finished_at=None, nudged_at=None, failed=F("failed") - count
         )
-        log_event(run=locked, message=_("Trying again the %(count)s that failed.") % {"count": count}, now=now)
+        log_event(locked, _("Trying again the %(count)s that failed.") % {"count": count}, now=now)
     run.refresh_from_db()
     return count
-
-
-def _change_state(run: Run, *, to: RunState, frm: Sequence[str], message: str, now: datetime) -> None:
-    with transaction.atomic():
-        finished_at = now if to == RunState.CANCELLED else None
-        rows = Run.objects.filter(pk=run.pk, state__in=frm)
-        if not rows.update(state=to, error="", finished_at=finished_at, nudged_at=None):
-            raise RunRefusedError(_("Its state has changed in the meantime. Reload the page."))
-        log_event(run=run, message=message, now=now)
-    run.refresh_from_db()
 
 
 def runs_waiting(*, now: datetime) -> list[tuple[int, str, int]]:

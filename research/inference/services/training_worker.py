@@ -44,7 +44,8 @@ from research.inference.services import model_cache
 from research.inference.services.executor import SLICE_S, Clock
 from research.inference.services.image_reading import UnreadableImageError, read_image
 from research.inference.services.model_batches import RUN_ERRORS, traceback_of
-from research.inference.services.trainings import folder_of, log_event, read_data
+from research.inference.services.steering import log_event
+from research.inference.services.trainings import folder_of, read_data
 from research.inference.services.worker_status import meter
 from research.inference.training.bases import small_base, small_name
 from research.inference.training.card import CARD, Provenance, model_card, provenance
@@ -287,7 +288,7 @@ class _TrainingSlice:
         if isinstance(report, int):
             return self._resumed(report)
         if isinstance(report, str):
-            log_event(training=training, message=report, worker=self._worker, is_warning=True, now=self._clock())
+            self._log(report, is_warning=True)
             return {}
         if isinstance(report, StepRecord):
             TrainingStep.objects.create(training=training, **asdict(report))
@@ -317,8 +318,7 @@ class _TrainingSlice:
         )
         best = max((one for one in validations if one.step), key=lambda one: one.cider, default=None)
         training.best_cider = best.cider if best else None
-        message = _("Resumed after step %(step)s.") % {"step": step}
-        log_event(training=training, message=message, worker=self._worker, now=self._clock())
+        self._log(_("Resumed after step %(step)s.") % {"step": step})
         return {"step": step, "best_step": best.step if best else None, "best_cider": training.best_cider}
 
     def _finish(self, outcome: TrainingOutcome) -> bool:
@@ -389,12 +389,5 @@ class _TrainingSlice:
                 self._log(error, is_warning=True, traceback=traceback)
             self._held().update(**values)
 
-    def _log(self, message: str, *, is_warning: bool = False, traceback: str = "") -> None:
-        log_event(
-            training=self._training,
-            message=message,
-            worker=self._worker,
-            is_warning=is_warning,
-            traceback=traceback,
-            now=self._clock(),
-        )
+    def _log(self, message: str, **values: Any) -> None:
+        log_event(self._training, message, worker=self._worker, now=self._clock(), **values)

@@ -1,4 +1,4 @@
-"""Request and steer trainings: keep their captions, pause, resume and cancel."""
+"""Request trainings, keep their captions, and forget the cancelled ones."""
 
 from __future__ import annotations
 
@@ -21,25 +21,20 @@ from core.images.models import Image
 from core.images.services import file_storage
 from core.people.models import Project, User
 from core.people.services.ownership import is_name_taken
-from crosslens_metrics.formats.records import printable
 from research.inference.backends import registry
 from research.inference.backends.captioners import BackendSettingsError, ModelSpec
 from research.inference.backends.encoder_decoder import EncoderDecoderBackend
 from research.inference.backends.feature_decoder import FEATURES
 from research.inference.backends.transformer_files import family_here
-from research.inference.models import UNFINISHED_STATES, CaptioningModel, Encoder, RunState, Training, TrainingEvent
+from research.inference.models import UNFINISHED_STATES, CaptioningModel, Encoder, RunState, Training
 from research.inference.rules.runs import pack_ids
-from research.inference.services import tracebacks
+from research.inference.services.steering import WorkRefusedError, log_event
 from research.inference.training.bases import model_options
 from research.inference.training.examples import TrainingExample, as_targets, check_split, digest_of
 from research.inference.training.options import TrainingError, TrainingOptions, TrainingTargets
 
 FORGOTTEN_AFTER = timedelta(days=1)
 """How long the files of a cancelled training are kept: its worker may still be saving."""
-
-
-class TrainingRefusedError(Exception):
-    """The training cannot be started or changed in this way; the message says why and what to do."""
 
 
 def start(
@@ -71,14 +66,14 @@ def start(
 
     Raises
     ------
-    TrainingRefusedError
+    WorkRefusedError
     """
     try:
         options.check()
         check_split(training, validation, evaluated=evaluated)
         training, validation = as_targets(training, options.targets), as_targets(validation, options.targets)
     except TrainingError as refused:
-        raise TrainingRefusedError(str(refused)) from refused
+        raise WorkRefusedError(str(refused)) from refused
     given = base.options if base else {}
     chosen = model_options(given, training, options.targets, names_languages=_names_languages(base))
     if features is not None:
@@ -107,13 +102,13 @@ def start(
             created_by=by,
             created_at=now,
         )
-        log_event(training=row, message=_("Requested."), now=now)
+        log_event(row, _("Requested."), now=now)
     return row
 
 
 def _features_option(base: CaptioningModel | None, encoder: Encoder) -> dict[str, Any]:
     if base is not None:
-        raise TrainingRefusedError(
+        raise WorkRefusedError(
             _("“%(name)s” sees images itself. Choose features only for a new small model.") % {"name": base.name}
         )
     return {"backend": encoder.backend, "source": encoder.source, "options": encoder.options}
@@ -122,7 +117,7 @@ def _features_option(base: CaptioningModel | None, encoder: Encoder) -> dict[str
 def _ids(names: AnyOf[str]) -> list[int]:
     found = Image.objects.only("pk", "sha256").in_bulk(names, field_name="sha256")
     if len(found) < len(names):
-        raise TrainingRefusedError(_("Some of the images are not on this platform. Import them first."))
+        raise WorkRefusedError(_("Some of the images are not on this platform. Import them first."))
     return sorted(image.pk for image in found.values())
 
 
@@ -152,9 +147,9 @@ def _check_trainable(
     if base is None:
         return EncoderDecoderBackend.queue
     if base.retired_at is not None:
-        raise TrainingRefusedError(_("“%(name)s” is retired. Restore it first.") % {"name": base.name})
+        raise WorkRefusedError(_("“%(name)s” is retired. Restore it first.") % {"name": base.name})
     if not is_trainable(base):
-        raise TrainingRefusedError(
+        raise WorkRefusedError(
             _("“%(name)s” cannot be trained here. Choose a model of transformers with weights of its own.")
             % {"name": base.name}
         )
@@ -162,7 +157,7 @@ def _check_trainable(
         backend = registry.backend_named(base.backend)
         backend.check(ModelSpec(name, base.source, chosen, is_pivot=options.targets != TrainingTargets.PLAIN))
     except BackendSettingsError as refused:
-        raise TrainingRefusedError(str(refused)) from refused
+        raise WorkRefusedError(str(refused)) from refused
     return backend.queue
 
 
@@ -171,7 +166,7 @@ def _check_name(model: CaptioningModel) -> None:
         name=model.name, project=model.project, state__in=[*UNFINISHED_STATES, RunState.PAUSED]
     )
     if is_name_taken(model) or open_ones.exists():
-        raise TrainingRefusedError(_("The name “%(name)s” is already taken. Choose another.") % {"name": model.name})
+        raise WorkRefusedError(_("The name “%(name)s” is already taken. Choose another.") % {"name": model.name})
 
 
 def _written(training: Sequence[TrainingExample], validation: Sequence[TrainingExample]) -> bytes:
@@ -205,78 +200,6 @@ def read_data(training: Training) -> tuple[list[TrainingExample], list[TrainingE
 
 def folder_of(training: Training) -> Path:
     return Path(settings.TRAININGS_FOLDER) / training.public_id.hex
-
-
-def pause(*, training: Training, now: datetime) -> None:
-    """Pause the training. Its worker finishes the step and saves a checkpoint.
-
-    Raises
-    ------
-    TrainingRefusedError
-    """
-    _change_state(training, to=RunState.PAUSED, frm=UNFINISHED_STATES, message=_("Paused."), now=now)
-
-
-def resume(*, training: Training, now: datetime) -> None:
-    """Resume the training. Then call `research.inference.tasks.ask_for_training`.
-
-    Raises
-    ------
-    TrainingRefusedError
-    """
-    # A worker that has not stopped yet goes on; otherwise any may begin where the last one stopped.
-    is_held = Training.objects.filter(pk=training.pk, lease_until__gt=now).exclude(holder="").exists()
-    _change_state(
-        training,
-        to=RunState.RUNNING if is_held else RunState.QUEUED,
-        frm=(RunState.PAUSED, RunState.FAILED),
-        message=_("Resumed."),
-        now=now,
-        **({} if is_held else {"lease_until": None, "holder": ""}),
-        attempts=0,
-        finished_at=None,
-    )
-
-
-def cancel(*, training: Training, now: datetime) -> None:
-    """Cancel the training for good. Its checkpoints are deleted.
-
-    Raises
-    ------
-    TrainingRefusedError
-    """
-    _change_state(
-        training,
-        to=RunState.CANCELLED,
-        frm=(*UNFINISHED_STATES, RunState.PAUSED, RunState.FAILED),
-        message=_("Cancelled."),
-        now=now,
-        finished_at=now,
-    )
-
-
-def _change_state(
-    training: Training, *, to: RunState, frm: Sequence[str], message: str, now: datetime, **values: Any
-) -> None:
-    with transaction.atomic():
-        rows = Training.objects.filter(pk=training.pk, state__in=frm, model=None)
-        if not rows.update(state=to, error="", **values):
-            raise TrainingRefusedError(_("Its state has changed in the meantime. Reload the page."))
-        log_event(training=training, message=message, now=now)
-    training.refresh_from_db()
-
-
-def log_event(
-    *, training: Training, message: str, worker: str = "", is_warning: bool = False, traceback: str = "", now: datetime
-) -> None:
-    TrainingEvent.objects.create(
-        training=training,
-        at=now,
-        worker=worker,
-        is_warning=is_warning,
-        message=printable(message),
-        traceback=tracebacks.shown_traceback(traceback),
-    )
 
 
 def forget_cancelled(*, now: datetime) -> int:

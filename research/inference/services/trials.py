@@ -15,7 +15,8 @@ from core.people.models import User
 from research.inference.backends.captioners import Decoding
 from research.inference.models import UNFINISHED_STATES, CaptioningModel, Run
 from research.inference.services import chunks
-from research.inference.services.runs import RunRefusedError, check_runnable, create_run
+from research.inference.services.runs import check_runnable, create_run
+from research.inference.services.steering import WorkRefusedError
 
 DELETED_AFTER = timedelta(days=1)
 
@@ -37,13 +38,13 @@ def start(
 
     Raises
     ------
-    RunRefusedError
+    WorkRefusedError
     """
     if not model.is_pivot:
         decoding = replace(decoding, is_consistent=False)
     queue = check_runnable(model, languages, decoding)
     if Run.objects.filter(created_by=by, trial_image__isnull=False, state__in=UNFINISHED_STATES).count() >= MAX_OPEN:
-        raise RunRefusedError(_("Too many of your trials are waiting for a worker. Try again when they are done."))
+        raise WorkRefusedError(_("Too many of your trials are waiting for a worker. Try again when they are done."))
     with transaction.atomic():
         run = create_run(
             to_do=[image.pk],

@@ -23,7 +23,7 @@ from research.inference.pages.embeddings import encoder_lines, neighbours_page, 
 from research.inference.permissions import embedding_set_for
 from research.inference.selectors import embedding_sets as selectors
 from research.inference.services import encoders, runs
-from research.inference.services.runs import RunRefusedError
+from research.inference.services.steering import WorkRefusedError
 
 SETS_PER_PAGE = 50
 
@@ -62,7 +62,7 @@ def embedding_create(request: HttpRequest) -> HttpResponse:
     if form.is_valid():
         try:
             run = runs.start_embeddings(**form.cleaned_data, by=user_of(request), now=timezone.now())
-        except RunRefusedError as refused:
+        except WorkRefusedError as refused:
             form.add_error(None, str(refused))
         else:
             tasks.ask_for_run(run)

@@ -1,13 +1,11 @@
-"""List, start, watch and steer runs."""
+"""List, start and watch runs."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
@@ -15,7 +13,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_safe
 
 from core.images.models import Collection
 from core.people.permissions import check_reader
@@ -28,10 +26,11 @@ from research.inference.pages.decoding import decoding_lines
 from research.inference.pages.failures import failures_page
 from research.inference.pages.models import ability_of
 from research.inference.pages.planning import run_plan
-from research.inference.permissions import may_give_run, may_steer, run_for, run_to_give, run_to_steer
+from research.inference.permissions import may_give_run, may_steer, run_for, run_to_give
 from research.inference.selectors import runs as selectors
 from research.inference.selectors.trials import trial_details
 from research.inference.services import runs as services
+from research.inference.services.steering import WorkRefusedError
 
 RUNS_PER_PAGE = 50
 FAILURES_PER_PAGE = 30
@@ -83,7 +82,7 @@ def _started(request: HttpRequest, form: RunForm, model: CaptioningModel, collec
     try:
         options = {"model": model, "collection": collection, **form.about, **form.owner}
         run = services.start(**options, by=user_of(request), now=timezone.now())
-    except services.RunRefusedError as refused:
+    except WorkRefusedError as refused:
         form.add_error(None, str(refused))
         return None
     tasks.ask_for_run(run)
@@ -143,40 +142,3 @@ def run_failures(request: HttpRequest, run_id: int) -> HttpResponse:
     context = {"run": run, "page": page, "failures": failures_page(run, page, failures)}
     context["can_retry"] = run.failed and run.state not in UNFINISHED_STATES and may_steer(request.user, run)
     return render(request, "inference/run_failures.html", context)
-
-
-@require_POST
-@login_required
-def run_pause(request: HttpRequest, run_id: int) -> HttpResponse:
-    return _do(request, run_id, services.pause, _("The run is pausing. What is being made right now is still stored."))
-
-
-@require_POST
-@login_required
-def run_resume(request: HttpRequest, run_id: int) -> HttpResponse:
-    return _do(request, run_id, services.resume, _("The run is resumed."))
-
-
-@require_POST
-@login_required
-def run_cancel(request: HttpRequest, run_id: int) -> HttpResponse:
-    return _do(request, run_id, services.cancel, _("The run is cancelled. What it has made is kept."))
-
-
-@require_POST
-@login_required
-def run_retry(request: HttpRequest, run_id: int) -> HttpResponse:
-    return _do(request, run_id, services.retry, _("The run is trying the failures again."))
-
-
-def _do(request: HttpRequest, run_id: int, action: Callable[..., object], message: str) -> HttpResponse:
-    run = run_to_steer(request.user, run_id)
-    try:
-        action(run=run, now=timezone.now())
-    except services.RunRefusedError as refused:
-        messages.error(request, str(refused))
-    else:
-        if run.state in UNFINISHED_STATES:
-            tasks.ask_for_run(run)
-        messages.success(request, message)
-    return redirect("inference:run-show", run.pk)

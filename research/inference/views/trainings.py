@@ -1,10 +1,7 @@
-"""List, watch and steer trainings. What they are made from chooses where they begin: references, in `scoring`."""
+"""List and watch trainings. What they are made from chooses where they begin: references, in `scoring`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
@@ -12,16 +9,13 @@ from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.text import slugify
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_safe
 
 from core.people.permissions import check_reader
 from core.people.requests import is_htmx, user_of
-from research.inference import tasks
-from research.inference.models import UNFINISHED_STATES
 from research.inference.pages.trainings import training_page
-from research.inference.permissions import may_steer_training, training_for, training_to_steer
+from research.inference.permissions import may_steer_training, training_for
 from research.inference.selectors import trainings as selectors
-from research.inference.services import trainings as services
 
 TRAININGS_PER_PAGE = 50
 
@@ -71,34 +65,3 @@ def training_card(request: HttpRequest, training_id: int) -> HttpResponse:
     name = f"{slugify(training.name) or 'model'}-card.md"
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
     return HttpResponse(training.card, content_type="text/markdown; charset=utf-8", headers=headers)
-
-
-@require_POST
-@login_required
-def training_pause(request: HttpRequest, training_id: int) -> HttpResponse:
-    return _do(request, training_id, services.pause, _("The training is pausing. Its worker saves a checkpoint first."))
-
-
-@require_POST
-@login_required
-def training_resume(request: HttpRequest, training_id: int) -> HttpResponse:
-    return _do(request, training_id, services.resume, _("The training is resumed."))
-
-
-@require_POST
-@login_required
-def training_cancel(request: HttpRequest, training_id: int) -> HttpResponse:
-    return _do(request, training_id, services.cancel, _("The training is cancelled."))
-
-
-def _do(request: HttpRequest, training_id: int, action: Callable[..., object], message: str) -> HttpResponse:
-    training = training_to_steer(request.user, training_id)
-    try:
-        action(training=training, now=timezone.now())
-    except services.TrainingRefusedError as refused:
-        messages.error(request, str(refused))
-    else:
-        if training.state in UNFINISHED_STATES:
-            tasks.ask_for_training(training.pk)
-        messages.success(request, message)
-    return redirect("inference:training-show", training.pk)

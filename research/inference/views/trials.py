@@ -14,7 +14,7 @@ from research.inference.forms.trials import TryForm
 from research.inference.pages.models import ability_of
 from research.inference.permissions import model_for
 from research.inference.services import trials as services
-from research.inference.services.runs import RunRefusedError
+from research.inference.services.steering import WorkRefusedError
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -28,7 +28,7 @@ def model_try(request: HttpRequest, model_id: int) -> HttpResponse:
     if form.is_valid():
         try:
             run = services.start(model=model, **form.about, by=user_of(request), now=timezone.now())
-        except RunRefusedError as refused:
+        except WorkRefusedError as refused:
             form.add_error(None, str(refused))
         else:
             tasks.ask_for_run(run)

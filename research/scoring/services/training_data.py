@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from core.people.models import Project, User
 from research.inference.models import CaptioningModel, Encoder, Training
 from research.inference.services import trainings
-from research.inference.services.trainings import TrainingRefusedError
+from research.inference.services.steering import WorkRefusedError
 from research.inference.training.examples import TrainingExample, split_by_image
 from research.inference.training.options import TrainingError, TrainingOptions
 from research.scoring.models import Reference, ReferenceSet
@@ -42,10 +42,10 @@ def start_training(
 
     Raises
     ------
-    research.inference.services.trainings.TrainingRefusedError
+    research.inference.services.steering.WorkRefusedError
     """
     if being := is_being_translated([*references, *validation]).first():
-        raise TrainingRefusedError(
+        raise WorkRefusedError(
             _("“%(name)s” is still being translated. Start the training when it is done.") % {"name": being.made.name}
         )
     evaluated = evaluated_images(project)
@@ -57,7 +57,7 @@ def start_training(
         try:
             learned, validated = split_by_image(learned, share=validation_share, seed=options.seed)
         except TrainingError as refused:
-            raise TrainingRefusedError(str(refused)) from refused
+            raise WorkRefusedError(str(refused)) from refused
     return trainings.start(
         name=name,
         base=base,

@@ -15,7 +15,7 @@ from core.people.permissions import READERS, project_for
 from core.people.requests import user_of
 from research.inference import tasks
 from research.inference.models import Training
-from research.inference.services.trainings import TrainingRefusedError
+from research.inference.services.steering import WorkRefusedError
 from research.scoring.forms import ReferenceTrainingForm
 from research.scoring.selectors.setup import reference_sets
 from research.scoring.services import training_data
@@ -51,7 +51,7 @@ def _started(request: HttpRequest, form: ReferenceTrainingForm, project: Project
             by=user_of(request),
             now=timezone.now(),
         )
-    except TrainingRefusedError as refused:
+    except WorkRefusedError as refused:
         form.add_error(None, str(refused))
         return None
     tasks.ask_for_training(training.pk)

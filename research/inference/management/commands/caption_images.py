@@ -17,7 +17,7 @@ from research.inference.backends.captioners import Decoding
 from research.inference.models import UNFINISHED_STATES, CaptioningModel, Run, RunState
 from research.inference.services import executor, runs, worker_status
 from research.inference.services.heartbeat import heartbeat
-from research.inference.services.runs import RunRefusedError
+from research.inference.services.steering import WorkRefusedError, cancel
 
 SLICE_S = 5.0
 """After which it says how far it is."""
@@ -66,13 +66,13 @@ class Command(BaseCommand):
                 by=None,
                 now=timezone.now(),
             )
-        except RunRefusedError as refused:
+        except WorkRefusedError as refused:
             raise CommandError(str(refused)) from refused
         heartbeat.start(queues=())
         try:
             self._work(run)
         except KeyboardInterrupt as interrupted:
-            runs.cancel(run=run, now=timezone.now())
+            cancel(run, now=timezone.now())
             raise CommandError("Interrupted. What is stored is kept. Run it again for the rest.") from interrupted
         finally:
             heartbeat.stop()

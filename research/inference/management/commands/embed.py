@@ -17,7 +17,8 @@ from research.inference.backends.mobilenet import NAME as MOBILENET
 from research.inference.models import CaptioningModel, EmbeddingSet, Encoder, Run, RunState, WeightPrecision
 from research.inference.services import encoders, worker_status
 from research.inference.services.executor import execute_run
-from research.inference.services.runs import RunRefusedError, start_embeddings
+from research.inference.services.runs import start_embeddings
+from research.inference.services.steering import WorkRefusedError
 
 REPORTED_EVERY_S = 5.0
 FAILURES_SHOWN = 10
@@ -59,7 +60,7 @@ class Command(BaseCommand):
                 by=None,
                 now=timezone.now(),
             )
-        except (EncoderSettingsError, RunRefusedError) as refused:
+        except (EncoderSettingsError, WorkRefusedError) as refused:
             raise CommandError(str(refused)) from refused
         self._work(run)
 

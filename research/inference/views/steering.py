@@ -1,0 +1,63 @@
+"""Pause, resume and cancel runs and trainings, and let runs try again what failed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+from django.views.decorators.http import require_POST
+
+from research.inference import tasks
+from research.inference.models import UNFINISHED_STATES, Run, Training
+from research.inference.permissions import run_to_steer, training_to_steer
+from research.inference.services import steering
+from research.inference.services.runs import retry
+
+RUN_ACTIONS = {
+    "pause": (steering.pause, _("The run is pausing. What is being made right now is still stored.")),
+    "resume": (steering.resume, _("The run is resumed.")),
+    "cancel": (steering.cancel, _("The run is cancelled. What it has made is kept.")),
+    "retry": (retry, _("The run is trying the failures again.")),
+}
+TRAINING_ACTIONS = {
+    "pause": (steering.pause, _("The training is pausing. Its worker saves a checkpoint first.")),
+    "resume": (steering.resume, _("The training is resumed.")),
+    "cancel": (steering.cancel, _("The training is cancelled.")),
+}
+"""For the last part of an address: what it does, and what it says then."""
+
+
+@require_POST
+@login_required
+def run_steer(request: HttpRequest, run_id: int, action: str) -> HttpResponse:
+    run = run_to_steer(request.user, run_id)
+    do, said = RUN_ACTIONS[action]
+    if _goes_on(request, run, do, said):
+        tasks.ask_for_run(run)
+    return redirect("inference:run-show", run.pk)
+
+
+@require_POST
+@login_required
+def training_steer(request: HttpRequest, training_id: int, action: str) -> HttpResponse:
+    training = training_to_steer(request.user, training_id)
+    do, said = TRAINING_ACTIONS[action]
+    if _goes_on(request, training, do, said):
+        tasks.ask_for_training(training.pk)
+    return redirect("inference:training-show", training.pk)
+
+
+def _goes_on(request: HttpRequest, work: Run | Training, do: Callable[..., object], message: object) -> bool:
+    """Do it, and say so; returns whether workers are to be told."""
+    try:
+        do(work, now=timezone.now())
+    except steering.WorkRefusedError as refused:
+        messages.error(request, str(refused))
+        return False
+    messages.success(request, str(message))
+    return work.state in UNFINISHED_STATES
