@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 from django.contrib.auth.models import AnonymousUser
-from django.db.models import Q, QuerySet
+from django.db.models import Model, Q, QuerySet
 from django.shortcuts import get_object_or_404
 
 from core.images.models import Image
@@ -20,6 +22,8 @@ from research.inference.models import (
     Training,
     Translator,
 )
+
+Row = TypeVar("Row", bound=Model)
 
 
 def models_for(user: User | AnonymousUser) -> QuerySet[CaptioningModel]:
@@ -58,89 +62,51 @@ def embedding_sets_for(user: User | AnonymousUser) -> QuerySet[EmbeddingSet]:
 
 
 def model_for(user: User | AnonymousUser, model_id: int) -> CaptioningModel:
-    """
-    Raises
-    ------
-    Http404
-        It does not exist, or the user does no research in a project that may use it.
-    """
-    check_reader(user)
     related = ("english_model", "translator", "variant_of", "created_by", "project")
-    return get_object_or_404(models_for(user).select_related(*related), pk=model_id)
+    return _readable(models_for(user).select_related(*related), model_id, by=user)
 
 
 def model_to_change(user: User | AnonymousUser, model_id: int) -> CaptioningModel:
     """Find a model of a project that `user` manages, but no variant: it belongs to the owner of its model."""
-    check_reader(user)
-    models = CaptioningModel.objects.filter(in_charge(user, roles=(Role.MANAGER,)), variant_of=None)
-    return get_object_or_404(models.select_related("project"), pk=model_id)
+    return _readable(models_in_charge(user).filter(variant_of=None).select_related("project"), model_id, by=user)
 
 
 def run_for(user: User | AnonymousUser, run_id: int) -> Run:
-    """
-    Raises
-    ------
-    Http404
-        It does not exist, or the user may not see it.
-    """
-    check_reader(user)
     related = ("model", "encoder", "collection", "trial_image", "created_by", "project")
-    return get_object_or_404(runs_for(user).select_related(*related).prefetch_related("languages"), pk=run_id)
+    return _readable(runs_for(user).select_related(*related).prefetch_related("languages"), run_id, by=user)
 
 
 def run_to_steer(user: User | AnonymousUser, run_id: int) -> Run:
-    """Find a run of a project in which `user` is a researcher; a shared one can be seen, but not paused.
-
-    Raises
-    ------
-    Http404
-    """
-    check_reader(user)
+    """Find a run of a project in which `user` is a researcher; a shared one can be seen, but not paused."""
     runs = runs_for(user).filter(in_charge(user)).select_related("model", "encoder", "collection")
-    return get_object_or_404(runs, pk=run_id)
-
-
-def may_steer(user: User | AnonymousUser, run: Run) -> bool:
-    return Run.objects.filter(in_charge(user), pk=run.pk).exists()
-
-
-def training_for(user: User | AnonymousUser, training_id: int) -> Training:
-    """
-    Raises
-    ------
-    Http404
-        It does not exist, or the user may not see it.
-    """
-    check_reader(user)
-    related = ("base", "model", "created_by", "project")
-    return get_object_or_404(trainings_for(user).select_related(*related), pk=training_id)
-
-
-def training_to_steer(user: User | AnonymousUser, training_id: int) -> Training:
-    """Find a training of a project in which `user` is a researcher.
-
-    Raises
-    ------
-    Http404
-    """
-    check_reader(user)
-    return get_object_or_404(trainings_for(user).filter(in_charge(user)), pk=training_id)
-
-
-def may_steer_training(user: User | AnonymousUser, training: Training) -> bool:
-    return Training.objects.filter(in_charge(user), pk=training.pk).exists()
+    return _readable(runs, run_id, by=user)
 
 
 def run_to_give(user: User | AnonymousUser, run_id: int) -> Run:
     """Find a run of a project that `user` manages, but no trial: it is its maker's alone."""
-    check_reader(user)
-    runs = runs_for(user).filter(in_charge(user, roles=(Role.MANAGER,)), trial_image=None).select_related("project")
-    return get_object_or_404(runs, pk=run_id)
+    return _readable(_runs_to_give(user).select_related("project"), run_id, by=user)
 
 
-def may_fill_model(user: User | AnonymousUser, model: CaptioningModel) -> bool:
-    """Whether `user` may import captions for the model: they manage its project or do research in it."""
-    return CaptioningModel.objects.filter(in_charge(user), pk=model.pk).exists()
+def may_give_run(user: User | AnonymousUser, run: Run) -> bool:
+    return _runs_to_give(user).filter(pk=run.pk).exists()
+
+
+def _runs_to_give(user: User | AnonymousUser) -> QuerySet[Run]:
+    return runs_for(user).filter(in_charge(user, roles=(Role.MANAGER,)), trial_image=None)
+
+
+def training_for(user: User | AnonymousUser, training_id: int) -> Training:
+    return _readable(trainings_for(user).select_related("base", "model", "created_by", "project"), training_id, by=user)
+
+
+def training_to_steer(user: User | AnonymousUser, training_id: int) -> Training:
+    """Find a training of a project in which `user` is a researcher."""
+    return _readable(trainings_for(user).filter(in_charge(user)), training_id, by=user)
+
+
+def may_steer(user: User | AnonymousUser, thing: Run | Training | CaptioningModel) -> bool:
+    """Whether `user` manages the project that it belongs to, or does research in it: they may fill a model, too."""
+    return type(thing)._default_manager.filter(in_charge(user), pk=thing.pk).exists()
 
 
 def may_change_model(user: User | AnonymousUser, model: CaptioningModel) -> bool:
@@ -148,20 +114,9 @@ def may_change_model(user: User | AnonymousUser, model: CaptioningModel) -> bool
     return models_in_charge(user).filter(pk=model.pk).exists()
 
 
-def may_give_run(user: User | AnonymousUser, run: Run) -> bool:
-    return Run.objects.filter(in_charge(user, roles=(Role.MANAGER,)), pk=run.pk, trial_image=None).exists()
-
-
 def embedding_set_for(user: User | AnonymousUser, set_id: int) -> EmbeddingSet:
-    """
-    Raises
-    ------
-    Http404
-        It does not exist, or the user may not see it.
-    """
-    check_reader(user)
     related = ("encoder", "run__collection", "run__project", "captions_of", "language")
-    return get_object_or_404(embedding_sets_for(user).select_related(*related), pk=set_id)
+    return _readable(embedding_sets_for(user).select_related(*related), set_id, by=user)
 
 
 def models_in_charge(user: User | AnonymousUser) -> QuerySet[CaptioningModel]:
@@ -186,12 +141,16 @@ def captions_to_switch(user: User | AnonymousUser) -> QuerySet[ModelCaption]:
 
 
 def caption_to_switch(user: User | AnonymousUser, caption_id: int) -> ModelCaption:
+    related = ("model", "image", "language", "switched_off_by")
+    return _readable(captions_to_switch(user).select_related(*related), caption_id, by=user)
+
+
+def _readable(rows: QuerySet[Row], pk: int, *, by: User | AnonymousUser) -> Row:
     """
     Raises
     ------
     Http404
-        Also where it exists, for anybody else.
+        It is not among `rows`, or whoever asks does no research in any project.
     """
-    check_reader(user)
-    related = ("model", "image", "language", "switched_off_by")
-    return get_object_or_404(captions_to_switch(user).select_related(*related), pk=caption_id)
+    check_reader(by)
+    return get_object_or_404(rows, pk=pk)

@@ -15,7 +15,7 @@ from core.people.forms.owners import OwnerForm
 from core.people.models import Owned, User
 from core.people.permissions import in_charge
 from research.inference.models import CaptioningModel
-from research.inference.permissions import may_fill_model, models_in
+from research.inference.permissions import may_steer, models_in
 from research.inference.services.imports import model_to_fill
 
 MODEL_NAME_CHARACTERS = 120
@@ -77,7 +77,7 @@ class CaptionsForm(OwnerForm):
             return cleaned
         self.check_usable(cleaned | {"is_shared": False}, "collection")
         model = model_to_fill(cleaned["model"], cleaned["project"], by=self.by)
-        if model is not None and not may_fill_model(self.by, model):
+        if model is not None and not may_steer(self.by, model):
             self.add_error(
                 "model",
                 gettext(

@@ -8,12 +8,11 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
 from core.images.selectors import served_image
-from core.people.requests import user_of
+from core.people.requests import user_of, way_back
 from research.inference.forms.captions import SwitchOffForm
 from research.inference.permissions import caption_to_switch
 from research.inference.selectors.gallery import hidden_from
@@ -27,7 +26,7 @@ def caption_switch(request: HttpRequest, caption_id: int) -> HttpResponse:
     caption = caption_to_switch(request.user, caption_id)
     if hidden_from(user_of(request), [caption.image_id]):
         raise Http404(_("This image is in a batch that is assigned to you. Submit that batch first."))
-    back = _back(request)
+    back = way_back(request, request.GET.get("back", ""), otherwise=reverse("inference:gallery"))
     is_off = caption.switched_off_at is not None
     by, now = user_of(request), timezone.now()
     form = SwitchOffForm(request.POST if request.method == "POST" and not is_off else None)
@@ -41,10 +40,3 @@ def caption_switch(request: HttpRequest, caption_id: int) -> HttpResponse:
         return redirect(back)
     context = {"caption": caption, "image": served_image(caption.image, by), "form": form, "back": back}
     return render(request, "inference/caption_switch.html", context, status=422 if form.errors else 200)
-
-
-def _back(request: HttpRequest) -> str:
-    back = request.GET.get("back", "")
-    if url_has_allowed_host_and_scheme(back, allowed_hosts={request.get_host()}, require_https=request.is_secure()):
-        return back
-    return reverse("inference:gallery")

@@ -14,7 +14,7 @@ from django.views.decorators.http import require_safe
 from core.people.permissions import check_reader
 from core.people.requests import is_htmx, user_of
 from research.inference.pages.trainings import training_page
-from research.inference.permissions import may_steer_training, training_for
+from research.inference.permissions import may_steer, training_for
 from research.inference.selectors import trainings as selectors
 
 TRAININGS_PER_PAGE = 50
@@ -36,7 +36,7 @@ def training_show(request: HttpRequest, training_id: int) -> HttpResponse:
     training = training_for(request.user, training_id)
     details = selectors.training_details(training, user_of(request), now=timezone.now())
     context = {"training": training, "details": details, "page": training_page(details)}
-    context["may_steer"] = may_steer_training(request.user, training)
+    context["may_steer"] = may_steer(request.user, training)
     return render(request, "inference/training.html", context)
 
 
