@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from datetime import timedelta
 from typing import ClassVar
 
 from django.conf import settings
@@ -12,7 +13,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from core.images.models import Collection, Image
-from core.jobs.models import OPEN_STATES, Job, Leased
+from core.jobs.models import OPEN_STATES, Leased
 from core.languages.models import Language
 from core.people.models import Owned
 from core.people.models.names import NameField
@@ -139,7 +140,29 @@ class RunState(models.TextChoices):
 UNFINISHED_STATES = (RunState.QUEUED, RunState.RUNNING)
 
 
-class Run(Owned):
+class Work(Owned):
+    """What workers do, and people pause, resume and cancel: a run or a training."""
+
+    state = models.CharField(max_length=9, choices=RunState.choices, default=RunState.QUEUED)
+    error = models.TextField(blank=True)
+    started_at = models.DateTimeField(null=True, blank=True)
+    finished_at = models.DateTimeField(null=True, blank=True)
+    created_at = models.DateTimeField()
+
+    class Meta:
+        abstract = True
+
+    @property
+    def is_going(self) -> bool:
+        return self.state in UNFINISHED_STATES
+
+    @property
+    def took(self) -> timedelta | None:
+        """From its start to its end; None until then."""
+        return self.finished_at - self.started_at if self.started_at and self.finished_at else None
+
+
+class Run(Work):
     """One job over a collection's images: captions by a model, or vectors by an encoder.
 
     The chunks are the truth; the counters are kept in the transactions that store what they count, so that they are
@@ -160,8 +183,6 @@ class Run(Owned):
     languages = models.ManyToManyField(Language, blank=True, related_name="+")
     decoding = models.JSONField(default=dict, blank=True, help_text="Of a captioning run; empty for vectors.")
     queue = models.CharField(max_length=40, help_text="The Celery queue of the workers that can run it.")
-    state = models.CharField(max_length=9, choices=RunState.choices, default=RunState.QUEUED)
-    error = models.TextField(blank=True)
     batch_size = models.PositiveIntegerField(default=8, help_text="Images at once; halved where memory runs out.")
     total = models.PositiveIntegerField(default=0)
     already = models.PositiveIntegerField(default=0, help_text="There before the run began.")
@@ -169,10 +190,7 @@ class Run(Owned):
     failed = models.PositiveIntegerField(default=0)
     input_tokens = models.PositiveBigIntegerField(default=0, help_text="As an endpoint counted them.")
     output_tokens = models.PositiveBigIntegerField(default=0)
-    started_at = models.DateTimeField(null=True, blank=True)
-    finished_at = models.DateTimeField(null=True, blank=True)
     nudged_at = models.DateTimeField(null=True, blank=True, help_text="When workers were last notified of it.")
-    created_at = models.DateTimeField()
 
     class Meta:
         ordering: ClassVar[list[str]] = ["-pk"]
@@ -197,6 +215,33 @@ class Run(Owned):
 
     def __str__(self) -> str:
         return f"run {self.pk}"
+
+    @property
+    def processed(self) -> int:
+        """What exists or has failed; of a finished run that made nothing, only what exists."""
+        has_made_nothing = self.state == RunState.FAILED and self.failed == self.total
+        return self.already + self.done + (0 if has_made_nothing else self.failed)
+
+    @property
+    def percent(self) -> int:
+        """Of what is to be there in the end, what was gone through. 100 only once nothing is left."""
+        if not self.total:
+            return 100 if self.state == RunState.DONE else 0
+        return 100 * self.processed // self.total
+
+    @property
+    def can_resume(self) -> bool:
+        # Where every image was tried and failed, trying again is what helps.
+        is_over = self.already + self.done + self.failed >= self.total
+        return self.state == RunState.PAUSED or (self.state == RunState.FAILED and not is_over)
+
+    @property
+    def can_cancel(self) -> bool:
+        return self.is_going or self.state in (RunState.PAUSED, RunState.FAILED)
+
+    @property
+    def can_retry(self) -> bool:
+        return bool(self.failed) and not self.is_going
 
 
 class Chunk(Leased):
@@ -273,7 +318,7 @@ class RunEvent(Event):
         ordering: ClassVar[list[str]] = ["run", "pk"]
 
 
-class Training(Owned, Job):
+class Training(Work, Leased):
     """One training of a captioning model on captions of images, which makes another model.
 
     The captions lie in storage as they were when it was requested. Checkpoints and the model lie in the folder
@@ -303,7 +348,6 @@ class Training(Owned, Job):
         default=bytes, help_text="Of the images for training: 64-bit integers, little-endian, ascending."
     )
     queue = models.CharField(max_length=40, help_text="The Celery queue of the workers that can train it.")
-    state = models.CharField(max_length=9, choices=RunState.choices, default=RunState.QUEUED)
     holder = models.CharField(max_length=200, blank=True, help_text="The worker's name.")
     attempts = models.PositiveSmallIntegerField(default=0, help_text="Starts since the last checkpoint.")
     step = models.PositiveIntegerField(default=0, help_text="The last that is done.")
@@ -314,8 +358,6 @@ class Training(Owned, Job):
     model = models.OneToOneField(
         CaptioningModel, on_delete=models.PROTECT, null=True, blank=True, related_name="training"
     )
-    started_at = models.DateTimeField(null=True, blank=True)
-    created_at = models.DateTimeField()
 
     class Meta:
         ordering: ClassVar[list[str]] = ["-pk"]
@@ -333,6 +375,27 @@ class Training(Owned, Job):
 
     def __str__(self) -> str:
         return f"training {self.pk}"
+
+    @property
+    def steps(self) -> int:
+        return int(self.options["steps"])
+
+    @property
+    def percent(self) -> int:
+        return min(100, 100 * self.step // self.steps)
+
+    @property
+    def is_loading(self) -> bool:
+        """A worker has claimed it, and loads the model."""
+        return self.state == RunState.RUNNING and not self.made
+
+    @property
+    def can_resume(self) -> bool:
+        return self.state in (RunState.PAUSED, RunState.FAILED) and self.model_id is None
+
+    @property
+    def can_cancel(self) -> bool:
+        return self.is_going or self.can_resume
 
 
 class TrainingStep(models.Model):

@@ -6,13 +6,11 @@ from typing import Any
 
 import pytest
 from django.urls import reverse
-from django.utils import timezone
 
 from core.people.models import Role
 from research.inference import tasks
 from research.inference.models import Run, RunState
 from research.inference.rules.capacity import WorkerCapacity
-from research.inference.selectors.runs import run_details
 from research.inference.services import executor, worker_status
 from tests.clients import client_of
 from tests.factories import NOW
@@ -31,11 +29,6 @@ from tests.sxs_eval.judged import text_of
 pytestmark = pytest.mark.django_db
 
 
-def page_of(run: Run) -> Any:
-    run.refresh_from_db()
-    return run_details(run, now=timezone.now())
-
-
 def seen_by_researcher(run: Run, name: str = "run-show") -> str:
     client = client_of(make_person(Role.RESEARCHER))
     return text_of(client.get(reverse(f"inference:{name}", args=[run.pk] if name == "run-show" else [])))
@@ -45,8 +38,7 @@ def test_a_run_that_failed_on_every_image_has_failed_and_is_not_done(media):
     run = go(make_run(5, model=make_model(side=32)))
 
     assert (run.state, run.failed, run.done) == (RunState.FAILED, 10, 0)
-    page = page_of(run)
-    assert (page.percent, page.processed, page.can_resume, page.can_retry) == (0, 0, False, True)
+    assert (run.percent, run.processed, run.can_resume, run.can_retry) == (0, 0, False, True)
     text = seen_by_researcher(run)
     assert "Nothing was made, because every image failed." in text
     assert "0 of 10, 0%" in text
@@ -61,7 +53,7 @@ def test_a_run_of_which_some_images_failed_is_done(media):
     go(run)
 
     assert (run.state, run.failed, run.done, run.error) == (RunState.DONE, 4, 1, "")
-    assert page_of(run).percent == 100
+    assert run.percent == 100
 
 
 @pytest.mark.long(reason="at least three others run each of its lines")
@@ -74,7 +66,7 @@ def test_a_run_of_which_only_broken_images_were_left_is_done(media):
     again = go(make_run(first.collection, model=first.model, languages=["de"]))
 
     assert (again.state, again.already, again.done, again.failed, again.error) == (RunState.DONE, 4, 0, 1, "")
-    assert page_of(again).percent == 100
+    assert again.percent == 100
 
 
 @pytest.mark.long(reason="at least three others run each of its lines")

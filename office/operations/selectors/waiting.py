@@ -19,7 +19,8 @@ from core.jobs.models import JobState
 from core.people.models import Delivery, DeliveryState
 from office.operations.selectors.broker import UnreachableError, messages_waiting
 from research.inference.models import UNFINISHED_STATES, Run, RunState, Worker
-from research.inference.services.worker_status import DEFAULT, FRESH, GPU
+from research.inference.selectors.workers import THERE_FOR
+from research.inference.services.worker_status import DEFAULT, GPU
 from research.scoring.models import Pass
 
 KEPT_S = 10.0
@@ -67,7 +68,7 @@ def _of_the_database(now: datetime) -> list[GaugeLevel]:
             GaugeLevel(
                 "crosslens_workers",
                 "Worker processes heard of lately.",
-                [({}, Worker.objects.filter(seen_at__gte=now - FRESH).count())],
+                [({}, Worker.objects.filter(seen_at__gte=now - THERE_FOR).count())],
             ),
         ]
     except DatabaseError:

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from core.images.models import CollectionImage
 from core.people.models import User
 from research.inference.backends.registry import encoders
-from research.inference.models import UNFINISHED_STATES, EmbeddingSet, Encoder, RunState
+from research.inference.models import EmbeddingSet, Encoder, RunState
 from research.inference.selectors import embedding_sets as selectors
 from research.inference.selectors.embedding_sets import SetImage
 from research.inference.selectors.embeddings import EmbeddingsUnavailableError
@@ -75,7 +75,7 @@ def not_whole(embedding_set: EmbeddingSet) -> str:
     if embedding_set.file:
         return ""
     state = embedding_set.run.state
-    if state in UNFINISHED_STATES:
+    if embedding_set.run.is_going:
         return _("The vectors are still being computed. When they are finished, you can look for similar images here.")
     if state == RunState.PAUSED:
         return _("The run that computes the vectors is paused. Resume it to finish them.")

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
-from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from core.languages.models import Language
+from core.people.models import User
 from research.inference.backends import registry
 from research.inference.backends.captioners import BackendSettingsError
-from research.inference.models import IMPORTED, TRANSLATED, CaptioningModel
+from research.inference.models import IMPORTED, TRANSLATED, CaptioningModel, Run
 from research.inference.pages.decoding import decoding_lines
-from research.inference.selectors.models import ENGLISH, ModelDetails, ModelRow, languages_by_tag
-from research.inference.selectors.runs import RunRow, run_rows
+from research.inference.permissions import models_for
+from research.inference.selectors.models import ENGLISH, ModelRow, caption_counts, languages_by_tag
+from research.inference.selectors.runs import runs
 from research.inference.services.model_cache import spec_of, translator_spec_of
+
+NEWEST_RUNS = 20
 
 
 @dataclass(frozen=True)
@@ -54,7 +58,11 @@ class ModelPage:
     """The others that it can write."""
     unknown: Sequence[str]
     """Tags that the model can write and the platform does not know."""
-    runs: Sequence[RunRow]
+    runs: Sequence[Run]
+    """The newest first."""
+    has_more_runs: bool
+    variants: Sequence[CaptioningModel]
+    translated: Sequence[CaptioningModel]
 
 
 def model_lines(rows: Sequence[ModelRow]) -> list[tuple[ModelRow, str]]:
@@ -63,13 +71,16 @@ def model_lines(rows: Sequence[ModelRow]) -> list[tuple[ModelRow, str]]:
     return [(row, titles.get(row.model.backend, row.model.backend)) for row in rows]
 
 
-def model_page(details: ModelDetails) -> ModelPage:
-    model, counts = details.model, {language.tag: count for language, count in details.captions}
+def model_page(model: CaptioningModel, viewer: User, *, now: datetime) -> ModelPage:
+    """Prepare a model with those of its runs and relatives that `viewer` may see."""
+    counts = caption_counts([model.pk]).get(model.pk, {})
     ability = ability_of(model)
     codes = ability.codes
     known = languages_by_tag()
     tags = sorted({*codes, *counts} & {*known}, key=lambda tag: known[tag].name.casefold())
     lines = [WritableLine(known[tag], codes.get(tag, ""), counts.get(tag, 0)) for tag in tags]
+    newest = list(runs(viewer, model, now=now)[: NEWEST_RUNS + 1])
+    relatives = models_for(viewer).order_by("name")
     return ModelPage(
         kind=kind_titles().get(model.backend, model.backend),
         can_run=model.backend != IMPORTED and not ability.trouble and model.retired_at is None,
@@ -79,7 +90,10 @@ def model_page(details: ModelDetails) -> ModelPage:
         written=[line for line in lines if line.count],
         writable=[line for line in lines if not line.count],
         unknown=sorted({*codes} - {*known}),
-        runs=run_rows(details.runs, now=timezone.now()),
+        runs=newest[:NEWEST_RUNS],
+        has_more_runs=len(newest) > NEWEST_RUNS,
+        variants=list(relatives.filter(variant_of=model)),
+        translated=list(relatives.filter(english_model=model)),
     )
 
 

@@ -71,8 +71,7 @@ class TrainingPage:
     """What the model is made from, besides what was asked for; empty until a worker has loaded the base."""
 
 
-def training_page(details: TrainingDetails) -> TrainingPage:
-    training = details.training
+def training_page(training: Training, details: TrainingDetails) -> TrainingPage:
     return TrainingPage(
         plots=[(f"curve-{number}", plot) for number, plot in enumerate(_plots(details), start=1)],
         options=_options(training.options),
@@ -96,13 +95,12 @@ def _text(name: str, value: Any) -> str:
 
 
 def _plots(details: TrainingDetails) -> list[CurvePlot]:
-    curve = details.curve
     steps = [
-        _step_plot(gettext("Loss"), curve.steps, lambda one: one.loss, 3),
-        _step_plot(gettext("Images per second"), curve.steps, lambda one: one.images_per_s, 1),
-        _step_plot(gettext("Memory in MiB"), curve.steps, lambda one: one.memory / MEBIBYTE, 0),
+        _step_plot(gettext("Loss"), details.curve, lambda one: one.loss, 3),
+        _step_plot(gettext("Images per second"), details.curve, lambda one: one.images_per_s, 1),
+        _step_plot(gettext("Memory in MiB"), details.curve, lambda one: one.memory / MEBIBYTE, 0),
     ]
-    ciders = [(float(one.step), one.cider) for one in curve.validations]
+    ciders = [(float(one.step), one.cider) for one in details.validations]
     return [steps[0], _plot(gettext("CIDEr in validation"), ciders, 1), *steps[1:]]
 
 

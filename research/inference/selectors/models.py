@@ -13,12 +13,11 @@ from core.images.models import Collection
 from core.languages.models import Language
 from core.people.models import User
 from research.inference.backends.captioners import Decoding
-from research.inference.models import UNFINISHED_STATES, CaptioningModel, ModelCaption, Run, Translator
+from research.inference.models import UNFINISHED_STATES, CaptioningModel, ModelCaption, Translator
 from research.inference.permissions import models_for, runs_for, translators_for
 
 KEPT_S = 300
 """On PostgreSQL a caption may become visible after a later one. Counts that lack it are kept no longer than this."""
-NEWEST_RUNS = 20
 MAX_LANGUAGES = 4
 ENGLISH = "en"
 
@@ -42,18 +41,6 @@ class ModelRow:
         return len(self.captions) - len(self.most)
 
 
-@dataclass(frozen=True)
-class ModelDetails:
-    model: CaptioningModel
-    captions: Sequence[tuple[Language, int]]
-    total: int
-    runs: Sequence[Run]
-    """The newest first."""
-    more_runs: int
-    variants: Sequence[CaptioningModel]
-    translated: Sequence[CaptioningModel]
-
-
 def models_named(text: str, viewer: User) -> QuerySet[CaptioningModel]:
     """List the models that `viewer` may see, or those of them whose name or source contains `text`."""
     models = models_for(viewer).select_related("variant_of", "english_model", "project")
@@ -75,21 +62,6 @@ def model_rows(models: AnyOf[CaptioningModel], viewer: User) -> list[ModelRow]:
         )
         for model in models
     ]
-
-
-def model_details(model: CaptioningModel, viewer: User) -> ModelDetails:
-    """Read a model with those of its runs and relatives that `viewer` may see."""
-    counts = caption_counts([model.pk]).get(model.pk, {})
-    runs = runs_for(viewer).filter(model=model).select_related("collection").prefetch_related("languages")
-    return ModelDetails(
-        model=model,
-        captions=_by_language(counts, languages_by_tag()),
-        total=sum(counts.values()),
-        runs=list(runs[:NEWEST_RUNS]),
-        more_runs=max(0, runs.count() - NEWEST_RUNS),
-        variants=list(models_for(viewer).filter(variant_of=model).order_by("name")),
-        translated=list(models_for(viewer).filter(english_model=model).order_by("name")),
-    )
 
 
 def caption_counts(model_ids: Sequence[int]) -> Mapping[int, Mapping[str, int]]:

@@ -6,63 +6,37 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from django.db.models import Count, QuerySet
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
 from core.people.models import User
 from research.inference.backends.captioners import BackendSettingsError
 from research.inference.backends.endpoint_options import prices_of
-from research.inference.models import UNFINISHED_STATES, CaptioningModel, Run, RunEvent, RunFailure, RunState
+from research.inference.models import CaptioningModel, Run, RunEvent, RunFailure, RunState, Worker
 from research.inference.permissions import models_for, runs_for
 from research.inference.selectors import assigned_work
-from research.inference.selectors.workers import WORKER_COMMAND, WorkerRow, worker_rows
+from research.inference.selectors.workers import THERE_FOR, WorkerRow, worker_rows
 
 NEWEST_LINES = 100
 COMMONEST_REASONS = 10
 
 
 @dataclass(frozen=True)
-class RunRow:
+class RunDetails:
+    """What the page of a run shows of its workers, and what follows from it."""
+
     run: Run
-    percent: int
-    """Of what is to be there in the end, what was gone through. 100 only once nothing is left."""
-    is_loading: bool
-    """It is still queued, but a worker has claimed it and loads the model."""
-
-    @property
-    def is_going(self) -> bool:
-        return self.run.state in UNFINISHED_STATES
-
-    @property
-    def processed(self) -> int:
-        return processed_images(self.run)
-
-
-@dataclass(frozen=True)
-class RunDetails(RunRow):
     workers: Sequence[WorkerRow]
     """Those that are on it right now."""
-    listeners: int
-    """Workers that are there and take from its queue."""
+    lacks_worker: bool
+    """It waits for one, and none takes from its queue."""
     rate: float | None
     """Per second; of all workers over the last minute, or on average where none says its own. None: not known yet."""
     left: timedelta | None
 
     @property
-    def took(self) -> timedelta | None:
-        """From its start to its end; None until then."""
-        run = self.run
-        return run.finished_at - run.started_at if run.started_at and run.finished_at else None
-
-    @property
-    def command(self) -> str:
-        """What starts a worker, where the run waits for one and none takes from its queue."""
-        return "" if self.listeners or not self.is_going else WORKER_COMMAND.format(queue=self.run.queue)
-
-    @property
-    def can_resume(self) -> bool:
-        # Where every image was tried and failed, trying again is what helps.
-        is_over = self.run.already + self.run.done + self.run.failed >= self.run.total
-        return self.run.state == RunState.PAUSED or (self.run.state == RunState.FAILED and not is_over)
+    def is_loading(self) -> bool:
+        """It is still queued, but a worker has claimed it and loads the model."""
+        return self.run.state == RunState.QUEUED and bool(self.workers)
 
     @property
     def cost(self) -> float | None:
@@ -77,14 +51,6 @@ class RunDetails(RunRow):
             return None
         return prices.cost((self.run.input_tokens, self.run.output_tokens)) if prices else None
 
-    @property
-    def can_cancel(self) -> bool:
-        return self.is_going or self.run.state in (RunState.PAUSED, RunState.FAILED)
-
-    @property
-    def can_retry(self) -> bool:
-        return bool(self.run.failed) and not self.is_going
-
 
 @dataclass(frozen=True)
 class RunLog:
@@ -98,19 +64,16 @@ class RunLog:
         return self.lines[-1].pk if self.lines else 0
 
 
-def runs(viewer: User, model: CaptioningModel | None = None) -> QuerySet[Run]:
-    """List the runs that `viewer` may see, or those of `model`, the newest first."""
+def runs(viewer: User, model: CaptioningModel | None = None, *, now: datetime) -> QuerySet[Run]:
+    """List the runs that `viewer` may see, or those of `model`, the newest first; see `RunDetails.is_loading`."""
     rows = runs_for(viewer).select_related("model", "encoder", "collection", "project").prefetch_related("languages")
+    there = Worker.objects.filter(run=OuterRef("pk"), seen_at__gte=now - THERE_FOR)
+    rows = rows.annotate(is_loading=Q(state=RunState.QUEUED) & Exists(there))
     return rows if model is None else rows.filter(model=model)
 
 
 def model_of_runs(model_id: int, viewer: User) -> CaptioningModel | None:
     return models_for(viewer).filter(pk=model_id).first()
-
-
-def run_rows(runs: Sequence[Run], *, now: datetime) -> list[RunRow]:
-    at_work = {row.worker.run_id for row in worker_rows(now=now) if row.is_there}
-    return [RunRow(run, percent_of(run), run.state == RunState.QUEUED and run.pk in at_work) for run in runs]
 
 
 def run_details(run: Run, *, now: datetime) -> RunDetails:
@@ -121,10 +84,8 @@ def run_details(run: Run, *, now: datetime) -> RunDetails:
     left = max(0, run.total - run.already - run.done - run.failed)
     return RunDetails(
         run=run,
-        percent=percent_of(run),
-        is_loading=run.state == RunState.QUEUED and bool(on_it),
         workers=on_it,
-        listeners=sum(row.is_there and run.queue in row.queues for row in workers),
+        lacks_worker=run.is_going and not any(row.listens_to(run.queue) for row in workers),
         rate=rate,
         left=timedelta(seconds=left / rate) if rate and left and run.state == RunState.RUNNING else None,
     )
@@ -135,18 +96,6 @@ def log_of(run: Run, *, is_whole: bool = False) -> RunLog:
     if is_whole or len(lines) <= NEWEST_LINES:
         return RunLog(lines[::-1], 0)
     return RunLog(lines[NEWEST_LINES - 1 :: -1], run.events.count() - NEWEST_LINES)
-
-
-def percent_of(run: Run) -> int:
-    if not run.total:
-        return 100 if run.state == RunState.DONE else 0
-    return 100 * processed_images(run) // run.total
-
-
-def processed_images(run: Run) -> int:
-    """Count what exists or has failed; of a finished run that made nothing, only what exists."""
-    has_made_nothing = run.state == RunState.FAILED and run.failed == run.total
-    return run.already + run.done + (0 if has_made_nothing else run.failed)
 
 
 def failures_of(run: Run, viewer: User) -> QuerySet[RunFailure]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -11,8 +10,6 @@ from research.inference.models import Worker
 THERE_FOR = timedelta(seconds=45)
 """A worker that has been silent for longer is taken to be gone."""
 LISTED_FOR = timedelta(days=1)
-QUEUES = ("default", "gpu")
-WORKER_COMMAND = "celery --app config worker --queues {queue}"
 NO_PYTORCH = "no PyTorch"
 """How the software of a worker begins that has none."""
 
@@ -26,6 +23,9 @@ class WorkerRow:
     @property
     def queues(self) -> list[str]:
         return [name.strip() for name in self.worker.queues.split(",") if name.strip()]
+
+    def listens_to(self, queue: str) -> bool:
+        return self.is_there and queue in self.queues
 
     @property
     def packages(self) -> str:
@@ -50,13 +50,6 @@ class WorkerRow:
         return self.worker.software.startswith(NO_PYTORCH)
 
 
-@dataclass(frozen=True)
-class QueueRow:
-    name: str
-    workers: int
-    """Those that are there and take from it."""
-
-
 def worker_rows(*, now: datetime) -> list[WorkerRow]:
     """List active workers, and below them those that fell silent within a day."""
     workers = Worker.objects.filter(seen_at__gte=now - LISTED_FOR).select_related(
@@ -71,7 +64,3 @@ def worker_rows(*, now: datetime) -> list[WorkerRow]:
         for worker in workers
     ]
     return sorted(rows, key=lambda row: (not row.is_there, row.worker.name))
-
-
-def queue_rows(rows: Sequence[WorkerRow]) -> list[QueueRow]:
-    return [QueueRow(name, sum(row.is_there and name in row.queues for row in rows)) for name in QUEUES]

@@ -295,7 +295,7 @@ def retry(run: Run, *, now: datetime) -> int:
     check_not_retired(run)
     with transaction.atomic():
         locked = Run.objects.select_for_update(no_key=True).get(pk=run.pk)
-        if locked.state in UNFINISHED_STATES:
+        if locked.is_going:
             raise WorkRefusedError(_("Workers are working on it. Wait until it is done, or pause it."))
         failed = set(RunFailure.objects.filter(run=locked).values_list("image_id", flat=True))
         # A chunk with a valid lease is being worked on; it is left alone, with its failures.

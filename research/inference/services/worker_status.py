@@ -27,7 +27,7 @@ from research.inference.backends import registry
 from research.inference.backends.allocator import share_one_arena
 from research.inference.models import Run, Training, Worker
 from research.inference.rules.capacity import WorkerCapacity, WorkNeeds, fits
-from research.inference.selectors.workers import NO_PYTORCH
+from research.inference.selectors.workers import NO_PYTORCH, THERE_FOR
 
 log = logging.getLogger(__name__)
 
@@ -37,9 +37,6 @@ DEFAULT, GPU = "default", "gpu"
 REPORT_EVERY_S = 15.0
 REPORT_NEW_RUN_AFTER_S = 2.0
 """If it has begun another run than the one it reported."""
-
-FRESH = timedelta(seconds=45)
-"""A worker whose last report is older does not count as listening."""
 
 DELETED_AFTER = timedelta(days=1)
 MINUTE_S = 60.0
@@ -184,7 +181,7 @@ def delete_silent(*, now: datetime) -> int:
 
 def count_listening(*, queue: str, now: datetime, needs: WorkNeeds | None = None) -> int:
     """Count the workers that take from `queue` and have reported lately: all, or those that have what is needed."""
-    listening = [one for one in Worker.objects.filter(seen_at__gte=now - FRESH) if queue in one.queues.split(",")]
+    listening = [one for one in Worker.objects.filter(seen_at__gte=now - THERE_FOR) if queue in one.queues.split(",")]
     return len(listening) if needs is None else sum(fits(needs, capacity_of(one)) for one in listening)
 
 

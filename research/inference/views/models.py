@@ -36,7 +36,7 @@ from research.inference.models import TRANSLATED, CaptioningModel, ModelCaption,
 from research.inference.pages.kinds import broken_packages, model_kinds, translator_kinds
 from research.inference.pages.models import model_lines, model_page
 from research.inference.permissions import may_change_model, model_for, model_to_change, namesakes_of, trainings_for
-from research.inference.selectors.models import model_details, model_rows, models_named, translators
+from research.inference.selectors.models import model_rows, models_named, translators
 from research.inference.services import models as services
 from research.inference.services.model_deletion import ModelUsedError, delete_model, merge_model, uses_of_model
 
@@ -64,8 +64,7 @@ def model_list(request: HttpRequest) -> HttpResponse:
 @login_required
 def model_show(request: HttpRequest, model_id: int) -> HttpResponse:
     model = model_for(request.user, model_id)
-    details = model_details(model, user_of(request))
-    context = {"model": model, "details": details, "page": model_page(details)}
+    context = {"model": model, "page": model_page(model, user_of(request), now=timezone.now())}
     context["may_change"] = may_change_model(request.user, model)
     context["training"] = trainings_for(request.user).filter(model=model).first()
     return render(request, "inference/model.html", context)

@@ -21,7 +21,7 @@ from core.people.requests import is_htmx, user_of
 from core.people.views.ownership import owner_page
 from research.inference import tasks
 from research.inference.forms.runs import RunChoiceForm, RunForm
-from research.inference.models import UNFINISHED_STATES, CaptioningModel, Run
+from research.inference.models import CaptioningModel, Run
 from research.inference.pages.decoding import decoding_lines
 from research.inference.pages.failures import failures_page
 from research.inference.pages.models import ability_of
@@ -44,9 +44,9 @@ def run_list(request: HttpRequest) -> HttpResponse:
     check_reader(request.user)
     asked = request.GET.get("model", "")
     model = selectors.model_of_runs(int(asked), user_of(request)) if NUMBER.fullmatch(asked) else None
-    page = Paginator(selectors.runs(user_of(request), model), RUNS_PER_PAGE).get_page(request.GET.get("page"))
-    rows = selectors.run_rows(list(page), now=timezone.now())
-    return render(request, "inference/runs.html", {"page": page, "rows": rows, "model": model})
+    runs = selectors.runs(user_of(request), model, now=timezone.now())
+    page = Paginator(runs, RUNS_PER_PAGE).get_page(request.GET.get("page"))
+    return render(request, "inference/runs.html", {"page": page, "model": model})
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -128,7 +128,7 @@ def run_progress(request: HttpRequest, run_id: int) -> HttpResponse:
     details, log = selectors.run_details(run, now=timezone.now()), selectors.log_of(run)
     context = {"run": run, "details": details, "log": log, "has_grown": request.GET.get("last") != str(log.last)}
     response = render(request, "inference/_run_progress.html", context)
-    if not details.is_going:
+    if not run.is_going:
         response["HX-Refresh"] = "true"
     return response
 
@@ -140,5 +140,5 @@ def run_failures(request: HttpRequest, run_id: int) -> HttpResponse:
     failures = selectors.failures_of(run, user_of(request))
     page = Paginator(failures, FAILURES_PER_PAGE).get_page(request.GET.get("page"))
     context = {"run": run, "page": page, "failures": failures_page(run, page, failures)}
-    context["can_retry"] = run.failed and run.state not in UNFINISHED_STATES and may_steer(request.user, run)
+    context["can_retry"] = run.can_retry and may_steer(request.user, run)
     return render(request, "inference/run_failures.html", context)

@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST
 
 from research.inference import tasks
-from research.inference.models import UNFINISHED_STATES, Run, Training
+from research.inference.models import Run, Training
 from research.inference.permissions import run_to_steer, training_to_steer
 from research.inference.services import steering
 from research.inference.services.runs import retry
@@ -60,4 +60,4 @@ def _goes_on(request: HttpRequest, work: Run | Training, do: Callable[..., objec
         messages.error(request, str(refused))
         return False
     messages.success(request, str(message))
-    return work.state in UNFINISHED_STATES
+    return work.is_going

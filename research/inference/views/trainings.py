@@ -26,8 +26,7 @@ def training_list(request: HttpRequest) -> HttpResponse:
     check_reader(request.user)
     trainings = Paginator(selectors.trainings(user_of(request)), TRAININGS_PER_PAGE)
     page = trainings.get_page(request.GET.get("page"))
-    context = {"page": page, "rows": selectors.training_rows(list(page))}
-    return render(request, "inference/trainings.html", context)
+    return render(request, "inference/trainings.html", {"page": page})
 
 
 @require_safe
@@ -35,7 +34,7 @@ def training_list(request: HttpRequest) -> HttpResponse:
 def training_show(request: HttpRequest, training_id: int) -> HttpResponse:
     training = training_for(request.user, training_id)
     details = selectors.training_details(training, user_of(request), now=timezone.now())
-    context = {"training": training, "details": details, "page": training_page(details)}
+    context = {"training": training, "details": details, "page": training_page(training, details)}
     context["may_steer"] = may_steer(request.user, training)
     return render(request, "inference/training.html", context)
 
@@ -48,9 +47,9 @@ def training_progress(request: HttpRequest, training_id: int) -> HttpResponse:
     if not is_htmx(request):
         return redirect("inference:training-show", training.pk)
     details = selectors.training_details(training, user_of(request), now=timezone.now())
-    context = {"training": training, "details": details, "page": training_page(details)}
+    context = {"training": training, "details": details, "page": training_page(training, details)}
     response = render(request, "inference/_training_progress.html", context)
-    if not details.is_going:
+    if not training.is_going:
         response["HX-Refresh"] = "true"
     return response
 

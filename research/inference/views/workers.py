@@ -11,7 +11,8 @@ from django.views.decorators.http import require_safe
 from core.people.permissions import check_reader
 from core.people.requests import is_htmx, user_of
 from research.inference.permissions import runs_for, trainings_for
-from research.inference.selectors.workers import queue_rows, worker_rows
+from research.inference.selectors.workers import worker_rows
+from research.inference.services.worker_status import DEFAULT, GPU
 
 
 @require_safe
@@ -25,7 +26,7 @@ def worker_list(request: HttpRequest) -> HttpResponse:
     context = {
         "there": [row for row in rows if row.is_there],
         "gone": [row for row in rows if not row.is_there],
-        "queues": queue_rows(rows),
+        "without_worker": [name for name in (DEFAULT, GPU) if not any(row.listens_to(name) for row in rows)],
         "shown_runs": set(runs_for(user_of(request)).filter(pk__in=runs).values_list("pk", flat=True)),
         "shown_trainings": set(trainings_for(user_of(request)).filter(pk__in=trainings).values_list("pk", flat=True)),
     }

@@ -14,7 +14,7 @@ from core.jobs.models import JobState
 from core.people.management.arguments import PROJECT_HELP, language_of, named_object, project_of
 from core.people.permissions import usable_in
 from research.inference.backends.captioners import Decoding
-from research.inference.models import UNFINISHED_STATES, CaptioningModel, Run, RunState
+from research.inference.models import CaptioningModel, Run, RunState
 from research.inference.services import executor, runs, worker_status
 from research.inference.services.heartbeat import heartbeat
 from research.inference.services.steering import WorkRefusedError, cancel
@@ -79,11 +79,11 @@ class Command(BaseCommand):
 
     def _work(self, run: Run) -> None:
         last_event = self._print_progress(run, 0)
-        while run.state in UNFINISHED_STATES:
+        while run.is_going:
             executor.execute_run(run_id=run.pk, worker=worker_status.worker_name(), clock=timezone.now, slice_s=SLICE_S)
             run.refresh_from_db()
             last_event = self._print_progress(run, last_event)
-            if run.state in UNFINISHED_STATES and not run.chunks.filter(state=JobState.QUEUED).exists():
+            if run.is_going and not run.chunks.filter(state=JobState.QUEUED).exists():
                 # Other workers are at what is left of it.
                 time.sleep(LOOK_EVERY_S)
         if run.state != RunState.DONE:
