@@ -15,7 +15,7 @@ from django.core.management import CommandError, call_command
 from PIL import Image
 
 from research.inference.backends.captioners import BackendSettingsError, Decoding, GeneratedCaption, ModelSpec
-from research.inference.backends.feature_decoder import FeatureDecoder, FeatureDecoderBackend
+from research.inference.backends.feature_decoder import FeatureDecoderBackend
 from research.inference.models import CaptioningModel, RunState, Training
 from research.inference.services.steering import WorkRefusedError
 from research.inference.training.options import TrainingMethod, TrainingOptions
@@ -58,7 +58,7 @@ def base(tmp_path: Path) -> Path:
     return tmp_path / "base"
 
 
-def load(folder: Path, features: dict[str, Any] | None = None) -> FeatureDecoder:
+def load(folder: Path, features: dict[str, Any] | None = None) -> Any:
     options = {"features": FEATURES if features is None else features}
     return FeatureDecoderBackend().load_folder(ModelSpec("Small", folder.name, options), folder)
 

@@ -100,7 +100,7 @@ def whole(base: Path, tmp_path_factory: pytest.TempPathFactory) -> list[float]:
     return [one.loss for one in watcher.steps]
 
 
-def captioner_of(folder: Path, *, is_pivot: bool = False, **options: Any) -> EncoderDecoder:
+def captioner_of(folder: Path, *, is_pivot: bool = False, **options: Any) -> Any:
     spec = ModelSpec("base", "base", options, is_pivot=is_pivot)
     return EncoderDecoderBackend().load_folder(spec, folder)
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Collection, Mapping, Sequence
-from functools import partial
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,39 +12,25 @@ from PIL import Image
 
 from research.inference.backends import language_codes
 from research.inference.backends.caption_tokenizer import CaptionTokenizer, check_texts
-from research.inference.backends.captioners import (
-    BackendSettingsError,
-    Captioner,
-    Decoding,
-    FailedImage,
-    GeneratedCaption,
-    ModelSpec,
-)
+from research.inference.backends.captioners import BackendSettingsError, Decoding, ModelSpec
 from research.inference.backends.encoder_decoder import KINDS as ENCODER_DECODERS
 from research.inference.backends.encoder_decoder import MARGIN
 from research.inference.backends.generation import (
-    NEEDS,
     LoadedModel,
-    check_decoding,
     check_fits,
     first_token,
-    generation,
     load_model,
     or_settings_error,
-    quiet_transformers,
     side_of,
 )
-from research.inference.backends.memory import MemoryGuard
 from research.inference.backends.trainable import TrainingRow
+from research.inference.backends.transformer_captioner import TransformerBackend, TransformerCaptioner
 from research.inference.backends.transformer_files import (
     COMMON_OPTIONS,
-    check_files,
     check_options,
     family_here,
     folder_here,
-    folder_of,
     has_chat_template,
-    read_json,
 )
 
 PALIGEMMA, BLIP_2, FLORENCE_2 = "paligemma", "blip-2", "florence2"
@@ -77,10 +61,8 @@ PROBES = ((48, 32), (900, 1600), (1200, 150))
 """Images of several shapes: some models see as many parts of an image as it is long."""
 
 
-class ChatBackend:
+class ChatBackend(TransformerBackend):
     name = "chat"
-    queue = "gpu"
-    needs = NEEDS
     title = gettext_lazy("Asked by a prompt (PaliGemma, LLaVA, Idefics)")
     about = gettext_lazy(
         "A transformers model that takes a prompt for each language: PaliGemma and image-text chat models."
@@ -112,9 +94,6 @@ class ChatBackend:
                 % {"source": spec.source, "option": '{"template": "USER: <image>\\n{prompt} ASSISTANT:"}'}
             )
 
-    def check_decoding(self, spec: ModelSpec, decoding: Decoding) -> None:
-        check_decoding(decoding)
-
     def languages(self, spec: ModelSpec) -> Mapping[str, str]:
         return self._languages(spec, family_here(spec))
 
@@ -130,28 +109,13 @@ class ChatBackend:
         prompt = options.get("prompt") or PROMPTS.get(family, PROMPT)[0]
         return "{code}" in prompt or "{language}" in prompt
 
-    def load(self, spec: ModelSpec) -> Captioner:
-        # Only what is here can be checked whole.
-        return self.load_folder(spec, folder_of(spec))
-
-    def load_folder(self, spec: ModelSpec, folder: Path) -> ChatCaptioner:
-        """Load the model in any folder.
-
-        Raises
-        ------
-        BackendSettingsError, research.inference.backends.encoders.ExtraMissingError
-        """
-        quiet_transformers()
-        check_files(folder, spec)
-        family = str(read_json(folder, "config.json").get("model_type", ""))
+    def _load(self, spec: ModelSpec, folder: Path, family: str) -> ChatCaptioner:
         self._check(spec, family, folder)
         return ChatCaptioner(spec, folder, family, self._languages(spec, family))
 
 
-class ChatCaptioner:
-    """A loaded model. `side` is for the images' shorter side."""
-
-    side: int | None
+class ChatCaptioner(TransformerCaptioner):
+    """A loaded model."""
 
     def __init__(self, spec: ModelSpec, folder: Path, family: str, codes: Mapping[str, str]) -> None:
         self._spec, self._codes, self._family = spec, codes, family
@@ -171,45 +135,15 @@ class ChatCaptioner:
         images = type(self._processor.image_processor).__name__
         return {**self._loaded.describe(), "images": images, "side": f"{self.side} pixels"}
 
-    def prepare(self, image: Image.Image | None) -> Any:
-        if image is None:
-            raise BackendSettingsError(_("The model describes images, and was given none."))
+    def _prepared(self, image: Image.Image) -> Any:
         # Of the others, how much text they see depends on the image: it is made when they are asked.
         return self._seen(image) if self._is_fixed else image
-
-    def stabilise(self, prepared: Sequence[Any], *, keys: Sequence[str], decoding: Decoding) -> list[str | FailedImage]:
-        asked = partial(generation, decoding, language="")
-        outputs = self._written(prepared, "", [""] * len(prepared), keys, decoding.precision, asked)
-        return [self._tokens.stabiliser(output) for output in outputs]
-
-    def caption(
-        self,
-        prepared: Sequence[Any],
-        *,
-        keys: Sequence[str],
-        language: str,
-        decoding: Decoding,
-        stabilisers: Sequence[str] | None = None,
-    ) -> list[GeneratedCaption | FailedImage]:
-        self._check_language(language)
-        beginnings = self._tokens.held(stabilisers, language, len(prepared))
-        asked = partial(generation, decoding, language=language, parts=self._tokens.parts(stabilisers))
-        outputs = self._written(prepared, language, beginnings, keys, decoding.precision, asked)
-        if stabilisers is None and not self._tokens.is_named(language, self._prompt_of):
-            return self._tokens.captions_by_separator(
-                outputs, self, prepared, keys=keys, language=language, decoding=decoding
-            )
-        return self._tokens.captions(outputs, language, stabilisers)
-
-    @property
-    def weights(self) -> Any:
-        return self._loaded.whole()
 
     @property
     def positions(self) -> int | None:
         """Those that the longest prompt leaves, of a small image where prompts depend on the image."""
         most = self._most()
-        return None if most is None else most - max(self._given(tag) for tag in self._codes)
+        return None if most is None else most - max(self._length_given(tag) for tag in self._codes)
 
     def check_length(self, languages: Collection[str], decoding: Decoding) -> None:
         """Refuse captions that may be longer than the model has positions for, after a small image.
@@ -221,7 +155,7 @@ class ChatCaptioner:
         most, is_pivot = self._most(), self._tokens.is_pivot
         for tag in sorted(languages) if most is not None else ():
             self._check_language(tag)
-            given = self._given(tag) + self._tokens.held_length(tag, decoding)
+            given = self._length_given(tag) + self._tokens.held_length(tag, decoding)
             check_fits(most, given=given, language=tag, decoding=decoding, parts=2 if is_pivot else 1)
 
     def _most(self) -> int | None:
@@ -229,7 +163,7 @@ class ChatCaptioner:
         most = getattr(text, "max_position_embeddings", None)
         return None if most is None else int(most)
 
-    def _given(self, tag: str) -> int:
+    def _length_given(self, tag: str) -> int:
         """The number of tokens before an answer."""
         if self._begin:
             return len(self._begin) - 1
@@ -242,10 +176,6 @@ class ChatCaptioner:
         written = self._tokens.written(caption, stabiliser, language)
         end = (self._loaded.ends() or [self._tokenizer.eos_token_id])[0]
         return TrainingRow([*self._tokens.tokens(written), end], 0, language)
-
-    def loss(self, prepared: Sequence[Any], rows: Sequence[TrainingRow]) -> Any:
-        with MemoryGuard():
-            return self._loss(prepared, rows)
 
     def _loss(self, prepared: Sequence[Any], rows: Sequence[TrainingRow]) -> Any:
         library, model = self._loaded.torch, self.weights
@@ -266,12 +196,6 @@ class ChatCaptioner:
             library.cat(learned).float(), library.cat(answers).to(model.device), reduction="sum"
         )
 
-    def export(self, folder: Path) -> None:
-        self._loaded.export(folder)
-
-    def close(self) -> None:
-        self._loaded.close()
-
     def _check_language(self, tag: str) -> None:
         if tag not in self._codes:
             raise BackendSettingsError(
@@ -282,37 +206,13 @@ class ChatCaptioner:
     def _prompt_of(self, tag: str) -> str:
         return prompt_of(self._spec, self._family, tag, self._codes.get(tag, ""))
 
-    def _written(
-        self,
-        prepared: Sequence[Any],
-        tag: str,
-        beginnings: Sequence[str],
-        keys: Sequence[str],
-        precision: str,
-        asked: Callable[..., dict[str, Any]],
-    ) -> list[str]:
-        """Generate the answers, without the given beginnings in `held`."""
-        answers = [self._tokens.tokens(one) for one in beginnings]
-        together: dict[int, list[int]] = defaultdict(list)
-        for number, answer in enumerate(answers):
-            together[len(answer)].append(number)
-        outputs = [""] * len(answers)
-        for numbers in together.values():
-            with MemoryGuard():
-                inputs = self._inputs([prepared[one] for one in numbers], tag, [answers[one] for one in numbers])
-                model = self._loaded.at(precision)
-                named = {name: _on(model, value) for name, value in inputs.items()}
-                named |= asked(keys=[keys[one] for one in numbers])
-                tokens = self._loaded.generated(precision, named)
-            repeated = inputs["decoder_input_ids" if self._begin else "input_ids"].tolist()
-            for number, before, output in zip(numbers, repeated, tokens, strict=True):
-                # Some give the answer alone.
-                is_repeated = output[: len(before)] == before
-                outputs[number] = self._tokens.text(output[len(before) :] if is_repeated else output)
-        return outputs
+    def _begun(self, tag: str, beginning: str) -> list[int]:
+        if tag:
+            self._check_language(tag)
+        return self._tokens.tokens(beginning)
 
-    def _inputs(self, prepared: Sequence[Any], tag: str, answers: list[list[int]]) -> dict[str, Any]:
-        library = self._loaded.torch
+    def _inputs(self, prepared: Sequence[Any], tag: str, rows: list[list[int]], precision: str) -> dict[str, Any]:
+        library, model = self._loaded.torch, self._loaded.at(precision)
         if self._is_fixed:
             inputs = {name: value.repeat(len(prepared), 1) for name, value in self._prompt(tag).items()}
             for name in prepared[0]:
@@ -320,11 +220,14 @@ class ChatCaptioner:
         else:
             inputs = self._processed([self._text(tag)] * len(prepared), prepared)
         if self._begin:
-            inputs["decoder_input_ids"] = library.tensor([[*self._begin, *answer] for answer in answers])
-            return inputs
-        if not answers[0]:
-            return inputs
-        return inputs | self._answered({name: inputs[name] for name in _of_tokens(inputs)}, library.tensor(answers))
+            inputs["decoder_input_ids"] = library.tensor([[*self._begin, *row] for row in rows])
+        elif rows[0]:
+            inputs |= self._answered({name: inputs[name] for name in _of_tokens(inputs)}, library.tensor(rows))
+        return {name: _on(model, value) for name, value in inputs.items()}
+
+    def _given(self, inputs: Mapping[str, Any], rows: list[list[int]]) -> list[list[int]]:
+        given: list[list[int]] = inputs["decoder_input_ids" if self._begin else "input_ids"].tolist()
+        return given
 
     def _answered(self, prompt: Mapping[str, Any], answer: Any) -> dict[str, Any]:
         """Append an answer to a prompt, both as tokens in the last dimension."""

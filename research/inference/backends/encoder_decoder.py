@@ -5,9 +5,7 @@ They may be pivot-stabilised. What is held fixed (a prompt, a stabiliser) is wha
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Collection, Mapping, Sequence
-from functools import partial
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,35 +15,11 @@ from PIL import Image
 
 from research.inference.backends import language_codes
 from research.inference.backends.caption_tokenizer import CaptionTokenizer, check_texts
-from research.inference.backends.captioners import (
-    BackendSettingsError,
-    Captioner,
-    Decoding,
-    FailedImage,
-    GeneratedCaption,
-    ModelSpec,
-)
-from research.inference.backends.generation import (
-    NEEDS,
-    LoadedModel,
-    check_decoding,
-    check_fits,
-    first_token,
-    generation,
-    load_model,
-    quiet_transformers,
-    side_of,
-)
-from research.inference.backends.memory import MemoryGuard
+from research.inference.backends.captioners import BackendSettingsError, Decoding, ModelSpec
+from research.inference.backends.generation import LoadedModel, check_fits, first_token, load_model, side_of
 from research.inference.backends.trainable import TrainingRow
-from research.inference.backends.transformer_files import (
-    COMMON_OPTIONS,
-    check_files,
-    check_options,
-    family_here,
-    folder_of,
-    read_json,
-)
+from research.inference.backends.transformer_captioner import TransformerBackend, TransformerCaptioner
+from research.inference.backends.transformer_files import COMMON_OPTIONS, check_options, family_here, read_json
 
 KINDS = {
     "blip": "AutoModelForImageTextToText",
@@ -61,10 +35,8 @@ IGNORED = -100
 """In place of a token that is not learned."""
 
 
-class EncoderDecoderBackend:
+class EncoderDecoderBackend(TransformerBackend):
     name = "encoder-decoder"
-    queue = "gpu"
-    needs = NEEDS
     options: Mapping[str, Any] = OPTIONS
     families: Collection[str] = KINDS
     title = gettext_lazy("Encoder–decoder (BLIP, GIT, ViT-GPT2)")
@@ -92,34 +64,16 @@ class EncoderDecoderBackend:
     def names_languages(self, family: str, options: Mapping[str, Any]) -> bool:
         return False
 
-    def check_decoding(self, spec: ModelSpec, decoding: Decoding) -> None:
-        check_decoding(decoding)
-
     def languages(self, spec: ModelSpec) -> Mapping[str, str]:
         return language_codes.codes(spec.options, language_codes.ENGLISH_ONLY)
 
-    def load(self, spec: ModelSpec) -> Captioner:
-        # Without the packages nothing is downloaded.
-        quiet_transformers()
-        return self.load_folder(spec, folder_of(spec))
-
-    def load_folder(self, spec: ModelSpec, folder: Path) -> EncoderDecoder:
-        """Load the model in any folder.
-
-        Raises
-        ------
-        BackendSettingsError, research.inference.backends.encoders.ExtraMissingError
-        """
-        quiet_transformers()
-        check_files(folder, spec)
-        self._check(spec, str(read_json(folder, "config.json").get("model_type", "")))
+    def _load(self, spec: ModelSpec, folder: Path, family: str) -> EncoderDecoder:
+        self._check(spec, family)
         return EncoderDecoder(spec, folder, self.languages(spec))
 
 
-class EncoderDecoder:
-    """A loaded model. `side` is for the images' shorter side."""
-
-    side: int | None
+class EncoderDecoder(TransformerCaptioner):
+    """A loaded model."""
 
     def __init__(self, spec: ModelSpec, folder: Path, codes: Mapping[str, str]) -> None:
         self._family = str(read_json(folder, "config.json")["model_type"])
@@ -137,39 +91,8 @@ class EncoderDecoder:
     def describe(self) -> dict[str, str]:
         return {**self._loaded.describe(), "images": type(self._eye).__name__}
 
-    def prepare(self, image: Image.Image | None) -> Any:
-        if image is None:
-            raise BackendSettingsError(_("The model describes images, and was given none."))
+    def _prepared(self, image: Image.Image) -> Any:
         return self._eye(images=image, return_tensors="pt")["pixel_values"][0]
-
-    def stabilise(self, prepared: Sequence[Any], *, keys: Sequence[str], decoding: Decoding) -> list[str | FailedImage]:
-        begins = [self._stabiliser_prompt] * len(prepared)
-        asked = partial(generation, decoding, language="")
-        outputs = self._written(prepared, begins, keys, decoding.precision, asked)
-        return [self._tokens.stabiliser(output) for output in outputs]
-
-    def caption(
-        self,
-        prepared: Sequence[Any],
-        *,
-        keys: Sequence[str],
-        language: str,
-        decoding: Decoding,
-        stabilisers: Sequence[str] | None = None,
-    ) -> list[GeneratedCaption | FailedImage]:
-        beginnings = self._tokens.held(stabilisers, language, len(prepared))
-        begins = [f"{self._prompts.get(language, '')} {one}".strip() for one in beginnings]
-        asked = partial(generation, decoding, language=language, parts=self._tokens.parts(stabilisers))
-        outputs = self._written(prepared, begins, keys, decoding.precision, asked)
-        if stabilisers is None and not self._tokens.is_named(language, lambda tag: self._prompts.get(tag, "")):
-            return self._tokens.captions_by_separator(
-                outputs, self, prepared, keys=keys, language=language, decoding=decoding
-            )
-        return self._tokens.captions(outputs, language, stabilisers)
-
-    @property
-    def weights(self) -> Any:
-        return self._loaded.whole()
 
     @property
     def positions(self) -> int | None:
@@ -188,20 +111,16 @@ class EncoderDecoder:
         if self._tokens.is_pivot and decoding.is_consistent:
             check_fits(most, given=begin, language=language_codes.ENGLISH, decoding=decoding)
         for language in sorted(languages):
-            given = 1 + len(self._tokens.tokens(self._prompts.get(language, "")))
+            given = 1 + len(self._tokens.tokens(self._prompt_of(language)))
             held, parts = self._tokens.held_length(language, decoding), 2 if self._tokens.is_pivot else 1
             check_fits(most, given=given + held, language=language, decoding=decoding, parts=parts)
 
     def row(self, caption: str, *, language: str, stabiliser: str) -> TrainingRow:
         """Tokenise a caption after the prompt of its language, as the model begins and ends it."""
-        prompt = self._prompts.get(language, "")
+        prompt = self._prompt_of(language)
         written = self._tokens.written(caption, stabiliser, language)
         given = 1 + len(self._tokens.tokens(prompt))
         return TrainingRow([self._first, *self._tokens.tokens(f"{prompt} {written}".strip()), self._last], given)
-
-    def loss(self, prepared: Sequence[Any], rows: Sequence[TrainingRow]) -> Any:
-        with MemoryGuard():
-            return self._loss(prepared, rows)
 
     def _loss(self, prepared: Sequence[Any], rows: Sequence[TrainingRow]) -> Any:
         library = self._loaded.torch
@@ -226,37 +145,14 @@ class EncoderDecoder:
         pixels = self._loaded.torch.stack(list(prepared)).to(model.device, model.dtype)
         return model(pixel_values=pixels, **named).logits
 
-    def export(self, folder: Path) -> None:
-        self._loaded.export(folder)
+    def _prompt_of(self, tag: str) -> str:
+        return self._prompts.get(tag, "")
 
-    def close(self) -> None:
-        self._loaded.close()
+    def _begun(self, tag: str, beginning: str) -> list[int]:
+        begin = f"{self._prompt_of(tag)} {beginning}".strip() if tag else self._stabiliser_prompt
+        return [self._first, *self._tokens.tokens(begin)]
 
-    def _written(
-        self,
-        prepared: Sequence[Any],
-        begins: Sequence[str],
-        keys: Sequence[str],
-        precision: str,
-        asked: Callable[..., dict[str, Any]],
-    ) -> list[str]:
-        """Generate the text after each of `begins`, without repeating it."""
-        rows = [[self._first, *self._tokens.tokens(begin)] for begin in begins]
-        # What begins alike long is decoded together: with blanks before them, words would stand in other places.
-        together: dict[int, list[int]] = defaultdict(list)
-        for number, row in enumerate(rows):
-            together[len(row)].append(number)
-        outputs = [""] * len(rows)
-        for numbers in together.values():
-            with MemoryGuard():
-                named = self._inputs([prepared[one] for one in numbers], [rows[one] for one in numbers], precision)
-                named |= asked(keys=[keys[one] for one in numbers])
-                tokens = self._loaded.generated(precision, named)
-            for number, output in zip(numbers, tokens, strict=True):
-                outputs[number] = self._tokens.text(output[self._repeated(rows[number]) :])
-        return outputs
-
-    def _inputs(self, prepared: Sequence[Any], rows: list[list[int]], precision: str) -> dict[str, Any]:
+    def _inputs(self, prepared: Sequence[Any], tag: str, rows: list[list[int]], precision: str) -> dict[str, Any]:
         library, model = self._loaded.torch, self._loaded.at(precision)
         pixels = library.stack(list(prepared)).to(model.device, model.dtype)
         # BLIP takes away the last token that it is given, since its tokenizer ends every text with one.
@@ -266,9 +162,8 @@ class EncoderDecoder:
             return {"pixel_values": pixels, "decoder_input_ids": tokens}
         return {"pixel_values": pixels, "input_ids": tokens, "attention_mask": library.ones_like(tokens)}
 
-    def _repeated(self, row: list[int]) -> int:
-        """How many tokens of what it was given are at the beginning of the output."""
-        return len(row)
+    def _given(self, inputs: Mapping[str, Any], rows: list[list[int]]) -> list[list[int]]:
+        return rows
 
     def _ends(self) -> tuple[int, int]:
         """Return the tokens with which the decoder begins and ends."""

@@ -20,12 +20,12 @@ from PIL import Image
 
 from research.inference.backends import registry
 from research.inference.backends.caption_tokenizer import CaptionTokenizer
-from research.inference.backends.captioners import BackendSettingsError, Captioner, ModelSpec
+from research.inference.backends.captioners import BackendSettingsError, ModelSpec
 from research.inference.backends.encoder_decoder import OPTIONS as DECODER_OPTIONS
 from research.inference.backends.encoder_decoder import EncoderDecoder, EncoderDecoderBackend
 from research.inference.backends.encoders import EncoderSubject, torch
 from research.inference.backends.generation import LoadedModel, load_model, quiet_transformers
-from research.inference.backends.transformer_files import check_files, folder_of, read_json
+from research.inference.backends.transformer_files import read_json
 
 FAMILY = "feature-decoder"
 FEATURES = "features"
@@ -66,14 +66,8 @@ class FeatureDecoderBackend(EncoderDecoderBackend):
     options = OPTIONS
     families = (FAMILY,)
 
-    def load(self, spec: ModelSpec) -> Captioner:
-        quiet_transformers()
-        return self.load_folder(spec, folder_of(spec))
-
-    def load_folder(self, spec: ModelSpec, folder: Path) -> FeatureDecoder:
-        quiet_transformers()
-        check_files(folder, spec)
-        self._check(spec, str(read_json(folder, "config.json").get("model_type", "")))
+    def _load(self, spec: ModelSpec, folder: Path, family: str) -> FeatureDecoder:
+        self._check(spec, family)
         return FeatureDecoder(spec, folder, self.languages(spec))
 
 
@@ -101,9 +95,7 @@ class FeatureDecoder(EncoderDecoder):
     def describe(self) -> dict[str, str]:
         return {**self._loaded.describe(), "images": self._encoder.signature}
 
-    def prepare(self, image: Image.Image | None) -> Any:
-        if image is None:
-            raise BackendSettingsError(_("The model describes images, and was given none."))
+    def _prepared(self, image: Image.Image) -> Any:
         return self._encoder.prepare(image)
 
     def features(self, prepared: Sequence[Any]) -> list[ImageFeatures]:
@@ -127,14 +119,14 @@ class FeatureDecoder(EncoderDecoder):
         whole = self._loaded.torch.cat([first, mask], dim=1).to(model.device)
         return model(**named, attention_mask=whole).logits
 
-    def _inputs(self, prepared: Sequence[Any], rows: list[list[int]], precision: str) -> dict[str, Any]:
+    def _inputs(self, prepared: Sequence[Any], tag: str, rows: list[list[int]], precision: str) -> dict[str, Any]:
         model, library = self._loaded.at(precision), self._loaded.torch
         named = self._embedded(model, prepared, library.tensor(rows))
         return {**named, "attention_mask": library.ones(named["inputs_embeds"].shape[:2], device=model.device)}
 
-    def _repeated(self, row: list[int]) -> int:
+    def _given(self, inputs: Mapping[str, Any], rows: list[list[int]]) -> list[list[int]]:
         # `generate` repeats no vectors that it was given.
-        return 0
+        return [[] for _row in rows]
 
     def _embedded(self, model: Any, prepared: Sequence[Any], tokens: Any) -> dict[str, Any]:
         library = self._loaded.torch
