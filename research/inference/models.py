@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from dataclasses import replace
 from datetime import timedelta
 from typing import ClassVar
 
@@ -17,6 +18,7 @@ from core.jobs.models import OPEN_STATES, Leased
 from core.languages.models import Language
 from core.people.models import Owned
 from core.people.models.names import NameField
+from research.inference.backends.captioners import ModelSpec
 
 IMPORTED = "imported"
 """The backend of models whose captions come from files. It cannot be run."""
@@ -45,6 +47,8 @@ class RegisteredModel(Owned):
     description = models.TextField(blank=True)
     options = models.JSONField(default=dict, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
+    backend: models.CharField[str, str]
+    source: models.CharField[str, str]
 
     class Meta:
         abstract = True
@@ -52,6 +56,11 @@ class RegisteredModel(Owned):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def spec(self) -> ModelSpec:
+        """What its backend loads it by."""
+        return ModelSpec(self.name, self.source, self.options)
 
 
 class Translator(RegisteredModel):
@@ -110,6 +119,15 @@ class CaptioningModel(RegisteredModel):
         """The model that this one is a variant of, or itself, with all variants: they have one owner."""
         base = self.variant_of or self
         return [base, *base.variants.all()]
+
+    @property
+    def spec(self) -> ModelSpec:
+        return replace(super().spec, is_pivot=self.is_pivot)
+
+    @property
+    def runner(self) -> CaptioningModel | Translator:
+        """What a backend loads to make its captions: itself, or its translator."""
+        return self.translator or self
 
 
 class Encoder(RegisteredModel):
@@ -215,6 +233,12 @@ class Run(Work):
 
     def __str__(self) -> str:
         return f"run {self.pk}"
+
+    @property
+    def made_by(self) -> CaptioningModel | Encoder:
+        made_by = self.encoder or self.model
+        assert made_by is not None
+        return made_by
 
     @property
     def processed(self) -> int:

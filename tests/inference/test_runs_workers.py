@@ -51,7 +51,7 @@ def go_overtaken(monkeypatch: pytest.MonkeyPatch) -> Callable[[Run], Run]:
 @pytest.fixture
 def each_with_a_model_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     """As workers have, which are processes and not threads."""
-    monkeypatch.setattr(model_cache, "captioner", lambda model: FakeCaptioner(model_cache.spec_of(model)))
+    monkeypatch.setattr(model_cache, "captioner", lambda model: FakeCaptioner(model.spec))
 
 
 def test_pausing_takes_effect_within_a_batch_and_what_was_computed_is_kept(batch_sizes, monkeypatch):

@@ -12,7 +12,6 @@ from research.inference.backends.captioners import Decoding
 from research.inference.backends.registry import backend_named
 from research.inference.models import CaptioningModel, Encoder, WeightPrecision
 from research.inference.services import encoders, models, runs
-from research.inference.services.model_cache import spec_of
 from tools.demo.captions import Clock
 
 MODEL_NAME = "Palette"
@@ -31,7 +30,7 @@ def load(*, collection: Collection, captioned_by: CaptioningModel, manager: User
         model = models.register_model(
             name=MODEL_NAME, backend="palette", description=MODEL_DESCRIPTION, is_shared=True, by=manager
         )
-        languages = Language.objects.filter(pk__in=backend_named(model.backend).languages(spec_of(model)))
+        languages = Language.objects.filter(pk__in=backend_named(model.backend).languages(model.spec))
         runs.start(
             model=model,
             collection=collection,

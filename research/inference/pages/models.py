@@ -16,9 +16,9 @@ from research.inference.backends.captioners import BackendSettingsError
 from research.inference.models import IMPORTED, TRANSLATED, CaptioningModel, Run
 from research.inference.pages.decoding import decoding_lines
 from research.inference.permissions import models_for
-from research.inference.selectors.models import ENGLISH, ModelRow, caption_counts, languages_by_tag
+from research.inference.selectors.models import ModelRow, caption_counts, languages_by_tag
 from research.inference.selectors.runs import runs
-from research.inference.services.model_cache import spec_of, translator_spec_of
+from research.inference.services.model_cache import backend_of, languages_of
 
 NEWEST_RUNS = 20
 
@@ -104,17 +104,11 @@ def kind_titles() -> dict[str, str]:
 
 
 def ability_of(model: CaptioningModel) -> ModelAbility:
-    backend: Any
+    if model.backend == IMPORTED:
+        return ModelAbility({}, "", [], "")
     try:
-        if model.backend == IMPORTED:
-            return ModelAbility({}, "", [], "")
-        if model.translator is not None:
-            spec, backend = translator_spec_of(model.translator), registry.translator_named(model.translator.backend)
-            codes = {ENGLISH: ENGLISH, **backend.languages(spec)}
-        else:
-            spec, backend = spec_of(model), registry.backend_named(model.backend)
-            codes = dict(backend.languages(spec))
-        backend.check(spec)
+        backend, codes = backend_of(model.runner), languages_of(model)
+        backend.check(model.runner.spec)
     except BackendSettingsError as refused:
         return ModelAbility({}, "", [], str(refused))
     return ModelAbility(codes, backend.queue, registry.missing_modules(backend), "")

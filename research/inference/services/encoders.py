@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 
 from core.people.models import Project, User
 from core.people.permissions import usable_in
-from research.inference.backends.captioners import BackendSettingsError, ModelSpec
+from research.inference.backends.captioners import BackendSettingsError
 from research.inference.backends.encoders import EncoderSettingsError, EncoderSubject, LoadedEncoder
 from research.inference.backends.registry import encoder_named, encoders
 from research.inference.models import Encoder
@@ -37,10 +37,6 @@ def register(*, by: User | None, **about: Unpack[ModelRegistration]) -> Encoder:
     return save_new(Encoder(**about, created_by=by), name_taken=EncoderSettingsError(taken))
 
 
-def spec_of(encoder: Encoder) -> ModelSpec:
-    return ModelSpec(encoder.name, encoder.source, encoder.options)
-
-
 def queue_of(encoder: Encoder) -> str:
     """Name the queue of workers that can load it; the default queue if its backend is not installed here."""
     try:
@@ -52,7 +48,7 @@ def queue_of(encoder: Encoder) -> str:
 def subjects_of(encoder: Encoder) -> frozenset[EncoderSubject]:
     """List what it can encode; nothing if its backend is not installed here."""
     try:
-        return encoder_named(encoder.backend).subjects(spec_of(encoder))
+        return encoder_named(encoder.backend).subjects(encoder.spec)
     except EncoderSettingsError:
         return frozenset()
 
@@ -75,7 +71,7 @@ def load(encoder: Encoder) -> LoadedEncoder:
     EncoderSettingsError, research.inference.backends.encoders.ExtraMissingError
     """
     key = ("vectors", encoder.backend, encoder.source, encoder.options)
-    loaded: LoadedEncoder = model_cache.cached(key, lambda: encoder_named(encoder.backend).load(spec_of(encoder)))
+    loaded: LoadedEncoder = model_cache.cached(key, lambda: encoder_named(encoder.backend).load(encoder.spec))
     _check_same(encoder, loaded)
     return loaded
 

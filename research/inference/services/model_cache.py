@@ -8,36 +8,29 @@ from typing import Any
 
 from research.inference.backends import registry
 from research.inference.backends.allocator import give_freed_memory_back
-from research.inference.backends.captioners import Backend, Captioner, LoadedTranslator, ModelSpec, TranslatorBackend
-from research.inference.backends.encoders import EncoderBackend
-from research.inference.models import CaptioningModel, Encoder, Translator
+from research.inference.backends.captioners import Backend, Captioner, LoadedTranslator, TranslatorBackend
+from research.inference.backends.language_codes import ENGLISH
+from research.inference.models import CaptioningModel, Translator
 
 _cache: dict[str, Any] = {}
 
 
-def spec_of(model: CaptioningModel) -> ModelSpec:
-    return ModelSpec(model.name, model.source, model.options, model.is_pivot)
-
-
-def translator_spec_of(translator: Translator) -> ModelSpec:
-    return ModelSpec(translator.name, translator.source, translator.options)
-
-
-def backend_of(
-    model: CaptioningModel | None, encoder: Encoder | None = None
-) -> Backend | TranslatorBackend | EncoderBackend:
-    """Return the backend that computes: the encoder's if there is one, else the translator's or the model's.
-
+def backend_of(registered: CaptioningModel | Translator) -> Backend | TranslatorBackend:
+    """
     Raises
     ------
     research.inference.backends.captioners.BackendSettingsError
+        It is not installed here.
     """
-    if encoder is not None:
-        return registry.encoder_named(encoder.backend)
-    assert model is not None
-    if model.translator is not None:
-        return registry.translator_named(model.translator.backend)
-    return registry.backend_named(model.backend)
+    if isinstance(registered, Translator):
+        return registry.translator_named(registered.backend)
+    return registry.backend_named(registered.backend)
+
+
+def languages_of(model: CaptioningModel) -> dict[str, str]:
+    """Map the languages in which the model writes to its own codes; one that translates has English captions, too."""
+    codes = dict(backend_of(model.runner).languages(model.runner.spec))
+    return codes if model.translator is None else {ENGLISH: ENGLISH, **codes}
 
 
 def captioner(model: CaptioningModel) -> Captioner:
@@ -47,7 +40,7 @@ def captioner(model: CaptioningModel) -> Captioner:
     research.inference.backends.captioners.BackendSettingsError, research.inference.backends.encoders.ExtraMissingError
     """
     key = ("captions", model.backend, model.source, model.options, model.is_pivot)
-    return cached(key, lambda: registry.backend_named(model.backend).load(spec_of(model)))
+    return cached(key, lambda: backend_of(model).load(model.spec))
 
 
 def translation(translator: Translator) -> LoadedTranslator:
@@ -57,7 +50,7 @@ def translation(translator: Translator) -> LoadedTranslator:
     research.inference.backends.captioners.BackendSettingsError, research.inference.backends.encoders.ExtraMissingError
     """
     key = ("translation", translator.backend, translator.source, translator.options)
-    return cached(key, lambda: registry.translator_named(translator.backend).load(translator_spec_of(translator)))
+    return cached(key, lambda: backend_of(translator).load(translator.spec))
 
 
 def cached(description: Any, load: Callable[[], Any]) -> Any:

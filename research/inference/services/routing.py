@@ -28,7 +28,7 @@ def is_run_for_another(*, run_id: int, now: datetime) -> bool:
     )
     if run is None:
         return False
-    needs = needs_of(run.model, run.encoder, precision=run.decoding.get("precision", "auto"))
+    needs = needs_of(run.made_by, precision=run.decoding.get("precision", "auto"))
     if fits(needs, worker_status.own_capacity()):
         return False
     return chunks.held_chunks(now=now).filter(run=run).exists() or is_for_another(needs, queue=run.queue, now=now)

@@ -35,9 +35,8 @@ from research.inference.models import (
 from research.inference.permissions import runs_for
 from research.inference.rules.runs import chunks_of, unpack_ids, variant_name
 from research.inference.selectors.models import with_decoding
-from research.inference.services import chunks, encoders, worker_status
+from research.inference.services import chunks, model_cache, worker_status
 from research.inference.services.captioning import ENGLISH
-from research.inference.services.model_cache import spec_of, translator_spec_of
 from research.inference.services.needs import needs_of
 from research.inference.services.steering import WorkRefusedError, check_not_retired, log_event
 
@@ -129,7 +128,7 @@ def start_embeddings(
         )
     subject = EncoderSubject.IMAGES if captions_of is None else EncoderSubject.CAPTIONS
     try:
-        backend, spec = registry.encoder_named(encoder.backend), encoders.spec_of(encoder)
+        backend, spec = registry.encoder_named(encoder.backend), encoder.spec
         backend.check(spec)
         if subject not in backend.subjects(spec):
             raise EncoderSettingsError(
@@ -186,17 +185,9 @@ def check_runnable(model: CaptioningModel, languages: Some[Language], decoding: 
     if not languages:
         raise WorkRefusedError(_("Choose a language."))
     try:
-        if model.translator is not None:
-            translator = registry.translator_named(model.translator.backend)
-            queue, codes = translator.queue, dict(translator.languages(translator_spec_of(model.translator)))
-            codes.setdefault(ENGLISH, ENGLISH)
-            translator.check(translator_spec_of(model.translator))
-            registry.check_decoding(translator, translator_spec_of(model.translator), decoding)
-        else:
-            backend = registry.backend_named(model.backend)
-            queue, codes = backend.queue, dict(backend.languages(spec_of(model)))
-            backend.check(spec_of(model))
-            registry.check_decoding(backend, spec_of(model), decoding)
+        backend, codes = model_cache.backend_of(model.runner), model_cache.languages_of(model)
+        backend.check(model.runner.spec)
+        registry.check_decoding(backend, model.runner.spec, decoding)
     except BackendSettingsError as refused:
         raise WorkRefusedError(str(refused)) from refused
     if unknown := [language.name for language in languages if language.pk not in codes]:
@@ -204,7 +195,7 @@ def check_runnable(model: CaptioningModel, languages: Some[Language], decoding: 
             _("“%(name)s” has no code for %(languages)s, so it cannot write captions in them.")
             % {"name": model.name, "languages": ", ".join(sorted(unknown))}
         )
-    return queue
+    return backend.queue
 
 
 def _model_for(model: CaptioningModel, decoding: Decoding, *, name: str, by: User | None) -> CaptioningModel:
@@ -339,6 +330,6 @@ def workers_wanted(*, run: Run, now: datetime) -> int:
     if not free:
         # All chunks are done, but nobody closed the run.
         return int(not Chunk.objects.filter(run=run).exclude(state=JobState.DONE).exists())
-    needs = needs_of(run.model, run.encoder, precision=run.decoding.get("precision", "auto"))
+    needs = needs_of(run.made_by, precision=run.decoding.get("precision", "auto"))
     # Where none can, one says what is missing.
     return min(free, max(1, worker_status.count_listening(queue=run.queue, now=now, needs=needs)))

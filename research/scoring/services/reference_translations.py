@@ -31,7 +31,7 @@ from research.inference.services.chunks import RENEW_EVERY_S
 from research.inference.services.device import DeviceThread
 from research.inference.services.executor import SLICE_S, Clock
 from research.inference.services.model_batches import RUN_ERRORS, CrashedImage
-from research.inference.services.needs import translator_needs
+from research.inference.services.needs import needs_of
 from research.inference.services.translating import translated_texts
 from research.scoring.models import Reference, ReferenceKind, ReferenceSet, ReferenceTranslation
 from research.scoring.rules.metrics import ENGLISH
@@ -140,12 +140,11 @@ def _check(
     if unused:
         message = _("You chose captions of people in %(languages)s, but no translation into it.")
         raise ReferenceFileError(message % {"languages": ", ".join(sorted(unused))})
-    spec = model_cache.translator_spec_of(translator)
     try:
         backend = registry.translator_named(translator.backend)
-        backend.check(spec)
-        registry.check_decoding(backend, spec, decoding)
-        codes = backend.languages(spec)
+        backend.check(translator.spec)
+        registry.check_decoding(backend, translator.spec, decoding)
+        codes = backend.languages(translator.spec)
     except BackendSettingsError as refused:
         raise ReferenceFileError(str(refused)) from refused
     if lacking := [language.name for language in languages if language.pk not in codes]:
@@ -204,7 +203,7 @@ def is_for_another(*, translation_id: int, now: datetime) -> bool:
     row = rows.select_related("translator").first()
     if row is None:
         return False
-    needs = translator_needs(row.translator, precision=row.decoding.get("precision", "auto"))
+    needs = needs_of(row.translator, precision=row.decoding.get("precision", "auto"))
     return routing.is_for_another(needs, queue=row.queue, now=now)
 
 

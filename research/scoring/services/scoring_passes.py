@@ -72,7 +72,7 @@ def queue_elsewhere(*, pass_id: int, now: datetime) -> str:
     """Name the queue of a worker that has what the pass's encoders need, if this worker lacks it; else ""."""
     passes = Pass.objects.filter(pk=pass_id).select_related("scoring__encoder", "scoring__english_encoder")
     encoders = [encoder for row in passes for encoder in (row.scoring.encoder, row.scoring.english_encoder)]
-    queues = ((queue_of(encoder), needs_of(None, encoder)) for encoder in encoders if encoder)
+    queues = ((queue_of(encoder), needs_of(encoder)) for encoder in encoders if encoder)
     return next((queue for queue, needs in queues if is_for_another(needs, queue=queue, now=now)), "")
 
 
