@@ -13,7 +13,7 @@ from research.inference.backends.encoders import EncoderSettingsError, EncoderSu
 from research.inference.backends.registry import encoder_named, encoders
 from research.inference.models import Encoder
 from research.inference.services import model_cache
-from research.inference.services.registration import ModelRegistration, save_new, spec_in
+from research.inference.services.registration import ModelRegistration, save_new
 from research.inference.services.worker_status import DEFAULT
 
 
@@ -28,13 +28,13 @@ def register(*, by: User | None, **about: Unpack[ModelRegistration]) -> Encoder:
     name, source = about["name"].strip(), about.get("source", "").strip()
     if not name:
         raise EncoderSettingsError(_("Give the encoder a name."))
-    about |= {"name": name, "source": source}
+    encoder = Encoder(**about | {"name": name, "source": source}, created_by=by)
     try:
-        encoder_named(about["backend"]).check(spec_in(about))
+        encoder_named(encoder.backend).check(encoder.spec)
     except BackendSettingsError as refused:
         raise EncoderSettingsError(str(refused)) from refused
     taken = _("There is already an encoder named “%(name)s”. Choose another name.") % {"name": name}
-    return save_new(Encoder(**about, created_by=by), name_taken=EncoderSettingsError(taken))
+    return save_new(encoder, name_taken=EncoderSettingsError(taken))
 
 
 def queue_of(encoder: Encoder) -> str:

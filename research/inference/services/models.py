@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any, Unpack
+from typing import Any, TypeVar, Unpack
 
 from django.db import transaction
 from django.utils.translation import gettext as _
@@ -11,10 +11,12 @@ from django.utils.translation import gettext as _
 from core.people.models import Project, User
 from core.people.services import audit_log
 from core.people.services.ownership import change_owner, check_parts, is_name_taken
-from research.inference.backends import registry
 from research.inference.backends.captioners import BackendSettingsError
 from research.inference.models import TRANSLATED, UNFINISHED_STATES, CaptioningModel, ModelCaption, Run, Translator
-from research.inference.services.registration import ModelRegistration, Row, TranslatedRegistration, save_new, spec_in
+from research.inference.services.model_cache import backend_of
+from research.inference.services.registration import ModelRegistration, Row, TranslatedRegistration, save_new
+
+Registered = TypeVar("Registered", CaptioningModel, Translator)
 
 
 def register_model(*, is_pivot: bool = False, by: User | None, **about: Unpack[ModelRegistration]) -> CaptioningModel:
@@ -25,12 +27,8 @@ def register_model(*, is_pivot: bool = False, by: User | None, **about: Unpack[M
     BackendSettingsError
         Where the name is taken, there is no such backend, or it does not take the source or an option.
     """
-    spec = spec_in(about, is_pivot=is_pivot)
-    kind = registry.backend_named(about["backend"])
-    kind.check(spec)
-    if not kind.languages(spec):
-        raise BackendSettingsError(_("It cannot write any language as set up here. Say which languages it writes."))
-    return _saved(CaptioningModel(**about, is_pivot=is_pivot, created_by=by))
+    model = CaptioningModel(**about, is_pivot=is_pivot, created_by=by)
+    return _checked(model, _("It cannot write any language as set up here. Say which languages it writes."))
 
 
 def register_translated_model(*, by: User | None, **about: Unpack[TranslatedRegistration]) -> CaptioningModel:
@@ -53,14 +51,10 @@ def register_translator(*, by: User | None, **about: Unpack[ModelRegistration]) 
     ------
     BackendSettingsError
     """
-    spec = spec_in(about)
-    kind = registry.translator_named(about["backend"])
-    kind.check(spec)
-    if not kind.languages(spec):
-        raise BackendSettingsError(
-            _("It cannot translate into any language as set up here. Say which languages it knows.")
-        )
-    return _saved(Translator(**about, created_by=by))
+    translator = Translator(**about, created_by=by)
+    return _checked(
+        translator, _("It cannot translate into any language as set up here. Say which languages it knows.")
+    )
 
 
 def edit_model(*, model: CaptioningModel, name: str, description: str, by: User | None, now: datetime) -> None:
@@ -132,6 +126,14 @@ def give_model(
     """
     check_parts([model.english_model, model.translator], project=project, is_shared=is_shared)
     change_owner(things=model.family(), project=project, is_shared=is_shared, by=by, now=now)
+
+
+def _checked(row: Registered, without_languages: str) -> Registered:
+    backend = backend_of(row)
+    backend.check(row.spec)
+    if not backend.languages(row.spec):
+        raise BackendSettingsError(without_languages)
+    return _saved(row)
 
 
 def _saved(row: Row) -> Row:

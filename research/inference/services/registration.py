@@ -9,7 +9,7 @@ from django.db import IntegrityError, transaction
 
 from core.people.models import Project
 from core.people.services.ownership import is_name_taken
-from research.inference.backends.captioners import BackendSettingsError, ModelSpec
+from research.inference.backends.captioners import BackendSettingsError
 from research.inference.models import CaptioningModel, RegisteredModel, Translator
 
 Row = TypeVar("Row", bound=RegisteredModel)
@@ -35,10 +35,6 @@ class TranslatedRegistration(_NamedFields):
 
     english_model: CaptioningModel
     translator: Translator
-
-
-def spec_in(about: ModelRegistration, *, is_pivot: bool = False) -> ModelSpec:
-    return ModelSpec(about["name"], about.get("source", ""), dict(about.get("options", {})), is_pivot)
 
 
 def save_new(row: Row, *, name_taken: BackendSettingsError) -> Row:
