@@ -6,12 +6,13 @@ import hashlib
 import logging
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Protocol
 
+from django.core.files.storage import default_storage
 from django.core.files.uploadedfile import UploadedFile
 from django.db import transaction
 from django.utils.translation import gettext as _
@@ -34,6 +35,15 @@ from geography.places import CoordinateFault
 
 Announce = Callable[[int], None]
 """Called within a transaction with the primary key of a new image: make its sizes once the transaction commits."""
+
+Opener = Callable[[], AbstractContextManager[IO[bytes]]]
+
+
+class RunFile(Protocol):
+    """Takes in all lines of a file."""
+
+    def __call__(self, job: ImportJob, open_file: Opener, *, clock: Clock) -> None: ...
+
 
 FILE_NAMES = "files"
 
@@ -72,6 +82,29 @@ def keep_waiting(uploads: Iterable[UploadedFile[Any]]) -> tuple[str, list[str]]:
         file_storage.put(f"{folder}/{position}", upload)
         names.append((upload.name or str(position))[: import_jobs.NAME_CHARACTERS])
     return folder, names
+
+
+def queue_file(upload: UploadedFile[Any], *, by: User, **about: Any) -> ImportJob:
+    """Store one uploaded file and queue a job of any kind to import it."""
+    folder, names = keep_waiting([upload])
+    return ImportJob.objects.create(**about, source_name=names[0], folder=folder, created_by=by)
+
+
+def run_local_file(path: Path, run: RunFile, *, clock: Clock, **about: Any) -> ImportJob:
+    """Import one file of this machine at once, in a job of any kind."""
+    job = import_jobs.start_inline(path, **about, clock=clock)
+    run(job, lambda: path.open("rb"), clock=clock)
+    job.refresh_from_db()
+    return job
+
+
+def run_queued_file(run: RunFile, *, job_id: int, kind: ImportKind, clock: Clock) -> None:
+    """Run the job of one uploaded file, or continue it where a worker that died left it."""
+
+    def work(job: ImportJob) -> None:
+        run(job, partial(default_storage.open, f"{job.folder}/1"), clock=clock)
+
+    import_jobs.run(job_id=job_id, kind=kind, clock=clock, work=work)
 
 
 def import_path(*, path: Path, collection: Collection, clock: Clock, announce: Announce) -> ImportJob:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
-from django.core.files.storage import default_storage
 from django.core.files.uploadedfile import UploadedFile
 from django.db import transaction
 from django.utils.translation import gettext as _
@@ -20,8 +18,8 @@ from core.images.models import Collection, Image, ImportJob, ImportKind, ImportO
 from core.images.permissions import collections_in
 from core.images.selectors.image_names import NamedImages, images_named
 from core.images.services import import_jobs
+from core.images.services.imports import Opener, queue_file, run_local_file, run_queued_file, unexpected_error_text
 from core.images.services.import_jobs import Clock
-from core.images.services.imports import keep_waiting, unexpected_error_text
 from core.languages.models import Language
 from core.people.models import Project, User
 from crosslens_metrics.formats.problems import LineError
@@ -31,8 +29,6 @@ from research.inference.rules.captions import CaptionLine, caption_line
 from research.inference.services.models import give_model
 
 log = logging.getLogger(__name__)
-
-Opener = Callable[[], AbstractContextManager[IO[bytes]]]
 
 LINES_PER_TRANSACTION = 250
 
@@ -51,9 +47,7 @@ def start_upload(
 
     `project` and `is_shared` are of the model, where it is made.
     """
-    folder, names = keep_waiting([upload])
-    options = _job_options(model, language, collection, project, is_shared=is_shared)
-    return ImportJob.objects.create(**options, source_name=names[0], folder=folder, created_by=by)
+    return queue_file(upload, **_job_options(model, language, collection, project, is_shared=is_shared), by=by)
 
 
 def import_path(
@@ -67,19 +61,11 @@ def import_path(
 ) -> ImportJob:
     """Import a file of this machine at once; a new model belongs to `project`, or is shared with all."""
     options = _job_options(model, language, collection, project, is_shared=project is None)
-    job = import_jobs.start_inline(path, **options, clock=clock)
-    _run(job, lambda: path.open("rb"), clock=clock)
-    job.refresh_from_db()
-    return job
+    return run_local_file(path, _run, **options, clock=clock)
 
 
 def run_import(*, job_id: int, clock: Clock) -> None:
-    """Run an upload's job, or continue it where a worker that died left it."""
-
-    def work(job: ImportJob) -> None:
-        _run(job, partial(default_storage.open, f"{job.folder}/1"), clock=clock)
-
-    import_jobs.run(job_id=job_id, kind=ImportKind.CAPTIONS, clock=clock, work=work)
+    run_queued_file(_run, job_id=job_id, kind=ImportKind.CAPTIONS, clock=clock)
 
 
 def _job_options(

@@ -7,14 +7,11 @@ file in place of those it had; images that the file does not name keep theirs.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
-from django.core.files.storage import default_storage
 from django.core.files.uploadedfile import UploadedFile
 from django.db import transaction
 from django.utils.translation import gettext as _
@@ -22,8 +19,8 @@ from django.utils.translation import gettext as _
 from core.images.models import Collection, Image, ImportJob, ImportKind, ImportOutcome, ImportRow
 from core.images.selectors.image_names import NamedImages, images_named
 from core.images.services import import_jobs
+from core.images.services.imports import Opener, queue_file, run_local_file, run_queued_file, unexpected_error_text
 from core.images.services.import_jobs import Clock
-from core.images.services.imports import keep_waiting, unexpected_error_text
 from core.languages.models import Language
 from core.people.models import Project, User
 from crosslens_metrics.formats.problems import FileRefusedError, LineError
@@ -34,7 +31,6 @@ from research.scoring.services.references import CaptionChange, ReferenceFileErr
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
-Opener = Callable[[], AbstractContextManager[IO[bytes]]]
 
 IMAGES_PER_TRANSACTION = 250
 LINES_PER_LOOK_UP = 500
@@ -72,10 +68,9 @@ def start_upload(
     Without a `language` all that the lines name are taken; each goes into a set of its own, all of the same name.
     `back` is the address of the page that the report leads back to.
     """
-    folder, names = keep_waiting([upload])
     options = _job_options(project, collection, language, name, kind, source)
     options["options"]["back"] = back
-    return ImportJob.objects.create(**options, source_name=names[0], folder=folder, created_by=by)
+    return queue_file(upload, **options, by=by)
 
 
 def import_path(
@@ -90,19 +85,12 @@ def import_path(
     clock: Clock,
 ) -> ImportJob:
     """Import a local file at once; see `start_upload`."""
-    job = import_jobs.start_inline(path, **_job_options(project, collection, language, name, kind, source), clock=clock)
-    _run(job, lambda: path.open("rb"), clock=clock)
-    job.refresh_from_db()
-    return job
+    options = _job_options(project, collection, language, name, kind, source)
+    return run_local_file(path, _run, **options, clock=clock)
 
 
 def run_import(*, job_id: int, clock: Clock) -> None:
-    """Run an upload's job, or continue it where a worker that died left it."""
-
-    def work(job: ImportJob) -> None:
-        _run(job, partial(default_storage.open, f"{job.folder}/1"), clock=clock)
-
-    import_jobs.run(job_id=job_id, kind=ImportKind.REFERENCES, clock=clock, work=work)
+    run_queued_file(_run, job_id=job_id, kind=ImportKind.REFERENCES, clock=clock)
 
 
 def _job_options(

@@ -7,14 +7,11 @@ last line stored.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager
-from functools import partial
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
-from django.core.files.storage import default_storage
 from django.core.files.uploadedfile import UploadedFile
 from django.db import transaction
 from django.utils.translation import gettext as _
@@ -22,8 +19,8 @@ from django.utils.translation import gettext as _
 from core.images.models import ImportJob, ImportKind, ImportOutcome, ImportRow
 from core.images.selectors import COUNTED
 from core.images.services import import_jobs
+from core.images.services.imports import Opener, queue_file, run_local_file, run_queued_file
 from core.images.services.import_jobs import Clock
-from core.images.services.imports import keep_waiting
 from core.jobs.models import OPEN_STATES, JobState
 from core.people.models import Project, User
 from core.people.services import audit_log
@@ -52,7 +49,6 @@ MAX_REPORTED = 2_000
 
 LIST, NEEDS_LICENCE, BACK = "list", "needs_licence", "back"
 
-Opener = Callable[[], AbstractContextManager[IO[bytes]]]
 Judged = tuple[int, str, CandidateLine | CandidateFault]
 
 
@@ -74,16 +70,8 @@ def start_upload(
     """
     with transaction.atomic():
         candidates = create_list(project=project, name=name, source_name=upload.name or "", by=by, now=clock())
-        folder, names = keep_waiting([upload])
         options = {LIST: candidates.pk, NEEDS_LICENCE: needs_licence, BACK: back}
-        return ImportJob.objects.create(
-            kind=ImportKind.CANDIDATES,
-            project=project,
-            options=options,
-            source_name=names[0],
-            folder=folder,
-            created_by=by,
-        )
+        return queue_file(upload, kind=ImportKind.CANDIDATES, project=project, options=options, by=by)
 
 
 def import_path(
@@ -99,21 +87,12 @@ def import_path(
         project=project, name=name, slug=slug, source_name=path.name[-500:], by=None, now=clock()
     )
     options = {LIST: candidates.pk, NEEDS_LICENCE: needs_licence}
-    job = import_jobs.start_inline(
-        path, kind=ImportKind.CANDIDATES, collection=None, project=project, options=options, clock=clock
-    )
-    _run(job, lambda: path.open("rb"), clock=clock)
-    job.refresh_from_db()
-    return job
+    about = {"kind": ImportKind.CANDIDATES, "collection": None, "project": project, "options": options}
+    return run_local_file(path, _run, **about, clock=clock)
 
 
 def run_import(*, job_id: int, clock: Clock) -> None:
-    """Run an upload's job, or continue it where a worker that died left it."""
-
-    def work(job: ImportJob) -> None:
-        _run(job, partial(default_storage.open, f"{job.folder}/1"), clock=clock)
-
-    import_jobs.run(job_id=job_id, kind=ImportKind.CANDIDATES, clock=clock, work=work)
+    run_queued_file(_run, job_id=job_id, kind=ImportKind.CANDIDATES, clock=clock)
 
 
 def _unfinished(path: Path, project: Project, slug: str) -> CandidateList | None:
