@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import cast
+from typing import Any, cast
 
 from django.conf import settings
+from django.contrib import messages
+from django.forms import BaseForm
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.shortcuts import redirect, render
 from django.utils.http import url_has_allowed_host_and_scheme
 
 from core.people.models import User
@@ -21,6 +24,40 @@ def user_of(request: HttpRequest) -> User:
 def is_htmx(request: HttpRequest) -> bool:
     """Return whether the page's script asks for part of a page rather than a whole one."""
     return request.headers.get("HX-Request") == "true"
+
+
+def render_part(
+    request: HttpRequest, template: str, context: dict[str, Any], *, page: str, is_over: bool
+) -> HttpResponse:
+    """Render the part of a page that asks for itself again while something goes on; once it is over, all is reloaded.
+
+    A browser without the script is sent to the address `page`.
+    """
+    if not is_htmx(request):
+        return redirect(page)
+    response = render(request, template, context)
+    if is_over:
+        response["HX-Refresh"] = "true"
+    return response
+
+
+class RefusalsTold:
+    """A block in which something may be refused: then the form says why, or the next page where there is no form."""
+
+    def __init__(self, told: BaseForm | HttpRequest, *kinds: type[Exception], field: str | None = None) -> None:
+        self.told, self.kinds, self.field = told, kinds, field
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> bool:
+        if not isinstance(error, self.kinds):
+            return False
+        if isinstance(self.told, HttpRequest):
+            messages.error(self.told, str(error))
+        else:
+            self.told.add_error(self.field, str(error))
+        return True
 
 
 def way_back(request: HttpRequest, asked: str, *, otherwise: str) -> str:

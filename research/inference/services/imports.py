@@ -18,8 +18,8 @@ from core.images.models import Collection, Image, ImportJob, ImportKind, ImportO
 from core.images.permissions import collections_in
 from core.images.selectors.image_names import NamedImages, images_named
 from core.images.services import import_jobs
-from core.images.services.imports import Opener, queue_file, run_local_file, run_queued_file, unexpected_error_text
 from core.images.services.import_jobs import Clock
+from core.images.services.imports import Opener, queue_file, run_local_file, run_queued_file, unexpected_error_text
 from core.languages.models import Language
 from core.people.models import Project, User
 from crosslens_metrics.formats.problems import LineError

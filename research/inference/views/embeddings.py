@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
 from core.people.permissions import check_reader
-from core.people.requests import user_of
+from core.people.requests import RefusalsTold, user_of
 from research.inference import tasks
 from research.inference.backends.encoders import EncoderSettingsError
 from research.inference.forms.embeddings import EmbeddingForm, EncoderForm
@@ -43,11 +43,8 @@ def encoder_create(request: HttpRequest) -> HttpResponse:
     check_reader(request.user)
     form = EncoderForm(request.POST if request.method == "POST" else None, by=user_of(request))
     if form.is_valid():
-        try:
+        with RefusalsTold(form, EncoderSettingsError):
             made = encoders.register(**form.cleaned_data, by=user_of(request))
-        except EncoderSettingsError as refused:
-            form.add_error(None, str(refused))
-        else:
             messages.success(request, _("The encoder “%(name)s” is registered.") % {"name": made.name})
             return redirect(reverse("inference:embedding-create", query={"encoder": made.pk}))
     return render(request, "inference/encoder_create.html", {"form": form}, status=422 if form.is_bound else 200)
@@ -60,11 +57,8 @@ def embedding_create(request: HttpRequest) -> HttpResponse:
     asked = {name: request.GET.get(name, "") for name in ("encoder", "collection")}
     form = EmbeddingForm(request.POST if request.method == "POST" else None, initial=asked, by=user_of(request))
     if form.is_valid():
-        try:
+        with RefusalsTold(form, WorkRefusedError):
             run = runs.start_embeddings(**form.cleaned_data, by=user_of(request), now=timezone.now())
-        except WorkRefusedError as refused:
-            form.add_error(None, str(refused))
-        else:
             tasks.ask_for_run(run)
             return redirect("inference:run-show", run.pk)
     return render(request, "inference/embedding_create.html", {"form": form}, status=422 if form.is_bound else 200)

@@ -19,7 +19,7 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from core.people.permissions import check_reader
-from core.people.requests import user_of
+from core.people.requests import RefusalsTold, user_of
 from core.people.views.ownership import owner_page
 from research.inference.backends import registry
 from research.inference.backends.captioners import BackendSettingsError
@@ -94,11 +94,8 @@ def model_edit(request: HttpRequest, model_id: int) -> HttpResponse:
     model = model_to_change(request.user, model_id)
     form = ModelEditForm(request.POST or None, initial={"name": model.name, "description": model.description})
     if form.is_valid():
-        try:
+        with RefusalsTold(form, BackendSettingsError, field="name"):
             services.edit_model(model=model, **form.cleaned_data, by=user_of(request), now=timezone.now())
-        except BackendSettingsError as refused:
-            form.add_error("name", str(refused))
-        else:
             messages.success(request, _("The model is changed."))
             return redirect("inference:model-show", model.pk)
     context = {"model": model, "form": form, "has_captions": services.has_captions(model)}
@@ -114,13 +111,11 @@ def model_delete(request: HttpRequest, model_id: int) -> HttpResponse:
         captions = ModelCaption.objects.filter(model__in=model.family()).count()
         context = {"model": model, "uses": uses_of_model(model), "captions": captions}
         return render(request, "inference/model_delete.html", context)
-    try:
+    with RefusalsTold(request, ModelUsedError):
         delete_model(model=model, by=user_of(request), now=timezone.now())
-    except ModelUsedError as refused:
-        messages.error(request, str(refused))
-        return redirect("inference:model-delete", model_id)
-    messages.success(request, _("%(name)s was deleted.") % {"name": model.name})
-    return redirect("inference:model-list")
+        messages.success(request, _("%(name)s was deleted.") % {"name": model.name})
+        return redirect("inference:model-list")
+    return redirect("inference:model-delete", model_id)
 
 
 @require_POST
@@ -131,14 +126,12 @@ def model_merge(request: HttpRequest, model_id: int) -> HttpResponse:
     asked = request.POST.get("into", "")
     number = int(asked) if asked.isascii() and asked.isdecimal() and len(asked) < MAX_KEY_DIGITS else 0
     into = get_object_or_404(namesakes_of(request.user, model), pk=number)
-    try:
+    with RefusalsTold(request, ModelUsedError):
         moved = merge_model(model=model, into=into, by=user_of(request), now=timezone.now())
-    except ModelUsedError as refused:
-        messages.error(request, str(refused))
-        return redirect("inference:model-edit", model_id)
-    text = ngettext("%(number)d caption was moved here.", "%(number)d captions were moved here.", moved)
-    messages.success(request, text % {"number": moved})
-    return redirect("inference:model-show", into.pk)
+        text = ngettext("%(number)d caption was moved here.", "%(number)d captions were moved here.", moved)
+        messages.success(request, text % {"number": moved})
+        return redirect("inference:model-show", into.pk)
+    return redirect("inference:model-edit", model_id)
 
 
 @require_POST
@@ -147,11 +140,8 @@ def model_retire(request: HttpRequest, model_id: int) -> HttpResponse:
     """Retire the model, or restore it."""
     model = model_to_change(request.user, model_id)
     is_retired = request.POST.get("is_retired") == "on"
-    try:
+    with RefusalsTold(request, BackendSettingsError):
         services.set_retired(model=model, is_retired=is_retired, by=user_of(request), now=timezone.now())
-    except BackendSettingsError as refused:
-        messages.error(request, str(refused))
-    else:
         messages.success(request, _("The model is retired.") if is_retired else _("The model is restored."))
     return redirect("inference:model-show", model.pk)
 
@@ -179,11 +169,8 @@ def model_create(request: HttpRequest) -> HttpResponse:
 def _create_translated(request: HttpRequest) -> HttpResponse:
     form = TranslatedModelForm(request.POST or None, by=user_of(request))
     if form.is_valid():
-        try:
+        with RefusalsTold(form, BackendSettingsError):
             made = services.register_translated_model(**form.cleaned_data, by=user_of(request))
-        except BackendSettingsError as refused:
-            form.add_error(None, str(refused))
-        else:
             return redirect("inference:model-show", made.pk)
     context = {"form": form, "has_translators": translators(user_of(request)).exists()}
     return render(request, "inference/translated_create.html", context, status=_status(form))
@@ -212,13 +199,10 @@ def _registered(
     form: RegisterForm, register: Callable[..., Registered], backend: str, request: HttpRequest
 ) -> Registered | None:
     """Register what the form holds; None if it is not valid or was refused, which it then says."""
-    if not form.is_valid():
-        return None
-    try:
-        return register(**form.about(), backend=backend, by=user_of(request))
-    except BackendSettingsError as refused:
-        form.add_error(None, str(refused))
-        return None
+    if form.is_valid():
+        with RefusalsTold(form, BackendSettingsError):
+            return register(**form.about(), backend=backend, by=user_of(request))
+    return None
 
 
 def _status(form: Form) -> int:

@@ -17,11 +17,11 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from core.images.models import Collection
 from core.people.permissions import check_reader
-from core.people.requests import is_htmx, user_of
+from core.people.requests import RefusalsTold, render_part, user_of
 from core.people.views.ownership import owner_page
 from research.inference import tasks
 from research.inference.forms.runs import RunChoiceForm, RunForm
-from research.inference.models import CaptioningModel, Run
+from research.inference.models import CaptioningModel
 from research.inference.pages.decoding import decoding_lines
 from research.inference.pages.failures import failures_page
 from research.inference.pages.models import ability_of
@@ -69,24 +69,16 @@ def _create(request: HttpRequest, model: CaptioningModel, collection: Collection
     plan = None
     if form.is_valid():
         plan = run_plan(model=model, collection=collection, images=images, **form.about)
-        if "count" not in request.POST and (run := _started(request, form, model, collection)):
-            return redirect("inference:run-show", run.pk)
+        if "count" not in request.POST:
+            with RefusalsTold(form, WorkRefusedError):
+                options = {"model": model, "collection": collection, **form.about, **form.owner}
+                run = services.start(**options, by=user_of(request), now=timezone.now())
+                tasks.ask_for_run(run)
+                return redirect("inference:run-show", run.pk)
     context = {"form": form, "model": model, "collection": collection, "images": images, "plan": plan}
     context |= {"ability": ability, "unknown": sorted({*ability.codes} - {*form.by_tag})}
     is_refused = bool(form.errors) and "count" not in request.POST
     return render(request, "inference/run_create.html", context, status=422 if is_refused else 200)
-
-
-def _started(request: HttpRequest, form: RunForm, model: CaptioningModel, collection: Collection) -> Run | None:
-    """Start the run; None if it is refused, and the form says why."""
-    try:
-        options = {"model": model, "collection": collection, **form.about, **form.owner}
-        run = services.start(**options, by=user_of(request), now=timezone.now())
-    except WorkRefusedError as refused:
-        form.add_error(None, str(refused))
-        return None
-    tasks.ask_for_run(run)
-    return run
 
 
 @require_safe
@@ -123,14 +115,10 @@ def run_owner(request: HttpRequest, run_id: int) -> HttpResponse:
 def run_progress(request: HttpRequest, run_id: int) -> HttpResponse:
     """Show the part that refreshes itself, with the log if it has grown; at the end the whole page is reloaded."""
     run = run_for(request.user, run_id)
-    if not is_htmx(request):
-        return redirect("inference:run-show", run.pk)
     details, log = selectors.run_details(run, now=timezone.now()), selectors.log_of(run)
     context = {"run": run, "details": details, "log": log, "has_grown": request.GET.get("last") != str(log.last)}
-    response = render(request, "inference/_run_progress.html", context)
-    if not run.is_going:
-        response["HX-Refresh"] = "true"
-    return response
+    page = reverse("inference:run-show", args=[run.pk])
+    return render_part(request, "inference/_run_progress.html", context, page=page, is_over=not run.is_going)
 
 
 @require_safe

@@ -12,6 +12,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST
 
+from core.people.requests import RefusalsTold
 from research.inference import tasks
 from research.inference.models import Run, Training
 from research.inference.permissions import run_to_steer, training_to_steer
@@ -54,10 +55,8 @@ def training_steer(request: HttpRequest, training_id: int, action: str) -> HttpR
 
 def _goes_on(request: HttpRequest, work: Run | Training, do: Callable[..., object], message: object) -> bool:
     """Do it, and say so; returns whether workers are to be told."""
-    try:
+    with RefusalsTold(request, steering.WorkRefusedError):
         do(work, now=timezone.now())
-    except steering.WorkRefusedError as refused:
-        messages.error(request, str(refused))
-        return False
-    messages.success(request, str(message))
-    return work.is_going
+        messages.success(request, str(message))
+        return work.is_going
+    return False

@@ -5,14 +5,15 @@ from __future__ import annotations
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import render
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.text import slugify
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from core.people.permissions import check_reader
-from core.people.requests import is_htmx, user_of
+from core.people.requests import render_part, user_of
 from research.inference.pages.trainings import training_page
 from research.inference.permissions import may_steer, training_for
 from research.inference.selectors import trainings as selectors
@@ -44,14 +45,11 @@ def training_show(request: HttpRequest, training_id: int) -> HttpResponse:
 def training_progress(request: HttpRequest, training_id: int) -> HttpResponse:
     """Show the part that refreshes itself; at the end the whole page is reloaded."""
     training = training_for(request.user, training_id)
-    if not is_htmx(request):
-        return redirect("inference:training-show", training.pk)
     details = selectors.training_details(training, user_of(request), now=timezone.now())
     context = {"training": training, "details": details, "page": training_page(training, details)}
-    response = render(request, "inference/_training_progress.html", context)
-    if not training.is_going:
-        response["HX-Refresh"] = "true"
-    return response
+    page = reverse("inference:training-show", args=[training.pk])
+    is_over = not training.is_going
+    return render_part(request, "inference/_training_progress.html", context, page=page, is_over=is_over)
 
 
 @require_safe

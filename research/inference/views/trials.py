@@ -8,7 +8,7 @@ from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods
 
-from core.people.requests import user_of
+from core.people.requests import RefusalsTold, user_of
 from research.inference import tasks
 from research.inference.forms.trials import TryForm
 from research.inference.pages.models import ability_of
@@ -26,11 +26,8 @@ def model_try(request: HttpRequest, model_id: int) -> HttpResponse:
     initial = {name: request.GET[name] for name in ("collection", "key") if name in request.GET}
     form = TryForm(sent, model=model, codes=ability.codes, viewer=user_of(request), initial=initial)
     if form.is_valid():
-        try:
+        with RefusalsTold(form, WorkRefusedError):
             run = services.start(model=model, **form.about, by=user_of(request), now=timezone.now())
-        except WorkRefusedError as refused:
-            form.add_error(None, str(refused))
-        else:
             tasks.ask_for_run(run)
             return redirect("inference:run-show", run.pk)
     context = {"model": model, "ability": ability, "form": form}

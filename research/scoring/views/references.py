@@ -19,7 +19,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from core.images.models import ImportJob
 from core.images.views.uploads import upload_page
 from core.people.permissions import READERS, project_for
-from core.people.requests import user_of
+from core.people.requests import RefusalsTold, user_of
 from research.scoring import tasks
 from research.scoring.forms import ReferencesForm, ReferenceTranslationForm
 from research.scoring.models import ReferenceSet
@@ -91,13 +91,11 @@ def reference_evaluation(request: HttpRequest, slug: str, set_id: int) -> HttpRe
 @login_required
 def reference_drop(request: HttpRequest, slug: str, set_id: int) -> HttpResponse:
     reference_set = reference_set_for(request.user, slug, set_id)
-    try:
+    with RefusalsTold(request, services.ReferenceFileError):
         services.drop_references(reference_set=reference_set)
-    except services.ReferenceFileError as refused:
-        messages.error(request, str(refused))
-        return redirect("scoring:reference-show", slug, set_id)
-    messages.success(request, _("The references are removed."))
-    return redirect("scoring:reference-list", slug)
+        messages.success(request, _("The references are removed."))
+        return redirect("scoring:reference-list", slug)
+    return redirect("scoring:reference-show", slug, set_id)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -116,7 +114,7 @@ def references_translate(request: HttpRequest, slug: str, set_id: int) -> HttpRe
 def _started(request: HttpRequest, form: ReferenceTranslationForm, english: ReferenceSet) -> bool:
     """Start the translations; False if they are refused, and the form says why."""
     about = form.cleaned_data
-    try:
+    with RefusalsTold(form, services.ReferenceFileError):
         started = start_translations(
             english=english,
             languages=list(about["languages"]),
@@ -127,18 +125,16 @@ def _started(request: HttpRequest, form: ReferenceTranslationForm, english: Refe
             by=user_of(request),
             now=timezone.now(),
         )
-    except services.ReferenceFileError as refused:
-        form.add_error(None, str(refused))
-        return False
-    for one in started:
-        tasks.ask_for_translation(one.pk)
-    text = ngettext(
-        "The references are being translated into %(number)d language.",
-        "The references are being translated into %(number)d languages.",
-        len(started),
-    )
-    messages.success(request, text % {"number": len(started)})
-    return True
+        for one in started:
+            tasks.ask_for_translation(one.pk)
+        text = ngettext(
+            "The references are being translated into %(number)d language.",
+            "The references are being translated into %(number)d languages.",
+            len(started),
+        )
+        messages.success(request, text % {"number": len(started)})
+        return True
+    return False
 
 
 @require_safe
@@ -155,8 +151,6 @@ def reference_progress(request: HttpRequest, slug: str, set_id: int) -> HttpResp
 def reference_again(request: HttpRequest, slug: str, set_id: int) -> HttpResponse:
     """Resume a failed translation, or translate again what has changed."""
     reference_set = reference_set_for(request.user, slug, set_id)
-    try:
+    with RefusalsTold(request, services.ReferenceFileError):
         tasks.ask_for_translation(translate_again(made=reference_set).pk)
-    except services.ReferenceFileError as refused:
-        messages.error(request, str(refused))
     return redirect("scoring:reference-show", slug, set_id)

@@ -17,7 +17,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from core.people.models import Project
 from core.people.permissions import READERS, project_for
-from core.people.requests import user_of
+from core.people.requests import RefusalsTold, render_part, user_of
 from research.scoring import tasks
 from research.scoring.formats.scores import ScoreLayout
 from research.scoring.forms import ReferenceSetForm, ScoringForm, WithoutReferencesForm
@@ -67,13 +67,9 @@ def score_list(request: HttpRequest, slug: str) -> HttpResponse:
 def scores_progress(request: HttpRequest, slug: str) -> HttpResponse:
     """The part of the page that refreshes itself; when all is computed, it reloads the whole page."""
     project = project_for(request.user, slug, *READERS)
-    if not request.headers.get("HX-Request"):
-        return redirect("scoring:score-list", slug)
-    progress = progress_of(scoring_rows(project))
-    response = render(request, "scoring/_progress.html", {"project": project, "progress": progress})
-    if not progress.is_open:
-        response["HX-Refresh"] = "true"
-    return response
+    progress, page = progress_of(scoring_rows(project)), reverse("scoring:score-list", args=[slug])
+    context = {"project": project, "progress": progress}
+    return render_part(request, "scoring/_progress.html", context, page=page, is_over=not progress.is_open)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -95,29 +91,19 @@ def scoring_create(request: HttpRequest, slug: str) -> HttpResponse:
 
 def _without_references(request: HttpRequest, project: Project, form: WithoutReferencesForm) -> HttpResponse:
     """Go on to the second step."""
-    try:
+    with RefusalsTold(request, ReferenceFileError):
         made = without_references(project=project, by=user_of(request), now=timezone.now(), **form.cleaned_data)
-    except ReferenceFileError as refused:
-        messages.error(request, str(refused))
-        return redirect("scoring:scoring-create", project.slug)
-    return redirect(f"{reverse('scoring:scoring-create', args=[project.slug])}?references={made.pk}")
+        return redirect(f"{reverse('scoring:scoring-create', args=[project.slug])}?references={made.pk}")
+    return redirect("scoring:scoring-create", project.slug)
 
 
 def _create(request: HttpRequest, project: Project, references: ReferenceSet) -> HttpResponse:
     coverage = setup.coverage_of(references)
     form = ScoringForm(request.POST or None, references=references, coverage=coverage)
     if form.is_valid():
-        try:
-            made = services.create_scorings(
-                project=project,
-                references=references,
-                by=user_of(request),
-                now=timezone.now(),
-                **form.cleaned_data,
-            )
-        except MetricChoiceError as refused:
-            form.add_error(None, str(refused))
-        else:
+        with RefusalsTold(form, MetricChoiceError):
+            about = {"project": project, "references": references, **form.cleaned_data}
+            made = services.create_scorings(**about, by=user_of(request), now=timezone.now())
             return _created(request, project, made)
     context = {"project": project, "form": form, "references": references, "coverage": coverage}
     return render(request, "scoring/scoring_create.html", context, status=422 if form.is_bound else 200)
@@ -143,13 +129,12 @@ def scoring_show(request: HttpRequest, slug: str, scoring_id: int) -> HttpRespon
 def scoring_progress(request: HttpRequest, slug: str, scoring_id: int) -> HttpResponse:
     """The part of the page that refreshes itself."""
     scoring = scoring_for(request.user, slug, scoring_id)
-    if not request.headers.get("HX-Request"):
-        return redirect("scoring:scoring-show", slug, scoring_id)
-    context = {"project": scoring.project} | _details(scoring)
-    response = render(request, "scoring/_scoring_progress.html", context)
-    if context["details"].row.open is None:
-        response["HX-Refresh"] = "true"
-    return response
+    context, page = (
+        {"project": scoring.project} | _details(scoring),
+        reverse("scoring:scoring-show", args=[slug, scoring_id]),
+    )
+    is_over = context["details"].row.open is None
+    return render_part(request, "scoring/_scoring_progress.html", context, page=page, is_over=is_over)
 
 
 @require_POST

@@ -10,11 +10,9 @@ from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods
 
-from core.people.models import Project
 from core.people.permissions import READERS, project_for
-from core.people.requests import user_of
+from core.people.requests import RefusalsTold, user_of
 from research.inference import tasks
-from research.inference.models import Training
 from research.inference.services.steering import WorkRefusedError
 from research.scoring.forms import ReferenceTrainingForm
 from research.scoring.selectors.setup import reference_sets
@@ -28,31 +26,23 @@ def training_create(request: HttpRequest, slug: str) -> HttpResponse:
     sets = list(reference_sets(project))
     asked: dict[str, Any] = {"references": request.GET.getlist("references")}
     form = ReferenceTrainingForm(request.POST or None, by=user_of(request), sets=sets, initial=asked)
-    if form.is_valid() and (training := _started(request, form, project)):
-        return redirect("inference:training-show", training.pk)
+    if form.is_valid():
+        about = form.cleaned_data
+        with RefusalsTold(form, WorkRefusedError):
+            training = training_data.start_training(
+                name=about["name"],
+                base=about["base"],
+                features=about.get("features"),
+                references=list(about["references"]),
+                validation=list(about["validation"]),
+                validation_share=about["validation_percent"] / 100,
+                leaves_out_evaluated=about["leaves_out_evaluated"],
+                options=form.options,
+                project=project,
+                by=user_of(request),
+                now=timezone.now(),
+            )
+            tasks.ask_for_training(training.pk)
+            return redirect("inference:training-show", training.pk)
     context = {"project": project, "form": form}
     return render(request, "scoring/training_create.html", context, status=422 if form.errors else 200)
-
-
-def _started(request: HttpRequest, form: ReferenceTrainingForm, project: Project) -> Training | None:
-    """Start the training; None if it is refused, and the form says why."""
-    about = form.cleaned_data
-    try:
-        training = training_data.start_training(
-            name=about["name"],
-            base=about["base"],
-            features=about.get("features"),
-            references=list(about["references"]),
-            validation=list(about["validation"]),
-            validation_share=about["validation_percent"] / 100,
-            leaves_out_evaluated=about["leaves_out_evaluated"],
-            options=form.options,
-            project=project,
-            by=user_of(request),
-            now=timezone.now(),
-        )
-    except WorkRefusedError as refused:
-        form.add_error(None, str(refused))
-        return None
-    tasks.ask_for_training(training.pk)
-    return training

@@ -19,8 +19,8 @@ from django.utils.translation import gettext as _
 from core.images.models import ImportJob, ImportKind, ImportOutcome, ImportRow
 from core.images.selectors import COUNTED
 from core.images.services import import_jobs
-from core.images.services.imports import Opener, queue_file, run_local_file, run_queued_file
 from core.images.services.import_jobs import Clock
+from core.images.services.imports import Opener, queue_file, run_local_file, run_queued_file
 from core.jobs.models import OPEN_STATES, JobState
 from core.people.models import Project, User
 from core.people.services import audit_log

@@ -19,7 +19,7 @@ from core.images.models import ImportJob
 from core.images.views.uploads import upload_page
 from core.people.models import Role
 from core.people.permissions import READERS, project_for
-from core.people.requests import user_of
+from core.people.requests import RefusalsTold, user_of
 from research.selection import tasks
 from research.selection.forms.candidates import CandidatesForm
 from research.selection.selectors.candidates import lists_of, summary_of
@@ -48,13 +48,11 @@ def candidates_import(request: HttpRequest, slug: str) -> HttpResponse:
         values = dict(form.cleaned_data)
         about = {"name": values["name"], "upload": values["file"], "needs_licence": not values["allow_no_licence"]}
         back = reverse("corpora:candidates-list", args=[slug])
-        try:
+        with RefusalsTold(form, CandidatesRefusedError, field="name"):
             job = start_upload(project=project, **about, back=back, by=user_of(request), clock=timezone.now)
-        except CandidatesRefusedError as refused:
-            form.add_error("name", str(refused))
-            return None
-        tasks.ask_for_candidate_import(job.pk)
-        return job
+            tasks.ask_for_candidate_import(job.pk)
+            return job
+        return None
 
     form = partial(CandidatesForm, project=project)
     return upload_page(request, "corpora/candidates_import.html", {"project": project}, form=form, start=start)
@@ -65,10 +63,7 @@ def candidates_import(request: HttpRequest, slug: str) -> HttpResponse:
 def candidates_delete(request: HttpRequest, slug: str, list_slug: str) -> HttpResponse:
     project = project_for(request.user, slug, Role.MANAGER)
     candidates = get_object_or_404(lists_of(project), slug=list_slug)
-    try:
+    with RefusalsTold(request, CandidatesRefusedError):
         delete_list(candidates=candidates, by=user_of(request), now=timezone.now())
-    except CandidatesRefusedError as refused:
-        messages.error(request, str(refused))
-    else:
         messages.success(request, _("The list was deleted."))
     return redirect("corpora:candidates-list", slug)

@@ -9,15 +9,16 @@ from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from core.jobs.models import JobState
 from core.languages.models import Language
-from core.people.models import Project, Role
+from core.people.models import Role
 from core.people.permissions import READERS, project_for
-from core.people.requests import is_htmx, user_of
+from core.people.requests import RefusalsTold, render_part, user_of
 from research.selection import tasks
 from research.selection.forms.selections import ConfirmForm, ExchangeForm, SelectionForm
 from research.selection.models import PlaceLevelChoice, SelectedImage, Selection
@@ -44,22 +45,15 @@ def selection_list(request: HttpRequest, slug: str) -> HttpResponse:
 def selection_create(request: HttpRequest, slug: str) -> HttpResponse:
     project = project_for(request.user, slug, Role.MANAGER)
     form = SelectionForm(request.POST or None, project=project, initial=request.GET.dict())
-    if form.is_valid() and (selection := _started(request, form, project)):
-        return redirect("corpora:selection-show", slug, selection.number)
+    if form.is_valid():
+        with RefusalsTold(form, services.SelectionRefusedError):
+            about, by = {"project": project, **form.about}, user_of(request)
+            selection = services.start_selection(**about, by=by, now=timezone.now())
+            tasks.ask_for_choice(selection.pk)
+            return redirect("corpora:selection-show", slug, selection.number)
     return render(
         request, "corpora/selection_create.html", {"project": project, "form": form}, status=422 if form.errors else 200
     )
-
-
-def _started(request: HttpRequest, form: SelectionForm, project: Project) -> Selection | None:
-    """Start it; None if it is refused, and the form says why."""
-    try:
-        selection = services.start_selection(project=project, **form.about, by=user_of(request), now=timezone.now())
-    except services.SelectionRefusedError as refused:
-        form.add_error(None, str(refused))
-        return None
-    tasks.ask_for_choice(selection.pk)
-    return selection
 
 
 @require_safe
@@ -77,13 +71,9 @@ def selection_show(request: HttpRequest, slug: str, number: int) -> HttpResponse
 def selection_progress(request: HttpRequest, slug: str, number: int) -> HttpResponse:
     """Render the part that refreshes itself; at the end the whole page is loaded again."""
     selection = selection_for(request.user, slug, number)
-    if not is_htmx(request):
-        return redirect("corpora:selection-show", slug, number)
-    context = _page(selection)
-    response = render(request, "corpora/_selection_progress.html", context)
-    if not context["page"].is_going:
-        response["HX-Refresh"] = "true"
-    return response
+    context, page = _page(selection), reverse("corpora:selection-show", args=[slug, number])
+    is_over = not context["page"].is_going
+    return render_part(request, "corpora/_selection_progress.html", context, page=page, is_over=is_over)
 
 
 @require_POST
@@ -92,11 +82,8 @@ def selection_confirm(request: HttpRequest, slug: str, number: int) -> HttpRespo
     selection = selection_for(request.user, slug, number, Role.MANAGER)
     form = ConfirmForm(request.POST)
     form.full_clean()
-    try:
+    with RefusalsTold(request, services.SelectionRefusedError):
         services.confirm_selection(selection=selection, **form.cleaned_data, by=user_of(request), now=timezone.now())
-    except services.SelectionRefusedError as refused:
-        messages.error(request, str(refused))
-    else:
         messages.success(request, _("The selection is confirmed. Its images are a collection now."))
     return redirect("corpora:selection-show", slug, number)
 
@@ -105,13 +92,11 @@ def selection_confirm(request: HttpRequest, slug: str, number: int) -> HttpRespo
 @login_required
 def selection_discard(request: HttpRequest, slug: str, number: int) -> HttpResponse:
     selection = selection_for(request.user, slug, number, Role.MANAGER)
-    try:
+    with RefusalsTold(request, services.SelectionRefusedError):
         services.discard_selection(selection=selection, by=user_of(request), now=timezone.now())
-    except services.SelectionRefusedError as refused:
-        messages.error(request, str(refused))
-        return redirect("corpora:selection-show", slug, number)
-    messages.success(request, _("The draft was discarded."))
-    return redirect("corpora:selection-list", slug)
+        messages.success(request, _("The draft was discarded."))
+        return redirect("corpora:selection-list", slug)
+    return redirect("corpora:selection-show", slug, number)
 
 
 @require_safe
@@ -157,19 +142,12 @@ def _exchanged(request: HttpRequest, form: ExchangeForm, row: SelectedImage) -> 
     if request.POST.get("key") != row.key:
         form.add_error(None, _("This image has been exchanged already. This is the one that took its place."))
         return False
-    try:
-        new = exchanges.exchange_image(
-            selected=row,
-            reason=form.cleaned_data["reason"],
-            replacement=form.key,
-            by=user_of(request),
-            now=timezone.now(),
-        )
-    except services.SelectionRefusedError as refused:
-        form.add_error(None, str(refused))
-        return False
-    messages.success(request, _("“%(old)s” was exchanged for “%(new)s”.") % {"old": row.key, "new": new.key})
-    return True
+    with RefusalsTold(form, services.SelectionRefusedError):
+        about = {"selected": row, "reason": form.cleaned_data["reason"], "replacement": form.key}
+        new = exchanges.exchange_image(**about, by=user_of(request), now=timezone.now())
+        messages.success(request, _("“%(old)s” was exchanged for “%(new)s”.") % {"old": row.key, "new": new.key})
+        return True
+    return False
 
 
 def _language(selection: Selection, tag: str) -> Language:
