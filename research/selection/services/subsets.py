@@ -148,29 +148,16 @@ def images_wanted(project: Project, wanted: SubsetRequest) -> list[int]:
     if wanted.keys is not None and by_filter:
         raise SubsetError([_("Give keys, or a filter and a sample, not both.")])
     if wanted.keys is not None:
-        return images_of_keys(project, wanted.keys, collection=wanted.collection)
+        return _images_of_keys(project, wanted.keys, wanted.collection)
     if not by_filter:
         raise SubsetError([_("Say which images: give keys, a filter or the size of a sample.")])
     if wanted.per_language and wanted.sample is None:
         raise SubsetError([_("Say how many images to draw for each language.")])
-    return images_of_filter(
-        project,
-        wanted.images,
-        collection=wanted.collection,
-        sample=wanted.sample,
-        per_language=wanted.per_language,
-        seed=wanted.seed,
-    )
+    return _images_of_filter(project, wanted)
 
 
-def images_of_keys(project: Project, keys: Iterable[str], *, collection: Collection | None = None) -> list[int]:
-    """Return the images that `keys` name, a key a line; empty lines are skipped.
-
-    Raises
-    ------
-    SubsetError
-        With the lines whose key is unknown, given twice, or of several images.
-    """
+def _images_of_keys(project: Project, keys: Iterable[str], collection: Collection | None) -> list[int]:
+    """Find the images of all lines; those whose key is unknown, given twice, or of several images are refused."""
     lines: dict[str, int] = {}
     problems: dict[int, str] = {}
     for number, line in enumerate(keys, start=1):
@@ -214,31 +201,14 @@ def _images_called(project: Project, collection: Collection | None, keys: Iterab
     return found
 
 
-def images_of_filter(
-    project: Project,
-    images: ImageFilter,
-    *,
-    collection: Collection | None = None,
-    sample: int | None = None,
-    per_language: bool = False,
-    seed: int = 0,
-) -> list[int]:
-    """Return the project's images that match; of these, `sample` at random, in all or for each language.
-
-    The seed and the keys alone decide which images are drawn.
-
-    Raises
-    ------
-    SubsetError
-        If a term depends on the language, or there are fewer images than asked for.
-    ImageFilterError
-        If the filter cannot be applied.
-    """
+def _images_of_filter(project: Project, wanted: SubsetRequest) -> list[int]:
+    """Return the project's images that match, or a sample of them: the seed and the keys alone decide which."""
+    images, sample = wanted.images, wanted.sample
     for term in images.terms:
         if term.kind in AREAS or term == FilterTerm(FilterKind.CHOSEN):
             said = _("“%(term)s” is another set of images for each language. Use chosen:TAG or in:CODE for a subset.")
             raise SubsetError([said % {"term": term}])
-    entries = _entries(project, collection).order_by()
+    entries = _entries(project, wanted.collection).order_by()
     if not check(images, project=project).is_all:
         entries = entries.filter(image__in=images_matching(images, project=project))
     keys: dict[int, str] = {}
@@ -246,12 +216,12 @@ def images_of_filter(
         keys[image] = min(keys.get(image, key), key)
     if sample is None:
         return list(keys)
-    if per_language:
-        return _drawn_per_language(project, keys, collection=collection, sample=sample, seed=seed)
+    if wanted.per_language:
+        return _drawn_per_language(project, keys, collection=wanted.collection, sample=sample, seed=wanted.seed)
     if not 1 <= sample <= len(keys):
         said = _("There are %(there)d images to draw from, not %(sample)d.")
         raise SubsetError([said % {"there": len(keys), "sample": sample}])
-    return _drawn(keys, sample, seed)
+    return _drawn(keys, sample, wanted.seed)
 
 
 def _drawn_per_language(
