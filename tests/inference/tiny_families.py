@@ -47,21 +47,16 @@ def _save_blip_2(folder: Path, words: str, text: dict[str, Any]) -> Path:
 
 def save_florence_2(folder: Path, words: str = WORDS) -> Path:
     """Florence-2, which is asked by the name of a task."""
-    from transformers import (
-        CLIPImageProcessorPil,
-        Florence2Config,
-        Florence2ForConditionalGeneration,
-        Florence2Processor,
-    )
+    import transformers as t
 
     asked = "What does the image describe? Describe in detail what is shown in the image."
     marks = ["<pad>", "<unk>", "<s>", "</s>", "<image>"]
     named = {"image_token": "<image>"}
     tokenizer = _words(marks, f"{asked} {words}", ends=("<s>", "</s>"), extra_special_tokens=named)
-    eye = CLIPImageProcessorPil(size={"height": SIDE, "width": SIDE}, do_center_crop=False)
+    eye = t.CLIPImageProcessorPil(size={"height": SIDE, "width": SIDE}, do_center_crop=False)
     eye.image_seq_length = 1 + (SIDE // 16) ** 2
-    Florence2Processor(eye, tokenizer).save_pretrained(folder)
-    config = Florence2Config(
+    t.Florence2Processor(eye, tokenizer).save_pretrained(folder)
+    config = t.Florence2Config(
         text_config={
             "model_type": "bart",
             "vocab_size": len(tokenizer),
@@ -95,7 +90,7 @@ def save_florence_2(folder: Path, words: str = WORDS) -> Path:
     )
     silent = [place for place in _silent(tokenizer, words) if place != 2]
     return _saved(
-        Florence2ForConditionalGeneration,
+        t.Florence2ForConditionalGeneration,
         config,
         folder,
         rare=[IDS["eos_token_id"]],

@@ -69,16 +69,10 @@ def save_git(folder: Path, words: str = WORDS) -> Path:
 
 def save_vit_gpt2(folder: Path, words: str = WORDS) -> Path:
     """A ViT before a GPT-2: image processor and tokenizer are saved apart, with no processor of both."""
-    from transformers import (
-        GPT2Config,
-        VisionEncoderDecoderConfig,
-        VisionEncoderDecoderModel,
-        ViTConfig,
-        ViTImageProcessorPil,
-    )
+    import transformers as t
 
     tokenizer = _words(["<|endoftext|>", "<unk>"], words, pad="<|endoftext|>", ends=None)
-    decoder = GPT2Config(
+    decoder = t.GPT2Config(
         vocab_size=len(tokenizer),
         n_positions=64,
         n_embd=16,
@@ -88,35 +82,29 @@ def save_vit_gpt2(folder: Path, words: str = WORDS) -> Path:
         eos_token_id=0,
         initializer_range=SPREAD,
     )
-    config = VisionEncoderDecoderConfig.from_encoder_decoder_configs(
-        ViTConfig(**EYE, initializer_range=SPREAD), decoder
+    config = t.VisionEncoderDecoderConfig.from_encoder_decoder_configs(
+        t.ViTConfig(**EYE, initializer_range=SPREAD), decoder
     )
     config.decoder_start_token_id = config.pad_token_id = config.eos_token_id = 0
     tokenizer.save_pretrained(folder)
-    ViTImageProcessorPil(size={"height": SIDE, "width": SIDE}).save_pretrained(folder)
-    return _saved(VisionEncoderDecoderModel, config, folder, suppress_tokens=[1])
+    t.ViTImageProcessorPil(size={"height": SIDE, "width": SIDE}).save_pretrained(folder)
+    return _saved(t.VisionEncoderDecoderModel, config, folder, suppress_tokens=[1])
 
 
 def save_chain(folder: Path, chains: Sequence[str]) -> Path:
     """A ViT before a GPT-2 that is made to write: each word is followed by the one after it in the one of `chains` that
     it stands in, whatever the image. It begins with the first of them, and what ends one ends the caption."""
     import torch
-    from transformers import (
-        GPT2Config,
-        VisionEncoderDecoderConfig,
-        VisionEncoderDecoderModel,
-        ViTConfig,
-        ViTImageProcessorPil,
-    )
+    import transformers as t
 
     end = "<|endoftext|>"
     tokenizer = _words([end, "<unk>"], " ".join(chains), pad=end, bos=end, eos=end, ends=None)
     size = len(tokenizer)
     heads = {"n_layer": 1, "n_head": 1, "n_embd": size, "tie_word_embeddings": False}
-    decoder = GPT2Config(vocab_size=size, n_positions=64, bos_token_id=0, eos_token_id=0, **heads)
-    config = VisionEncoderDecoderConfig.from_encoder_decoder_configs(ViTConfig(**EYE), decoder)
+    decoder = t.GPT2Config(vocab_size=size, n_positions=64, bos_token_id=0, eos_token_id=0, **heads)
+    config = t.VisionEncoderDecoderConfig.from_encoder_decoder_configs(t.ViTConfig(**EYE), decoder)
     config.decoder_start_token_id = config.pad_token_id = config.eos_token_id = 0
-    model = VisionEncoderDecoderModel(config)
+    model = t.VisionEncoderDecoderModel(config)
     places = tokenizer.get_vocab()
     rows = [[end, *chains[0].split(), end], *([*chain.split(), end] for chain in chains[1:])]
     with torch.no_grad():
@@ -128,30 +116,25 @@ def save_chain(folder: Path, chains: Sequence[str]) -> Path:
             for one, following in pairwise(row):
                 model.decoder.lm_head.weight[places[following], places[one]] = 1
     tokenizer.save_pretrained(folder)
-    ViTImageProcessorPil(size={"height": SIDE, "width": SIDE}).save_pretrained(folder)
+    t.ViTImageProcessorPil(size={"height": SIDE, "width": SIDE}).save_pretrained(folder)
     model.save_pretrained(folder)
     return folder
 
 
 def save_paligemma(folder: Path, words: str = WORDS) -> Path:
     """PaliGemma, which is prompted with “caption en”."""
-    from transformers import (
-        PaliGemmaConfig,
-        PaliGemmaForConditionalGeneration,
-        PaliGemmaProcessor,
-        SiglipImageProcessorPil,
-    )
+    import transformers as t
 
     marks = ["<pad>", "<unk>", "<bos>", "<eos>", "<image>", "\n"]
     tokenizer = _words(marks, f"caption en de {words}", ends=None, bos="<bos>", eos="<eos>")
-    eye = SiglipImageProcessorPil(size={"height": SIDE, "width": SIDE})
+    eye = t.SiglipImageProcessorPil(size={"height": SIDE, "width": SIDE})
     eye.image_seq_length = (SIDE // 16) ** 2
     known = len(tokenizer)
     # It adds tokens of places and outlines, which a random model would say more often than words.
-    processor = PaliGemmaProcessor(eye, tokenizer)
+    processor = t.PaliGemmaProcessor(eye, tokenizer)
     silent = [place for place in range(len(tokenizer)) if place >= known or place in (0, 1, 2, 4, 5)]
     text = {**SMALL, "model_type": "gemma", "num_key_value_heads": 1, "head_dim": 8, "vocab_size": len(tokenizer)}
-    config = PaliGemmaConfig(
+    config = t.PaliGemmaConfig(
         text_config={**text, **IDS, "initializer_range": SPREAD},
         vision_config={**EYE, "model_type": "siglip_vision_model", "projection_dim": 16},
         image_token_index=tokenizer.convert_tokens_to_ids("<image>"),
@@ -160,7 +143,7 @@ def save_paligemma(folder: Path, words: str = WORDS) -> Path:
         **IDS,
     )
     processor.save_pretrained(folder)
-    return _saved(PaliGemmaForConditionalGeneration, config, folder, suppress_tokens=silent)
+    return _saved(t.PaliGemmaForConditionalGeneration, config, folder, suppress_tokens=silent)
 
 
 IDS = {"pad_token_id": 0, "bos_token_id": 2, "eos_token_id": 3}
@@ -175,24 +158,19 @@ ASKED = "user assistant : Describe this picture in one sentence English. German.
 
 def save_llava(folder: Path, words: str = WORDS) -> Path:
     """LLaVA, a chat model with a chat template."""
-    from transformers import (
-        CLIPImageProcessorPil,
-        LlavaConfig,
-        LlavaForConditionalGeneration,
-        LlavaProcessor,
-    )
+    import transformers as t
 
     tokenizer = _words(["<pad>", "<unk>", "<s>", "</s>", "<image>"], f"{ASKED} {words}", ends=("<s>", None), eos="</s>")
     tokenizer.add_special_tokens({"additional_special_tokens": ["<image>"]})
-    config = LlavaConfig(
+    config = t.LlavaConfig(
         text_config={**TALKER, "model_type": "llama", "vocab_size": len(tokenizer)},
         vision_config={**EYE, "model_type": "clip_vision_model", "projection_dim": 16, "initializer_range": SPREAD},
         image_token_index=tokenizer.convert_tokens_to_ids("<image>"),
         vision_feature_layer=-1,
         **IDS,
     )
-    eye = CLIPImageProcessorPil(size={"shortest_edge": SIDE}, crop_size={"height": SIDE, "width": SIDE})
-    LlavaProcessor(
+    eye = t.CLIPImageProcessorPil(size={"shortest_edge": SIDE}, crop_size={"height": SIDE, "width": SIDE})
+    t.LlavaProcessor(
         eye,
         tokenizer,
         patch_size=16,
@@ -200,25 +178,20 @@ def save_llava(folder: Path, words: str = WORDS) -> Path:
         num_additional_image_tokens=1,
         chat_template=TEMPLATE,
     ).save_pretrained(folder)
-    return _saved(LlavaForConditionalGeneration, config, folder, suppress_tokens=_silent(tokenizer, words))
+    return _saved(t.LlavaForConditionalGeneration, config, folder, suppress_tokens=_silent(tokenizer, words))
 
 
 def save_idefics3(folder: Path, words: str = WORDS) -> Path:
     """Idefics3 (SmolVLM is alike), which sees large images in parts: its prompts are as long as these are many."""
-    from transformers import (
-        Idefics3Config,
-        Idefics3ForConditionalGeneration,
-        Idefics3ImageProcessorPil,
-        Idefics3Processor,
-    )
+    import transformers as t
 
     parts = [f"<row_{row}_col_{column}>" for row in range(1, 7) for column in range(1, 7)]
     marks = ["<pad>", "<unk>", "<s>", "</s>", "<fake_token_around_image>", "<image>", "<end_of_utterance>", "\n"]
     tokenizer = _words([*marks, "<global-img>", *parts], f"{ASKED} {words}", ends=("<s>", None), eos="</s>")
     tokenizer.add_tokens(["<global-img>", *parts], special_tokens=True)
-    eye = Idefics3ImageProcessorPil(size={"longest_edge": 4 * SIDE}, max_image_size={"longest_edge": SIDE})
-    processor = Idefics3Processor(eye, tokenizer, image_seq_len=4, chat_template=TEMPLATE)
-    config = Idefics3Config(
+    eye = t.Idefics3ImageProcessorPil(size={"longest_edge": 4 * SIDE}, max_image_size={"longest_edge": SIDE})
+    processor = t.Idefics3Processor(eye, tokenizer, image_seq_len=4, chat_template=TEMPLATE)
+    config = t.Idefics3Config(
         text_config={**TALKER, "model_type": "llama", "vocab_size": len(tokenizer)},
         vision_config={**SMALL, "image_size": SIDE, "patch_size": 8, "initializer_range": SPREAD},
         image_token_id=tokenizer.convert_tokens_to_ids("<image>"),
@@ -226,7 +199,7 @@ def save_idefics3(folder: Path, words: str = WORDS) -> Path:
         **IDS,
     )
     processor.save_pretrained(folder)
-    return _saved(Idefics3ForConditionalGeneration, config, folder, suppress_tokens=_silent(tokenizer, words))
+    return _saved(t.Idefics3ForConditionalGeneration, config, folder, suppress_tokens=_silent(tokenizer, words))
 
 
 def save_m2m_100(folder: Path, words: str = f"{WORDS} {GERMAN}") -> Path:

@@ -58,20 +58,14 @@ def _save_qwen(kind: str, folder: Path, eye: dict[str, Any], **text: Any) -> Pat
 
 def save_llava_onevision(folder: Path) -> Path:
     """LLaVA-OneVision, which sees large images whole and in parts."""
-    from transformers import (
-        LlavaOnevisionConfig,
-        LlavaOnevisionForConditionalGeneration,
-        LlavaOnevisionImageProcessorPil,
-        LlavaOnevisionProcessor,
-        LlavaOnevisionVideoProcessor,
-    )
+    import transformers as t
 
     marks = ["<pad>", "<unk>", "<s>", "</s>", "<image>", "<video>"]
     tokenizer = _words(marks, f"{ASKED} {WORDS}", ends=None, bos="<s>", eos="</s>")
     tokenizer.add_special_tokens({"additional_special_tokens": ["<image>", "<video>"]})
     parts = [[SIDE, SIDE], [SIDE, 2 * SIDE], [2 * SIDE, SIDE]]
     size = {"height": SIDE, "width": SIDE}
-    config = LlavaOnevisionConfig(
+    config = t.LlavaOnevisionConfig(
         text_config={**TALKER, "model_type": "qwen2", "vocab_size": len(tokenizer)},
         vision_config={**EYE, "model_type": "siglip_vision_model", "initializer_range": SPREAD},
         image_token_index=tokenizer.convert_tokens_to_ids("<image>"),
@@ -79,26 +73,20 @@ def save_llava_onevision(folder: Path) -> Path:
         image_grid_pinpoints=parts,
         **IDS,
     )
-    LlavaOnevisionProcessor(
-        LlavaOnevisionImageProcessorPil(size=size, image_grid_pinpoints=parts),
+    t.LlavaOnevisionProcessor(
+        t.LlavaOnevisionImageProcessorPil(size=size, image_grid_pinpoints=parts),
         tokenizer,
-        LlavaOnevisionVideoProcessor(size=size),
+        t.LlavaOnevisionVideoProcessor(size=size),
         num_image_tokens=(SIDE // EYE["patch_size"]) ** 2,
         vision_feature_select_strategy="full",
         chat_template=TEMPLATE,
     ).save_pretrained(folder)
-    return _saved(LlavaOnevisionForConditionalGeneration, config, folder, suppress_tokens=_silent(tokenizer))
+    return _saved(t.LlavaOnevisionForConditionalGeneration, config, folder, suppress_tokens=_silent(tokenizer))
 
 
 def save_internvl(folder: Path) -> Path:
     """InternVL, as transformers has it (the models whose names end in -hf): it sees large images in parts."""
-    from transformers import (
-        GotOcr2ImageProcessorPil,
-        InternVLConfig,
-        InternVLForConditionalGeneration,
-        InternVLProcessor,
-        InternVLVideoProcessor,
-    )
+    import transformers as t
 
     named = {
         "start_image_token": "<img>",
@@ -109,22 +97,22 @@ def save_internvl(folder: Path) -> Path:
     marks = ["<pad>", "<unk>", "<s>", "</s>", *named.values()]
     tokenizer = _words(marks, f"{ASKED} {WORDS}", ends=None, bos="<s>", eos="</s>", extra_special_tokens=named)
     size = {"height": SIDE, "width": SIDE}
-    eye = GotOcr2ImageProcessorPil(size=size, crop_to_patches=True, min_patches=1, max_patches=3)
-    InternVLProcessor(
+    eye = t.GotOcr2ImageProcessorPil(size=size, crop_to_patches=True, min_patches=1, max_patches=3)
+    t.InternVLProcessor(
         eye,
         tokenizer,
-        InternVLVideoProcessor(size=size),
+        t.InternVLVideoProcessor(size=size),
         image_seq_length=4,
         chat_template=TEMPLATE.replace("<image>", "<IMG_CONTEXT>"),
     ).save_pretrained(folder)
-    config = InternVLConfig(
+    config = t.InternVLConfig(
         text_config={**TALKER, "model_type": "qwen2", "vocab_size": len(tokenizer)},
         vision_config={**EYE, "image_size": SIDE, "patch_size": 8, "initializer_range": SPREAD},
         image_token_id=tokenizer.convert_tokens_to_ids("<IMG_CONTEXT>"),
         image_seq_length=4,
         **IDS,
     )
-    return _saved(InternVLForConditionalGeneration, config, folder, suppress_tokens=_silent(tokenizer))
+    return _saved(t.InternVLForConditionalGeneration, config, folder, suppress_tokens=_silent(tokenizer))
 
 
 def save_smolvlm(folder: Path) -> Path:
