@@ -10,6 +10,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotation import tasks
+from annotation.formats.captions import CaptionLayout
 from annotation.models import Round
 from core.allocation.models import Pool
 from core.images.models import CollectionImage
@@ -180,7 +181,7 @@ class TestTheProjectPage:
         page = manager.get(reverse("annotation:project-show", args=["lions"])).content.decode()
         for name in ("people:invitation-create", "people:member-list", "dashboard:project-settings"):
             assert reverse(name, args=["lions"]) in page
-        for layout in ("xm3600", "jsonl", "csv"):
+        for layout in CaptionLayout.values:
             assert reverse("annotation:captions-export", args=["lions", layout]) in page
         assert " style=" not in page
         assert " onclick=" not in page
@@ -220,7 +221,7 @@ class TestTheDownload:
     def test_it_is_a_file_that_is_streamed_and_not_kept(self, manager, project):
         round = project.rounds.get()
         submit_captions(round, make_annotator(round), now=timezone.now())
-        for layout in ("xm3600", "jsonl", "csv"):
+        for layout in CaptionLayout.values:
             response = manager.get(reverse("annotation:captions-export", args=["lions", layout]))
             assert response.streaming
             assert f'filename="lions-{layout}-' in response["Content-Disposition"]

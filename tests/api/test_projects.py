@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from django.urls import reverse
 
+from annotation.formats.captions import CaptionLayout
 from annotation.models import Caption, Release, Round
 from annotation.services import figures
 from core.jobs.models import JobState
@@ -202,7 +203,7 @@ def test_verdicts_are_told_once_they_were_submitted(seeded, mia):
 
 def test_an_export_is_the_file_of_the_page(seeded, mia, client):
     client.force_login(seeded.manager)
-    for layout in ("jsonl", "csv", "xm3600"):
+    for layout in CaptionLayout.values:
         ours = mia.get(address("captions-export", "lions", layout))
         theirs = client.get(reverse("annotation:captions-export", args=["lions", layout]))
         assert ours["Content-Type"] == theirs["Content-Type"]
