@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import UTC
 from typing import Any
 
@@ -21,16 +21,15 @@ from annotation.pages.plots import plots_of_one, plots_page
 from annotation.pages.progress import seen_of
 from annotation.rules.bulk_actions import OFFERED
 from annotation.selectors import annotators as selectors
-from annotation.selectors.image_progress import ImageProgress, progress_over
+from annotation.selectors.image_progress import progress_over
 from annotation.selectors.overview import project_progress as progress_of
 from annotation.selectors.reassignment import open_batches
 from annotation.selectors.series import languages_of, round_series
 from annotation.selectors.statistics import filtered_statistics, live_statistics
+from annotation.views.shared import over_images
 from core.people.models import Project, Role, User
 from core.people.permissions import READERS, project_for
 from core.people.requests import keep_choice, kept_choice
-from research.selection.pages.image_filters import AskedImages, asked_images, with_reason
-from research.selection.rules.image_filters import ImageFilterError
 
 COLUMNS = "overview_columns"
 ProjectView = Callable[[HttpRequest, str], HttpResponse]
@@ -45,8 +44,11 @@ def project_show(request: HttpRequest, slug: str) -> HttpResponse:
     if columns is not None:
         return _keep_columns(request, slug, columns)
     context = _progress(request, slug) | {"layouts": CaptionLayout, "actions": OFFERED}
-    images, rows = _over_some_images(request, context)
-    context |= {"images": images, "over": rows}
+    project, rounds = context["project"], [line.row.round for line in context["page"].lines]
+    images, rows = over_images(
+        request, project, lambda only: [] if only.is_all else progress_over(rounds, only, project=project)
+    )
+    context |= {"images": images, "over": rows or []}
     return render(request, "annotation/manage_project.html", context, status=images.status)
 
 
@@ -103,19 +105,6 @@ def _keep_columns(request: HttpRequest, slug: str, columns: str) -> HttpResponse
     return response
 
 
-def _over_some_images(request: HttpRequest, context: dict[str, Any]) -> tuple[AskedImages, Sequence[ImageProgress]]:
-    """Count the images that the address asks for, in the rounds that the page shows."""
-    project = context["project"]
-    images = asked_images(request.GET, project, collections=project.rounds.values("collection"))
-    if images.is_all:
-        return images, []
-    rounds = [line.row.round for line in context["page"].lines]
-    try:
-        return images, progress_over(rounds, images.filter, project=project)
-    except ImageFilterError as error:
-        return with_reason(images, error), []
-
-
 def _annotators(request: HttpRequest, slug: str) -> dict[str, Any]:
     project, now = project_for(request.user, slug, Role.MANAGER), timezone.now()
     page = annotators_page(selectors.annotators(project, now=now), request.GET, slug=slug, now=now)
@@ -137,16 +126,13 @@ def _plots(request: HttpRequest, slug: str) -> dict[str, Any]:
 
 
 def _statistics(request: HttpRequest, slug: str) -> dict[str, Any]:
-    project = project_for(request.user, slug, *READERS)
-    images = asked_images(request.GET, project, collections=project.rounds.values("collection"))
-    try:
-        if images.is_all:
-            rows = [] if images.error else live_statistics(project)
-        else:
-            rows = filtered_statistics(project, images.filter, now=timezone.now())
-    except ImageFilterError as error:
-        images, rows = with_reason(images, error), []
-    return {"project": project, "images": images, "rows": rows, "seen": seen_of(rows)}
+    project, now = project_for(request.user, slug, *READERS), timezone.now()
+    images, rows = over_images(
+        request,
+        project,
+        lambda only: live_statistics(project) if only.is_all else filtered_statistics(project, only, now=now),
+    )
+    return {"project": project, "images": images, "rows": rows or [], "seen": seen_of(rows or [])}
 
 
 def _refreshed(

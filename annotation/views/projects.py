@@ -22,7 +22,7 @@ from annotation.permissions import round_of
 from annotation.selectors import overview
 from annotation.services import projects as services
 from annotation.services.references import use_as_references
-from annotation.views.shared import kept_from_file
+from annotation.views.shared import kept_from_file, over_images
 from core.images.models import Collection
 from core.people.models import Role
 from core.people.permissions import READERS, manages_anything, project_for
@@ -31,8 +31,6 @@ from core.people.selectors.projects import deletions_seen_by
 from core.people.services import audit_log
 from research.inference.models import CaptioningModel
 from research.scoring.services.references import ReferenceFileError
-from research.selection.pages.image_filters import asked_images, with_reason
-from research.selection.rules.image_filters import ImageFilterError
 
 
 @require_safe
@@ -97,12 +95,11 @@ def captions_export(request: HttpRequest, slug: str, layout: str) -> HttpRespons
         )
     if elsewhere := kept_from_file(request, project, "annotation:project-show", slug):
         return elsewhere
-    images, wanted, until = asked_images(request.GET, project), CaptionLayout(layout), timezone.now()
-    try:
-        pieces = export_captions(project, wanted, until=until, images=images.filter)
-    except ImageFilterError as error:
-        images = with_reason(images, error)
-    if images.error:
+    wanted, until = CaptionLayout(layout), timezone.now()
+    images, pieces = over_images(
+        request, project, lambda only: export_captions(project, wanted, until=until, images=only)
+    )
+    if pieces is None:
         messages.error(request, images.error)
         return redirect("annotation:project-show", slug)
     if request.method == "GET":

@@ -17,11 +17,10 @@ from django.views.decorators.http import require_safe
 from annotation.formats.quality import QualityLayout, fresh_table, write
 from annotation.pages import quality as pages
 from annotation.selectors.quality import QualityTable, quality_table
+from annotation.views.shared import over_images
 from core.people.models import Project, Role, User
 from core.people.permissions import READERS, has_role, project_for
 from core.people.rules.pseudonyms import pseudonym
-from research.selection.pages.image_filters import AskedImages, asked_images, with_reason
-from research.selection.rules.image_filters import ImageFilterError
 from tabular.downloads import stamp
 
 
@@ -71,7 +70,7 @@ def quality_round(request: HttpRequest, slug: str, round_id: int) -> HttpRespons
 def quality_export(request: HttpRequest, slug: str, layout: str) -> HttpResponse:
     """Count for the file itself, so that it includes the latest submissions."""
     project = project_for(request.user, slug, *READERS)
-    images, fresh = _fresh(request, project)
+    images, fresh = over_images(request, project, partial(fresh_table, project))
     if fresh is None:
         messages.error(request, images.error)
         return redirect("annotation:quality-show", slug)
@@ -89,25 +88,12 @@ def quality_export(request: HttpRequest, slug: str, layout: str) -> HttpResponse
 
 def _context(request: HttpRequest, project: Project) -> dict[str, Any]:
     """Read the stored figures; those of some images are counted now."""
-    images, table = _asked(request, project), None
-    if not images.is_all:
-        images, table = _fresh(request, project)
-    table = table or (QualityTable([], is_stale=False) if images.error else quality_table(project))
+    images, table = over_images(
+        request, project, lambda only: quality_table(project) if only.is_all else fresh_table(project, only)
+    )
+    table = table or QualityTable([], is_stale=False)
     shown = pages.table_of(table, project, images)
     return {"project": project, "images": images, "quality": table, "table": shown, "levels": pages.levels()}
-
-
-def _asked(request: HttpRequest, project: Project) -> AskedImages:
-    return asked_images(request.GET, project, collections=project.rounds.values("collection"))
-
-
-def _fresh(request: HttpRequest, project: Project) -> tuple[AskedImages, QualityTable | None]:
-    """Count the images that the address asks for, unless there is an error."""
-    images = _asked(request, project)
-    try:
-        return images, None if images.error else fresh_table(project, images.filter)
-    except ImageFilterError as error:
-        return with_reason(images, error), None
 
 
 def _name_of(request: HttpRequest, project: Project) -> Callable[[int], str]:

@@ -1,6 +1,9 @@
-"""What several views of managers share: numbers that were sent, and who must wait to see captions."""
+"""What several views of managers share: who must wait to see captions, which images are asked for, numbers sent."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
@@ -11,6 +14,10 @@ from django.utils.translation import gettext as _
 from annotation.permissions import MAX_KEY_DIGITS, has_assigned_images
 from core.people.models import Project
 from core.people.requests import is_htmx, user_of
+from research.selection.pages.image_filters import AskedImages, asked_images, with_reason
+from research.selection.rules.image_filters import ImageFilter, ImageFilterError
+
+T = TypeVar("T")
 
 
 def kept_away(request: HttpRequest, project: Project, why: str, view: str, *args: object) -> HttpResponse | None:
@@ -26,6 +33,17 @@ def kept_from_file(request: HttpRequest, project: Project, view: str, *args: obj
     why = _("The file has other people’s captions of images in a batch that is assigned to you. Submit "
         "that batch first, or ask somebody else for the file.")  # fmt: skip
     return kept_away(request, project, why, view, *args)
+
+
+def over_images(
+    request: HttpRequest, project: Project, figures: Callable[[ImageFilter], T]
+) -> tuple[AskedImages, T | None]:
+    """Compute figures over the images that the address asks for; None, and the reason, if that is not possible."""
+    asked = asked_images(request.GET, project, collections=project.rounds.values("collection"))
+    try:
+        return asked, None if asked.error else figures(asked.filter)
+    except ImageFilterError as error:
+        return with_reason(asked, error), None
 
 
 def number_sent(value: str | None) -> int:
