@@ -11,7 +11,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import Any
-from urllib.parse import urlencode
 
 from django.db.models import (
     Case,
@@ -70,19 +69,6 @@ class CheckFilters:
     verdict: str = ""
     apart: str = ""
     is_unchecked: bool = False
-
-    @property
-    def query(self) -> str:
-        """Return the filters as a query string."""
-        given = {
-            "round": self.round.pk,
-            "annotator": self.annotator.pk if self.annotator else "",
-            "rated": self.rated,
-            "verdict": self.verdict,
-            "apart": self.apart,
-            "unchecked": "on" if self.is_unchecked else "",
-        }
-        return urlencode([(name, value) for name, value in given.items() if value])
 
 
 @dataclass(frozen=True)
