@@ -8,7 +8,7 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from annotation.forms.campaign import MAX_REASON_CHARACTERS, ReasonForm
+from annotation.forms.campaign import ReasonForm, reason_field
 from annotation.forms.checks import FeedbackTextForm
 from annotation.rules.bulk_actions import BulkAction
 from annotation.rules.campaign import UnfinishedBatches
@@ -16,12 +16,7 @@ from core.allocation.forms import MAX_BATCH_SIZE, MAX_LEASE_H, MAX_REPLICATION, 
 
 
 class OptionalReasonForm(forms.Form):
-    reason = forms.CharField(
-        label=_("Reason (optional)"),
-        required=False,
-        max_length=MAX_REASON_CHARACTERS,
-        widget=forms.Textarea(attrs={"rows": 2}),
-    )
+    reason = reason_field(label=_("Reason (optional)"), required=False)
 
 
 class CloseForm(forms.Form):

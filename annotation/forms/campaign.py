@@ -73,13 +73,12 @@ class SampleForm(forms.Form):
     )
 
 
+def reason_field(**about: Any) -> forms.CharField:
+    return forms.CharField(max_length=MAX_REASON_CHARACTERS, widget=forms.Textarea(attrs={"rows": 2}), **about)
+
+
 class ReasonForm(forms.Form):
-    reason = forms.CharField(
-        label=_("Reason"),
-        max_length=MAX_REASON_CHARACTERS,
-        widget=forms.Textarea(attrs={"rows": 2}),
-        error_messages={"required": _("Enter a reason.")},
-    )
+    reason = reason_field(label=_("Reason"), error_messages={"required": _("Enter a reason.")})
 
 
 class AnnotatorDecision(TextChoices):
@@ -93,12 +92,8 @@ class AnnotatorDecision(TextChoices):
 class DecisionForm(forms.Form):
     """A decision about somebody in a language, named by the button that was pressed."""
 
-    reason = forms.CharField(
-        label=_("Reason"),
-        required=False,
-        max_length=MAX_REASON_CHARACTERS,
-        widget=forms.Textarea(attrs={"rows": 2}),
-        help_text=_("Kept in the log. The annotator does not see it."),
+    reason = reason_field(
+        label=_("Reason"), required=False, help_text=_("Kept in the log. The annotator does not see it.")
     )
     decision = forms.ChoiceField(choices=AnnotatorDecision.choices, widget=forms.HiddenInput)
 

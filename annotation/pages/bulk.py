@@ -38,39 +38,17 @@ class PlannedAction:
         return self.row.round
 
 
-@dataclass(frozen=True)
-class BulkPreview:
-    action: BulkAction
-    planned: Sequence[PlannedAction]
-
-    @property
-    def included(self) -> list[PlannedAction]:
-        return [one for one in self.planned if not one.why_left_out]
-
-    @property
-    def left_out(self) -> list[PlannedAction]:
-        return [one for one in self.planned if one.why_left_out]
-
-    @property
-    def has_batches(self) -> bool:
-        return any(one.row.progress.batches for one in self.included)
-
-    @property
-    def batches(self) -> int:
-        return sum(one.row.progress.batches for one in self.included)
-
-
 def preview_of(
     action: BulkAction, chosen: Sequence[RoomRow], *, project: Project, changes: Mapping[str, Any] | None = None
-) -> BulkPreview:
+) -> list[PlannedAction]:
     if action == BulkAction.SETTINGS:
-        return BulkPreview(action, [_of_settings(row, changes or {}) for row in chosen])
+        return [_of_settings(row, changes or {}) for row in chosen]
     if action == BulkAction.RETURN:
-        return BulkPreview(action, [_of_return(row) for row in chosen])
+        return [_of_return(row) for row in chosen]
     if action == BulkAction.WRITE:
-        return BulkPreview(action, _of_message(chosen, project))
+        return _of_message(chosen, project)
     assert action.step is not None
-    return BulkPreview(action, [_of_step(row, action.step) for row in chosen])
+    return [_of_step(row, action.step) for row in chosen]
 
 
 def chosen_rows(

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 
 from annotation.models import RoundKind, RoundState
 from annotation.pages.progress import seen_of
-from annotation.pages.room_columns import ColumnVisibility, RoomCell, RoomColumn, room_columns
+from annotation.pages.room_columns import RoomCell, RoomColumn, room_columns
 from annotation.rules.waiting import WaitsFor
 from annotation.selectors.control_room import RoomRow, room_rows
 from annotation.selectors.overview import ProjectProgress
@@ -43,24 +43,17 @@ class RoomLine:
 
 
 @dataclass(frozen=True)
-class ColumnChoice:
-    column: RoomColumn
-    is_shown: bool
-
-    @property
-    def is_wide(self) -> bool:
-        return self.column.shown == ColumnVisibility.WIDE
-
-
-@dataclass(frozen=True)
 class RoomPage:
-    """What the page shows: `seen` identifies all of it, so that it is not sent twice; `query` asks for it again."""
+    """What the page shows: `seen` identifies all of it, so that it is not sent twice; `query` asks for it again.
+
+    `columns` are all there are, and whether each is shown.
+    """
 
     progress: ProjectProgress
     lines: Sequence[RoomLine]
     heads: Sequence[ColumnHead]
     totals: Sequence[RoomCell]
-    columns: Sequence[ColumnChoice]
+    columns: Sequence[tuple[RoomColumn, bool]]
     is_default: bool
     which: Sequence[tuple[str, str]]
     states: Sequence[tuple[str, object]]
@@ -74,7 +67,7 @@ def room_page(progress: ProjectProgress, query: QueryDict, *, kept_columns: str,
     known = room_columns(now.date())
     is_default, shown = _shown(known, kept_columns)
     rows = _asked(room_rows(progress, now=now), query)
-    wide = {column.name for column in shown if is_default and column.shown == ColumnVisibility.WIDE}
+    wide = {column.name for column in shown if is_default and column.is_wide}
     sortable = [_language_column(), *(_sortable(column, wide) for column in known)]
     order = tables.asked_order(query, sortable)
     is_current = query.get("rounds", CURRENT) not in (*RoundKind.values, ALL)
@@ -89,7 +82,7 @@ def room_page(progress: ProjectProgress, query: QueryDict, *, kept_columns: str,
         lines=lines,
         heads=heads,
         totals=totals,
-        columns=[ColumnChoice(column, column in shown) for column in known],
+        columns=[(column, column in shown) for column in known],
         is_default=is_default,
         which=_which(),
         states=RoundState.choices,
@@ -123,7 +116,7 @@ def _language_column() -> TableColumn[RoomRow]:
 
 
 def _sortable(column: RoomColumn, wide: Collection[str]) -> TableColumn[RoomRow]:
-    return TableColumn(column.name, str(column.label), column.value, kind=_narrowed(column, column.kind, wide))
+    return TableColumn(column.name, column.label, column.value, kind=_narrowed(column, column.kind, wide))
 
 
 def _asked(rows: Iterable[RoomRow], query: QueryDict) -> list[RoomRow]:

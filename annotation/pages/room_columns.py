@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
-from enum import Enum
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from django.utils.formats import date_format
-from django.utils.text import format_lazy
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 
 from annotation.models import Rating, RoundKind, RoundState
 from annotation.pages.progress import NO_VALUE, alpha, exact_share, minutes
@@ -22,16 +19,6 @@ from annotation.selectors.quality import ShareOfCaptions
 from charts import texts
 from core.people.pages.addresses import address
 from tabular.tables import NUMBER, TEXT
-
-if TYPE_CHECKING:
-    from django_stubs_ext import StrPromise
-
-
-class ColumnVisibility(Enum):
-    """When a column is shown to somebody who has not chosen any."""
-
-    ALWAYS = "always"
-    WIDE = "wide"
 
 
 class RoomCell(NamedTuple):
@@ -46,21 +33,22 @@ class RoomCell(NamedTuple):
 
 @dataclass(frozen=True)
 class RoomColumn:
-    """A column; `add` makes the total of the rows shown, empty where a sum would mean nothing."""
+    """A column; `add` makes the total of the rows shown, empty where a sum would mean nothing.
+
+    One that `is_wide` is shown only on wide screens to somebody who has not chosen any.
+    """
 
     name: str
-    label: StrPromise
-    help: StrPromise
+    label: str
+    help: str
     value: Callable[[RoomRow], Any]
     cell: Callable[[RoomRow], RoomCell]
     add: Callable[[Sequence[RoomRow]], str] = lambda rows: ""
     kind: str = NUMBER
-    shown: ColumnVisibility = ColumnVisibility.ALWAYS
+    is_wide: bool = False
 
 
-def _count(
-    name: str, label: StrPromise, help: StrPromise, shown: ColumnVisibility = ColumnVisibility.ALWAYS
-) -> RoomColumn:
+def _count(name: str, label: str, help: str, *, is_wide: bool = False) -> RoomColumn:
     """A column of a number of `RoundProgress`."""
 
     def value(row: RoomRow) -> int:
@@ -73,7 +61,7 @@ def _count(
         value=value,
         cell=lambda row: RoomCell(str(value(row))),
         add=lambda rows: str(sum(map(value, rows))),
-        shown=shown,
+        is_wide=is_wide,
     )
 
 
@@ -154,92 +142,92 @@ def room_columns(today: date) -> list[RoomColumn]:
     return [
         RoomColumn(
             "state",
-            gettext_lazy("State"),
-            gettext_lazy("Of the round beside the language."),
+            _("State"),
+            _("Of the round beside the language."),
             lambda row: list(RoundState).index(RoundState(row.round.state)),
             _state,
             kind=TEXT,
         ),
         RoomColumn(
             "waits",
-            gettext_lazy("Waits for"),
-            gettext_lazy("What has to happen next: by you, by people, or nothing. Select it to go where it is done."),
+            _("Waits for"),
+            _("What has to happen next: by you, by people, or nothing. Select it to go where it is done."),
             lambda row: (WHO_FIRST[row.waiting.who], row.waiting.what),
             _waiting_cell,
             kind=TEXT,
         ),
         _count(
             "wanted",
-            gettext_lazy("Required"),
-            gettext_lazy(
+            _("Required"),
+            _(
                 "Number of images times captions per image. In a rating round: number of captions times "
                 "reviewers per caption."
             ),
         ),
         _count(
             "done",
-            gettext_lazy("Done"),
-            gettext_lazy(
+            _("Done"),
+            _(
                 "Submitted captions that count. A caption that was returned for correction counts again once it is "
                 "rewritten."
             ),
         ),
         RoomColumn(
             "percent",
-            gettext_lazy("%"),
-            gettext_lazy("Done, as a share of required; rounded down."),
+            _("%"),
+            _("Done, as a share of required; rounded down."),
             lambda row: row.progress.percent,
             lambda row: RoomCell(_percent([row])),
             _percent,
         ),
-        _count("assigned", gettext_lazy("Assigned"), gettext_lazy("Images that are assigned to somebody right now.")),
-        _count("open", gettext_lazy("Free"), gettext_lazy("Places that nobody has taken.")),
+        _count("assigned", _("Assigned"), _("Images that are assigned to somebody right now.")),
+        _count("open", _("Free"), _("Places that nobody has taken.")),
         _count(
             "to_correct",
-            gettext_lazy("Returned"),
-            gettext_lazy("Captions that were returned for correction."),
-            ColumnVisibility.WIDE,
+            _("Returned"),
+            _("Captions that were returned for correction."),
+            is_wide=True,
         ),
         _count(
             "expired",
-            gettext_lazy("Expired"),
-            gettext_lazy("Batches that were not submitted by their deadline. Other people get their images."),
-            ColumnVisibility.WIDE,
+            _("Expired"),
+            _("Batches that were not submitted by their deadline. Other people get their images."),
+            is_wide=True,
         ),
         _count(
             "late",
-            gettext_lazy("Late"),
-            gettext_lazy("Captions that were submitted after the deadline. They are kept, but do not count."),
-            ColumnVisibility.WIDE,
+            _("Late"),
+            _("Captions that were submitted after the deadline. They are kept, but do not count."),
+            is_wide=True,
         ),
         RoomColumn(
             "pace",
-            gettext_lazy("Per day"),
-            gettext_lazy("Mean of the last seven days including today, or since the start of work if that is later."),
+            _("Per day"),
+            _("Mean of the last seven days including today, or since the start of work if that is later."),
             lambda row: row.progress.pace.per_day,
             lambda row: RoomCell(texts.plain_number(row.progress.pace.per_day, 1)),
             lambda rows: texts.plain_number(sum(row.progress.pace.per_day for row in rows), 1),
         ),
         RoomColumn(
             "end",
-            gettext_lazy("Finish"),
-            gettext_lazy("Estimated: the day of the last caption, at that pace. Below, the latest of them."),
+            _("Finish"),
+            _("Estimated: the day of the last caption, at that pace. Below, the latest of them."),
             lambda row: row.progress.ends_on,
             lambda row: RoomCell(_day(row.progress.ends_on, today)),
             lambda rows: _day(max((row.progress.ends_on for row in rows if row.progress.ends_on), default=None), today),
         ),
         RoomColumn(
             "minutes",
-            gettext_lazy("Min. each"),
-            gettext_lazy("Minutes spent on a caption and the rating before it, without idle time."),
+            _("Min. each"),
+            _("Minutes spent on a caption and the rating before it, without idle time."),
             lambda row: row.progress.minutes,
             lambda row: RoomCell(minutes(row.progress.minutes)),
-            shown=ColumnVisibility.WIDE,
+            is_wide=True,
         ),
         RoomColumn(
             "good",
-            format_lazy("{}+", Rating.GOOD.label),
-            gettext_lazy(
+            f"{Rating.GOOD.label}+",
+            _(
                 "Captions that others rated good or better, with the 95% interval. For a main round that is not "
                 "verified yet, those of its pilot."
             ),
@@ -248,49 +236,49 @@ def room_columns(today: date) -> list[RoomColumn]:
         ),
         RoomColumn(
             "bad",
-            Rating.BAD.label,
-            gettext_lazy("Captions that others rated bad, with the 95% interval."),
+            str(Rating.BAD.label),
+            _("Captions that others rated bad, with the 95% interval."),
             partial(_share, "bad"),
             partial(_share_cell, "bad"),
         ),
         RoomColumn(
             "alpha",
-            gettext_lazy("α"),
-            gettext_lazy("Krippendorff’s alpha of these ratings: 1 is full agreement and 0 is chance."),
+            _("α"),
+            _("Krippendorff’s alpha of these ratings: 1 is full agreement and 0 is chance."),
             _alpha,
             lambda row: RoomCell(NO_VALUE if (value := _alpha(row)) is None else texts.plain_number(value, 2)),
         ),
         RoomColumn(
             "rated",
-            gettext_lazy("Rated"),
-            gettext_lazy("Captions with all their ratings, out of those drawn."),
+            _("Rated"),
+            _("Captions with all their ratings, out of those drawn."),
             lambda row: row.quality.verified if row.quality else None,
             _rated,
         ),
         RoomColumn(
             "agreement",
-            gettext_lazy("Agreement"),
-            gettext_lazy(
+            _("Agreement"),
+            _(
                 "How often two people gave the same level to the same English caption, and Krippendorff’s alpha, for "
                 "which neighbouring levels nearly agree. Computed in the background."
             ),
             lambda row: row.progress.shared.exact if row.progress.shared else None,
             lambda row: RoomCell(exact_share(row.progress.shared), note=alpha(row.progress.shared)),
-            shown=ColumnVisibility.WIDE,
+            is_wide=True,
         ),
         _count(
             "overridden",
-            gettext_lazy("Warnings"),
-            gettext_lazy("How often somebody submitted a caption despite a warning."),
-            ColumnVisibility.WIDE,
+            _("Warnings"),
+            _("How often somebody submitted a caption despite a warning."),
+            is_wide=True,
         ),
         _count(
             "able",
-            gettext_lazy("People"),
-            gettext_lazy(
+            _("People"),
+            _(
                 "Annotators who read English and are native or fluent in the language. In a rating round, all "
                 "annotators and raters who are; in a round for qualified people, those whom you qualified."
             ),
         ),
-        _count("invited", gettext_lazy("Invited"), gettext_lazy("Unused places in open invitations.")),
+        _count("invited", _("Invited"), _("Unused places in open invitations.")),
     ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 from datetime import datetime
 from itertools import islice
 
@@ -99,16 +99,13 @@ def use_release_as_references(*, release: Release, by: User, now: datetime) -> l
                 by=by,
                 now=now,
             )
-            for some in batches_of(sorted(here), IMAGES_PER_TRANSACTION):
+            digests = iter(sorted(here))
+            while some := list(islice(digests, IMAGES_PER_TRANSACTION)):
                 captions = {here[sha256].pk: left.pop(sha256) for sha256 in some}
                 put_references(reference_set=reference_set, captions=captions, now=now)
             reference_set.refresh_from_db()
             made.append(reference_set)
     return made
-
-
-def batches_of(names: Sequence[str], size: int) -> Iterator[Sequence[str]]:
-    return (names[start : start + size] for start in range(0, len(names), size))
 
 
 def leave_out_of_references(*, round: Round, images: Iterable[int], now: datetime) -> None:

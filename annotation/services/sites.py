@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from hashlib import sha256
+from itertools import islice
 from pathlib import Path
 from shutil import copyfileobj, rmtree
 from typing import Any
@@ -43,6 +44,7 @@ MAX_CAPTION_CHARACTERS = 400
 """Characters of a caption in a list; the page of the image has all of it."""
 
 PART_BYTES = 80_000
+IMAGES_AT_ONCE = 100
 DOCUMENTS = ("README.md", "DATASHEET.md", "LICENSE", "CITATION.cff", "CHANGES.md")
 
 
@@ -160,7 +162,8 @@ class _SiteBuilder:
 
     def _write_images(self) -> None:
         following = self._another()
-        for images in _chunks(self.index.each(IndexQuery()), 100):
+        every = self.index.each(IndexQuery())
+        while images := list(islice(every, IMAGES_AT_ONCE)):
             self._copy_image_files(images)
             for image in images:
                 sections = [
@@ -344,17 +347,6 @@ def _packed(items: Iterable[tuple[int, str]], at_most: int) -> Iterator[list[str
         size += count
     if waiting:
         yield waiting
-
-
-def _chunks(images: Iterator[IndexedImage], size: int) -> Iterator[list[IndexedImage]]:
-    chunk: list[IndexedImage] = []
-    for image in images:
-        chunk.append(image)
-        if len(chunk) == size:
-            yield chunk
-            chunk = []
-    if chunk:
-        yield chunk
 
 
 def _numbered(stem: str, number: int) -> str:

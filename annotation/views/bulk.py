@@ -69,9 +69,12 @@ def _ask(
         changes = form.changes() if isinstance(form, SettingsForm) and form.is_valid() else {}
         context["is_asked"] = bool(changes)
     form = form or form_for(action)
+    planned = pages.preview_of(action, chosen, project=project, changes=changes)
     context |= {
         "form": form,
-        "preview": pages.preview_of(action, chosen, project=project, changes=changes),
+        "included": [one for one in planned if not one.why_left_out],
+        "left_out": [one for one in planned if one.why_left_out],
+        "has_batches": any(one.row.progress.batches for one in planned if not one.why_left_out),
         "next": _with_chosen(_back(request, project, asked), project, asked, rows),
     }
     is_refused = form.is_bound and not form.is_valid()
