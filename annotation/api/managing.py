@@ -111,7 +111,7 @@ def image_list(request: Request, slug: str) -> Response:
 def caption_list(request: Request, slug: str) -> Response:
     project = with_words(request, slug)
     captions = Caption.objects.select_related("round", "guidelines")
-    parts = parts_of(captions, rounds_with_captions(rounds_of(request, project)))
+    parts = parts_of(captions, rounds_of(request, project))
     return page(request, parts, order=["image_id", "pk"], show=shown_by(project, shapes.CaptionSerializer))
 
 
@@ -125,7 +125,7 @@ def caption_list(request: Request, slug: str) -> Response:
 def rating_list(request: Request, slug: str) -> Response:
     project = with_words(request, slug)
     rated = Caption.objects.filter(item__isnull=False).select_related("round", "item__english__model")
-    parts = parts_of(rated, rounds_with_captions(rounds_of(request, project)))
+    parts = parts_of(rated, rounds_of(request, project))
     return page(request, parts, order=["image_id", "pk"], show=shown_by(project, shapes.RatingSerializer))
 
 
@@ -208,13 +208,9 @@ def rounds_of(request: Request, project: Project) -> QuerySet[Round]:
     return rounds
 
 
-def rounds_with_captions(rounds: QuerySet[Round]) -> QuerySet[Round]:
-    return rounds.exclude(kind=RoundKind.VERIFICATION)
-
-
 def parts_of(captions: QuerySet[Caption], rounds: QuerySet[Round]) -> Iterator[ListPart[Caption]]:
-    """Split captions by round."""
-    for pk in rounds.order_by("pk").values_list("pk", flat=True):
+    """Split captions by round, of those that have any."""
+    for pk in rounds.exclude(kind=RoundKind.VERIFICATION).order_by("pk").values_list("pk", flat=True):
         yield ListPart(pk, captions.filter(round=pk))
 
 

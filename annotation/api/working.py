@@ -11,7 +11,6 @@ from random import SystemRandom
 from typing import Any
 from uuid import UUID
 
-from django.http import Http404
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from rest_framework import serializers
@@ -19,7 +18,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotation.api.refusals import nothing_left, refusals_as_problems
-from annotation.models import Caption, CaptionBatch, CaptionState, Feedback, Rating, Round, RoundKind, Stage
+from annotation.models import Caption, CaptionBatch, CaptionState, Feedback, Rating, Round, Stage
 from annotation.permissions import batch_for, readable_feedback, round_for
 from annotation.rules.text_checks import MAX_DRAFT_CHARACTERS
 from annotation.selectors import work
@@ -140,15 +139,12 @@ class DraftedSerializer(serializers.Serializer[Any]):
 
 @api.get("work", "Your rounds with captions to write", WorkSerializer)
 def work_show(request: Request) -> Response:
-    rounds = [row for row in work.work_of(person_asking(request), timezone.now()) if is_written_in(row.round)]
-    return Response(WorkSerializer({"rounds": rounds}).data)
+    return Response(WorkSerializer({"rounds": work.work_of(person_asking(request), timezone.now())}).data)
 
 
 @api.post("batch_take", "Take a batch", BatchSerializer, description="Returns your open batch if you have one.")
 def batch_take(request: Request, round_id: int) -> Response:
     round = round_for(person_asking(request), round_id)
-    if not is_written_in(round):
-        raise Http404(_("You have no such round."))
     with refusals_as_problems():
         batch = batches.take_batch(round=round, person=person_asking(request), now=timezone.now(), rng=SystemRandom())
     if batch is None:
@@ -239,10 +235,6 @@ def feedback_acknowledge(request: Request, feedback_id: int) -> Response:
     with refusals_as_problems():
         acknowledged = feedback.acknowledge(feedback_id=feedback_id, person=person_asking(request), now=timezone.now())
     return Response(OwnFeedbackSerializer(acknowledged).data)
-
-
-def is_written_in(round: Round) -> bool:
-    return round.kind != RoundKind.VERIFICATION
 
 
 def store_rating(request: Request, save: Callable[..., object], *, position: int, **whose: Any) -> Response:

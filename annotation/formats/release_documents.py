@@ -131,7 +131,7 @@ def readme(
     body = f"""
 # {title}, release {number}
 
-{captions:,} captions of {images:,} images in {len(languages)} {_languages(len(languages))}:
+{captions:,} captions of {images:,} images in {len(languages)} language{"" if len(languages) == 1 else "s"}:
 {", ".join(languages.values())}.
 
 What they are, how they came about and what they are not is in [DATASHEET.md](DATASHEET.md); how to cite them in
@@ -178,10 +178,6 @@ for file in json.loads(pathlib.Path("manifest.json").read_text("utf-8"))["files"
 def _columns(name: str, columns: Sequence[tuple[str, str]]) -> str:
     rows = "".join(f"| `{column}` | {meaning} |\n" for column, meaning in columns)
     return f"\n## Columns of {name}\n\n| column | |\n| --- | --- |\n{rows}"
-
-
-def _languages(count: int) -> str:
-    return "language" if count == 1 else "languages"
 
 
 def _quoted(text: str) -> str:

@@ -69,13 +69,13 @@ def _of_step(row: RoomRow, action: RoundAction) -> PlannedAction:
     why = why_not(action, row.step, row.steps)
     is_decision = action in (RoundAction.ACCEPT, RoundAction.REJECT)
     if why is None and is_decision and row.batches:
-        why = f"{of_batches(row.batches, None)} {_('Wait until they are submitted, or return them.')}"
+        why = f"{of_batches(row.batches)} {_('Wait until they are submitted, or return them.')}"
     if why:
         return PlannedAction(row, why_left_out=why)
     said = [consequence(action, row.step, row.steps)]
     if action == RoundAction.CLOSE:
         said.append(_missing(row))
-        said.append(of_batches(row.progress.batches, None))
+        said.append(of_batches(row.progress.batches))
     if action == RoundAction.ACCEPT and row.round.kind != RoundKind.VERIFICATION:
         said.append(_missing(row))
     return PlannedAction(row, " ".join(filter(None, said)), evidence=_evidence(row) if is_decision else "")

@@ -75,7 +75,7 @@ def room_page(progress: ProjectProgress, query: QueryDict, *, kept_columns: str,
     kept = query.copy()
     for name in ("seen", *CHOSEN):
         kept.pop(name, None)
-    totals = [_total(column, rows, wide) for column in shown]
+    totals = [_cell(column, RoomCell(column.add(rows), column.kind), wide) for column in shown]
     heads = tables.column_heads([_language_column(), *(_sortable(column, wide) for column in shown)], order, kept)
     return RoomPage(
         progress=progress,
@@ -160,10 +160,6 @@ def _line(
         samples=address("annotation:samples-show", slug, round.pk) if round.opened_at or round.source else "",
         settings=address("annotation:round-settings", slug, round.pk),
     )
-
-
-def _total(column: RoomColumn, rows: Sequence[RoomRow], wide: Collection[str]) -> RoomCell:
-    return _cell(column, RoomCell(column.add(rows), column.kind), wide)
 
 
 def _cell(column: RoomColumn, cell: RoomCell, wide: Collection[str]) -> RoomCell:

@@ -15,7 +15,6 @@ from annotation.rules.campaign import (
     VERIFICATION,
     CampaignStep,
     RoundAction,
-    UnfinishedBatches,
     main_of,
     verification_of,
     verified_by,
@@ -27,23 +26,10 @@ def consequence(action: RoundAction, step: CampaignStep, steps: Sequence[Campaig
     return _SENTENCES[action](step, steps)
 
 
-def of_batches(number: int, choice: UnfinishedBatches | None) -> str:
-    """Say what happens to the unfinished batches of a round that is closed; empty if there are none."""
-    if not number:
-        return ""
-    if choice is None:
-        text = ngettext("%(number)d batch is unfinished.", "%(number)d batches are unfinished.", number)
-    elif choice == UnfinishedBatches.RETURN:
-        text = ngettext(
-            "%(number)d unfinished batch is returned; people keep their drafts.",
-            "%(number)d unfinished batches are returned; people keep their drafts.",
-            number,
-        )
-    else:
-        text = ngettext(
-            "People can finish %(number)d unfinished batch.", "People can finish %(number)d unfinished batches.", number
-        )
-    return text % {"number": number}
+def of_batches(number: int) -> str:
+    """Say how many batches of a round are unfinished; empty if there are none."""
+    text = ngettext("%(number)d batch is unfinished.", "%(number)d batches are unfinished.", number)
+    return text % {"number": number} if number else ""
 
 
 def _open(step: CampaignStep, steps: Sequence[CampaignStep]) -> str:

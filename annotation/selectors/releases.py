@@ -30,10 +30,6 @@ def releases_of(project: Project) -> QuerySet[Release]:
     return Release.objects.filter(project=project).select_related("project", "created_by").order_by("-number")
 
 
-def latest_release(project: Project) -> Release | None:
-    return releases_of(project).first()
-
-
 def release_before(release: Release) -> Release | None:
     """Return the last successful release before this one."""
     earlier = Release.objects.filter(project=release.project_id, number__lt=release.number, state=JobState.DONE)
@@ -85,9 +81,9 @@ def _assigned(rounds: list[Round]) -> list[str]:
 
 def _without_credit(rounds: list[Round]) -> list[str]:
     """Return described images without a licence, or without an author although the licence requires naming one."""
-    described = Image.objects.filter(
-        pk__in=Caption.objects.in_results().filter(round__in=rounds, image__in=_doubtful()).values("image")
-    )
+    doubtful = Image.objects.filter(Q(licence="") | Q(author="")).order_by()
+    counted = Caption.objects.in_results().filter(round__in=rounds, image__in=doubtful)
+    described = Image.objects.filter(pk__in=counted.values("image"))
     problems = []
     if lacking_licence := _keys(described.filter(lacks_licence()), rounds):
         problems.append(_("Licence missing: %(images)s.") % {"images": _named(lacking_licence)})
@@ -98,10 +94,6 @@ def _without_credit(rounds: list[Round]) -> list[str]:
             _("Fill in what is missing in their collection, or import them again with a manifest that has it.")
         )
     return problems
-
-
-def _doubtful() -> QuerySet[Image]:
-    return Image.objects.filter(Q(licence="") | Q(author="")).order_by()
 
 
 def _keys(images: QuerySet[Image], rounds: list[Round]) -> list[str]:

@@ -62,7 +62,8 @@ def pause(*, project: Project, person: User, language: Language, reason: str, by
         lock_person(person)
         rounds = locked_rounds(project, language)
         _decide(project, person, language, AnnotatorState.PAUSED, reason, by, now)
-        returned = return_batches(batches=_batches(person, rounds), now=now)
+        theirs = Batch.objects.filter(person=person, pool__in=[round.pool_id for round in rounds])
+        returned = return_batches(batches=theirs, now=now)
         _log(project, person, language, "annotator.paused", by, now, reason=reason, batches=len(returned))
     return len(returned)
 
@@ -172,10 +173,6 @@ def _decide(
         language=language,
         defaults={"state": state, "was_qualified": was_qualified, "reason": reason, "by": by, "at": now},
     )[0]
-
-
-def _batches(person: User, rounds: list[Round]) -> Any:
-    return Batch.objects.filter(person=person, pool__in=[round.pool_id for round in rounds])
 
 
 def _settle(rounds: list[Round], person: User) -> None:

@@ -5,7 +5,7 @@ A round that has changed since the manager looked at it, also by a double click,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -109,7 +109,3 @@ def _write(round: Round, text: str, reached: set[int], *, by: User, now: datetim
         send_feedback(round=round, people=people, text=text, by=by, now=now)
     reached.update(person.pk for person in everybody)
     return BulkOutcome(round, people=len(people))
-
-
-def done_in(outcomes: Iterable[BulkOutcome]) -> list[Round]:
-    return [one.round for one in outcomes if one.is_done]

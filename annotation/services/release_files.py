@@ -316,12 +316,8 @@ def caption_id(tag: str, image_sha256: str, round_number: int, position: int, ba
     """Return a caption's name, the same in every release: its batch and position, or its position in its file."""
     if batch is None:
         return short_digest(f"file:{tag}:{round_number}:{image_sha256}:{position}")
-    return short_digest(f"batch:{_hex(batch)}:{place}")
-
-
-def _hex(identifier: Any) -> str:
-    """Return the digits of a UUID, as SQLite stores them."""
-    return str(getattr(identifier, "hex", identifier))
+    # The digits of a UUID, as SQLite stores them.
+    return short_digest(f"batch:{getattr(batch, 'hex', batch)}:{place}")
 
 
 class Pseudonyms:

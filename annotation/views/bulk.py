@@ -91,7 +91,7 @@ def _act(request: HttpRequest, project: Project, action: BulkAction) -> HttpResp
     if not form.is_valid():
         return _ask(request, project, action, request.POST, form)
     outcomes = _outcomes(request, action, rounds, form)
-    done = services.done_in(outcomes)
+    done = [one.round for one in outcomes if one.is_done]
     tasks.nudge_filling([round.pk for round in done if round.awaits_tasks])
     if said := pages.said_done(action, outcomes):
         say_done(request, project, said, done if action in UNDONE_BY_REOPENING else [], back=back)

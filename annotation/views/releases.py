@@ -17,7 +17,7 @@ from annotation.forms.releases import ReleaseForm
 from annotation.models import Release
 from annotation.pages.releases import release_page
 from annotation.permissions import release_for
-from annotation.selectors.releases import images_left_out, latest_release, missing_for_release, releases_of
+from annotation.selectors.releases import images_left_out, missing_for_release, releases_of
 from annotation.services import releases as services
 from annotation.services.references import use_release_as_references
 from annotation.views.shared import kept_from_file
@@ -40,7 +40,7 @@ def release_list(request: HttpRequest, slug: str) -> HttpResponse:
 @login_required
 def release_create(request: HttpRequest, slug: str) -> HttpResponse:
     project = project_for(request.user, slug, Role.MANAGER)
-    form = ReleaseForm(request.POST or None, project=project, before=latest_release(project))
+    form = ReleaseForm(request.POST or None, project=project, before=releases_of(project).first())
     if form.is_valid():
         try:
             release = services.start_release(
