@@ -32,7 +32,7 @@ def test_a_token_that_only_reads_writes_nothing_but_that_it_was_used(insider: in
             ):
                 wrong += [f"{asked} writes {sql[:80]}" for sql in written if not is_noted(sql, asked)]
                 written.clear()
-                if asked.method != "get" and asked.status not in (403, 404, 405):
+                if asked.method != "get" and asked.status not in (302, 403, 404, 405):  # 302: the docs, for people
                     wrong.append(str(asked))
     assert not wrong, "\n".join(wrong)
 

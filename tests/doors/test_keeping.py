@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, HttpResponse
 from django.test import Client
 from django.urls import path, reverse
@@ -31,6 +32,7 @@ def test_nor_is_one_to_a_stranger_who_may_sign_in_next(name: str) -> None:
 
 
 def test_nor_is_an_error() -> None:
+    @login_not_required
     def broken(_request: HttpRequest) -> HttpResponse:
         raise RuntimeError
 
@@ -43,6 +45,7 @@ def test_nor_is_an_error() -> None:
 
 
 def test_what_says_itself_how_long_it_is_kept_is() -> None:
+    @login_not_required
     def image(_request: HttpRequest) -> HttpResponse:
         return HttpResponse(headers={"Cache-Control": "private, max-age=60"})
 

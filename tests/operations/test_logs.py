@@ -9,6 +9,7 @@ from io import StringIO
 from typing import Any
 
 import pytest
+from django.contrib.auth.decorators import login_not_required
 from django.db import IntegrityError, connection, transaction
 from django.http import HttpResponse, StreamingHttpResponse
 from django.urls import include, path
@@ -50,11 +51,8 @@ def refuse(request: Any) -> HttpResponse:
 
 
 urlpatterns = [
-    path("say/", say, name="say"),
-    path("stream/", stream, name="stream"),
-    path("fail/", fail, name="fail"),
-    path("refuse/", refuse, name="refuse"),
-    path("enter/<str:token>/", enter, name="enter"),
+    *(path(f"{view.__name__}/", login_not_required(view), name=view.__name__) for view in (say, stream, fail, refuse)),
+    path("enter/<str:token>/", login_not_required(enter), name="enter"),
     path("", include("config.urls")),
 ]
 

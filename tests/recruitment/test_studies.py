@@ -446,9 +446,9 @@ class TestManagers:
         assert "6.00 GBP" in page
         assert "18.00 GBP" in page
         assert "1.50 GBP" in page
-        bonuses = manager.get(reverse("recruitment:bonus-export", args=["lions", study.pk])).content.decode()
+        bonuses = manager.get(reverse("recruitment:bonus-export", args=["lions", study.pk])).getvalue().decode()
         assert bonuses == "5f1a,1.50\r\n"
-        times = manager.get(reverse("recruitment:time-export", args=["lions", study.pk])).content.decode()
+        times = manager.get(reverse("recruitment:time-export", args=["lions", study.pk])).getvalue().decode()
         rows = list(csv.DictReader(io.StringIO(times)))
         assert [
             (row["person"], row["state"], row["language"], row["items"], row["active_s"], row["median_s"])
@@ -464,7 +464,7 @@ class TestManagers:
         assert panel.send("a,b").status_code == 400
         panel.send("5f1a")
         Participant.objects.update(panel_id="=1-1")
-        times = manager.get(reverse("recruitment:time-export", args=["lions", study.pk])).content.decode()
+        times = manager.get(reverse("recruitment:time-export", args=["lions", study.pk])).getvalue().decode()
         assert '\r\n"\'=1-1",' in times
 
     def test_a_study_is_closed_and_changed(self, manager, study):
