@@ -15,10 +15,10 @@ pytestmark = pytest.mark.process
 
 HEAVY = {
     "boto3", "duckdb", "fontTools", "lingua", "markdown_it", "matplotlib", "pandas", "pyarrow", "scipy.stats",
-    "storages", "torch", "transformers",
+    "shapely", "storages", "torch", "transformers",
 }  # fmt: skip
 OF_VIEWS = {
-    "PIL", "celery", "drf_spectacular.generators", "numpy", "scipy", "shapely",
+    "PIL", "celery", "drf_spectacular.generators", "numpy", "scipy",
     "annotation.refusals", "annotation.services.releases", "annotation.tasks", "annotation.views.work", "config.celery",
     "research.inference.backends.registry", "core.people.tasks", "sxs_eval.refusals",
 }  # fmt: skip

@@ -15,8 +15,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from geography import outline_files
-
 FOLDER = Path(__file__).parent / "data"
 FILE, REGIONS_FILE = "outlines.json", "region_outlines.json"
 WIDTH, HEIGHT = 2000, 974
@@ -60,6 +58,8 @@ def region_paths() -> Mapping[str, str]:
 @cache
 def continents() -> Mapping[str, frozenset[str]]:
     """Return the continents of each country by its code; those with a fifth of its borders’ area at least."""
+    from geography import outline_files  # with shapely, 4 MB, for a page that few look at
+
     shapes, about = outline_files.read(outline_files.FOLDER / outline_files.COUNTRIES)
     areas: dict[str, dict[str, float]] = {}
     for shape, properties in zip(shapes, about, strict=True):

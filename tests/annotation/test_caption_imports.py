@@ -195,9 +195,11 @@ class TestAllOrNothing:
         assert said.count("\n- Line ") == 20
         assert said.endswith("- and 5 more problems.")
 
-    @pytest.mark.parametrize("content", [b"", as_lines([{"image/key": "one", "de": {"caption": []}}])])
-    def test_a_file_without_any_caption_is_refused(self, path, collection, project, content):
-        assert "no caption" in self.refusal(path, content, collection, project)
+    @pytest.mark.parametrize(
+        ("content", "said"), [(b"", "empty"), (as_lines([{"image/key": "one", "de": {"caption": []}}]), "no captions")]
+    )
+    def test_a_file_without_any_caption_is_refused(self, path, collection, project, content, said):
+        assert said in self.refusal(path, content, collection, project)
 
     def test_a_database_that_breaks_off_leaves_nothing(self, path, collection, project, monkeypatch):
         monkeypatch.setattr(caption_imports, "CAPTIONS_PER_INSERT", 1)

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
-import shapely
 from django.db import transaction
 from django.db.models import Count, F, Max, QuerySet
 
 from core.images.models import Collection, Image
-from geography.borders import BorderRegion, Borders, shipped_borders
 from geography.coordinates import fault_of
 from geography.places import PointPlace
 from research.selection.models import ImagePlace, ImagePlaceCode, ImportedRegion
+
+if TYPE_CHECKING:
+    from geography.borders import Borders
 
 AT_ONCE = 1_000
 """Images in one transaction."""
@@ -31,6 +33,11 @@ def current_borders() -> Borders:
 @lru_cache(maxsize=1)
 def _borders_with(count: int, newest: int | None) -> Borders:
     """Regions are only ever added and deleted, so that number and newest row tell one set of them from another."""
+    # 4 MB, which web processes do without: workers look places up.
+    import shapely
+
+    from geography.borders import BorderRegion, shipped_borders
+
     rows = ImportedRegion.objects.values_list("code", "shape")
     return shipped_borders().adding(BorderRegion(code, shapely.from_wkb(bytes(shape))) for code, shape in rows)
 
