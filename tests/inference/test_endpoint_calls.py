@@ -147,7 +147,7 @@ def test_answers_stand_in_the_order_of_their_images(server, load):
     captioner = load(concurrency=3)
     contents = [(number, "") for number in late]
 
-    answers = captioner._requests.all(contents, keys=list(late), language="en", decoding=Decoding())
+    answers = captioner.all(contents, keys=list(late), language="en", decoding=Decoding())
 
     assert answers == [GeneratedCaption("0"), GeneratedCaption("1"), GeneratedCaption("2")]
 

@@ -14,7 +14,7 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from django.utils import translation
 from django.utils.translation import gettext as _
@@ -53,6 +53,8 @@ DOWN_FOR_S = 1.0
 """How long a failed endpoint gets no further requests: the next batch is often on its way already."""
 JPEG_QUALITY = 90
 
+Loaded = TypeVar("Loaded", bound="_EndpointRequests")
+
 
 class _EndpointBackend:
     """`clock`, `wait` and `rng` are used for requests; tests replace them."""
@@ -85,7 +87,7 @@ class _EndpointBackend:
     def languages(self, spec: ModelSpec) -> Mapping[str, str]:
         return languages_of(spec, has_images=self.has_images)
 
-    def _requests(self, spec: ModelSpec) -> _EndpointRequests:
+    def _loaded(self, spec: ModelSpec, kind: type[Loaded]) -> Loaded:
         self.check(spec)
         options = options_of(spec, has_images=self.has_images)
         address, key = endpoint_of(spec)
@@ -98,7 +100,7 @@ class _EndpointBackend:
             wait=self._wait,
             rng=self._rng,
         )
-        return _EndpointRequests(spec.source, options, client, self._clock)
+        return kind(spec.source, options, client, self._clock)
 
 
 class EndpointBackend(_EndpointBackend):
@@ -106,7 +108,7 @@ class EndpointBackend(_EndpointBackend):
     has_images = True
 
     def load(self, spec: ModelSpec) -> Captioner:
-        return EndpointCaptioner(self._requests(spec))
+        return self._loaded(spec, EndpointCaptioner)
 
 
 class EndpointTranslatorBackend(_EndpointBackend):
@@ -114,7 +116,7 @@ class EndpointTranslatorBackend(_EndpointBackend):
     has_images = False
 
     def load(self, spec: ModelSpec) -> LoadedTranslator:
-        return EndpointTranslation(self._requests(spec))
+        return self._loaded(spec, EndpointTranslation)
 
 
 class _EndpointRequests:
@@ -122,6 +124,7 @@ class _EndpointRequests:
 
     def __init__(self, endpoint: str, options: EndpointOptions, client: EndpointClient, clock: Clock) -> None:
         self.endpoint, self.options, self.client, self._clock = endpoint, options, client, clock
+        self.batch_size = BATCHES * options.policy.concurrency
         self._threads = ThreadPoolExecutor(options.policy.concurrency, thread_name_prefix="endpoint")
         self._failed_in_a_row = 0
         self._used = (0, 0)
@@ -180,6 +183,10 @@ class _EndpointRequests:
             raise
         return [FailedImage(answer.reason) if isinstance(answer, NoAnswerError) else answer for answer in answers]
 
+    @property
+    def prices(self) -> TokenPrices | None:
+        return self.options.prices
+
     def take_usage(self) -> tuple[int, int]:
         """Return the tokens that went in and came out since the last call."""
         with self._counting:
@@ -227,27 +234,19 @@ class _EndpointRequests:
                 raise BackendDownError(f"{message % {'name': self.endpoint, 'count': IN_A_ROW}} {answer.reason}")
 
 
-class EndpointCaptioner:
-    def __init__(self, asking: _EndpointRequests) -> None:
-        self._requests = asking
-        self.side: int | None = asking.options.side
-        self.batch_size = BATCHES * asking.options.policy.concurrency
-
-    @property
-    def prices(self) -> TokenPrices | None:
-        return self._requests.options.prices
-
-    def take_usage(self) -> tuple[int, int]:
-        return self._requests.take_usage()
+class EndpointCaptioner(_EndpointRequests):
+    def __init__(self, endpoint: str, options: EndpointOptions, client: EndpointClient, clock: Clock) -> None:
+        super().__init__(endpoint, options, client, clock)
+        self.side: int | None = options.side
 
     def describe(self) -> dict[str, str]:
-        return {**self._requests.describe(), "side": f"{self.side} px"}
+        return {**super().describe(), "side": f"{self.side} px"}
 
     def prepare(self, image: Image.Image | None) -> str:
         """Encode the image as a data URL for a message."""
         if image is None:
             raise BackendSettingsError(_("The model describes images, and was given none."))
-        side = self._requests.options.side
+        side = self.options.side
         small = image.convert("RGB")
         if max(small.size) > side:
             small = small.copy() if small is image else small
@@ -268,41 +267,18 @@ class EndpointCaptioner:
         decoding: Decoding,
         stabilisers: Sequence[str] | None = None,
     ) -> list[GeneratedCaption | FailedImage]:
-        options = self._requests.options
-        prompt = {"type": "text", "text": options.prompt_in(language)}
-        more = {} if options.detail is None else {"detail": options.detail}
+        prompt = {"type": "text", "text": self.options.prompt_in(language)}
+        more = {} if self.options.detail is None else {"detail": self.options.detail}
         contents = [[prompt, {"type": "image_url", "image_url": {"url": url, **more}}] for url in prepared]
-        return self._requests.all(
-            [(content, "") for content in contents], keys=keys, language=language, decoding=decoding
-        )
-
-    def close(self) -> None:
-        self._requests.close()
+        return self.all([(content, "") for content in contents], keys=keys, language=language, decoding=decoding)
 
 
-class EndpointTranslation:
-    def __init__(self, asking: _EndpointRequests) -> None:
-        self._requests = asking
-        self.batch_size = BATCHES * asking.options.policy.concurrency
-
-    @property
-    def prices(self) -> TokenPrices | None:
-        return self._requests.options.prices
-
-    def take_usage(self) -> tuple[int, int]:
-        return self._requests.take_usage()
-
-    def describe(self) -> dict[str, str]:
-        return self._requests.describe()
-
+class EndpointTranslation(_EndpointRequests):
     def translate(
         self, texts: Sequence[str], *, keys: Sequence[str], language: str, decoding: Decoding
     ) -> list[GeneratedCaption | FailedImage]:
-        contents = [(self._requests.options.prompt_in(language, text=text), text) for text in texts]
-        return self._requests.all(contents, keys=keys, language=language, decoding=decoding)
-
-    def close(self) -> None:
-        self._requests.close()
+        contents = [(self.options.prompt_in(language, text=text), text) for text in texts]
+        return self.all(contents, keys=keys, language=language, decoding=decoding)
 
 
 def seed_of(key: str, language: str, seed: int) -> int:
