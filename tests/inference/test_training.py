@@ -17,6 +17,7 @@ from research.inference.backends.captioners import Decoding, GeneratedCaption, M
 from research.inference.backends.encoder_decoder import EncoderDecoder, EncoderDecoderBackend
 from research.inference.training import checkpoints
 from research.inference.training.bases import model_options
+from research.inference.training.curve import StepRecord, ValidationRecord, read_curve
 from research.inference.training.examples import (
     TrainingExample,
     as_targets,
@@ -33,15 +34,8 @@ from research.inference.training.options import (
     TrainingTargets,
 )
 from research.inference.training.small import new_captioner
-from research.inference.training.trainer import (
-    StepRecord,
-    TrainingOutcome,
-    ValidationRecord,
-    examples_of_step,
-    learning_rate,
-    read_curve,
-    train_captioner,
-)
+from research.inference.training.steps import examples_of_step, learning_rate
+from research.inference.training.trainer import TrainingOutcome, train_captioner
 from tests.inference import tiny_models
 from tests.torch_extra import needs_torch
 

@@ -12,11 +12,13 @@ from pathlib import Path
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from crosslens_metrics.cider import cider
 from crosslens_metrics.formats.fields import LineFields
 from crosslens_metrics.formats.lines import LineReader
 from crosslens_metrics.formats.problems import LineError
 from crosslens_metrics.formats.records import is_text
-from crosslens_metrics.language_tags import language_named_in
+from crosslens_metrics.language_tags import language_named_in, spaces_separate_words
+from crosslens_metrics.text import Tokenizer, tokenise, tokenise_groups
 from research.inference.rules.captions import language_tag
 from research.inference.training.options import TrainingError, TrainingTargets
 
@@ -185,3 +187,13 @@ def digest_of(examples: Iterable[TrainingExample]) -> str:
 
 def _drawn(image: str, seed: int) -> str:
     return hashlib.sha256(f"{seed}\0{image}".encode()).hexdigest()
+
+
+def cider_of(captions: dict[str, str], references: dict[str, list[str]], language: str) -> float:
+    """Compute the CIDEr of a caption for each image, on the ×100 scale."""
+    tokenizer = Tokenizer.WHITESPACE if spaces_separate_words(language) else Tokenizer.ICU
+    candidates = tokenise(
+        [captions[name] for name in references], tokenizer=tokenizer, language=language, normalise=True
+    )
+    groups = tokenise_groups(list(references.values()), tokenizer=tokenizer, language=language, normalise=True)
+    return 100 * cider(candidates, groups).corpus

@@ -117,13 +117,7 @@ class TrainingOptions:
         unknown = sorted(set(values) - {field.name for field in fields(cls)})
         if unknown:
             raise TrainingError(_("There is no option “%(option)s”.") % {"option": unknown[0]})
-        kinds: dict[str, Any] = {
-            "schedule": RateSchedule,
-            "method": TrainingMethod,
-            "targets": TrainingTargets,
-            "precision": TrainingPrecision,
-        }
-        options = cls(**{name: kinds[name](value) if name in kinds else value for name, value in values.items()})
+        options = cls(**{name: CHOICES[name](value) if name in CHOICES else value for name, value in values.items()})
         options.check()
         return options
 

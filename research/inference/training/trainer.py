@@ -7,10 +7,7 @@ its parts together stays.
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
-import os
 import time
 import warnings
 from collections import defaultdict
@@ -24,69 +21,40 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from django.utils.translation import gettext as _
-from PIL import Image
 
-from crosslens_metrics.cider import cider
-from crosslens_metrics.language_tags import spaces_separate_words
-from crosslens_metrics.text import Tokenizer, tokenise, tokenise_groups
 from research.inference.backends.captioners import Decoding, GeneratedCaption
 from research.inference.backends.encoders import device, torch
-from research.inference.backends.feature_decoder import FEATURES, ImageFeatures
-from research.inference.backends.memory import BatchAttempt, in_halves
+from research.inference.backends.feature_decoder import FEATURES
+from research.inference.backends.memory import BatchAttempt
 from research.inference.backends.trainable import TrainableCaptioner, TrainingRow
 from research.inference.training.checkpoints import BEST, LAST, TrainingCheckpoints
-from research.inference.training.examples import TrainingExample
+from research.inference.training.curve import (
+    CURVE,
+    SampleCaption,
+    StepRecord,
+    ValidationRecord,
+    cut_curve,
+    validation_of,
+    write_line,
+)
+from research.inference.training.examples import TrainingExample, cider_of
 from research.inference.training.options import (
-    RateSchedule,
     TrainingError,
     TrainingMethod,
     TrainingOptions,
     TrainingPrecision,
 )
+from research.inference.training.prepared_images import PreparedImages, ReadImage
+from research.inference.training.steps import examples_of_step, learning_rate
 
-CURVE, MODEL = "curve.jsonl", "model"
+MODEL = "model"
 MAX_GRADIENT_NORM = 1.0
 """To which the gradient is cut."""
 SAMPLES = 5
 """Images whose captions are shown at each validation: always the same."""
 READERS = 4
-FEATURES_AT_ONCE = 16
-"""Images whose features are computed together."""
-KEPT_IMAGES = 512 << 20
-"""Bytes of prepared images kept in memory, so that small sets are read once."""
 
-
-ReadImage = Callable[[str], Image.Image]
 Result = TypeVar("Result")
-
-
-@dataclass(frozen=True)
-class StepRecord:
-    """A step: mean loss of a token, learning rate, images of a second, and bytes of memory at most."""
-
-    step: int
-    loss: float
-    learning_rate: float
-    images_per_s: float
-    memory: int
-
-
-@dataclass(frozen=True)
-class SampleCaption:
-    image: str
-    language: str
-    caption: str
-
-
-@dataclass(frozen=True)
-class ValidationRecord:
-    """A validation: CIDEr on the x100 scale, as the mean over languages and of each."""
-
-    step: int
-    loss: float
-    cider: float
-    languages: dict[str, float]
-    samples: list[SampleCaption]
 
 
 class TrainingWatcher(Protocol):
@@ -158,102 +126,14 @@ def train_captioner(
     options.check()
     folder.mkdir(parents=True, exist_ok=True)
     with torch().random.fork_rng(), ThreadPoolExecutor(READERS) as readers:
-        images = _PreparedImages(captioner, read_image, readers, folder / FEATURES)
+        images = PreparedImages(captioner, read_image, readers, folder / FEATURES)
         with BatchAttempt():
             return _CaptionerTrainer(captioner, run, training, validation, images, options, folder, watcher).run()
     raise _no_room()
 
 
-def learning_rate(options: TrainingOptions, step: int) -> float:
-    """The learning rate of a step, counted from 1."""
-    if step <= options.warmup_steps:
-        return options.learning_rate * step / options.warmup_steps
-    rest = max(1, options.steps - options.warmup_steps)
-    share = (step - 1 - options.warmup_steps) / rest
-    if options.schedule == RateSchedule.LINEAR:
-        return options.learning_rate * (1 - share)
-    if options.schedule == RateSchedule.COSINE:
-        return options.learning_rate * (1 + math.cos(math.pi * share)) / 2
-    return options.learning_rate
-
-
-def examples_of_step(options: TrainingOptions, examples: int, step: int) -> list[int]:
-    """The places of a step's captions: epochs in an order of their own follow one another without a gap."""
-    first = (step - 1) * options.batch_size
-    orders: dict[int, Any] = {}
-    places = []
-    for number in range(first, first + options.batch_size):
-        epoch, place = divmod(number, examples)
-        if epoch not in orders:
-            orders[epoch] = np.random.default_rng([options.seed, epoch]).permutation(examples)
-        places.append(int(orders[epoch][place]))
-    return places
-
-
 def _no_room() -> TrainingError:
     return TrainingError(_("Not even one caption fits into the memory. Use smaller images, LoRA, or a smaller model."))
-
-
-class _PreparedImages:
-    """Reads and prepares images in threads, and keeps them while there is room.
-
-    Of a captioner that sees features only, these are stored in `folder`: images are read once.
-    """
-
-    def __init__(
-        self, captioner: TrainableCaptioner, read_image: ReadImage, readers: ThreadPoolExecutor, folder: Path
-    ) -> None:
-        self._captioner, self._read_image, self._readers = captioner, read_image, readers
-        self._features: Any = getattr(captioner, "features", None)
-        self._folder = folder
-        self._kept: dict[str, Any] = {}
-        self._room = KEPT_IMAGES
-
-    def prepared(self, names: Sequence[str]) -> list[Any]:
-        missing = [name for name in dict.fromkeys(names) if name not in self._kept]
-        made = self._stored(missing) if self._features else list(self._readers.map(self._prepare, missing))
-        found = dict(zip(missing, made, strict=True))
-        rows = [found[name] if name in found else self._kept[name] for name in names]
-        for name, one in found.items():
-            size = getattr(one, "nbytes", KEPT_IMAGES)
-            if size <= self._room:
-                self._kept[name], self._room = one, self._room - size
-        return rows
-
-    def _prepare(self, name: str) -> Any:
-        return self._captioner.prepare(self._read_image(name))
-
-    def _stored(self, names: Sequence[str]) -> list[ImageFeatures]:
-        found = {name: row for name in names if (row := self._read(name)) is not None}
-        missing = [name for name in names if name not in found]
-
-        def compute(chosen: slice) -> list[ImageFeatures]:
-            return list(self._features(list(self._readers.map(self._prepare, missing[chosen]))))
-
-        rows, _size = in_halves(compute, len(missing), size=FEATURES_AT_ONCE)
-        for name, row in zip(missing, rows, strict=True):
-            self._write(name, row)
-            found[name] = row
-        return [found[name] for name in names]
-
-    def _path(self, name: str) -> Path:
-        digest = hashlib.sha256(name.encode()).hexdigest()
-        return self._folder / digest[:2] / f"{digest}.npy"
-
-    def _read(self, name: str) -> ImageFeatures | None:
-        try:
-            return ImageFeatures(np.load(self._path(name), allow_pickle=False))
-        except (OSError, ValueError, EOFError):
-            return None
-
-    def _write(self, name: str, row: ImageFeatures) -> None:
-        path = self._path(name)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        # Whoever reads it later finds all of it or nothing.
-        partial = path.with_suffix(f".{os.getpid()}")
-        with partial.open("wb") as file:
-            np.save(file, row.row, allow_pickle=False)
-        partial.replace(path)
 
 
 class _CaptionerTrainer:
@@ -263,7 +143,7 @@ class _CaptionerTrainer:
         run: str,
         training: Sequence[TrainingExample],
         validation: Sequence[TrainingExample],
-        images: _PreparedImages,
+        images: PreparedImages,
         options: TrainingOptions,
         folder: Path,
         watcher: TrainingWatcher,
@@ -307,7 +187,7 @@ class _CaptionerTrainer:
                 reason, has_failed = self._diverged(step), True
                 break
             self._step = step
-            self._write(asdict(record))
+            write_line(self._folder, asdict(record))
             watcher.stepped(record)
             if step % self._options.validate_every == 0 or step == self._options.steps:
                 reason = self._validated()
@@ -318,7 +198,7 @@ class _CaptionerTrainer:
                 return TrainingOutcome(step, None)
         if self._state.best is None:
             return TrainingOutcome(self._step, None, reason, has_failed)
-        best = _validation_of(self._state.best)
+        best = validation_of(self._state.best)
         if self._step:
             self._export(best)
         return TrainingOutcome(self._step, best, reason, has_failed)
@@ -338,7 +218,7 @@ class _CaptionerTrainer:
         self._step = int(state["step"])
         self._state = _CheckpointState(**{name: state[name] for name in ("at_once", "stale", "best", "scaler")})
         self._scaler = self._new_scaler(self._state.scaler)
-        self._cut_curve()
+        cut_curve(self._folder, after=self._step)
         self._watcher.resumed(self._step)
 
     def _stepped(self, step: int) -> StepRecord:
@@ -438,11 +318,11 @@ class _CaptionerTrainer:
         for language, of_images in sorted(references.items()):
             captions = self._fitted(partial(self._captions, list(of_images), language, decoding))
             samples += [SampleCaption(name, language, text) for name, text in captions.items() if name in shown]
-            scores[language] = _cider_of(captions, of_images, language)
+            scores[language] = cider_of(captions, of_images, language)
         record = ValidationRecord(
             step, self._fitted(self._validation_loss), float(np.mean(list(scores.values()))), scores, samples
         )
-        self._write({"step": step, "validation": asdict(record)})
+        write_line(self._folder, {"step": step, "validation": asdict(record)})
         return record
 
     def _captions(self, names: list[str], language: str, decoding: Decoding) -> dict[str, str]:
@@ -566,47 +446,3 @@ class _CaptionerTrainer:
 
         # Kilobytes on Linux.
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-
-    def _write(self, line: dict[str, Any]) -> None:
-        with (self._folder / CURVE).open("a", encoding="utf-8") as file:
-            file.write(json.dumps(line, ensure_ascii=False) + "\n")
-
-    def _cut_curve(self) -> None:
-        """Forget what was written after the checkpoint: it is done again."""
-        path = self._folder / CURVE
-        lines = [line for line in _whole_lines(path) if json.loads(line)["step"] <= self._step]
-        path.write_text("".join(lines), encoding="utf-8")
-
-
-def read_curve(folder: Path, *, until: float = math.inf) -> tuple[list[StepRecord], list[ValidationRecord]]:
-    """Read the curve of a training from its folder, up to a step."""
-    steps, validations = [], []
-    for line in _whole_lines(folder / CURVE):
-        values = json.loads(line)
-        if values["step"] > until:
-            break
-        if "validation" in values:
-            validations.append(_validation_of(values["validation"]))
-        else:
-            steps.append(StepRecord(**values))
-    return steps, validations
-
-
-def _validation_of(values: dict[str, Any]) -> ValidationRecord:
-    return ValidationRecord(**values | {"samples": [SampleCaption(**sample) for sample in values["samples"]]})
-
-
-def _whole_lines(path: Path) -> list[str]:
-    """A killed process may leave half a line at the end."""
-    if not path.is_file():
-        return []
-    return [line for line in path.read_text(encoding="utf-8").splitlines(keepends=True) if line.endswith("\n")]
-
-
-def _cider_of(captions: dict[str, str], references: dict[str, list[str]], language: str) -> float:
-    tokenizer = Tokenizer.WHITESPACE if spaces_separate_words(language) else Tokenizer.ICU
-    candidates = tokenise(
-        [captions[name] for name in references], tokenizer=tokenizer, language=language, normalise=True
-    )
-    groups = tokenise_groups(list(references.values()), tokenizer=tokenizer, language=language, normalise=True)
-    return 100 * cider(candidates, groups).corpus
