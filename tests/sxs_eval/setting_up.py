@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from random import Random
+from collections.abc import Sequence
+from datetime import timedelta
 from typing import Any
 
 from django.urls import reverse
 
 from core.people.models import Membership, Project, Role, User
-from sxs_eval.models import Comparison
+from sxs_eval.models import Comparison, JudgingBatch
 from sxs_eval.services import judging
 from tests.factories import NOW, make_user
+from tests.sxs_eval.judged import take
+
+PACE = timedelta(seconds=20)
 
 
 def member_of(project: Project, role: Role) -> User:
@@ -33,8 +37,13 @@ def path_of(name: str, comparison: Comparison) -> str:
     return reverse(f"sxs_eval:{name}", args=of_project.get(name, [slug, comparison.pk]))
 
 
-def judge_all(comparison: Comparison, rater: User) -> None:
-    """Take a batch and find both captions of each pair equally good."""
-    batch = judging.take_batch(comparison=comparison, person=rater, now=NOW, rng=Random(1))
-    for position in batch.judgements.values_list("position", flat=True):
-        judging.judge(batch_id=batch.pk, person=rater, position=position, choice=0, now=NOW)
+def judge_in_turn(comparison: Comparison, rater: User, choices: Sequence[int] = ()) -> JudgingBatch:
+    """Answer the pairs of a batch, each 20 s after the one before, with 1, 2, 3… s of active time.
+
+    Without `choices`, both captions of every pair are equally good.
+    """
+    batch = take(comparison, rater)
+    for position, choice in enumerate(choices or [0] * batch.judgements.count(), start=1):
+        now, active_ms = NOW + position * PACE, 1000 * position
+        judging.judge(batch_id=batch.pk, person=rater, position=position, choice=choice, active_ms=active_ms, now=now)
+    return batch

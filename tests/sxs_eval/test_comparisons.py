@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import pytest
 from django.db import IntegrityError, transaction
 
-from core.allocation.models import AssignmentState, Task
+from core.allocation.models import Task
 from research.inference.models import CaptioningModel, ModelCaption
 from sxs_eval import tasks
 from sxs_eval.models import Comparison, EqualCaptions, GoldPair, Instructions, Judgement, Pair, RaterStatus, TrialKind
 from sxs_eval.selectors.setup import ComparisonSetting
 from sxs_eval.services import comparisons as services
-from sxs_eval.services import judging
 from sxs_eval.services.raters import exclude_rater, restore_rater
 from tests.concurrency import together
 from tests.factories import (
@@ -29,6 +27,8 @@ from tests.factories import (
     make_rater,
 )
 from tests.sweeping import sweep
+from tests.sxs_eval.judged import take
+from tests.sxs_eval.setting_up import judge_in_turn
 
 pytestmark = pytest.mark.django_db
 
@@ -228,7 +228,7 @@ class TestEqualCaptions:
         assert comparison.pairs.count() == 3
         assert comparison.pairs.filter(task=None).count() == 2
         assert comparison.pairs.get(task__isnull=False).test_caption.text == "quite another one"
-        batch = judging.take_batch(comparison=comparison, person=make_rater(comparison), now=NOW, rng=Random(1))
+        batch = take(comparison, make_rater(comparison))
         assert batch.judgements.count() == 1
 
 
@@ -291,7 +291,7 @@ class TestGoldPairs:
     def test_one_that_is_switched_off_comes_no_more(self):
         comparison = make_comparison(images=6, gold_percent=50)
         comparison.gold_pairs.update(is_used=False)
-        batch = judging.take_batch(comparison=comparison, person=make_rater(comparison), now=NOW, rng=Random(1))
+        batch = take(comparison, make_rater(comparison))
         assert not batch.judgements.filter(kind=TrialKind.GOLD).exists()
 
 
@@ -300,42 +300,22 @@ class TestDecisionsAboutRaters:
     def comparison(self) -> Comparison:
         return make_comparison(images=4, batch_size=4)
 
-    def judge(self, comparison: Comparison, rater, answers: int = 4) -> None:
-        batch = judging.take_batch(comparison=comparison, person=rater, now=NOW, rng=Random(1))
-        for position in range(1, answers + 1):
-            judging.judge(batch_id=batch.pk, person=rater, position=position, choice=2, now=NOW)
-
     def taken(self, comparison: Comparison) -> Counter[int]:
         return Counter(comparison.pool.tasks.values_list("places_taken", flat=True))
-
-    @pytest.mark.long(reason="at least three others run each of its lines")
-    def test_leaving_one_out_frees_exactly_their_places_done_and_assigned(self, comparison):
-        out, stays = make_rater(comparison), make_rater(comparison)
-        self.judge(comparison, stays)
-        self.judge(comparison, out, answers=3)
-        assert self.taken(comparison) == {2: 4}
-        by = comparison.project.created_by
-        freed = exclude_rater(comparison=comparison, rater=out, note="", by=by, now=NOW)
-        assert freed == 3
-        assert self.taken(comparison) == {1: 4}
-        states = Counter(comparison.batches.get(lease__person=stays).lease.assignments.values_list("state", flat=True))
-        assert states == {AssignmentState.DONE: 4}
-        assert exclude_rater(comparison=comparison, rater=out, note="", by=by, now=NOW) == 0
-        assert self.taken(comparison) == {1: 4}
 
     @pytest.mark.long(reason="at least three others run each of its lines")
     def test_a_rater_left_out_of_one_comparison_works_on_in_another(self, comparison):
         other = make_comparison(project=comparison.project, images=4, batch_size=4)
         rater = make_rater(comparison)
         for each in (comparison, other):
-            self.judge(each, rater)
+            judge_in_turn(each, rater)
         exclude_rater(comparison=comparison, rater=rater, note="", by=comparison.project.created_by, now=NOW)
         assert self.taken(comparison) == {0: 4}
         assert self.taken(other) == {1: 4}
 
     def test_a_restored_rater_keeps_all_places(self, comparison):
         rater = make_rater(comparison)
-        self.judge(comparison, rater)
+        judge_in_turn(comparison, rater)
         RaterStatus.objects.create(comparison=comparison, person=rater, paused_at=NOW)
         restore_rater(comparison=comparison, rater=rater, note="", by=comparison.project.created_by, now=NOW)
         assert self.taken(comparison) == {1: 4}
@@ -348,7 +328,7 @@ class TestWhatTheDatabaseRefuses:
 
     @pytest.fixture
     def judgement(self, comparison) -> Judgement:
-        batch = judging.take_batch(comparison=comparison, person=make_rater(comparison), now=NOW, rng=Random(1))
+        batch = take(comparison, make_rater(comparison))
         return batch.judgements.filter(kind=TrialKind.PAIR).first()
 
     def refuses(self, name: str, change) -> None:

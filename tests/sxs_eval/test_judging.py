@@ -13,7 +13,6 @@ from core.allocation.models import AssignmentState, BatchState, Task
 from core.allocation.services.lifecycle import expire_overdue
 from core.people.models import Consent, LanguageLevel, LanguageSkill, Membership, Role, User
 from core.people.selectors.qualification import NotQualifiedError
-from crosslens_metrics.scales import SCALES
 from sxs_eval.models import Comparison, GoldPair, Judgement, JudgingBatch, RaterState, RaterStatus, TrialKind
 from sxs_eval.rules import judging as rules
 from sxs_eval.selectors.work import judging_page
@@ -94,15 +93,6 @@ def test_pairs_are_answered_in_their_order_and_the_same_answer_twice_is_one():
     with pytest.raises(services.StaleTrialError):
         answer(batch, 1, choice=-1)
     assert sum(taken(comparison)) == 3
-
-
-@pytest.mark.parametrize(("scale", "choice"), [(7, 4), (7, -4), (5, 1), (5, -1)])
-def test_an_answer_that_the_scale_does_not_have_is_refused(scale, choice):
-    comparison = make_comparison(images=2, scale=scale)
-    batch = take(comparison, make_rater(comparison))
-    with pytest.raises(services.NotOnScaleError) as refused:
-        answer(batch, 1, choice=choice)
-    assert refused.value.choices == SCALES[scale].numbers
 
 
 def test_the_last_answer_can_be_undone_and_only_the_last():

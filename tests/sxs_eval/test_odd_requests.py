@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from random import Random
-
 import pytest
 from django.test import Client
 from django.urls import reverse
 
-from sxs_eval.models import Judgement
-from sxs_eval.services import judging
+from sxs_eval.models import Judgement, JudgingBatch
 from tests.clients import client_of
 from tests.factories import NOW, make_comparison, make_rater
 from tests.kept import kept
+from tests.sxs_eval.judged import take
 from tests.tiers import some
 
 pytestmark = pytest.mark.django_db
@@ -25,30 +23,14 @@ def _now(monkeypatch):
 
 
 @kept
-def taken():
+def batch() -> JudgingBatch:
     comparison = make_comparison(images=3, batch_size=3)
-    rater = make_rater(comparison)
-    return comparison, rater, judging.take_batch(comparison=comparison, person=rater, now=NOW, rng=Random(1))
+    return take(comparison, make_rater(comparison))
 
 
 @pytest.fixture
-def comparison(taken):
-    return taken[0]
-
-
-@pytest.fixture
-def rater(taken):
-    return taken[1]
-
-
-@pytest.fixture
-def batch(taken):
-    return taken[2]
-
-
-@pytest.fixture
-def desk(rater, batch) -> Client:
-    return client_of(rater)
+def desk(batch) -> Client:
+    return client_of(batch.lease.person)
 
 
 def save(batch, position: int = 1) -> str:
@@ -94,15 +76,15 @@ def test_what_changes_something_is_not_done_by_reading(desk, batch):
         assert {desk.get(path).status_code, desk.head(path).status_code} == {405}, name
 
 
-def test_without_the_token_of_the_page_nothing_is_kept(rater, batch):
-    stranger = client_of(rater, enforce_csrf_checks=True)
+def test_without_the_token_of_the_page_nothing_is_kept(batch):
+    stranger = client_of(batch.lease.person, enforce_csrf_checks=True)
     assert stranger.post(save(batch), {"choice": "1"}).status_code == 403
     assert not Judgement.objects.filter(choice__isnull=False).exists()
 
 
 @pytest.mark.parametrize("name", ["sxs_eval:instructions-show", "annotation:guidelines-show"])
-def test_a_version_that_is_none_is_not_found_or_the_newest(desk, comparison, name):
-    path = reverse(name, args=[comparison.project.slug])
+def test_a_version_that_is_none_is_not_found_or_the_newest(desk, batch, name):
+    path = reverse(name, args=[batch.comparison.project.slug])
     for version in (DIGITS, "9" * 30, "0", "-1", "x", "٣", "²", "\x00"):
         assert desk.get(path, {"version": version}).status_code in (200, 404), version
 
@@ -111,7 +93,8 @@ ODD = [DIGITS, "\x00", "-1", "0", "x", "٣", "9" * 30, "😀"]
 
 
 @pytest.mark.parametrize("value", some(ODD, short=2, reason="more words, which the same lines refuse"))
-def test_odd_words_in_the_addresses_of_managers_pages_are_no_error(comparison, batch, value):
+def test_odd_words_in_the_addresses_of_managers_pages_are_no_error(batch, value):
+    comparison = batch.comparison
     client = client_of(comparison.project.created_by)
     slug = comparison.project.slug
     for name, args in (

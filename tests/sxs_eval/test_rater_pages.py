@@ -294,16 +294,16 @@ def test_an_answer_that_cannot_be_kept_says_why_and_leads_on(comparison, desk, r
     batch = take(desk, comparison)
     here = reverse("sxs_eval:batch-show", args=[batch.pk])
     answer(desk, batch, 1)
-    for choice, fields, status in (
-        ("-3", {}, 409),
-        ("7", {}, 422),
-        ("", {}, 422),
-        ("2", {"comment": "x" * (MAX_COMMENT_CHARACTERS + 1)}, 422),
+    for choice, fields, status, message in (
+        ("-3", {}, 409, "answered this pair in another tab"),
+        ("7", {}, 422, "Choose one of the answers (3, 2, 1, 0, -1, -2, -3)."),
+        ("", {}, 422, "Choose one of the answers (3, 2, 1, 0, -1, -2, -3)."),
+        ("2", {"comment": "x" * (MAX_COMMENT_CHARACTERS + 1)}, 422, f"longer than {MAX_COMMENT_CHARACTERS} characters"),
     ):
         position = 1 if status == 409 else 2
         stopped = answer(desk, batch, position, choice, fields=fields, headers=JSON)
         assert (stopped.status_code, stopped.json()["location"]) == (status, here)
-        assert stopped.json()["message"]
+        assert message in stopped.json()["message"]
     # What the script has shown in its place is not said again on the next page, where it leads to one it is.
     assert show(desk, batch).count("notice--warning") == 1
     assert answer(desk, batch, 99, headers=JSON).status_code == 404

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from itertools import count
-from random import Random
 
 import pytest
 from django.test import Client
@@ -14,11 +12,11 @@ from core.allocation.models import Task
 from core.people.models import User
 from sxs_eval.models import Comparison, Judgement, JudgingBatch, RaterState, RaterStatus, TrialKind
 from sxs_eval.selectors.raters import MAX_FAILURES_SHOWN, RaterRow, failures_of, raters_of
-from sxs_eval.services import judging
 from tests.clients import client_of
 from tests.factories import NOW, make_comparison, make_project, make_rater, make_user
 from tests.kept import kept
 from tests.queries import queries_of
+from tests.sxs_eval.setting_up import judge_in_turn
 
 pytestmark = pytest.mark.django_db
 
@@ -44,21 +42,6 @@ def path_of(comparison: Comparison) -> str:
 def decide(client: Client, comparison: Comparison, rater: User, decision: str, note: str = "Clicks at random."):
     path = reverse("sxs_eval:rater-decide", args=["lions", comparison.pk, rater.pk])
     return client.post(path, {"decision": decision, "note": note}, follow=True)
-
-
-def judge_all(comparison: Comparison, rater: User, choices: list[int]) -> JudgingBatch:
-    """Answers the pairs of a batch, each 2 s after the one before, with 1, 2, 3… s of active time."""
-    batch = judging.take_batch(comparison=comparison, person=rater, now=NOW, rng=Random(1))
-    for position, choice in enumerate(choices, start=1):
-        judging.judge(
-            batch_id=batch.pk,
-            person=rater,
-            position=position,
-            choice=choice,
-            active_ms=1000 * position,
-            now=NOW + position * timedelta(seconds=20),
-        )
-    return batch
 
 
 positions = count(100)
@@ -103,7 +86,7 @@ def pause(comparison: Comparison, rater: User) -> RaterStatus:
 class TestWhatIsShown:
     def test_counts_of_one_rater_are_of_what_they_did(self, comparison):
         rater = make_rater(comparison)
-        batch = judge_all(comparison, rater, [3, 2, -1, 0, 1])
+        batch = judge_in_turn(comparison, rater, [3, 2, -1, 0, 1])
         show_gold(batch, score=3)
         show_gold(batch, score=0)
         show_gold(batch, score=-2)
@@ -124,8 +107,8 @@ class TestWhatIsShown:
     @pytest.mark.long(reason="at least three others run each of its lines")
     def test_paused_raters_come_first_and_with_what_they_failed(self, manager, comparison):
         ann, zoe = make_rater(comparison, "ann"), make_rater(comparison, "zoe")
-        judge_all(comparison, ann, [1] * 6)
-        failed = show_gold(judge_all(comparison, zoe, [1] * 6), score=-1)
+        judge_in_turn(comparison, ann, [1] * 6)
+        failed = show_gold(judge_in_turn(comparison, zoe, [1] * 6), score=-1)
         pause(comparison, zoe)
         response = manager.get(path_of(comparison))
         assert [row.person for row in response.context["raters"]] == [zoe, ann]
@@ -139,7 +122,7 @@ class TestWhatIsShown:
     @pytest.mark.long(reason="at least three others run each of its lines")
     def test_anybody_else_is_looked_at_on_demand(self, manager, comparison):
         rater = make_rater(comparison)
-        judge_all(comparison, rater, [1] * 6)
+        judge_in_turn(comparison, rater, [1] * 6)
         page = manager.get(path_of(comparison), {"rater": rater.pk}).content.decode()
         assert f'id="rater-{rater.pk}"' in page
         assert "No attention items failed." in page
@@ -148,7 +131,7 @@ class TestWhatIsShown:
 
     def test_a_failed_repeat_is_shown_with_both_answers_as_they_were_given(self, manager, comparison):
         rater = make_rater(comparison)
-        original = judge_all(comparison, rater, [2] * 6).judgements.first()
+        original = judge_in_turn(comparison, rater, [2] * 6).judgements.first()
         again = show_again(original, score=-original.score)
         [item] = failures_of(comparison, rater)
         # Left both times: with the sides swapped that is the opposite.
@@ -163,7 +146,7 @@ class TestWhatIsShown:
         self, manager, comparison
     ):
         rater = make_rater(comparison)
-        batch = judge_all(comparison, rater, [2] * 6)
+        batch = judge_in_turn(comparison, rater, [2] * 6)
         gold = show_gold(batch, score=-1, choice=1, test_is_left=False).gold
         [item] = failures_of(comparison, rater)
         assert item.sides == (gold.worse, gold.better)
@@ -178,11 +161,11 @@ class TestWhatIsShown:
 
     @pytest.mark.long(reason="at least three others run each of its lines")
     def test_it_costs_the_same_however_many_judged(self, manager, comparison):
-        judge_all(comparison, make_rater(comparison), [1] * 2)
+        judge_in_turn(comparison, make_rater(comparison), [1] * 2)
         counts = []
         for _ in range(2):
             counts.append(len(queries_of(lambda: manager.get(path_of(comparison)))))
-            judge_all(comparison, make_rater(comparison), [1] * 2)
+            judge_in_turn(comparison, make_rater(comparison), [1] * 2)
         assert counts[0] == counts[1] <= 12
 
     def test_without_raters_it_says_so(self, manager, comparison):
@@ -193,7 +176,7 @@ class TestDeciding:
     @pytest.fixture
     def rater(self, comparison) -> User:
         rater = make_rater(comparison, "zoe")
-        show_gold(judge_all(comparison, rater, [1] * 6), score=-1)
+        show_gold(judge_in_turn(comparison, rater, [1] * 6), score=-1)
         return rater
 
     def test_who_goes_on_counts_again_and_earlier_failures_are_forgiven(self, manager, comparison, rater):
@@ -211,7 +194,7 @@ class TestDeciding:
     @pytest.mark.parametrize("is_paused", [True, False])
     def test_leaving_out_says_what_it_did_and_frees_the_places(self, manager, comparison, rater, is_paused):
         other = make_rater(comparison)
-        judge_all(comparison, other, [0] * 6)
+        judge_in_turn(comparison, other, [0] * 6)
         if is_paused:
             pause(comparison, rater)
         page = decide(manager, comparison, rater, "exclude").content.decode()
@@ -255,7 +238,7 @@ class TestDeciding:
         assert not RaterStatus.objects.exists()
         elsewhere = make_comparison(project=comparison.project)
         stranger = make_user()
-        judge_all(elsewhere, make_rater(elsewhere), [0])
+        judge_in_turn(elsewhere, make_rater(elsewhere), [0])
         assert decide(manager, comparison, stranger, "exclude").status_code == 404
         assert decide(manager, elsewhere, rater, "exclude").status_code == 404
         assert not RaterStatus.objects.exists()

@@ -45,22 +45,6 @@ def level(number: int) -> ScaleLevel:
     return ScaleLevel(number, "NAME", "choice", "label", "short")
 
 
-@pytest.mark.long(reason="at least three others run each of its lines")
-@pytest.mark.django_db
-@pytest.mark.parametrize("scale", SCALES.values(), ids=named)
-def test_the_page_refuses_what_is_outside(scale, client: Client):
-    trial = trial_of(scale)
-    said = f"Choose one of the answers ({', '.join(map(str, scale.numbers))})."
-    for number in (number for asked, number in OUTSIDE if asked == scale):
-        for headers, status in (({}, 302), ({"accept": "application/json"}, 422)):
-            reply = answer(client, trial, number, headers=headers)
-            assert reply.status_code == status
-            page = client.get(reverse("sxs_eval:batch-show", args=[trial.batch_id])) if status == 302 else reply
-            assert said in page.content.decode()
-        trial.refresh_from_db()
-        assert trial.choice is None
-
-
 @pytest.mark.parametrize(("scale", "number"), OUTSIDE, ids=named)
 class TestOutside:
     @pytest.mark.postgres
@@ -71,6 +55,15 @@ class TestOutside:
         score = number if is_left else -number
         with pytest.raises(IntegrityError, match="judgement_choice_on_its_scale"), transaction.atomic():
             rows.update(choice=number, score=score, test_is_left=is_left, judged_at=NOW)
+
+    @pytest.mark.postgres
+    @pytest.mark.django_db
+    def test_it_is_no_answer(self, scale, number):
+        trial = trial_of(scale)
+        about = {"batch_id": trial.batch_id, "person": trial.person, "position": trial.position, "now": timezone.now()}
+        with pytest.raises(judging.NotOnScaleError) as refused:
+            judging.judge(**about, choice=number)
+        assert refused.value.choices == scale.numbers
 
     def test_a_file_that_names_the_scale_is_refused(self, scale, number, tmp_path):
         file = tmp_path / "judgements.csv"

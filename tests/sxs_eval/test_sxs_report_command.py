@@ -201,14 +201,6 @@ def test_the_signature_tells_how_the_figures_were_made(figures):
     }
 
 
-def test_the_same_seed_prints_the_same_and_another_one_other_intervals(tmp_path):
-    file = write_golden(tmp_path / "golden.csv")
-    assert run_json(file, "--seed", "1") == run_json(file, "--seed", "1")
-    one, other = (run_json(file, "--seed", seed)["comparisons"][0]["report"] for seed in ("1", "2"))
-    assert one["alpha"]["interval"] != other["alpha"]["interval"]
-    assert one["alpha"]["value"] == other["alpha"]["value"]
-
-
 def test_with_two_judgements_to_an_image_more_images_are_complete(tmp_path):
     figures = run_json(write_golden(tmp_path / "golden.csv"), "--replication", "2")["comparisons"][0]["report"]
     assert figures["outcome"]["images"]["complete"] == 11
