@@ -51,26 +51,17 @@ def reported(comparison: Comparison, file: Any) -> dict[str, Any]:
     return part["report"]
 
 
-def test_images_left_out_of_results_are_in_the_file_and_not_in_its_figures(with_equal_captions, tmp_path):
-    with_equal_captions.collection.entries.filter(position__in=(1, 3)).update(excluded_at=NOW)
-    file = tmp_path / "judgements.csv"
-    write_whole(file, export_judgements([with_equal_captions], JudgementLayout.CSV, until=NOW + timedelta(days=1)))
-
-    from_file, from_page = reported(with_equal_captions, file), report_of(with_equal_captions).as_json()
-
-    assert (from_page["outcome"]["images"]["counted_similar"], from_page["set_aside"]) == (1, 3)
-    assert {name: from_file[name] for name in SAME} == {name: from_page[name] for name in SAME}
-
-
 @pytest.mark.parametrize("layout", JudgementLayout)
-def test_pairs_that_count_unseen_are_in_the_file_so_that_its_figures_are_those_of_the_page(
-    with_equal_captions, layout, tmp_path
-):
-    file = tmp_path / f"judgements.{layout.value}"
-    write_whole(file, export_judgements([with_equal_captions], layout, until=NOW + timedelta(days=1)))
+def test_a_file_has_all_pairs_and_its_figures_are_those_of_the_page(with_equal_captions, layout, tmp_path):
+    """Those that count unseen are in it, and those of images left out of results do not count."""
+    for left_out, similar, set_aside in (((), [1, 1], 0), ((1, 3), [1, 0], 3)):
+        with_equal_captions.collection.entries.filter(position__in=left_out).update(excluded_at=NOW)
+        file = tmp_path / f"judgements.{layout.value}"
+        write_whole(file, export_judgements([with_equal_captions], layout, until=NOW + timedelta(days=1)))
 
-    from_file, from_page = reported(with_equal_captions, file), report_of(with_equal_captions).as_json()
+        from_file, from_page = reported(with_equal_captions, file), report_of(with_equal_captions).as_json()
 
-    assert from_page["outcome"]["images"]["counted_similar"] == 2
-    assert [part["outcome"]["images"]["counted_similar"] for part in from_page["regions"]] == [1, 1]
-    assert {name: from_file[name] for name in SAME} == {name: from_page[name] for name in SAME}
+        images, regions = from_page["outcome"]["images"], from_page["regions"]
+        assert (images["counted_similar"], from_page["set_aside"]) == (sum(similar), set_aside)
+        assert [part["outcome"]["images"]["counted_similar"] for part in regions] == similar
+        assert {name: from_file[name] for name in SAME} == {name: from_page[name] for name in SAME}

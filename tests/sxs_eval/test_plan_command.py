@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -221,6 +222,10 @@ def test_what_does_not_fit_is_told(file, options, message):
         run(file, *options)
 
 
-def test_a_file_that_is_not_there_is_named(tmp_path):
-    with pytest.raises(CommandError, match=r"none\.csv: The file cannot be read"):
-        run(tmp_path / "none.csv")
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [("none.csv", "The file cannot be read"), ("scores.xlsx", "The name of the file must end in one of .csv")],
+)
+def test_a_file_that_is_not_there_or_of_unknown_kind_is_named(tmp_path, name, message):
+    with pytest.raises(CommandError, match=re.escape(f"{name}: {message}")):
+        run(tmp_path / name)

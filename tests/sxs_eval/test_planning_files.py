@@ -25,19 +25,14 @@ def problems_of(text: str | bytes, **options) -> list[str]:
     return [problem.described() for problem in refused.value.problems]
 
 
-@pytest.mark.long(reason="at least three others run each of its lines")
-@pytest.mark.parametrize("separator", [",", ";", "\t"])
-@pytest.mark.parametrize("start", ["", "\ufeff"])
-@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
-def test_a_csv_file_is_read_whatever_parts_its_cells_and_lines(separator, start, end, tmp_path):
+def test_a_csv_file_is_read_whatever_parts_its_cells(tmp_path):
     file = tmp_path / "scores.CSV"
-    file.write_bytes((start + CSV.replace(",", separator).replace("\n", end)).encode())
+    for separator in (",", ";", "\t"):
+        file.write_bytes(("\ufeff" + CSV.replace(",", separator).replace("\n", "\r\n")).encode())
 
-    read = read_scores(file)
+        read = read_scores(file)
 
-    assert read.scores == SCORES
-    assert read.sets == ("xm3600", "coco")
-    assert read.ignored_columns == ()
+        assert (read.scores, read.sets, read.ignored_columns) == (SCORES, ("xm3600", "coco"), ())
 
 
 @pytest.mark.parametrize("as_list", [False, True])
@@ -112,9 +107,7 @@ def test_languages_are_taken_under_the_tag_that_they_are_stored_under(tag, store
         ("de,B,1,2", "Line 4: B already has scores in de on line 3. Remove one of the two lines."),
         ("de, B ,1,2", "Line 4: B already has scores in de on line 3."),
         ("DE,B,1,2", "Line 4: B already has scores in de on line 3."),
-        ("de,C,1,2,3", "Line 4: 5 cells, but the first line names 4."),
         (f"de,{'x' * 121},1,2", "Line 4: model has 121 characters; at most 120 are allowed."),
-        ("de,C\0,1,2", "Line 4: "),
         ("de,C\x07,1,2", "Line 4: model holds characters that are not valid."),
     ],
 )
@@ -131,7 +124,7 @@ def test_two_names_of_one_language_are_one_language():
     assert problem.startswith("Line 3: A already has scores in he on line 2.")
 
 
-def test_all_problems_are_told_at_once_in_order_of_lines_and_many_of_them_shortened():
+def test_all_problems_are_told_at_once_in_order_of_lines():
     assert problems_of("language,model,a,b\nde,A,x,2\nd,B,1,2\nde,C,1,y\n") == [
         "Line 2: a is “x”. Give a number, or leave it empty where there is no score.",
         (
@@ -140,24 +133,18 @@ def test_all_problems_are_told_at_once_in_order_of_lines_and_many_of_them_shorte
         ),
         "Line 4: b is “y”. Give a number, or leave it empty where there is no score.",
     ]
-    with pytest.raises(FileProblemsError) as refused:
-        parse_scores(b"language,model,a,b\n" + b"de,A,x,2\n" * 30)
-    assert len(refused.value.lines()) == 21
-    assert refused.value.lines()[-1] == "and 10 more problems."
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         ("", "The file is empty."),
-        (" \n", "The file is empty."),
         ("language,model,a,b\n", "There are no scores."),
         ("tag,model,a,b\nde,A,1,2\n", "The first line names no column “language”; it has: tag"),
         (
             "language,name,a,b\nde,A,1,2\n",
             "There is no column “model”. The first line must name the columns, and it has: language, ",
         ),
-        ("language,model,a,a\nde,A,1,2\n", "The first line names the column “a” twice."),
         ("language,model,a,b\nde,A,1,2\nfr,A,1,2\n", "There are scores for only one model."),
         ('{"language": "de"}', "There is no column “model”"),
         ('{"language": "de", "model": 3, "a": 1, "b": 2}', "Line 1: model is not text."),
@@ -170,26 +157,10 @@ def test_a_file_without_usable_scores_is_told(text, message):
     assert problems_of(text)[0].startswith(message)
 
 
-def test_json_that_is_no_object_or_is_broken_is_told_by_its_line():
-    problems = problems_of('{"language": "de", "model": "A", "a": 1, "b": 2}\n3\n{"a": NaN}\n')
-
-    assert problems[0].startswith("Line 2: Not an object.")
-    assert problems[1].startswith("Line 3: Not valid JSON")
-
-
-def test_other_encodings_and_too_much_are_told():
-    assert problems_of(CSV.encode("utf-16"))[0].startswith("The file is saved as UTF-16.")
-    assert problems_of("language,model,a,b\nde,Ü,1,2\n".encode("latin-1"))[0].startswith("Line 2: Holds characters")
+def test_too_much_is_told():
     assert problems_of(b"x" * (MAX_BYTES + 1)) == [
         "The scores are larger than 300 kB. Remove everything that is not a score."
     ]
-
-
-def test_a_file_that_is_not_there_or_of_unknown_kind_is_told(tmp_path):
-    with pytest.raises(FileProblemsError, match="cannot be read: No such file"):
-        read_scores(tmp_path / "none.csv")
-    with pytest.raises(FileProblemsError, match=r"must end in one of \.csv"):
-        read_scores(tmp_path / "scores.xlsx")
 
 
 def test_what_an_export_wrote_for_spreadsheets_comes_back():

@@ -18,7 +18,7 @@ from crosslens_metrics.reports.comparison_figures import GainFigure, UndefinedCo
 from research.inference.models import ModelCaption
 from sxs_eval.models import Comparison, EqualCaptions, Judgement, RaterState, RaterStatus, TrialKind
 from sxs_eval.selectors.results import evidence_of, rater_rows
-from sxs_eval.services.raters import exclude_rater, restore_rater
+from sxs_eval.services.raters import restore_rater
 from tests.clients import client_of
 from tests.factories import (
     NOW,
@@ -185,15 +185,18 @@ class TestWhatDoesNotCount:
         return comparison.judgements.earliest("pk").person
 
     @pytest.mark.long(reason="at least three others run each of its lines")
-    def test_judgements_of_a_paused_rater_are_set_aside_and_told(self, reader, comparison, rater):
-        RaterStatus.objects.create(comparison=comparison, person=rater, state=RaterState.PAUSED, paused_at=NOW)
+    @pytest.mark.parametrize(("state", "paused", "excluded"), [(RaterState.PAUSED, 5, 0), (RaterState.EXCLUDED, 0, 5)])
+    def test_judgements_of_a_rater_who_is_paused_or_left_out_are_set_aside_and_told(
+        self, comparison, rater, state, paused, excluded
+    ):
+        RaterStatus.objects.create(comparison=comparison, person=rater, state=state, paused_at=NOW)
         figures = report(comparison)
         assert (figures.judgements, figures.set_aside) == (9, 5)
         assert figures.outcome.images.complete == 0
         assert pseudonym(comparison.project, rater.pk) not in [row.rater for row in figures.raters]
         text = page_of(comparison)
-        assert "5 judgements are set aside: 0 late, 5 by paused raters, 0 by excluded raters." in text
-        assert f"{pseudonym(comparison.project, rater.pk)} Paused 0 5" in text
+        assert f"set aside: 0 late, {paused} by paused raters, {excluded} by excluded raters." in text
+        assert f"{pseudonym(comparison.project, rater.pk)} {state.label.capitalize()} 0 5" in text
 
     def test_they_count_again_once_the_rater_goes_on(self, comparison, rater):
         before = report(comparison).as_json()
@@ -201,13 +204,6 @@ class TestWhatDoesNotCount:
         manager = comparison.project.created_by
         restore_rater(comparison=comparison, rater=rater, note="", by=manager, now=NOW)
         assert report(comparison).as_json() == before
-
-    @pytest.mark.long(reason="at least three others run each of its lines")
-    def test_judgements_of_a_rater_left_out_are_set_aside(self, reader, comparison, rater):
-        exclude_rater(comparison=comparison, rater=rater, note="", by=comparison.project.created_by, now=NOW)
-        assert report(comparison).set_aside == 5
-        text = page_of(comparison)
-        assert "5 judgements are set aside: 0 late, 0 by paused raters, 5 by excluded raters." in text
 
     def test_late_judgements_are_set_aside(self, reader, comparison):
         last = comparison.judgements.filter(choice__isnull=False).latest("pk")
