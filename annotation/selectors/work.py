@@ -255,15 +255,7 @@ def _write_page(
     address = reverse("annotation:caption-write", args=[head.id, 0]).removesuffix("0/")
     return WritePage(
         batch=head,
-        item=WriteItem(
-            position=position,
-            number=index + 1,
-            image=served_image(item.image, viewer),
-            text=item.text,
-            revision=item.revision,
-            warnings=warnings_of(item, language, texts),
-            is_autosaved=item.is_autosaved,
-        ),
+        item=_write_item(item, index + 1, viewer, warnings_of(item, language, texts)),
         language=language,
         steps=[
             BatchStep(f"{address}{other}/", number, draft.is_written, other == position)
@@ -280,18 +272,20 @@ def own_captions(batch: CaptionBatch, viewer: User) -> list[WriteItem]:
     items = list(items_of(batch).select_related("image"))
     warnings = warnings_by_position(items, batch.round.language)
     return [
-        WriteItem(
-            position=item.position,
-            number=number,
-            image=served_image(item.image, viewer),
-            text=item.text,
-            revision=item.revision,
-            warnings=warnings[item.position],
-            error=text_checks.hard_error(item.text),
-            is_autosaved=item.is_autosaved,
-        )
+        _write_item(item, number, viewer, warnings[item.position], text_checks.hard_error(item.text))
         for number, item in enumerate(items, start=1)
     ]
+
+
+def _write_item(
+    item: CaptionItem,
+    number: int,
+    viewer: User,
+    warnings: Sequence[text_checks.CaptionFault],
+    error: text_checks.CaptionFault | None = None,
+) -> WriteItem:
+    image = served_image(item.image, viewer)
+    return WriteItem(item.position, number, image, item.text, item.revision, warnings, error, item.is_autosaved)
 
 
 def submitted(batch: CaptionBatch, viewer: User) -> list[WriteItem]:

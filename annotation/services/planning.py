@@ -22,21 +22,12 @@ from annotation.services.campaign import (
     step_in,
 )
 from annotation.services.rounds import create_round
-from core.images.models import Collection
 from core.languages.models import Language
 from core.people.models import Project, User
 
 
 def plan_pilot(
-    *,
-    project: Project,
-    language: Language,
-    seed: int,
-    sample_size: int = PILOT_IMAGES,
-    replication: int | None = None,
-    collection: Collection | None = None,
-    by: User,
-    now: datetime,
+    *, project: Project, language: Language, seed: int, sample_size: int = PILOT_IMAGES, by: User, now: datetime
 ) -> Round:
     """Plan the next pilot of a language, and its rating; by default like its last round.
 
@@ -46,14 +37,7 @@ def plan_pilot(
     """
     with transaction.atomic():
         rounds = locked_rounds(project, language)
-        pilot = _next_pilot(
-            rounds,
-            state=RoundState.PLANNED,
-            seed=seed,
-            size=sample_size,
-            replication=replication,
-            collection=collection,
-        )
+        pilot = _next_pilot(rounds, state=RoundState.PLANNED, seed=seed, size=sample_size)
         number = _next_number(rounds, RoundKind.VERIFICATION)
         create_verification(pilot, number=number, sample_size=None, reviewers=_reviewers_so_far(pilot, rounds))
         details = {"sample_size": sample_size, "seed": seed, "collection": pilot.collection.slug}
@@ -92,16 +76,7 @@ def plan_verification(*, of: Round, seed: int, sample_size: int | None = None, b
     return planned
 
 
-def _next_pilot(
-    rounds: Sequence[Round],
-    *,
-    state: RoundState,
-    seed: int,
-    size: int | None,
-    replication: int | None = None,
-    collection: Collection | None = None,
-    **decision: Any,
-) -> Round:
+def _next_pilot(rounds: Sequence[Round], *, state: RoundState, seed: int, size: int | None, **decision: Any) -> Round:
     refuse(rules.why_no_pilot(steps_of(rounds)))
     captioning = [each for each in rounds if each.kind != RoundKind.VERIFICATION]
     if not captioning:
@@ -110,9 +85,9 @@ def _next_pilot(
     return create_round(
         project=like.project,
         language=like.language,
-        collection=collection or like.collection,
+        collection=like.collection,
         captioners=list(like.captioners.all()),
-        replication=replication or like.pool.replication,
+        replication=like.pool.replication,
         batch_size=like.pool.batch_size,
         lease_s=like.pool.lease_s,
         seed=seed,

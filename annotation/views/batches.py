@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.gzip import gzip_page
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from annotation.models import CaptionBatch, Stage
+from annotation.models import CaptionBatch, CaptionItem, Stage
 from annotation.permissions import batch_for
 from annotation.rules import text_checks
 from annotation.selectors.work import (
@@ -37,7 +37,7 @@ from annotation.selectors.work import (
     written_in,
 )
 from annotation.services import batches as services
-from annotation.views.ratings import CAPTIONS, rating_sent, ratings_sent
+from annotation.views.ratings import CAPTIONS, ratings_sent, save_rating
 from annotation.views.shared import number_sent
 from core.allocation.models import BatchState
 from core.allocation.views import CLEAR_SITE_DATA, active_ms_of, explains_refusals, save_view, says_where
@@ -107,15 +107,7 @@ def _keep_ratings(request: HttpRequest, batch: CaptionBatch) -> HttpResponse:
 @require_POST
 @save_view(CAPTIONS, stays=False)
 def rating_save(request: HttpRequest, batch_id: UUID, position: int) -> HttpResponse:
-    services.save_rating(
-        batch_id=batch_id,
-        person=user_of(request),
-        position=position,
-        rating=rating_sent(request),
-        active_ms=active_ms_of(request),
-        now=timezone.now(),
-    )
-    return JsonResponse({"state": "saved"})
+    return save_rating(request, services.save_rating, batch_id, position)
 
 
 @require_POST
@@ -161,16 +153,7 @@ def _writing(request: HttpRequest, batch: CaptionBatch, position: int) -> HttpRe
 def _keep_caption(request: HttpRequest, batch_id: UUID, position: int) -> HttpResponse:
     text, go = request.POST.get("text", ""), request.POST.get("go", "")
     try:
-        item = services.save_draft(
-            batch_id=batch_id,
-            person=user_of(request),
-            position=position,
-            text=text,
-            revision=number_sent(request.POST.get("revision")),
-            active_ms=active_ms_of(request),
-            now=timezone.now(),
-            confirms=go in GOES_ON,
-        )
+        item = _save_draft(request, batch_id, position, confirms=go in GOES_ON)
     except services.InvalidCaptionError as refused:
         return _writing_again(request, str(refused.problem.message), text)
     except services.StaleDraftError:
@@ -183,6 +166,19 @@ def _keep_caption(request: HttpRequest, batch_id: UUID, position: int) -> HttpRe
         # With an address of its own: reloading it shows what is stored by then.
         return redirect(f"{reverse('annotation:caption-write', args=[batch_id, position])}?{UNFINISHED}")
     return _go_on(request, item.batch, position)
+
+
+def _save_draft(request: HttpRequest, batch_id: UUID, position: int, *, confirms: bool) -> CaptionItem:
+    return services.save_draft(
+        batch_id=batch_id,
+        person=user_of(request),
+        position=position,
+        text=request.POST.get("text", ""),
+        revision=number_sent(request.POST.get("revision")),
+        active_ms=active_ms_of(request),
+        now=timezone.now(),
+        confirms=confirms,
+    )
 
 
 def _writing_again(request: HttpRequest, message: str, text: str) -> HttpResponse:
@@ -208,16 +204,7 @@ def draft_save(request: HttpRequest, batch_id: UUID, position: int) -> HttpRespo
 
     With `ahead`, a position, the response brings the page of that image, too.
     """
-    item = services.save_draft(
-        batch_id=batch_id,
-        person=user_of(request),
-        position=position,
-        text=request.POST.get("text", ""),
-        revision=number_sent(request.POST.get("revision")),
-        active_ms=active_ms_of(request),
-        now=timezone.now(),
-        confirms="confirms" in request.POST,
-    )
+    item = _save_draft(request, batch_id, position, confirms="confirms" in request.POST)
     texts = texts_of(item.batch)
     warnings = warnings_of(item, language_of(item.batch.round_id), texts)
     problem = text_checks.hard_error(item.text)

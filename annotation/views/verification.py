@@ -7,7 +7,7 @@ from uuid import UUID
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
@@ -21,8 +21,8 @@ from annotation.permissions import ratings_for, round_to_rate
 from annotation.selectors.verification import ratings_page, to_rate
 from annotation.selectors.work import batch_head
 from annotation.services import verification as services
-from annotation.views.ratings import RATINGS, rating_sent, ratings_sent
-from core.allocation.views import active_ms_of, explains_refusals, resume_view, save_view, says_where
+from annotation.views.ratings import RATINGS, ratings_sent, save_rating
+from core.allocation.views import explains_refusals, resume_view, save_view, says_where
 from core.people.requests import user_of
 
 RNG: Random = SystemRandom()
@@ -71,15 +71,7 @@ def _keep(request: HttpRequest, batch: VerificationBatch) -> HttpResponse:
 @require_POST
 @save_view(RATINGS, stays=False)
 def verdict_save(request: HttpRequest, batch_id: UUID, position: int) -> HttpResponse:
-    services.save_verdict(
-        batch_id=batch_id,
-        person=user_of(request),
-        position=position,
-        rating=rating_sent(request),
-        active_ms=active_ms_of(request),
-        now=timezone.now(),
-    )
-    return JsonResponse({"state": "saved"})
+    return save_rating(request, services.save_verdict, batch_id, position)
 
 
 @require_safe
