@@ -60,7 +60,7 @@ class TestOfAFile:
     def test_line_and_reason_are_named(self, tmp_path):
         path = tmp_path / "captions.jsonl"
         path.write_text('{"image/key": "a", "de": {"caption": ["eins zwei"]}}\n{"image/key": "b"')
-        with pytest.raises(CommandError, match=r"captions\.jsonl, line 2: ends in the midst of an image"):
+        with pytest.raises(CommandError, match=r"captions\.jsonl, line 2: Not valid JSON"):
             output_of("caption_stats", str(path))
 
 
