@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Any
 
 from django.utils.html import format_html
@@ -20,33 +19,20 @@ from tabular.tables import TEXT, PageTable, TableColumn
 SIZES = ((10**9, "GB"), (10**6, "MB"), (10**3, "kB"))
 
 
-@dataclass(frozen=True)
-class ReleasePage:
-    release: Release
-    is_going: bool
-    is_done: bool
-    licence: str
-    licence_url: str
-    authors: Sequence[str]
-    size: str
-    languages: PageTable[str]
-    files: PageTable[Mapping[str, Any]]
-
-
-def release_page(release: Release) -> ReleasePage:
+def release_page(release: Release) -> dict[str, Any]:
     counts, licence = release.counts, LICENCES.get(release.licence)
     changes: Mapping[str, Any] = counts.get("changes", {})
-    return ReleasePage(
-        release=release,
-        is_going=release.state in OPEN_STATES,
-        is_done=bool(release.checksum),
-        licence=licence.name if licence else release.licence,
-        licence_url=licence.url if licence else "",
-        authors=release.authors.split("\n"),
-        size=size_text(release.archive_bytes),
-        languages=_languages(counts, changes),
-        files=PageTable("release-files", _("Files of the release"), _file_columns(release), counts.get("files", [])),
-    )
+    return {
+        "project": release.project,
+        "release": release,
+        "is_going": release.state in OPEN_STATES,
+        "licence": licence.name if licence else release.licence,
+        "licence_url": licence.url if licence else "",
+        "authors": release.authors.split("\n"),
+        "size": size_text(release.archive_bytes),
+        "languages": _languages(counts, changes),
+        "files": PageTable("release-files", _("Files of the release"), _file_columns(release), counts.get("files", [])),
+    }
 
 
 def _file_columns(release: Release) -> list[TableColumn[Mapping[str, Any]]]:

@@ -32,8 +32,7 @@ from research.scoring.services.references import ReferenceFileError
 @login_required
 def release_list(request: HttpRequest, slug: str) -> HttpResponse:
     project = project_for(request.user, slug, *READERS)
-    pages = [release_page(release) for release in releases_of(project)]
-    return render(request, "annotation/releases.html", {"project": project, "pages": pages})
+    return render(request, "annotation/releases.html", {"project": project, "releases": releases_of(project)})
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -60,8 +59,7 @@ def release_create(request: HttpRequest, slug: str) -> HttpResponse:
 @require_safe
 @login_required
 def release_show(request: HttpRequest, slug: str, number: int) -> HttpResponse:
-    release = release_for(request.user, slug, number)
-    return render(request, "annotation/release.html", {"project": release.project, "page": release_page(release)})
+    return render(request, "annotation/release.html", release_page(release_for(request.user, slug, number)))
 
 
 @require_safe
@@ -72,8 +70,8 @@ def release_progress(request: HttpRequest, slug: str, number: int) -> HttpRespon
     if not is_htmx(request):
         return redirect("annotation:release-show", slug, number)
     page = release_page(release)
-    response = render(request, "annotation/_release_progress.html", {"project": release.project, "page": page})
-    if not page.is_going:
+    response = render(request, "annotation/_release_progress.html", page)
+    if not page["is_going"]:
         response["HX-Refresh"] = "true"
     return response
 
