@@ -72,7 +72,7 @@ class RoundFacts:
 
 
 @dataclass(frozen=True)
-class Waiting:
+class RoundWaiting:
     """`alike` says the same of several rounds where `what` has a number of its own for each."""
 
     who: WaitsFor
@@ -85,7 +85,7 @@ class Waiting:
         return self.alike or self.what
 
 
-def waiting(step: CampaignStep, steps: Sequence[CampaignStep], facts: RoundFacts) -> Waiting:
+def waiting(step: CampaignStep, steps: Sequence[CampaignStep], facts: RoundFacts) -> RoundWaiting:
     """Return what `step`, one of the `steps` of a language, waits for."""
     if step.state == PLANNED:
         return _planned(step, steps)
@@ -96,18 +96,18 @@ def waiting(step: CampaignStep, steps: Sequence[CampaignStep], facts: RoundFacts
     return _decided(step, steps, facts)
 
 
-def _planned(step: CampaignStep, steps: Sequence[CampaignStep]) -> Waiting:
+def _planned(step: CampaignStep, steps: Sequence[CampaignStep]) -> RoundWaiting:
     if why_not(RoundAction.OPEN, step, steps) is None:
-        return Waiting(WaitsFor.YOU, _open_it(step, steps))
+        return RoundWaiting(WaitsFor.YOU, _open_it(step, steps))
     last = next(reversed(pilots(steps)), None)
     if step.kind == MAIN and (last is None or last.state == REJECTED):
         number = last.number + 1 if last else 1
-        return Waiting(WaitsFor.YOU, _("Plan pilot %(number)d") % {"number": number})
+        return RoundWaiting(WaitsFor.YOU, _("Plan pilot %(number)d") % {"number": number})
     of = verified_by(step, steps)
     before = of if of and of.kind == PILOT else last
     if step.kind == VERIFICATION and (of is None or of.kind == MAIN):
-        return Waiting(WaitsFor.NOTHING, _("After the main round"))
-    return Waiting(WaitsFor.NOTHING, _("After pilot %(number)d") % {"number": before.number if before else 1})
+        return RoundWaiting(WaitsFor.NOTHING, _("After the main round"))
+    return RoundWaiting(WaitsFor.NOTHING, _("After pilot %(number)d") % {"number": before.number if before else 1})
 
 
 def _open_it(step: CampaignStep, steps: Sequence[CampaignStep]) -> str:
@@ -121,47 +121,48 @@ def _open_it(step: CampaignStep, steps: Sequence[CampaignStep]) -> str:
     return _("Open the verification")
 
 
-def _open(step: CampaignStep, facts: RoundFacts) -> Waiting:
+def _open(step: CampaignStep, facts: RoundFacts) -> RoundWaiting:
     is_rating = step.kind == VERIFICATION
     if facts.awaits_tasks:
-        return Waiting(WaitsFor.NOTHING, _("Being set up"))
+        return RoundWaiting(WaitsFor.NOTHING, _("Being set up"))
     if not facts.wanted:
-        return Waiting(WaitsFor.YOU, _("Nothing to rate") if is_rating else _("No English captions"))
+        return RoundWaiting(WaitsFor.YOU, _("Nothing to rate") if is_rating else _("No English captions"))
     if not facts.missing:
-        return Waiting(WaitsFor.YOU, _("Close it: all is submitted"))
+        return RoundWaiting(WaitsFor.YOU, _("Close it: all is submitted"))
     if facts.is_paused:
-        return Waiting(WaitsFor.YOU, _("Resume it: paused"), WaitingPage.SETTINGS)
+        return RoundWaiting(WaitsFor.YOU, _("Resume it: paused"), WaitingPage.SETTINGS)
     if facts.free and not facts.able and not facts.assigned:
         if facts.invited:
             text = ngettext("%(number)d invited, nobody joined", "%(number)d invited, nobody joined", facts.invited)
-            return Waiting(WaitsFor.PEOPLE, text % {"number": facts.invited}, WaitingPage.INVITE)
-        return Waiting(WaitsFor.YOU, _("Nobody can rate") if is_rating else _("Nobody can write"), WaitingPage.INVITE)
+            return RoundWaiting(WaitsFor.PEOPLE, text % {"number": facts.invited}, WaitingPage.INVITE)
+        text = _("Nobody can rate") if is_rating else _("Nobody can write")
+        return RoundWaiting(WaitsFor.YOU, text, WaitingPage.INVITE)
     if not facts.assigned and facts.idle_days >= STANDSTILL_DAYS:
         text = ngettext("Stands still for %(number)d day", "Stands still for %(number)d days", facts.idle_days)
-        return Waiting(WaitsFor.YOU, text % {"number": facts.idle_days}, alike=_("Stand still"))
+        return RoundWaiting(WaitsFor.YOU, text % {"number": facts.idle_days}, alike=_("Stand still"))
     if facts.to_correct and facts.missing == facts.to_correct:
         text = ngettext("%(number)d caption to rewrite", "%(number)d captions to rewrite", facts.to_correct)
-        return Waiting(WaitsFor.PEOPLE, text % {"number": facts.to_correct}, WaitingPage.CAPTIONS)
+        return RoundWaiting(WaitsFor.PEOPLE, text % {"number": facts.to_correct}, WaitingPage.CAPTIONS)
     if is_rating:
         text = ngettext("%(number)d rating missing", "%(number)d ratings missing", facts.missing)
-        return Waiting(WaitsFor.PEOPLE, text % {"number": facts.missing})
+        return RoundWaiting(WaitsFor.PEOPLE, text % {"number": facts.missing})
     text = ngettext("%(number)d caption missing", "%(number)d captions missing", facts.missing)
-    return Waiting(WaitsFor.PEOPLE, text % {"number": facts.missing})
+    return RoundWaiting(WaitsFor.PEOPLE, text % {"number": facts.missing})
 
 
-def _closed(step: CampaignStep, steps: Sequence[CampaignStep], facts: RoundFacts) -> Waiting:
+def _closed(step: CampaignStep, steps: Sequence[CampaignStep], facts: RoundFacts) -> RoundWaiting:
     of = verified_by(step, steps)
     if of and of.kind == PILOT:
-        return Waiting(WaitsFor.NOTHING, _("Decided with pilot %(number)d") % {"number": of.number})
+        return RoundWaiting(WaitsFor.NOTHING, _("Decided with pilot %(number)d") % {"number": of.number})
     rating = verification_of(step, steps) if step.kind == PILOT else None
     if rating and rating.state == OPEN:
-        return Waiting(WaitsFor.PEOPLE, _("Its captions are being rated"))
+        return RoundWaiting(WaitsFor.PEOPLE, _("Its captions are being rated"))
     if facts.batches:
         text = ngettext("%(number)d batch unfinished", "%(number)d batches unfinished", facts.batches)
-        return Waiting(WaitsFor.PEOPLE, text % {"number": facts.batches})
+        return RoundWaiting(WaitsFor.PEOPLE, text % {"number": facts.batches})
     if step.kind == PILOT:
-        return Waiting(WaitsFor.YOU, _of_pilot(step, rating))
-    return Waiting(WaitsFor.YOU, _("Accept the main round") if step.kind == MAIN else _("Accept the verification"))
+        return RoundWaiting(WaitsFor.YOU, _of_pilot(step, rating))
+    return RoundWaiting(WaitsFor.YOU, _("Accept the main round") if step.kind == MAIN else _("Accept the verification"))
 
 
 def _of_pilot(step: CampaignStep, rating: CampaignStep | None) -> str:
@@ -173,11 +174,11 @@ def _of_pilot(step: CampaignStep, rating: CampaignStep | None) -> str:
     return _("Decide pilot %(number)d") % number
 
 
-def _decided(step: CampaignStep, steps: Sequence[CampaignStep], facts: RoundFacts) -> Waiting:
+def _decided(step: CampaignStep, steps: Sequence[CampaignStep], facts: RoundFacts) -> RoundWaiting:
     if step.kind == MAIN and facts.missing and why_not(RoundAction.REOPEN, step, steps) is None:
         text = ngettext("Reopen: %(number)d caption missing", "Reopen: %(number)d captions missing", facts.missing)
-        return Waiting(WaitsFor.YOU, text % {"number": facts.missing}, alike=_("Reopen: captions missing"))
+        return RoundWaiting(WaitsFor.YOU, text % {"number": facts.missing}, alike=_("Reopen: captions missing"))
     is_finished = not any(other.state in UNDECIDED for other in steps)
     if is_finished and step.state == ACCEPTED and step.kind != PILOT:
-        return Waiting(WaitsFor.NOTHING, _("Everything is decided"))
-    return Waiting(WaitsFor.NOTHING, "" if step.state == SKIPPED else _("Decided"))
+        return RoundWaiting(WaitsFor.NOTHING, _("Everything is decided"))
+    return RoundWaiting(WaitsFor.NOTHING, "" if step.state == SKIPPED else _("Decided"))

@@ -12,7 +12,7 @@ from annotation.models import Round, RoundKind, RoundState
 from annotation.rules import campaign as rules
 from annotation.rules import campaign_order
 from annotation.rules.campaign import CampaignStep, RoundAction
-from annotation.rules.waiting import RoundFacts, Waiting, waiting
+from annotation.rules.waiting import RoundFacts, RoundWaiting, waiting
 from annotation.selectors.campaign import steps_of
 from annotation.selectors.overview import ProjectProgress, RoundProgress
 from annotation.selectors.quality import QualityRow
@@ -40,7 +40,7 @@ class RoomRow:
         return self.progress.batches + sum(row.batches for row in of_rating if row.round.verifies_id == self.round.pk)
 
     @cached_property
-    def waiting(self) -> Waiting:
+    def waiting(self) -> RoundWaiting:
         row = self.progress
         since = row.last_at or row.round.opened_at
         facts = RoundFacts(

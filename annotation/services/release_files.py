@@ -159,7 +159,7 @@ class _CaptionWriter:
         self.contents = ReleaseContents(rounds, {tag: LanguageContents() for tag in tags}, ReleasePlaces(places))
         self.tables = tables.tables_of(format=release.format, has_coordinates=release.has_coordinates)
         self.is_verified = _verdicts(release, rounds).exists()
-        self.name_of = Pseudonyms(release)
+        self.name_of = ReleasePseudonyms(release)
         self.images_left_out = {(collection, digest) for collection, digest in release.images_left_out}
 
     def through(self) -> ReleaseContents:
@@ -320,7 +320,7 @@ def caption_id(tag: str, image_sha256: str, round_number: int, position: int, ba
     return short_digest(f"batch:{getattr(batch, 'hex', batch)}:{place}")
 
 
-class Pseudonyms:
+class ReleasePseudonyms:
     """Pseudonyms of one release: salted, so that nobody has the same one in the next.
 
     A person is identified by the lowest of the numbers of their batches, which depends neither on the database nor on
