@@ -234,28 +234,7 @@ def test_captions_to_rate_are_returned_and_resumed(seeded):
     assert rae.post(address("rating-batch-resume", seeded.to_rate.pk)).json()["captions"]
 
 
-@pytest.mark.long(reason="at least three others run each of its lines")
-def test_a_batch_is_nobody_elses(seeded):
-    other, manager = Program(make_annotator(seeded.main)), Program(seeded.manager)
-    for program in (other, manager):
-        for name in ("batch-show",):
-            assert code(program.get(address(name, seeded.writing.pk))) == (404, "not-found")
-            assert code(program.get(address(f"rating-{name}", seeded.to_rate.pk))) == (404, "not-found")
-        for name in ("batch-submit", "batch-return", "batch-resume", "writing-open"):
-            assert code(program.post(address(name, seeded.writing.pk))) == (404, "not-found")
-        for name in ("submit", "return", "resume"):
-            assert code(program.post(address(f"rating-batch-{name}", seeded.to_rate.pk))) == (404, "not-found")
-        saved = program.put(address("draft-save", seeded.writing.pk, 1), text="Ha", revision=0)
-        assert code(saved) == (404, "not-found")
-        assert code(program.put(address("rating-save", seeded.rating.pk, 1), rating="BAD")) == (404, "not-found")
-        assert code(program.put(address("verdict-save", seeded.to_rate.pk, 1), rating="BAD")) == (404, "not-found")
-
-
-def test_who_is_not_of_the_project_finds_no_round(seeded):
-    outsider = Program(make_user())
-    for name in ("batch-take", "rating-batch-take"):
-        assert code(outsider.post(address(name, seeded.main.pk))) == (404, "not-found")
-    # A round of captions to rate hands out nothing to write, nor the other way round.
+def test_a_round_of_captions_to_rate_hands_out_nothing_to_write_nor_the_other_way_round(seeded):
     assert code(Program(seeded.ann).post(address("batch-take", seeded.verification.pk))) == (404, "not-found")
     assert code(Program(seeded.rae).post(address("rating-batch-take", seeded.main.pk))) == (404, "not-found")
 
@@ -304,8 +283,3 @@ def test_a_refusal_is_in_the_language_that_was_asked_for(seeded, ann):
     headers = {**ann.headers, "Accept-Language": "ar"}
     refused = ann.client.post(address("writing-open", seeded.rating.pk), headers=headers).json()
     assert any("\u0600" <= letter <= "\u06ff" for letter in refused["detail"])
-
-
-def test_no_answer_is_kept_on_the_way(seeded, ann):
-    for name, *args in (("work-show",), ("batch-show", seeded.writing.pk), ("me",)):
-        assert ann.get(address(name, *args))["Cache-Control"] == "private, no-store"

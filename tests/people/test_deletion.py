@@ -205,11 +205,6 @@ def test_the_page_refuses_without_the_tick_and_names_the_projects_of_the_last_ma
     assert User.objects.get(pk=manager.pk).deleted_at is None
 
 
-@pytest.mark.parametrize("name", ["people:account-delete", "people:data-download"])
-def test_who_is_not_signed_in_is_sent_to_sign_in(client: Client, db, name: str):
-    assert client.get(reverse(name))["Location"].startswith(reverse("account_login"))
-
-
 def test_an_invitation_for_several_people_keeps_its_note(ann: User):
     Invitation.objects.update(places=5, email="")
     delete_account(user=ann, now=LATER)
