@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from parallel_text.align import STEP
+from parallel_text.config import AlignSettings
 from parallel_text.problems import CorpusError
 from tests.parallel_text.aligner import aligner_made_of
-from tests.parallel_text.made import rows, work_with, write
+from tests.parallel_text.made import rows, run, work_with, write
 
 FIRST_WORDS = "sed 's/[0-9][0-9]* *.*/0-0/' $2 > $6; cp $6 $8"
 
@@ -15,7 +16,7 @@ FIRST_WORDS = "sed 's/[0-9][0-9]* *.*/0-0/' $2 > $6; cp $6 $8"
 @pytest.fixture
 def work(tmp_path):
     aligner = aligner_made_of(tmp_path, f"cp $2 $4 {tmp_path}; {FIRST_WORDS}")
-    work = work_with(tmp_path, "fr", "pt-BR", program=str(aligner.path))
+    work = work_with(tmp_path, "fr", "pt-BR", align=AlignSettings(str(aligner.path)))
     write(work, "ingest/english/00000.parquet", {"sentence": [0, 1], "text": ["The seal", "the Seal."]})
     write(work, "ingest/english/00001.parquet", {"sentence": [2], "text": ["A seal"]})
     pairs = {"pair": [1, 0, 2], "sentence": [1, 0, 1], "text": ["L’Otarie", "Le phoque !", "?"]}
@@ -38,8 +39,7 @@ def test_each_language_and_file_is_a_part_and_its_words_are_compared_in_lower_ca
 
 @pytest.mark.long(reason="at least three others run each of its lines")
 def test_links_are_places_among_the_tokens_of_both_sides(work):
-    for chunk in STEP.chunks(work):
-        STEP.run_chunk(work, chunk)
+    report = run(STEP, work)
 
     links = {"english_positions": [0], "positions": [0]}
     assert rows(work, "align/fr/00000.parquet") == [
@@ -47,7 +47,6 @@ def test_links_are_places_among_the_tokens_of_both_sides(work):
         {"pair": 1, "sentence": 1, "words": ["L’", "Otarie"], **links},
         {"pair": 2, "sentence": 1, "words": ["?"], **links},
     ]
-    report = STEP.finish(work)
     assert report.tools == {"eflomal": "unknown version, takes no seed", "words": "1"}
     assert report.counts["languages"]["fr"] == {"pairs": 3, "tokens": 6, "links": 3, "unaligned": 0}
     assert (report.counts["pairs"], report.counts["links"]) == (4, 4)

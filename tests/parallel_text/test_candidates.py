@@ -11,13 +11,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from parallel_text.building import work_in
 from parallel_text.candidates import STEP
-from parallel_text.config import CandidateSettings, CorpusConfig, Inventory, Text
+from parallel_text.config import CandidateSettings
 from parallel_text.fragments import fragments
 from parallel_text.imageability import ImageabilityRatings, cross_validated, read_ratings
 from parallel_text.problems import CorpusError, LineProblems
 from parallel_text.tagging import EnglishTagger, tokens
+from tests.parallel_text.made import cells, rows, run, work_with, write
 from tests.published import published
 
 TEXTS = (
@@ -87,17 +87,11 @@ def test_fragments_are_words_and_phrases_without_proper_nouns(tagger):
 
 def work_on(folder: Path, texts_of_parts, ratings: str, **settings):
     (folder / "ratings.csv").write_text(ratings)
-    config = CorpusConfig(
-        name="seals",
-        texts=(Text("es", "tsv", ("es.tsv",)),),
-        inventories=(Inventory("en", "en.tsv"), Inventory("es", "es.tsv")),
-        candidates=CandidateSettings(ratings="ratings.csv", **settings),
-    )
-    work = work_in(folder / "out", config, base=folder)
+    work = work_with(folder, "es", candidates=CandidateSettings(ratings="ratings.csv", **settings))
     first = 0
     for number, texts in enumerate(texts_of_parts):
-        with work.folder.writing(f"ingest/english/{number:05}.parquet") as path:
-            pq.write_table(pa.table({"sentence": range(first, first + len(texts)), "text": texts}), path)
+        columns = {"sentence": range(first, first + len(texts)), "text": texts}
+        write(work, f"ingest/english/{number:05}.parquet", {key: pa.array(column) for key, column in columns.items()})
         first += len(texts)
     return work
 
@@ -109,24 +103,14 @@ def work(tmp_path: Path):
 
 def decided_in(work):
     """The fragments by kind and text, once the step is done."""
-    for chunk in STEP.chunks(work):
-        STEP.run_chunk(work, chunk)
-    STEP.finish(work)
-    return {(row["kind"], row["fragment"]): row for row in rows_of(work, "fragments")}
-
-
-def rows_of(work, name):
-    return pq.read_table(work.folder.read(f"candidates/{name}.parquet")).to_pylist()
+    run(STEP, work)
+    return {(row["kind"], row["fragment"]): row for row in rows(work, "candidates/fragments.parquet")}
 
 
 def test_candidates_occur_twice_and_are_imageable_and_the_others_say_why_not(work):
-    for chunk in STEP.chunks(work):
-        assert not STEP.is_written(work, chunk)
-        STEP.run_chunk(work, chunk)
-        assert STEP.is_written(work, chunk)
-    report = STEP.finish(work)
+    report = run(STEP, work)
 
-    decided = {(row["kind"], row["fragment"]): row for row in rows_of(work, "fragments")}
+    decided = {(row["kind"], row["fragment"]): row for row in rows(work, "candidates/fragments.parquet")}
     assert {kind_and_text for kind_and_text, row in decided.items() if row["kept"]} == {
         ("noun", "seal"),
         ("noun", "rock"),
@@ -144,7 +128,7 @@ def test_candidates_occur_twice_and_are_imageable_and_the_others_say_why_not(wor
     brute = Counter((each.kind, each.text) for part in TEXTS for text in part for each in fragments(tagger.tag(text)))
     assert {key: row["occurrences"] for key, row in decided.items()} == brute
 
-    nouns = [(row["sentence"], row["position"], row["word"], row["lemma"]) for row in rows_of(work, "nouns")]
+    nouns = cells(work, "candidates/nouns.parquet", "sentence", "position", "word", "lemma")
     assert nouns == sorted(nouns)
     assert [(sentence, word, lemma) for sentence, _at, word, lemma in nouns if lemma in ("seal", "goose")] == [
         (0, "seals", "seal"),

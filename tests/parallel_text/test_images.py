@@ -6,17 +6,17 @@ import json
 from dataclasses import replace
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from core.images.rules.manifests import attribution_of
 from crosslens_metrics.formats.problems import LineError
 from crosslens_metrics.named_vectors import NamedVectors
-from parallel_text.config import CorpusConfig, ImageSettings, Inventory, Text
+from parallel_text.config import ImageSettings
 from parallel_text.exclusions import Exclusions
-from parallel_text.folder import CorpusFolder
 from parallel_text.images import STEP
 from parallel_text.problems import CorpusError
-from parallel_text.steps import StepWork
+from tests.parallel_text.made import cells, work_with, write
 
 SEAL, STAMP, BABEL = "02077923-n", "04178897-n", "bn:00016606n"
 INSTANCES = [
@@ -30,27 +30,16 @@ INSTANCES = [
 @pytest.fixture
 def work(tmp_path):
     """Steps before this one are done: three synsets are known, and four words have senses."""
-    import duckdb
-
-    for step, query in (
-        ("senses/inventory", f"SELECT 'en' AS language, unnest(['{SEAL}', '{STAMP}', '{BABEL}']) AS synset"),
-        ("intersect/instances", f"FROM (VALUES {', '.join(map(str, INSTANCES))}) AS made(id, sentence, n, synsets)"),
-    ):
-        path = tmp_path / "out" / f"{step}.parquet"
-        path.parent.mkdir(parents=True)
-        duckdb.sql(f"COPY ({query}) TO '{path}'")
-    config = CorpusConfig(
-        name="made",
-        texts=(Text("es", "tsv", ("es.tsv",)),),
-        inventories=(Inventory("en", "en.tsv"),),
-    )
-    return StepWork(config, CorpusFolder(tmp_path / "out"), tmp_path / "scratch", tmp_path.joinpath)
+    work = work_with(tmp_path, "es")
+    write(work, "senses/inventory.parquet", {"language": ["en"] * 3, "synset": [SEAL, STAMP, BABEL]})
+    ids, sentences, n, synsets = map(list, zip(*INSTANCES, strict=True))
+    columns = {"id": ids, "sentence": sentences, "n": n, "synsets": pa.array(synsets, pa.list_(pa.string()))}
+    write(work, "intersect/instances.parquet", columns)
+    return work
 
 
-def read(work, name, columns="*"):
-    import duckdb
-
-    return duckdb.sql(f"SELECT {columns} FROM '{work.folder.read(f'images/{name}.parquet')}'").fetchall()  # noqa: S608
+def read(work, name, *columns):
+    return cells(work, f"images/{name}.parquet", *columns)
 
 
 def with_manifest(work, *lines, name="images.jsonl", folder=(), features=None, exclude=()):
@@ -93,7 +82,7 @@ def test_images_that_cannot_be_used_are_counted_by_line_and_the_others_kept(work
 
     report = STEP.finish(work)
 
-    assert read(work, "images", "synset, file, licence, author, representative") == [
+    assert read(work, "images", "synset", "file", "licence", "author", "representative") == [
         (SEAL, "02077923-n/seal.jpg", "CC BY 4.0", "Ann", True),
         (BABEL, "letter.jpg", "CC BY 4.0", "Ann", True),
     ]
@@ -118,7 +107,7 @@ def test_an_image_whose_licence_has_no_address_of_the_web_is_used_without_it(wor
         work, image(SEAL, "a.jpg", licence_url=address), image(SEAL, "b.jpg", licence_url="http://l.example")
     )
     report = STEP.finish(work)
-    assert read(work, "images", "file, licence_url") == [("a.jpg", ""), ("b.jpg", "http://l.example")]
+    assert read(work, "images", "file", "licence_url") == [("a.jpg", ""), ("b.jpg", "http://l.example")]
     assert [example.line for example in report.problems.examples["bad_licence_url"]] == [1]
     with pytest.raises(LineError):
         attribution_of({"licence_url": address})
@@ -129,7 +118,7 @@ def test_words_are_kept_whose_senses_have_images_and_images_of_all_their_senses_
 
     report = STEP.finish(work)
 
-    assert read(work, "instances", "sentence, images") == [(0, 2), (1, 3)]
+    assert read(work, "instances", "sentence", "images") == [(0, 2), (1, 3)]
     assert report.counts == {
         "excluded": 0,
         "chosen_by_features": 0,
@@ -144,7 +133,7 @@ def test_without_a_manifest_no_word_is_left_out(work):
     STEP.finish(work)
 
     assert read(work, "images") == []
-    assert read(work, "instances", "sentence, images") == [(0, 0), (1, 0), (2, 0), (3, 0)]
+    assert read(work, "instances", "sentence", "images") == [(0, 0), (1, 0), (2, 0), (3, 0)]
 
 
 def test_the_image_closest_to_the_others_represents_its_sense_and_else_the_first(work):
@@ -154,7 +143,7 @@ def test_the_image_closest_to_the_others_represents_its_sense_and_else_the_first
 
     report = STEP.finish(work)
 
-    chosen = [row for row in read(work, "images", "synset, file, representative") if row[2]]
+    chosen = [row for row in read(work, "images", "synset", "file", "representative") if row[2]]
     assert chosen == [(SEAL, "n02077923/b", True), (STAMP, "first.jpg", True)]
     assert report.counts["chosen_by_features"] == 1
     assert report.problems.counts == {"bad_features": 1, "no_features": 3}
@@ -166,7 +155,7 @@ def test_a_line_of_a_csv_file_without_a_file_is_of_all_images_in_its_folder(work
 
     report = STEP.finish(with_manifest(work, *rows, name="images.csv", folder=folder))
 
-    assert read(work, "images", "file, author, representative") == [
+    assert read(work, "images", "file", "author", "representative") == [
         ("n02077923/a.jpg", "Ann", True),
         ("n02077923/b.JPEG", "Ann", False),
     ]

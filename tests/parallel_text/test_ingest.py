@@ -11,11 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parallel_text import ingest
-from parallel_text.config import CandidateSettings, CorpusConfig, Inventory, Text
-from parallel_text.folder import CorpusFolder
+from parallel_text.config import Text
 from parallel_text.ingest import STEP
 from parallel_text.problems import CorpusError
-from parallel_text.steps import StepWork
+from tests.parallel_text.made import cells, run, work_with
 
 WORDS = st.sampled_from(["seal", "stamp", "ice", "sea", "letter"])
 PAIRS = st.lists(st.tuples(WORDS, WORDS), min_size=1, max_size=30)
@@ -25,33 +24,12 @@ def work_on(folder, *, chunk_sentences=100, **texts):
     """Prepare to ingest texts, each by the name of its file with its lines; the name begins with its language."""
     for name, lines in texts.items():
         (folder / f"{name}.tsv").write_text("".join(f"{line}\n" for line in lines))
-    config = CorpusConfig(
-        name="made",
-        texts=tuple(Text(name[:2], "tsv", (f"{name}.tsv",)) for name in texts),
-        inventories=(Inventory("en", "en.tsv"),),
-        candidates=CandidateSettings(),
-        chunk_sentences=chunk_sentences,
-        workers=1,
-    )
-    return StepWork(config, CorpusFolder(folder / "out"), folder / "scratch", folder.joinpath)
-
-
-def run(work):
-    for chunk in STEP.chunks(work):
-        assert not STEP.is_written(work, chunk)
-        STEP.run_chunk(work, chunk)
-        assert STEP.is_written(work, chunk)
-    return STEP.finish(work)
+    texts_of = tuple(Text(name[:2], "tsv", (f"{name}.tsv",)) for name in texts)
+    return work_with(folder, texts=texts_of, chunk_sentences=chunk_sentences)
 
 
 def digest(text):
     return md5(text.encode(), usedforsecurity=False).hexdigest()
-
-
-def rows(work, name, columns="*"):
-    import duckdb
-
-    return duckdb.sql(f"SELECT {columns} FROM '{work.folder.read(name)}'").fetchall()  # noqa: S608
 
 
 def test_every_line_is_a_sentence_and_text_joins_languages_only_where_none_has_it_twice(tmp_path):
@@ -62,18 +40,18 @@ def test_every_line_is_a_sentence_and_text_joins_languages_only_where_none_has_i
         fr=["bad", "Ice.\tGlace.", "A seal.\tUn sceau.", "A dog.\tUn chien.", "A dog.\tUn chien."],
     )
 
-    report = run(work)
+    report = run(STEP, work)
 
     # By hand: four seals, of which no source says that any two are one; three dogs, for the same reason; and one ice,
     # which each language has once.
     texts = sorted(["A seal."] * 4 + ["A dog."] * 3 + ["Ice."], key=digest)
-    english = rows(work, "ingest/english/00000.parquet", "sentence, text, occurrence")
+    english = cells(work, "ingest/english/00000.parquet", "sentence", "text", "occurrence")
     assert [row[:2] for row in english] == list(enumerate(texts))
     assert sorted(row[1:] for row in english if row[1] == "A seal.") == [("A seal.", number) for number in (1, 2, 3, 4)]
     found = [
         (language, texts[sentence], text, file, line)
         for language in ("es", "fr")
-        for _pair, sentence, text, file, line in rows(work, f"ingest/pairs.{language}/00000.parquet")
+        for _pair, sentence, text, file, line in cells(work, f"ingest/pairs.{language}/00000.parquet")
     ]
     assert sorted(found) == [
         ("es", "A dog.", "Un perro.", "es_2.tsv", 1),
@@ -97,10 +75,10 @@ def test_every_line_is_a_sentence_and_text_joins_languages_only_where_none_has_i
 
 def joined(work):
     """By sentence, the lines that it has in Spanish and French."""
-    run(work)
+    run(STEP, work)
     found: dict[int, list[str]] = {}
     for language in ("es", "fr"):
-        for sentence, text in rows(work, f"ingest/pairs.{language}/00000.parquet", "sentence, text"):
+        for sentence, text in cells(work, f"ingest/pairs.{language}/00000.parquet", "sentence", "text"):
             found.setdefault(sentence, []).append(text)
     return sorted(found.values())
 
@@ -134,7 +112,7 @@ def test_chunks_hold_what_a_count_by_hand_finds(spanish, german, chunk, at_once,
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ingest, "KEYS_AT_ONCE", at_once)
-        run(work)
+        run(STEP, work)
 
     times = {
         language: Counter(english for english, _ in pairs) for language, pairs in (("es", spanish), ("de", german))
@@ -144,15 +122,15 @@ def test_chunks_hold_what_a_count_by_hand_finds(spanish, german, chunk, at_once,
     for text in joins:
         texts.remove(text)
     names = work.folder.names("ingest/english/")
-    assert [rows(work, name, "sentence, text") for name in names] == [
+    assert [cells(work, name, "sentence", "text") for name in names] == [
         list(enumerate(texts))[start : start + chunk] for start in range(0, len(texts), chunk)
     ]
     sentences: Counter[int] = Counter()
     for language, pairs in (("es", spanish), ("de", german)):
         found = []
         for name in names:
-            of_chunk = rows(work, name.replace("english", f"pairs.{language}"))
-            assert {row[1] for row in of_chunk} <= {row[0] for row in rows(work, name)}
+            of_chunk = cells(work, name.replace("english", f"pairs.{language}"))
+            assert {row[1] for row in of_chunk} <= {row[0] for row in cells(work, name)}
             found += of_chunk
         assert [row[0] for row in found] == list(range(len(pairs)))
         assert sorted((row[4], texts[row[1]], row[2]) for row in found) == [

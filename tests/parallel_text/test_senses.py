@@ -10,18 +10,17 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from parallel_text import images, intersect, publish, senses
-from parallel_text.building import work_in
-from parallel_text.config import CandidateSettings, CorpusConfig, ImageSettings, Inventory, Text
+from parallel_text.config import ImageSettings
 from parallel_text.exclusions import Exclusions
 from parallel_text.problems import CorpusError
 from parallel_text.statistics import CorpusStatistics, compute
 from parallel_text.steps import StepWork
+from tests.parallel_text.made import rows, run, work_with, write
 
 LANGUAGES = ("de", "es", "fr")
 LIST = pa.list_(pa.int32())
@@ -50,25 +49,20 @@ class Corpus:
         self.inventory, self.rows = inventory, rows
         for language in ("en", *LANGUAGES):
             lines = [f"{synset}\t{word}\n" for word, synsets in inventory[language].items() for synset in synsets]
-            (folder / f"{language}.tsv").write_text("".join(lines))
-        config = CorpusConfig(
-            name="made",
-            texts=tuple(Text(language, "tsv", ("x",)) for language in LANGUAGES),
-            inventories=tuple(Inventory(language, f"{language}.tsv") for language in (*LANGUAGES, "en")),
-            candidates=CandidateSettings(ratings="r.csv"),
-            workers=1,
-            **settings,
-        )
-        self.work = work_in(folder / "out", config, base=folder)
+            (folder / f"senses.{language}.tsv").write_text("".join(lines))
+        self.work = work_with(folder, *LANGUAGES, **settings)
         numbers = range(len(rows))
         texts = [f"The {noun} {number}." for number, (noun, _aligned) in enumerate(rows)]
         texts = [said.get(number, text) for number, text in enumerate(texts)]
         times = [texts[: number + 1].count(text) for number, text in enumerate(texts)]
-        self._write("ingest/english/00000", {"sentence": list(numbers), "text": texts, "occurrence": times})
+        write(
+            self.work, "ingest/english/00000.parquet", {"sentence": list(numbers), "text": texts, "occurrence": times}
+        )
         tokens = [["The", noun, str(number), "."] for number, (noun, _aligned) in enumerate(rows)]
-        self._write("candidates/tokens/00000", {"sentence": list(numbers), "words": tokens})
-        self._write(
-            "candidates/nouns",
+        write(self.work, "candidates/tokens/00000.parquet", {"sentence": list(numbers), "words": tokens})
+        write(
+            self.work,
+            "candidates/nouns.parquet",
             {
                 "sentence": list(numbers),
                 "position": pa.array([1] * len(rows), pa.int32()),
@@ -87,12 +81,14 @@ class Corpus:
             if not aligned:
                 continue
             pairs = [number for number, _noun, _word in aligned]
-            self._write(
-                f"ingest/pairs.{language}/00000",
+            write(
+                self.work,
+                f"ingest/pairs.{language}/00000.parquet",
                 {"pair": pairs, "sentence": pairs, "text": [f"x {word}" for _number, _noun, word in aligned]},
             )
-            self._write(
-                f"align/{language}/00000",
+            write(
+                self.work,
+                f"align/{language}/00000.parquet",
                 {
                     "pair": pairs,
                     "sentence": pairs,
@@ -105,18 +101,13 @@ class Corpus:
         columns = dict(zip(("language", "english", "word"), map(list, zip(*entries, strict=True)), strict=True))
         counted = {"alignments": [2] * len(entries), "total": [4] * len(entries), "share": [0.5] * len(entries)}
         kept = {"kept": [word != "rare" for word in columns["word"]]}
-        self._write("dictionary/entries", columns | {"lemma": columns["word"]} | counted | kept)
-
-    def _write(self, name: str, columns: dict[str, Any]) -> None:
-        with self.work.folder.writing(f"{name}.parquet") as path:
-            pq.write_table(pa.table(columns), path)
+        write(self.work, "dictionary/entries.parquet", columns | {"lemma": columns["word"]} | counted | kept)
 
     def instances(self) -> list[dict[str, Any]]:
         senses.STEP.finish(self.work)
-        for chunk in intersect.STEP.chunks(self.work):
-            intersect.STEP.run_chunk(self.work, chunk)
-        self.report = intersect.STEP.finish(self.work)
-        return pq.read_table(self.work.folder.read("intersect/instances.parquet")).to_pylist()
+        self.work.folder.remove("intersect/")
+        run(intersect.STEP, self.work)
+        return rows(self.work, intersect.INSTANCES)
 
     def expected(self) -> dict[int, tuple[int, list[str], dict[str, list[str]]]]:
         """By sentence: n, the synsets, and the languages that share each, in plain Python."""
@@ -393,6 +384,6 @@ def test_an_item_has_at_most_100_images_drawn_by_the_seed():
 
 def test_an_inventory_without_a_synset_of_the_english_one_is_refused(seals, tmp_path):
     corpus = seals()
-    (tmp_path / "es.tsv").write_text("bn:00016606n\tfoca\n")
+    (tmp_path / "senses.es.tsv").write_text("bn:00016606n\tfoca\n")
     with pytest.raises(CorpusError, match=r"es\.tsv has no synset in common with the English inventory"):
         corpus.instances()
