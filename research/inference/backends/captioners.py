@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from PIL import Image
+if TYPE_CHECKING:
+    from PIL import Image
 
 
 class BackendSettingsError(Exception):
