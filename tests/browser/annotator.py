@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from io import BytesIO
 from pathlib import Path
 from random import Random
@@ -14,7 +14,7 @@ from playwright.sync_api import BrowserContext, Page, expect
 
 from annotation.models import CaptionBatch, Rating, Round
 from annotation.services import batches
-from core.images.models import Collection
+from core.images.models import Collection, Image
 from core.images.rules.sizes import sizes_of
 from core.images.services import file_storage
 from core.people.models import User
@@ -42,12 +42,17 @@ LOOKS: list[tuple[Literal["dark", "light"], list[str]]] = [("dark", AXE_RULES_OF
 
 def make_images(collection: Collection) -> None:
     """Give the images of `collection` something to be seen, a colour each."""
-    for number, entry in enumerate(collection.entries.select_related("image")):
+    paint([entry.image for entry in collection.entries.select_related("image")])
+
+
+def paint(images: Iterable[Image]) -> None:
+    """Give images something to be seen, a colour each."""
+    for number, image in enumerate(images):
         colour = (40 + 61 * number % 200, 90 + 37 * number % 150, 60 + 97 * number % 180)
-        for size, shape in sizes_of(entry.image.width, entry.image.height).items():
+        for size, shape in sizes_of(image.width, image.height).items():
             content = BytesIO()
             Pillow.new("RGB", shape, colour).save(content, "WEBP")
-            file_storage.put(file_storage.size_name(entry.image.public_id, size), content.getvalue())
+            file_storage.put(file_storage.size_name(image.public_id, size), content.getvalue())
 
 
 def sign_in(context: BrowserContext, user: User, address: str) -> None:
@@ -105,6 +110,15 @@ def barriers(page: Page, rules: Sequence[str] = AXE_RULES) -> list[str]:
     options = {"runOnly": list(rules), "resultTypes": ["violations"], "preload": False}
     report: dict[str, Any] = page.evaluate("options => axe.run(document, options)", options)
     return [f"{one['id']}: {one['nodes'][0]['target']} {one['help']}" for one in report["violations"]]
+
+
+def check_all(page: Page, addresses: Iterable[str]) -> None:
+    """See that no page keeps anybody out, with all its parts open, and that none is wider than the screen."""
+    for address in addresses:
+        page.goto(address)
+        page.evaluate("document.querySelectorAll('main details').forEach((one) => { one.open = true; })")
+        assert barriers(page) == [], address
+        assert not scrolls_sideways(page), address
 
 
 def barriers_at(page: Page, *widths: int) -> list[str]:

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import timedelta
-from io import BytesIO
 from typing import Any
 
 from django.utils import timezone
-from PIL import Image as Pillow
 from playwright.sync_api import Locator, Page, ViewportSize, expect
 
-from core.images.rules.sizes import sizes_of
-from core.images.services import file_storage
 from gapgame.models import ItemImage, Player, Season, Turn
-from tests.browser.annotator import sign_in
+from tests.browser.annotator import paint, sign_in
 from tests.factories import make_player, make_season
 
 PHONE: ViewportSize = {"width": 390, "height": 844}
@@ -66,12 +62,7 @@ def make_game(**fields: Any) -> Season:
 
 def make_images(season: Season) -> None:
     shown = ItemImage.objects.filter(item__item_set=season.item_set).select_related("image")
-    for number, entry in enumerate(shown):
-        colour = (40 + 61 * number % 200, 90 + 37 * number % 150, 60 + 97 * number % 180)
-        for size, shape in sizes_of(entry.image.width, entry.image.height).items():
-            content = BytesIO()
-            Pillow.new("RGB", shape, colour).save(content, "WEBP")
-            file_storage.put(file_storage.size_name(entry.image.public_id, size), content.getvalue())
+    paint([one.image for one in shown])
 
 
 def sit_down(

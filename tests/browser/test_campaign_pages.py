@@ -16,7 +16,7 @@ from annotation.services.campaign import LanguageBeginning
 from annotation.services.guidelines import publish_guidelines
 from core.people.models import User
 from tests.annotation.submitting import begin_language, submit_captions, take
-from tests.browser.annotator import barriers, make_images, scrolls_sideways
+from tests.browser.annotator import check_all, make_images
 from tests.browser.conftest import Visit
 from tests.factories import make_annotator, make_collection, make_language, make_project
 
@@ -81,11 +81,7 @@ def page(visit: Visit, pilot: Round, request: Any) -> Page:
     "page", [{}, {"viewport": {"width": 390, "height": 800}, "locale": "ar"}], ids=["wide", "narrow"], indirect=True
 )
 def test_nobody_is_kept_out_and_nothing_is_wider_than_the_screen(page: Page, addresses: list[str]) -> None:
-    for address in addresses:
-        page.goto(address)
-        page.evaluate("document.querySelectorAll('main details').forEach((one) => { one.open = true; })")
-        assert barriers(page) == [], address
-        assert not scrolls_sideways(page), address
+    check_all(page, addresses)
 
 
 @pytest.mark.long(reason="the plain form, which tests without a browser submit")

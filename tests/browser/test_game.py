@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any
 
@@ -161,7 +163,9 @@ def test_without_a_connection_the_word_is_kept_and_sent_once(table: Table, page:
     assert Attempt.objects.count() == 1
 
 
-def test_what_is_typed_while_a_guess_is_on_its_way_stays(table: Table, page: Page) -> None:
+@contextmanager
+def guess_on_its_way(page: Page) -> Iterator[None]:
+    """Guess "dog"; the answer comes when the block ends."""
     waiting: list[Route] = []
 
     def hold(route: Route) -> None:
@@ -171,30 +175,24 @@ def test_what_is_typed_while_a_guess_is_on_its_way_stays(table: Table, page: Pag
     page.locator("#guess").fill("dog")
     with page.expect_request("**/guess/"):
         page.keyboard.press("Enter")
-    page.keyboard.type("elephan")
+    yield
     (held,) = waiting
     held.continue_()
     expect(guesses(page)).to_have_count(1)
+
+
+def test_what_is_typed_while_a_guess_is_on_its_way_stays(table: Table, page: Page) -> None:
+    with guess_on_its_way(page):
+        page.keyboard.type("elephan")
     page.keyboard.type("t")
     expect(page.locator("#guess")).to_have_value("elephant")
     expect(page.locator("[data-typed]")).to_have_text("elephant")
 
 
 def test_a_reason_to_skip_that_is_being_written_stays_when_a_guess_is_answered(table: Table, page: Page) -> None:
-    waiting: list[Route] = []
-
-    def hold(route: Route) -> None:
-        waiting.append(route)
-
-    page.route("**/guess/", hold)
-    page.locator("#guess").fill("dog")
-    with page.expect_request("**/guess/"):
-        page.keyboard.press("Enter")
-    page.locator("[data-skip] summary").click()
-    page.locator("#note").fill("No gap")
-    (held,) = waiting
-    held.continue_()
-    expect(guesses(page)).to_have_count(1)
+    with guess_on_its_way(page):
+        page.locator("[data-skip] summary").click()
+        page.locator("#note").fill("No gap")
     page.keyboard.type("!")
     expect(page.locator("#note")).to_have_value("No gap!")
 

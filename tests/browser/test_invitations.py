@@ -14,7 +14,7 @@ from annotation.models import Round, Tally
 from core.languages.models import Language
 from core.people.models import Invitation, MailState, Project, User
 from core.people.services.consent import publish_consent_text
-from tests.browser.annotator import barriers, scrolls_sideways
+from tests.browser.annotator import barriers, check_all, scrolls_sideways
 from tests.browser.conftest import Visit
 from tests.factories import make_annotator, make_round
 from tests.people.invitations import link_of, make_invitation
@@ -142,11 +142,7 @@ def addresses(project: Project) -> list[str]:
     "page", [DARK, PHONE | {"locale": "ar"}], ids=["wide and dark", "narrow and Arabic"], indirect=True
 )
 def test_nobody_is_kept_out_and_nothing_is_wider_than_the_screen(page: Page, addresses: list[str]) -> None:
-    for address in addresses:
-        page.goto(address)
-        page.evaluate("document.querySelectorAll('main details').forEach((one) => { one.open = true; })")
-        assert barriers(page) == [], address
-        assert not scrolls_sideways(page), address
+    check_all(page, addresses)
     page.goto(addresses[0])
     page.locator("[data-ticks-all]").check()
     page.locator('button[value="extend"]').click()

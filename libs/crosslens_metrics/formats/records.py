@@ -304,7 +304,7 @@ def _csv_header(lines: _CsvLines, columns: Sequence[str], *, keeps_case: bool) -
 
 def _json_lines(file: IO[bytes]) -> Iterator[LineRecord | LineError]:
     decoder = _StrictDecoder()
-    for number, line in _lines(file):
+    for number, line in limited_lines(file, limits.MAX_LINE_BYTES):
         if line is None:
             reason = _("The line is longer than %(limit)s MB. Put one object on each line.")
             yield LineError(reason % {"limit": limits.MAX_LINE_BYTES // 10**6}, number=number)
@@ -322,15 +322,15 @@ def _json_lines(file: IO[bytes]) -> Iterator[LineRecord | LineError]:
             yield LineError(malformed(error), number=number)
 
 
-def _lines(file: IO[bytes]) -> Iterator[tuple[int, bytes | None]]:
+def limited_lines(file: IO[bytes], most_bytes: int) -> Iterator[tuple[int, bytes | None]]:
     """(number, line), the line None where it is longer than is taken."""
     number = 0
-    while line := file.readline(limits.MAX_LINE_BYTES):
+    while line := file.readline(most_bytes):
         number += 1
-        if line.endswith(b"\n") or len(line) < limits.MAX_LINE_BYTES:
+        if line.endswith(b"\n") or len(line) < most_bytes:
             yield number, line
             continue
-        while (rest := file.readline(limits.MAX_LINE_BYTES)) and not rest.endswith(b"\n"):
+        while (rest := file.readline(most_bytes)) and not rest.endswith(b"\n"):
             pass
         yield number, None
 

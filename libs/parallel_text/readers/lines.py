@@ -6,6 +6,7 @@ from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Iterator
 from typing import IO
 
+from crosslens_metrics.formats.records import limited_lines
 from crosslens_metrics.messages import gettext as _
 from parallel_text.problems import CorpusError, LineProblems
 from parallel_text.readers.sentences import MAX_SENTENCE_CHARACTERS
@@ -22,17 +23,14 @@ def lines_of(file: IO[bytes], name: str, problems: LineProblems) -> Iterator[tup
     CorpusError
         Where the file is UTF-16, so that none of its lines could be read.
     """
-    number = 0
-    while line := file.readline(MAX_LINE_BYTES):
-        number += 1
-        if number == 1:
-            line = _without_mark(line, name)
-        if len(line) == MAX_LINE_BYTES and not line.endswith(b"\n"):
-            _skip_rest(file)
+    for number, line in limited_lines(file, MAX_LINE_BYTES):
+        if line is None:
             message = _("The line has more than %(limit)s bytes. Write one sentence on each line.")
             problems.add("too_long", message % {"limit": MAX_LINE_BYTES}, file=name, line=number)
             yield number, None
             continue
+        if number == 1:
+            line = _without_mark(line, name)
         try:
             yield number, line.decode().rstrip("\r\n")
         except UnicodeDecodeError:
@@ -45,8 +43,3 @@ def _without_mark(line: bytes, name: str) -> bytes:
     if line.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) or (len(line) > 3 and line[1] == 0 == line[3]):
         raise CorpusError(_("%(file)s is saved as UTF-16. Save it as UTF-8.") % {"file": name})
     return line.removeprefix(BOM_UTF8)
-
-
-def _skip_rest(file: IO[bytes]) -> None:
-    while (rest := file.readline(MAX_LINE_BYTES)) and not rest.endswith(b"\n"):
-        pass
