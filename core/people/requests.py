@@ -41,11 +41,11 @@ def render_part(
     return response
 
 
-class RefusalsTold:
+class RefusalsShown:
     """A block in which something may be refused: then the form says why, or the next page where there is no form."""
 
-    def __init__(self, told: BaseForm | HttpRequest, *kinds: type[Exception], field: str | None = None) -> None:
-        self.told, self.kinds, self.field = told, kinds, field
+    def __init__(self, place: BaseForm | HttpRequest, *kinds: type[Exception], field: str | None = None) -> None:
+        self.place, self.kinds, self.field = place, kinds, field
 
     def __enter__(self) -> None:
         pass
@@ -53,10 +53,10 @@ class RefusalsTold:
     def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> bool:
         if not isinstance(error, self.kinds):
             return False
-        if isinstance(self.told, HttpRequest):
-            messages.error(self.told, str(error))
+        if isinstance(self.place, HttpRequest):
+            messages.error(self.place, str(error))
         else:
-            self.told.add_error(self.field, str(error))
+            self.place.add_error(self.field, str(error))
         return True
 
 

@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
 from core.people.permissions import check_reader
-from core.people.requests import RefusalsTold, user_of
+from core.people.requests import RefusalsShown, user_of
 from research.inference import tasks
 from research.inference.backends.encoders import EncoderSettingsError
 from research.inference.forms.embeddings import EmbeddingForm, EncoderForm
@@ -43,7 +43,7 @@ def encoder_create(request: HttpRequest) -> HttpResponse:
     check_reader(request.user)
     form = EncoderForm(request.POST if request.method == "POST" else None, by=user_of(request))
     if form.is_valid():
-        with RefusalsTold(form, EncoderSettingsError):
+        with RefusalsShown(form, EncoderSettingsError):
             made = encoders.register(**form.cleaned_data, by=user_of(request))
             messages.success(request, _("The encoder “%(name)s” is registered.") % {"name": made.name})
             return redirect(reverse("inference:embedding-create", query={"encoder": made.pk}))
@@ -57,7 +57,7 @@ def embedding_create(request: HttpRequest) -> HttpResponse:
     asked = {name: request.GET.get(name, "") for name in ("encoder", "collection")}
     form = EmbeddingForm(request.POST if request.method == "POST" else None, initial=asked, by=user_of(request))
     if form.is_valid():
-        with RefusalsTold(form, WorkRefusedError):
+        with RefusalsShown(form, WorkRefusedError):
             run = runs.start_embeddings(**form.cleaned_data, by=user_of(request), now=timezone.now())
             tasks.ask_for_run(run)
             return redirect("inference:run-show", run.pk)

@@ -19,7 +19,7 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from core.people.permissions import check_reader
-from core.people.requests import RefusalsTold, user_of
+from core.people.requests import RefusalsShown, user_of
 from core.people.views.ownership import owner_page
 from research.inference.backends import registry
 from research.inference.backends.captioners import BackendSettingsError
@@ -94,7 +94,7 @@ def model_edit(request: HttpRequest, model_id: int) -> HttpResponse:
     model = model_to_change(request.user, model_id)
     form = ModelEditForm(request.POST or None, initial={"name": model.name, "description": model.description})
     if form.is_valid():
-        with RefusalsTold(form, BackendSettingsError, field="name"):
+        with RefusalsShown(form, BackendSettingsError, field="name"):
             services.edit_model(model=model, **form.cleaned_data, by=user_of(request), now=timezone.now())
             messages.success(request, _("The model is changed."))
             return redirect("inference:model-show", model.pk)
@@ -111,7 +111,7 @@ def model_delete(request: HttpRequest, model_id: int) -> HttpResponse:
         captions = ModelCaption.objects.filter(model__in=model.family()).count()
         context = {"model": model, "uses": uses_of_model(model), "captions": captions}
         return render(request, "inference/model_delete.html", context)
-    with RefusalsTold(request, ModelUsedError):
+    with RefusalsShown(request, ModelUsedError):
         delete_model(model=model, by=user_of(request), now=timezone.now())
         messages.success(request, _("%(name)s was deleted.") % {"name": model.name})
         return redirect("inference:model-list")
@@ -126,7 +126,7 @@ def model_merge(request: HttpRequest, model_id: int) -> HttpResponse:
     asked = request.POST.get("into", "")
     number = int(asked) if asked.isascii() and asked.isdecimal() and len(asked) < MAX_KEY_DIGITS else 0
     into = get_object_or_404(namesakes_of(request.user, model), pk=number)
-    with RefusalsTold(request, ModelUsedError):
+    with RefusalsShown(request, ModelUsedError):
         moved = merge_model(model=model, into=into, by=user_of(request), now=timezone.now())
         text = ngettext("%(number)d caption was moved here.", "%(number)d captions were moved here.", moved)
         messages.success(request, text % {"number": moved})
@@ -140,7 +140,7 @@ def model_retire(request: HttpRequest, model_id: int) -> HttpResponse:
     """Retire the model, or restore it."""
     model = model_to_change(request.user, model_id)
     is_retired = request.POST.get("is_retired") == "on"
-    with RefusalsTold(request, BackendSettingsError):
+    with RefusalsShown(request, BackendSettingsError):
         services.set_retired(model=model, is_retired=is_retired, by=user_of(request), now=timezone.now())
         messages.success(request, _("The model is retired.") if is_retired else _("The model is restored."))
     return redirect("inference:model-show", model.pk)
@@ -169,7 +169,7 @@ def model_create(request: HttpRequest) -> HttpResponse:
 def _create_translated(request: HttpRequest) -> HttpResponse:
     form = TranslatedModelForm(request.POST or None, by=user_of(request))
     if form.is_valid():
-        with RefusalsTold(form, BackendSettingsError):
+        with RefusalsShown(form, BackendSettingsError):
             made = services.register_translated_model(**form.cleaned_data, by=user_of(request))
             return redirect("inference:model-show", made.pk)
     context = {"form": form, "has_translators": translators(user_of(request)).exists()}
@@ -200,7 +200,7 @@ def _registered(
 ) -> Registered | None:
     """Register what the form holds; None if it is not valid or was refused, which it then says."""
     if form.is_valid():
-        with RefusalsTold(form, BackendSettingsError):
+        with RefusalsShown(form, BackendSettingsError):
             return register(**form.about(), backend=backend, by=user_of(request))
     return None
 

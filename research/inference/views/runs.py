@@ -17,7 +17,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from core.images.models import Collection
 from core.people.permissions import check_reader
-from core.people.requests import RefusalsTold, render_part, user_of
+from core.people.requests import RefusalsShown, render_part, user_of
 from core.people.views.ownership import owner_page
 from research.inference import tasks
 from research.inference.forms.runs import RunChoiceForm, RunForm
@@ -70,7 +70,7 @@ def _create(request: HttpRequest, model: CaptioningModel, collection: Collection
     if form.is_valid():
         plan = run_plan(model=model, collection=collection, images=images, **form.about)
         if "count" not in request.POST:
-            with RefusalsTold(form, WorkRefusedError):
+            with RefusalsShown(form, WorkRefusedError):
                 options = {"model": model, "collection": collection, **form.about, **form.owner}
                 run = services.start(**options, by=user_of(request), now=timezone.now())
                 tasks.ask_for_run(run)

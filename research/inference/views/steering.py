@@ -12,7 +12,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST
 
-from core.people.requests import RefusalsTold
+from core.people.requests import RefusalsShown
 from research.inference import tasks
 from research.inference.models import Run, Training
 from research.inference.permissions import run_to_steer, training_to_steer
@@ -54,8 +54,8 @@ def training_steer(request: HttpRequest, training_id: int, action: str) -> HttpR
 
 
 def _goes_on(request: HttpRequest, work: Run | Training, do: Callable[..., object], message: object) -> bool:
-    """Do it, and say so; returns whether workers are to be told."""
-    with RefusalsTold(request, steering.WorkRefusedError):
+    """Do it, and say so; returns whether workers are to be asked."""
+    with RefusalsShown(request, steering.WorkRefusedError):
         do(work, now=timezone.now())
         messages.success(request, str(message))
         return work.is_going

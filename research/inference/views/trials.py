@@ -8,7 +8,7 @@ from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods
 
-from core.people.requests import RefusalsTold, user_of
+from core.people.requests import RefusalsShown, user_of
 from research.inference import tasks
 from research.inference.forms.trials import TryForm
 from research.inference.pages.models import ability_of
@@ -26,7 +26,7 @@ def model_try(request: HttpRequest, model_id: int) -> HttpResponse:
     initial = {name: request.GET[name] for name in ("collection", "key") if name in request.GET}
     form = TryForm(sent, model=model, codes=ability.codes, viewer=user_of(request), initial=initial)
     if form.is_valid():
-        with RefusalsTold(form, WorkRefusedError):
+        with RefusalsShown(form, WorkRefusedError):
             run = services.start(model=model, **form.about, by=user_of(request), now=timezone.now())
             tasks.ask_for_run(run)
             return redirect("inference:run-show", run.pk)

@@ -19,7 +19,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from core.images.models import ImportJob
 from core.images.views.uploads import upload_page
 from core.people.permissions import READERS, project_for
-from core.people.requests import RefusalsTold, user_of
+from core.people.requests import RefusalsShown, user_of
 from research.scoring import tasks
 from research.scoring.forms import ReferencesForm, ReferenceTranslationForm
 from research.scoring.models import ReferenceSet
@@ -91,7 +91,7 @@ def reference_evaluation(request: HttpRequest, slug: str, set_id: int) -> HttpRe
 @login_required
 def reference_drop(request: HttpRequest, slug: str, set_id: int) -> HttpResponse:
     reference_set = reference_set_for(request.user, slug, set_id)
-    with RefusalsTold(request, services.ReferenceFileError):
+    with RefusalsShown(request, services.ReferenceFileError):
         services.drop_references(reference_set=reference_set)
         messages.success(request, _("The references are removed."))
         return redirect("scoring:reference-list", slug)
@@ -114,7 +114,7 @@ def references_translate(request: HttpRequest, slug: str, set_id: int) -> HttpRe
 def _started(request: HttpRequest, form: ReferenceTranslationForm, english: ReferenceSet) -> bool:
     """Start the translations; False if they are refused, and the form says why."""
     about = form.cleaned_data
-    with RefusalsTold(form, services.ReferenceFileError):
+    with RefusalsShown(form, services.ReferenceFileError):
         started = start_translations(
             english=english,
             languages=list(about["languages"]),
@@ -151,6 +151,6 @@ def reference_progress(request: HttpRequest, slug: str, set_id: int) -> HttpResp
 def reference_again(request: HttpRequest, slug: str, set_id: int) -> HttpResponse:
     """Resume a failed translation, or translate again what has changed."""
     reference_set = reference_set_for(request.user, slug, set_id)
-    with RefusalsTold(request, services.ReferenceFileError):
+    with RefusalsShown(request, services.ReferenceFileError):
         tasks.ask_for_translation(translate_again(made=reference_set).pk)
     return redirect("scoring:reference-show", slug, set_id)

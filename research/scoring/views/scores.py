@@ -17,7 +17,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from core.people.models import Project
 from core.people.permissions import READERS, project_for
-from core.people.requests import RefusalsTold, render_part, user_of
+from core.people.requests import RefusalsShown, render_part, user_of
 from research.scoring import tasks
 from research.scoring.formats.scores import ScoreLayout
 from research.scoring.forms import ReferenceSetForm, ScoringForm, WithoutReferencesForm
@@ -91,7 +91,7 @@ def scoring_create(request: HttpRequest, slug: str) -> HttpResponse:
 
 def _without_references(request: HttpRequest, project: Project, form: WithoutReferencesForm) -> HttpResponse:
     """Go on to the second step."""
-    with RefusalsTold(request, ReferenceFileError):
+    with RefusalsShown(request, ReferenceFileError):
         made = without_references(project=project, by=user_of(request), now=timezone.now(), **form.cleaned_data)
         return redirect(f"{reverse('scoring:scoring-create', args=[project.slug])}?references={made.pk}")
     return redirect("scoring:scoring-create", project.slug)
@@ -101,7 +101,7 @@ def _create(request: HttpRequest, project: Project, references: ReferenceSet) ->
     coverage = setup.coverage_of(references)
     form = ScoringForm(request.POST or None, references=references, coverage=coverage)
     if form.is_valid():
-        with RefusalsTold(form, MetricChoiceError):
+        with RefusalsShown(form, MetricChoiceError):
             about = {"project": project, "references": references, **form.cleaned_data}
             made = services.create_scorings(**about, by=user_of(request), now=timezone.now())
             return _created(request, project, made)

@@ -11,7 +11,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_http_methods
 
 from core.people.permissions import READERS, project_for
-from core.people.requests import RefusalsTold, user_of
+from core.people.requests import RefusalsShown, user_of
 from research.inference import tasks
 from research.inference.services.steering import WorkRefusedError
 from research.scoring.forms import ReferenceTrainingForm
@@ -28,7 +28,7 @@ def training_create(request: HttpRequest, slug: str) -> HttpResponse:
     form = ReferenceTrainingForm(request.POST or None, by=user_of(request), sets=sets, initial=asked)
     if form.is_valid():
         about = form.cleaned_data
-        with RefusalsTold(form, WorkRefusedError):
+        with RefusalsShown(form, WorkRefusedError):
             training = training_data.start_training(
                 name=about["name"],
                 base=about["base"],

@@ -19,7 +19,7 @@ from core.images.models import ImportJob
 from core.images.views.uploads import upload_page
 from core.people.models import Role
 from core.people.permissions import READERS, project_for
-from core.people.requests import RefusalsTold, user_of
+from core.people.requests import RefusalsShown, user_of
 from research.selection import tasks
 from research.selection.forms.candidates import CandidatesForm
 from research.selection.selectors.candidates import lists_of, summary_of
@@ -48,7 +48,7 @@ def candidates_import(request: HttpRequest, slug: str) -> HttpResponse:
         values = dict(form.cleaned_data)
         about = {"name": values["name"], "upload": values["file"], "needs_licence": not values["allow_no_licence"]}
         back = reverse("corpora:candidates-list", args=[slug])
-        with RefusalsTold(form, CandidatesRefusedError, field="name"):
+        with RefusalsShown(form, CandidatesRefusedError, field="name"):
             job = start_upload(project=project, **about, back=back, by=user_of(request), clock=timezone.now)
             tasks.ask_for_candidate_import(job.pk)
             return job
@@ -63,7 +63,7 @@ def candidates_import(request: HttpRequest, slug: str) -> HttpResponse:
 def candidates_delete(request: HttpRequest, slug: str, list_slug: str) -> HttpResponse:
     project = project_for(request.user, slug, Role.MANAGER)
     candidates = get_object_or_404(lists_of(project), slug=list_slug)
-    with RefusalsTold(request, CandidatesRefusedError):
+    with RefusalsShown(request, CandidatesRefusedError):
         delete_list(candidates=candidates, by=user_of(request), now=timezone.now())
         messages.success(request, _("The list was deleted."))
     return redirect("corpora:candidates-list", slug)

@@ -18,7 +18,7 @@ from core.jobs.models import JobState
 from core.languages.models import Language
 from core.people.models import Role
 from core.people.permissions import READERS, project_for
-from core.people.requests import RefusalsTold, render_part, user_of
+from core.people.requests import RefusalsShown, render_part, user_of
 from research.selection import tasks
 from research.selection.forms.selections import ConfirmForm, ExchangeForm, SelectionForm
 from research.selection.models import PlaceLevelChoice, SelectedImage, Selection
@@ -46,7 +46,7 @@ def selection_create(request: HttpRequest, slug: str) -> HttpResponse:
     project = project_for(request.user, slug, Role.MANAGER)
     form = SelectionForm(request.POST or None, project=project, initial=request.GET.dict())
     if form.is_valid():
-        with RefusalsTold(form, services.SelectionRefusedError):
+        with RefusalsShown(form, services.SelectionRefusedError):
             about, by = {"project": project, **form.about}, user_of(request)
             selection = services.start_selection(**about, by=by, now=timezone.now())
             tasks.ask_for_choice(selection.pk)
@@ -82,7 +82,7 @@ def selection_confirm(request: HttpRequest, slug: str, number: int) -> HttpRespo
     selection = selection_for(request.user, slug, number, Role.MANAGER)
     form = ConfirmForm(request.POST)
     form.full_clean()
-    with RefusalsTold(request, services.SelectionRefusedError):
+    with RefusalsShown(request, services.SelectionRefusedError):
         services.confirm_selection(selection=selection, **form.cleaned_data, by=user_of(request), now=timezone.now())
         messages.success(request, _("The selection is confirmed. Its images are a collection now."))
     return redirect("corpora:selection-show", slug, number)
@@ -92,7 +92,7 @@ def selection_confirm(request: HttpRequest, slug: str, number: int) -> HttpRespo
 @login_required
 def selection_discard(request: HttpRequest, slug: str, number: int) -> HttpResponse:
     selection = selection_for(request.user, slug, number, Role.MANAGER)
-    with RefusalsTold(request, services.SelectionRefusedError):
+    with RefusalsShown(request, services.SelectionRefusedError):
         services.discard_selection(selection=selection, by=user_of(request), now=timezone.now())
         messages.success(request, _("The draft was discarded."))
         return redirect("corpora:selection-list", slug)
@@ -142,7 +142,7 @@ def _exchanged(request: HttpRequest, form: ExchangeForm, row: SelectedImage) -> 
     if request.POST.get("key") != row.key:
         form.add_error(None, _("This image has been exchanged already. This is the one that took its place."))
         return False
-    with RefusalsTold(form, services.SelectionRefusedError):
+    with RefusalsShown(form, services.SelectionRefusedError):
         about = {"selected": row, "reason": form.cleaned_data["reason"], "replacement": form.key}
         new = exchanges.exchange_image(**about, by=user_of(request), now=timezone.now())
         messages.success(request, _("“%(old)s” was exchanged for “%(new)s”.") % {"old": row.key, "new": new.key})
