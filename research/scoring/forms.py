@@ -25,8 +25,6 @@ from research.inference.services.encoders import visual_encoders
 from research.scoring.models import ReferenceKind, ReferenceSet, Scoring, Tokenizer
 from research.scoring.rules.metrics import (
     ENGLISH,
-    MetricChoiceError,
-    check_metrics,
     needs_projections,
     needs_references,
     needs_vectors,
@@ -173,21 +171,6 @@ class ScoringForm(forms.Form):
 
     def clean(self) -> dict[str, Any]:
         cleaned: dict[str, Any] = super().clean() or {}
-        vectors = cleaned.get("vectors")
-        try:
-            if "metrics" in cleaned:
-                check_metrics(
-                    cleaned["metrics"],
-                    language=self.references.language_id,
-                    vectors_language=vectors.language_id if vectors else None,
-                    has_references=not self.references.is_without_captions,
-                    has_encoder=cleaned.get("encoder") is not None,
-                    has_english=cleaned.get("english") is not None
-                    or (self.references.language_id == ENGLISH and not self.references.is_without_captions),
-                    has_features=cleaned.get("features") is not None,
-                )
-        except MetricChoiceError as refused:
-            self.add_error("metrics", str(refused))
         return {"tokenizer": Tokenizer.WHITESPACE, "normalise": False} | cleaned
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import Any, ClassVar
 
 from django.conf import settings
@@ -81,6 +82,13 @@ class ReferenceQuerySet(models.QuerySet["Reference"]):
     def in_results(self) -> ReferenceQuerySet:
         """Return those that captions are scored against: of images that are not left out of results."""
         return self.filter(~is_left_out(collection="reference_set__collection"))
+
+    def texts_by_image(self) -> dict[int, list[str]]:
+        """Read the texts of each image, in their order, by its primary key."""
+        texts: dict[int, list[str]] = defaultdict(list)
+        for image, text in self.order_by("image", "position").values_list("image_id", "text"):
+            texts[image].append(text)
+        return texts
 
 
 class Reference(models.Model):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from django.db.models import Count, Max
@@ -41,8 +41,7 @@ def material_of(scoring: Scoring) -> ScoringMaterial:
     """Read the inputs in few queries; the digests are of what was read, even if it changes meanwhile."""
     language = scoring.references.language_id
     # Before the captions: of one that comes in between, the mark knows nothing, and it is noticed later.
-    asked = (scoring.model_id, language, scoring.references.collection_id)
-    mark = marks_of([asked])[asked]
+    mark = mark_of(scoring)
     references, digests = _without_captions(scoring) if scoring.references.is_without_captions else _references(scoring)
     stored = ModelCaption.objects.filter(
         model=scoring.model_id,
@@ -84,11 +83,18 @@ def _without_captions(scoring: Scoring) -> tuple[dict[int, list[str]], dict[int,
     return {image: [] for image in digests}, digests
 
 
-def marks_of(asked: Iterable[tuple[int, str, int]]) -> Mapping[tuple[int, str, int], str]:
-    """Return, by (model, language, collection), a mark that changes with every new caption, and with the images left
-    out of results. Captions are never edited.
+def mark_of(scoring: Scoring) -> str:
+    (mark,) = marks_of([scoring]).values()
+    return mark
+
+
+def marks_of(scorings: Iterable[Scoring]) -> dict[int, str]:
+    """Return, by scoring, a mark that changes with every new caption, and with the images left out of results.
+
+    Captions are never edited. Reads few queries, however many scorings there are.
     """
-    asked = set(asked)
+    inputs = {one.pk: (one.model_id, one.references.language_id, one.references.collection_id) for one in scorings}
+    asked = set(inputs.values())
     models, languages, collections = zip(*asked, strict=True) if asked else ((), (), ())
     captions = ModelCaption.objects.filter(model__in=set(models), language__in=set(languages))
     counts = captions.values_list("model_id", "language_id").annotate(Count("pk"), Max("pk")).order_by()
@@ -98,4 +104,4 @@ def marks_of(asked: Iterable[tuple[int, str, int]]) -> Mapping[tuple[int, str, i
         collection: f"-{count}-{newest.timestamp():.3f}"
         for collection, count, newest in entries.values_list("collection").annotate(Count("pk"), Max("excluded_at"))
     }
-    return {one: marks.get(one[:2], "0-0") + out.get(one[2], "") for one in asked}
+    return {pk: marks.get(one[:2], "0-0") + out.get(one[2], "") for pk, one in inputs.items()}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -110,10 +109,7 @@ def texts_of(scoring: Scoring, images: Iterable[int]) -> dict[int, ImageTexts]:
     Images without a reference are left out, because only references show whether an image is assigned to somebody.
     """
     images = list(images)
-    references: dict[int, list[str]] = defaultdict(list)
-    rows = Reference.objects.filter(reference_set=scoring.references_id, image__in=images).order_by("image", "position")
-    for image, text in rows.values_list("image_id", "text"):
-        references[image].append(text)
+    references = Reference.objects.filter(reference_set=scoring.references_id, image__in=images).texts_by_image()
     stored = ModelCaption.objects.filter(
         model=scoring.model_id, language=scoring.references.language_id, image__in=images
     )

@@ -7,7 +7,6 @@ document frequencies in the references that it is given: other weights, and anot
 from __future__ import annotations
 
 import hashlib
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -22,7 +21,7 @@ from crosslens_metrics.signatures import Signature
 from research.inference.models import ModelCaption
 from research.scoring.models import Pass, Reference, Tokenizer
 from research.scoring.rules.packing import pack_floats, unpack_floats
-from research.scoring.selectors.captions import marks_of
+from research.scoring.selectors.captions import mark_of
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -114,20 +113,17 @@ def own_cider(scoring_pass: Pass, metric: str, image_ids: Integers) -> tuple[Flo
 def _texts(scoring_pass: Pass, images: list[int]) -> tuple[list[str], list[list[str]]] | None:
     """Read captions and references, unless they are no longer those of the pass."""
     scoring = scoring_pass.scoring
-    asked = (scoring.model_id, scoring.references.language_id, scoring.references.collection_id)
-    if scoring_pass.captions_mark != marks_of([asked])[asked]:
+    if scoring_pass.captions_mark != mark_of(scoring):
         return None
     if scoring_pass.references_digest != scoring.references.digest:
         return None
-    captions: dict[int, str] = {}
-    references: dict[int, list[str]] = defaultdict(list)
+    language, captions = scoring.references.language_id, dict[int, str]()
+    references: dict[int, list[str]] = {}
     for start in range(0, len(images), ROWS_AT_ONCE):
         some = images[start : start + ROWS_AT_ONCE]
-        written = ModelCaption.objects.filter(model=scoring.model_id, language=asked[1], image__in=some)
+        written = ModelCaption.objects.filter(model=scoring.model_id, language=language, image__in=some)
         captions |= dict(written.order_by().values_list("image", "text"))
-        rows = Reference.objects.filter(reference_set=scoring.references_id, image__in=some)
-        for image, text in rows.order_by("image", "position").values_list("image", "text"):
-            references[image].append(text)
+        references |= Reference.objects.filter(reference_set=scoring.references_id, image__in=some).texts_by_image()
     if any(image not in captions or image not in references for image in images):
         return None
     return [captions[image] for image in images], [references[image] for image in images]

@@ -12,7 +12,7 @@ from research.inference.permissions import models_in
 from research.inference.selectors.embeddings import whole_sets
 from research.scoring.models import ReferenceKind, ReferenceSet
 from research.scoring.rules.metrics import ENGLISH
-from research.scoring.selectors.captions import marks_of
+from research.scoring.selectors.captions import mark_of
 from research.scoring.selectors.scores import ScoringRow
 
 
@@ -74,6 +74,4 @@ def is_outdated(row: ScoringRow) -> bool:
     """
     if row.done is None:
         return False
-    references = row.scoring.references
-    asked = (row.scoring.model_id, references.language_id, references.collection_id)
-    return row.has_new_references or row.done.captions_mark != marks_of([asked])[asked]
+    return row.has_new_references or row.done.captions_mark != mark_of(row.scoring)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
 
@@ -115,7 +114,7 @@ def put_references(
     """
     with transaction.atomic():
         locked = ReferenceSet.objects.select_for_update(no_key=True).get(pk=reference_set.pk)
-        stored = _texts(locked, captions)
+        stored = Reference.objects.filter(reference_set=locked, image__in=list(captions)).texts_by_image()
         changes = {image: _change(stored.get(image, []), list(texts)) for image, texts in captions.items()}
         changed = [image for image, change in changes.items() if change != CaptionChange.SAME]
         if not changed:
@@ -158,14 +157,6 @@ def drop_references(*, reference_set: ReferenceSet) -> None:
                 locked.delete()
     except ProtectedError as error:
         raise ReferenceFileError(_("Models are scored against these references. Remove those scores first.")) from error
-
-
-def _texts(reference_set: ReferenceSet, images: Iterable[int]) -> dict[int, list[str]]:
-    texts_of: dict[int, list[str]] = defaultdict(list)
-    rows = Reference.objects.filter(reference_set=reference_set, image__in=list(images)).order_by("image", "position")
-    for image, text in rows.values_list("image_id", "text"):
-        texts_of[image].append(text)
-    return texts_of
 
 
 def _change(before: list[str], after: list[str]) -> CaptionChange:

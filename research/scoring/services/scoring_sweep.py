@@ -31,19 +31,15 @@ def _changed() -> Iterator[Scoring]:
     passes = list(
         ended.exclude(captions_mark="").select_related("scoring__references", "scoring__model").defer("image_ids")
     )
-    marks = marks_of(_inputs(done.scoring) for done in passes)
+    marks = marks_of(done.scoring for done in passes)
     for done in passes:
         scoring, references = done.scoring, done.scoring.references
         has_new_references = done.references_digest != references.digest
-        has_new_mark = done.captions_mark != marks[_inputs(scoring)]
+        has_new_mark = done.captions_mark != marks[scoring.pk]
         if not (has_new_references or has_new_mark) or _is_importing(scoring):
             continue
         if has_new_references or _has_new_captions(done):
             yield scoring
-
-
-def _inputs(scoring: Scoring) -> tuple[int, str, int]:
-    return scoring.model_id, scoring.references.language_id, scoring.references.collection_id
 
 
 def _has_new_captions(done: Pass) -> bool:

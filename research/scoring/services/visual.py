@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -151,10 +150,7 @@ def _english_of(scoring: Scoring, material: ScoringMaterial) -> Sequence[Sequenc
         if scoring.references.is_without_captions:
             return None
         return material.references if scoring.references.language_id == ENGLISH else None
-    rows = Reference.objects.filter(reference_set=scoring.english).order_by("image", "position")
-    texts: Mapping[int, list[str]] = defaultdict(list)
-    for image, text in rows.values_list("image_id", "text"):
-        texts[image].append(text)
+    texts = Reference.objects.filter(reference_set=scoring.english).texts_by_image()
     return [texts[image] for image in material.images]
 
 

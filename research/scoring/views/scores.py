@@ -101,7 +101,7 @@ def _create(request: HttpRequest, project: Project, references: ReferenceSet) ->
     coverage = setup.coverage_of(references)
     form = ScoringForm(request.POST or None, references=references, coverage=coverage)
     if form.is_valid():
-        with RefusalsShown(form, MetricChoiceError):
+        with RefusalsShown(form, MetricChoiceError, field="metrics"):
             about = {"project": project, "references": references, **form.cleaned_data}
             made = services.create_scorings(**about, by=user_of(request), now=timezone.now())
             return _created(request, project, made)
