@@ -42,29 +42,20 @@ TURN_COLUMNS = (
     "finished_at",
     "skip_reason",
 )
-ATTEMPT_COLUMNS = ("turn", "number", "guess", "similarity", "has_vector", "made_at")
-
-
-@dataclass(frozen=True)
-class ItemFacts:
-    """`image`: the key of the representative image."""
-
-    key: str
-    word: str
-    split: str
-    sense: Sequence[str]
-    images: int
-    image: str
+ATTEMPT_COLUMNS = ("number", "guess", "similarity", "has_vector")
 
 
 @dataclass
 class _TurnContext:
-    """Data shared by many turns, read once. Marks of cleared players are left out, as they are not in force."""
+    """Data shared by many turns, read once. Marks of cleared players are left out, as they are not in force.
+
+    Items are their keys and the rest that a line says about them.
+    """
 
     season: Season
     players: dict[int, tuple[str, bool, frozenset[str]]]
     turn_marks: Mapping[Any, frozenset[str]]
-    items: dict[int, ItemFacts] = field(default_factory=dict)
+    items: dict[int, tuple[str, dict[str, Any]]] = field(default_factory=dict)
 
 
 def turn_records(season: Season) -> Iterator[dict[str, Any]]:
@@ -87,18 +78,14 @@ def _records(known: _TurnContext, rows: Sequence[tuple[Any, ...]]) -> Iterator[d
     attempts = _attempts({row[0]: row[6] for row in rows})
     for pk, player, item, language, outcome, score, opened_at, finished_at, skip_reason in rows:
         name, is_set_aside, marks = known.players[player]
-        facts = known.items[item]
+        key, facts = known.items[item]
         yield {
             "turn": str(pk),
             "season": known.season.slug,
             "player": name,
-            "item": facts.key,
+            "item": key,
             "language": language,
-            "split": facts.split,
-            "word": facts.word,
-            "sense": facts.sense,
-            "images": facts.images,
-            "image": facts.image,
+            **facts,
             "opened_at": opened_at.astimezone(UTC).isoformat(),
             "finished_at": finished_at.astimezone(UTC).isoformat(),
             "outcome": outcome,
@@ -114,17 +101,11 @@ def _attempts(opened: Mapping[Any, datetime]) -> Mapping[Any, list[dict[str, Any
     """Return attempts by turn, each with the seconds since the sentence was opened or the attempt before."""
     attempts: dict[Any, list[dict[str, Any]]] = defaultdict(list)
     before = dict(opened)
-    rows = Attempt.objects.filter(turn__in=list(opened)).order_by("number").values_list(*ATTEMPT_COLUMNS)
-    for turn, number, guess, similarity, has_vector, made_at in rows.iterator(chunk_size=TURNS_AT_ONCE):
-        attempts[turn].append(
-            {
-                "number": number,
-                "guess": guess,
-                "similarity": similarity / MICRO,
-                "has_vector": has_vector,
-                "seconds": round((made_at - before[turn]).total_seconds(), 3),
-            }
-        )
+    rows = Attempt.objects.filter(turn__in=list(opened)).order_by("number")
+    for row in rows.values("turn", "made_at", *ATTEMPT_COLUMNS).iterator(chunk_size=TURNS_AT_ONCE):
+        turn, made_at = row["turn"], row["made_at"]
+        said = {name: row[name] for name in ATTEMPT_COLUMNS} | {"similarity": row["similarity"] / MICRO}
+        attempts[turn].append(said | {"seconds": round((made_at - before[turn]).total_seconds(), 3)})
         before[turn] = made_at
     return attempts
 
@@ -162,11 +143,18 @@ def _learn_items(known: _TurnContext, items: set[int]) -> None:
     images = dict(ItemImage.objects.filter(item__in=new).order_by().values_list("item").annotate(Count("pk")))
     first = dict(ItemImage.objects.filter(item__in=new, position=0).order_by().values_list("item", "image"))
     keys = image_keys(known.season.item_set, set(first.values()))
-    for pk, key, word, split, sense in GapItem.objects.filter(pk__in=new).values_list(
-        "pk", "key", "word", "split", "sense"
-    ):
-        image = keys.get(first.get(pk, 0), "")
-        known.items[pk] = ItemFacts(key, word, SPLITS[split], sense, images.get(pk, 0), image)
+    for item in GapItem.objects.filter(pk__in=new).only("key", "word", "split", "sense"):
+        known.items[item.pk] = (
+            item.key,
+            {
+                "split": SPLITS[item.split],
+                "word": item.word,
+                "sense": item.sense,
+                "images": images.get(item.pk, 0),
+                # The representative one.
+                "image": keys.get(first.get(item.pk, 0), ""),
+            },
+        )
 
 
 def image_keys(item_set: ItemSet, images: set[int] | None = None) -> dict[int, str]:

@@ -230,15 +230,7 @@ class ImageStore:
         if stored is not None:
             about = merged_attribution(about, _known_of(stored))
         extra = {STRIPPED_OF: sha256} | ({WITHHELD_TITLE: about.title} if about.title else {})
-        about = ImageAttribution(
-            author=about.author or facts.author,
-            licence=about.licence,
-            licence_url=about.licence_url,
-            source=about.source,
-            latitude=about.latitude,
-            longitude=about.longitude,
-            extra=extra,
-        )
+        about = replace(about, key="", title="", author=about.author or facts.author, extra=extra)
         before = Image.objects.filter(entries__collection=self._own, extra__stripped_of=sha256).first()
         if before is not None:
             return TakenImage(before.sha256, None, before.bytes, about, "", notes)

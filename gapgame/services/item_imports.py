@@ -7,9 +7,9 @@ play in this one.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -32,7 +32,7 @@ from crosslens_metrics.formats.names import ImageNames
 from crosslens_metrics.formats.problems import FileRefusedError, LineError
 from crosslens_metrics.formats.records import LineRecord, read_record
 from gapgame.formats.corpora import origin_of
-from gapgame.formats.embeddings import Vectors, central_of
+from gapgame.formats.embeddings import central_of
 from gapgame.models import GapItem, ItemImage, ItemSet, RepresentativeSource
 from gapgame.rules.corpus_items import ItemChoice
 from gapgame.rules.items import ItemLine, item_line
@@ -151,26 +151,22 @@ def _run(job: ImportJob, open_source: OpenSource, *, clock: Clock, announce: Ann
         others = list(there.filter(slug__in=job.options["collections"]).order_by("pk"))
         central = CentralImages.of_collections([item_set.collection, *others], project=item_set.project)
         images = ImageStore(item_set, source.files, others)
-        run = _ItemImport(job, item_set, images, source.embeddings, central, clock, announce)
+        run = _ItemImport(job, item_set, images, ImageNames(source.embeddings), central, clock, announce)
         run.take_all(record for record in source.records if record.number > last)
 
 
+@dataclass(frozen=True)
 class _ItemImport:
     """One run of a job."""
 
-    def __init__(
-        self,
-        job: ImportJob,
-        item_set: ItemSet,
-        images: ImageStore,
-        embeddings: Vectors,
-        central: CentralImages,
-        clock: Clock,
-        announce: AnnounceImage,
-    ) -> None:
-        self.job, self.item_set, self.images, self.embeddings = job, item_set, images, ImageNames(embeddings)
-        self.central, self.clock, self.announce = central, clock, announce
-        self.languages = {language.tag: language for language in Language.objects.all()}
+    job: ImportJob
+    item_set: ItemSet
+    images: ImageStore
+    embeddings: ImageNames[Any]
+    central: CentralImages
+    clock: Clock
+    announce: AnnounceImage
+    languages: Mapping[str, Language] = field(default_factory=lambda: {one.tag: one for one in Language.objects.all()})
 
     def take_all(self, records: Iterator[LineRecord | LineError]) -> None:
         if self.job.attempts > import_jobs.SKIP_AFTER_ATTEMPTS:

@@ -16,7 +16,7 @@ from itertools import islice
 from operator import itemgetter
 from typing import Any
 
-from django.db.models import F, Q, QuerySet, TextChoices
+from django.db.models import F, Q, QuerySet, TextChoices, Value
 from django.utils.translation import gettext_lazy as _
 
 from core.images.models import CollectionImage, Image
@@ -47,9 +47,9 @@ class JudgementRow:
     comparison: Comparison
     image: str
     answer: Mapping[str, Any]
-    rater: str = ""
-    why_not: str = ""
-    origin: ImageOrigin = UNKNOWN
+    rater: str
+    why_not: str
+    origin: ImageOrigin
 
     @property
     def scale(self) -> Scale:
@@ -151,28 +151,18 @@ def _rows(
         out = images_out.get(comparison.collection_id, ())
         for keys in _left(_keys(comparison), left.get(comparison.pk)):
             origins = origins_of(comparison.project, keys)
+            answers = [*_answers(comparison, keys, until), *_unseen(comparison, keys)]
             judged = [
                 JudgementRow(
                     comparison,
                     keys[one["shown"]],
                     one,
-                    name_of(one["person"]),
+                    name_of(one["person"]) if "person" in one else "",
                     _why_not(one, of_this, out),
                     origins.get(one["shown"], UNKNOWN),
                 )
-                for one in _answers(comparison, keys, until)
-                if of_this.get(one["person"]) != RaterState.WITHDRAWN
-            ]
-            unseen = _unseen(comparison, keys)
-            judged += [
-                JudgementRow(
-                    comparison,
-                    keys[pair.image_id],
-                    _unseen_answer(pair),
-                    why_not=IMAGE if pair.image_id in out else "",
-                    origin=origins.get(pair.image_id, UNKNOWN),
-                )
-                for pair in unseen
+                for one in answers
+                if of_this.get(one.get("person", 0)) != RaterState.WITHDRAWN
             ]
             rows = cells_of(COLUMNS, judged)
             place = {key: number for number, key in enumerate(keys.values())}
@@ -241,21 +231,19 @@ def _values(judged: QuerySet[Judgement], of: str) -> Iterator[Mapping[str, Any]]
     ).iterator()
 
 
-def _unseen(comparison: Comparison, images: Iterable[int]) -> QuerySet[Pair]:
-    """Yield pairs with equal captions, which count as SIMILAR without being shown, as in the figures on pages."""
-    pairs = Pair.objects.filter(comparison=comparison, image__in=list(images), task=None)
-    return pairs.select_related("image", "base_caption", "test_caption")
+def _unseen(comparison: Comparison, images: Iterable[int]) -> QuerySet[Pair, Any]:
+    """Return pairs with equal captions, which count as SIMILAR without being shown, as in the figures on pages.
 
-
-def _unseen_answer(pair: Pair) -> dict[str, Any]:
-    """Return values as `_values` does, without an answer."""
-    return {
-        "region": pair.image.extra.get(REGION),
-        "base": pair.base_caption.text,
-        "test": pair.test_caption.text,
-        "kind": EQUAL,
-        "score": 0,
-    }
+    The values are as in `_values`, without an answer.
+    """
+    return Pair.objects.filter(comparison=comparison, image__in=list(images), task=None).values(
+        kind=Value(EQUAL),
+        score=Value(0),
+        shown=F("image"),
+        region=F(f"image__extra__{REGION}"),
+        base=F("base_caption__text"),
+        test=F("test_caption__text"),
+    )
 
 
 def _why_not(answer: Mapping[str, Any], stopped: Mapping[int, str], images_out: Container[int]) -> str:
@@ -263,6 +251,6 @@ def _why_not(answer: Mapping[str, Any], stopped: Mapping[int, str], images_out: 
         return "gold"
     if answer["shown"] in images_out:
         return IMAGE
-    if answer["person"] in stopped:
-        return WHY_NOT[stopped[answer["person"]]]
-    return "late" if answer["is_late"] else ""
+    if state := stopped.get(answer.get("person", 0)):
+        return WHY_NOT[state]
+    return "late" if answer.get("is_late") else ""
