@@ -69,11 +69,11 @@ class RepresentativeCounts:
 def choose_again(
     *,
     item_set: ItemSet,
-    sets: Iterable[EmbeddingSet] | None = None,
+    sets: Iterable[EmbeddingSet],
     is_named_too: bool = False,
     clock: Callable[[], datetime],
 ) -> RepresentativeCounts:
-    """Choose the representative image of each item again, by `sets` or those of the item set's collection.
+    """Choose the representative image of each item again, by `sets`.
 
     Items whose file named one keep it, unless `is_named_too`; so do those that lack vectors.
 
@@ -82,11 +82,7 @@ def choose_again(
     ItemSetClosedError
         Where a season has begun. What was chosen before that stays.
     """
-    central = (
-        CentralImages.of_collections([item_set.collection], project=item_set.project_id)
-        if sets is None
-        else CentralImages(sets)
-    )
+    central = CentralImages(sets)
     changed = same = named = lacking = 0
     for items in _some_at_a_time(item_set):
         with transaction.atomic():

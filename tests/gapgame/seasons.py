@@ -49,12 +49,12 @@ def make_playable(project: Project, words: tuple[str, ...] = ("cat", "dog", "car
     return item_set
 
 
-def terms_of(vectors: WordVectorSet | None = None, **fields: Any) -> SeasonTerms:
+def terms_of(vectors: WordVectorSet | dict[str, WordVectorSet] | None = None, **fields: Any) -> SeasonTerms:
     """From a day after NOW for a day, in English."""
-    vectors = vectors or make_vectors()
+    if not isinstance(vectors, dict):
+        vectors = {one.language_id: one for one in [vectors or make_vectors()]}
     values: dict[str, Any] = {"starts_at": NOW + DAY, "ends_at": NOW + 2 * DAY, "time_zone": "UTC"}
-    values |= {"vectors": {vectors.language_id: vectors}, "access": SeasonAccess.INVITED}
-    return SeasonTerms(**(values | fields))
+    return SeasonTerms(**(values | {"vectors": vectors, "access": SeasonAccess.INVITED} | fields))
 
 
 def texts_of(name: str = "Spring", **fields: str) -> SeasonTexts:

@@ -141,6 +141,8 @@ def test_nobody_plays_the_turn_of_another(turn):
         playing.skip(turn_id=turn.pk, user=other.user, reason=SkipReason.OTHER, now=NOW)
     with pytest.raises(Player.DoesNotExist):
         playing.open_turn(player_id=turn.player_id, user=other.user, now=NOW)
+    with pytest.raises(Player.DoesNotExist):
+        playing.take_batch(player_id=turn.player_id, user=make_user(), language="en", now=NOW, rng=Random(1))
 
 
 def test_a_skipped_sentence_scores_nothing_and_the_next_one_comes(turn):
@@ -341,12 +343,6 @@ def test_what_must_never_be_is_refused_by_the_database(turn):
     ):
         with pytest.raises(IntegrityError), transaction.atomic():
             broken()
-
-
-def test_an_outsider_has_no_player():
-    season = make_season()
-    with pytest.raises(Player.DoesNotExist):
-        playing.take_batch(player_id=make_player(season).pk, user=make_user(), language="en", now=NOW, rng=Random(1))
 
 
 def _outcome(act) -> str:

@@ -14,10 +14,10 @@ from gapgame.models import Player, PlayerStatus, ScoreCount
 from gapgame.rules.percentiles import LEVELS, percent_below
 from gapgame.selectors import percentiles as selectors
 from gapgame.selectors.leaderboard import leaderboard_page, winners_of
-from gapgame.services.closing import GRACE, close_season
 from gapgame.services.marking import decide
 from gapgame.services.ranking import add_to_total
 from tests.factories import MINUTE, NOW, make_player, make_season
+from tests.gapgame.seasons import close
 from tests.kept import kept
 from tests.tiers import runs
 
@@ -118,12 +118,6 @@ def season():
     return season
 
 
-def close(season):
-    close_season(season_id=season.pk, now=season.ends_at + GRACE)
-    season.refresh_from_db()
-    return season
-
-
 def ranks() -> dict[str, int]:
     return dict(Player.objects.filter(rank__isnull=False).order_by("rank").values_list("nickname", "rank"))
 
@@ -131,7 +125,7 @@ def ranks() -> dict[str, int]:
 def test_nobody_is_declared_before_the_end_and_of_equal_totals_the_earlier_comes_first(season):
     assert winners_of(season) == []
     assert ranks() == {}
-    close(season)
+    season = close(season)
     assert list(ranks()) == ["cem", "bob", "ann", "dia", "eve"]
     assert [(row.nickname, row.rank) for row in winners_of(season)] == [("cem", 1), ("bob", 2)]
 
@@ -139,7 +133,7 @@ def test_nobody_is_declared_before_the_end_and_of_equal_totals_the_earlier_comes
 def test_who_is_marked_has_no_rank_until_a_manager_clears_them(season):
     cem = Player.objects.get(nickname="cem")
     Player.objects.filter(pk=cem.pk).update(is_marked=True)
-    close(season)
+    season = close(season)
     assert list(ranks()) == ["bob", "ann", "dia", "eve"]
     assert leaderboard_page(season, AnonymousUser(), None).set_aside == 1
     decide(player_id=cem.pk, season=season, status=PlayerStatus.CLEARED, by=season.project.created_by, now=NOW)
@@ -162,7 +156,7 @@ def test_a_manager_cannot_decide_about_a_player_of_another_season(season):
 
 def test_who_opted_out_is_not_named_on_the_leaderboard_but_sees_their_own_row(season):
     Player.objects.filter(nickname__in=["cem", "ann"]).update(is_on_leaderboard=False)
-    close(season)
+    season = close(season)
     page = leaderboard_page(season, AnonymousUser(), None)
     assert [(row.rank, row.nickname) for row in page.rows] == [(2, "bob"), (4, "dia"), (5, "eve")]
     assert [(row.rank, row.nickname) for row in winners_of(season)] == [(1, ""), (2, "bob")]

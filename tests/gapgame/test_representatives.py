@@ -9,6 +9,7 @@ from django.core.management import CommandError, call_command
 from gapgame.models import GapItem
 from gapgame.services.representatives import ItemSetClosedError, choose_again
 from research.inference.models import EmbeddingSet
+from research.inference.selectors.embeddings import whole_sets
 from tests.commands import output_of
 from tests.factories import NOW, make_season
 from tests.gapgame.item_files import LINE, run, sha_of, shas, told, write
@@ -57,7 +58,8 @@ def vectors_of(item_set) -> EmbeddingSet:
 
 
 def again(item_set, **options):
-    return choose_again(item_set=item_set, clock=lambda: NOW, **options)
+    sets = whole_sets(collections=[item_set.collection], project=item_set.project_id)
+    return choose_again(item_set=item_set, sets=sets, clock=lambda: NOW, **options)
 
 
 def test_items_imported_after_their_images_have_vectors_get_the_most_central_one(item_set, images):

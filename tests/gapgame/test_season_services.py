@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import timedelta
-from typing import Any
 
 import pytest
 
@@ -91,32 +89,21 @@ def test_the_door_follows_the_cut_off_and_is_shut_with_open_access(project) -> N
 )
 def test_a_season_that_could_not_be_played_is_refused(project, fields, said) -> None:
     with pytest.raises(services.SeasonError, match=said):
-        create_with(project, fields)
+        create(project, **fields)
     assert not Season.objects.exists()
 
 
-def create_with(project: Project, fields: dict[str, Any]) -> Season:
-    return services.create_season(
-        project=project,
-        item_set=make_playable(project),
-        texts=texts_of(),
-        terms=replace(terms_of(), **fields),
-        by=project.created_by,
-        now=NOW,
-    )
-
-
 def test_a_start_in_the_present_minute_begins_at_once(project) -> None:
-    season = create_with(project, {"starts_at": NOW - PUNCTUAL})
+    season = create(project, starts_at=NOW - PUNCTUAL)
     assert services.has_begun(season, NOW)
 
 
 def test_vectors_of_another_language_and_one_without_ready_sentences_are_refused(project) -> None:
     german = make_vectors("de")
     with pytest.raises(services.SeasonError, match="not for the language en"):
-        create_with(project, {"vectors": {"en": german}})
+        create(project, vectors={"en": german})
     with pytest.raises(services.SeasonError, match="language de"):
-        create_with(project, {"vectors": {"de": make_vectors("de")}})
+        create(project, vectors={"de": make_vectors("de")})
     unready = make_playable(project, ("Katze",), language="de")
     Image.objects.filter(pk=unready.items.get().images.get(position=2).image_id).update(state=JobState.QUEUED)
     with pytest.raises(services.SeasonError, match="images that are ready"):
@@ -279,5 +266,5 @@ def test_a_language_may_be_added_before_the_start(project) -> None:
     make_item(item_set, "Katze", language="de")
     season = create(project, item_set=item_set)
     english, german = make_vectors(), make_vectors("de")
-    change(season, replace(terms_of(), vectors={"en": english, "de": german}))
+    change(season, terms_of({"en": english, "de": german}))
     assert sorted(season.languages.values_list("language", flat=True)) == ["de", "en"]

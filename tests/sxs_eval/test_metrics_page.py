@@ -57,33 +57,20 @@ def make_scored():
 
 
 @pytest.fixture
-def world(made_once, request):
-    return made_once(make_scored if "scored" in request.fixturenames else make_judged)
+def judged(made_once):
+    """The project, the collection, and the models that are compared."""
+    return made_once(make_judged)
 
 
 @pytest.fixture
-def project(world):
-    return world[0]
+def scored(made_once):
+    return made_once(make_scored)
 
 
 @pytest.fixture
-def collection(world):
-    return world[1]
-
-
-@pytest.fixture
-def judged(world):
-    return world[2]
-
-
-@pytest.fixture
-def scored(world):
-    return world[2]
-
-
-@pytest.fixture
-def manager(client, project):
-    client.force_login(project.created_by)
+def manager(client, request):
+    made = request.getfixturevalue("scored" if "scored" in request.fixturenames else "judged")
+    client.force_login(made[0].created_by)
     return client
 
 
@@ -95,9 +82,10 @@ def exported(client, layout, **asked):
     return client.get(reverse("sxs_eval:metrics-export", args=["lions", layout]), asked).content
 
 
-def test_the_reference_set_is_chosen_on_the_page_and_in_its_files(manager, project, collection, scored):
+def test_the_reference_set_is_chosen_on_the_page_and_in_its_files(manager, scored):
+    project, collection, models = scored
     silver = make_references(project=project, collection=collection, name="Silver", texts=["ein Hund"])
-    for model in scored.values():
+    for model in models.values():
         run(make_scoring(silver, model=model, metrics=["rouge-l"]))
     shown = {name: page(manager, references=name) for name in ("", "People", "Silver")}
 
@@ -164,21 +152,23 @@ def test_resamples_are_drawn_again_only_where_something_changed(manager, scored,
     assert drawn == [True, False, True]
 
 
-def test_a_comparison_without_scores_or_judgements_says_what_lacks(manager, project, collection, scored):
+def test_a_comparison_without_scores_or_judgements_says_what_lacks(manager, scored):
+    project, collection, models = scored
     model = make_captioner(collection, "D", language="de")
-    make_comparison(project=project, collection=collection, base=scored["B"], test=model, language="de")
-    judged_once(project, collection, scored["A"], model, [1] * 6)
+    make_comparison(project=project, collection=collection, base=models["B"], test=model, language="de")
+    judged_once(project, collection, models["A"], model, [1] * 6)
     text = text_of(page(manager))
     assert "A and D have no scores against the same references." in text
     assert "No image has all its judgements yet." in text
     assert len(page(manager).context["page"]["plot"].points) == len(ANSWERS)
 
 
-def test_scores_that_were_not_computed_alike_are_no_point(manager, project, collection, judged):
+def test_scores_that_were_not_computed_alike_are_no_point(manager, judged):
+    project, collection, models = judged
     references = make_references(project=project, collection=collection, texts=[PEOPLE])
-    for model in judged.values():
+    for model in models.values():
         run(make_scoring(references, model=model, metrics=["rouge-l"]))
-    score = references.scorings.get(model=judged["A"]).passes.get().scores.get()
+    score = references.scorings.get(model=models["A"]).passes.get().scores.get()
     score.signature = score.signature.replace("v:1", "v:0")
     score.save()
     text = text_of(page(manager))

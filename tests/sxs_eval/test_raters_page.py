@@ -197,16 +197,13 @@ class TestDeciding:
         judge_in_turn(comparison, other, [0] * 6)
         if is_paused:
             pause(comparison, rater)
+        before = manager.get(path_of(comparison), {"rater": rater.pk}).content.decode()
+        assert "6 judgements are kept but do not count, and other raters judge those pairs" in before
         page = decide(manager, comparison, rater, "exclude").content.decode()
         assert "6 judgements are kept but do not count" in page
         assert RaterStatus.objects.get().state == RaterState.EXCLUDED
         assert set(Task.objects.values_list("places_taken", flat=True)) == {1}
         assert Judgement.objects.filter(person=rater, kind=TrialKind.PAIR).count() == 6
-
-    @pytest.mark.long(reason="at least three others run each of its lines")
-    def test_what_leaving_out_does_is_said_before(self, manager, comparison, rater):
-        page = manager.get(path_of(comparison), {"rater": rater.pk}).content.decode()
-        assert "6 judgements are kept but do not count, and other raters judge those pairs" in page
 
     def test_leaving_out_needs_a_note_and_a_long_one_is_refused_and_kept_in_the_field(self, manager, comparison, rater):
         response = decide(manager, comparison, rater, "exclude", " ")

@@ -161,10 +161,11 @@ class TestGoldPairs:
         return list(comparison.collection.entries.order_by("key").values_list("key", flat=True))
 
     @pytest.mark.long(reason="at least three others run each of its lines")
-    def test_both_captions_are_shown_with_which_is_better(self, manager, comparison, gold):
+    def test_both_captions_are_shown_with_which_is_better_and_how_large_a_file_may_be(self, manager, comparison, gold):
         page = manager.get(path_of("gold-list", comparison)).content.decode()
         assert page.index(gold.better) < page.index(gold.worse)
         assert "No answers yet." in page
+        assert f"At most {gold_services.MAX_LINES:,} lines and {MAX_GOLD_FILE_BYTES // 10**6} MB." in page
 
     def test_one_is_switched_off_and_on_again(self, researcher, comparison, gold):
         path = reverse("sxs_eval:gold-change", args=["lions", comparison.pk, gold.pk])
@@ -260,10 +261,6 @@ class TestGoldPairs:
         assert not comparison.gold_pairs.exists()
         self.send(manager, comparison, first, second)
         assert comparison.gold_pairs.count() == 2
-
-    def test_the_form_says_how_large_its_file_may_be(self, manager, comparison):
-        page = manager.get(path_of("gold-list", comparison)).content.decode()
-        assert f"At most {gold_services.MAX_LINES:,} lines and {MAX_GOLD_FILE_BYTES // 10**6} MB." in page
 
     def test_an_image_of_another_collection_is_not_taken_and_nothing_is_switched_off(self, manager, comparison, gold):
         other = make_collection(1).entries.get()

@@ -49,10 +49,16 @@ def exported(comparison: Comparison) -> list[bytes]:
 
 
 @pytest.mark.long(reason="at least three others run each of its lines")
-def test_judgements_that_are_kept_count_as_before_and_what_is_assigned_goes_back(comparison: Comparison, rater: User):
+@pytest.mark.parametrize("is_account_deleted", [False, True])
+def test_judgements_that_are_kept_count_as_before_and_what_is_assigned_goes_back(
+    comparison: Comparison, rater: User, is_account_deleted: bool
+):
     batch = take(comparison, rater)
     answer(batch.judgements.select_related("person").get(position=1), 2)
-    assert withdraw(comparison, rater, keeps=True) == 0
+    if is_account_deleted:
+        personal_data.forget(person=rater, now=LATER)
+    else:
+        assert withdraw(comparison, rater, keeps=True) == 0
     assert Batch.objects.get(pk=batch.pk).state == BatchState.RETURNED
     assert counted(comparison) == 1
     assert not RaterStatus.objects.exists()
@@ -83,15 +89,6 @@ def test_no_manager_brings_them_back_and_agreeing_again_does_not_either(comparis
     with pytest.raises(NotQualifiedError, match="your work on this comparison has ended"):
         take(comparison, rater, now=LATER)
     assert counted(comparison) == 0
-
-
-@pytest.mark.long(reason="at least three others run each of its lines")
-def test_a_deleted_account_returns_what_is_assigned_and_its_judgements_count_on(comparison: Comparison, rater: User):
-    batch = take(comparison, rater)
-    answer(batch.judgements.select_related("person").get(position=1), 2)
-    personal_data.forget(person=rater, now=LATER)
-    assert Batch.objects.get(pk=batch.pk).state == BatchState.RETURNED
-    assert counted(comparison) == 1
 
 
 @pytest.mark.postgres
