@@ -9,6 +9,7 @@ from django.core.exceptions import PermissionDenied
 from django.http import Http404
 from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from core.compiled_query import CompiledQuery
 from core.people.models import Membership, Role, User
@@ -16,6 +17,16 @@ from core.people.permissions import READERS, project_for
 from core.people.selectors.qualification import MissingRequirement, WorkKind, missing_requirements_of, still_takes_part
 from research.inference.selectors import assigned_work
 from sxs_eval.models import Comparison, GoldPair, JudgingBatch, Pair, RaterState, RaterStatus
+
+WHY_STOPPED = {
+    RaterState.PAUSED: gettext_lazy(
+        "Some of your answers were inconsistent. A manager of the project must review them before you can continue."
+    ),
+    RaterState.WITHDRAWN: gettext_lazy(
+        "You withdrew your consent and your answers, so your work on this comparison has ended."
+    ),
+    RaterState.EXCLUDED: gettext_lazy("A manager of the project has ended your work on this comparison."),
+}
 
 
 def batch_for(user: User | AnonymousUser, batch_id: UUID) -> JudgingBatch:
@@ -79,7 +90,9 @@ def missing_requirements_of_comparisons(
     missing = dict(zip((each.pk for each in comparisons), missing_requirements_of(user, wanted), strict=True))
     statuses = RaterStatus.objects.filter(person=user, comparison__in=comparisons)
     for status in statuses.exclude(state=RaterState.RESTORED):
-        missing[status.comparison_id].append(_status_requirement(status))
+        missing[status.comparison_id].append(
+            MissingRequirement(status.state, str(WHY_STOPPED[RaterState(status.state)]))
+        )
     return missing
 
 
@@ -97,20 +110,3 @@ def is_still_welcome(user: User, comparison: Comparison) -> bool:
     """Return whether answers of `user` may count: `missing_requirements` without the language, in fewer queries."""
     is_stopped = bool(STOPPED.rows(person=user.pk, comparison=comparison.pk))
     return not is_stopped and still_takes_part(user, comparison.project_id, Role.RATER)
-
-
-def _status_requirement(status: RaterStatus) -> MissingRequirement:
-    if status.state == RaterState.PAUSED:
-        return MissingRequirement(
-            "paused",
-            _(
-                "Some of your answers were inconsistent. A manager of the project must review them before you "
-                "can continue."
-            ),
-        )
-    if status.state == RaterState.WITHDRAWN:
-        return MissingRequirement(
-            "withdrawn",
-            _("You withdrew your consent and your answers, so your work on this comparison has ended."),
-        )
-    return MissingRequirement("excluded", _("A manager of the project has ended your work on this comparison."))

@@ -104,21 +104,12 @@ class PlanReport:
 
     def _cost_lines(self) -> Iterator[str]:
         yield _("Cost, at %(pace)s:") % {"pace": self.pace.text()}
-        texts = (_("per session"), self.cost), (_("in total"), self.totals)
-        yield from _table(
-            [
-                ["", _("sessions"), _("images"), _("judgements"), _("attention items"), _("hours")],
-                *(
-                    [
-                        name,
-                        *map(str, (cost.sessions, cost.images, cost.judgements, cost.attention)),
-                        f"{cost.hours:.1f}",
-                    ]
-                    for name, cost in texts
-                ),
-            ],
-            to_the_right=range(1, 6),
-        )
+        head = ["", _("sessions"), _("images"), _("judgements"), _("attention items"), _("hours")]
+        rows = [
+            [name, *map(str, (cost.sessions, cost.images, cost.judgements, cost.attention)), f"{cost.hours:.1f}"]
+            for name, cost in ((_("per session"), self.cost), (_("in total"), self.totals))
+        ]
+        yield from _table([head, *rows], to_the_right=range(1, 6))
 
 
 def warnings_of(plan: EvaluationPlan, file: ScoreFile) -> Iterator[str]:

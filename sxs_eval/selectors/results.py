@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache, partial
 from itertools import chain
 from typing import Any
 
@@ -113,20 +114,19 @@ def evidence_of(comparisons: Iterable[Comparison], filter: ImageFilter = ALL_IMA
     repeats = _by_comparison(_columns(_answered(ids, TrialKind.REPEAT), REPEAT_COLUMNS))
     regions = _regions(ids)
     left_out = images_left_out(comparisons)
-    names = _PseudonymNames()
-    nothing = np.zeros((0, 0), dtype=np.int64)
+    names = {comparison.project_id: cache(partial(pseudonym, comparison.project)) for comparison in comparisons}
     return {
         comparison.pk: _evidence(
             *_only(
                 _images_left(comparison, filter),
-                pairs.get(comparison.pk, nothing.reshape(0, len(PAIR_COLUMNS))),
-                judgements.get(comparison.pk, nothing.reshape(0, len(JUDGEMENT_COLUMNS))),
-                repeats.get(comparison.pk, nothing.reshape(0, len(REPEAT_COLUMNS))),
+                pairs[comparison.pk],
+                judgements[comparison.pk],
+                repeats[comparison.pk],
             ),
             left_out=left_out.get(comparison.collection_id, set()),
             stopped=stopped[comparison.pk],
             regions=regions,
-            name_of=names.of(comparison.project),
+            name_of=names[comparison.project_id],
             scale=SCALES[comparison.scale],
         )
         for comparison in comparisons
@@ -185,7 +185,7 @@ def decided_of(comparison: Comparison, evidence: ComparisonEvidence) -> DecidedI
 
 def rater_rows(comparison: Comparison, report: ReportedFigures, evidence: ComparisonEvidence) -> list[ReportedRater]:
     """List everybody who judged in the comparison or did an attention item, counted or not."""
-    name_of = _PseudonymNames().of(comparison.project)
+    name_of = cache(partial(pseudonym, comparison.project))
     statuses = RaterStatus.objects.filter(comparison=comparison).values_list("person", "state")
     states = {name_of(person): state for person, state in statuses}
     figures = {rater.rater: rater for rater in report.raters}
@@ -233,11 +233,14 @@ def _columns(rows: QuerySet[Any], names: tuple[str, ...]) -> NDArray[np.int64]:
 
 
 def _by_comparison(table: NDArray[np.int64]) -> dict[int, NDArray[np.int64]]:
-    """Group lines by the comparison in their first column, in an order that does not depend on the database."""
+    """Group lines by the comparison in their first column, in an order that does not depend on the database.
+
+    A comparison without any has an empty table.
+    """
     # The last digit of sums of shares depends on their order.
     table = table[np.lexsort((table[:, 2], table[:, 1], table[:, 0]))]
     starts = np.flatnonzero(np.diff(table[:, 0], prepend=-1))
-    return {int(part[0, 0]): part for part in np.split(table, starts) if len(part)}
+    return defaultdict(lambda: table[:0], {int(part[0, 0]): part for part in np.split(table, starts) if len(part)})
 
 
 def images_left_out(comparisons: Iterable[Comparison]) -> dict[int, set[int]]:
@@ -273,22 +276,6 @@ def _regions(comparisons: Sequence[int]) -> dict[int, str]:
     named = Image.objects.filter(pk__in=_pairs(comparisons).values("image"), extra__has_key=REGION)
     regions = {image: str(region or "").strip() for image, region in named.values_list("pk", f"extra__{REGION}")}
     return {image: region for image, region in regions.items() if region}
-
-
-class _PseudonymNames:
-    """The pseudonyms of raters, each computed once."""
-
-    def __init__(self) -> None:
-        self._known: dict[tuple[int, int], str] = {}
-
-    def of(self, project: Project) -> NameOf:
-        def name(person: int) -> str:
-            key = (project.pk, person)
-            if key not in self._known:
-                self._known[key] = pseudonym(project, person)
-            return self._known[key]
-
-        return name
 
 
 def _evidence(
