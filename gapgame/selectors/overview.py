@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -32,20 +32,16 @@ ENDED = (
 @dataclass(frozen=True)
 class LanguageProgress:
     played: SeasonLanguage
-    counts: Mapping[str, int]
+    counts: Counter[str]
 
     @property
     def outcomes(self) -> list[int]:
         """In the order of ENDED."""
-        return [self.counts.get(outcome, 0) for outcome in ENDED]
+        return [self.counts[outcome] for outcome in ENDED]
 
     @property
     def ended(self) -> int:
         return sum(self.outcomes)
-
-    @property
-    def is_open(self) -> int:
-        return self.counts.get(TurnOutcome.OPEN, 0)
 
 
 @dataclass(frozen=True)
@@ -65,7 +61,7 @@ class SeasonProgress:
 
     @cached_property
     def counts(self) -> Counter[str]:
-        return sum((Counter(row.counts) for row in self.languages), Counter())
+        return sum((row.counts for row in self.languages), Counter())
 
     @property
     def outcomes(self) -> list[tuple[str, int]]:
@@ -74,18 +70,6 @@ class SeasonProgress:
     @property
     def ended(self) -> int:
         return sum(self.counts[outcome] for outcome in ENDED)
-
-    @property
-    def is_open(self) -> int:
-        return self.counts[TurnOutcome.OPEN]
-
-    @property
-    def waiting(self) -> int:
-        return self.counts[TurnOutcome.WAITING]
-
-    @property
-    def skipped(self) -> int:
-        return self.counts[TurnOutcome.SKIPPED]
 
     @property
     def played(self) -> list[SeasonLanguage]:
@@ -110,10 +94,10 @@ def seasons_of(project: Project) -> QuerySet[Season]:
 
 
 def progress_of(season: Season, now: datetime) -> SeasonProgress:
-    counts: dict[str, dict[str, int]] = {}
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
     turns = Turn.objects.filter(player__season=season).order_by()
     for language, outcome, number in turns.values_list("batch__language", "outcome").annotate(Count("pk")):
-        counts.setdefault(language, {})[outcome] = number
+        counts[language][outcome] = number
     people = Player.objects.filter(season=season).aggregate(
         players=Count("pk"),
         marked=Count("pk", filter=Q(is_marked=True)),
@@ -128,5 +112,5 @@ def progress_of(season: Season, now: datetime) -> SeasonProgress:
         active=turns.filter(shown_at__gt=now - ACTIVE, shown_at__lte=now).values("player").distinct().count(),
         batches=GameBatch.objects.filter(player__season=season).count(),
         **people,
-        languages=[LanguageProgress(row, counts.get(row.language_id, {})) for row in played],
+        languages=[LanguageProgress(row, counts[row.language_id]) for row in played],
     )

@@ -46,18 +46,6 @@ class PlayerRow:
     def is_undecided(self) -> bool:
         return self.player.is_marked and self.player.status == PlayerStatus.PLAYING
 
-    @property
-    def is_set_aside(self) -> bool:
-        return self.player.status == PlayerStatus.SET_ASIDE
-
-    @property
-    def is_withdrawn(self) -> bool:
-        return self.player.status == PlayerStatus.WITHDRAWN
-
-    @property
-    def is_cleared(self) -> bool:
-        return self.player.status == PlayerStatus.CLEARED
-
 
 def players_page(season: Season, show: PlayersShown, *, number: str) -> tuple[Page[Player], list[PlayerRow]]:
     """Return one page: by joining time while the season is open, afterwards by rank."""
