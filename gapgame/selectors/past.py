@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby
 
 from django.core.paginator import Page, Paginator
 from django.db.models import Count, Max, Q, QuerySet, Sum
+from django.utils.translation import gettext as _
 
 from gapgame.models import UNFINISHED, GameBatch, Player, Turn, TurnOutcome
 from gapgame.rules.play import MICRO, points_shown
@@ -19,7 +21,9 @@ SHOWN = {"found": Q(outcome__in=FOUND), "missed": Q(outcome__in=[TurnOutcome.FAI
 
 @dataclass(frozen=True)
 class BatchSummary:
-    """The result of a batch. `nearest` is the closest wrong guess, if any: guess, word, percentage.
+    """The result of a batch. `tallies`: how many turns ended how, the words found first.
+
+    `nearest` is the closest wrong guess, if any: guess, word, percentage.
 
     `best_before`: the points of the best earlier batch of the same size; None if there is none. `again`: the first
     turns whose word was not found, to look at once more; `more_missed` counts the others.
@@ -27,11 +31,7 @@ class BatchSummary:
 
     batch: GameBatch
     size: int
-    at_1: int
-    at_2: int
-    at_3: int
-    failed: int
-    skipped: int
+    tallies: Mapping[str, int]
     points: int
     best_before: int | None
     best_streak: int
@@ -61,14 +61,18 @@ def last_batch(player: Player) -> BatchSummary | None:
         score=Sum("score"),
         **{outcome.value: Count("pk", filter=Q(outcome=outcome)) for outcome in TurnOutcome},
     )
+    missed = counts["failed"] + counts["cut_off"]
+    tallies = {
+        _("At the first guess"): counts["attempt_1"],
+        _("At the second guess"): counts["attempt_2"],
+        _("At the third guess"): counts["attempt_3"],
+        _("Not found"): missed,
+        _("Skipped"): counts["skipped"],
+    }
     return BatchSummary(
         batch=batch,
         size=counts["size"],
-        at_1=counts["attempt_1"],
-        at_2=counts["attempt_2"],
-        at_3=counts["attempt_3"],
-        failed=counts["failed"] + counts["cut_off"],
-        skipped=counts["skipped"],
+        tallies=tallies,
         points=points_shown(counts["score"] or 0),
         best_before=_best_before(batch, counts["size"]),
         best_streak=_best_streak(turns),
@@ -76,7 +80,7 @@ def last_batch(player: Player) -> BatchSummary | None:
         again=list(
             turns.filter(SHOWN["missed"]).select_related("item__language").order_by("position")[:LOOKED_AT_AGAIN]
         ),
-        more_missed=max(0, counts["failed"] + counts["cut_off"] - LOOKED_AT_AGAIN),
+        more_missed=max(0, missed - LOOKED_AT_AGAIN),
     )
 
 

@@ -42,13 +42,10 @@ class UnscoredWords:
 
     language: Language
     vectors: WordVectorSet
-    number: int
-    named: list[str]
+    number: int = 0
+    words: str = ""
+    """The first of them, as they are in sentences."""
     why: str = ""
-
-    @property
-    def is_shortened(self) -> bool:
-        return self.number > len(self.named)
 
 
 def item_sets_of(project: Project) -> QuerySet[ItemSet]:
@@ -98,16 +95,13 @@ def _unscored(item_set: ItemSet, language: Language, vectors: WordVectorSet) -> 
     try:
         table = vectors_of(vectors.signature)
     except WordVectorsUnavailableError as unavailable:
-        return UnscoredWords(language, vectors, 0, [], str(unavailable))
+        return UnscoredWords(language, vectors, why=str(unavailable))
     if vectors.kind == VectorKind.ENCODER:
-        return UnscoredWords(language, vectors, 0, [])
+        return UnscoredWords(language, vectors)
     words = GapItem.objects.filter(item_set=item_set, language=language, is_used=True).order_by("word").distinct()
     known = words.values_list("word", flat=True).iterator(chunk_size=WORDS_AT_ONCE)
     missing = [word for word in known if table.vector(word) is None]
-    return UnscoredWords(language, vectors, len(missing), missing[:MAX_NAMED])
-
-
-def named_words(unscored: UnscoredWords) -> str:
-    """Return the words as they are in sentences."""
-    words = ", ".join(unscored.named)
-    return _("%(words)s and more") % {"words": words} if unscored.is_shortened else words
+    said = ", ".join(missing[:MAX_NAMED])
+    if len(missing) > MAX_NAMED:
+        said = _("%(words)s and more") % {"words": said}
+    return UnscoredWords(language, vectors, len(missing), said)

@@ -145,8 +145,8 @@ def _warn(request: HttpRequest, season: Season) -> None:
             "%(language)s: %(number)d answers have no vector in “%(vectors)s”, so only the exact word scores: "
             "%(words)s."
         )
-        about = {"language": missing.language.name, "number": missing.number, "vectors": missing.vectors.name}
-        messages.warning(request, missing.why or text % (about | {"words": setup.named_words(missing)}))
+        about = {"number": missing.number, "vectors": missing.vectors.name, "words": missing.words}
+        messages.warning(request, missing.why or text % (about | {"language": missing.language.name}))
 
 
 def _head(request: HttpRequest, season: Season) -> dict[str, object]:
