@@ -9,11 +9,11 @@ from core.people.models import Project
 from crosslens_metrics.intervals import Interval
 from crosslens_metrics.reports.comparison_figures import UndefinedComparison
 from crosslens_metrics.undefined import UndefinedReason
-from research.inference.models import ModelCaption
 from sxs_eval.models import RaterState, RaterStatus
 from tests.clients import client_of
 from tests.factories import NOW, make_captioner, make_collection, make_comparison, make_project
 from tests.sxs_eval.judged import judged_once, report, results, text_of
+from tests.sxs_eval.planning import describe
 from tests.tiers import some
 
 pytestmark = pytest.mark.django_db
@@ -24,10 +24,7 @@ def make_compared_models() -> Project:
     project, collection = make_project("lions"), make_collection(6)
     german = [make_captioner(collection, f"m{n}", language="de", text=f"m{n} sagt") for n in range(3)]
     for model in german[:2]:
-        ModelCaption.objects.bulk_create(
-            ModelCaption(model=model, image_id=image, language_id="fr", text=f"{model.name} dit {image}")
-            for image in collection.entries.values_list("image", flat=True)
-        )
+        describe(collection, model.name, "fr", images=6)
     answers = {
         (0, 1, "de"): [3, 3, -3, 2, 0, 1],
         (0, 1, "fr"): [3, -1, -3, 2, 0, 1],

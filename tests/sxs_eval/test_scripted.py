@@ -12,7 +12,7 @@ from django.urls import reverse
 from core.people.models import AuditEntry, Project, User
 from sxs_eval.forms.comparisons import ComparisonForm
 from sxs_eval.forms.planning import PlanForm
-from sxs_eval.models import RaterState, RaterStatus
+from sxs_eval.models import Comparison, RaterState, RaterStatus
 from sxs_eval.rules.scripted import JudgingScriptRule, reading_s, rules_broken
 from sxs_eval.selectors.scripted import scripted_raters
 from tests.clients import client_of
@@ -63,6 +63,14 @@ def test_long_captions_cannot_be_read_in_two_seconds():
     assert set(rules_broken([2.0, 2.5, 3.1, 1.9] * 3, [4.0] * 12)) == {JudgingScriptRule.FAST}
 
 
+def judge_at(comparison: Comparison, name: str, *seconds: float) -> None:
+    """A new rater judges a batch, each pair in so many seconds."""
+    now, rows = NOW, take(comparison, make_rater(comparison, name)).judgements.select_related("person")
+    for row, spent in zip(rows.order_by("position"), seconds, strict=True):
+        now += timedelta(seconds=spent)
+        answer(row, 1, now=now, active_ms=9000)
+
+
 @pytest.mark.django_db
 class TestPages:
     @pytest.fixture
@@ -70,12 +78,7 @@ class TestPages:
         """One comparison that a script judged at 0.4 s an answer, saying of its time what it likes, and a person."""
         made = make_comparison(images=12, batch_size=12, replication=2, project=make_project("lions"))
         for name, pace_s in (("script", 0.4), ("person", 7.0)):
-            rater = make_rater(made, name)
-            rows = take(made, rater).judgements.select_related("person").order_by("position")
-            now = NOW
-            for number, row in enumerate(rows):
-                now += timedelta(seconds=pace_s * (1 + number % 3))
-                answer(row, 1, now=now, active_ms=9000)
+            judge_at(made, name, *(pace_s * (1 + number % 3) for number in range(12)))
         return made
 
     @pytest.fixture
@@ -126,10 +129,7 @@ class TestPages:
     def test_three_scripts_do_not_make_a_clean_report(self, manager):
         made = make_comparison(images=12, batch_size=12, replication=3, project=Project.objects.get(slug="lions"))
         for name in ("one", "two", "three"):
-            now = NOW
-            for row in take(made, make_rater(made, name)).judgements.select_related("person").order_by("position"):
-                now += timedelta(seconds=0.4)
-                answer(row, 1, now=now, active_ms=9000)
+            judge_at(made, name, *[0.4] * 12)
         page = manager.get(reverse("sxs_eval:comparison-show", args=["lions", made.pk])).content.decode()
         assert "The answers of 3 raters look scripted." in page
         assert page.count("looks scripted</span>") == 3

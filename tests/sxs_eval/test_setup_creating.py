@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from django.urls import reverse
 
-from research.inference.models import ModelCaption
 from sxs_eval.models import EqualCaptions
 from tests.factories import make_captioner, make_collection
+from tests.sxs_eval.planning import describe
 
 pytestmark = pytest.mark.django_db
 
@@ -22,12 +22,8 @@ class TestCreatingInTheBrowser:
     def models(self, collection):
         base = make_captioner(collection, "blip", text="base caption", language="de")
         test = make_captioner(collection, "pali", text="test caption", language="de")
-        for model in (base, test):
-            images = collection.entries.all()[: 2 if model == base else 4]
-            ModelCaption.objects.bulk_create(
-                ModelCaption(model=model, image_id=entry.image_id, language_id="bn", text=f"{model.name} {entry.key}")
-                for entry in images
-            )
+        describe(collection, "blip", "bn", images=2)
+        describe(collection, "pali", "bn")
         return base, test
 
     @pytest.fixture
