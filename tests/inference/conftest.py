@@ -19,6 +19,7 @@ from tests.factories import make_project
 from tests.inference import tiny_models
 from tests.inference.fake_endpoint import KEY, FakeEndpoint, FakeTime, spec
 from tests.inference.fake_runs import before
+from tests.inference.trained import TRAINING
 from tests.inference.watched import make_person, offer_fakes, start_run
 
 
@@ -124,3 +125,11 @@ def load(server: FakeEndpoint, fake_time: FakeTime) -> Iterator[Any]:
     yield one
     for captioner in loaded:
         captioner.close()
+
+
+@pytest.fixture(scope="module")
+def base(smaller: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small model that has not learned anything yet."""
+    folder = tmp_path_factory.mktemp("base")
+    small.new_captioner(folder, [example.caption for example in TRAINING], seed=3)
+    return folder

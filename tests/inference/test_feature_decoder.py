@@ -23,7 +23,7 @@ from research.inference.training.small import new_feature_decoder
 from research.inference.training.trainer import train_captioner
 from tests.inference import embedded, fake_runs
 from tests.inference.embedded import MeanColours, make_encoder, painted_collection
-from tests.inference.test_training import COLOURS, TRAINING, VALIDATION, Watcher
+from tests.inference.trained import COLOURS, TRAINING, VALIDATION, Watcher
 from tests.inference.training_runs import make_training, work
 from tests.torch_extra import needs_torch
 

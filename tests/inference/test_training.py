@@ -11,13 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from PIL import Image
 
-from research.inference.backends.captioners import Decoding, GeneratedCaption, ModelSpec
-from research.inference.backends.encoder_decoder import EncoderDecoder, EncoderDecoderBackend
+from research.inference.backends.captioners import Decoding, GeneratedCaption
+from research.inference.backends.encoder_decoder import EncoderDecoder
 from research.inference.training import checkpoints
 from research.inference.training.bases import model_options
-from research.inference.training.curve import StepRecord, ValidationRecord, read_curve
+from research.inference.training.curve import StepRecord, read_curve
 from research.inference.training.examples import (
     TrainingExample,
     as_targets,
@@ -35,55 +34,19 @@ from research.inference.training.options import (
 )
 from research.inference.training.small import new_captioner
 from research.inference.training.steps import examples_of_step, learning_rate
-from research.inference.training.trainer import TrainingOutcome, train_captioner
 from tests.inference import tiny_models
+from tests.inference.trained import (
+    SHORT,
+    TRAINING,
+    VALIDATION,
+    Watcher,
+    captioner_of,
+    picture,
+    trained,
+)
 from tests.torch_extra import needs_torch
 
 pytestmark = [needs_torch, pytest.mark.usefixtures("smaller")]
-
-COLOURS = {"red": (200, 30, 30), "green": (30, 200, 30), "blue": (30, 30, 200), "white": (250, 250, 250)}
-TRAINING = [TrainingExample(colour, "en", f"a {colour} picture") for colour in ("red", "green", "blue")]
-VALIDATION = [TrainingExample("white", "en", "a white picture")]
-SHORT = TrainingOptions(steps=9, batch_size=3, validate_every=3, learning_rate=1e-3, max_tokens=6)
-
-
-class Watcher:
-    """Keeps what it is told, and stops after a step."""
-
-    def __init__(self, stop_after: int = 0) -> None:
-        self.steps: list[StepRecord] = []
-        self.validations: list[ValidationRecord] = []
-        self.notes: list[str] = []
-        self._stop_after = stop_after
-
-    def stepped(self, record: StepRecord) -> None:
-        self.steps.append(record)
-
-    def validated(self, record: ValidationRecord) -> None:
-        self.validations.append(record)
-
-    def noted(self, message: str) -> None:
-        self.notes.append(message)
-
-    def resumed(self, step: int) -> None:
-        self.notes.append(f"Resumed after step {step}.")
-
-    def before_saving(self) -> None:
-        pass
-
-    def is_stopped(self) -> bool:
-        return bool(self._stop_after) and len(self.steps) >= self._stop_after
-
-
-def picture(name: str) -> Image.Image:
-    return Image.new("RGB", (40, 40), COLOURS[name])
-
-
-@pytest.fixture(scope="module")
-def base(smaller: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("base")
-    new_captioner(folder, [example.caption for example in TRAINING], seed=3)
-    return folder
 
 
 @pytest.fixture(scope="module")
@@ -92,32 +55,6 @@ def whole(base: Path, tmp_path_factory: pytest.TempPathFactory) -> list[float]:
     watcher = Watcher()
     trained(captioner_of(base), tmp_path_factory.mktemp("whole"), watcher=watcher)
     return [one.loss for one in watcher.steps]
-
-
-def captioner_of(folder: Path, *, is_pivot: bool = False, **options: Any) -> Any:
-    spec = ModelSpec("base", "base", options, is_pivot=is_pivot)
-    return EncoderDecoderBackend().load_folder(spec, folder)
-
-
-def trained(
-    captioner: Any,
-    folder: Path,
-    *,
-    options: TrainingOptions = SHORT,
-    watcher: Watcher | None = None,
-    training: Sequence[TrainingExample] = TRAINING,
-    run: str = "run",
-) -> TrainingOutcome:
-    return train_captioner(
-        captioner,
-        run=run,
-        training=training,
-        validation=VALIDATION,
-        read_image=picture,
-        options=options,
-        folder=folder,
-        watcher=watcher or Watcher(),
-    )
 
 
 def test_a_small_model_learns_its_captions_and_says_them(base: Path, tmp_path: Path) -> None:

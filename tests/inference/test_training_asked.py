@@ -16,7 +16,7 @@ from research.inference.training.bases import model_options
 from research.inference.training.examples import TrainingExample
 from research.inference.training.options import RateSchedule, TrainingMethod, TrainingOptions, TrainingTargets
 from tests.inference import tiny_families, tiny_models
-from tests.inference.test_training import Watcher, picture, trained
+from tests.inference.trained import Watcher, picture, trained
 from tests.servers import ROOT
 from tests.tiers import some
 from tests.torch_extra import needs_torch

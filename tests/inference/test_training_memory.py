@@ -14,10 +14,8 @@ import pytest
 from research.inference.backends.captioners import OutOfMemoryError
 from research.inference.backends.encoder_decoder import EncoderDecoder
 from research.inference.training.options import TrainingError, TrainingPrecision
-from research.inference.training.small import new_captioner
-from tests.inference.test_training import (
+from tests.inference.trained import (
     SHORT,
-    TRAINING,
     Watcher,
     captioner_of,
     trained,
@@ -25,13 +23,6 @@ from tests.inference.test_training import (
 from tests.torch_extra import needs_torch
 
 pytestmark = [needs_torch, pytest.mark.usefixtures("smaller")]
-
-
-@pytest.fixture(scope="module")
-def base(smaller: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("base")
-    new_captioner(folder, [example.caption for example in TRAINING], seed=3)
-    return folder
 
 
 class Narrow:

@@ -9,8 +9,8 @@ import pytest
 from research.inference.backends.captioners import Decoding, GeneratedCaption
 from research.inference.training.examples import TrainingExample
 from tests.inference import tiny_watchers
-from tests.inference.test_training import Watcher, picture, trained
 from tests.inference.test_training_asked import CODES, SHORT, captioner_of
+from tests.inference.trained import Watcher, picture, trained
 from tests.inference.watchers import NAMES
 
 TRAINING = [

@@ -31,7 +31,7 @@ from research.scoring.services.scorings import ask_again
 from tests.factories import NOW, make_captioner, make_vectors
 from tests.inference import embedded
 from tests.inference.embedded import MeanColours, images_of, make_encoder, make_set, painted_collection
-from tests.inference.test_projections import tiny_task, trained
+from tests.inference.projecting import tiny_task, trained
 from tests.inference.tiny_encoders import save_clip
 from tests.inference.watched import make_worker
 from tests.scoring.scored import make_references, make_scoring, run

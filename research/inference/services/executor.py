@@ -372,9 +372,8 @@ class Executor:
 
     def _check_stopped(self) -> None:
         """Notice if somebody paused or cancelled the run."""
-        self._is_stopped = (
-            self._is_stopped or not Run.objects.filter(pk=self.run.pk, state__in=UNFINISHED_STATES).exists()
-        )
+        if not Run.objects.filter(pk=self.run.pk, state__in=UNFINISHED_STATES).exists():
+            self._is_stopped = True
 
     def _mark_lost(self, claimed: ClaimedChunk) -> None:
         log.info("Chunk %s was continued by another worker.", claimed.chunk.pk)
