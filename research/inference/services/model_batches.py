@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,41 +54,53 @@ def compute_batch(
     ------
     BackendSettingsError, BackendDownError, ExtraMissingError, EncoderSettingsError
     """
-    with meter.computing():
-        results, size = _halved(job_kind, images, prepared, part, size)
+    results, size = computed_apart(
+        lambda chosen: job_kind.compute(images[chosen], prepared[chosen], part),
+        [f"Image {image.key}, {part}" for image in images],
+        size=size,
+        failed=_("The model failed on it (%(error)s)."),
+        too_large=_("Memory ran out, even for this image by itself."),
+    )
     outcomes = [PartOutcome(image, part, result) for image, result in zip(images, results, strict=True)]
     return BatchResult(outcomes, size)
 
 
-def _halved(
-    job_kind: JobKind, images: Sequence[PendingImage], prepared: Sequence[Any], part: str, size: int
+def computed_apart(
+    compute: Callable[[slice], Sequence[Any]], names: Sequence[str], *, size: int, failed: str, too_large: str
 ) -> tuple[list[Any], int]:
-    return in_halves(
-        lambda chosen: _results(job_kind, images[chosen], prepared[chosen], part),
-        len(images),
-        size=size,
-        too_large=_too_large,
-    )
+    """Compute a result for each of the `names`, which the log has: what the model crashes with fails alone.
 
+    Also returns how many at once fitted in memory. What does not fit even by itself is a crash and not a plain failure:
+    if everything is too large, something else has taken the memory.
 
-def _results(job_kind: JobKind, images: Sequence[PendingImage], prepared: Sequence[Any], part: str) -> list[Any]:
-    try:
-        results = job_kind.compute(images, prepared, part)
-        if len(results) != len(images):
-            raise ValueError(f"{len(results)} results for {len(images)} images")
-        return list(results)
-    except RUN_ERRORS:
-        raise
-    except Exception as error:
-        if has_run_out(error):
+    Raises
+    ------
+    BackendSettingsError, BackendDownError, ExtraMissingError, EncoderSettingsError
+    """
+
+    def results(chosen: slice) -> list[Any]:
+        some = names[chosen]
+        try:
+            made = list(compute(chosen))
+            if len(made) != len(some):
+                raise ValueError(f"{len(made)} results for {len(some)}")
+            return made
+        except RUN_ERRORS:
             raise
-        if len(images) == 1:
-            log.exception("Image %s, %s", images[0].key, part)
-            reason = _("The model failed on it (%(error)s).") % {"error": type(error).__name__}
-            return [CrashedImage(reason, traceback_of(error))]
-    return _halved(job_kind, images, prepared, part, size=1)[0]
+        except Exception as error:
+            if has_run_out(error):
+                raise
+            if len(some) == 1:
+                log.exception("%s", some[0])
+                return [CrashedImage(failed % {"error": type(error).__name__}, traceback_of(error))]
 
+        def alone(one: slice) -> list[Any]:
+            return results(slice(chosen.start + one.start, chosen.start + one.stop))
 
-def _too_large() -> FailedImage:
-    # A crash and not a plain failure: if every image is too large, something else has taken the memory.
-    return CrashedImage(_("Memory ran out, even for this image by itself."))
+        return in_halves(alone, len(some), size=1, too_large=crashed)[0]
+
+    def crashed() -> CrashedImage:
+        return CrashedImage(too_large)
+
+    with meter.computing():
+        return in_halves(results, len(names), size=size, too_large=crashed)
