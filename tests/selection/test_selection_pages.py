@@ -200,17 +200,6 @@ def test_images_of_a_language_are_shown_by_level_and_one_is_exchanged(project, c
     assert "has been exchanged already" in late.content.decode()
 
 
-def test_an_exchange_without_a_reason_is_refused(project, collection, manager):
-    selection = make_selection(project, collection)
-    row = selection.selected_images.get(language="fr", position=1)
-    answer = manager.post(
-        "/projects/lions/selections/1/languages/fr/1/exchange/", {"key": row.key, "named": "sea-000", "reason": ""}
-    )
-
-    assert answer.status_code == 422
-    assert not selection.exchanges.exists()
-
-
 def run(*arguments: str) -> tuple[dict[str, Any], str]:
     out, err = StringIO(), StringIO()
     call_command("select_images", *arguments, "--json", stdout=out, stderr=err)

@@ -70,22 +70,16 @@ class TestCreate:
         assert (made.slug, made.name, keys_of(made)) == ("xm600", "XM600", keys)
         assert AuditEntry.objects.get(action="subset.made").details == {"images": 2}
 
-    def test_the_seed_alone_decides_a_sample_of_a_filter(self, manager, collection):
-        for slug in ("one", "two"):
-            manager.post(NEW, sent(slug=slug, only="on:AS", sample="3"))
-        one, two = Subset.objects.order_by("slug")
-        assert keys_of(one) == keys_of(two)
-        assert one.images.count() == 3
-
-    def test_as_many_are_drawn_for_each_language_of_the_selection(self, manager, collection):
+    def test_as_many_are_drawn_for_each_language_of_the_selection_and_the_seed_decides_which(self, manager, collection):
         images = {entry.key: entry.image for entry in collection.entries.select_related("image")}
         for tag, keys in (("bn", ("bee", "eel")), ("fr", ("ant", "cat"))):
             make_language(tag)
             choose(collection.project, tag, {images[key]: PlaceLevelChoice.REGION for key in keys})
-        manager.post(NEW, sent(sample="1", per_language="on"))
-        drawn = keys_of(Subset.objects.get())
-        assert len(drawn) == 2
-        assert len({"bee", "eel"} & set(drawn)) == 1
+        for slug in ("one", "two"):
+            manager.post(NEW, sent(slug=slug, only="on:AS", sample="1", per_language="on"))
+        drawn, again = (keys_of(made) for made in Subset.objects.order_by("slug"))
+        assert drawn == again
+        assert (len(drawn), len({"bee", "eel"} & set(drawn))) == (2, 1)
 
     @pytest.mark.parametrize(
         ("given", "field", "says"),
