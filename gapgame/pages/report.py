@@ -101,6 +101,11 @@ def _of_outcomes(cell: Callable[[str, Any], str]) -> list[TableColumn[Any]]:
     return [TableColumn(name, str(TurnOutcome(name).label), partial(cell, name)) for name in OUTCOMES]
 
 
+def _of_attempts(names: Sequence[str], cell: Callable[[int, Any], str | None]) -> list[TableColumn[Any]]:
+    """Return a column for each attempt, whose cells are made from its place, from 0, and a row."""
+    return [TableColumn(f"attempt_{place + 1}", name, partial(cell, place)) for place, name in enumerate(names)]
+
+
 def _outcome_columns() -> list[TableColumn[NamedPart]]:
     return [
         _split_column(),
@@ -121,11 +126,8 @@ def _equal_columns(equal: EqualSize | UndefinedFigure) -> list[TableColumn[Named
 def _similarity_columns(of_guesses: str) -> list[TableColumn[NamedPart]]:
     """Return the columns of `all` guesses, or of the `inexact` ones: the mean at each attempt, and of how many."""
     columns = [_split_column()]
-    for place, name in enumerate(_attempt_names()):
-        columns += [
-            TableColumn(f"attempt_{place + 1}", name, partial(_mean_of, of_guesses, place)),
-            TableColumn("guesses", _("Guesses"), partial(_number_of, of_guesses, place)),
-        ]
+    for place, mean in enumerate(_of_attempts(_attempt_names(), partial(_mean_of, of_guesses))):
+        columns += [mean, TableColumn("guesses", _("Guesses"), partial(_number_of, of_guesses, place))]
     return columns
 
 
@@ -138,13 +140,7 @@ def _number_of(of_guesses: str, place: int, part: NamedPart) -> int:
 
 
 def _drawn_columns() -> list[TableColumn[NamedPart]]:
-    return [
-        _split_column(),
-        *(
-            TableColumn(f"attempt_{place + 1}", name, partial(_drawn_similarity, place))
-            for place, name in enumerate(_attempt_names())
-        ),
-    ]
+    return [_split_column(), *_of_attempts(_attempt_names(), _drawn_similarity)]
 
 
 def _drawn_similarity(place: int, part: NamedPart) -> str:
@@ -165,10 +161,7 @@ def _group_columns(by_label: str) -> list[TableColumn[GroupOutcomes]]:
                 texts.percentage(group.percent[name]), texts.interval_text(group.intervals[name])
             )
         ),
-        *(
-            TableColumn(f"attempt_{place + 1}", name, partial(_group_similarity, place))
-            for place, name in enumerate(names)
-        ),
+        *_of_attempts(names, _group_similarity),
     ]
 
 

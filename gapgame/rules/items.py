@@ -253,12 +253,13 @@ def _images(fields: LineFields) -> tuple[tuple[ImageReference, ...], int | None]
             _("There are %(count)s images. There can be at most %(limit)s.")
             % {"count": len(given), "limit": MAX_IMAGES}
         )
-    by_name = {reference.name: reference for reference in reversed(list(_references(given)))}
-    names = list(dict.fromkeys(reference.name for reference in _references(given)))
+    by_name: dict[str, ImageReference] = {}
+    for reference in _references(given):
+        by_name.setdefault(reference.name, reference)
     chosen = fields.text("representative", longest=MAX_REFERENCE_CHARACTERS)
     if chosen and chosen not in by_name:
         raise LineError(_("“representative” is not one of the images on this line."))
-    return tuple(by_name[name] for name in names), names.index(chosen) if chosen else None
+    return tuple(by_name.values()), list(by_name).index(chosen) if chosen else None
 
 
 def _references(given: list[Any]) -> Iterator[ImageReference]:

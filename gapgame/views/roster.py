@@ -9,6 +9,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 
 from core.people.models import Role
@@ -21,6 +22,16 @@ from gapgame.selectors.skips import skips_page
 from gapgame.services import marking as services
 
 DECISIONS = (PlayerStatus.CLEARED, PlayerStatus.SET_ASIDE, PlayerStatus.PLAYING)
+SAID = {
+    PlayerStatus.PLAYING: gettext_lazy("The decision about %(player)s was reversed."),
+    PlayerStatus.CLEARED: gettext_lazy("%(player)s stays in the ranking, whatever is marked."),
+    PlayerStatus.SET_ASIDE: gettext_lazy(
+        "%(player)s is set aside. They can continue to play, but cannot win or appear on the leaderboard."
+    ),
+    PlayerStatus.WITHDRAWN: gettext_lazy(
+        "%(player)s withdrew their consent and all their turns, and cannot be restored."
+    ),
+}
 
 
 @require_safe
@@ -45,7 +56,7 @@ def player_decide(request: HttpRequest, slug: str, season_slug: str, player_id: 
         player = services.decide(
             player_id=player.pk, season=season, status=PlayerStatus(asked), by=user_of(request), now=timezone.now()
         )
-        messages.success(request, _said(player))
+        messages.success(request, SAID[PlayerStatus(player.status)] % {"player": player.nickname})
     else:
         messages.error(request, _("Choose one of the buttons."))
     return redirect(f"{_list_of(season)}?show={_show(request.POST.get('show', ''))}")
@@ -59,20 +70,6 @@ def skip_list(request: HttpRequest, slug: str, season_slug: str) -> HttpResponse
     context = {"season": season, "project": season.project, "page": page, "rows": rows}
     context["decides"] = has_role(request.user, season.project, Role.MANAGER)
     return render(request, "gapgame/skips.html", context)
-
-
-def _said(player: Player) -> str:
-    about = {"player": player.nickname}
-    if player.status == PlayerStatus.WITHDRAWN:
-        return _("%(player)s withdrew their consent and all their turns, and cannot be restored.") % about
-    if player.status == PlayerStatus.SET_ASIDE:
-        return (
-            _("%(player)s is set aside. They can continue to play, but cannot win or appear on the leaderboard.")
-            % about
-        )
-    if player.status == PlayerStatus.CLEARED:
-        return _("%(player)s stays in the ranking, whatever is marked.") % about
-    return _("The decision about %(player)s was reversed.") % about
 
 
 def _show(asked: str) -> PlayersShown:
