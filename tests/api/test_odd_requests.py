@@ -128,6 +128,26 @@ def test_half_of_a_character_is_malformed(seeded, body):
 
 @pytest.mark.django_db
 @pytest.mark.parametrize(
+    ("body", "why"),
+    [
+        (b'{"rating": ' + b"9" * 6000 + b"}", "too many digits"),
+        (b'{"rating": NaN}', "NaN"),
+        (b'{"rating": -Infinity}', "infinite"),
+        (b'{"rating": "caf\xe9"}', "not valid UTF-8"),
+        ('{"rating": "1"}'.encode("utf-16"), "not valid UTF-8"),
+        (b'{"rating": ', "JSON parse error"),
+    ],
+)
+def test_what_is_no_json_is_told_in_words_of_json(seeded, body, why):
+    address = reverse("api:rating-save", args=(seeded.rating.pk, 1))
+    answer = ask(Program(seeded.ann), "PUT", address, body)
+    assert (told(answer), answer.json()["code"]) == (400, "malformed")
+    assert why in answer.json()["detail"]
+    assert not any(word in answer.json()["detail"] for word in ("codec", "sys.", "float values"))
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
     "method", some(["GET", "PUT", "OPTIONS", "POST", "DELETE"], short=1, reason="more methods of the same addresses")
 )
 def test_no_address_is_too_odd_to_be_answered_in_the_shape_of_all_refusals(seeded, method):
