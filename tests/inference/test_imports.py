@@ -337,6 +337,13 @@ def test_a_form_with_gaps_or_from_elsewhere_is_refused(client):
     assert strict.post(reverse("inference:captions-import"), {"model": "m"}).status_code == 403
 
 
+@pytest.mark.parametrize("name", ["\u200b", "\u202e \u2069", "\u3164", "\ufeff"])
+def test_a_model_without_a_visible_name_is_not_made(client, name):
+    sent = {"file": SimpleUploadedFile("c.jsonl", lines({"image": "a", "caption": "A cat."})), "language": "en"}
+    assert client.post(reverse("inference:captions-import"), sent | {"model": name}).status_code == 422
+    assert not ImportJob.objects.exists()
+
+
 def test_the_form_knows_the_collection_one_comes_from(client):
     collection = make_collection()
     page = client.get(reverse("inference:captions-import"), {"collection": collection.slug}).text

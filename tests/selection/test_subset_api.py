@@ -40,6 +40,14 @@ def test_a_subset_is_made_read_renamed_and_deleted(program):
     assert program.get(f"{LIST}two/").status_code == 404
 
 
+@pytest.mark.parametrize(
+    ("given", "kept"), [("\u200b", "two"), ("a\u202eb\u200b  c", "ab c"), ("Jose\u0301", "Jos\u00e9")]
+)
+def test_a_name_is_kept_as_whoever_reads_it_would_spell_it(program, given, kept):
+    assert program.post(LIST, slug="two", name=given, keys=["dog"]).json()["name"] == kept
+    assert program.put(f"{LIST}two/", name="\u200b \u202e").json()["detail"] == "Enter a name."
+
+
 def test_the_seed_alone_decides_a_sample(program, collection):
     answers = [
         program.post(LIST, slug=slug, name=slug, sample=2, seed=7, collection=collection.slug)

@@ -11,6 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from core.images.models import Collection
 from core.images.permissions import collections_to_use
 from core.languages.models import Language
+from core.people.forms.names import NameCharField
 from core.people.forms.owners import OwnerForm
 from core.people.models import Owned, User
 from core.people.permissions import in_charge
@@ -39,7 +40,7 @@ class CaptionsForm(OwnerForm):
             "objects; or COCO results (“image_id” and “caption”)."
         ),
     )
-    model = forms.CharField(
+    model = NameCharField(
         label=_("Model"),
         max_length=MODEL_NAME_CHARACTERS,
         help_text=_("The model's name here. A new model is created if there is none of this name."),

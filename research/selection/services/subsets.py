@@ -17,6 +17,7 @@ from core.images.permissions import collections_in
 from core.images.selectors.image_names import images_named
 from core.people.models import Project, User
 from core.people.services import audit_log
+from crosslens_metrics.formats.names import readable_name
 from research.selection.models import Subset
 from research.selection.rules.image_filters import ALL_IMAGES, AREAS, FilterKind, FilterTerm, ImageFilter
 from research.selection.selectors.subsets import check, images_matching, newest_choices
@@ -70,7 +71,7 @@ def make_subset(
     SubsetError
         If the slug is wrong or taken, or there are no images.
     """
-    pks, name = sorted(set(images)), " ".join(name.split()) or slug
+    pks, name = sorted(set(images)), readable_name(name) or slug
     with transaction.atomic():
         audit_log.lock(project, by)
         problems = []
@@ -99,7 +100,7 @@ def rename_subset(*, subset: Subset, name: str, description: str, by: User | Non
     SubsetError
         If there is no name.
     """
-    after = {"name": " ".join(name.split())[:120], "description": description}
+    after = {"name": readable_name(name)[:120], "description": description}
     if not after["name"]:
         raise SubsetError([_("Enter a name.")])
     with transaction.atomic():
