@@ -12,7 +12,7 @@ import pytest
 from crosslens_metrics.formats.fields import LineFields
 from crosslens_metrics.formats.lines import LineReader
 from crosslens_metrics.formats.problems import FileProblemsError, FileRefusedError, LineError
-from crosslens_metrics.formats.records import READ_BYTES, json_records
+from crosslens_metrics.formats.records import READ_BYTES, json_members, json_records
 
 
 def read_names(file: Path) -> list[str]:
@@ -113,3 +113,18 @@ def test_of_a_long_list_no_more_is_read_than_is_asked_for() -> None:
     file = io.BytesIO(json.dumps([{"name": "ann"}] * 50_000).encode())
     assert next(iter(json_records(file))).number == 1
     assert file.tell() <= 2 * READ_BYTES
+
+
+@pytest.mark.parametrize("more", ['[{"name": "bob"}]', '{"name": "bob"}', "x", "]", ","])
+def test_what_follows_a_list_is_told(tmp_path, more):
+    file = tmp_path / "names.json"
+    file.write_text('[{"name": "ann"}]\n' + " " * READ_BYTES + more)
+    with pytest.raises(FileProblemsError, match="entry 2: More follows after the end of the list"):
+        read_names(file)
+
+
+@pytest.mark.parametrize("whole", ['{"annotations": [{"id": 1}]}', "{}"])
+def test_what_follows_an_object_is_told(whole):
+    assert len(list(json_members(io.BytesIO(whole.encode() + b" \n")))) == whole.count("1")
+    with pytest.raises(FileRefusedError, match="More follows after the end of the object"):
+        list(json_members(io.BytesIO(f"{whole}\n{whole}".encode())))

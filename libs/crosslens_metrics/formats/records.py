@@ -65,10 +65,7 @@ def json_records(file: IO[bytes]) -> Iterator[LineRecord | LineError]:
         Where nothing in the file can be read.
     """
     if is_json_list(file):
-        text = _TextWindow(file)
-        if text.peek() != "[":  # it is there; what follows could not be decoded
-            raise FileRefusedError(not_utf8())
-        return _items(text, _StrictDecoder())
+        return _json_list(file)
     head = _head(file).lstrip()
     if b"{" not in head and CELLS.match(head):
         raise FileRefusedError(
@@ -96,7 +93,7 @@ def json_members(file: IO[bytes]) -> Iterator[tuple[str, LineRecord | LineError]
     while text.peek() == follows:
         text.skip(follows)
         if follows == "{" and text.peek() == "}":
-            return
+            break
         try:
             name = str(text.decode(decoder))
             if text.peek() != ":":
@@ -114,6 +111,8 @@ def json_members(file: IO[bytes]) -> Iterator[tuple[str, LineRecord | LineError]
         follows = ","
     if text.peek() != "}":
         raise FileRefusedError(_("The object is not closed: the file was cut off, or a comma is missing."))
+    if _is_more_after(text, "}"):
+        raise FileRefusedError(_("More follows after the end of the object. Make two files of it."))
 
 
 def count_lines(file: IO[bytes]) -> int:
@@ -333,6 +332,27 @@ def limited_lines(file: IO[bytes], most_bytes: int) -> Iterator[tuple[int, bytes
         while (rest := file.readline(most_bytes)) and not rest.endswith(b"\n"):
             pass
         yield number, None
+
+
+def _json_list(file: IO[bytes]) -> Iterator[LineRecord | LineError]:
+    text = _TextWindow(file)
+    if text.peek() != "[":  # it is there; what follows could not be decoded
+        raise FileRefusedError(not_utf8())
+    last = 0
+    for record in _items(text, _StrictDecoder()):
+        last = record.number or last
+        yield record
+    if _is_more_after(text, "]"):
+        reason = _("More follows after the end of the list, and was not read. Put everything into one list.")
+        yield LineError(reason, number=last + 1)
+
+
+def _is_more_after(text: _TextWindow, end: str) -> bool:
+    """Whether anything follows where the text stands at the `end` of its only value, as of two files put together."""
+    if text.peek() != end:
+        return False
+    text.skip(end)
+    return text.peek() != ""
 
 
 def _items(text: _TextWindow, decoder: _StrictDecoder) -> Iterator[LineRecord | LineError]:
