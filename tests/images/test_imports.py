@@ -49,6 +49,15 @@ def test_of_a_folder_the_images_go_in_and_the_rest_is_told_about(folder):
     assert Image.objects.count() == 2
 
 
+def test_links_to_folders_are_told_about_and_not_followed(folder, tmp_path):
+    (folder / "a.jpg").write_bytes(image_file())
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside" / "b.jpg").write_bytes(image_file(shade=10))
+    (folder / "album").symlink_to(tmp_path / "outside")
+    (folder / "itself").symlink_to(folder)
+    assert outcomes(run_path(folder)) == {"a.jpg": "added", "album": "rejected", "itself": "rejected"}
+
+
 def test_a_second_run_takes_nothing_twice(stocked):
     run_path(stocked)
     assert outcomes(run_path(stocked)) == {"a.jpg": "already"}

@@ -278,7 +278,9 @@ def _within(home: Path, path: Path) -> SourceFile | None:
 def _walk(home: Path) -> Iterator[Path]:
     for parent, folders, names in os.walk(home):
         folders.sort()
-        for name in sorted(names):
+        # A link to a folder is not followed, and is one thing that is left out.
+        links = [name for name in folders if Path(parent, name).is_symlink()]
+        for name in sorted(names + links):
             yield Path(parent, name)
 
 
