@@ -7,8 +7,11 @@ const page = document.getElementById("swagger");
 window.SwaggerUIBundle({
   domNode: page,
   url: page.dataset.schema,
-  docExpansion: "none",
-  deepLinking: true,
+  docExpansion: "list",
+  // The command that is shown is for a terminal, where the CSRF token of this session is of no use.
+  showMutatedRequest: false,
+  // Links to operations would stand inside the buttons that open them.
+  deepLinking: false,
   validatorUrl: null,
   // The page has a heading, a main part and a link to the schema of its own, and people are signed in by their session.
   layout: "OperationsAlone",

@@ -55,12 +55,30 @@ def test_the_pages_of_the_api_and_of_charts_have_none(live_server: Any, page: Pa
     submit_captions(round, make_annotator(round), now=timezone.now())
     sign_in(context, round.project.created_by, live_server.url)
     for address, drawn in (
-        (reverse("api:docs"), ".opblock-tag"),
+        (reverse("api:docs"), ".opblock"),
         (reverse("annotation:plots-show", args=["lions"]), "svg"),
     ):
         page.goto(live_server.url + address)
         expect(page.locator(drawn).first).to_be_visible()
         assert what_is_wrong(page, 390, 1366) == [], address
+
+
+def test_on_the_page_of_the_api_a_change_is_made_and_told_as_a_command(
+    live_server: Any, page: Page, context: BrowserContext
+) -> None:
+    project = make_project("lions")
+    sign_in(context, project.created_by, live_server.url)
+    page.goto(live_server.url + reverse("api:docs"))
+    operation = page.locator(".opblock", has_text="Make a named subset")
+    operation.locator(".opblock-summary-control").click()
+    operation.get_by_role("button", name="Try it out").click()
+    operation.get_by_placeholder("slug").fill("lions")
+    operation.get_by_role("button", name="Execute").click()
+    # Refused for what it says, not for the lack of a token against forged requests.
+    expect(operation.locator(".live-responses-table")).to_contain_text("subset-refused")
+    expect(operation.locator(".curl").first).not_to_contain_text("CSRF")
+    page.set_viewport_size({"width": 390, "height": 800})
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
 
 
 @pytest.mark.long(reason="axe-core reads more than a hundred pages")
