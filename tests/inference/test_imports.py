@@ -200,6 +200,12 @@ def test_a_file_that_cannot_be_read_at_all_fails_with_one_sentence(tmp_path, con
     assert job.error
 
 
+@pytest.mark.parametrize("content", [b"[]", b" [ ] \n"])
+def test_a_file_with_nothing_in_it_fails_and_says_so(tmp_path, content):
+    job = run_file(content, tmp_path)
+    assert (job.state, job.error) == (JobState.FAILED, "There is nothing in the file to import.")
+
+
 @pytest.mark.long(reason="at least three others run each of its lines")
 def test_a_large_file_is_read_bit_by_bit(tmp_path, django_assert_max_num_queries):
     collection = make_collection(images=1)

@@ -159,8 +159,10 @@ def to_the_end(job: ImportJob, *, clock: Clock) -> Iterator[int]:
         )
         _end_or_let_go(job, error, reason % {"error": type(error).__name__}, now=clock())
     else:
-        ImportJob.objects.filter(pk=job.pk, lease_until=job.lease_until).update(total=job.rows.count())
-        finish(job, now=clock())
+        total = job.rows.count()
+        ImportJob.objects.filter(pk=job.pk, lease_until=job.lease_until).update(total=total)
+        done = ImportJob.objects.filter(pk=job.pk).values_list("done", flat=True).first()
+        finish(job, now=clock(), error="" if total or done else _("There is nothing in the file to import."))
 
 
 def _end_or_let_go(job: ImportJob, error: BaseException, reason: str, *, now: datetime) -> None:
