@@ -199,7 +199,7 @@ class TestArriving:
     @pytest.mark.parametrize(
         "value",
         ["{{%PROLIFIC_PID%}}", "{%PROLIFIC_PID%}", "${workerId}", "[ID]", "<id>", "%SURVEY_CODE%", "null", "Undefined",
-         "ASSIGNMENT_ID_NOT_AVAILABLE", " "],
+         "ASSIGNMENT_ID_NOT_AVAILABLE", " ", "PROLIFIC_PID", "session_id", "SURVEY_CODE", b"\xff\xfe"],
     )  # fmt: skip
     def test_a_placeholder_that_the_panel_did_not_replace_is_nobody(self, panel, value):
         enter, filled_in = panel.address("5f1a").partition("?")[0], {"PROLIFIC_PID": "5f1a", "SESSION_ID": "s"}

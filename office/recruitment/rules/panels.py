@@ -57,11 +57,20 @@ NOT_REPLACED = re.compile(r"[{}<>$\[\]]|\A%.*%\Z")
 SEPARATORS = frozenset(',;"')
 NOBODY = frozenset({"null", "none", "undefined", "nan", "assignment_id_not_available"})
 """What scripts and panels put where they know nobody; the last is of Mechanical Turk's preview."""
+BARE_NAMES = frozenset(
+    name.strip("{}%").lower() for names in (*USUAL_NAMES.values(), *PLACEHOLDERS.values()) for name in names if name
+)
+"""A placeholder whose marks were lost on the way, which is the same for everybody as well."""
+UNREADABLE = "\ufffd"
+"""What stands for bytes that are no text."""
 
 
 def is_an_id(value: str) -> bool:
     """Whether a panel may call a person or a submission so."""
-    is_somebody = bool(value.strip()) and value.strip().lower() not in NOBODY and not is_placeholder(value)
+    word = value.strip().lower()
+    is_somebody = (
+        bool(word) and word not in NOBODY | BARE_NAMES and UNREADABLE not in word and not is_placeholder(value)
+    )
     # It goes into the panel's files for pay as it is.
     is_plain = value.isprintable() and not set(value) & SEPARATORS and safe_cell(value) == value
     return is_somebody and is_plain and len(value) <= MAX_ID_CHARACTERS
