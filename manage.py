@@ -7,6 +7,8 @@ from pathlib import PurePath
 
 PIPE_CLOSED = 141
 """As shells report a program that SIGPIPE ended."""
+INTERRUPTED = 130
+"""As shells report a program that was ended by Ctrl-C."""
 
 
 def main() -> None:
@@ -20,6 +22,12 @@ def main() -> None:
         # The reader, such as `head`, has enough. What is left in the buffer is written on exit, so it goes nowhere.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(PIPE_CLOSED)
+    except KeyboardInterrupt:
+        # Wherever a command stood, that place says nothing to whoever stopped it.
+        if "--traceback" in sys.argv:
+            raise
+        sys.stderr.write("Stopped before the end.\n")
+        sys.exit(INTERRUPTED)
     except (OSError, UnicodeEncodeError) as error:
         # A file that was named to the command: its name is too long for a disk or not UTF-8, or it may not be read.
         named, why = (error.filename, error.strerror) if isinstance(error, OSError) else (error.object, "not UTF-8")

@@ -62,3 +62,17 @@ def test_a_name_that_no_file_has_is_told_without_a_traceback(monkeypatch, name):
     with pytest.raises(SystemExit) as ended:
         manage.main()
     assert str(ended.value).startswith(f"CommandError: {name!a}: ")
+
+
+def test_a_command_that_is_stopped_says_so_without_a_traceback(monkeypatch, capsys):
+    def stop(argv: list[str]) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("django.core.management.execute_from_command_line", stop)
+    monkeypatch.setattr(sys, "argv", ["manage.py", "import_images", "folder"])
+    with pytest.raises(SystemExit) as ended:
+        manage.main()
+    assert (ended.value.code, capsys.readouterr().err) == (manage.INTERRUPTED, "Stopped before the end.\n")
+    monkeypatch.setattr(sys, "argv", ["manage.py", "import_images", "folder", "--traceback"])
+    with pytest.raises(KeyboardInterrupt):
+        manage.main()
