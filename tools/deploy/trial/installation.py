@@ -105,9 +105,9 @@ class TrialInstallation:
     def inspect(self, service: str) -> Any:
         return json.loads(self.engine.docker("inspect", self.container(service)))[0]
 
-    def kill(self, service: str) -> None:
+    def kill(self, inspected: dict[str, dict[str, object]]) -> None:
         """As a crash does. `docker kill` would count as an operator's wish, after which nothing is started again."""
-        os.kill(int(self.inspect(service)["State"]["Pid"]), signal.SIGKILL)
+        os.kill(int(str(inspected["State"]["Pid"])), signal.SIGKILL)
 
     def wait_until_ready(self) -> float:
         """Until /readyz says so, and each service runs; returns how long that took."""
