@@ -100,7 +100,7 @@ def world_map(
     shades : mapping of str to str
         The kind of each shaded country or region, by its code. All other countries are plain land; regions lie on
         their country, and those without an outline (see `region_paths`) are left out.
-    points : iterable of Point
+    points : iterable of MapPoint
         Those of one kind that are close together become one larger dot.
     """
     kinds = shades or {}

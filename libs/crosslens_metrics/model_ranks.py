@@ -24,7 +24,7 @@ def model_ranks(scores: ArrayLike, *, ties: TiedRanks = TiedRanks.MEAN) -> NDArr
     ----------
     scores : array_like of float, shape (n_models,)
         Higher is better.
-    ties : Ties
+    ties : TiedRanks
         Which rank models with equal scores share.
 
     Returns
@@ -51,7 +51,7 @@ def rank_agreement(proposed: ArrayLike, standard: ArrayLike, *, ties: TiedRanks 
     ----------
     proposed, standard : array_like of float, shape (n_models,)
         Scores of either metric, models in the same order; higher is better.
-    ties : Ties
+    ties : TiedRanks
         Which rank models with equal scores share.
 
     Returns

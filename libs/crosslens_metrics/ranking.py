@@ -236,7 +236,7 @@ def bounds(wins: ArrayLike) -> list[StrengthBound]:
 
     Returns
     -------
-    list of Bound, length n_models
+    list of StrengthBound, length n_models
     """
     table = np.asarray(wins, dtype=float)
     group_of = groups(table)

@@ -42,7 +42,7 @@ def agreement(things: ArrayLike, ratings: ArrayLike) -> RatingAgreement:
 
     Returns
     -------
-    Agreement
+    RatingAgreement
     """
     rated, given = np.asarray(things), np.asarray(ratings, dtype=np.int_)
     counts = _counts(rated, given)

@@ -112,7 +112,7 @@ def word_movers_distances(
 
     Returns
     -------
-    Distances
+    TextDistances
 
     Raises
     ------

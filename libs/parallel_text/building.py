@@ -146,7 +146,7 @@ def build(
 
     Parameters
     ----------
-    work : Work
+    work : StepWork
         Nobody else is writing to its folder.
     steps : iterable of str
         Names of `STEP_NAMES`. What they need must be done, or be among them.

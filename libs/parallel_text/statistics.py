@@ -73,13 +73,13 @@ class CorpusStatistics:
     sentences : dict of str to list of int
         Table 1: by language, the sentences of intersect_1, intersect_2 … in which the language shares a sense; of
         English, all of them.
-    sides : list of Side
+    sides : list of SideStatistics
         Table 2.
     words_per_sentence : dict of int to int
         How many sentences have so many illustrated words of intersect_1. Sentences without one are not counted.
     images_per_synset : dict of int to int
         How many synsets that illustrate a word of intersect_1 have so many images.
-    senses : list of Senses
+    senses : list of SenseStatistics
         By N from 0.
     words_by_language : dict of str to dict of int to int
         The same as `words_per_sentence`, of the words whose sense the language shares.

@@ -84,24 +84,7 @@ def read_references(file: IO[bytes], *, name: str, language: str | None = None) 
     """All captions of each image, in the order of the file. None is empty.
 
     An image may come on several lines with one `caption` each, as COCO has it, but not twice with all its captions.
-
-    Parameters
-    ----------
-    file : binary file
-        COCO, JSON Lines or Crossmodal-3600, found out by what is in it.
-    name : str
-        Of the file, for messages.
-    language : str, optional
-        Tag of the captions to read, where there are several.
-
-    Returns
-    -------
-    CaptionFile of list of str
-        By image.
-
-    Raises
-    ------
-    FileProblemsError
+    Takes and raises what `read_candidates` does.
     """
     with _CaptionReader(name, language) as reading:
         for entry in reading.entries(file):

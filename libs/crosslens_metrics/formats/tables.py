@@ -119,7 +119,7 @@ def read_table(file: Path, *, asked: Iterable[str]) -> TextTable:
 
     Returns
     -------
-    Table
+    TextTable
 
     Raises
     ------

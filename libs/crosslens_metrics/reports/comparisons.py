@@ -118,7 +118,7 @@ def pool(decided: Sequence[DecidedImages], *, seed: int, resamples: int = 10_000
 
     Parameters
     ----------
-    decided : sequence of Decided
+    decided : sequence of DecidedImages
         One for each comparison.
     seed : int
     resamples : int
@@ -126,7 +126,7 @@ def pool(decided: Sequence[DecidedImages], *, seed: int, resamples: int = 10_000
 
     Returns
     -------
-    Pooled
+    PooledGain
         In percentage points.
     """
     image = _numbers(decided)
@@ -160,7 +160,7 @@ def rank_models(
 
     Parameters
     ----------
-    contests : sequence of Contest
+    contests : sequence of ModelContest
         One for each comparison.
     seed : int
     resamples : int
@@ -168,7 +168,7 @@ def rank_models(
 
     Returns
     -------
-    Ranking or None
+    ModelRanking or None
         In log-odds.
     """
     contests = [contest for contest in contests if len(contest.decided.outcome)]

@@ -96,7 +96,7 @@ def correlations_of(
 
     Parameters
     ----------
-    table : Table
+    table : TextTable
     human : str
         The column of people's gains.
     metrics : sequence of str

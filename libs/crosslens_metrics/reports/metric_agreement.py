@@ -71,7 +71,7 @@ def agreement(human: ArrayLike, metric: ArrayLike, *, flip: bool, resamples: int
 
     Returns
     -------
-    Agreement
+    MetricAgreement
     """
     people, automatic = np.asarray(human, dtype=float), np.asarray(metric, dtype=float)
 

@@ -40,7 +40,7 @@ def rank_table(
     ----------
     proposed, standard : mapping of str to sequence of Fraction, length n_models
         Scores by metric; higher is better.
-    ties : Ties
+    ties : TiedRanks
         Which rank equal scores share.
 
     Returns

@@ -77,7 +77,7 @@ def rankings_of(
 
     Parameters
     ----------
-    table : Table
+    table : TextTable
     proposed, standard : sequence of str
         Columns of scores.
     model : str or None
@@ -86,7 +86,7 @@ def rankings_of(
         Whether the sums of every two or more proposed metrics are ranked too.
     skip_missing : bool
         Whether models without a score are left out.
-    ties : Ties
+    ties : TiedRanks
         Which rank equal scores share.
 
     Returns

@@ -28,12 +28,12 @@ def read_pairs(text: Text, path_of: Callable[[str], Path], problems: LineProblem
     text : Text
     path_of : callable
         Gives the path of a file of `text.files`.
-    problems : Problems
+    problems : LineProblems
         Pairs that are left out are added to it.
 
     Yields
     ------
-    Pair
+    SentencePair
         Both sentences as `clean` makes them.
 
     Raises
