@@ -23,14 +23,6 @@ class KindCard:
     """What this process lacks of what it needs. Workers may have it."""
 
 
-def model_kinds() -> list[KindCard]:
-    return _cards(registry.backends())
-
-
-def translator_kinds() -> list[KindCard]:
-    return _cards(registry.translators())
-
-
 def broken_packages() -> list[str]:
     """Say what is wrong with packages' backends that cannot be used."""
     return [
@@ -40,7 +32,7 @@ def broken_packages() -> list[str]:
     ]
 
 
-def _cards(backends: Mapping[str, Any]) -> list[KindCard]:
+def kind_cards(backends: Mapping[str, Any]) -> list[KindCard]:
     """List cards of backends: our own first, then those of packages."""
     return [
         KindCard(

@@ -22,7 +22,7 @@ from core.people.permissions import check_reader
 from core.people.requests import RefusalsShown, user_of
 from core.people.views.ownership import owner_page
 from research.inference.backends import registry
-from research.inference.backends.captioners import BackendSettingsError
+from research.inference.backends.captioners import Backend, BackendSettingsError, TranslatorBackend
 from research.inference.forms.models import (
     KINDS,
     OF_ANOTHER_PACKAGE,
@@ -33,7 +33,7 @@ from research.inference.forms.models import (
     TranslatedModelForm,
 )
 from research.inference.models import TRANSLATED, CaptioningModel, ModelCaption, Translator
-from research.inference.pages.kinds import broken_packages, model_kinds, translator_kinds
+from research.inference.pages.kinds import broken_packages, kind_cards
 from research.inference.pages.models import model_lines, model_page
 from research.inference.permissions import may_change_model, model_for, model_to_change, namesakes_of, trainings_for
 from research.inference.selectors.models import model_rows, models_named, translators
@@ -155,15 +155,14 @@ def model_create(request: HttpRequest) -> HttpResponse:
     if name == TRANSLATED:
         return _create_translated(request)
     if name not in registry.backends():
-        context = {"kinds": model_kinds(), "broken": broken_packages()}
+        context = {"kinds": kind_cards(registry.backends()), "broken": broken_packages()}
         return render(request, "inference/model_kinds.html", context)
     backend = registry.backends()[name]
     form = RegisterForm(request.POST or None, kind=KINDS.get(name, OF_ANOTHER_PACKAGE), by=user_of(request))
     made = _registered(form, services.register_model, name, request)
     if made is not None:
         return redirect("inference:model-show", made.pk)
-    context = {"form": form, "title": backend.title, "missing": registry.missing_modules(backend)}
-    return render(request, "inference/model_create.html", context, status=_status(form))
+    return _register_page(request, form, backend, heading=_("Register a model"))
 
 
 def _create_translated(request: HttpRequest) -> HttpResponse:
@@ -182,7 +181,7 @@ def translator_create(request: HttpRequest) -> HttpResponse:
     check_reader(request.user)
     name = request.GET.get("kind", "")
     if name not in registry.translators():
-        return render(request, "inference/translator_kinds.html", {"kinds": translator_kinds()})
+        return render(request, "inference/translator_kinds.html", {"kinds": kind_cards(registry.translators())})
     backend = registry.translators()[name]
     form = RegisterForm(
         request.POST or None, kind=TRANSLATOR_KINDS.get(name, OF_ANOTHER_TRANSLATOR), by=user_of(request)
@@ -191,8 +190,14 @@ def translator_create(request: HttpRequest) -> HttpResponse:
     if made is not None:
         messages.success(request, _("The translator is registered. Now say whose English captions it translates."))
         return redirect(f"{reverse('inference:model-create')}?kind={TRANSLATED}")
-    context = {"form": form, "title": backend.title, "missing": registry.missing_modules(backend)}
-    return render(request, "inference/translator_create.html", context, status=_status(form))
+    return _register_page(request, form, backend, heading=_("Register a translator"))
+
+
+def _register_page(
+    request: HttpRequest, form: RegisterForm, backend: Backend | TranslatorBackend, *, heading: str
+) -> HttpResponse:
+    context = {"heading": heading, "title": backend.title, "missing": registry.missing_modules(backend), "form": form}
+    return render(request, "inference/model_create.html", context, status=_status(form))
 
 
 def _registered(
