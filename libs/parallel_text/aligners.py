@@ -184,16 +184,11 @@ class WordAligner:
         )
 
 
-def find_aligner(program: str = "", *, prefix: Path | None = None) -> WordAligner:
-    """Find an aligner.
+def find_aligner(program: str = "") -> WordAligner:
+    """Find eflomal, fast_align or what lies at the path of either.
 
-    Parameters
-    ----------
-    program : str
-        "eflomal", "fast_align" or the path of either. An empty text takes what the environment variable
-        CROSSLENS_ALIGNER names, else the first that is found: on PATH, or in `prefix`/aligner/bin.
-    prefix : Path
-        Where Python is installed; by default that which runs.
+    An empty text takes what the environment variable CROSSLENS_ALIGNER names, else the first that is found: on PATH, or
+    in aligner/bin where Python is installed.
 
     Raises
     ------
@@ -210,11 +205,11 @@ def find_aligner(program: str = "", *, prefix: Path | None = None) -> WordAligne
             _("%(program)s is not a known word aligner. Give eflomal, fast_align, or the path of either.")
             % {"program": program}
         )
-    places = [*os.get_exec_path(), str((prefix or Path(sys.prefix)) / "aligner" / "bin")]
+    places = [*os.get_exec_path(), str(_own_folder() / "bin")]
     for kind in [program] if program else PROGRAMS:
         if found := shutil.which(PROGRAMS[kind], path=os.pathsep.join(places)):
             return WordAligner(kind, Path(found))
-    raise CorpusError(f"{_how_missing(program)} {_how_to_get(prefix or Path(sys.prefix))}")
+    raise CorpusError(f"{_how_missing(program)} {_how_to_get()}")
 
 
 def _at(path: Path) -> WordAligner:
@@ -225,9 +220,7 @@ def _at(path: Path) -> WordAligner:
             % {"path": path, "names": " or ".join(PROGRAMS.values())}
         )
     if not shutil.which(path):
-        raise CorpusError(
-            _("There is no program %(path)s. %(how)s") % {"path": path, "how": _how_to_get(Path(sys.prefix))}
-        )
+        raise CorpusError(_("There is no program %(path)s. %(how)s") % {"path": path, "how": _how_to_get()})
     return WordAligner(kind, path)
 
 
@@ -243,12 +236,16 @@ def _how_missing(program: str) -> str:
     return _("No word aligner is installed.")
 
 
-def _how_to_get(prefix: Path) -> str:
+def _own_folder() -> Path:
+    return Path(sys.prefix) / "aligner"
+
+
+def _how_to_get() -> str:
     return _(
         "eflomal needs a C compiler and an environment of its own: python3 -m venv %(folder)s; "
         "%(folder)s/bin/pip install eflomal==2.0.0. fast_align is built from its source; put it on PATH. "
         "Or name the path of either in the environment variable CROSSLENS_ALIGNER."
-    ) % {"folder": prefix / "aligner"}
+    ) % {"folder": _own_folder()}
 
 
 def _how_it_ended(code: int) -> str:
