@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from tools.deploy.trial.installation import BACKUPS, SERVICES, TrialInstallation
-from tools.deploy.trial.log import FailedError, TrialLog
+from tools.deploy.trial.log import FailedError, TrialLog, require
 
 NET_BIND_SERVICE = 1 << 10
 SETS = ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb")
@@ -53,10 +53,10 @@ def check_rights(site: TrialInstallation) -> str:
         status = {name: value.strip() for name, _, value in (line.partition(":") for line in lines)}
         allowed = NET_BIND_SERVICE if service == "proxy" else 0
         held = {name: int(status[name], 16) & ~allowed for name in SETS}
-        _require(not any(held.values()), f"{service} has capabilities: {held}")
-        _require(status["NoNewPrivs"] == "1", f"{service} may get new privileges")
+        require(not any(held.values()), f"{service} has capabilities: {held}")
+        require(status["NoNewPrivs"] == "1", f"{service} may get new privileges")
         is_root = status["Uid"].split()[0] == "0"
-        _require(is_root == (service == "proxy"), f"{service} runs as {status['Uid']}")
+        require(is_root == (service == "proxy"), f"{service} runs as {status['Uid']}")
     return "no capabilities (the proxy: low ports), no new privileges, nobody but the proxy is root"
 
 
@@ -65,36 +65,36 @@ def check_limits(site: TrialInstallation) -> str:
     for service in SERVICES:
         described = site.inspect(service)
         limits = described["HostConfig"]
-        _require(limits["Memory"] > 0, f"{service} has no limit of memory")
-        _require(0 < (limits["PidsLimit"] or 0) <= 512, f"{service} has no limit of processes")
-        _require(limits["ReadonlyRootfs"] and not limits["Privileged"], f"{service} can write to its root")
-        _require(not _done(site, service, "touch", "/etc/probe"), f"{service} wrote to /etc")
+        require(limits["Memory"] > 0, f"{service} has no limit of memory")
+        require(0 < (limits["PidsLimit"] or 0) <= 512, f"{service} has no limit of processes")
+        require(limits["ReadonlyRootfs"] and not limits["Privileged"], f"{service} can write to its root")
+        require(not _done(site, service, "touch", "/etc/probe"), f"{service} wrote to /etc")
         if service not in PLATFORM:
-            _require("@sha256:" in described["Config"]["Image"], f"{service} runs {described['Config']['Image']}")
+            require("@sha256:" in described["Config"]["Image"], f"{service} runs {described['Config']['Image']}")
     return "limits of memory and processes, read-only roots, images by digest"
 
 
 def check_role(site: TrialInstallation) -> str:
     told = [json.loads(line) for line in site.execute("web", "python", "-", given=ROLE).splitlines()]
-    _require(told == [["crosslens", False, False, False, False, False], "refused"], f"the role of web is {told}")
+    require(told == [["crosslens", False, False, False, False, False], "refused"], f"the role of web is {told}")
     return "the role of the database is no superuser, and makes no roles or databases"
 
 
 def check_backups(site: TrialInstallation, name: str) -> str:
     there = site.compose("run", "--rm", "-T", "--entrypoint", "ls", "manage", BACKUPS)
-    _require(name in there.split(), f"the backup {name} is not where backups are")
+    require(name in there.split(), f"the backup {name} is not where backups are")
     for service in PLATFORM:
         seen = site.execute(service, "find", BACKUPS, "-mindepth", "1", may_fail=True)
-        _require(not seen.strip(), f"{service} sees {seen[:80]}")
-        _require(not _done(site, service, "touch", f"{BACKUPS}/probe"), f"{service} wrote among the backups")
+        require(not seen.strip(), f"{service} sees {seen[:80]}")
+        require(not _done(site, service, "touch", f"{BACKUPS}/probe"), f"{service} wrote among the backups")
     return "web, worker and beat neither see backups nor write there"
 
 
 def check_redis(site: TrialInstallation) -> str:
-    _require(site.execute("web", "python", "-", given=REDIS).strip() == "refused", "Redis answers without a password")
+    require(site.execute("web", "python", "-", given=REDIS).strip() == "refused", "Redis answers without a password")
     processes = "".join(site.engine.docker("top", site.container(service), "-eo", "pid,args") for service in SERVICES)
     shown = [secret for secret in site.secrets if secret in processes]
-    _require(not shown, "a secret stands in a command line")
+    require(not shown, "a secret stands in a command line")
     return "Redis refuses without its password, which no command line shows"
 
 
@@ -106,7 +106,7 @@ def check_networks(site: TrialInstallation) -> str:
             for service in ("postgres", "redis")
         }
     wanted = {service: service in ("web", "worker") for service in reached}
-    _require(reached == wanted, f"who reaches outside: {reached}")
+    require(reached == wanted, f"who reaches outside: {reached}")
     return "postgres, redis and beat reach nothing outside; web and worker do"
 
 
@@ -140,8 +140,3 @@ def _done(site: TrialInstallation, service: str, *command: str) -> bool:
     """Whether a command in a container succeeds."""
     full = [*site.command, "exec", "-T", service, *command]
     return site.engine.log.run(full, environment=site.environment, may_fail=True).returncode == 0
-
-
-def _require(is_so: bool, otherwise: str) -> None:
-    if not is_so:
-        raise FailedError(otherwise)

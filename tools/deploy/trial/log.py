@@ -14,6 +14,11 @@ class FailedError(Exception):
     """Something is not as it has to be; the message says what was found instead."""
 
 
+def require(is_so: bool, otherwise: str) -> None:
+    if not is_so:
+        raise FailedError(otherwise)
+
+
 class TrialLog:
     def __init__(self, path: Path) -> None:
         self.path = path

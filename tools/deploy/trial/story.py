@@ -17,7 +17,7 @@ from tools.deploy.trial.annotators import AnnotatorCrowd, TrialAnnotator
 from tools.deploy.trial.browser import HOST, TrialBrowser
 from tools.deploy.trial.images import archive
 from tools.deploy.trial.installation import BACKUPS, PROJECT, SERVICES, TrialInstallation
-from tools.deploy.trial.log import FailedError
+from tools.deploy.trial.log import FailedError, require
 from tools.deploy.trial.slow import SlowConnections
 
 IMAGES = 400
@@ -53,13 +53,13 @@ class TrialStory:
         self.trust = site.trust()
         plain = http.client.HTTPConnection(HOST, site.http, timeout=10)
         plain.request("GET", "/accounts/login/", headers={"Host": HOST})
-        _require(plain.getresponse().status == 308, "plain HTTP is not sent on to HTTPS")
+        require(plain.getresponse().status == 308, "plain HTTP is not sent on to HTTPS")
         self.manager = TrialBrowser(site.https, self.trust)
         page = self.manager.get("/accounts/login/")
-        _require("max-age=" in page.headers.get("Strict-Transport-Security", ""), "there is no HSTS")
-        _require(page.headers.get("Server") is None, "the proxy names itself")
+        require("max-age=" in page.headers.get("Strict-Transport-Security", ""), "there is no HSTS")
+        require(page.headers.get("Server") is None, "the proxy names itself")
         cookies = page.headers.get_all("Set-Cookie") or []
-        _require(all("Secure" in line for line in cookies), "a cookie is not for HTTPS alone")
+        require(all("Secure" in line for line in cookies), "a cookie is not for HTTPS alone")
         self.manager.get("/readyz", expected=404)
         stranger = TrialBrowser(site.https, self.trust)
         with suppress(FailedError):
@@ -75,7 +75,7 @@ class TrialStory:
         packed = archive(IMAGES)
         self.manager.submit(f"/collections/{self.slug}/images/add/", {}, files={"images": ("images.zip", packed)})
         told = self.site.inside(f"import_states(slug={self.slug!r}, within_s={RUN_S})")
-        _require(told == {"states": ["done"], "images": IMAGES, "sized": IMAGES}, f"the import: {told}")
+        require(told == {"states": ["done"], "images": IMAGES, "sized": IMAGES}, f"the import: {told}")
         return f"a manager's upload of {IMAGES} images in a zip of {len(packed) // 1000} kB, with all sizes made"
 
     def caption(self) -> str:
@@ -91,10 +91,10 @@ class TrialStory:
             browser.sign_in(name, self.password)
             self.annotators.append(TrialAnnotator(name, browser, self.round))
         first = self.annotators[0]
-        _require(first.whole_batch(), "there was no batch to take")
-        _require(first.failures == 0, "something failed on the way")
+        require(first.whole_batch(), "there was no batch to take")
+        require(first.failures == 0, "something failed on the way")
         shown = first.browser.get("/work/history/").text
-        _require(first.texts[-1] in shown or str(len(first.texts)) in shown, "the batch is not in the history")
+        require(first.texts[-1] in shown or str(len(first.texts)) in shown, "the batch is not in the history")
         return f"an annotator's whole batch: {len(first.texts)} captions rated, described and submitted"
 
     def back_up(self) -> str:
@@ -104,7 +104,7 @@ class TrialStory:
             self.site.manage("backup", f"{BACKUPS}/{BACKUP}")
             saved = len(crowd.saves_since(began))
             self.site.manage("restore", "--check", f"{BACKUPS}/{BACKUP}")
-        _require(not crowd.errors, "; ".join(crowd.errors))
+        require(not crowd.errors, "; ".join(crowd.errors))
         return f"a backup while people work ({saved} captions saved meanwhile), whole when read again"
 
     # What goes wrong
@@ -130,7 +130,7 @@ class TrialStory:
             if run:
                 # Its captions take a second on a fast machine, less than asking for its state here.
                 query = f"SELECT coalesce(finished_at > '{killed_at}', true) FROM inference_run WHERE id = {run};"
-                _require(self.site.query(query) == ["t"], "the run was over before")
+                require(self.site.query(query) == ["t"], "the run was over before")
             self.site.wait(f"{service} is started again", lambda: self._is_anew(service, before), BACK_S)
             started_s = time.monotonic() - began
             self.site.wait_until_ready()
@@ -140,7 +140,7 @@ class TrialStory:
             longest = max(crowd.saves_since(began), default=0)
             crowd.wait_for_saves(5, since=time.monotonic(), limit_s=120)
             longest = max([longest, *crowd.saves_since(began)])
-        _require(not crowd.errors, "; ".join(crowd.errors))
+        require(not crowd.errors, "; ".join(crowd.errors))
         more = ""
         if run:
             self._finish(run, IMAGES * len(languages))
@@ -172,13 +172,13 @@ class TrialStory:
                     "stats", "--no-stream", "--format", "{{.MemUsage}}", self.site.container("proxy")
                 )
             failed = sum(each.failures for each in self.annotators) - failed
-        _require(not crowd.errors and not failed, f"{failed} requests failed; {'; '.join(crowd.errors)}")
-        _require(len(saves) >= 10, f"only {len(saves)} captions were saved")
+        require(not crowd.errors and not failed, f"{failed} requests failed; {'; '.join(crowd.errors)}")
+        require(len(saves) >= 10, f"only {len(saves)} captions were saved")
         slowest = max(saves)
-        _require(slowest < MAX_SAVE_S, f"the slowest save took {slowest:.1f} s")
-        _require(held < SLOW // 10, f"{held} connections to web are held")
-        _require(len(ended) == SLOW // 2, f"{len(ended)} of {SLOW // 2} connections with large bodies were ended")
-        _require(max(ended) < ENDED_AFTER_S, f"the last of them was ended after {max(ended):.0f} s")
+        require(slowest < MAX_SAVE_S, f"the slowest save took {slowest:.1f} s")
+        require(held < SLOW // 10, f"{held} connections to web are held")
+        require(len(ended) == SLOW // 2, f"{len(ended)} of {SLOW // 2} connections with large bodies were ended")
+        require(max(ended) < ENDED_AFTER_S, f"the last of them was ended after {max(ended):.0f} s")
         return (
             f"{SLOW} slow connections: {len(saves)} captions saved meanwhile, median {statistics.median(saves):.2f} s, "
             f"slowest {slowest:.1f} s; slowest page {longest:.1f} s; after {SLOW_FOR_S} s web has {held} connections, "
@@ -208,7 +208,7 @@ class TrialStory:
         batches = [batch for each in self.annotators for batch in each.batches]
         told = self.site.inside(f"missing({texts!r}, {batches!r})")
         lost = {name: told[name] for name in ("lost", "double", "not_submitted")}
-        _require(not any(lost.values()), f"of {len(texts)} confirmed captions: {lost}")
+        require(not any(lost.values()), f"of {len(texts)} confirmed captions: {lost}")
         return f"all {len(texts)} captions whose saving was confirmed, and all {len(batches)} batches, are there once"
 
     def restore(self) -> str:
@@ -220,10 +220,10 @@ class TrialStory:
         site.compose("rm", "--stop", "--force", "postgres", "proxy", "web", "worker", "beat", "migrate")
         site.engine.docker("volume", "rm", f"{PROJECT}_postgres", f"{PROJECT}_media")
         site.manage("restore", path)
-        _require(self._files() == files, "the files are not those of before")
+        require(self._files() == files, "the files are not those of before")
         after = self._rows()
         differing = [table for table in rows if after.get(table) != rows[table]]
-        _require(after.keys() == rows.keys() and not differing, f"tables that differ: {differing}")
+        require(after.keys() == rows.keys() and not differing, f"tables that differ: {differing}")
         site.up()
         self.trust = site.trust()
         self.manager.get("/projects/")
@@ -259,9 +259,4 @@ class TrialStory:
     def _finish(self, run: int, captions: int) -> None:
         told = self.site.inside(f"run_state(run={run}, within_s={RUN_S})")
         wanted = {"state": "done", "captions": captions, "several": 0}
-        _require(told == wanted, f"the run: {told}")
-
-
-def _require(is_so: bool, otherwise: str) -> None:
-    if not is_so:
-        raise FailedError(otherwise)
+        require(told == wanted, f"the run: {told}")
