@@ -374,9 +374,8 @@ def _items(text: _TextWindow, decoder: _StrictDecoder) -> Iterator[LineRecord | 
         if follows == "]":
             return
         if follows != ",":
-            yield LineError(
-                _("The list is not closed: the file was cut off, or a comma is missing."), number=number + 1
-            )
+            reason = _("The list is not closed: the file was cut off, or a comma is missing.")
+            yield LineError(reason, number=number + 1)
             return
         text.skip(",")
 
