@@ -66,7 +66,6 @@ def _batch_at(request: HttpRequest, batch_id: UUID, stage: Stage) -> tuple[Capti
 
 
 @require_safe
-@login_required
 def batch_show(request: HttpRequest, batch_id: UUID) -> HttpResponse:
     """Go to the page of the batch's stage."""
     batch = batch_for(user_of(request), batch_id)
@@ -111,7 +110,6 @@ def rating_save(request: HttpRequest, batch_id: UUID, position: int) -> HttpResp
 
 
 @require_POST
-@login_required
 @explains_refusals(CAPTIONS)
 def writing_open(request: HttpRequest, batch_id: UUID) -> HttpResponse:
     batch_for(user_of(request), batch_id)
@@ -128,7 +126,6 @@ def _open_writing(request: HttpRequest, batch_id: UUID) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @gzip_page
-@login_required
 @explains_refusals(CAPTIONS)
 def caption_write(request: HttpRequest, batch_id: UUID, position: int) -> HttpResponse:
     if request.method == "POST":
@@ -240,7 +237,6 @@ def worker_show(_request: HttpRequest) -> HttpResponse:
 
 @require_safe
 @gzip_page
-@login_required
 def batch_review(request: HttpRequest, batch_id: UUID) -> HttpResponse:
     batch, elsewhere = _batch_at(request, batch_id, Stage.WRITE)
     return elsewhere or _review(request, batch)
@@ -260,7 +256,6 @@ def _review(request: HttpRequest, batch: CaptionBatch, status: int = 200) -> Htt
 
 
 @require_POST
-@login_required
 @explains_refusals(CAPTIONS)
 def captions_confirm(request: HttpRequest, batch_id: UUID) -> HttpResponse:
     """Confirm the captions that the review showed, each in the revision that it showed."""
@@ -272,7 +267,6 @@ def captions_confirm(request: HttpRequest, batch_id: UUID) -> HttpResponse:
 
 
 @require_POST
-@login_required
 @explains_refusals(CAPTIONS)
 def batch_submit(request: HttpRequest, batch_id: UUID) -> HttpResponse:
     batch = batch_for(user_of(request), batch_id)
@@ -292,7 +286,6 @@ def batch_submit(request: HttpRequest, batch_id: UUID) -> HttpResponse:
 
 
 @require_safe
-@login_required
 def batch_done(request: HttpRequest, batch_id: UUID) -> HttpResponse:
     batch, elsewhere = _batch_at(request, batch_id, Stage.SUBMITTED)
     if elsewhere:

@@ -8,7 +8,6 @@ from urllib.parse import urlencode, urlsplit
 
 from django import forms
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -36,7 +35,6 @@ UNDONE_BY_REOPENING = (BulkAction.CLOSE, BulkAction.ACCEPT)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@login_required
 def rounds_act(request: HttpRequest, slug: str) -> HttpResponse:
     project = project_for(request.user, slug, Role.MANAGER)
     asked = request.POST if request.method == "POST" else request.GET

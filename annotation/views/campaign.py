@@ -8,7 +8,6 @@ from random import SystemRandom
 from typing import Any
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.forms import Form
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -36,14 +35,12 @@ STATUS, EXCLUSION = "annotation/annotator_status.html", "annotation/exclusion.ht
 
 
 @require_safe
-@login_required
 def language_show(request: HttpRequest, slug: str, tag: str) -> HttpResponse:
     project, language = language_of(request.user, slug, tag)
     return _page(request, project, language)
 
 
 @require_safe
-@login_required
 def language_progress(request: HttpRequest, slug: str, tag: str) -> HttpResponse:
     """Render the part of the page with each round's progress, which is refreshed regularly."""
     project, language = language_of(request.user, slug, tag)
@@ -52,7 +49,6 @@ def language_progress(request: HttpRequest, slug: str, tag: str) -> HttpResponse
 
 
 @require_POST
-@login_required
 def round_step(request: HttpRequest, slug: str, round_id: int, action: str) -> HttpResponse:
     round = round_of(request.user, slug, round_id, Role.MANAGER)
     if action not in RoundAction.values:
@@ -75,7 +71,6 @@ def round_step(request: HttpRequest, slug: str, round_id: int, action: str) -> H
 
 
 @require_POST
-@login_required
 def round_return_batches(request: HttpRequest, slug: str, round_id: int) -> HttpResponse:
     round = round_of(request.user, slug, round_id, Role.MANAGER)
     with _saying_why_not(request):
@@ -86,7 +81,6 @@ def round_return_batches(request: HttpRequest, slug: str, round_id: int) -> Http
 
 
 @require_POST
-@login_required
 def pilot_plan(request: HttpRequest, slug: str, tag: str) -> HttpResponse:
     project, language = language_of(request.user, slug, tag, Role.MANAGER)
     form = PilotForm(request.POST, most=selectors.images_to_draw(project, language))
@@ -101,7 +95,6 @@ def pilot_plan(request: HttpRequest, slug: str, tag: str) -> HttpResponse:
 
 
 @require_POST
-@login_required
 def pilot_skip(request: HttpRequest, slug: str, tag: str) -> HttpResponse:
     project, language = language_of(request.user, slug, tag, Role.MANAGER)
     form = ReasonForm(request.POST)
@@ -115,7 +108,6 @@ def pilot_skip(request: HttpRequest, slug: str, tag: str) -> HttpResponse:
 
 
 @require_POST
-@login_required
 def verification_plan(request: HttpRequest, slug: str, round_id: int) -> HttpResponse:
     round = round_of(request.user, slug, round_id, Role.MANAGER)
     form = SampleForm(request.POST)
@@ -130,14 +122,12 @@ def verification_plan(request: HttpRequest, slug: str, round_id: int) -> HttpRes
 
 
 @require_safe
-@login_required
 def annotator_status_show(request: HttpRequest, slug: str, tag: str, person_id: int) -> HttpResponse:
     project, language = language_of(request.user, slug, tag, Role.MANAGER)
     return _person_page(request, STATUS, project, language, _person(project, language, person_id), DecisionForm())
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@login_required
 def annotator_status_decide(request: HttpRequest, slug: str, tag: str, person_id: int) -> HttpResponse:
     """Decide about somebody; asked for without a decision, say what excluding their work would do."""
     project, language = language_of(request.user, slug, tag, Role.MANAGER)

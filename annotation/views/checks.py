@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -30,7 +29,6 @@ IS_RIGHT = {"right": True, "wrong": False, "": None}
 
 
 @require_safe
-@login_required
 def check_show(request: HttpRequest, slug: str, tag: str) -> HttpResponse:
     project = project_for(request.user, slug, Role.MANAGER)
     language = get_object_or_404(Language.objects.filter(pk__in=project.rounds.values("language")), pk=tag)
@@ -47,7 +45,6 @@ def check_show(request: HttpRequest, slug: str, tag: str) -> HttpResponse:
 
 
 @require_safe
-@login_required
 def samples_show(request: HttpRequest, slug: str, round_id: int) -> HttpResponse:
     """Show a few captions of a round at random: a page, or what the overview puts into a window."""
     round = round_of(request.user, slug, round_id)
@@ -61,7 +58,6 @@ def samples_show(request: HttpRequest, slug: str, round_id: int) -> HttpResponse
 
 
 @require_POST
-@login_required
 def caption_check(request: HttpRequest, slug: str, caption_id: int) -> HttpResponse:
     """Save one finding, named by the button: about the rating, or a level for the caption."""
     caption = caption_managed_by(request.user, slug, caption_id)
@@ -77,7 +73,6 @@ def caption_check(request: HttpRequest, slug: str, caption_id: int) -> HttpRespo
 
 
 @require_POST
-@login_required
 def caption_feedback(request: HttpRequest, slug: str, caption_id: int) -> HttpResponse:
     caption = caption_managed_by(request.user, slug, caption_id)
     if elsewhere := _kept_away(request, caption.round.project):
@@ -93,7 +88,6 @@ def caption_feedback(request: HttpRequest, slug: str, caption_id: int) -> HttpRe
 
 
 @require_POST
-@login_required
 def caption_return(request: HttpRequest, slug: str, caption_id: int) -> HttpResponse:
     caption = caption_managed_by(request.user, slug, caption_id)
     if elsewhere := _kept_away(request, caption.round.project):
@@ -107,7 +101,6 @@ def caption_return(request: HttpRequest, slug: str, caption_id: int) -> HttpResp
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@login_required
 def feedback_create(request: HttpRequest, slug: str, round_id: int) -> HttpResponse:
     """Send feedback about a round in general, and list earlier feedback."""
     round = round_of(request.user, slug, round_id, Role.MANAGER)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
@@ -27,7 +26,6 @@ from core.people.selectors.texts import shown_text
 
 
 @require_safe
-@login_required
 def guidelines_show(request: HttpRequest, slug: str) -> HttpResponse:
     project = project_for(user_of(request), slug)
     shown, before = _version(request, project, "version"), _version(request, project, "before")
@@ -50,7 +48,6 @@ def guidelines_show(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@login_required
 def guidelines_edit(request: HttpRequest, slug: str) -> HttpResponse:
     """Edit the next version in one form: its buttons add and remove examples, search for images, and publish."""
     project = project_for(request.user, slug, Role.MANAGER)

@@ -6,7 +6,6 @@ import random
 from uuid import UUID
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
@@ -23,7 +22,6 @@ from core.people.requests import user_of
 
 
 @require_safe
-@login_required
 def image_show(request: HttpRequest, slug: str, public_id: UUID) -> HttpResponse:
     project, entry = image_for(request.user, slug, public_id)
     if is_assigned_image(user_of(request), entry.image):
@@ -38,7 +36,6 @@ def image_show(request: HttpRequest, slug: str, public_id: UUID) -> HttpResponse
 
 
 @require_safe
-@login_required
 def release_images(request: HttpRequest, slug: str, number: int) -> HttpResponse:
     release = release_for(request.user, slug, number)
     if elsewhere := _kept_away(request, release):
@@ -51,7 +48,6 @@ def release_images(request: HttpRequest, slug: str, number: int) -> HttpResponse
 
 
 @require_safe
-@login_required
 def release_image(request: HttpRequest, slug: str, number: int, image_number: int) -> HttpResponse:
     release = release_for(request.user, slug, number)
     if elsewhere := _kept_away(request, release):
@@ -64,7 +60,6 @@ def release_image(request: HttpRequest, slug: str, number: int, image_number: in
 
 
 @require_safe
-@login_required
 def release_image_random(request: HttpRequest, slug: str, number: int) -> HttpResponse:
     """Lead to a random image among those that the filters leave."""
     release = release_for(request.user, slug, number)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.shortcuts import redirect, render
@@ -34,7 +33,6 @@ from research.scoring.services.references import ReferenceFileError
 
 
 @require_safe
-@login_required
 def project_list(request: HttpRequest) -> HttpResponse:
     must_be_manager(request)
     archived = request.GET.get("show") == "archived"
@@ -45,7 +43,6 @@ def project_list(request: HttpRequest) -> HttpResponse:
 
 
 @require_POST
-@login_required
 def tasks_add(request: HttpRequest, slug: str) -> HttpResponse:
     project = project_for(request.user, slug, Role.MANAGER)
     say_it_fills(request, services.ask_for_missing_tasks(project=project, by=user_of(request), now=timezone.now()))
@@ -53,7 +50,6 @@ def tasks_add(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@login_required
 def round_settings(request: HttpRequest, slug: str, round_id: int) -> HttpResponse:
     round = round_of(request.user, slug, round_id, Role.MANAGER)
     form = RoundForm(request.POST or None, round=round)
@@ -68,7 +64,6 @@ def round_settings(request: HttpRequest, slug: str, round_id: int) -> HttpRespon
 
 
 @require_POST
-@login_required
 def references_use(request: HttpRequest, slug: str, round_id: int) -> HttpResponse:
     round = round_of(request.user, slug, round_id, Role.MANAGER)
     try:
@@ -86,7 +81,6 @@ def references_use(request: HttpRequest, slug: str, round_id: int) -> HttpRespon
 
 
 @require_safe
-@login_required
 def captions_export(request: HttpRequest, slug: str, layout: str) -> HttpResponseBase:
     project = project_for(request.user, slug, *READERS)
     if layout not in CaptionLayout.values:

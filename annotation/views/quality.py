@@ -7,7 +7,6 @@ from functools import cache, partial
 from typing import Any
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
@@ -25,7 +24,6 @@ from tabular.downloads import stamp
 
 
 @require_safe
-@login_required
 def quality_show(request: HttpRequest, slug: str) -> HttpResponse:
     project = project_for(request.user, slug, *READERS)
     context = _context(request, project)
@@ -35,7 +33,6 @@ def quality_show(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @require_safe
-@login_required
 def quality_progress(request: HttpRequest, slug: str) -> HttpResponse:
     """Render the part of the page that refreshes itself."""
     project = project_for(request.user, slug, *READERS)
@@ -43,7 +40,6 @@ def quality_progress(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @require_safe
-@login_required
 def quality_round(request: HttpRequest, slug: str, round_id: int) -> HttpResponse:
     """Show one round: captions by level, and each reviewer against the overall level."""
     project = project_for(request.user, slug, *READERS)
@@ -66,7 +62,6 @@ def quality_round(request: HttpRequest, slug: str, round_id: int) -> HttpRespons
 
 
 @require_safe
-@login_required
 def quality_export(request: HttpRequest, slug: str, layout: str) -> HttpResponse:
     """Count for the file itself, so that it includes the latest submissions."""
     project = project_for(request.user, slug, *READERS)

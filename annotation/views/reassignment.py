@@ -5,7 +5,6 @@ from __future__ import annotations
 from uuid import UUID
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
@@ -29,7 +28,6 @@ from core.people.selectors.qualification import NotQualifiedError
 
 
 @require_POST
-@login_required
 def batch_move(request: HttpRequest, slug: str, batch_id: UUID) -> HttpResponse:
     batch = batch_managed_by(request.user, slug, batch_id)
     members = User.objects.filter(memberships__project__slug=slug, memberships__role=Role.ANNOTATOR)
@@ -56,7 +54,6 @@ def batch_move(request: HttpRequest, slug: str, batch_id: UUID) -> HttpResponse:
 
 
 @require_POST
-@login_required
 def batch_return_by_manager(request: HttpRequest, slug: str, batch_id: UUID) -> HttpResponse:
     batch = batch_managed_by(request.user, slug, batch_id)
     try:

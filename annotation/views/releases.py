@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.core.files.storage import default_storage
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
@@ -29,14 +28,12 @@ from research.scoring.services.references import ReferenceFileError
 
 
 @require_safe
-@login_required
 def release_list(request: HttpRequest, slug: str) -> HttpResponse:
     project = project_for(request.user, slug, *READERS)
     return render(request, "annotation/releases.html", {"project": project, "releases": releases_of(project)})
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@login_required
 def release_create(request: HttpRequest, slug: str) -> HttpResponse:
     project = project_for(request.user, slug, Role.MANAGER)
     form = ReleaseForm(request.POST or None, project=project, before=releases_of(project).first())
@@ -57,13 +54,11 @@ def release_create(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @require_safe
-@login_required
 def release_show(request: HttpRequest, slug: str, number: int) -> HttpResponse:
     return render(request, "annotation/release.html", release_page(release_for(request.user, slug, number)))
 
 
 @require_safe
-@login_required
 def release_progress(request: HttpRequest, slug: str, number: int) -> HttpResponse:
     """Render the part that refreshes itself; at the end the whole page is loaded again."""
     release = release_for(request.user, slug, number)
@@ -77,14 +72,12 @@ def release_progress(request: HttpRequest, slug: str, number: int) -> HttpRespon
 
 
 @require_safe
-@login_required
 def release_archive(request: HttpRequest, slug: str, number: int) -> HttpResponseBase:
     release = release_for(request.user, slug, number)
     return _download(request, release, release.archive, f"{services.name_of(release)}.tar.gz")
 
 
 @require_safe
-@login_required
 def release_file(request: HttpRequest, slug: str, number: int, name: str) -> HttpResponseBase:
     release = release_for(request.user, slug, number)
     if name not in {file["name"] for file in release.counts.get("files", [])}:
@@ -93,7 +86,6 @@ def release_file(request: HttpRequest, slug: str, number: int, name: str) -> Htt
 
 
 @require_POST
-@login_required
 def release_references(request: HttpRequest, slug: str, number: int) -> HttpResponse:
     """Make its captions references, which models are scored against and trained on."""
     release = release_for(request.user, slug, number)

@@ -7,7 +7,6 @@ from random import SystemRandom
 from typing import Any
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -46,7 +45,6 @@ class SettingUp(LanguageSettings):
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@login_required
 def project_create(request: HttpRequest) -> HttpResponse:
     must_be_manager(request)
     chosen = CollectionForm(request.GET or None, project=None, by=user_of(request))
@@ -71,7 +69,6 @@ def project_create(request: HttpRequest) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@login_required
 def language_add(request: HttpRequest, slug: str) -> HttpResponse:
     project = project_for(request.user, slug, Role.MANAGER)
     chosen = CollectionForm(request.GET or None, project=project, by=user_of(request))

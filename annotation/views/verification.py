@@ -29,7 +29,6 @@ RNG: Random = SystemRandom()
 
 
 @require_POST
-@login_required
 @explains_refusals(RATINGS)
 def verification_take(request: HttpRequest, round_id: int) -> HttpResponse:
     round = round_to_rate(request.user, round_id)
@@ -75,7 +74,6 @@ def verdict_save(request: HttpRequest, batch_id: UUID, position: int) -> HttpRes
 
 
 @require_safe
-@login_required
 def verification_done(request: HttpRequest, batch_id: UUID) -> HttpResponse:
     """Confirm the submission without showing captions: the reviewer may write about the images in a later round."""
     batch = ratings_for(request.user, batch_id)
@@ -85,7 +83,6 @@ def verification_done(request: HttpRequest, batch_id: UUID) -> HttpResponse:
     return render(request, "annotation/rated_captions.html", {"batch": head})
 
 
-@login_required
 def verification_return(request: HttpRequest, batch_id: UUID) -> HttpResponse:
     batch = ratings_for(request.user, batch_id)
     if request.method == "POST":

@@ -6,7 +6,6 @@ import json
 from functools import partial
 from typing import Any
 
-from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -35,7 +34,6 @@ NEWEST_IMPORTS = 5
 
 
 @require_safe
-@login_required
 def item_set_list(request: HttpRequest, slug: str) -> HttpResponse:
     project = project_for(request.user, slug, *READERS)
     context = {"project": project, "decides": has_role(request.user, project, Role.MANAGER)}
@@ -44,7 +42,6 @@ def item_set_list(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @require_safe
-@login_required
 def item_set_show(request: HttpRequest, slug: str, item_set_id: int) -> HttpResponse:
     item_set = item_set_for(request.user, slug, item_set_id)
     form = FilterForm(request.GET, item_set=item_set)
@@ -60,7 +57,6 @@ def item_set_show(request: HttpRequest, slug: str, item_set_id: int) -> HttpResp
 
 
 @require_POST
-@login_required
 def item_change(request: HttpRequest, slug: str, item_set_id: int, item_id: int) -> HttpResponse:
     """Switch an item on or off; during a season, this affects its next batches."""
     item_set = item_set_for(request.user, slug, item_set_id, Role.MANAGER)
@@ -73,7 +69,6 @@ def item_change(request: HttpRequest, slug: str, item_set_id: int, item_id: int)
 
 @csrf_exempt  # checked by upload_page, once the sender and the size are known
 @require_http_methods(["GET", "HEAD", "POST"])
-@login_required
 def item_set_create(request: HttpRequest, slug: str) -> HttpResponse:
     project = project_for(request.user, slug, Role.MANAGER)
     context = {"project": project, "decides": True}
@@ -92,7 +87,6 @@ def item_set_create(request: HttpRequest, slug: str) -> HttpResponse:
 
 @csrf_exempt  # checked by upload_page, once the sender and the size are known
 @require_http_methods(["GET", "HEAD", "POST"])
-@login_required
 def items_import(request: HttpRequest, slug: str, item_set_id: int) -> HttpResponse:
     item_set = item_set_for(request.user, slug, item_set_id, Role.MANAGER)
     form, context = partial(ItemsForm, project=item_set.project), _about(request, item_set)

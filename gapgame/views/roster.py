@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -35,7 +34,6 @@ SAID = {
 
 
 @require_safe
-@login_required
 def player_list(request: HttpRequest, slug: str, season_slug: str) -> HttpResponse:
     season = season_for(request.user, slug, season_slug, Role.MANAGER)
     show = _show(request.GET.get("show", ""))
@@ -47,7 +45,6 @@ def player_list(request: HttpRequest, slug: str, season_slug: str) -> HttpRespon
 
 
 @require_POST
-@login_required
 def player_decide(request: HttpRequest, slug: str, season_slug: str, player_id: int) -> HttpResponse:
     season = season_for(request.user, slug, season_slug, Role.MANAGER)
     player = get_object_or_404(Player, pk=player_id, season=season)
@@ -63,7 +60,6 @@ def player_decide(request: HttpRequest, slug: str, season_slug: str, player_id: 
 
 
 @require_safe
-@login_required
 def skip_list(request: HttpRequest, slug: str, season_slug: str) -> HttpResponse:
     season = season_for(request.user, slug, season_slug)
     page, rows = skips_page(season, number=request.GET.get("page", "1"))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -21,7 +20,6 @@ from research.inference.services.word_vectors import import_packaged
 
 
 @require_safe
-@login_required
 def vectors_show(request: HttpRequest, slug: str) -> HttpResponse:
     project = project_for(request.user, slug, *READERS)
     context: dict[str, object] = {
@@ -33,7 +31,6 @@ def vectors_show(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @require_POST
-@login_required
 def vectors_import(request: HttpRequest, slug: str) -> HttpResponse:
     """Copy a table in the background; a model needs only a row, made at once."""
     project_for(request.user, slug, *READERS)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TypeVar
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.utils import timezone
@@ -30,7 +29,6 @@ L = TypeVar("L", JudgementLayout, MetricsLayout, TableLayout)
 
 
 @require_safe
-@login_required
 def judgements_export(request: HttpRequest, slug: str, layout: str) -> HttpResponseBase:
     project = project_for(request.user, slug, *READERS)
     wanted, chosen = layout_of(JudgementLayout, layout), _chosen(project, request.GET.get("comparison", ""))
@@ -52,7 +50,6 @@ def judgements_export(request: HttpRequest, slug: str, layout: str) -> HttpRespo
 
 
 @require_safe
-@login_required
 def tables_export(request: HttpRequest, slug: str, layout: str) -> HttpResponseBase:
     project = project_for(request.user, slug, *READERS)
     wanted, until = layout_of(TableLayout, layout), timezone.now()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -27,7 +26,6 @@ MAX_PROBLEMS_SHOWN = 100
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@login_required
 def gold_list(request: HttpRequest, slug: str, comparison_id: int) -> HttpResponse:
     comparison = comparison_for(request.user, slug, comparison_id)
     if has_assigned_images(user_of(request), [comparison]):
@@ -41,7 +39,6 @@ def gold_list(request: HttpRequest, slug: str, comparison_id: int) -> HttpRespon
 
 
 @require_POST
-@login_required
 def gold_change(request: HttpRequest, slug: str, comparison_id: int, gold_id: int) -> HttpResponse:
     comparison = comparison_for(request.user, slug, comparison_id)
     if not GoldPair.objects.filter(comparison=comparison, pk=gold_id).exists():

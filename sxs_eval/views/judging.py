@@ -6,7 +6,6 @@ from random import Random, SystemRandom
 from uuid import UUID
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.template.loader import render_to_string
@@ -33,13 +32,11 @@ JUDGING = WorkAddresses(work="sxs_eval:work-show", batch="sxs_eval:batch-show")
 
 
 @require_safe
-@login_required
 def work_show(request: HttpRequest) -> HttpResponse:
     return render(request, "sxs_eval/work.html", {"comparisons": work_of(user_of(request), timezone.now())})
 
 
 @require_POST
-@login_required
 @explains_refusals(JUDGING)
 def batch_take(request: HttpRequest, comparison_id: int) -> HttpResponse:
     comparison = comparison_to_judge(user_of(request), comparison_id)
@@ -51,7 +48,6 @@ def batch_take(request: HttpRequest, comparison_id: int) -> HttpResponse:
 
 
 @require_safe
-@login_required
 @explains_refusals(JUDGING)
 def batch_show(request: HttpRequest, batch_id: UUID) -> HttpResponse:
     """Show the next pair, or the result of the batch."""
@@ -97,7 +93,6 @@ def judgement_undo(request: HttpRequest, batch_id: UUID, position: int) -> HttpR
     return _next(request, undone.batch)
 
 
-@login_required
 def batch_return(request: HttpRequest, batch_id: UUID) -> HttpResponse:
     batch = batch_for(user_of(request), batch_id)
     if request.method == "POST":
@@ -114,7 +109,6 @@ batch_resume = resume_view(JUDGING, batch_for, services.resume_batch)
 
 
 @require_safe
-@login_required
 def instructions_show(request: HttpRequest, slug: str) -> HttpResponse:
     project = project_for(user_of(request), slug)
     versions = Instructions.objects.filter(project=project)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
@@ -20,7 +19,6 @@ from sxs_eval.views.exports import as_download, layout_of
 
 
 @require_safe
-@login_required
 def metrics_show(request: HttpRequest, slug: str) -> HttpResponse:
     project = project_for(request.user, slug, *READERS)
     flip = request.GET.get("flip") != "no"
@@ -35,7 +33,6 @@ def metrics_show(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @require_safe
-@login_required
 def metrics_export(request: HttpRequest, slug: str, layout: str) -> HttpResponse:
     project = project_for(request.user, slug, *READERS)
     wanted = layout_of(MetricsLayout, layout)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
@@ -23,14 +22,12 @@ from sxs_eval.services import raters as services
 
 
 @require_safe
-@login_required
 def rater_list(request: HttpRequest, slug: str, comparison_id: int) -> HttpResponse:
     comparison = comparison_for(request.user, slug, comparison_id, Role.MANAGER)
     return _page(request, comparison, asked=request.GET.get("rater", ""))
 
 
 @require_POST
-@login_required
 def rater_decide(request: HttpRequest, slug: str, comparison_id: int, rater_id: int) -> HttpResponse:
     comparison = comparison_for(request.user, slug, comparison_id, Role.MANAGER)
     known = Judgement.objects.filter(comparison=comparison).values("person")
@@ -48,7 +45,6 @@ def rater_decide(request: HttpRequest, slug: str, comparison_id: int, rater_id: 
 
 
 @require_POST
-@login_required
 def scripted_pause(request: HttpRequest, slug: str, comparison_id: int) -> HttpResponse:
     comparison = comparison_for(request.user, slug, comparison_id, Role.MANAGER)
     found = [row.person for row in raters_of(comparison) if row.counts_although_scripted]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
@@ -29,7 +28,6 @@ from sxs_eval.selectors.results import evidence_of, level_outcomes, rater_rows, 
 
 
 @require_safe
-@login_required
 def comparison_show(request: HttpRequest, slug: str, comparison_id: int) -> HttpResponse:
     comparison = comparison_for(request.user, slug, comparison_id)
     images, evidence = figures_over(
@@ -45,7 +43,6 @@ def comparison_show(request: HttpRequest, slug: str, comparison_id: int) -> Http
 
 
 @require_safe
-@login_required
 def comparison_progress(request: HttpRequest, slug: str, comparison_id: int) -> HttpResponse:
     """Render the part of the page that refreshes itself."""
     comparison = comparison_for(request.user, slug, comparison_id)
@@ -53,7 +50,6 @@ def comparison_progress(request: HttpRequest, slug: str, comparison_id: int) -> 
 
 
 @require_safe
-@login_required
 def pair_list(request: HttpRequest, slug: str, comparison_id: int) -> HttpResponse:
     comparison = comparison_for(request.user, slug, comparison_id)
     if has_assigned_images(user_of(request), [comparison]):
@@ -67,7 +63,6 @@ def pair_list(request: HttpRequest, slug: str, comparison_id: int) -> HttpRespon
 
 
 @require_safe
-@login_required
 def results_show(request: HttpRequest, slug: str) -> HttpResponse:
     project = project_for(request.user, slug, *READERS)
     width, language = WidthForm(request.GET or None), request.GET.get("language", "")

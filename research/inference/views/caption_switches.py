@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -20,7 +19,6 @@ from research.inference.services.caption_switches import switch_off, switch_on
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@login_required
 def caption_switch(request: HttpRequest, caption_id: int) -> HttpResponse:
     """Say what switching the caption off or on means, and do it: off for a reason."""
     caption = caption_to_switch(request.user, caption_id)

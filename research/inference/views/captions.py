@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import partial
 
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods
@@ -21,7 +20,6 @@ from research.inference.tasks import ask_for_caption_import
 
 @csrf_exempt  # checked by upload_page, once it is clear who sends and how much
 @require_http_methods(["GET", "HEAD", "POST"])
-@login_required
 def captions_import(request: HttpRequest) -> HttpResponse:
     check_reader(request.user)
     by = user_of(request)

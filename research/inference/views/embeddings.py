@@ -5,7 +5,6 @@ from __future__ import annotations
 from uuid import UUID
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -29,7 +28,6 @@ SETS_PER_PAGE = 50
 
 
 @require_safe
-@login_required
 def embedding_list(request: HttpRequest) -> HttpResponse:
     check_reader(request.user)
     page = Paginator(selectors.embedding_sets(user_of(request)), SETS_PER_PAGE).get_page(request.GET.get("page"))
@@ -38,7 +36,6 @@ def embedding_list(request: HttpRequest) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@login_required
 def encoder_create(request: HttpRequest) -> HttpResponse:
     check_reader(request.user)
     form = EncoderForm(request.POST if request.method == "POST" else None, by=user_of(request))
@@ -51,7 +48,6 @@ def encoder_create(request: HttpRequest) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@login_required
 def embedding_create(request: HttpRequest) -> HttpResponse:
     check_reader(request.user)
     asked = {name: request.GET.get(name, "") for name in ("encoder", "collection")}
@@ -65,7 +61,6 @@ def embedding_create(request: HttpRequest) -> HttpResponse:
 
 
 @require_safe
-@login_required
 def embedding_show(request: HttpRequest, set_id: int) -> HttpResponse:
     """Show a set; with the key of an image, lead on to its neighbours."""
     embedding_set = embedding_set_for(request.user, set_id)
@@ -78,7 +73,6 @@ def embedding_show(request: HttpRequest, set_id: int) -> HttpResponse:
 
 
 @require_safe
-@login_required
 def embedding_neighbours(request: HttpRequest, set_id: int, public_id: UUID) -> HttpResponse:
     embedding_set = embedding_set_for(request.user, set_id)
     entry = selectors.entry_of(embedding_set, public_id)

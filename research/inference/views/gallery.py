@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
@@ -14,7 +13,6 @@ from research.inference.selectors.gallery import gallery_page
 
 
 @require_safe
-@login_required
 def gallery(request: HttpRequest) -> HttpResponse:
     """Show the whole page or, to its script, only the images that follow."""
     check_reader(request.user)

@@ -7,7 +7,6 @@ from functools import partial
 from typing import TypeVar
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
 from django.forms import Form
 from django.http import HttpRequest, HttpResponse
@@ -49,7 +48,6 @@ MAX_QUERY_CHARACTERS = 200
 
 
 @require_safe
-@login_required
 def model_list(request: HttpRequest) -> HttpResponse:
     check_reader(request.user)
     # PostgreSQL cannot search for a NUL, nor SQLite for a very long text.
@@ -61,7 +59,6 @@ def model_list(request: HttpRequest) -> HttpResponse:
 
 
 @require_safe
-@login_required
 def model_show(request: HttpRequest, model_id: int) -> HttpResponse:
     model = model_for(request.user, model_id)
     context = {"model": model, "page": model_page(model, user_of(request), now=timezone.now())}
@@ -71,7 +68,6 @@ def model_show(request: HttpRequest, model_id: int) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@login_required
 def model_owner(request: HttpRequest, model_id: int) -> HttpResponse:
     model = model_to_change(request.user, model_id)
     return owner_page(
@@ -89,7 +85,6 @@ def model_owner(request: HttpRequest, model_id: int) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@login_required
 def model_edit(request: HttpRequest, model_id: int) -> HttpResponse:
     model = model_to_change(request.user, model_id)
     form = ModelEditForm(request.POST or None, initial={"name": model.name, "description": model.description})
@@ -104,7 +99,6 @@ def model_edit(request: HttpRequest, model_id: int) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@login_required
 def model_delete(request: HttpRequest, model_id: int) -> HttpResponse:
     model = model_to_change(request.user, model_id)
     if request.method != "POST":
@@ -119,7 +113,6 @@ def model_delete(request: HttpRequest, model_id: int) -> HttpResponse:
 
 
 @require_POST
-@login_required
 def model_merge(request: HttpRequest, model_id: int) -> HttpResponse:
     """Give its captions to another model of its name."""
     model = model_to_change(request.user, model_id)
@@ -135,7 +128,6 @@ def model_merge(request: HttpRequest, model_id: int) -> HttpResponse:
 
 
 @require_POST
-@login_required
 def model_retire(request: HttpRequest, model_id: int) -> HttpResponse:
     """Retire the model, or restore it."""
     model = model_to_change(request.user, model_id)
@@ -147,7 +139,6 @@ def model_retire(request: HttpRequest, model_id: int) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@login_required
 def model_create(request: HttpRequest) -> HttpResponse:
     """Register a model in two steps at one address: the form depends on the kind."""
     check_reader(request.user)
@@ -176,7 +167,6 @@ def _create_translated(request: HttpRequest) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@login_required
 def translator_create(request: HttpRequest) -> HttpResponse:
     check_reader(request.user)
     name = request.GET.get("kind", "")

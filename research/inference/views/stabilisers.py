@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
@@ -16,7 +15,6 @@ from tabular.spreadsheets import CSV_TYPE
 
 
 @require_safe
-@login_required
 def model_stabilisers(request: HttpRequest, model_id: int) -> HttpResponse:
     model = model_for(request.user, model_id)
     page = stabilisers_page(model, user_of(request), collection=request.GET.get("collection", ""))
@@ -24,7 +22,6 @@ def model_stabilisers(request: HttpRequest, model_id: int) -> HttpResponse:
 
 
 @require_safe
-@login_required
 def stabilisers_export(request: HttpRequest, model_id: int, slug: str) -> StreamingHttpResponse:
     model = model_for(request.user, model_id)
     collection = get_object_or_404(collections_to_use(request.user), slug=slug)

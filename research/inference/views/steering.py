@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils import timezone
@@ -34,7 +33,6 @@ TRAINING_ACTIONS = {
 
 
 @require_POST
-@login_required
 def run_steer(request: HttpRequest, run_id: int, action: str) -> HttpResponse:
     run = run_to_steer(request.user, run_id)
     do, said = RUN_ACTIONS[action]
@@ -44,7 +42,6 @@ def run_steer(request: HttpRequest, run_id: int, action: str) -> HttpResponse:
 
 
 @require_POST
-@login_required
 def training_steer(request: HttpRequest, training_id: int, action: str) -> HttpResponse:
     training = training_to_steer(request.user, training_id)
     do, said = TRAINING_ACTIONS[action]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -22,7 +21,6 @@ TRAININGS_PER_PAGE = 50
 
 
 @require_safe
-@login_required
 def training_list(request: HttpRequest) -> HttpResponse:
     check_reader(request.user)
     trainings = Paginator(selectors.trainings(user_of(request)), TRAININGS_PER_PAGE)
@@ -31,7 +29,6 @@ def training_list(request: HttpRequest) -> HttpResponse:
 
 
 @require_safe
-@login_required
 def training_show(request: HttpRequest, training_id: int) -> HttpResponse:
     training = training_for(request.user, training_id)
     details = selectors.training_details(training, user_of(request), now=timezone.now())
@@ -41,7 +38,6 @@ def training_show(request: HttpRequest, training_id: int) -> HttpResponse:
 
 
 @require_safe
-@login_required
 def training_progress(request: HttpRequest, training_id: int) -> HttpResponse:
     """Show the part that refreshes itself; at the end the whole page is reloaded."""
     training = training_for(request.user, training_id)
@@ -53,7 +49,6 @@ def training_progress(request: HttpRequest, training_id: int) -> HttpResponse:
 
 
 @require_safe
-@login_required
 def training_card(request: HttpRequest, training_id: int) -> HttpResponse:
     """Download the model card."""
     training = training_for(request.user, training_id)

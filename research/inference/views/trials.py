@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
@@ -18,7 +17,6 @@ from research.inference.services.steering import WorkRefusedError
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@login_required
 def model_try(request: HttpRequest, model_id: int) -> HttpResponse:
     model = model_for(request.user, model_id)
     ability = ability_of(model)

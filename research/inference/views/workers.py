@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
@@ -16,7 +15,6 @@ from research.inference.services.worker_status import DEFAULT, GPU
 
 
 @require_safe
-@login_required
 def worker_list(request: HttpRequest) -> HttpResponse:
     """Show the whole page or, to its script, the part that refreshes itself."""
     check_reader(request.user)

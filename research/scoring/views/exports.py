@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponseBase, StreamingHttpResponse
 from django.shortcuts import redirect
 from django.utils import timezone
@@ -21,7 +20,6 @@ from research.selection.rules.image_filters import ImageFilterError
 
 
 @require_safe
-@login_required
 def score_export(request: HttpRequest, slug: str, layout: str) -> HttpResponseBase:
     project = project_for(request.user, slug, *READERS)
     if layout not in ScoreLayout.values:

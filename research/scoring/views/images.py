@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
@@ -21,7 +20,6 @@ from research.selection.rules.image_filters import ImageFilterError
 
 
 @require_safe
-@login_required
 def scoring_images(request: HttpRequest, slug: str, scoring_id: int) -> HttpResponse:
     scoring = scoring_for(request.user, slug, scoring_id)
     if has_assigned_images(user_of(request), [scoring.references]):
@@ -42,7 +40,6 @@ def scoring_images(request: HttpRequest, slug: str, scoring_id: int) -> HttpResp
 
 
 @require_safe
-@login_required
 def score_compare(request: HttpRequest, slug: str) -> HttpResponse:
     project = project_for(request.user, slug, *READERS)
     rows = scoring_rows(project)

@@ -6,7 +6,6 @@ from functools import partial
 from typing import Any
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -34,7 +33,6 @@ from research.scoring.services.reference_translations import start_translations,
 
 
 @require_safe
-@login_required
 def reference_list(request: HttpRequest, slug: str) -> HttpResponse:
     project = project_for(request.user, slug, *READERS)
     return render(request, "scoring/references.html", {"project": project, "sets": reference_sets(project)})
@@ -42,7 +40,6 @@ def reference_list(request: HttpRequest, slug: str) -> HttpResponse:
 
 @csrf_exempt  # checked by upload_page, once it is clear who sends and how much
 @require_http_methods(["GET", "HEAD", "POST"])
-@login_required
 def references_import(request: HttpRequest, slug: str) -> HttpResponse:
     project = project_for(request.user, slug, *READERS)
     back = reverse("scoring:reference-list", args=[project.slug])
@@ -59,7 +56,6 @@ def references_import(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @require_safe
-@login_required
 def reference_show(request: HttpRequest, slug: str, set_id: int) -> HttpResponse:
     reference_set = reference_set_for(request.user, slug, set_id)
     context: dict[str, Any] = {"project": reference_set.project, "references": reference_set}
@@ -72,7 +68,6 @@ def reference_show(request: HttpRequest, slug: str, set_id: int) -> HttpResponse
 
 
 @require_POST
-@login_required
 def reference_evaluation(request: HttpRequest, slug: str, set_id: int) -> HttpResponse:
     """Make the references an evaluation set, or end that."""
     reference_set = reference_set_for(request.user, slug, set_id)
@@ -88,7 +83,6 @@ def reference_evaluation(request: HttpRequest, slug: str, set_id: int) -> HttpRe
 
 
 @require_POST
-@login_required
 def reference_drop(request: HttpRequest, slug: str, set_id: int) -> HttpResponse:
     reference_set = reference_set_for(request.user, slug, set_id)
     with RefusalsShown(request, services.ReferenceFileError):
@@ -99,7 +93,6 @@ def reference_drop(request: HttpRequest, slug: str, set_id: int) -> HttpResponse
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@login_required
 def references_translate(request: HttpRequest, slug: str, set_id: int) -> HttpResponse:
     """Translate English references into references of other languages."""
     english = reference_set_for(request.user, slug, set_id)
@@ -138,7 +131,6 @@ def _started(request: HttpRequest, form: ReferenceTranslationForm, english: Refe
 
 
 @require_safe
-@login_required
 def reference_progress(request: HttpRequest, slug: str, set_id: int) -> HttpResponse:
     """The part of the page about the translation, which asks for itself again until it is done."""
     reference_set = reference_set_for(request.user, slug, set_id)
@@ -147,7 +139,6 @@ def reference_progress(request: HttpRequest, slug: str, set_id: int) -> HttpResp
 
 
 @require_POST
-@login_required
 def reference_again(request: HttpRequest, slug: str, set_id: int) -> HttpResponse:
     """Resume a failed translation, or translate again what has changed."""
     reference_set = reference_set_for(request.user, slug, set_id)

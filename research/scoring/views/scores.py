@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Any
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -39,7 +38,6 @@ from research.selection.rules.image_filters import ImageFilterError
 
 
 @require_safe
-@login_required
 def score_list(request: HttpRequest, slug: str) -> HttpResponse:
     project = project_for(request.user, slug, *READERS)
     rows = scoring_rows(project)
@@ -63,7 +61,6 @@ def score_list(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @require_safe
-@login_required
 def scores_progress(request: HttpRequest, slug: str) -> HttpResponse:
     """The part of the page that refreshes itself; when all is computed, it reloads the whole page."""
     project = project_for(request.user, slug, *READERS)
@@ -73,7 +70,6 @@ def scores_progress(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@login_required
 def scoring_create(request: HttpRequest, slug: str) -> HttpResponse:
     """Create scorings in two steps at one URL, because the second depends on the references."""
     project = project_for(request.user, slug, *READERS)
@@ -117,7 +113,6 @@ def _created(request: HttpRequest, project: Project, made: list[Scoring]) -> Htt
 
 
 @require_safe
-@login_required
 def scoring_show(request: HttpRequest, slug: str, scoring_id: int) -> HttpResponse:
     scoring = scoring_for(request.user, slug, scoring_id)
     context = {"project": scoring.project} | _details(scoring)
@@ -125,7 +120,6 @@ def scoring_show(request: HttpRequest, slug: str, scoring_id: int) -> HttpRespon
 
 
 @require_safe
-@login_required
 def scoring_progress(request: HttpRequest, slug: str, scoring_id: int) -> HttpResponse:
     """The part of the page that refreshes itself."""
     scoring = scoring_for(request.user, slug, scoring_id)
@@ -138,7 +132,6 @@ def scoring_progress(request: HttpRequest, slug: str, scoring_id: int) -> HttpRe
 
 
 @require_POST
-@login_required
 def scoring_again(request: HttpRequest, slug: str, scoring_id: int) -> HttpResponse:
     scoring = scoring_for(request.user, slug, scoring_id)
     services.ask_again(scoring=scoring, now=timezone.now())
@@ -148,7 +141,6 @@ def scoring_again(request: HttpRequest, slug: str, scoring_id: int) -> HttpRespo
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@login_required
 def scoring_drop(request: HttpRequest, slug: str, scoring_id: int) -> HttpResponse:
     scoring = scoring_for(request.user, slug, scoring_id)
     if request.method != "POST":

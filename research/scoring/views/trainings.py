@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
@@ -20,7 +19,6 @@ from research.scoring.services import training_data
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@login_required
 def training_create(request: HttpRequest, slug: str) -> HttpResponse:
     project = project_for(request.user, slug, *READERS)
     sets = list(reference_sets(project))

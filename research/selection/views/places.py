@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -16,7 +15,6 @@ IMAGES_PER_PAGE = 100
 
 
 @require_safe
-@login_required
 def collection_places(request: HttpRequest, slug: str) -> HttpResponse:
     collection = collection_for(request.user, slug)
     only_problems = request.GET.get("show") == "problems"
@@ -34,7 +32,6 @@ def collection_places(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @require_POST
-@login_required
 def collection_locate(request: HttpRequest, slug: str) -> HttpResponse:
     collection = collection_to_change(request.user, slug)
     ask_for_places(collection.pk)

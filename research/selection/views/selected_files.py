@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
@@ -15,7 +14,6 @@ ARIA2C = "aria2c"
 
 
 @require_safe
-@login_required
 def selected_files(request: HttpRequest, slug: str, number: int) -> HttpResponse:
     selection = selection_for(request.user, slug, number)
     context = {"project": selection.project, "selection": selection, "files": files.selected_files(selection)}
@@ -23,7 +21,6 @@ def selected_files(request: HttpRequest, slug: str, number: int) -> HttpResponse
 
 
 @require_safe
-@login_required
 def selected_export(request: HttpRequest, slug: str, number: int) -> StreamingHttpResponse:
     selection = selection_for(request.user, slug, number)
     if request.GET.get("for") == ARIA2C:

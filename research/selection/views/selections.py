@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -33,7 +32,6 @@ SUGGESTED = 5
 
 
 @require_safe
-@login_required
 def selection_list(request: HttpRequest, slug: str) -> HttpResponse:
     project = project_for(request.user, slug, *READERS)
     page = Paginator(selectors.selections_of(project), PER_PAGE).get_page(request.GET.get("page"))
@@ -41,7 +39,6 @@ def selection_list(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@login_required
 def selection_create(request: HttpRequest, slug: str) -> HttpResponse:
     project = project_for(request.user, slug, Role.MANAGER)
     form = SelectionForm(request.POST or None, project=project, initial=request.GET.dict())
@@ -57,7 +54,6 @@ def selection_create(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @require_safe
-@login_required
 def selection_show(request: HttpRequest, slug: str, number: int) -> HttpResponse:
     selection = selection_for(request.user, slug, number)
     context = _page(selection) | {"groups": selectors.shown_by_language(selection, user_of(request))}
@@ -67,7 +63,6 @@ def selection_show(request: HttpRequest, slug: str, number: int) -> HttpResponse
 
 
 @require_safe
-@login_required
 def selection_progress(request: HttpRequest, slug: str, number: int) -> HttpResponse:
     """Render the part that refreshes itself; at the end the whole page is loaded again."""
     selection = selection_for(request.user, slug, number)
@@ -77,7 +72,6 @@ def selection_progress(request: HttpRequest, slug: str, number: int) -> HttpResp
 
 
 @require_POST
-@login_required
 def selection_confirm(request: HttpRequest, slug: str, number: int) -> HttpResponse:
     selection = selection_for(request.user, slug, number, Role.MANAGER)
     form = ConfirmForm(request.POST)
@@ -89,7 +83,6 @@ def selection_confirm(request: HttpRequest, slug: str, number: int) -> HttpRespo
 
 
 @require_POST
-@login_required
 def selection_discard(request: HttpRequest, slug: str, number: int) -> HttpResponse:
     selection = selection_for(request.user, slug, number, Role.MANAGER)
     with RefusalsShown(request, services.SelectionRefusedError):
@@ -100,7 +93,6 @@ def selection_discard(request: HttpRequest, slug: str, number: int) -> HttpRespo
 
 
 @require_safe
-@login_required
 def selected_list(request: HttpRequest, slug: str, number: int, tag: str) -> HttpResponse:
     selection = selection_for(request.user, slug, number)
     language, level = _language(selection, tag), request.GET.get("level", "")
@@ -122,7 +114,6 @@ def selected_list(request: HttpRequest, slug: str, number: int, tag: str) -> Htt
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@login_required
 def selected_exchange(request: HttpRequest, slug: str, number: int, tag: str, position: int) -> HttpResponse:
     selection = selection_for(request.user, slug, number, Role.MANAGER)
     language, viewer = _language(selection, tag), user_of(request)

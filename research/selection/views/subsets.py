@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import redirect, render
@@ -28,7 +27,6 @@ COLUMNS = ("key",)
 
 
 @require_safe
-@login_required
 def subset_list(request: HttpRequest, slug: str) -> HttpResponse:
     project = project_for(request.user, slug, *READERS)
     page = Paginator(subsets_of(project), SUBSETS_PER_PAGE).get_page(request.GET.get("page"))
@@ -38,7 +36,6 @@ def subset_list(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@login_required
 def subset_create(request: HttpRequest, slug: str) -> HttpResponse:
     project = project_for(request.user, slug, Role.MANAGER)
     form = SubsetForm(request.POST or None, request.FILES or None, project=project, initial=request.GET.dict())
@@ -57,13 +54,11 @@ def subset_create(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @require_safe
-@login_required
 def subset_show(request: HttpRequest, slug: str, subset_slug: str) -> HttpResponse:
     return _show(request, subset_for(request.user, slug, subset_slug))
 
 
 @require_POST
-@login_required
 def subset_rename(request: HttpRequest, slug: str, subset_slug: str) -> HttpResponse:
     subset = subset_for(request.user, slug, subset_slug, Role.MANAGER)
     form = NamesForm(request.POST)
@@ -75,7 +70,6 @@ def subset_rename(request: HttpRequest, slug: str, subset_slug: str) -> HttpResp
 
 
 @require_POST
-@login_required
 def subset_delete(request: HttpRequest, slug: str, subset_slug: str) -> HttpResponse:
     subset = subset_for(request.user, slug, subset_slug, Role.MANAGER)
     try:
@@ -88,7 +82,6 @@ def subset_delete(request: HttpRequest, slug: str, subset_slug: str) -> HttpResp
 
 
 @require_safe
-@login_required
 def subset_export(request: HttpRequest, slug: str, subset_slug: str) -> StreamingHttpResponse:
     subset = subset_for(request.user, slug, subset_slug)
     lines = table_lines(COLUMNS, ({"key": key} for key in keys_of(subset)), as_csv=True)
