@@ -112,7 +112,9 @@ class PersonAdmin(UserAdmin):  # type: ignore[type-arg]
 
 
 def look_up(model: type[Model], *columns: str, **options: Any) -> None:
-    """Register a model whose rows can be looked up with these columns, and not be changed."""
+    """Register a model to be looked up, in these columns; rows that they name come with the same query."""
+    related = [field.name for field in model._meta.concrete_fields if field.is_relation and field.name in columns]
+    options = {"list_select_related": related} | options
     admin.site.register(model, LookUpAdmin, list_display=columns, **options)
 
 
@@ -123,11 +125,10 @@ look_up(
 look_up(
     Membership, "user", "role", "project", "joined_at",
     list_filter=("role", "project"), search_fields=("user__username", "user__email", "project__name"),
-    list_select_related=("user", "project"),
 )  # fmt: skip
 look_up(
     Invitation, "project", "role", "places", "places_taken", "expires_at", "revoked_at", "created_by",
-    list_filter=("role", "project"), exclude=("token",), list_select_related=("project", "created_by"),
+    list_filter=("role", "project"), exclude=("token",),
     inlines=(InvitationUseInline, InvitationMailInline),
 )  # fmt: skip
 look_up(
@@ -136,38 +137,32 @@ look_up(
 )  # fmt: skip
 look_up(
     TextTranslation, "project", "kind", "version", "language", "revision", "drafted_by", "saved_at", "published_at",
-    list_filter=("project", "kind"), list_select_related=("project", "language"),
+    list_filter=("project", "kind"),
 )  # fmt: skip
-look_up(
-    ProvidedRole, "user", "provider", "membership",
-    search_fields=("user__username",), list_select_related=("user", "membership"),
-)  # fmt: skip
+look_up(ProvidedRole, "user", "provider", "membership", search_fields=("user__username",))
 look_up(ProjectDeletion, "slug", "name", "asked_by", "asked_at", "deleted_at", "done_at")
 look_up(
     AuditEntry, "project", "number", "at", "by", "person", "action", "about",
-    list_filter=("project", "action"), search_fields=("about",), list_select_related=("project", "by", "person"),
+    list_filter=("project", "action"), search_fields=("about",),
 )  # fmt: skip
 look_up(
     ApiToken, "user", "name", "prefix", "may_write", "created_at", "expires_at", "last_used_at", "revoked_at",
-    exclude=("digest",), list_select_related=("user",),
+    exclude=("digest",),
 )  # fmt: skip
 look_up(
     Webhook, "project", "url", "is_active", "created_at", "created_by",
-    exclude=("secret",), list_filter=("project", "is_active"), list_select_related=("project", "created_by"),
+    exclude=("secret",), list_filter=("project", "is_active"),
 )  # fmt: skip
 look_up(
     Delivery, "webhook", "event", "state", "attempts", "due_at", "answer", "done_at",
-    list_filter=("state", "event"), list_select_related=("webhook",),
+    list_filter=("state", "event"),
 )  # fmt: skip
 
 admin.site.unregister([Authenticator, EmailAddress, SocialAccount, SocialApp, SocialToken])
 
 
 # Only its owner changes an address: the admin's own log would keep one that was removed.
-look_up(
-    EmailAddress, "email", "user", "primary", "verified",
-    search_fields=("email", "user__username"), list_select_related=("user",),
-)  # fmt: skip
+look_up(EmailAddress, "email", "user", "primary", "verified", search_fields=("email", "user__username"))
 
 
 @admin.register(Authenticator)

@@ -7,5 +7,5 @@ from office.dashboard.models import Notice
 
 look_up(
     Notice, "pk", "kind", "person", "state", "queued_at", "sent_at", "attempts", "reason",
-    list_filter=("state", "kind"), list_select_related=("person",),
+    list_filter=("state", "kind"),
 )  # fmt: skip

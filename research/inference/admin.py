@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.contrib import admin
 from django.http import HttpRequest
 
-from core.people.admin import LookUpAdmin
+from core.people.admin import look_up
 from research.inference.models import CaptioningModel, Run, WordVectorSet, Worker
 
 
@@ -25,22 +25,12 @@ class CaptioningModelAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         return False
 
 
-@admin.register(WordVectorSet)
-class WordVectorSetAdmin(LookUpAdmin):
-    list_display = ("name", "language", "kind", "words", "dimensions", "created_at")
-    search_fields = ("name", "signature")
-    list_select_related = ("language",)
-
-
-@admin.register(Run)
-class RunAdmin(LookUpAdmin):
-    exclude = ("trial_captions",)
-    list_display = ("pk", "model", "encoder", "collection", "project", "state", "total", "done", "failed", "created_at")
-    list_filter = ("state", "queue")
-    list_select_related = ("model", "encoder", "collection", "project")
-
-
-@admin.register(Worker)
-class WorkerAdmin(LookUpAdmin):
-    list_display = ("name", "queues", "device", "software", "run", "seen_at")
-    list_select_related = ("run",)
+look_up(
+    WordVectorSet, "name", "language", "kind", "words", "dimensions", "created_at",
+    search_fields=("name", "signature"),
+)  # fmt: skip
+look_up(
+    Run, "pk", "model", "encoder", "collection", "project", "state", "total", "done", "failed", "created_at",
+    exclude=("trial_captions",), list_filter=("state", "queue"),
+)  # fmt: skip
+look_up(Worker, "name", "queues", "device", "software", "run", "seen_at")

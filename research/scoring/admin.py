@@ -8,32 +8,22 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
-from core.people.admin import LookUpAdmin
+from core.people.admin import LookUpAdmin, look_up
 from research.scoring.models import Pass, ReferenceSet, ReferenceTranslation, Score, Scoring
 
-
-@admin.register(ReferenceSet)
-class ReferenceSetAdmin(LookUpAdmin):
-    list_display = ("name", "project", "language", "collection", "kind", "images", "captions", "changed_at")
-    list_filter = ("kind", "project")
-    search_fields = ("name", "digest")
-    list_select_related = ("project", "language", "collection")
-
-
-@admin.register(ReferenceTranslation)
-class ReferenceTranslationAdmin(LookUpAdmin):
-    list_display = ("made", "english", "translator", "state", "done", "total", "failed", "asked_at", "finished_at")
-    list_filter = ("state",)
-    search_fields = ("made__name", "translator__name")
-    list_select_related = ("made", "english", "translator")
-
-
-@admin.register(Scoring)
-class ScoringAdmin(LookUpAdmin):
-    list_display = ("pk", "project", "model", "references", "metrics", "tokenizer", "normalise", "created_at")
-    list_filter = ("tokenizer", "project")
-    search_fields = ("model__name", "references__name")
-    list_select_related = ("project", "model", "references")
+look_up(
+    ReferenceSet, "name", "project", "language", "collection", "kind", "images", "captions", "changed_at",
+    list_filter=("kind", "project"), search_fields=("name", "digest"),
+)  # fmt: skip
+look_up(
+    ReferenceTranslation, "made", "english", "translator", "state", "done", "total", "failed", "asked_at",
+    "finished_at",
+    list_filter=("state",), search_fields=("made__name", "translator__name"),
+)  # fmt: skip
+look_up(
+    Scoring, "pk", "project", "model", "references", "metrics", "tokenizer", "normalise", "created_at",
+    list_filter=("tokenizer", "project"), search_fields=("model__name", "references__name"),
+)  # fmt: skip
 
 
 @admin.register(Pass)
