@@ -25,7 +25,7 @@ from annotation.views.shared import kept_from_file, over_images
 from core.images.models import Collection
 from core.people.models import Role
 from core.people.permissions import READERS, manages_anything, project_for
-from core.people.requests import user_of
+from core.people.requests import as_download, user_of
 from core.people.selectors.projects import deletions_seen_by
 from core.people.services import audit_log
 from research.inference.models import CaptioningModel
@@ -99,8 +99,7 @@ def captions_export(request: HttpRequest, slug: str, layout: str) -> HttpRespons
     if request.method == "GET":
         audit_log.record(project=project, action="captions.exported", about=layout, by=user_of(request), now=until)
     response = StreamingHttpResponse(pieces, content_type=wanted.content_type)
-    response["Content-Disposition"] = f'attachment; filename="{file_name(project, wanted, until, images.filter)}"'
-    return response
+    return as_download(response, file_name(project, wanted, until, images.filter))
 
 
 def must_be_manager(request: HttpRequest) -> None:

@@ -19,6 +19,7 @@ from annotation.selectors.quality import QualityTable, quality_table
 from annotation.views.shared import over_images
 from core.people.models import Project, Role, User
 from core.people.permissions import READERS, has_role, project_for
+from core.people.requests import as_download
 from core.people.rules.pseudonyms import pseudonym
 from tabular.downloads import stamp
 
@@ -75,10 +76,8 @@ def quality_export(request: HttpRequest, slug: str, layout: str) -> HttpResponse
         )
     wanted = QualityLayout(layout)
     lines = write(fresh, wanted, name_of=partial(pseudonym, project))
-    response = HttpResponse("".join(lines), content_type=wanted.content_type)
     name = f"{project.slug}-quality{images.filter.in_file_names()}-{stamp(timezone.now())}.{layout}"
-    response["Content-Disposition"] = f'attachment; filename="{name}"'
-    return response
+    return as_download(HttpResponse("".join(lines), content_type=wanted.content_type), name)
 
 
 def _context(request: HttpRequest, project: Project) -> dict[str, Any]:

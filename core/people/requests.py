@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from django.conf import settings
 from django.contrib import messages
 from django.forms import BaseForm
-from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.utils.http import url_has_allowed_host_and_scheme
 
 from core.people.models import User
 from tabular.spreadsheets import CSV_TYPE
+
+R = TypeVar("R", bound=HttpResponseBase)
 
 
 def user_of(request: HttpRequest) -> User:
@@ -111,7 +113,12 @@ def cookie_of_choice(name: str) -> str:
     return f"{settings.COOKIE_PREFIX}{name}"
 
 
-def csv_download(lines: Iterable[str], name: str) -> StreamingHttpResponse:
+def as_download(response: R, name: str) -> R:
+    """Have it saved as a file `name`."""
+    response["Content-Disposition"] = f'attachment; filename="{name}"'
+    return response
+
+
+def csv_download(lines: Iterable[str] | Iterable[bytes], name: str) -> StreamingHttpResponse:
     """Send lines of CSV as a file `name`, as they are made."""
-    disposition = {"Content-Disposition": f'attachment; filename="{name}"'}
-    return StreamingHttpResponse(lines, content_type=CSV_TYPE, headers=disposition)
+    return as_download(StreamingHttpResponse(lines, content_type=CSV_TYPE), name)

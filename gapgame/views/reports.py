@@ -11,7 +11,7 @@ from django.views.decorators.http import require_safe
 
 from core.people.models import Role
 from core.people.permissions import has_role
-from core.people.requests import user_of
+from core.people.requests import as_download, user_of
 from core.people.services import audit_log
 from gapgame.formats.turn_export import CONTENT_TYPE, SeasonNotClosedError, export_turns, file_name
 from gapgame.pages.report import report_page
@@ -49,6 +49,4 @@ def turns_export(request: HttpRequest, slug: str, season_slug: str) -> HttpRespo
     by, now = user_of(request), timezone.now()
     if request.method == "GET":
         audit_log.record(project=season.project, action="turns.exported", about=season.slug, by=by, now=now)
-    response = StreamingHttpResponse(pieces, content_type=CONTENT_TYPE)
-    response["Content-Disposition"] = f'attachment; filename="{file_name(season, now)}"'
-    return response
+    return as_download(StreamingHttpResponse(pieces, content_type=CONTENT_TYPE), file_name(season, now))

@@ -13,7 +13,7 @@ from django.views.decorators.http import require_safe
 
 from core.people.models import Project
 from core.people.permissions import READERS, project_for
-from core.people.requests import user_of
+from core.people.requests import as_download, user_of
 from core.people.services import audit_log
 from research.selection.pages.image_filters import asked_images, figures_over
 from sxs_eval.formats.figure_tables import TableLayout, table, table_name
@@ -24,7 +24,6 @@ from sxs_eval.permissions import has_assigned_images
 from sxs_eval.selectors.across import results_of
 from sxs_eval.views.reports import captions_are_closed
 
-R = TypeVar("R", bound=HttpResponseBase)
 L = TypeVar("L", JudgementLayout, MetricsLayout, TableLayout)
 
 
@@ -79,8 +78,3 @@ def _chosen(project: Project, comparison: str) -> list[Comparison]:
     if not comparison.isascii() or not comparison.isdigit() or len(comparison) > 18:
         raise Http404(_("This project has no such comparison."))
     return [get_object_or_404(comparisons, pk=comparison)]
-
-
-def as_download(response: R, name: str) -> R:
-    response["Content-Disposition"] = f'attachment; filename="{name}"'
-    return response

@@ -11,11 +11,12 @@ from django.views.decorators.http import require_safe
 
 from core.people.models import Project
 from core.people.permissions import READERS, project_for
+from core.people.requests import as_download
 from research.selection.pages.image_filters import AskedImages, asked_images, figures_over
 from sxs_eval.formats.metric_gains import MetricsLayout, as_csv, as_json, file_name
 from sxs_eval.pages.metrics import metrics_page
 from sxs_eval.selectors.metrics import EvaluationTable, UnknownReferencesError, evaluations_of
-from sxs_eval.views.exports import as_download, layout_of
+from sxs_eval.views.exports import layout_of
 
 
 @require_safe

@@ -7,11 +7,10 @@ from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
 from core.images.permissions import collections_to_use
-from core.people.requests import user_of
+from core.people.requests import csv_download, user_of
 from research.inference.pages.stabilisers import stabilisers_page
 from research.inference.permissions import model_for
 from research.inference.selectors.stabilisers import stabilisers_table
-from tabular.spreadsheets import CSV_TYPE
 
 
 @require_safe
@@ -25,6 +24,5 @@ def model_stabilisers(request: HttpRequest, model_id: int) -> HttpResponse:
 def stabilisers_export(request: HttpRequest, model_id: int, slug: str) -> StreamingHttpResponse:
     model = model_for(request.user, model_id)
     collection = get_object_or_404(collections_to_use(request.user), slug=slug)
-    response = StreamingHttpResponse(stabilisers_table(model, collection, user_of(request)), content_type=CSV_TYPE)
-    response["Content-Disposition"] = f'attachment; filename="stabilisers-{model.pk}-{collection.slug}.csv"'
-    return response
+    lines = stabilisers_table(model, collection, user_of(request))
+    return csv_download(lines, f"stabilisers-{model.pk}-{collection.slug}.csv")

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from core.people.permissions import READERS, project_for
-from core.people.requests import user_of
+from core.people.requests import as_download, user_of
 from research.scoring.formats.scores import ScoreLayout, export_scores, file_name
 from research.scoring.models import ReferenceSet
 from research.scoring.permissions import has_assigned_images
@@ -39,7 +39,4 @@ def score_export(request: HttpRequest, slug: str, layout: str) -> HttpResponseBa
         messages.error(request, images.error)
         return redirect("scoring:score-list", slug)
     response = StreamingHttpResponse(content, content_type=wanted.content_type)
-    response["Content-Disposition"] = (
-        f'attachment; filename="{file_name(project, wanted, timezone.now(), images.filter)}"'
-    )
-    return response
+    return as_download(response, file_name(project, wanted, timezone.now(), images.filter))

@@ -6,6 +6,7 @@ from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
+from core.people.requests import as_download
 from research.selection.permissions import selection_for
 from research.selection.selectors import selected_files as files
 from tabular.downloads import in_pieces, table_lines
@@ -29,5 +30,4 @@ def selected_export(request: HttpRequest, slug: str, number: int) -> StreamingHt
         lines = table_lines(files.COLUMNS, files.missing_rows(selection), as_csv=True)
         kind, suffix = "text/csv", "csv"
     response = StreamingHttpResponse(in_pieces(lines), content_type=f"{kind}; charset=utf-8")
-    response["Content-Disposition"] = f'attachment; filename="{slug}-selection-{number}.{suffix}"'
-    return response
+    return as_download(response, f"{slug}-selection-{number}.{suffix}")

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from core.people.models import Role
 from core.people.permissions import READERS, has_role, project_for
-from core.people.requests import user_of
+from core.people.requests import csv_download, user_of
 from research.selection.forms.subsets import NamesForm, SubsetForm
 from research.selection.models import Subset
 from research.selection.permissions import subset_for
@@ -85,9 +85,7 @@ def subset_delete(request: HttpRequest, slug: str, subset_slug: str) -> HttpResp
 def subset_export(request: HttpRequest, slug: str, subset_slug: str) -> StreamingHttpResponse:
     subset = subset_for(request.user, slug, subset_slug)
     lines = table_lines(COLUMNS, ({"key": key} for key in keys_of(subset)), as_csv=True)
-    response = StreamingHttpResponse(in_pieces(lines), content_type="text/csv; charset=utf-8")
-    response["Content-Disposition"] = f'attachment; filename="{slug}-{subset_slug}.csv"'
-    return response
+    return csv_download(in_pieces(lines), f"{slug}-{subset_slug}.csv")
 
 
 def _show(request: HttpRequest, subset: Subset, form: NamesForm | None = None) -> HttpResponse:

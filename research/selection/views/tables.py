@@ -12,7 +12,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from core.languages.models import Language
 from core.people.models import Project, Role
 from core.people.permissions import READERS, project_for
-from core.people.requests import user_of
+from core.people.requests import as_download, user_of
 from research.selection.forms.tables import LanguageAreasForm, ReplaceForm, TableFileForm
 from research.selection.pages import tables as pages
 from research.selection.rules.tables import Areas, AreasTable, as_stored, shipped_table
@@ -110,6 +110,4 @@ def _preview_anew(request: HttpRequest, project: Project, form: ReplaceForm) -> 
 
 
 def _file(text: str, name: str) -> HttpResponse:
-    response = HttpResponse(text, content_type="application/json")
-    response["Content-Disposition"] = f'attachment; filename="{name}"'
-    return response
+    return as_download(HttpResponse(text, content_type="application/json"), name)
