@@ -27,11 +27,11 @@ from annotation.services import tallies
 from annotation.services.campaign import locked_rounds
 from core.allocation.models import Assignment, Batch, Pool
 from core.allocation.services.lifecycle import return_batches
-from core.allocation.services.locks import lock_person
 from core.allocation.services.managing import reject_all_work, restore_work, set_aside
 from core.languages.models import Language
 from core.people.models import Consent, Project, User
 from core.people.services import audit_log
+from core.people.services.members import lock_person
 
 
 @dataclass(frozen=True)

@@ -27,10 +27,10 @@ from annotation.services import tallies
 from annotation.services.batches import InvalidCaptionError
 from annotation.services.feedback import clean_note, record
 from core.allocation.models import Assignment, AssignmentState
-from core.allocation.services.locks import lock_person
 from core.allocation.services.managing import restore_work
 from core.people.models import Role, User
 from core.people.selectors.qualification import still_takes_part
+from core.people.services.members import lock_person
 from crosslens_metrics.hidden_characters import visible_text
 
 UNDECIDED = (RoundState.OPEN, RoundState.CLOSED)

@@ -11,9 +11,9 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import Subquery
 
-from core.allocation.services.locks import lock_person
 from core.compiled_query import CompiledQuery, save_columns
 from core.people.models import User
+from core.people.services.members import lock_person
 from crosslens_metrics.hidden_characters import visible_text
 from gapgame.models import (
     UNFINISHED,

@@ -25,11 +25,11 @@ from core.allocation.services.locks import (
     lock_batch,
     lock_open_batches,
     lock_people,
-    lock_person,
     lock_pool_shared,
     lock_tasks_of,
 )
 from core.people.models import User
+from core.people.services.members import lock_person
 
 BUSY_PAUSES_S = (0.0, 0.02, 0.05, 0.1, 0.2, 0.4)
 SHUFFLE_KEYS = 2**31

@@ -20,13 +20,9 @@ from django.db.models import Q, QuerySet
 from core.allocation.models import Assignment, Batch, BatchState, LeasedBatch, Pool, Task, TaskQuerySet
 from core.compiled_query import CompiledQuery
 from core.people.models import User
+from core.people.services.members import lock_person
 
 BatchT = TypeVar("BatchT", bound=LeasedBatch)
-
-
-def lock_person(person: User) -> None:
-    """Make the tabs of one person take turns; the lock leaves foreign keys to the person free."""
-    User.objects.select_for_update(no_key=True).values_list("pk").get(pk=person.pk)
 
 
 def lock_people(people: Iterable[User]) -> None:

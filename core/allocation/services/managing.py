@@ -10,8 +10,9 @@ from django.db.models.functions import Greatest
 
 from core.allocation.models import Assignment, AssignmentState, Batch, BatchState, Pool, Task
 from core.allocation.services.lifecycle import end_lease, free_places, return_batches
-from core.allocation.services.locks import lock_person, lock_pool, lock_tasks, lock_tasks_of, lock_unfinished_batches
+from core.allocation.services.locks import lock_pool, lock_tasks, lock_tasks_of, lock_unfinished_batches
 from core.people.models import User
+from core.people.services.members import lock_person
 
 
 def close_pool(*, pool: Pool) -> None:

@@ -71,6 +71,6 @@ def remove_member(*, membership: Membership, by: User | None, now: datetime) -> 
         membership.delete()
 
 
-def lock_person(user: User) -> None:
-    """Lock the person, so that requests from several tabs take turns."""
-    User.objects.select_for_update(no_key=True).get(pk=user.pk)
+def lock_person(person: User) -> None:
+    """Make the tabs of one person take turns; the lock leaves foreign keys to the person free."""
+    User.objects.select_for_update(no_key=True).values_list("pk").get(pk=person.pk)

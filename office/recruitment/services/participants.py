@@ -15,7 +15,6 @@ from django.db.models import Q
 from django.utils.translation import gettext as _
 
 from core.allocation.models import Batch, Pool
-from core.allocation.services.locks import lock_person
 from core.allocation.services.managing import return_all_work
 from core.people.models import LanguageLevel, Role, User
 from core.people.rules.roles import qualifies_to_judge, qualifies_to_write
@@ -23,7 +22,7 @@ from core.people.selectors.qualification import MissingRequirement, NotQualified
 from core.people.services import audit_log
 from core.people.services.consent import give_consent
 from core.people.services.language_skills import set_language_skills
-from core.people.services.members import add_member
+from core.people.services.members import add_member, lock_person
 from office.recruitment.models import TAKES_A_PLACE, Participant, ParticipantState, Study, WorkRole
 from office.recruitment.selectors.work import (
     batches_done,
