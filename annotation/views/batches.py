@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from uuid import UUID
 
-from django.contrib.auth.decorators import login_required
 from django.contrib.staticfiles import finders
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
@@ -86,7 +85,6 @@ def batch_show(request: HttpRequest, batch_id: UUID) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @gzip_page  # fifteen times five levels: 40 kB of much the same
 @says_where
-@login_required
 @explains_refusals(CAPTIONS)
 def batch_rate(request: HttpRequest, batch_id: UUID) -> HttpResponse:
     batch, elsewhere = _batch_at(request, batch_id, Stage.RATE)
