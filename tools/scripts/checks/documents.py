@@ -15,6 +15,7 @@ from tools.demo.content import PEOPLE
 from tools.scripts.checks.sources import TextFinding, at, name_of, text_of, unless, without
 
 DOCUMENTS = tuple(name_of(path) for path in sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]))
+CHOICES = "docs/choices.md"
 FENCED = r"^```.*?^```$"
 SCREENSHOTS = ROOT / "docs" / "screenshots"
 MAX_SCREENSHOT_BYTES = 150_000
@@ -30,6 +31,7 @@ def check(documents: tuple[str, ...] = DOCUMENTS) -> Iterator[TextFinding]:
     for document in ("README.md", "docs/demo.md"):
         yield from names(document, r"`(\w+-[a-z]{2})`", {person.username for person in PEOPLE}, "person of the demo")
     yield from commands_of_the_library()
+    yield from choices()
     yield from screenshots()
 
 
@@ -69,6 +71,14 @@ def commands_of_the_library() -> Iterator[TextFinding]:
         yield at(
             guide, heading, f"“{name}” is not named there, or is no command", "name exactly the commands there are"
         )
+
+
+def choices() -> Iterator[TextFinding]:
+    """Modules and what is named in them, as in `annotation/rules/sampling.py: draw_captions`."""
+    for match in re.finditer(r"`([\w/]+\.py): ([\w, ]+)`", text_of(CHOICES)):
+        source = text_of(match[1]) if (ROOT / match[1]).exists() else ""
+        missing = [name for name in match[2].split(", ") if not re.search(rf"\b{name}\b", source)]
+        yield from unless(not missing, CHOICES, match, f"{match[1]} has no {', '.join(missing)}", "name what is there")
 
 
 def screenshots() -> Iterator[TextFinding]:
