@@ -147,7 +147,7 @@ def create_comparisons(
                 by=by,
             )
             made.append(comparison)
-            _record("comparison.added", comparison, by, now, asdict(setting))
+            record_change("comparison.added", comparison, by, now, asdict(setting))
     return made, already
 
 
@@ -293,7 +293,7 @@ def change_comparison(*, comparison: Comparison, settings: PoolSettings, by: Use
         comparison.save(update_fields=ATTENTION)
         if needs_gold:
             _draw_gold_pairs(comparison)
-        _record("comparison.changed", comparison, by, now, asdict(settings))
+        record_change("comparison.changed", comparison, by, now, asdict(settings))
     return comparison
 
 
@@ -304,7 +304,7 @@ def change_replication(*, comparison: Comparison, replication: int, by: User, no
         above = managing.change_replication(pool=comparison.pool, replication=replication)
         # After the tasks: the audit log is locked last.
         if comparison.pool.replication != replication:
-            _record("comparison.changed", comparison, by, now, {"replication": replication})
+            record_change("comparison.changed", comparison, by, now, {"replication": replication})
         return above
 
 
@@ -313,7 +313,7 @@ def name_of(comparison: Comparison) -> str:
     return f"comparison {comparison.pk}, {comparison.language_id}"
 
 
-def _record(action: str, comparison: Comparison, by: User | None, now: datetime, details: dict[str, Any]) -> None:
+def record_change(action: str, comparison: Comparison, by: User | None, now: datetime, details: dict[str, Any]) -> None:
     about = name_of(comparison)
     audit_log.record(project=comparison.project, action=action, about=about, by=by, now=now, details=details)
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
+from datetime import datetime
 from typing import NamedTuple
 
 from django.db import transaction
@@ -15,7 +17,7 @@ from research.inference.models import CaptioningModel
 from sxs_eval.models import Comparison
 from sxs_eval.selectors.planning import existing_comparisons
 from sxs_eval.selectors.setup import ComparisonSetting
-from sxs_eval.services.comparisons import create_comparison
+from sxs_eval.services.comparisons import create_comparison, record_change
 
 
 class ChosenPair(NamedTuple):
@@ -25,7 +27,13 @@ class ChosenPair(NamedTuple):
 
 
 def create_planned(
-    *, project: Project, chosen: Sequence[ChosenPair], collection: Collection, setting: ComparisonSetting, by: User
+    *,
+    project: Project,
+    chosen: Sequence[ChosenPair],
+    collection: Collection,
+    setting: ComparisonSetting,
+    by: User,
+    now: datetime,
 ) -> tuple[list[Comparison], int]:
     """Make all chosen comparisons that do not exist yet, or none; also return how many of them existed.
 
@@ -51,7 +59,9 @@ def create_planned(
             if key in taken:
                 continue
             taken.add(key)
-            made.append(
-                create_comparison(project=project, collection=collection, setting=setting, by=by, **session._asdict())
+            comparison = create_comparison(
+                project=project, collection=collection, setting=setting, by=by, **session._asdict()
             )
+            record_change("comparison.added", comparison, by, now, asdict(setting))
+            made.append(comparison)
     return made, len(chosen) - len(made)

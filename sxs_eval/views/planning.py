@@ -9,6 +9,7 @@ from typing import Any
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods
@@ -80,6 +81,7 @@ def _create(request: HttpRequest, project: Project, form: PlanForm, rows: Sequen
         collection=form.cleaned_data["collection"],
         setting=form.setting(),
         by=user_of(request),
+        now=timezone.now(),
     )
     tasks.nudge_filling([comparison.pk for comparison in made])
     _say_what_was_made(request, len(made), there)

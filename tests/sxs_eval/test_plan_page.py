@@ -10,7 +10,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from core.people.models import Membership, Role
+from core.people.models import AuditEntry, Membership, Role
 from research.inference.models import CaptioningModel, ModelCaption
 from research.selection.models import Subset
 from sxs_eval import tasks
@@ -19,7 +19,7 @@ from sxs_eval.selectors.setup import ComparisonSetting
 from sxs_eval.services.planning import ChosenPair, create_planned
 from tests.clients import client_of
 from tests.concurrency import together
-from tests.factories import make_comparison, make_language, make_user
+from tests.factories import NOW, make_comparison, make_language, make_user
 from tests.selection.placing import make_subset, place, say_where_spoken
 from tests.sxs_eval.planning import SCORES, create, describe, form_of, keys_of, page_of, rows_of, seen_of
 
@@ -85,6 +85,7 @@ def test_a_click_creates_what_is_ticked_with_one_seed_and_has_its_pairs_made(
         assert (comparison.collection, comparison.subset, comparison.seed, comparison.scale) == (collection, 3, 7, 7)
         assert (comparison.replication, comparison.gold_percent, comparison.repeat_percent) == (3, 10, 5)
         assert (comparison.created_by, comparison.project) == (project.created_by, project)
+    assert AuditEntry.objects.filter(project=project, action="comparison.added").count() == 2
 
 
 @pytest.mark.long(reason="at least three others run each of its lines")
@@ -110,6 +111,7 @@ def test_two_people_who_create_the_same_plan_at_once_make_it_once(collection, pr
             collection=collection,
             setting=ComparisonSetting(subset=3, seed=7),
             by=project.created_by,
+            now=NOW,
         ),
         [chosen, turned, chosen, turned],
     )
