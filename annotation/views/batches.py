@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from uuid import UUID
 
+from django.contrib.auth.decorators import login_not_required, login_required
 from django.contrib.staticfiles import finders
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
@@ -85,6 +86,7 @@ def batch_show(request: HttpRequest, batch_id: UUID) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @gzip_page  # fifteen times five levels: 40 kB of much the same
 @says_where
+@login_required
 @explains_refusals(CAPTIONS)
 def batch_rate(request: HttpRequest, batch_id: UUID) -> HttpResponse:
     batch, elsewhere = _batch_at(request, batch_id, Stage.RATE)
@@ -225,6 +227,7 @@ def _ahead(request: HttpRequest, batch: CaptionBatch, texts: Mapping[int, DraftT
     return render_to_string("annotation/write.html", {**vars(page), "frame": AHEAD}, request)
 
 
+@login_not_required
 @require_safe
 def worker_show(_request: HttpRequest) -> HttpResponse:
     """The service worker of screen 2, at an address above the pages that it may answer for."""

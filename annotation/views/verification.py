@@ -6,6 +6,7 @@ from random import Random, SystemRandom
 from uuid import UUID
 
 from django.contrib import messages
+from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -41,6 +42,7 @@ def verification_take(request: HttpRequest, round_id: int) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @gzip_page
 @says_where
+@login_required
 @explains_refusals(RATINGS)
 def verification_show(request: HttpRequest, batch_id: UUID) -> HttpResponse:
     batch = ratings_for(request.user, batch_id)
