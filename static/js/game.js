@@ -322,10 +322,13 @@ addEventListener("keydown", (event) => {
   else if (isOpen() && event.key.length === 1) input.focus();
 });
 
-// The event does not rise to the root: it is caught on its way down.
+// The event does not rise to the root: it is caught on its way down. It comes late: somebody quick is in a field by then.
 root.addEventListener(
   "toggle",
-  ({ target }) => target.matches("[data-skip]") && target.open && target.querySelector("[name=reason]").focus(),
+  ({ target }) => {
+    if (target.matches("[data-skip]") && target.open && !document.activeElement.closest("[data-skip-form]"))
+      target.querySelector("[name=reason]").focus();
+  },
   true,
 );
 
