@@ -26,6 +26,8 @@ def round() -> Round:
 
 
 def plan_to_take(free_tasks: FreeTasks, round: Round) -> str:
+    # Rows that are put back come without the statistics that were made with them.
+    seed.analyse()
     about = {"person": make_annotator(round), "pool": round.pool, "project": round.project_id, "start": 0}
     plan: str = free_tasks.from_start.build(**about)[: round.pool.batch_size].explain()
     return plan

@@ -6,7 +6,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
-from itertools import pairwise
+from itertools import count, pairwise
 from time import monotonic, sleep
 from typing import Any
 
@@ -267,14 +267,17 @@ class TestAdaptiveLimit:
 
 
 def test_a_server_that_takes_two_at_once_is_soon_sent_no_more(server, load):
-    lock, here, refused = threading.Lock(), [0], [0]
+    lock, here, refused, arrived, first_wave = threading.Lock(), [0], [0], count(1), threading.Barrier(8)
 
     def answer(_asked):
         with lock:
             here[0] += 1
             is_too_much = here[0] > 2
             refused[0] += is_too_much
+            is_of_first_wave = next(arrived) <= 8
         try:
+            if is_of_first_wave:
+                first_wave.wait(HANGS_S)
             sleep(0.02)
             return Answer(status=429, body=b"{}", headers={"Retry-After": "0"}) if is_too_much else Answer("A door.")
         finally:
