@@ -171,9 +171,9 @@ def _faults(
                 yield f"{route.name} is read by {letter} and writes {written[0][:80]}"
     if wrong := set(opened) - set(may):
         yield f"{route.name} opens to {sorted(wrong)}: {opened[min(wrong)][0]}"
-    # At one address somebody may have to wait for their turn, but those who manage or only read.
+    # At one address somebody may have to wait for their turn, but those who manage or only read, and visitors.
     is_whole = everywhere and route.name not in SAYS_WHY
-    certain = set(may) if is_whole else set(may[:1]) | {"M", "R"} & set(may)
+    certain = set(may) if is_whole else set(may[:1]) | {"M", "R", "v"} & set(may)
     if missing := certain - set(opened):
         yield f"{route.name} is closed to {sorted(missing)} by {methods}"
 
@@ -281,6 +281,10 @@ def refusing_door(request: HttpRequest, slug: str) -> HttpResponse:
     return HttpResponse(status=403)
 
 
+def door_of_members(request: HttpRequest, slug: str) -> HttpResponse:
+    return HttpResponse(status=302 if request.user.is_authenticated else 404)
+
+
 def closed_door(request: HttpRequest, slug: str) -> HttpResponse:
     return HttpResponse(status=404)
 
@@ -294,6 +298,7 @@ def closed_door(request: HttpRequest, slug: str) -> HttpResponse:
         (writing_door, "", "and writes INSERT"),
         (refusing_door, "", "says to R that it is there"),
         (closed_door, "M", "door is closed to ['M']"),
+        (door_of_members, "Mv", "door is closed to ['v']"),
     ],
 )
 def test_a_door_that_stands_open_or_is_closed_to_whom_it_is_for_is_found(
