@@ -21,6 +21,7 @@ CODE, PAGE, GUIDE, COMPOSE = (
     "docker-compose.yml",
 )
 ARABIC, SWAHILI, LACKING = (f"locale/{name}/LC_MESSAGES/django.po" for name in ("ar", "sw", "lacking/sw"))
+OF_WORK = "core/languages/rules/page_languages.py"
 PARTS = {
     "catalogues": ("sw",),
     "documents": (GUIDE,),
@@ -56,6 +57,7 @@ CASES: list[tuple[str, str, str, str, str]] = [
     ("catalogues", SWAHILI, "", '\nmsgid "%(n)s"\nmsgstr "x"\n', "has other placeholders"),
     ("catalogues", SWAHILI, "", '\nmsgid "May"\nmsgstr "x"\n', "“May” is a name in dates"),
     ("catalogues", LACKING, "", '\nmsgid "%(n)s"\nmsgstr "x"\n', "has other placeholders"),
+    ("catalogues", OF_WORK, '"gapgame/models.py"', '"gapgame/nothing.py"', "there is no file gapgame/nothing.py"),
     ("extraction", CODE, "", "from a import gettext as say\n", "import it as _"),
     ("packages", "requirements/demo.txt", "", "other==1.0\n", "“other==1.0” has no hash"),
     ("services", COMPOSE, '["NET_BIND_SERVICE"]', '["SYS_ADMIN"]', "proxy: cap_add"),

@@ -44,8 +44,14 @@ LANGUAGES = (ALL, *(code for code, _own_name in PAGE_LANGUAGES if code not in CO
 Key = tuple[str | None, str]
 
 
+OF_WORK = "core/languages/rules/page_languages.py"
+
+
 def check(languages: tuple[str, ...] = LANGUAGES) -> Iterator[TextFinding]:
     missing: dict[str, set[Key]] = {}
+    for pattern in re.findall('^    "([^"]+/[^"]+)",$', text_of(OF_WORK), re.MULTILINE):
+        known = any(LOCALE.parent.glob(pattern))
+        yield from unless(known, OF_WORK, f'"{pattern}"', f"there is no file {pattern}", "name what it became")
     for language in languages:
         yield from in_catalogue(language)
         if (path := catalogue_of(language, under=LACKING)).exists():
