@@ -16,7 +16,8 @@ class AnnotationConfig(AppConfig):
         from core.images.selectors import image_pages
         from core.people import personal_data
         from core.people.models import TextKind
-        from core.people.selectors import start_pages, texts
+        from core.people.selectors import texts
+        from core.people.selectors.projects import register_for_raters
         from core.people.services.ownership import register
         from research.inference.models import CaptioningModel
         from research.inference.selectors import assigned_work
@@ -34,7 +35,7 @@ class AnnotationConfig(AppConfig):
         )
         texts.register(TextKind.RATING, partial(guidelines.newest_guidelines, part="rating"))
         texts.register(TextKind.WRITING, partial(guidelines.newest_guidelines, part="writing"))
-        start_pages.register_for_raters("annotation:work-show", verification.has_captions_to_rate)
+        register_for_raters("annotation:work-show", verification.has_captions_to_rate)
         register(Collection, lambda used: Round.objects.filter(collection=used))
         usage.register(image_uses.rounds_of)
         caption_switches.register(english_captions.english_switched_off)

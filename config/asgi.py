@@ -12,7 +12,7 @@ from config.wsgi import application as handle
 from core.images.permissions import collection_to_change
 from core.people.models import User
 from core.people.permissions import READERS, check_reader, project_for
-from core.people.services.session_store import SessionStore
+from core.people.services.sessions import SessionStore
 from office.operations.rules.uploads import owner_of
 from office.operations.serving.bodies import BodyRefusedError
 from office.operations.serving.handler import ServedApplication

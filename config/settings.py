@@ -288,7 +288,7 @@ FILE_UPLOAD_HANDLERS = [
 ]
 X_FRAME_OPTIONS = "DENY"
 SECURE_REFERRER_POLICY = "same-origin"
-SESSION_ENGINE = "core.people.services.session_store"
+SESSION_ENGINE = "core.people.services.sessions"
 SESSION_COOKIE_HTTPONLY = True
 HTTPS = _environment.https()
 # Browsers take cookies of such names over TLS alone, and only from this very host.

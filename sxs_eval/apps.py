@@ -12,7 +12,8 @@ class SxsEvalConfig(AppConfig):
         from core.images.models import Collection
         from core.people import personal_data
         from core.people.models import TextKind
-        from core.people.selectors import start_pages, texts
+        from core.people.selectors import texts
+        from core.people.selectors.projects import register_for_raters
         from core.people.services.ownership import register
         from research.inference.models import CaptioningModel
         from research.inference.selectors import assigned_work
@@ -34,6 +35,6 @@ class SxsEvalConfig(AppConfig):
             on_deletion=withdrawal.forget,
         )
         usage.register_for_subsets(subset_uses.comparisons_by_subset)
-        start_pages.register_for_raters("sxs_eval:work-show", work.has_pairs_to_judge)
+        register_for_raters("sxs_eval:work-show", work.has_pairs_to_judge)
         register(Collection, lambda used: Comparison.objects.filter(collection=used))
         register(CaptioningModel, lambda used: Comparison.objects.filter(Q(base=used) | Q(test=used)))

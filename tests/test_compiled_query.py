@@ -22,7 +22,7 @@ from core.allocation.models import Task
 from core.compiled_query import CompiledQuery, save_columns
 from core.people.allauth_adapter import ACCOUNT
 from core.people.models import Project, Session, User
-from core.people.services.session_store import CURRENT
+from core.people.services.sessions import CURRENT
 from gapgame.models import Attempt, Turn
 from gapgame.services.playing import ATTEMPTS, PLAYER, SEASON, TURN
 from gapgame.services.playing import take_batch as take_sentences

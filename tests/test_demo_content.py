@@ -21,7 +21,7 @@ from core.languages.models import Language
 from core.people.models import ConsentText, Membership, Project, Role, User
 from core.people.permissions import may_start_projects
 from core.people.rules.roles import conflicting_roles
-from core.people.services.withdrawal import withdraw_consent
+from core.people.services.consent import withdraw_consent
 from crosslens_metrics.reports.comparison_figures import UndefinedComparison
 from gapgame.models import GapItem, Season, SeasonAccess, Turn, TurnOutcome
 from research.inference.models import ModelCaption

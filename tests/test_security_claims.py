@@ -18,8 +18,8 @@ from django.utils import timezone
 
 import config.settings
 from core.people.models import Session, User
-from core.people.services.invitation_mails import INVITATIONS, InvitationMailing, queue_mails
-from core.people.services.outbox import post_by_server
+from core.people.services.invitations import INVITATIONS, InvitationMailing, queue_mails
+from core.people.services.mails import post_by_server
 from office.operations.logs.lines import formatter
 from tests.factories import make_project, make_user
 from tests.people.conftest import PASSWORD
@@ -223,7 +223,7 @@ def test_an_error_tells_its_page_nothing_and_the_log_everything(
     def fail(*_arguments: Any) -> None:
         raise RuntimeError("secret-of-the-inside")
 
-    monkeypatch.setattr("core.people.views.home.render", fail)
+    monkeypatch.setattr("core.people.views.profile.render", fail)
     answer = Client(raise_request_exception=False).get("/")
 
     assert answer.status_code == 500

@@ -24,8 +24,7 @@ from core.allocation.forms import MAX_REPLICATION, BatchesForm, batch_size_field
 from core.images.forms import UsableCollectionField
 from core.images.models import Collection
 from core.languages.models import Language
-from core.people.forms.money import currency_field, rate_field
-from core.people.forms.names import NameCharField
+from core.people.forms.fields import NameCharField, currency_field, rate_field
 from core.people.models import Project, User
 from research.inference.models import CaptioningModel
 

@@ -23,7 +23,7 @@ from core.images.rules.attributions import FIELDS, LABELS, with_address
 from core.images.rules.manifests import path_inside
 from core.images.selectors import filters
 from core.images.selectors.editing import ImageEdit
-from core.people.forms.names import NameCharField
+from core.people.forms.fields import NameCharField
 from core.people.forms.owners import OwnerForm
 from core.people.models import Project, User
 from core.people.services.ownership import not_usable

@@ -38,7 +38,7 @@ from core.people.models import (
     User,
     Webhook,
 )
-from core.people.services.addresses import replace_address
+from core.people.services.mails import replace_address
 from core.people.services.sessions import save_password
 
 

@@ -31,7 +31,7 @@ from core.people.rules.devices import device_of
 from core.people.rules.sign_in_providers import SignInProvider, given_roles, is_allowed
 from core.people.selectors.accounts import account_named, owner_of
 from core.people.services.lockout import know_browser
-from core.people.services.provided_roles import follow_groups
+from core.people.services.members import follow_groups
 from core.people.services.sessions import save_password
 
 log = logging.getLogger(__name__)

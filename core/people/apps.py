@@ -7,7 +7,7 @@ class PeopleConfig(AppConfig):
     def ready(self) -> None:
         # Importing connects them to the signals of others.
         from core.people import security_log
-        from core.people.services import session_store
+        from core.people.services import sessions
 
         security_log.connect()
-        session_store.connect()
+        sessions.connect()

@@ -19,7 +19,7 @@ from core.people.permissions import is_in_archived, lacks_second_factor
 from core.people.requests import is_htmx
 from core.people.rules.project_pages import ROOT
 from core.people.services.lockout import address_of
-from core.people.services.session_store import SessionStore
+from core.people.services.sessions import SessionStore
 
 QUESTIONS = frozenset({"GET", "HEAD", "OPTIONS"})
 MAX_USER_AGENT_CHARACTERS = Session._meta.get_field("user_agent").max_length

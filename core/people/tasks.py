@@ -10,8 +10,8 @@ from django.utils import timezone
 from core.jobs.tasks import job, shared_task
 from core.people.models import Delivery, DeliveryState
 from core.people.services import mails, outgoing_http, webhooks
-from core.people.services.invitation_mails import INVITATIONS
-from core.people.services.outbox import post_by_server
+from core.people.services.invitations import INVITATIONS
+from core.people.services.mails import post_by_server
 
 # SMTPException is an OSError.
 IF_MAIL_FAILS: dict[str, Any] = {"autoretry_for": (OSError,), "retry_backoff": 30, "max_retries": 4}

@@ -12,7 +12,7 @@ from core.images.forms import SeveralFilesField
 from core.images.models import Collection
 from core.images.permissions import collections_in
 from core.languages.models import Language
-from core.people.forms.names import NameCharField
+from core.people.forms.fields import NameCharField
 from core.people.models import Project
 from gapgame.models import CorpusSplit, ItemSet
 

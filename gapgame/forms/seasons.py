@@ -12,7 +12,7 @@ from django.utils.timezone import make_naive
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from core.people.forms.names import NameCharField
+from core.people.forms.fields import NameCharField
 from gapgame.models import ItemSet, Season, SeasonAccess
 from gapgame.rules.clock import (
     AmbiguousTimeError,

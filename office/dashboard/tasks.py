@@ -7,8 +7,8 @@ from django.utils import timezone
 from annotation.tasks import sweep_figures
 from core.jobs.tasks import do_all, job, shared_task
 from core.people.models import ProjectDeletion
-from core.people.services.outbox import post_by_server
-from core.people.services.session_store import SessionStore
+from core.people.services.mails import post_by_server
+from core.people.services.sessions import SessionStore
 from office.dashboard.services import project_deletion
 from office.dashboard.services.notice_mails import NOTICES
 from office.dashboard.services.notices import queue_about_work, queue_digests, queue_notices

@@ -26,9 +26,8 @@ from core.allocation.models import Batch
 from core.people.models import AuditEntry, Membership, Role, User, WebhookEvent
 from core.people.services import account_deletion, audit_log, webhooks
 from core.people.services.account_deletion import delete_account
-from core.people.services.consent import publish_consent_text
+from core.people.services.consent import publish_consent_text, withdraw_consent
 from core.people.services.members import lock_person, remove_member
-from core.people.services.withdrawal import withdraw_consent
 from research.inference.models import CaptioningModel
 from research.inference.services.caption_switches import switch_off
 from tests.annotation import released

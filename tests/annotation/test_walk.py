@@ -48,8 +48,7 @@ from core.people.models import Role, User
 from core.people.selectors.qualification import NotQualifiedError, still_takes_part
 from core.people.services import audit_log
 from core.people.services.account_deletion import delete_account
-from core.people.services.consent import give_consent
-from core.people.services.withdrawal import withdraw_consent
+from core.people.services.consent import give_consent, withdraw_consent
 from tests.allocation.test_exact_replication import assert_exact
 from tests.annotation.submitting import write
 from tests.annotation.verifying import make_reviewer, make_verification, rate

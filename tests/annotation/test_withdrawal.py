@@ -23,8 +23,7 @@ from core.people import personal_data
 from core.people.models import Consent, ConsentText, OnWithdrawal, User
 from core.people.selectors.qualification import NotQualifiedError
 from core.people.services.account_deletion import delete_account
-from core.people.services.consent import give_consent
-from core.people.services.withdrawal import WithdrawalChoiceError, withdraw_consent
+from core.people.services.consent import WithdrawalChoiceError, give_consent, withdraw_consent
 from research.scoring.models import Reference
 from tests.annotation.submitting import submit_captions, take, write
 from tests.annotation.verifying import (

@@ -8,7 +8,7 @@ from django.core import mail
 from django.core.mail import EmailMultiAlternatives
 
 from core.people.models import User
-from core.people.services.outbox import post_by_server
+from core.people.services.mails import post_by_server
 from office.dashboard.models import Notice
 from office.dashboard.services.notice_mails import NOTICES
 from tests.factories import NOW

@@ -16,7 +16,7 @@ from annotation.models import Feedback, Round
 from annotation.services import batches, corrections
 from core.allocation.models import Batch
 from core.people.models import MailState, Membership, Role, User
-from core.people.services.outbox import SendingFailure
+from core.people.services.mails import SendingFailure
 from office.dashboard import tasks
 from office.dashboard.models import EmailChoices, Notice, NoticeKind, WorkSeen
 from office.dashboard.rules.digests import Digest, period_due, zone_named

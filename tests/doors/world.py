@@ -17,7 +17,7 @@ from core.images.models import Collection, ImportJob, ImportKind
 from core.images.selectors import served_image
 from core.jobs.models import JobState
 from core.people.models import Delivery, Invitation, Membership, Project, Role, Session, User, Webhook
-from core.people.selectors.sessions import handle_of
+from core.people.selectors.accounts import handle_of
 from core.people.services import tokens
 from gapgame.services import playing
 from office.dashboard.models import NoticeKind

@@ -17,7 +17,7 @@ from core.people import personal_data
 from core.people.models import User
 from core.people.services import account_deletion
 from core.people.services.account_deletion import delete_account
-from core.people.services.withdrawal import withdraw_consent
+from core.people.services.consent import withdraw_consent
 from gapgame import permissions
 from gapgame.models import GameBatch, PlayerStatus, SkipReason
 from gapgame.services import closing, marking, playing, seasons

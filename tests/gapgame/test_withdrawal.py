@@ -8,7 +8,7 @@ import pytest
 from django.contrib.auth.models import AnonymousUser
 
 from core.people import personal_data
-from core.people.services.withdrawal import withdraw_consent
+from core.people.services.consent import withdraw_consent
 from gapgame.models import GapItem, Player, PlayerStatus, Season, Turn
 from gapgame.selectors.leaderboard import leaderboard_page
 from gapgame.selectors.report import turns_of

@@ -16,7 +16,7 @@ from core.people import personal_data
 from core.people.models import User
 from core.people.selectors.data_export import write_archive
 from core.people.services import audit_log, tokens
-from core.people.services.withdrawal import withdraw_consent
+from core.people.services.consent import withdraw_consent
 from gapgame.models import GapItem as Sentence
 from sxs_eval.models import Judgement
 from tests.annotation.submitting import submit_captions, take, write

@@ -16,10 +16,8 @@ from core.people import tasks
 from core.people.models import Invitation, InvitationMail, MailState, Project, User
 from core.people.rules.invitations import InvitationAction, InvitationState, why_no_mail, why_not
 from core.people.rules.mail_failures import is_temporary, said_by
-from core.people.services.invitation_mails import INVITATIONS, InvitationMailing, queue_mails
-from core.people.services.invitations import revoke_invitation
-from core.people.services.many_invitations import change_many
-from core.people.services.outbox import INTERRUPTED_AFTER, MAX_ATTEMPTS, SendingFailure, post_by_server
+from core.people.services.invitations import INVITATIONS, InvitationMailing, change_many, queue_mails, revoke_invitation
+from core.people.services.mails import INTERRUPTED_AFTER, MAX_ATTEMPTS, SendingFailure, post_by_server
 from tests.concurrency import together
 from tests.factories import NOW, make_language, make_project
 from tests.people.invitations import link_of, make_invitation

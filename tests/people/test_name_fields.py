@@ -10,7 +10,7 @@ import pytest
 from django import forms
 from django.core.exceptions import ValidationError
 
-from core.people.forms.names import NameCharField
+from core.people.forms.fields import NameCharField
 from tools.scripts.checks.sources import own_apps
 
 

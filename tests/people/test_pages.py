@@ -103,7 +103,7 @@ def test_the_members_page_asks_as_much_for_many_as_for_few(
 def test_members_and_those_who_came_by_an_open_door_are_shown_some_at_a_time(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("core.people.selectors.members.MEMBERS_PER_PAGE", 4)
+    monkeypatch.setattr("core.people.selectors.projects.MEMBERS_PER_PAGE", 4)
     monkeypatch.setattr("core.people.selectors.invitations.MAX_NAMED", 3)
     invitation = make_invitation(project, places=100)
     Invitation.objects.filter(pk=invitation.pk).update(places_taken=5)

@@ -5,7 +5,7 @@ import pytest
 from allauth.account.models import EmailAddress
 
 from core.people.models import Consent, Invitation, InvitationUse, LanguageLevel, Membership, Project, Role, User
-from core.people.services.consent import give_consent, publish_consent_text
+from core.people.services.consent import WithdrawalOutcome, give_consent, publish_consent_text, withdraw_consent
 from core.people.services.invitations import (
     InvitationClosedError,
     UserNameTakenError,
@@ -16,7 +16,6 @@ from core.people.services.invitations import (
 from core.people.services.language_skills import set_language_skills
 from core.people.services.members import LastManagerError, RoleConflictError, add_member, remove_member
 from core.people.services.projects import create_project
-from core.people.services.withdrawal import WithdrawalOutcome, withdraw_consent
 from tests.factories import NOW, make_project, make_user
 from tests.people.invitations import make_invitation
 

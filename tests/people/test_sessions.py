@@ -13,9 +13,9 @@ from django.utils import timezone
 
 from core.people.models import Session, User
 from core.people.rules.devices import device_of
-from core.people.selectors.sessions import own_sessions
+from core.people.selectors.accounts import own_sessions
 from core.people.services import tokens
-from core.people.services.session_store import USE_NOTED_EVERY
+from core.people.services.sessions import USE_NOTED_EVERY
 from tests.clients import client_of
 from tests.factories import make_user
 from tests.people.conftest import PASSWORD
@@ -143,7 +143,7 @@ def test_pages_are_still_read_where_nothing_can_be_written(ann_with_password: Us
         tried.append(1)
         raise OperationalError("disk full")
 
-    monkeypatch.setattr("core.people.services.session_store.SessionStore.note_use", full)
+    monkeypatch.setattr("core.people.services.sessions.SessionStore.note_use", full)
     assert is_in(client)
     assert tried
 

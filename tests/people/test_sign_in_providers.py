@@ -10,8 +10,7 @@ import pytest
 
 from core.people.models import Membership, ProvidedRole, Role
 from core.people.rules.sign_in_providers import GivenRole, ProvidersFileError, given_roles, is_allowed, read_providers
-from core.people.services.members import add_member
-from core.people.services.provided_roles import follow_groups
+from core.people.services.members import add_member, follow_groups
 from tests.factories import NOW, make_project, make_user
 
 OPENID: dict[str, Any] = {

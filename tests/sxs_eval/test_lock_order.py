@@ -11,7 +11,7 @@ import pytest
 from django.db import connection
 
 from core.people.services.account_deletion import delete_account
-from core.people.services.withdrawal import withdraw_consent
+from core.people.services.consent import withdraw_consent
 from sxs_eval.models import RaterState, RaterStatus
 from sxs_eval.services import comparisons, judging
 from sxs_eval.services.comparisons import PoolSettings

@@ -11,7 +11,7 @@ from core.allocation.services.errors import BatchReturnedError
 from core.people import personal_data
 from core.people.models import Consent, User
 from core.people.selectors.qualification import NotQualifiedError
-from core.people.services.withdrawal import withdraw_consent
+from core.people.services.consent import withdraw_consent
 from sxs_eval.formats.judgement_export import JudgementLayout, export_judgements
 from sxs_eval.models import Comparison, Judgement, RaterState, RaterStatus
 from sxs_eval.selectors.results import evidence_of

@@ -33,8 +33,7 @@ from annotation.services import figures, tallies
 from annotation.services.rounds import create_round
 from core.languages.models import Language
 from core.people.models import LanguageLevel, LanguageSkill, Membership, Project, Role, User
-from core.people.services.invitation_mails import InvitationMailing
-from core.people.services.invitations import NewInvitation, invite_many
+from core.people.services.invitations import InvitationMailing, NewInvitation, invite_many
 from office.recruitment.models import HourlyRate
 from tools.benchmarks import seed
 from tools.benchmarks.harness import arguments, print_result, summary_of, timed_call

@@ -1,136 +1,205 @@
-"""The form to join by an invitation."""
+"""Forms to make invitations, to find them in the list, and to change several."""
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from datetime import datetime, timedelta
+from typing import Any
 
-from allauth.account.adapter import get_adapter
 from django import forms
-from django.contrib.auth.forms import SetPasswordMixin
 from django.core.exceptions import ValidationError
-from django.utils.translation import get_language, gettext
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from core.languages.models import Language
-from core.people.forms.languages import LEVEL, LanguagesForm, likely_first
-from core.people.models import ConsentText, LanguageLevel, Role, User
-from core.people.rules.roles import CONTRIBUTORS, JUDGES, needs_consent
+from core.people.formats.invitations import AddressLine, read_addresses
+from core.people.models import Project, Role
+from core.people.rules.invitations import InvitationAction
+from core.people.rules.roles import JUDGES
+from core.people.selectors.invitations import InvitationFilters, InvitationsShown, addresses_invited
+from core.people.services.invitations import NewInvitation
+from crosslens_metrics.formats.problems import FileProblemsError
+
+MAX_PLACES = 1000
+MAX_BYTES = 1_000_000
+DAYS = 14
+ONE, EACH = "one", "each"
 
 
-class Admission(Protocol):
-    """An invitation, or what else people join by."""
-
-    role: str
-    places: int
-    languages: Any
-
-
-class JoinForm(LanguagesForm):
-    """What somebody gives when they accept an invitation; without `user` also their new account."""
-
-    username = forms.CharField(
-        label=_("User name"),
-        max_length=150,
-        help_text=_("Letters, digits and . + - _ only. Only the managers of your projects see it."),
-        widget=forms.TextInput(attrs={"autocomplete": "username", "autocapitalize": "none", "spellcheck": "false"}),
+def days_field() -> forms.TypedChoiceField:
+    return forms.TypedChoiceField(
+        label=_("Valid for"),
+        coerce=int,
+        initial=DAYS,
+        choices=[(1, _("1 day")), (7, _("7 days")), (14, _("14 days")), (30, _("30 days")), (90, _("90 days"))],
     )
+
+
+class InvitationForm(forms.Form):
+    role = forms.ChoiceField(label=_("Role"), choices=Role.choices, initial=Role.ANNOTATOR)
+    languages = forms.ModelMultipleChoiceField(
+        label=_("Languages"),
+        queryset=Language.objects.all(),
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        help_text=_("People who join say which of these they know. Annotators and raters need at least one."),
+    )
+    links = forms.ChoiceField(
+        label=_("Links"),
+        choices=[(ONE, _("One link for all languages")), (EACH, _("A link for each language"))],
+        initial=ONE,
+        required=False,
+        widget=forms.RadioSelect,
+    )
+    places = forms.IntegerField(
+        label=_("For how many people"),
+        min_value=1,
+        max_value=MAX_PLACES,
+        initial=1,
+        help_text=_("How many can join by each link."),
+    )
+    days = days_field()
     email = forms.EmailField(
-        label=_("E-mail address"),
+        label=_("E-mail address (optional)"),
         required=False,
-        help_text=_(
-            "Optional. We send a link to confirm it. Without an address you cannot reset a forgotten password."
-        ),
-        widget=forms.EmailInput(attrs={"autocomplete": "email"}),
+        help_text=_("We send the link there. You also get it yourself, to pass on in any way."),
     )
-    password1, password2 = SetPasswordMixin.create_password_fields(label1=_("Password"), label2=_("Password again"))
-    reads_english = forms.BooleanField(
-        label=_("I read English well"),
+    note = forms.CharField(
+        label=_("Note (optional)"),
         required=False,
-        help_text=_("Annotators rate English captions before they write their own."),
+        max_length=200,
+        help_text=_("Who the invitation is for. Only managers see this."),
     )
-    consent = forms.BooleanField(
-        label=_("I have read the text above and agree to it"),
-        error_messages={"required": _("You cannot take part unless you agree. Tick the box if you do.")},
-    )
-    consent_version = forms.IntegerField(widget=forms.HiddenInput)
-
-    def __init__(
-        self, *args: Any, invitation: Admission, user: User | None, text: ConsentText | None, **kwargs: Any
-    ) -> None:
-        self.needs_language = invitation.role in CONTRIBUTORS
-        languages = list(invitation.languages.all())
-        self.has_choice = len(languages) > 1 or not self.needs_language
-        super().__init__(*args, languages=likely_first(languages, get_language()), user=user, **kwargs)
-        self.makes_account = user is None
-        if user is not None:
-            self._drop("username", "email", "password1", "password2")
-            self.initial["reads_english"] = user.reads_english
-        else:
-            self.initial["email"] = getattr(invitation, "email", "") if invitation.places == 1 else ""
-        if invitation.role == Role.RATER or (invitation.role not in JUDGES and not languages):
-            self._drop("reads_english")
-        if needs_consent(invitation.role) and text is not None:
-            self.initial["consent_version"] = text.version
-        else:
-            self._drop("consent", "consent_version")
-
-    def level_field(self, language: Language, known: str) -> forms.ChoiceField:
-        if not self.has_choice:
-            return super().level_field(language, known)
-        choices = [("", _("I do not know it")), *LanguageLevel.choices]
-        return forms.ChoiceField(label=language.name, choices=choices, initial=known, required=False)
-
-    def show(self, text: ConsentText) -> None:
-        """Ask for consent to `text`, even if the submitted form is about an earlier version."""
-        sent = self.data.get("consent_version")
-        if self.is_bound and "consent_version" in self.fields and sent != str(text.version):
-            kept = {name: value for name, value in self.data.items() if name != "consent"}
-            self.data = kept | {"consent_version": str(text.version)}
-
-    def _drop(self, *names: str) -> None:
-        for name in names:
-            del self.fields[name]
-
-    @property
-    def account_fields(self) -> list[forms.BoundField]:
-        return [self[name] for name in ("username", "email", "password1", "password2") if name in self.fields]
-
-    @property
-    def language_choices(self) -> list[tuple[Language, forms.BoundField]]:
-        """The languages to choose from; empty if there is only one, whose level is asked for."""
-        return [(language, self[LEVEL + language.tag]) for language in self.languages] if self.has_choice else []
-
-    @property
-    def language_fields(self) -> list[forms.BoundField]:
-        levels = [] if self.has_choice else [field for field in self if field.name.startswith(LEVEL)]
-        return [*levels, *(self[name] for name in ("reads_english",) if name in self.fields)]
-
-    def clean_username(self) -> str:
-        cleaned: str = get_adapter().clean_username(self.cleaned_data["username"])
-        return cleaned
-
-    def clean_email(self) -> str:
-        return User.objects.normalize_email(self.cleaned_data["email"])
 
     def clean(self) -> dict[str, Any]:
         cleaned: dict[str, Any] = super().clean() or {}
-        names = [name for name in self.fields if name.startswith(LEVEL)]
-        if self.needs_language and names and not any(cleaned.get(name) or name in self.errors for name in names):
+        if cleaned.get("role") in JUDGES and "languages" in cleaned and not cleaned["languages"]:
+            self.add_error("languages", gettext("Choose at least one language for them to work in."))
+        if self._is_for_each(cleaned) and cleaned.get("email"):
             self.add_error(
-                None,
-                gettext("You need to know at least one of these languages to take part. Say how well you know it."),
+                "email",
+                gettext("Links for several languages do not go to one person. Empty this, or choose one link."),
             )
-        if not self.makes_account:
-            return cleaned
-        if cleaned.get("password1") != cleaned.get("password2"):
-            self.add_error("password2", gettext("The two passwords differ. Enter the same one twice."))
-        elif cleaned.get("password1"):
-            self._check_password(cleaned)
         return cleaned
 
-    def _check_password(self, cleaned: dict[str, Any]) -> None:
-        likely = User(username=cleaned.get("username", ""), email=cleaned.get("email", ""))
+    @staticmethod
+    def _is_for_each(cleaned: dict[str, Any]) -> bool:
+        return cleaned.get("links") == EACH and len(cleaned.get("languages") or ()) > 1
+
+    def wanted(self) -> list[NewInvitation]:
+        cleaned = self.cleaned_data
+        about = {"role": Role(cleaned["role"]), "places": cleaned["places"], "note": cleaned["note"]}
+        if self._is_for_each(cleaned):
+            return [NewInvitation(languages=[language], **about) for language in cleaned["languages"]]
+        return [NewInvitation(languages=cleaned["languages"], email=cleaned["email"], **about)]
+
+    def expires_at(self, now: datetime) -> datetime:
+        return now + timedelta(days=self.cleaned_data["days"])
+
+
+class AddressesForm(forms.Form):
+    """A list of addresses, as a file or as text. With `is_confirmed` it was looked at, and is acted upon."""
+
+    file = forms.FileField(
+        label=_("CSV file"),
+        required=False,
+        help_text=_("At most 1,000 lines and 1 MB."),
+        widget=forms.FileInput(attrs={"accept": ".csv,.txt"}),
+    )
+    text = forms.CharField(
+        label=_("Or paste the list"),
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 8, "spellcheck": "false", "dir": "ltr"}),
+        initial="address,languages,role,note\n",
+    )
+    role = forms.ChoiceField(
+        label=_("Role of lines without one"), choices=Role.choices, initial=Role.ANNOTATOR, required=False
+    )
+    days = days_field()
+    is_confirmed = forms.BooleanField(required=False, widget=forms.HiddenInput)
+
+    def __init__(self, *args: Any, project: Project, now: datetime, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._project, self._now = project, now
+        self.lines: list[AddressLine] = []
+
+    def clean_file(self) -> Any:
+        file = self.cleaned_data["file"]
+        if file is not None and file.size > MAX_BYTES:
+            raise ValidationError(gettext("The file is larger than 1 MB. Split it."))
+        return file
+
+    def clean(self) -> dict[str, Any]:
+        cleaned: dict[str, Any] = super().clean() or {}
+        if not cleaned.get("file") and not cleaned.get("text", "").strip():
+            self.add_error("text", gettext("Choose a file, or paste a list."))
+        if self.errors:
+            return cleaned
+        content = cleaned["file"].read() if cleaned["file"] else cleaned["text"].encode()
         try:
-            get_adapter().clean_password(cleaned["password1"], likely)
-        except ValidationError as error:
-            self.add_error("password1", error)
+            self.lines = read_addresses(
+                content,
+                role=Role(cleaned["role"] or Role.ANNOTATOR),
+                languages=Language.objects.all(),
+                invited=addresses_invited(self._project, now=self._now),
+            )
+        except FileProblemsError as error:
+            self.add_error(None, [ValidationError(line) for line in error.lines()])
+        # What was in a file can be corrected in place, and comes back with the confirmation.
+        self.data = dict(self.data.items()) | {"text": content.decode("utf-8-sig", "replace")}
+        return cleaned
+
+    def wanted(self) -> list[NewInvitation]:
+        return [
+            NewInvitation(role=line.role, languages=line.languages, email=line.address, note=line.note)
+            for line in self.lines
+        ]
+
+    def expires_at(self, now: datetime) -> datetime:
+        return now + timedelta(days=self.cleaned_data["days"])
+
+
+class InvitationsFilterForm(forms.Form):
+    """Which invitations to list. What is not known selects nothing in particular."""
+
+    words = forms.CharField(label=_("Address or note"), required=False, widget=forms.SearchInput)
+    shown = forms.ChoiceField(label=_("State"), choices=[("", _("All")), *InvitationsShown.choices], required=False)
+    role = forms.ChoiceField(label=_("Role"), choices=[("", _("All")), *Role.choices], required=False)
+    language = forms.ModelChoiceField(
+        label=_("Language"), queryset=Language.objects.none(), required=False, empty_label=_("All")
+    )
+    made = forms.RegexField(regex=r"\A\d{1,12}-\d{1,12}\Z", required=False, widget=forms.HiddenInput)
+
+    def __init__(self, *args: Any, project: Project, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        used = project.invitations.values("languages")
+        self.fields["language"].queryset = Language.objects.filter(pk__in=used)  # type: ignore[attr-defined]
+
+    def wanted(self) -> InvitationFilters:
+        self.full_clean()
+        given = {name: value for name, value in self.cleaned_data.items() if value}
+        first, _dash, last = given.pop("made", "").partition("-")
+        if first:
+            given |= {"first": int(first), "last": int(last)}
+        return InvitationFilters(**given)
+
+
+class ChangeForm(forms.Form):
+    """What to do with which invitations. With `is_confirmed` the manager has seen what happens to each."""
+
+    action = forms.ChoiceField(choices=InvitationAction.choices)
+    chosen = forms.RegexField(regex=r"\A\d{1,12}(,\d{1,12}){0,1999}\Z", required=False, widget=forms.HiddenInput)
+    days = days_field()
+    sends = forms.BooleanField(
+        label=_("Send the links again"),
+        required=False,
+        help_text=_("To those with an address that got no e-mail within a day."),
+    )
+    is_confirmed = forms.BooleanField(required=False, widget=forms.HiddenInput)
+
+    @property
+    def pks(self) -> list[int]:
+        return [int(pk) for pk in self.cleaned_data["chosen"].split(",") if pk]
+
+    @property
+    def valid_for(self) -> timedelta:
+        return timedelta(days=self.cleaned_data["days"])

@@ -22,7 +22,7 @@ UNFINISHED_MAILS = (MailState.QUEUED, MailState.SENDING)
 
 
 class OutgoingMail(Due):
-    """An e-mail that core/people/services/outbox.py sends once. This row decides."""
+    """An e-mail that core/people/services/mails.py sends once. This row decides."""
 
     NOT_NEEDED: ClassVar[str] = MailState.FAILED
     """The state of one that nobody needs any more when it would be sent."""

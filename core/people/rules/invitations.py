@@ -6,10 +6,12 @@ from datetime import datetime, timedelta
 
 from django.db.models import TextChoices
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, gettext_noop
 
 REMIND_AFTER = timedelta(days=1)
 """(ours) Nobody gets two e-mails about one invitation within a day."""
+CLOSED = gettext_noop("The invitation was closed before.")
+"""Why an e-mail was not sent."""
 
 
 class InvitationState(TextChoices):

@@ -1,17 +1,29 @@
-"""The projects that people are in, and their managers."""
+"""The projects that people are in, their members and managers, and on which page each person begins."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
-from django.db.models import QuerySet
+from django.core.paginator import Page, Paginator
+from django.db.models import Prefetch, Q, QuerySet
 
-from core.people.models import Consent, ConsentText, Membership, Project, ProjectDeletion, Role, User
-from core.people.permissions import may_start_projects
-from core.people.rules.roles import needs_consent
+from core.people.models import (
+    Consent,
+    ConsentText,
+    LanguageSkill,
+    Membership,
+    Owned,
+    Project,
+    ProjectDeletion,
+    Role,
+    User,
+)
+from core.people.permissions import may_start_projects, usable_in
+from core.people.rules.roles import home_of, needs_consent
 
 
 def roles_of(user: User) -> set[str]:
@@ -101,3 +113,83 @@ def managed_by_nobody_else(user: User) -> list[Project]:
     managing = Membership.objects.filter(role=Role.MANAGER)
     projects = Project.objects.filter(pk__in=managing.filter(user=user).values("project"))
     return list(projects.exclude(pk__in=managing.exclude(user=user).values("project")))
+
+
+MEMBERS_PER_PAGE = 100
+"""A game that is open to everybody makes many members."""
+
+
+@dataclass(frozen=True)
+class ProjectMember:
+    """A member as the project's managers see them. `consent` is the newest version they agreed to."""
+
+    user: User
+    memberships: list[Membership]
+    skills: list[LanguageSkill]
+    consent: int | None
+    is_consent_due: bool
+
+
+def members_of(project: Project, asked: str | None = None) -> tuple[Page[Any], list[ProjectMember]]:
+    """Return a page of the people in `project` by user name, in a fixed number of queries."""
+    memberships = Membership.objects.filter(project=project).order_by("role")
+    skills = LanguageSkill.objects.select_related("language").order_by("language__english_name")
+    people = (
+        User.objects.filter(pk__in=Membership.objects.filter(project=project).values("user"))
+        .order_by("username")
+        .prefetch_related(
+            Prefetch("memberships", queryset=memberships, to_attr="here"), Prefetch("language_skills", queryset=skills)
+        )
+    )
+    page = Paginator(people, MEMBERS_PER_PAGE).get_page(asked)
+    shown = list(page.object_list)
+    consents = dict(
+        Consent.objects.filter(text__project=project, withdrawn_at=None, user__in=shown)
+        .order_by("text__version")
+        .values_list("user", "text__version")
+    )
+    newest = _newest_versions([project]).get(project.pk)
+    return page, [_member(user, consents.get(user.pk), newest) for user in shown]
+
+
+def _member(user: User, consent: int | None, newest: int | None) -> ProjectMember:
+    here: list[Membership] = user.here  # type: ignore[attr-defined]
+    return ProjectMember(
+        user=user,
+        memberships=here,
+        skills=list(user.language_skills.all()),
+        consent=consent,
+        is_consent_due=any(needs_consent(membership.role) for membership in here) and consent != newest,
+    )
+
+
+def unusable_things(
+    things: QuerySet[Any], project: Project | None, *, by: User, url_of: Callable[[Any], str]
+) -> list[tuple[Owned, str]]:
+    """List things about which `by` decides, and which `project`, or one that they start, may not use.
+
+    Each comes with the address that changes its owner.
+    """
+    managed = Membership.objects.filter(user=by.pk, role=Role.MANAGER)
+    decided = Q(project__in=managed.values("project"))
+    if project is None or managed.filter(project=project).exists():
+        decided |= Q(project=None, created_by=by)
+    found = things.filter(decided).exclude(usable_in(project, by=by)).select_related("project").order_by("name", "pk")
+    return [(one, url_of(one)) for one in found]
+
+
+HasWork = Callable[[User, datetime], bool]
+_pages_of_raters: dict[str, HasWork] = {}
+
+
+def register_for_raters(address: str, has_work: HasWork) -> None:
+    """Register the name of a page with work for raters; call it when the app is ready."""
+    _pages_of_raters[address] = has_work
+
+
+def start_page(user: User, roles: Collection[str], *, may_start_projects: bool = False, now: datetime) -> str | None:
+    """Return the name of the page for somebody with `roles`; None if there is none yet."""
+    home = home_of(roles, may_start_projects=may_start_projects)
+    if home == home_of({Role.RATER}, may_start_projects=False):
+        return next((page for page, has_work in _pages_of_raters.items() if has_work(user, now)), home)
+    return home

@@ -10,9 +10,22 @@ from django.utils.translation import get_language
 
 from core.languages.models import Language
 from core.languages.rules.page_languages import tag_of
-from core.people.models import ConsentText, Project, TextKind, TextTranslation
+from core.people import defaults
+from core.people.models import Consent, ConsentText, Project, TextKind, TextTranslation, User
 from core.people.rules.markdown import to_html
-from core.people.selectors.consent import newest_consent_text
+
+
+def newest_consent_text(project: Project) -> ConsentText | None:
+    return project.consent_texts.order_by("-version").first()
+
+
+def has_gaps(text: ConsentText | None) -> bool:
+    """Return whether a placeholder of the default text still has to be replaced by a manager."""
+    return text is not None and defaults.GAP in text.body
+
+
+def has_consented(user: User, text: ConsentText) -> bool:
+    return Consent.objects.filter(user=user, text=text, withdrawn_at=None).exists()
 
 
 @dataclass(frozen=True)

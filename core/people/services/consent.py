@@ -1,12 +1,14 @@
-"""Publishing consent texts, and recording who agreed to them."""
+"""Publishing consent texts, recording who agreed to them, and withdrawing consent as the text said."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import datetime
 
 from django.db import transaction
 from django.utils.translation import gettext as _
 
+from core.people import personal_data
 from core.people.models import Consent, ConsentText, OnWithdrawal, Project, TextKind, User
 from core.people.selectors.texts import translation_of
 from core.people.services import audit_log
@@ -54,3 +56,64 @@ def give_consent(*, project: Project, user: User, version: int | None, now: date
             raise StaleConsentError(_("The text has changed since you opened this page. Please read the new version."))
         read = {"given_at": now, "translation": translation_of(project, TextKind.CONSENT, text.version)}
         return Consent.objects.get_or_create(text=text, user=user, withdrawn_at=None, defaults=read)[0]
+
+
+class WithdrawalChoiceError(MembershipError):
+    """The text lets the person choose whether answers are kept, and they did not choose."""
+
+
+@dataclass(frozen=True)
+class WithdrawalOutcome:
+    """How many versions of the text it was about, whether answers stay, and how many no longer count."""
+
+    versions: int
+    keeps_answers: bool
+    removed: int
+
+
+def withdraw_consent(
+    *, project: Project, user: User, keeps_answers: bool | None = None, now: datetime
+) -> WithdrawalOutcome | None:
+    """Withdraw everything that `user` agreed to in `project`; None if there was nothing to withdraw.
+
+    Batches are returned, and no more are assigned. The newest text that they agreed to says what happens to answers;
+    `keeps_answers` is their choice if it leaves one, and ignored otherwise.
+
+    Raises
+    ------
+    WithdrawalChoiceError
+    """
+    with transaction.atomic():
+        # Lock the person: nothing is assigned to them meanwhile.
+        lock_person(user)
+        consents = Consent.objects.filter(text__project=project, user=user, withdrawn_at=None)
+        text = governing_text(project, user)
+        if text is None:
+            return None
+        keeps = _keeps(text, keeps_answers)
+        versions = consents.update(withdrawn_at=now, answers_kept=keeps)
+        removed = personal_data.withdraw(project=project, person=user, keeps_answers=keeps, now=now)
+        audit_log.record(
+            project=project,
+            action="consent.withdrawn",
+            about=f"version {text.version}",
+            by=user,
+            person=user,
+            now=now,
+            details={"answers_kept": keeps, "removed": removed},
+        )
+    return WithdrawalOutcome(versions, keeps, sum(removed.values()))
+
+
+def governing_text(project: Project, user: User) -> ConsentText | None:
+    """Return the newest text that `user` agreed to and has not withdrawn: it applies to all of their answers."""
+    consents = Consent.objects.filter(user=user, withdrawn_at=None, text__project=project).values("text")
+    return ConsentText.objects.filter(pk__in=consents).order_by("-version").first()
+
+
+def _keeps(text: ConsentText, keeps_answers: bool | None) -> bool:
+    if text.on_withdrawal != OnWithdrawal.CHOOSE:
+        return text.on_withdrawal == OnWithdrawal.KEEP
+    if keeps_answers is None:
+        raise WithdrawalChoiceError(_("Choose what should happen to the answers you gave."))
+    return keeps_answers

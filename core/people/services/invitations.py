@@ -1,28 +1,99 @@
-"""Making and revoking invitations, and joining a project by one. Callers check permissions."""
+"""Making, mailing and changing invitations, also many at once, and joining a project by one.
+
+Callers check permissions. If an e-mail could not be sent, a manager decides.
+"""
 
 from __future__ import annotations
 
 import secrets
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
+from urllib.parse import urljoin
 
 from allauth.account.models import EmailAddress
+from django.conf import settings
+from django.core.mail import EmailMessage
 from django.db import IntegrityError, transaction
 from django.db.models import F
+from django.template.loader import render_to_string
+from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import override
 
 from core.languages.models import Language
-from core.people.models import Invitation, InvitationUse, LanguageLevel, Membership, Project, Role, User
-from core.people.rules.invitations import InvitationState
+from core.languages.rules.page_languages import tag_of
+from core.people.models import Invitation, InvitationMail, InvitationUse, LanguageLevel, Membership, Project, Role, User
+from core.people.rules.invitations import CLOSED, InvitationAction, InvitationState
 from core.people.rules.roles import needs_consent
-from core.people.selectors.invitations import invitation_state
+from core.people.selectors.invitations import InvitationChoice, choices_of, invitation_state
 from core.people.services import audit_log
 from core.people.services.consent import give_consent
-from core.people.services.invitation_mails import InvitationMailing, queue_mails
 from core.people.services.language_skills import set_language_skills
+from core.people.services.mails import MailOutbox
 from core.people.services.members import MembershipError, add_member, lock_person
+
+
+@dataclass(frozen=True)
+class InvitationMailing:
+    """Who asks for e-mails, from where their links begin, and the language of the page."""
+
+    by: User
+    site: str
+    language: str = ""
+
+
+def queue_mails(
+    *, invitations: Sequence[Invitation], mailing: InvitationMailing, is_reminder: bool = False, now: datetime
+) -> int:
+    """Queue an e-mail for each of `invitations`; call it within the transaction that locks them. Return how many."""
+    spoken = _spoken(invitations)
+    mails = InvitationMail.objects.bulk_create(
+        InvitationMail(
+            invitation=invitation,
+            is_reminder=is_reminder,
+            site=mailing.site,
+            language=spoken.get(invitation.pk, mailing.language),
+            due_at=now,
+            asked_at=now,
+            asked_by=mailing.by,
+        )
+        for invitation in invitations
+    )
+    return len(mails)
+
+
+def _spoken(invitations: Sequence[Invitation]) -> dict[int, str]:
+    """Return the language of each invitation for one language, if the pages are in it."""
+    through = Invitation.languages.through.objects.filter(invitation__in=invitations)
+    tags: dict[int, list[str]] = {}
+    for invitation, tag in through.values_list("invitation", "language"):
+        tags.setdefault(invitation, []).append(tag)
+    codes = {tag_of(code): code for code, _name in settings.LANGUAGES}
+    return {invitation: codes[known[0]] for invitation, known in tags.items() if len(known) == 1 and known[0] in codes}
+
+
+def _message(mail: InvitationMail, now: datetime) -> EmailMessage | str:
+    invitation = Invitation.objects.select_related("project", "created_by").get(pk=mail.invitation_id)
+    if not invitation.email or invitation_state(invitation, now) is not InvitationState.OPEN:
+        return CLOSED
+    path = reverse("people:invitation-accept", args=[invitation.token])
+    context = {
+        "invitation": invitation,
+        "project": invitation.project,
+        "is_reminder": mail.is_reminder,
+        "url": urljoin(mail.site, path),
+    }
+    with override(mail.language or settings.LANGUAGE_CODE):
+        subject = render_to_string("people/email/invitation_subject.txt", context)
+        body = render_to_string("people/email/invitation.txt", context)
+    # A line break in a name would begin another header, which Django refuses with an error.
+    return EmailMessage(" ".join(subject.split()), body, None, [invitation.email])
+
+
+INVITATIONS = MailOutbox(InvitationMail, _message)
+
 
 TOKEN_BYTES = 32
 
@@ -225,3 +296,78 @@ def join(
             token=token, user=user, levels=levels, reads_english=reads_english, consent_version=consent_version, now=now
         )
     return user
+
+
+@dataclass(frozen=True)
+class ChangedInvitations:
+    """What happened: how many were changed, how many e-mails queued, and what was left out, with its reason."""
+
+    done: int
+    mails: int
+    left_out: Sequence[InvitationChoice]
+
+
+def change_many(
+    *,
+    project: Project,
+    invitations: Collection[int],
+    action: InvitationAction,
+    valid_for: timedelta = timedelta(0),
+    sends: bool = False,
+    mailing: InvitationMailing,
+    now: datetime,
+) -> ChangedInvitations:
+    """Send again, extend or revoke each of `invitations` for which it is possible.
+
+    Parameters
+    ----------
+    valid_for : timedelta
+        From now, if they are extended. The links stay the same.
+    sends : bool
+        Whether those that are extended are sent again too, where that is possible.
+    """
+    with transaction.atomic():
+        # Two managers who do the same at once take turns; the second sees what the first did.
+        rows = project.invitations.filter(pk__in=invitations).order_by("pk").select_for_update(no_key=True)
+        choices = choices_of(list(rows), action, now=now)
+        chosen = [choice for choice in choices if choice.reason is None]
+        possible = Invitation.objects.filter(pk__in=[choice.invitation.pk for choice in chosen])
+        mails = 0
+        if action is InvitationAction.EXTEND:
+            possible.update(expires_at=now + valid_for)
+            to_send = [choice.invitation for choice in chosen if choice.can_be_sent] if sends else []
+            mails = queue_mails(invitations=to_send, mailing=mailing, is_reminder=True, now=now)
+        elif action is InvitationAction.REVOKE:
+            possible.update(revoked_at=now)
+        else:
+            mails = _remind(chosen, mailing, now)
+        if chosen:
+            _log_change(project, action, chosen, mailing.by, now)
+    return ChangedInvitations(len(chosen), mails, [choice for choice in choices if choice.reason is not None])
+
+
+def _remind(chosen: Sequence[InvitationChoice], mailing: InvitationMailing, now: datetime) -> int:
+    """Queue the e-mails. One that never arrived is not called a reminder when it is sent again."""
+    mails = 0
+    for is_reminder in (True, False):
+        those = [choice.invitation for choice in chosen if choice.was_sent == is_reminder]
+        mails += queue_mails(invitations=those, mailing=mailing, is_reminder=is_reminder, now=now)
+    return mails
+
+
+PAST = {
+    InvitationAction.REMIND: "sent-again",
+    InvitationAction.EXTEND: "extended",
+    InvitationAction.REVOKE: "revoked",
+}
+
+
+def _log_change(
+    project: Project, action: InvitationAction, chosen: Sequence[InvitationChoice], by: User, now: datetime
+) -> None:
+    roles = ", ".join(sorted({choice.invitation.role for choice in chosen}))
+    if len(chosen) == 1:
+        code, details = f"invitation.{PAST[action]}", {"invitation": chosen[0].invitation.pk}
+    else:
+        code, details = f"invitations.{PAST[action]}", {"invitations": len(chosen)}
+    audit_log.record(project=project, action=code, about=roles, by=by, now=now, details=details)

@@ -14,11 +14,15 @@ from core.people.models import Role
 from core.people.permissions import project_consented_to, project_for
 from core.people.requests import user_of
 from core.people.rules.markdown import to_html
-from core.people.selectors.consent import has_consented, newest_consent_text
 from core.people.selectors.projects import managers_of
-from core.people.selectors.texts import shown_consent
-from core.people.services.consent import StaleConsentError, give_consent, publish_consent_text
-from core.people.services.withdrawal import governing_text, withdraw_consent
+from core.people.selectors.texts import has_consented, newest_consent_text, shown_consent
+from core.people.services.consent import (
+    StaleConsentError,
+    give_consent,
+    governing_text,
+    publish_consent_text,
+    withdraw_consent,
+)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -19,16 +19,15 @@ from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
-from core.people.forms.invitations import JoinForm
+from core.people.forms.profile import JoinForm
 from core.people.models import Invitation, Role, User
 from core.people.permissions import has_role
 from core.people.requests import user_of
 from core.people.rules.invitations import InvitationState
 from core.people.rules.roles import JUDGES, qualifies_to_judge, qualifies_to_write
-from core.people.selectors.consent import newest_consent_text
 from core.people.selectors.invitations import invitation_state
-from core.people.selectors.start_pages import start_page
-from core.people.selectors.texts import shown_consent
+from core.people.selectors.projects import start_page
+from core.people.selectors.texts import newest_consent_text, shown_consent
 from core.people.services.invitations import InvitationClosedError, accept_invitation, join
 from core.people.services.members import MembershipError
 from core.people.tasks import send_confirmation

@@ -19,23 +19,22 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from core.jobs.tasks import ask_for_sweep
 from core.languages.rules.groups import GROUPS
 from core.people.formats.invitations import invitations_as_csv, links_as_text
-from core.people.forms.inviting import DAYS, AddressesForm, ChangeForm, InvitationForm, InvitationsFilterForm
+from core.people.forms.invitations import DAYS, AddressesForm, ChangeForm, InvitationForm, InvitationsFilterForm
 from core.people.models import Invitation, Project, Role
 from core.people.permissions import project_for
 from core.people.requests import csv_download, user_of
 from core.people.rules.invitations import InvitationAction
-from core.people.selectors.consent import has_gaps, newest_consent_text
-from core.people.selectors.invitation_choice import InvitationChoice, choices_of
 from core.people.selectors.invitations import (
+    InvitationChoice,
     InvitationFilters,
     InvitationRow,
+    choices_of,
     invitations_of,
     page_of_invitations,
     rows_of,
 )
-from core.people.services.invitation_mails import InvitationMailing
-from core.people.services.invitations import invite_many
-from core.people.services.many_invitations import ChangedInvitations, change_many
+from core.people.selectors.texts import has_gaps, newest_consent_text
+from core.people.services.invitations import ChangedInvitations, InvitationMailing, change_many, invite_many
 
 MAX_CHOSEN = 2000
 

@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from core.images.forms import MAX_NAME_CHARACTERS
 from core.images.models import Collection, CollectionImage
 from core.images.permissions import collections_in
-from core.people.forms.names import NameCharField
+from core.people.forms.fields import NameCharField
 from core.people.models import User
 
 MAX_REASON_CHARACTERS = CollectionImage._meta.get_field("exclusion_reason").max_length

@@ -9,7 +9,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from annotation.rules.campaign import UnfinishedBatches
-from core.people.forms.names import NameCharField
+from core.people.forms.fields import NameCharField
 from core.people.models import Project
 from crosslens_metrics.formats.names import normalised_name
 

@@ -22,8 +22,8 @@ from core.images.models import CollectionImage
 from core.images.selectors.attributions import lacks_licence
 from core.images.selectors.filters import NONE
 from core.people.models import ConsentText, Invitation, InvitationMail, MailState, Membership, Project, Role, User
-from core.people.selectors.consent import has_gaps
 from core.people.selectors.invitations import InvitationsShown
+from core.people.selectors.texts import has_gaps
 from gapgame.models import Player, PlayerStatus
 from office.dashboard.rules.needs import EXPIRES_WITHIN, Need, NeedKind, ProjectNeeds, in_order
 from office.dashboard.selectors.failures import NOT_GIVEN, failures

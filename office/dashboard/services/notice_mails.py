@@ -18,7 +18,7 @@ from annotation.permissions import readable_feedback
 from core.allocation.models import Batch
 from core.languages.rules.page_languages import COMPLETE
 from core.people.models import Project
-from core.people.services.outbox import MailOutbox
+from core.people.services.mails import MailOutbox
 from core.people.templatetags.moments import in_words
 from office.dashboard.models import Notice, NoticeKind
 from office.dashboard.rules.digests import zone_named

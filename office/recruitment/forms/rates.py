@@ -11,7 +11,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from core.languages.models import Language
-from core.people.forms.money import currency_field, rate_field
+from core.people.forms.fields import currency_field, rate_field
 from office.recruitment.models import HourlyRate
 from office.recruitment.services.rates import RateInCurrency
 

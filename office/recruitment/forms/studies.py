@@ -11,10 +11,9 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from core.languages.models import Language
-from core.people.forms.invitations import JoinForm
-from core.people.forms.inviting import MAX_PLACES
-from core.people.forms.money import currency_field, rate_field
-from core.people.forms.names import NameCharField
+from core.people.forms.fields import NameCharField, currency_field, rate_field
+from core.people.forms.invitations import MAX_PLACES
+from core.people.forms.profile import JoinForm
 from core.people.models import ConsentText, Role
 from office.recruitment.models import MAX_ADDRESS_CHARACTERS, Study, WorkRole
 from office.recruitment.rules.panels import USUAL_NAMES, PanelKind

@@ -16,8 +16,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
 from core.people.requests import user_of
-from core.people.selectors.consent import newest_consent_text
-from core.people.selectors.texts import shown_consent
+from core.people.selectors.texts import newest_consent_text, shown_consent
 from core.people.services.consent import StaleConsentError
 from core.people.services.lockout import is_known_browser
 from office.recruitment.forms.studies import ArrivalForm

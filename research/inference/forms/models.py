@@ -15,7 +15,7 @@ from django.conf import settings
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from core.people.forms.names import NameCharField
+from core.people.forms.fields import NameCharField
 from core.people.forms.owners import OwnerForm
 from core.people.models import User
 from research.inference.backends.transformer_files import PINNED, folders_here

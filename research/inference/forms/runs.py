@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy as _
 from core.images.models import Collection
 from core.images.permissions import collections_to_use
 from core.languages.models import Language
-from core.people.forms.names import NameCharField
+from core.people.forms.fields import NameCharField
 from core.people.forms.owners import OWNER_FIELDS, OwnerForm
 from core.people.models import User
 from research.inference.backends.captioners import Decoding

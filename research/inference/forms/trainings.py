@@ -8,7 +8,7 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from core.people.forms.names import NameCharField
+from core.people.forms.fields import NameCharField
 from core.people.models import User
 from research.inference.backends.encoders import EncoderSubject
 from research.inference.forms.captions import MODEL_NAME_CHARACTERS

@@ -11,7 +11,7 @@ from django.urls import reverse
 from core.images.models import Collection, CollectionImage
 from core.people.models import Project
 from core.people.requests import user_of
-from core.people.selectors.elsewhere import unusable_things
+from core.people.selectors.projects import unusable_things
 from research.inference.models import CaptioningModel, ModelCaption
 
 register = template.Library()

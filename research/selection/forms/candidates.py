@@ -8,7 +8,7 @@ from django import forms
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from core.people.forms.names import NameCharField
+from core.people.forms.fields import NameCharField
 from core.people.models import Project
 from research.selection.models import CandidateList
 from research.selection.services.candidates import slug_of

@@ -1,4 +1,4 @@
-"""The form to filter the audit log."""
+"""Forms of a manager's pages of a project: to add a webhook, to filter the audit log, and to translate a text."""
 
 from __future__ import annotations
 
@@ -9,8 +9,27 @@ from django.core.exceptions import ValidationError
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from core.people.models import Project, User
+from core.people.models import Project, User, WebhookEvent
 from core.people.selectors.audit_log import EntryFilters, is_known_in
+
+
+class WebhookForm(forms.Form):
+    url = forms.URLField(
+        label=_("Address"),
+        max_length=500,
+        assume_scheme="https",
+        widget=forms.URLInput(attrs={"dir": "ltr"}),
+        help_text=_("It must begin with https:// and be reachable from the internet."),
+    )
+    events = forms.MultipleChoiceField(
+        label=_("Notify when"),
+        choices=WebhookEvent.choices,
+        initial=WebhookEvent.values,
+        widget=forms.CheckboxSelectMultiple(attrs={"class": "choices"}),
+    )
+
+    def wanted(self) -> list[WebhookEvent]:
+        return [WebhookEvent(event) for event in self.cleaned_data["events"]]
 
 
 class LogForm(forms.Form):
@@ -40,3 +59,13 @@ class LogForm(forms.Form):
     def wanted(self) -> EntryFilters:
         cleaned = self.cleaned_data
         return EntryFilters(cleaned["action"], cleaned["person"], cleaned["since"], cleaned["until"])
+
+
+class TranslationForm(forms.Form):
+    body = forms.CharField(
+        label=_("Translation"),
+        max_length=50_000,
+        widget=forms.Textarea(attrs={"rows": 24}),
+        help_text=_("Use Markdown, as the original does."),
+    )
+    version = forms.IntegerField(widget=forms.HiddenInput)

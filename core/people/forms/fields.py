@@ -1,4 +1,4 @@
-"""Parts of forms about money."""
+"""Fields of many forms: the name that people give to a thing, and money."""
 
 from __future__ import annotations
 
@@ -6,6 +6,16 @@ from typing import Any
 
 from django import forms
 from django.utils.translation import gettext_lazy as _
+
+from crosslens_metrics.formats.names import readable_name
+
+
+class NameCharField(forms.CharField):
+    """A name, in the one spelling in which names are compared; without a visible character it is empty."""
+
+    def to_python(self, value: Any) -> Any:
+        text = super().to_python(value)
+        return readable_name(text) if text else text
 
 
 def rate_field(**about: Any) -> forms.DecimalField:

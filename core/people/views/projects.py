@@ -1,0 +1,177 @@
+"""A manager's pages of a project: members, translations of its texts, webhooks, the audit log."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from core.languages.models import Language
+from core.people import tasks
+from core.people.forms.projects import LogForm, TranslationForm, WebhookForm
+from core.people.models import Delivery, Role, TextKind
+from core.people.permissions import project_for
+from core.people.requests import csv_download, user_of
+from core.people.rules.markdown import to_html
+from core.people.selectors.audit_log import EntryFilters, actions_in, log_as_csv, log_page
+from core.people.selectors.projects import members_of
+from core.people.selectors.texts import latest_of, original_of, translation_rows
+from core.people.selectors.webhooks import deliveries_of, events_of, webhooks_of
+from core.people.services import webhooks
+from core.people.services.members import LastManagerError, remove_member
+from core.people.services.texts import StaleTranslationError, save_translation
+
+
+@require_safe
+def member_list(request: HttpRequest, slug: str) -> HttpResponse:
+    project = project_for(user_of(request), slug, Role.MANAGER)
+    page, members = members_of(project, request.GET.get("page"))
+    return render(request, "people/members.html", {"project": project, "page": page, "members": members})
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def member_remove(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    project = project_for(user_of(request), slug, Role.MANAGER)
+    membership = get_object_or_404(project.memberships.select_related("user"), pk=pk)
+    if request.method != "POST":
+        context = {"project": project, "membership": membership, "role": Role(membership.role).label}
+        return render(request, "people/member_remove.html", context)
+    try:
+        remove_member(membership=membership, by=user_of(request), now=timezone.now())
+    except LastManagerError as refusal:
+        messages.error(request, str(refusal))
+        return redirect("people:member-list", slug)
+    messages.success(request, _("%(name)s no longer has that role.") % {"name": membership.user.username})
+    gave_up_managing = membership.user_id == request.user.pk and membership.role == Role.MANAGER
+    return redirect("people:home-show") if gave_up_managing else redirect("people:member-list", slug)
+
+
+@require_safe
+def log_show(request: HttpRequest, slug: str) -> HttpResponse:
+    project = project_for(user_of(request), slug, Role.MANAGER)
+    form = LogForm(request.GET, project=project, actions=actions_in(project))
+    is_valid = form.is_valid()
+    wanted = form.wanted() if is_valid else EntryFilters()
+    page = log_page(project, wanted, before=form.cleaned_data.get("before"))
+    context = {"project": project, "form": form, "page": page, "is_filtered": wanted != EntryFilters()}
+    return render(request, "people/log.html", context, status=200 if is_valid else 422)
+
+
+@require_safe
+def log_export(request: HttpRequest, slug: str) -> HttpResponseBase:
+    project = project_for(user_of(request), slug, Role.MANAGER)
+    form = LogForm(request.GET, project=project, actions=actions_in(project))
+    if not form.is_valid():
+        return log_show(request, slug)
+    return csv_download(log_as_csv(project, form.wanted()), f"{project.slug}-log.csv")
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def webhook_list(request: HttpRequest, slug: str) -> HttpResponse:
+    project, made = project_for(user_of(request), slug, Role.MANAGER), None
+    form = WebhookForm(request.POST or None)
+    if form.is_valid():
+        options = {"project": project, "url": form.cleaned_data["url"], "events": form.wanted()}
+        try:
+            made = webhooks.add_webhook(**options, by=user_of(request), now=timezone.now())
+            form = WebhookForm()
+        except webhooks.WebhookError as refused:
+            form.add_error("url", str(refused))
+    context = {"project": project, "form": form, "made": made, "webhooks": webhooks_of(project)}
+    return render(request, "people/webhooks.html", context, status=422 if form.is_bound else 200)
+
+
+@require_safe
+def webhook_show(request: HttpRequest, slug: str, webhook_id: int) -> HttpResponse:
+    project = project_for(user_of(request), slug, Role.MANAGER)
+    webhook = get_object_or_404(project.webhooks, pk=webhook_id)
+    context = {"project": project, "webhook": webhook, "events": events_of(webhook)}
+    context["page"] = deliveries_of(webhook, request.GET.get("page"))
+    return render(request, "people/webhook.html", context)
+
+
+@require_POST
+def webhook_test(request: HttpRequest, slug: str, webhook_id: int) -> HttpResponse:
+    project = project_for(user_of(request), slug, Role.MANAGER)
+    webhook = get_object_or_404(project.webhooks, pk=webhook_id)
+    try:
+        tasks.nudge_delivery(webhooks.send_test(webhook=webhook, now=timezone.now()).pk)
+        messages.success(request, _("A test is being sent. Reload this page in a few seconds to see the answer."))
+    except webhooks.WebhookError as refused:
+        messages.error(request, str(refused))
+    return redirect("people:webhook-show", slug, webhook_id)
+
+
+@require_POST
+def webhook_turn_off(request: HttpRequest, slug: str, webhook_id: int) -> HttpResponse:
+    project = project_for(user_of(request), slug, Role.MANAGER)
+    webhook = get_object_or_404(project.webhooks, pk=webhook_id)
+    webhooks.turn_off(webhook=webhook, by=user_of(request), now=timezone.now())
+    messages.success(
+        request, _("The webhook is turned off. Nothing more is sent to %(host)s.") % {"host": webhooks.host_of(webhook)}
+    )
+    return redirect("people:webhook-list", slug)
+
+
+@require_POST
+def delivery_retry(request: HttpRequest, slug: str, delivery_id: int) -> HttpResponse:
+    project = project_for(user_of(request), slug, Role.MANAGER)
+    deliveries = Delivery.objects.select_related("webhook")
+    delivery = get_object_or_404(deliveries, pk=delivery_id, webhook__project=project)
+    try:
+        webhooks.retry(delivery=delivery, now=timezone.now())
+        tasks.nudge_delivery(delivery.pk)
+        messages.success(request, _("It is being sent again. Reload this page in a few seconds to see the answer."))
+    except webhooks.WebhookError as refused:
+        messages.error(request, str(refused))
+    return redirect("people:webhook-show", slug, delivery.webhook_id)
+
+
+@require_safe
+def text_list(request: HttpRequest, slug: str) -> HttpResponse:
+    project = project_for(user_of(request), slug, Role.MANAGER)
+    texts = translation_rows(project, Language.objects.all())
+    return render(request, "people/texts.html", {"project": project, "texts": texts})
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def text_translate(request: HttpRequest, slug: str, kind: str, tag: str) -> HttpResponse:
+    project = project_for(user_of(request), slug, Role.MANAGER)
+    language = Language.objects.filter(pk=tag).first()
+    original = original_of(project, TextKind(kind)) if kind in TextKind.values else None
+    if language is None or original is None:
+        raise Http404(_("There is no such page."))
+    last = latest_of(project, TextKind(kind), language)
+    initial = {"version": original.version, "body": last.body if last else original.body}
+    form = TranslationForm(request.POST or None, initial=initial)
+    status = 422 if form.is_bound else 200
+    if form.is_valid():
+        publishes = request.POST.get("do") == "publish"
+        try:
+            save_translation(
+                project=project, kind=TextKind(kind), language=language, publishes=publishes, by=user_of(request),
+                now=timezone.now(), **form.cleaned_data,
+            )  # fmt: skip
+        except StaleTranslationError as stale:
+            messages.error(request, str(stale))
+            typed = form.cleaned_data["body"]
+            form = TranslationForm(initial={"version": original.version, "body": typed})
+            status = 409
+        else:
+            messages.success(request, _("People can read it now.") if publishes else _("Saved as a draft."))
+            return redirect("people:text-list", slug)
+    form.fields["body"].widget.attrs |= {"lang": language.tag, "dir": language.direction}
+    context = {
+        "project": project,
+        "kind": TextKind(kind),
+        "language": language,
+        "original": original,
+        "original_html": to_html(original.body),
+        "last": last,
+        "form": form,
+    }
+    return render(request, "people/text_translate.html", context, status=status)
