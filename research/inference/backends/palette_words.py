@@ -31,7 +31,7 @@ class PaletteWords:
     above_all: str
 
 
-with Path(__file__).with_suffix(".toml").open("rb") as file:
+with Path(__file__).with_name("palette_words.toml").open("rb") as file:
     LANGUAGES: Mapping[str, PaletteWords] = {tag: PaletteWords(**table) for tag, table in tomllib.load(file).items()}
 
 
