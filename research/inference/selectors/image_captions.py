@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext
 
 from core.images.models import Collection, CollectionImage
 from core.images.selectors.filters import Choices, FilterError
@@ -22,9 +22,9 @@ def caption_choices(collection: Collection, viewer: User, asked: str) -> Choices
     """Offer images without an English caption, of any model or of one, and those with one that is switched off."""
     models = [(f"{MISSING}{BY}{model.pk}", model.name) for model in _models(collection, viewer).order_by("name")]
     return [
-        (MISSING, _("missing, by any model")),
-        (OFF, _("switched off")),
-        *([(_("Missing, by"), models)] if models else []),
+        (MISSING, gettext("missing, by any model")),
+        (OFF, gettext("switched off")),
+        *([(gettext("Missing, by"), models)] if models else []),
     ]
 
 
@@ -42,7 +42,7 @@ def caption_condition(collection: Collection, viewer: User, asked: str) -> Q:
     if number:
         models = models.filter(pk=int(number)) if number.isdecimal() and len(number) < 19 else models.none()
         if not models.exists():
-            raise FilterError(_("There is no such model. Choose one of the list."))
+            raise FilterError(gettext("There is no such model. Choose one of the list."))
     # Looked up first, so that the database can go through an index of captions by model.
     return ~Q(Exists(english.in_use().filter(model__in=list(models.values_list("pk", flat=True)))))
 

@@ -8,7 +8,7 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils import timezone
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST
 
 from core.people.requests import RefusalsShown
@@ -19,15 +19,15 @@ from research.inference.services import steering
 from research.inference.services.runs import retry
 
 RUN_ACTIONS = {
-    "pause": (steering.pause, _("The run is pausing. What is being made right now is still stored.")),
-    "resume": (steering.resume, _("The run is resumed.")),
-    "cancel": (steering.cancel, _("The run is cancelled. What it has made is kept.")),
-    "retry": (retry, _("The run is trying the failures again.")),
+    "pause": (steering.pause, gettext_lazy("The run is pausing. What is being made right now is still stored.")),
+    "resume": (steering.resume, gettext_lazy("The run is resumed.")),
+    "cancel": (steering.cancel, gettext_lazy("The run is cancelled. What it has made is kept.")),
+    "retry": (retry, gettext_lazy("The run is trying the failures again.")),
 }
 TRAINING_ACTIONS = {
-    "pause": (steering.pause, _("The training is pausing. Its worker saves a checkpoint first.")),
-    "resume": (steering.resume, _("The training is resumed.")),
-    "cancel": (steering.cancel, _("The training is cancelled.")),
+    "pause": (steering.pause, gettext_lazy("The training is pausing. Its worker saves a checkpoint first.")),
+    "resume": (steering.resume, gettext_lazy("The training is resumed.")),
+    "cancel": (steering.cancel, gettext_lazy("The training is cancelled.")),
 }
 """For the last part of an address: what it does, and what it says then."""
 
