@@ -3,10 +3,8 @@
 from django.urls import path
 
 from research.inference.views import (
-    caption_switches,
     captions,
     embeddings,
-    gallery,
     models,
     runs,
     stabilisers,
@@ -26,8 +24,8 @@ urlpatterns = [
     path("models/new/", models.model_create, name="model-create"),
     path("models/translators/new/", models.translator_create, name="translator-create"),
     path("models/captions/add/", captions.captions_import, name="captions-import"),
-    path("models/captions/<int:caption_id>/switch/", caption_switches.caption_switch, name="caption-switch"),
-    path("models/gallery/", gallery.gallery, name="gallery"),
+    path("models/captions/<int:caption_id>/switch/", captions.caption_switch, name="caption-switch"),
+    path("models/gallery/", captions.gallery, name="gallery"),
     path("models/workers/", workers.worker_list, name="worker-list"),
     path(f"{ONE}/", models.model_show, name="model-show"),
     path(f"{ONE}/owner/", models.model_owner, name="model-owner"),

@@ -1,19 +1,29 @@
-"""The page for importing a model's captions."""
+"""The pages of models' captions: the gallery, files of them, and switching one off."""
 
 from __future__ import annotations
 
 from functools import partial
 
-from django.http import HttpRequest, HttpResponse
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
 from django.views.decorators.csrf import csrf_exempt
-from django.views.decorators.http import require_http_methods
+from django.views.decorators.http import require_http_methods, require_safe
 
 from core.images.models import ImportJob
+from core.images.selectors import served_image
 from core.images.views.uploads import upload_page
 from core.people.forms.owners import OWNER_FIELDS
 from core.people.permissions import check_reader
-from core.people.requests import user_of
-from research.inference.forms.captions import CaptionsForm
+from core.people.requests import is_htmx, user_of, way_back
+from research.inference.forms.captions import CaptionsForm, SwitchOffForm
+from research.inference.forms.gallery import GalleryForm
+from research.inference.permissions import caption_to_switch
+from research.inference.selectors.gallery import gallery_page, hidden_from
+from research.inference.services.caption_switches import switch_off, switch_on
 from research.inference.services.imports import start_upload
 from research.inference.tasks import ask_for_caption_import
 
@@ -33,3 +43,39 @@ def captions_import(request: HttpRequest) -> HttpResponse:
         return job
 
     return upload_page(request, "inference/captions_import.html", {}, form=form, start=start)
+
+
+@require_safe
+def gallery(request: HttpRequest) -> HttpResponse:
+    """Show the whole page or, to its script, only the images that follow."""
+    check_reader(request.user)
+    form = GalleryForm(request.GET, by=user_of(request))
+    if not form.is_valid():
+        return render(request, "inference/gallery.html", {"form": form})
+    asked = form.asked()
+    where = {name: request.GET.get(name, "") for name in ("after", "before")}
+    page = gallery_page(asked, user_of(request), **where)
+    template = "inference/_gallery_more.html" if is_htmx(request) else "inference/gallery.html"
+    return render(request, template, {"form": form, "asked": asked, "page": page, "is_more": is_htmx(request)})
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def caption_switch(request: HttpRequest, caption_id: int) -> HttpResponse:
+    """Say what switching the caption off or on means, and do it: off for a reason."""
+    caption = caption_to_switch(request.user, caption_id)
+    if hidden_from(user_of(request), [caption.image_id]):
+        raise Http404(_("This image is in a batch that is assigned to you. Submit that batch first."))
+    back = way_back(request, request.GET.get("back", ""), otherwise=reverse("inference:gallery"))
+    is_off = caption.switched_off_at is not None
+    by, now = user_of(request), timezone.now()
+    form = SwitchOffForm(request.POST if request.method == "POST" and not is_off else None)
+    if request.method == "POST" and is_off and "on" in request.POST:
+        switch_on(caption_id=caption.pk, by=by, now=now)
+        messages.success(request, _("The caption is in use again."))
+        return redirect(back)
+    if form.is_valid():
+        switch_off(caption_id=caption.pk, reason=form.cleaned_data["reason"], by=by, now=now)
+        messages.success(request, _("The caption is switched off."))
+        return redirect(back)
+    context = {"caption": caption, "image": served_image(caption.image, by), "form": form, "back": back}
+    return render(request, "inference/caption_switch.html", context, status=422 if form.errors else 200)
