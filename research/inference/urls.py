@@ -2,17 +2,7 @@
 
 from django.urls import path
 
-from research.inference.views import (
-    captions,
-    embeddings,
-    models,
-    runs,
-    stabilisers,
-    steering,
-    trainings,
-    trials,
-    workers,
-)
+from research.inference.views import captions, embeddings, models, runs, steering, trainings, trials, workers
 
 app_name = "inference"
 ONE = "models/<int:model_id>"
@@ -34,8 +24,8 @@ urlpatterns = [
     path(f"{ONE}/merge/", models.model_merge, name="model-merge"),
     path(f"{ONE}/retire/", models.model_retire, name="model-retire"),
     path(f"{ONE}/try/", trials.model_try, name="model-try"),
-    path(f"{ONE}/stabilisers/", stabilisers.model_stabilisers, name="model-stabilisers"),
-    path(f"{ONE}/stabilisers/<slug:slug>.csv", stabilisers.stabilisers_export, name="stabilisers-export"),
+    path(f"{ONE}/stabilisers/", models.model_stabilisers, name="model-stabilisers"),
+    path(f"{ONE}/stabilisers/<slug:slug>.csv", models.stabilisers_export, name="stabilisers-export"),
     path("models/runs/", runs.run_list, name="run-list"),
     path("models/runs/new/", runs.run_create, name="run-create"),
     path(f"{RUN}/", runs.run_show, name="run-show"),

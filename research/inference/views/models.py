@@ -9,7 +9,7 @@ from typing import TypeVar
 from django.contrib import messages
 from django.core.paginator import Paginator
 from django.forms import Form
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
@@ -17,8 +17,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from core.images.permissions import collections_to_use
 from core.people.permissions import check_reader
-from core.people.requests import RefusalsShown, user_of
+from core.people.requests import RefusalsShown, csv_download, user_of
 from core.people.views.ownership import owner_page
 from research.inference.backends import registry
 from research.inference.backends.captioners import Backend, BackendSettingsError, TranslatorBackend
@@ -34,8 +35,10 @@ from research.inference.forms.models import (
 from research.inference.models import TRANSLATED, CaptioningModel, ModelCaption, Translator
 from research.inference.pages.kinds import broken_packages, kind_cards
 from research.inference.pages.models import model_lines, model_page
+from research.inference.pages.stabilisers import stabilisers_page
 from research.inference.permissions import may_change_model, model_for, model_to_change, namesakes_of, trainings_for
 from research.inference.selectors.models import model_rows, models_named, translators
+from research.inference.selectors.stabilisers import stabilisers_table
 from research.inference.services import models as services
 from research.inference.services.model_deletion import ModelUsedError, delete_model, merge_model, uses_of_model
 
@@ -202,3 +205,18 @@ def _registered(
 
 def _status(form: Form) -> int:
     return 422 if form.is_bound else 200
+
+
+@require_safe
+def model_stabilisers(request: HttpRequest, model_id: int) -> HttpResponse:
+    model = model_for(request.user, model_id)
+    page = stabilisers_page(model, user_of(request), collection=request.GET.get("collection", ""))
+    return render(request, "inference/stabilisers.html", {"model": model, "page": page})
+
+
+@require_safe
+def stabilisers_export(request: HttpRequest, model_id: int, slug: str) -> StreamingHttpResponse:
+    model = model_for(request.user, model_id)
+    collection = get_object_or_404(collections_to_use(request.user), slug=slug)
+    lines = stabilisers_table(model, collection, user_of(request))
+    return csv_download(lines, f"stabilisers-{model.pk}-{collection.slug}.csv")
