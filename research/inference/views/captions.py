@@ -19,8 +19,7 @@ from core.images.views.uploads import upload_page
 from core.people.forms.owners import OWNER_FIELDS
 from core.people.permissions import check_reader
 from core.people.requests import is_htmx, user_of, way_back
-from research.inference.forms.captions import CaptionsForm, SwitchOffForm
-from research.inference.forms.gallery import GalleryForm
+from research.inference.forms.captions import CaptionsForm, GalleryForm, SwitchOffForm
 from research.inference.permissions import caption_to_switch
 from research.inference.selectors.gallery import gallery_page, hidden_from
 from research.inference.services.caption_switches import switch_off, switch_on
