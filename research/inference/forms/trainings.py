@@ -12,7 +12,7 @@ from core.people.forms.fields import NameCharField
 from core.people.models import User
 from research.inference.backends.encoders import EncoderSubject
 from research.inference.forms.captions import MODEL_NAME_CHARACTERS
-from research.inference.forms.decoding import MAX_SEED
+from research.inference.forms.runs import MAX_SEED
 from research.inference.models import CaptioningModel, Encoder
 from research.inference.pages.trainings import CHOICE_LABELS, OPTION_LABELS
 from research.inference.permissions import encoders_for, models_for

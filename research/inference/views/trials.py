@@ -9,7 +9,7 @@ from django.views.decorators.http import require_http_methods
 
 from core.people.requests import RefusalsShown, user_of
 from research.inference import tasks
-from research.inference.forms.trials import TryForm
+from research.inference.forms.runs import TryForm
 from research.inference.pages.models import ability_of
 from research.inference.permissions import model_for
 from research.inference.services import trials as services
