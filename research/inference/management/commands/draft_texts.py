@@ -15,7 +15,7 @@ from core.people.selectors.texts import latest_of, original_of
 from core.people.services.texts import save_translation
 from crosslens_metrics.commands.arguments import language_tag
 from research.inference.backends.captioners import GeneratedCaption
-from research.inference.management.translators import LoadedTranslation, add_translator_arguments, load_translator
+from research.inference.management.arguments import LoadedTranslation, add_translator_arguments, load_translator
 from research.inference.services.translating import translated_texts
 
 MARKDOWN = re.compile(r"^(\s*(?:#{1,6}|[-*>]|\d+\.)?\s*)(.*?)(\s*)$")

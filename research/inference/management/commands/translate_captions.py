@@ -15,7 +15,7 @@ from crosslens_metrics.commands.arguments import language_tag
 from research.inference.backends.captioners import (
     GeneratedCaption,
 )
-from research.inference.management.translators import LoadedTranslation, add_translator_arguments, load_translator
+from research.inference.management.arguments import LoadedTranslation, add_translator_arguments, load_translator
 from research.inference.projections.folder import replacing
 from research.inference.services.translating import translated_texts
 from research.inference.training.examples import ENGLISH, TrainingExample, digest_of, read_examples
