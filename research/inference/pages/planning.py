@@ -1,16 +1,21 @@
-"""Say what a run would do, before it is started."""
+"""Prepare the pages of a run: its decoding, what it would do, and what failed."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
-from core.images.models import Collection
+from django.db.models import QuerySet
+from django.utils.translation import gettext as _
+
+from core.images.models import Collection, CollectionImage
 from core.languages.models import Language
 from research.inference.backends.captioners import Decoding
-from research.inference.models import CaptioningModel
+from research.inference.models import CaptioningModel, Run, RunFailure
 from research.inference.rules.runs import variant_name
 from research.inference.selectors.models import ENGLISH, ascribed_to, counts_in
+from research.inference.selectors.runs import reasons_of
 
 
 @dataclass(frozen=True)
@@ -51,3 +56,44 @@ def run_plan(
         lacking=lacking,
         english=english.name if english is not None else "",
     )
+
+
+@dataclass(frozen=True)
+class FailuresPage:
+    lines: Sequence[tuple[RunFailure, str]]
+    """With the key of the image, empty where it has left the collection."""
+    reasons: Sequence[tuple[str, int]]
+    assigned: int
+    """How many are of images that the viewer works on; they are not shown."""
+
+
+def failures_page(run: Run, page: Iterable[RunFailure], shown: QuerySet[RunFailure]) -> FailuresPage:
+    failures = list(page)
+    entries = CollectionImage.objects.filter(
+        collection=run.collection_id, image__in=[failure.image_id for failure in failures]
+    )
+    keys = dict(entries.values_list("image_id", "key"))
+    return FailuresPage(
+        lines=[(failure, keys.get(failure.image_id, "")) for failure in failures],
+        reasons=reasons_of(shown),
+        assigned=max(0, run.failures.count() - shown.count()),
+    )
+
+
+def decoding_lines(stored: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """List names and values of the settings, in the order of the form; none if nothing is decoded yet."""
+    if not stored:
+        return []
+    decoding = Decoding.from_stored(stored)
+    lines = [(_("Beams"), str(decoding.beams))]
+    lines += [(_("Tokens"), _("%(low)s to %(high)s") % {"low": decoding.min_tokens, "high": decoding.max_tokens})]
+    if decoding.beams > 1:
+        lines.append((_("Length penalty"), f"{decoding.length_penalty:g}"))
+    if decoding.temperature:
+        lines.append((_("Temperature"), f"{decoding.temperature:g}"))
+        lines.append((_("Top-p"), f"{decoding.top_p:g}"))
+        lines.append((_("Seed"), str(decoding.seed)))
+    lines.append((_("Precision"), decoding.precision))
+    if decoding.is_consistent:
+        lines.append((_("Stabiliser"), _("the same for all languages")))
+    return lines
