@@ -1,4 +1,4 @@
-"""Prepare models for lists and for their own page."""
+"""Prepare models for lists and for their own pages: their kinds, what they are, and their stabilisers."""
 
 from __future__ import annotations
 
@@ -7,18 +7,24 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from django.utils.html import format_html
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
+from charts import texts
+from charts.plots import BarPlot, bar_plot
 from core.languages.models import Language
 from core.people.models import User
 from research.inference.backends import registry
-from research.inference.backends.captioners import BackendSettingsError
+from research.inference.backends.captioners import BackendSettingsError, Decoding
 from research.inference.models import IMPORTED, TRANSLATED, CaptioningModel, Run
 from research.inference.pages.planning import decoding_lines
 from research.inference.permissions import models_for
 from research.inference.selectors.models import ModelRow, caption_counts, languages_by_tag
 from research.inference.selectors.runs import runs
+from research.inference.selectors.stabilisers import StabiliserTally, tallies
 from research.inference.services.model_cache import backend_of, languages_of
+from tabular.tables import TEXT, PageTable, TableColumn, isolated, link
 
 NEWEST_RUNS = 20
 
@@ -123,3 +129,102 @@ def _options(options: dict[str, Any]) -> list[tuple[str, str]]:
         else:
             lines.append((name, ", ".join(map(str, value)) if isinstance(value, list) else str(value)))
     return lines
+
+
+@dataclass(frozen=True)
+class KindCard:
+    name: str
+    title: str
+    about: str
+    """A sentence; packages may have none."""
+    package: str
+    """Name the installed package of a backend; empty for our own."""
+    missing: Sequence[str]
+    """What this process lacks of what it needs. Workers may have it."""
+
+
+def broken_packages() -> list[str]:
+    """Say what is wrong with packages' backends that cannot be used."""
+    return [
+        _("%(entry)s of the package %(package)s: %(reason)s")
+        % {"entry": one.entry, "package": one.package, "reason": one.reason}
+        for one in registry.broken_backends()
+    ]
+
+
+def kind_cards(backends: Mapping[str, Any]) -> list[KindCard]:
+    """List cards of backends: our own first, then those of packages."""
+    return [
+        KindCard(
+            name=name,
+            title=str(backend.title),
+            about=str(getattr(backend, "about", "")),
+            package=registry.package_of(backend),
+            missing=registry.missing_modules(backend),
+        )
+        for name, backend in backends.items()
+    ]
+
+
+@dataclass(frozen=True)
+class StabilisersPage:
+    """`distribution` is of the collection `chosen`."""
+
+    tallies: PageTable[StabiliserTally]
+    chosen: StabiliserTally
+    distribution: PageTable[tuple[int, int]]
+    plot: BarPlot
+    is_consistent: bool
+    is_kept: bool
+    """Whether every image of every collection has exactly one."""
+
+
+def stabilisers_page(model: CaptioningModel, viewer: User, *, collection: str) -> StabilisersPage | None:
+    """Prepare the report; None if there are no stabilisers. The default collection is the one with most images."""
+    collection_tallies = tallies(model, viewer)
+    if not collection_tallies:
+        return None
+    largest = max(collection_tallies, key=lambda tally: tally.total)
+    chosen = next((tally for tally in collection_tallies if tally.collection.slug == collection), largest)
+    counts = [(number, chosen.images[number]) for number in range(1, max(chosen.images) + 1)]
+    return StabilisersPage(
+        tallies=PageTable(
+            "collections",
+            _("By collection, over images with a stabiliser"),
+            [
+                TableColumn("collection", _("Collection"), lambda tally: _collection(tally, chosen), kind=TEXT),
+                TableColumn("images", _("Images"), lambda tally: tally.total),
+                TableColumn(
+                    "languages", _("Languages per image"), lambda tally: texts.plain_number(tally.languages, 2)
+                ),
+                TableColumn("stabilisers", _("Stabilisers per image"), lambda tally: texts.plain_number(tally.mean, 2)),
+                TableColumn("several", _("Images with several"), lambda tally: tally.several),
+            ],
+            collection_tallies,
+        ),
+        chosen=chosen,
+        distribution=PageTable(
+            "distribution",
+            "",
+            [
+                TableColumn("stabilisers", _("Stabilisers"), lambda row: row[0]),
+                TableColumn("images", _("Images"), lambda row: row[1]),
+                TableColumn("share", _("Share"), lambda row: texts.percentage(100 * row[1] / chosen.total)),
+            ],
+            counts,
+        ),
+        plot=bar_plot(_("Images by their number of stabilisers"), [(_bar_name(n), c, "images") for n, c in counts]),
+        is_consistent=Decoding.from_stored(model.decoding).is_consistent,
+        is_kept=not any(tally.several for tally in collection_tallies),
+    )
+
+
+def _collection(tally: StabiliserTally, chosen: StabiliserTally) -> str:
+    name = isolated(tally.collection.name)
+    if tally == chosen:
+        return format_html("<strong>{}</strong>", name)
+    return link(f"?collection={tally.collection.slug}", name)
+
+
+def _bar_name(number: int) -> str:
+    return ngettext("%(number)d stabiliser", "%(number)d stabilisers", number) % {"number": number}

@@ -33,9 +33,7 @@ from research.inference.forms.models import (
     TranslatedModelForm,
 )
 from research.inference.models import TRANSLATED, CaptioningModel, ModelCaption, Translator
-from research.inference.pages.kinds import broken_packages, kind_cards
-from research.inference.pages.models import model_lines, model_page
-from research.inference.pages.stabilisers import stabilisers_page
+from research.inference.pages.models import broken_packages, kind_cards, model_lines, model_page, stabilisers_page
 from research.inference.permissions import may_change_model, model_for, model_to_change, namesakes_of, trainings_for
 from research.inference.selectors.models import model_rows, models_named, translators
 from research.inference.selectors.stabilisers import stabilisers_table
