@@ -9,7 +9,7 @@ class InferenceConfig(AppConfig):
 
         from core.images.selectors import filters, image_pages
         from core.people import personal_data
-        from research.inference.selectors.image_captions import caption_choices, caption_condition, captions_section
+        from research.inference.selectors.gallery import caption_choices, caption_condition, captions_section
         from research.inference.selectors.users import data_export, register_users
 
         personal_data.register("inference", export=data_export)

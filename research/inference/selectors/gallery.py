@@ -1,8 +1,4 @@
-"""Page through the images of a collection with several models' captions.
-
-Nothing is counted, and a page starts where the last one ended, so that the hundred-thousandth image comes as fast as
-the first. Of images that are assigned to the viewer, neither image nor captions are read.
-"""
+"""Read the captions of images by models: in the gallery, on an image's page, and as a filter of a collection."""
 
 from __future__ import annotations
 
@@ -13,14 +9,17 @@ from dataclasses import dataclass
 from urllib.parse import urlencode
 
 from django.db.models import Exists, OuterRef, Q, QuerySet, TextChoices
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from core.images.models import Collection, CollectionImage, Image
 from core.images.selectors import ServedImage, served_image
+from core.images.selectors.filters import Choices, FilterError
+from core.images.selectors.image_pages import PageSection
 from core.languages.models import Language
 from core.people.models import User
 from research.inference.models import CaptioningModel, ModelCaption
-from research.inference.permissions import models_in_charge
+from research.inference.permissions import captions_to_switch, models_for, models_in, models_in_charge
 from research.inference.selectors.assigned_work import is_assigned
 
 MAX_IMAGES, MIN_IMAGES = 24, 4
@@ -238,3 +237,54 @@ def _rows(asked: GalleryQuery, captions: Captions, in_charge: set[int]) -> list[
         )
         for language in asked.languages
     ]
+
+
+ENGLISH = "en"
+MISSING, OFF, BY = "missing", "off", ":"
+"""Values of the filter; `MISSING` may be followed by `BY` and a model."""
+
+
+def caption_choices(collection: Collection, viewer: User, asked: str) -> Choices:
+    """Offer images without an English caption, of any model or of one, and those with one that is switched off."""
+    models = [(f"{MISSING}{BY}{model.pk}", model.name) for model in _models(collection, viewer).order_by("name")]
+    return [
+        (MISSING, gettext("missing, by any model")),
+        (OFF, gettext("switched off")),
+        *([(gettext("Missing, by"), models)] if models else []),
+    ]
+
+
+def caption_condition(collection: Collection, viewer: User, asked: str) -> Q:
+    """
+    Raises
+    ------
+    FilterError
+    """
+    english = ModelCaption.objects.filter(language=ENGLISH, image=OuterRef("image"))
+    kind, _by, number = asked.partition(BY)
+    models = _models(collection, viewer)
+    if kind == OFF:
+        return Q(Exists(english.switched_off().filter(model__in=models.values("pk"))))
+    if number:
+        models = models.filter(pk=int(number)) if number.isdecimal() and len(number) < 19 else models.none()
+        if not models.exists():
+            raise FilterError(gettext("There is no such model. Choose one of the list."))
+    # Looked up first, so that the database can go through an index of captions by model.
+    return ~Q(Exists(english.in_use().filter(model__in=list(models.values_list("pk", flat=True)))))
+
+
+def captions_section(entry: CollectionImage, viewer: User) -> PageSection | None:
+    """Show the English captions of an image by models that `viewer` may see."""
+    hidden = bool(hidden_from(viewer, [entry.image_id]))
+    captions = ModelCaption.objects.filter(image=entry.image_id, language=ENGLISH, model__in=models_for(viewer))
+    captions = captions.select_related("model", "switched_off_by").order_by("model__name", "pk")
+    shown = [] if hidden else list(captions)
+    switchable = set(captions_to_switch(viewer).filter(pk__in=[one.pk for one in shown]).values_list("pk", flat=True))
+    context = {"captions": [(one, one.pk in switchable) for one in shown], "is_hidden": hidden}
+    return PageSection("inference/_image_captions.html", context)
+
+
+def _models(collection: Collection, viewer: User) -> QuerySet[CaptioningModel]:
+    """Models that `viewer` sees and the collection's project may use."""
+    usable = models_in(collection.project_id) if collection.project_id else CaptioningModel.objects.all()
+    return usable.filter(pk__in=models_for(viewer).values("pk"))
