@@ -19,7 +19,7 @@ from core.jobs.models import JobState
 from core.people.models import Delivery, DeliveryState
 from office.operations.selectors.broker import UnreachableError, messages_waiting
 from research.inference.models import UNFINISHED_STATES, Run, RunState, Worker
-from research.inference.selectors.workers import THERE_FOR
+from research.inference.selectors.runs import THERE_FOR
 from research.inference.services.worker_status import DEFAULT, GPU
 from research.scoring.models import Pass
 

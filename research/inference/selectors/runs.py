@@ -1,20 +1,81 @@
-"""Read runs for researchers, by their counters alone: these are exact, and pages never count captions."""
+"""Read runs for researchers, by their counters alone (these are exact, and pages never count captions), and the workers that do them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
+from core.images.selectors import ServedImage, served_image
+from core.languages.models import Language
 from core.people.models import User
 from research.inference.backends.captioners import BackendSettingsError
 from research.inference.backends.endpoint_options import prices_of
 from research.inference.models import CaptioningModel, Run, RunEvent, RunFailure, RunState, Worker
 from research.inference.permissions import models_for, runs_for
 from research.inference.selectors import assigned_work
-from research.inference.selectors.workers import THERE_FOR, WorkerRow, worker_rows
+from research.inference.selectors.gallery import hidden_from
+
+THERE_FOR = timedelta(seconds=45)
+"""A worker that has been silent for longer is taken to be gone."""
+LISTED_FOR = timedelta(days=1)
+NO_PYTORCH = "no PyTorch"
+"""How the software of a worker begins that has none."""
+
+
+@dataclass(frozen=True)
+class WorkerRow:
+    worker: Worker
+    is_there: bool
+    silent_s: int
+
+    @property
+    def queues(self) -> list[str]:
+        return [name.strip() for name in self.worker.queues.split(",") if name.strip()]
+
+    def listens_to(self, queue: str) -> bool:
+        return self.is_there and queue in self.queues
+
+    @property
+    def packages(self) -> str:
+        return ", ".join(self.worker.packages.split(","))
+
+    @property
+    def silent(self) -> timedelta:
+        return timedelta(seconds=self.silent_s)
+
+    @property
+    def memory_percent(self) -> int | None:
+        """How much of the device's memory is used."""
+        used, total = self.worker.device_memory, self.worker.device_memory_total
+        return None if used is None or not total else min(100, round(100 * used / total))
+
+    @property
+    def busy_percent(self) -> int | None:
+        return None if self.worker.device_busy is None else round(100 * self.worker.device_busy)
+
+    @property
+    def lacks_pytorch(self) -> bool:
+        return self.worker.software.startswith(NO_PYTORCH)
+
+
+def worker_rows(*, now: datetime) -> list[WorkerRow]:
+    """List active workers, and below them those that fell silent within a day."""
+    workers = Worker.objects.filter(seen_at__gte=now - LISTED_FOR).select_related(
+        "run__model", "run__encoder", "training"
+    )
+    rows = [
+        WorkerRow(
+            worker=worker,
+            is_there=now - worker.seen_at <= THERE_FOR,
+            silent_s=max(0, int((now - worker.seen_at).total_seconds())),
+        )
+        for worker in workers
+    ]
+    return sorted(rows, key=lambda row: (not row.is_there, row.worker.name))
+
 
 NEWEST_LINES = 100
 COMMONEST_REASONS = 10
@@ -118,3 +179,29 @@ def _rate(run: Run, workers: Sequence[WorkerRow], now: datetime) -> float | None
         return None
     seconds = ((run.finished_at or now) - run.started_at).total_seconds()
     return (run.done + run.failed) / seconds if seconds > 0 else None
+
+
+@dataclass(frozen=True)
+class TrialDetails:
+    """The image and its captions with their stabilisers. While it is assigned to the viewer, there is none of it."""
+
+    image: ServedImage | None = None
+    key: str = ""
+    captions: Sequence[tuple[Language, Mapping[str, str]]] = ()
+
+
+def trial_details(run: Run, viewer: User) -> TrialDetails:
+    image = run.trial_image
+    assert image is not None
+    if hidden_from(viewer, [image.pk]):
+        return TrialDetails()
+    entry = run.collection.entries.filter(image=image).first()
+    return TrialDetails(
+        image=served_image(image, viewer),
+        key=entry.key if entry else "",
+        captions=[
+            (language, run.trial_captions[language.tag])
+            for language in run.languages.all()
+            if language.tag in run.trial_captions
+        ],
+    )

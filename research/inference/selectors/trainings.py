@@ -23,7 +23,7 @@ from research.inference.models import (
 from research.inference.permissions import trainings_for
 from research.inference.rules.runs import unpack_ids
 from research.inference.selectors import assigned_work
-from research.inference.selectors.workers import worker_rows
+from research.inference.selectors.runs import worker_rows
 
 NEWEST_LINES = 100
 MAX_POINTS = 120

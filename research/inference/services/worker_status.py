@@ -27,7 +27,7 @@ from research.inference.backends import registry
 from research.inference.backends.allocator import share_one_arena
 from research.inference.models import Run, Training, Worker
 from research.inference.rules.capacity import WorkerCapacity, WorkNeeds, fits
-from research.inference.selectors.workers import NO_PYTORCH, THERE_FOR
+from research.inference.selectors.runs import NO_PYTORCH, THERE_FOR
 
 log = logging.getLogger(__name__)
 

@@ -25,7 +25,7 @@ from research.inference.pages.models import ability_of
 from research.inference.pages.planning import decoding_lines, failures_page, run_plan
 from research.inference.permissions import may_give_run, may_steer, run_for, run_to_give
 from research.inference.selectors import runs as selectors
-from research.inference.selectors.trials import trial_details
+from research.inference.selectors.runs import trial_details
 from research.inference.services import runs as services
 from research.inference.services.steering import WorkRefusedError
 

@@ -10,7 +10,7 @@ from django.views.decorators.http import require_safe
 from core.people.permissions import check_reader
 from core.people.requests import is_htmx, user_of
 from research.inference.permissions import runs_for, trainings_for
-from research.inference.selectors.workers import worker_rows
+from research.inference.selectors.runs import worker_rows
 from research.inference.services.worker_status import DEFAULT, GPU
 
 
