@@ -1,15 +1,20 @@
-"""Open the vectors of an embedding set, memory-mapped; find nearest images and representatives."""
+"""Open the vectors of an embedding set, memory-mapped, find nearest images and representatives, and keep copies of files."""
 
 from __future__ import annotations
 
 import hashlib
+import os
+import tempfile
 import threading
-from collections.abc import Iterable, Sequence
+import time
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from django.conf import settings
 from django.core.files.storage import default_storage
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
@@ -20,7 +25,63 @@ from core.people.models import Project
 from core.people.permissions import usable_in
 from crosslens_metrics.central import most_central
 from research.inference.models import CaptioningModel, EmbeddingSet, Encoder
-from research.inference.selectors.vector_cache import cached
+
+MAX_BYTES = 16 << 30
+UNFINISHED = ".unfinished-"
+ABANDONED_AFTER_S = 24 * 3600
+
+
+def cached(name: str, make: Callable[[Path], None]) -> Path:
+    """Return the file of this name; `make` writes it if it is missing. It is never read half-written."""
+    path = folder() / name
+    try:
+        os.utime(path)
+        return path
+    except FileNotFoundError:
+        handle, unfinished = tempfile.mkstemp(dir=folder(), prefix=UNFINISHED)
+        os.close(handle)
+    try:
+        make(Path(unfinished))
+        Path(unfinished).replace(path)
+    finally:
+        Path(unfinished).unlink(missing_ok=True)
+    _tidy(keep=path)
+    return path
+
+
+def working_file() -> Path:
+    """Create an empty temporary file; the caller removes it."""
+    handle, path = tempfile.mkstemp(dir=folder(), prefix=UNFINISHED)
+    os.close(handle)
+    return Path(path)
+
+
+def folder() -> Path:
+    path = Path(settings.VAR) / "vectors-cache"
+    path.mkdir(parents=True, exist_ok=True)
+    return path
+
+
+def _tidy(*, keep: Path) -> None:
+    now, total = time.time(), 0
+    files = []
+    for path in folder().iterdir():
+        # Another process may tidy too.
+        with suppress(FileNotFoundError):
+            stat = path.stat()
+            if path.name.startswith(UNFINISHED):
+                if stat.st_mtime < now - ABANDONED_AFTER_S:
+                    path.unlink()
+                continue
+            total += stat.st_size
+            if path != keep:
+                files.append((stat.st_mtime, stat.st_size, path))
+    for _used, size, path in sorted(files):
+        if total <= MAX_BYTES:
+            return
+        path.unlink(missing_ok=True)
+        total -= size
+
 
 VECTORS_FILE, IDS_FILE = "vectors.npy", "ids.npy"
 COPY_BYTES = 1 << 20

@@ -24,8 +24,7 @@ from research.inference.backends.encoders import EncoderSettingsError
 from research.inference.models import Chunk, EmbeddingSet, RunFailure
 from research.inference.rules.disk_space import allocate
 from research.inference.rules.runs import unpack_ids
-from research.inference.selectors.embeddings import IDS_FILE, VECTORS_FILE, digest_of, open_set
-from research.inference.selectors.vector_cache import working_file
+from research.inference.selectors.embeddings import IDS_FILE, VECTORS_FILE, digest_of, open_set, working_file
 
 DIGITS_IN_NAME = 16
 IDS_AT_ONCE = 500

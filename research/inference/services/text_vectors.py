@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from research.inference.backends.encoders import EncoderSettingsError, TextEncoder
 from research.inference.backends.memory import in_halves
 from research.inference.models import Encoder
-from research.inference.selectors.vector_cache import cached
+from research.inference.selectors.embeddings import cached
 from research.inference.services.encoders import load
 
 
