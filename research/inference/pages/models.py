@@ -18,7 +18,7 @@ from core.people.models import User
 from research.inference.backends import registry
 from research.inference.backends.captioners import BackendSettingsError, Decoding
 from research.inference.models import IMPORTED, TRANSLATED, CaptioningModel, Run
-from research.inference.pages.planning import decoding_lines
+from research.inference.pages.runs import decoding_lines
 from research.inference.permissions import models_for
 from research.inference.selectors.models import ModelRow, caption_counts, languages_by_tag
 from research.inference.selectors.runs import runs

@@ -1,4 +1,4 @@
-"""Open the vectors of an embedding set, memory-mapped, find nearest images and representatives, and keep copies of files."""
+"""Open the vectors of an embedding set, memory-mapped, kept on this machine; find nearest images and representatives."""
 
 from __future__ import annotations
 

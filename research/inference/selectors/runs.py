@@ -1,4 +1,4 @@
-"""Read runs for researchers, by their counters alone (these are exact, and pages never count captions), and the workers that do them."""
+"""Read runs and the workers that do them, by counters alone: these are exact, and pages never count captions."""
 
 from __future__ import annotations
 

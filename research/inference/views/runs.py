@@ -22,7 +22,7 @@ from research.inference import tasks
 from research.inference.forms.runs import RunChoiceForm, RunForm
 from research.inference.models import CaptioningModel
 from research.inference.pages.models import ability_of
-from research.inference.pages.planning import decoding_lines, failures_page, run_plan
+from research.inference.pages.runs import decoding_lines, failures_page, run_plan
 from research.inference.permissions import may_give_run, may_steer, run_for, run_to_give
 from research.inference.selectors import runs as selectors
 from research.inference.selectors.runs import trial_details

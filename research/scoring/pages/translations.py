@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from django.utils.translation import gettext as _
 
 from core.jobs.models import JobState
-from research.inference.pages.planning import decoding_lines
+from research.inference.pages.runs import decoding_lines
 from research.scoring.models import ReferenceSet, ReferenceTranslation
 from research.scoring.services.reference_translations import is_outdated
 
