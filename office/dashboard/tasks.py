@@ -44,7 +44,7 @@ def sweep_hourly() -> None:
         [
             SessionStore.clear_expired,
             lambda: worker_status.delete_silent(now=now),
-            lambda: trials.delete_old(now=now),
+            lambda: trials.delete_old_trials(now=now),
             lambda: trainings.forget_cancelled(now=now),
             lambda: queue_about_work(now=now),
         ]

@@ -170,7 +170,7 @@ def test_what_failed_says_why(client, model, collection):
 
 
 def test_nobody_fills_the_queue_with_trials(client, model, collection, monkeypatch):
-    monkeypatch.setattr(trials, "MAX_OPEN", 2)
+    monkeypatch.setattr(trials, "MAX_OPEN_TRIALS", 2)
     key = collection.entries.first().key
     for _ in range(2):
         assert ask(client, model, key=key).status_code == 302

@@ -20,7 +20,7 @@ from core.people.requests import user_of
 from office.dashboard.forms.collections import CollectionNameForm, LeaveOutForm
 from office.dashboard.selectors.collection_uses import uses_of, uses_of_image
 from office.dashboard.services.collection_images import count_image_again, leave_out_image, take_out_image
-from research.inference.services.trials import delete_of_collection
+from research.inference.services.trials import delete_trials_of
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -59,7 +59,7 @@ def collection_delete(request: HttpRequest, slug: str) -> HttpResponse:
         context["images"] = collection.entries.count()
         return render(request, "dashboard/collection_delete.html", context)
     try:
-        delete_of_collection(collection)
+        delete_trials_of(collection)
         services.delete_collection(collection=collection, by=user_of(request), now=timezone.now())
     except CollectionUsedError as refused:
         messages.error(request, str(refused))

@@ -18,13 +18,13 @@ from research.inference.services import chunks
 from research.inference.services.runs import check_runnable, create_run
 from research.inference.services.steering import WorkRefusedError
 
-DELETED_AFTER = timedelta(days=1)
+TRIALS_DELETED_AFTER = timedelta(days=1)
 
-MAX_OPEN = 20
+MAX_OPEN_TRIALS = 20
 """Trials of one person that are not over."""
 
 
-def start(
+def start_trial(
     *,
     model: CaptioningModel,
     image: Image,
@@ -43,7 +43,7 @@ def start(
     if not model.is_pivot:
         decoding = replace(decoding, is_consistent=False)
     queue = check_runnable(model, languages, decoding)
-    if Run.objects.filter(created_by=by, trial_image__isnull=False, state__in=UNFINISHED_STATES).count() >= MAX_OPEN:
+    if Run.objects.filter(created_by=by, trial_image__isnull=False, state__in=UNFINISHED_STATES).count() >= MAX_OPEN_TRIALS:
         raise WorkRefusedError(_("Too many of your trials are waiting for a worker. Try again when they are done."))
     with transaction.atomic():
         run = create_run(
@@ -62,12 +62,12 @@ def start(
     return run
 
 
-def delete_old(*, now: datetime) -> None:
+def delete_old_trials(*, now: datetime) -> None:
     """Delete trials older than a day, except those that a worker is at."""
-    old = Run.objects.filter(trial_image__isnull=False, created_at__lt=now - DELETED_AFTER)
+    old = Run.objects.filter(trial_image__isnull=False, created_at__lt=now - TRIALS_DELETED_AFTER)
     old.exclude(pk__in=chunks.held_chunks(now=now).values("run")).delete()
 
 
-def delete_of_collection(collection: Collection) -> None:
+def delete_trials_of(collection: Collection) -> None:
     """Delete the trials on images of `collection`, so that they do not keep it from being deleted."""
     Run.objects.filter(trial_image__isnull=False, collection=collection).delete()
