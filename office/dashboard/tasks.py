@@ -12,7 +12,7 @@ from core.people.services.sessions import SessionStore
 from office.dashboard.services import project_deletion
 from office.dashboard.services.notice_mails import NOTICES
 from office.dashboard.services.notices import queue_about_work, queue_digests, queue_notices
-from research.inference.services import trainings, trials, worker_status
+from research.inference.services import runs, trainings, worker_status
 from research.scoring.tasks import sweep_scorings
 from research.selection.tasks import sweep_places
 
@@ -44,7 +44,7 @@ def sweep_hourly() -> None:
         [
             SessionStore.clear_expired,
             lambda: worker_status.delete_silent(now=now),
-            lambda: trials.delete_old_trials(now=now),
+            lambda: runs.delete_old_trials(now=now),
             lambda: trainings.forget_cancelled(now=now),
             lambda: queue_about_work(now=now),
         ]

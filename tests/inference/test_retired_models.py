@@ -11,7 +11,7 @@ from django.utils import timezone
 from core.people.models import AuditEntry, Role
 from research.inference.backends.captioners import Decoding
 from research.inference.models import CaptioningModel, Run, RunState
-from research.inference.services import models, runs, steering, trials
+from research.inference.services import models, runs, steering
 from research.inference.services.steering import WorkRefusedError
 from tests.factories import make_captioner, make_collection, make_language
 from tests.inference.watched import make_person, start_run
@@ -87,7 +87,7 @@ def test_a_retired_model_is_offered_for_nothing_new_and_can_be_restored(manager,
             runs.start(model=one, collection=make_collection(1), by=None, **about)
         images = make_collection(1)
         with pytest.raises(WorkRefusedError, match="is retired"):
-            trials.start_trial(model=one, image=images.images.get(), collection=images, by=make_person(None), **about)
+            runs.start_trial(model=one, image=images.images.get(), collection=images, by=make_person(None), **about)
     assert "retired" in text_of(manager.get(reverse("inference:model-list")))
     restored = manager.post(address("retire", model), follow=True)
     assert "The model is restored." in text_of(restored)

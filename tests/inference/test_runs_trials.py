@@ -16,7 +16,7 @@ from core.jobs.services.leases import LEASE
 from research.inference.backends.captioners import Decoding
 from research.inference.models import CaptioningModel, ModelCaption, Run, RunState, Stabiliser, Worker
 from research.inference.rules.pivot import separators_of, split
-from research.inference.services import chunks, runs, trials, worker_status
+from research.inference.services import chunks, runs, worker_status
 from research.inference.services.steering import WorkRefusedError
 from tests.factories import NOW, make_captioner, make_collection, make_language, make_user
 from tests.inference.fake_runs import (
@@ -36,7 +36,7 @@ def make_trial(model: CaptioningModel, *, tags: Sequence[str] = ("de", "fr"), **
     collection = about.pop("collection", None) or make_collection(1)
     values: dict[str, Any] = {"decoding": Decoding(), "by": make_user(), "now": NOW, **about}
     languages = [make_language(tag) for tag in tags]
-    return trials.start_trial(
+    return runs.start_trial(
         model=model, image=collection.images.get(), collection=collection, languages=languages, **values
     )
 
@@ -80,14 +80,14 @@ def test_a_trial_goes_on_with_the_languages_that_it_lacks(monkeypatch):
 @pytest.mark.django_db
 def test_a_trial_is_deleted_after_a_day_unless_a_worker_is_at_it():
     trial, day = make_trial(make_model()), timedelta(days=1)
-    trials.delete_old_trials(now=NOW + day)
+    runs.delete_old_trials(now=NOW + day)
     assert Run.objects.filter(pk=trial.pk).exists()
     late = NOW + day + timedelta(hours=1)
     assert chunks.claim(run_id=trial.pk, worker="one:1", now=late) is not None
-    trials.delete_old_trials(now=late)
+    runs.delete_old_trials(now=late)
     assert Run.objects.filter(pk=trial.pk).exists()
     make_run(1, model=trial.model)
-    trials.delete_old_trials(now=late + LEASE)
+    runs.delete_old_trials(now=late + LEASE)
     assert not Run.objects.exclude(trial_image=None).exists()
     assert Run.objects.count() == 1, "other runs stay"
 

@@ -14,7 +14,7 @@ from core.images.models import Collection, CollectionImage
 from core.images.services import file_storage
 from core.people.models import Project, Role
 from research.inference.models import CaptioningModel, ModelCaption, Run, RunState
-from research.inference.services import trials
+from research.inference.services import runs
 from tests.annotation.submitting import take
 from tests.clients import client_of
 from tests.factories import make_captioner, make_collection, make_image, make_user
@@ -170,7 +170,7 @@ def test_what_failed_says_why(client, model, collection):
 
 
 def test_nobody_fills_the_queue_with_trials(client, model, collection, monkeypatch):
-    monkeypatch.setattr(trials, "MAX_OPEN_TRIALS", 2)
+    monkeypatch.setattr(runs, "MAX_OPEN_TRIALS", 2)
     key = collection.entries.first().key
     for _ in range(2):
         assert ask(client, model, key=key).status_code == 302

@@ -20,7 +20,7 @@ from core.people.requests import user_of
 from office.dashboard.forms.collections import CollectionNameForm, LeaveOutForm
 from office.dashboard.selectors.collection_uses import uses_of, uses_of_image
 from office.dashboard.services.collection_images import count_image_again, leave_out_image, take_out_image
-from research.inference.services.trials import delete_trials_of
+from research.inference.services.runs import delete_trials_of
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -1,17 +1,17 @@
-"""Start runs: check them, ascribe their captions, try failures again."""
+"""Start runs and trials on one image: check them, ascribe their captions, try failures again, delete old trials."""
 
 from __future__ import annotations
 
 from collections.abc import Collection as Some
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from django.db import transaction
 from django.db.models import Count, Exists, F, OuterRef
 from django.utils.translation import gettext as _
 
-from core.images.models import Collection
+from core.images.models import Collection, Image
 from core.jobs.models import JobState
 from core.languages.models import Language
 from core.people.models import Project, User
@@ -333,3 +333,61 @@ def workers_wanted(*, run: Run, now: datetime) -> int:
     needs = needs_of(run.made_by, precision=run.decoding.get("precision", "auto"))
     # Where none can, one says what is missing.
     return min(free, max(1, worker_status.count_listening(queue=run.queue, now=now, needs=needs)))
+
+
+TRIALS_DELETED_AFTER = timedelta(days=1)
+
+MAX_OPEN_TRIALS = 20
+"""Trials of one person that are not over."""
+
+
+def start_trial(
+    *,
+    model: CaptioningModel,
+    image: Image,
+    collection: Collection,
+    languages: Some[Language],
+    decoding: Decoding,
+    by: User,
+    now: datetime,
+) -> Run:
+    """Start a run of `model` over one image of `collection`. Then call `research.inference.tasks.ask_for_run`.
+
+    Raises
+    ------
+    WorkRefusedError
+    """
+    if not model.is_pivot:
+        decoding = replace(decoding, is_consistent=False)
+    queue = check_runnable(model, languages, decoding)
+    if (
+        Run.objects.filter(created_by=by, trial_image__isnull=False, state__in=UNFINISHED_STATES).count()
+        >= MAX_OPEN_TRIALS
+    ):
+        raise WorkRefusedError(_("Too many of your trials are waiting for a worker. Try again when they are done."))
+    with transaction.atomic():
+        run = create_run(
+            to_do=[image.pk],
+            total=len(languages),
+            already=0,
+            now=now,
+            model=model,
+            collection=collection,
+            trial_image=image,
+            decoding=decoding.stored(),
+            queue=queue,
+            created_by=by,
+        )
+        run.languages.set(languages)
+    return run
+
+
+def delete_old_trials(*, now: datetime) -> None:
+    """Delete trials older than a day, except those that a worker is at."""
+    old = Run.objects.filter(trial_image__isnull=False, created_at__lt=now - TRIALS_DELETED_AFTER)
+    old.exclude(pk__in=chunks.held_chunks(now=now).values("run")).delete()
+
+
+def delete_trials_of(collection: Collection) -> None:
+    """Delete the trials on images of `collection`, so that they do not keep it from being deleted."""
+    Run.objects.filter(trial_image__isnull=False, collection=collection).delete()

@@ -12,7 +12,7 @@ from research.inference import tasks
 from research.inference.forms.runs import TryForm
 from research.inference.pages.models import ability_of
 from research.inference.permissions import model_for
-from research.inference.services import trials as services
+from research.inference.services import runs as services
 from research.inference.services.steering import WorkRefusedError
 
 
