@@ -16,11 +16,10 @@ from core.images.permissions import collections_to_use
 from core.people.models import User
 from research.inference.models import CaptioningModel, ModelCaption
 from research.inference.selectors.assigned_work import is_assigned
+from research.inference.selectors.models import KEPT_S
 from tabular.downloads import in_pieces
 from tabular.spreadsheets import BYTE_ORDER_MARK, csv_line
 
-KEPT_S = 300
-"""Collections may change without a caption."""
 COLUMNS = ("collection", "image", "languages", "stabilisers")
 TALLY = """
     SELECT entry.collection_id, said.stabilisers, COUNT(*), SUM(said.languages)
@@ -59,7 +58,8 @@ class StabiliserTally:
 def tallies(model: CaptioningModel, viewer: User) -> list[StabiliserTally]:
     """Tally each collection of `viewer` with stabilisers of `model`; the database counts.
 
-    They are counted again only after a new caption of any model: for millions it takes seconds.
+    They are counted again only after a new caption of any model, because for millions it takes seconds, or after
+    `KEPT_S`, because collections may change without a caption.
     """
     newest = ModelCaption.objects.order_by("-pk").values_list("pk", flat=True).first()
     rows = cache.get_or_set(f"stabilisers-{model.pk}-{newest}", lambda: _counted(model), KEPT_S) or []

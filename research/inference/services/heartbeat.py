@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 from collections.abc import Iterable
 
 from django.db import DatabaseError, connection
 from django.utils import timezone
 
-from research.inference.services import worker_status
-
-log = logging.getLogger(__name__)
+from research.inference.services.worker_status import log, meter, report_worker, sign_off, worker_name
 
 CHECK_EVERY_S = 1.0
 STOP_WITHIN_S = 5.0
@@ -41,13 +38,13 @@ class WorkerHeartbeat:
             self._thread.join(timeout=STOP_WITHIN_S)
 
     def _run(self) -> None:
-        worker = worker_status.worker_name()
+        worker = worker_name()
         try:
             while not self._stop.is_set():
-                if worker_status.meter.is_due():
+                if meter.is_due():
                     self._report(worker)
                 self._stop.wait(CHECK_EVERY_S)
-            worker_status.sign_off(worker=worker)
+            sign_off(worker=worker)
         except DatabaseError:
             # The row is deleted after a while.
             log.warning("Worker %s could not sign off.", worker)
@@ -56,7 +53,7 @@ class WorkerHeartbeat:
 
     def _report(self, worker: str) -> None:
         try:
-            worker_status.report_worker(worker=worker, queues=self.queues, now=timezone.now())
+            report_worker(worker=worker, queues=self.queues, now=timezone.now())
         except DatabaseError:
             # The database is away or its disk is full: the next report may get through.
             log.warning("Worker %s could not report.", worker)

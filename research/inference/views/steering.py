@@ -16,13 +16,13 @@ from research.inference import tasks
 from research.inference.models import Run, Training
 from research.inference.permissions import run_to_steer, training_to_steer
 from research.inference.services import steering
-from research.inference.services.runs import retry
+from research.inference.services import runs as services
 
 RUN_ACTIONS = {
     "pause": (steering.pause, gettext_lazy("The run is pausing. What is being made right now is still stored.")),
     "resume": (steering.resume, gettext_lazy("The run is resumed.")),
     "cancel": (steering.cancel, gettext_lazy("The run is cancelled. What it has made is kept.")),
-    "retry": (retry, gettext_lazy("The run is trying the failures again.")),
+    "retry": (services.retry, gettext_lazy("The run is trying the failures again.")),
 }
 TRAINING_ACTIONS = {
     "pause": (steering.pause, gettext_lazy("The training is pausing. Its worker saves a checkpoint first.")),

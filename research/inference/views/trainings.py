@@ -15,7 +15,7 @@ from core.people.permissions import check_reader
 from core.people.requests import render_part, user_of
 from research.inference.pages.trainings import training_page
 from research.inference.permissions import may_steer, training_for
-from research.inference.selectors import trainings as selectors
+from research.inference.selectors.trainings import training_details, trainings
 
 TRAININGS_PER_PAGE = 50
 
@@ -23,15 +23,14 @@ TRAININGS_PER_PAGE = 50
 @require_safe
 def training_list(request: HttpRequest) -> HttpResponse:
     check_reader(request.user)
-    trainings = Paginator(selectors.trainings(user_of(request)), TRAININGS_PER_PAGE)
-    page = trainings.get_page(request.GET.get("page"))
+    page = Paginator(trainings(user_of(request)), TRAININGS_PER_PAGE).get_page(request.GET.get("page"))
     return render(request, "inference/trainings.html", {"page": page})
 
 
 @require_safe
 def training_show(request: HttpRequest, training_id: int) -> HttpResponse:
     training = training_for(request.user, training_id)
-    details = selectors.training_details(training, user_of(request), now=timezone.now())
+    details = training_details(training, user_of(request), now=timezone.now())
     context = {"training": training, "details": details, "page": training_page(training, details)}
     context["may_steer"] = may_steer(request.user, training)
     return render(request, "inference/training.html", context)
@@ -41,7 +40,7 @@ def training_show(request: HttpRequest, training_id: int) -> HttpResponse:
 def training_progress(request: HttpRequest, training_id: int) -> HttpResponse:
     """Show the part that refreshes itself; at the end the whole page is reloaded."""
     training = training_for(request.user, training_id)
-    details = selectors.training_details(training, user_of(request), now=timezone.now())
+    details = training_details(training, user_of(request), now=timezone.now())
     context = {"training": training, "details": details, "page": training_page(training, details)}
     page = reverse("inference:training-show", args=[training.pk])
     is_over = not training.is_going

@@ -25,7 +25,7 @@ def model_try(request: HttpRequest, model_id: int) -> HttpResponse:
     form = TryForm(sent, model=model, codes=ability.codes, viewer=user_of(request), initial=initial)
     if form.is_valid():
         with RefusalsShown(form, WorkRefusedError):
-            run = services.start(model=model, **form.about, by=user_of(request), now=timezone.now())
+            run = services.start_trial(model=model, **form.about, by=user_of(request), now=timezone.now())
             tasks.ask_for_run(run)
             return redirect("inference:run-show", run.pk)
     context = {"model": model, "ability": ability, "form": form}
