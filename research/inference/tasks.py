@@ -16,7 +16,7 @@ from core.images.models import ImportJob, ImportKind
 from core.jobs.tasks import current_app, job, shared_task
 from research.inference.models import UNFINISHED_STATES, Run, Training
 from research.inference.services import executor, imports, routing, runs, training_worker, worker_status
-from research.inference.services.heartbeat import heartbeat
+from research.inference.services.worker_status import heartbeat
 
 MESSAGE_LIFETIME_S = 60
 """By then, others have done the work or the sweep has sent another message. Forwarding does not prolong it."""

@@ -13,13 +13,13 @@ LEASE_S = 1.5
 def hurry() -> None:
     from core.jobs.services import leases
     from research.inference import tasks
-    from research.inference.services import chunks, executor, heartbeat
+    from research.inference.services import chunks, executor, worker_status
 
     leases.LEASE = timedelta(seconds=LEASE_S)
     chunks.RENEW_EVERY_S = 0.4
     executor.STORE_EVERY_S = 0.05
     tasks.SHORT_SLICE_S = 0.7
-    heartbeat.CHECK_EVERY_S = 0.1
+    worker_status.CHECK_EVERY_S = 0.1
 
 
 @app.on_after_finalize.connect

@@ -16,8 +16,8 @@ from core.people.permissions import usable_in
 from research.inference.backends.captioners import Decoding
 from research.inference.models import CaptioningModel, Run, RunState
 from research.inference.services import executor, runs, worker_status
-from research.inference.services.heartbeat import heartbeat
 from research.inference.services.steering import WorkRefusedError, cancel
+from research.inference.services.worker_status import heartbeat
 
 SLICE_S = 5.0
 """After which it says how far it is."""
