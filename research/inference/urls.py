@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from research.inference.views import captions, embeddings, models, runs, steering, trainings, trials, workers
+from research.inference.views import captions, embeddings, models, runs
 
 app_name = "inference"
 ONE = "models/<int:model_id>"
@@ -16,14 +16,14 @@ urlpatterns = [
     path("models/captions/add/", captions.captions_import, name="captions-import"),
     path("models/captions/<int:caption_id>/switch/", captions.caption_switch, name="caption-switch"),
     path("models/gallery/", captions.gallery, name="gallery"),
-    path("models/workers/", workers.worker_list, name="worker-list"),
+    path("models/workers/", runs.worker_list, name="worker-list"),
     path(f"{ONE}/", models.model_show, name="model-show"),
     path(f"{ONE}/owner/", models.model_owner, name="model-owner"),
     path(f"{ONE}/edit/", models.model_edit, name="model-edit"),
     path(f"{ONE}/delete/", models.model_delete, name="model-delete"),
     path(f"{ONE}/merge/", models.model_merge, name="model-merge"),
     path(f"{ONE}/retire/", models.model_retire, name="model-retire"),
-    path(f"{ONE}/try/", trials.model_try, name="model-try"),
+    path(f"{ONE}/try/", runs.model_try, name="model-try"),
     path(f"{ONE}/stabilisers/", models.model_stabilisers, name="model-stabilisers"),
     path(f"{ONE}/stabilisers/<slug:slug>.csv", models.stabilisers_export, name="stabilisers-export"),
     path("models/runs/", runs.run_list, name="run-list"),
@@ -33,16 +33,16 @@ urlpatterns = [
     path(f"{RUN}/progress/", runs.run_progress, name="run-progress"),
     path(f"{RUN}/failures/", runs.run_failures, name="run-failures"),
     *(
-        path(f"{RUN}/{action}/", steering.run_steer, {"action": action}, name=f"run-{action}")
-        for action in steering.RUN_ACTIONS
+        path(f"{RUN}/{action}/", runs.run_steer, {"action": action}, name=f"run-{action}")
+        for action in runs.RUN_ACTIONS
     ),
-    path("models/trainings/", trainings.training_list, name="training-list"),
-    path(f"{TRAINING}/", trainings.training_show, name="training-show"),
-    path(f"{TRAINING}/progress/", trainings.training_progress, name="training-progress"),
-    path(f"{TRAINING}/card/", trainings.training_card, name="training-card"),
+    path("models/trainings/", runs.training_list, name="training-list"),
+    path(f"{TRAINING}/", runs.training_show, name="training-show"),
+    path(f"{TRAINING}/progress/", runs.training_progress, name="training-progress"),
+    path(f"{TRAINING}/card/", runs.training_card, name="training-card"),
     *(
-        path(f"{TRAINING}/{action}/", steering.training_steer, {"action": action}, name=f"training-{action}")
-        for action in steering.TRAINING_ACTIONS
+        path(f"{TRAINING}/{action}/", runs.training_steer, {"action": action}, name=f"training-{action}")
+        for action in runs.TRAINING_ACTIONS
     ),
     path("models/embeddings/", embeddings.embedding_list, name="embedding-list"),
     path("models/embeddings/new/", embeddings.embedding_create, name="embedding-create"),
