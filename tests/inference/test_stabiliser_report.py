@@ -12,7 +12,7 @@ from django.urls import reverse
 from core.images.models import CollectionImage
 from research.inference.backends.captioners import Decoding
 from research.inference.models import CaptioningModel, ModelCaption
-from research.inference.selectors.stabilisers import tallies
+from research.inference.selectors.models import tallies
 from tests.annotation.submitting import take
 from tests.factories import make_captioner, make_collection, make_user
 from tests.inference.watched import make_busy_researcher

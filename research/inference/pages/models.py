@@ -20,9 +20,8 @@ from research.inference.backends.captioners import BackendSettingsError, Decodin
 from research.inference.models import IMPORTED, TRANSLATED, CaptioningModel, Run
 from research.inference.pages.runs import decoding_lines
 from research.inference.permissions import models_for
-from research.inference.selectors.models import ModelRow, caption_counts, languages_by_tag
+from research.inference.selectors.models import ModelRow, StabiliserTally, caption_counts, languages_by_tag, tallies
 from research.inference.selectors.runs import runs
-from research.inference.selectors.stabilisers import StabiliserTally, tallies
 from research.inference.services.model_cache import backend_of, languages_of
 from tabular.tables import TEXT, PageTable, TableColumn, isolated, link
 

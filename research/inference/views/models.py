@@ -35,8 +35,7 @@ from research.inference.forms.models import (
 from research.inference.models import TRANSLATED, CaptioningModel, ModelCaption, Translator
 from research.inference.pages.models import broken_packages, kind_cards, model_lines, model_page, stabilisers_page
 from research.inference.permissions import may_change_model, model_for, model_to_change, namesakes_of, trainings_for
-from research.inference.selectors.models import model_rows, models_named, translators
-from research.inference.selectors.stabilisers import stabilisers_table
+from research.inference.selectors.models import model_rows, models_named, stabilisers_table, translators
 from research.inference.services import models as services
 from research.inference.services.model_deletion import ModelUsedError, delete_model, merge_model, uses_of_model
 
