@@ -1,7 +1,4 @@
-"""Compute features of images with any vision model of transformers or timm, from a folder or the hub.
-
-ResNet-152's are those of pool5: the mean over the last feature map.
-"""
+"""Vectors of images by any vision model of transformers or timm, from a folder or the hub; and encoders by name."""
 
 from __future__ import annotations
 
@@ -15,13 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from research.inference.backends.captioners import ModelSpec
-from research.inference.backends.dual_encoder import joined_batch, load_model, prepared_by
+from research.inference.backends import mobilenet
+from research.inference.backends.captioners import BackendSettingsError, ModelSpec
+from research.inference.backends.dual_encoder import DualEncoder, joined_batch, load_model, prepared_by
 from research.inference.backends.encoder_files import FILES_ALONE, digests_of, folder_at
 from research.inference.backends.encoders import (
     EncoderSettingsError,
     EncoderSubject,
     ExtraMissingError,
+    ImageEncoder,
     check_options,
     device,
     encoder_name,
@@ -31,7 +30,7 @@ from research.inference.backends.encoders import (
 )
 from research.inference.backends.memory import MemoryGuard, moved_model
 from research.inference.backends.mobilenet import on_white
-from research.inference.backends.transformer_files import folder_here, folder_of
+from research.inference.backends.transformer_files import folder_here, folder_of, read_json
 
 AUTO, POOLER, FIRST, MEAN = "auto", "pooler", "first", "mean"
 POOLS = (AUTO, POOLER, FIRST, MEAN)
@@ -199,3 +198,23 @@ def _check_timm(folder: Path, source: str) -> None:
     is_timm = isinstance(config, dict) and (config.get("model_type") == "timm_wrapper" or "model_type" not in config)
     if is_timm and "architecture" in config and importlib.util.find_spec("timm") is None:
         raise ExtraMissingError(f"{source} is a model of timm, which is not installed: {HOW_TIMM}.")
+
+
+OF_TEXTS = ("text_config", "text_config_dict")
+"""What only the configuration of a model of images and texts has."""
+
+
+def image_encoder(name: str) -> ImageEncoder:
+    """Load an encoder: `mobilenet`, or a CLIP-like or vision model in a folder, or name/model@commit of the hub.
+
+    Raises
+    ------
+    research.inference.backends.encoders.EncoderSettingsError, research.inference.backends.encoders.ExtraMissingError
+    """
+    if name == mobilenet.NAME:
+        return mobilenet.MobileNet()
+    try:
+        config = read_json(folder_at(name), "config.json")
+    except BackendSettingsError as refused:
+        raise EncoderSettingsError(str(refused)) from refused
+    return DualEncoder(name) if any(key in config for key in OF_TEXTS) else VisionModel(name)

@@ -15,9 +15,9 @@ from PIL import Image
 from core.images.management.arguments import collection_named
 from crosslens_metrics.named_vectors import NamedVectors
 from research.inference.backends.captioners import BackendSettingsError, OutOfMemoryError
-from research.inference.backends.encoder_choice import image_encoder
 from research.inference.backends.encoders import ExtraMissingError
 from research.inference.backends.mobilenet import NAME as MOBILENET
+from research.inference.backends.vision import image_encoder
 from research.inference.formats.images import ImageFileError, images_in, read_collection, read_folder
 from research.inference.management.arguments import check_file_to_write
 
