@@ -14,8 +14,15 @@ from PIL import Image
 
 from research.inference.backends import mobilenet
 from research.inference.backends.captioners import BackendSettingsError, ModelSpec
-from research.inference.backends.dual_encoder import DualEncoder, joined_batch, load_model, prepared_by
-from research.inference.backends.encoder_files import FILES_ALONE, digests_of, folder_at
+from research.inference.backends.dual_encoder import (
+    FILES_ALONE,
+    DualEncoder,
+    digests_of,
+    folder_at,
+    joined_batch,
+    load_model,
+    prepared_by,
+)
 from research.inference.backends.encoders import (
     EncoderSettingsError,
     EncoderSubject,
