@@ -17,8 +17,15 @@ from PIL import Image
 from core.languages.rules.registry import LANGUAGES as REGISTERED
 from core.languages.rules.scripts import script_of
 from research.inference.backends.captioners import BackendSettingsError, Decoding, GeneratedCaption, ModelSpec
-from research.inference.backends.palette import PaletteBackend, appearance_of
-from research.inference.backends.palette_words import COLOURS, LANGUAGES, LIGHTS, SHAPES, sentence_in
+from research.inference.backends.palette import (
+    COLOURS,
+    LANGUAGES,
+    LIGHTS,
+    SHAPES,
+    PaletteBackend,
+    appearance_of,
+    sentence_in,
+)
 from tests.servers import ROOT
 
 SPEC = ModelSpec("Palette", "", {})
