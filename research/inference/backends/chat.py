@@ -23,8 +23,7 @@ from research.inference.backends.generation import (
     or_settings_error,
     side_of,
 )
-from research.inference.backends.trainable import TrainingRow
-from research.inference.backends.transformer_captioner import TransformerBackend, TransformerCaptioner
+from research.inference.backends.transformer_captioner import TrainingRow, TransformerBackend, TransformerCaptioner
 from research.inference.backends.transformer_files import (
     COMMON_OPTIONS,
     check_options,

@@ -17,8 +17,7 @@ from research.inference.backends import language_codes
 from research.inference.backends.caption_tokenizer import CaptionTokenizer, check_texts
 from research.inference.backends.captioners import BackendSettingsError, Decoding, ModelSpec
 from research.inference.backends.generation import LoadedModel, check_fits, first_token, load_model, side_of
-from research.inference.backends.trainable import TrainingRow
-from research.inference.backends.transformer_captioner import TransformerBackend, TransformerCaptioner
+from research.inference.backends.transformer_captioner import TrainingRow, TransformerBackend, TransformerCaptioner
 from research.inference.backends.transformer_files import COMMON_OPTIONS, check_options, family_here, read_json
 
 KINDS = {

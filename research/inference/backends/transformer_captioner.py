@@ -1,13 +1,14 @@
-"""What captioners of transformers have in common: they write on after a beginning, and can be trained."""
+"""What captioners of transformers have in common: they write on after a beginning, and their weights can be changed."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from django.utils.translation import gettext as _
 from PIL import Image
@@ -23,8 +24,50 @@ from research.inference.backends.captioners import (
 )
 from research.inference.backends.generation import NEEDS, LoadedModel, check_decoding, generation, quiet_transformers
 from research.inference.backends.memory import MemoryGuard
-from research.inference.backends.trainable import TrainableCaptioner, TrainingRow
 from research.inference.backends.transformer_files import check_files, folder_of, read_json
+
+
+@dataclass(frozen=True)
+class TrainingRow:
+    """A caption as the model's tokens. The first `given` are not learned: the begin and the prompt."""
+
+    tokens: list[int]
+    given: int
+    language: str = ""
+    """Of the prompt, for models whose prompts depend on the image: these are no part of `tokens`."""
+
+
+class TrainableCaptioner(Protocol):
+    """A loaded captioner whose weights can be changed."""
+
+    @property
+    def weights(self) -> Any:
+        """The PyTorch module, in 32 bits on its device."""
+
+    @property
+    def positions(self) -> int | None:
+        """The longest row that fits, in tokens; None: any."""
+
+    def describe(self) -> dict[str, str]: ...
+
+    def prepare(self, image: Image.Image | None) -> Any: ...
+
+    def row(self, caption: str, *, language: str, stabiliser: str) -> TrainingRow: ...
+
+    def loss(self, prepared: Sequence[Any], rows: Sequence[TrainingRow]) -> Any:
+        """Compute the cross entropy, summed over the learned tokens of the rows.
+
+        Raises
+        ------
+        research.inference.backends.captioners.OutOfMemoryError
+        """
+
+    def caption(
+        self, prepared: Sequence[Any], *, keys: Sequence[str], language: str, decoding: Decoding
+    ) -> list[GeneratedCaption | FailedImage]: ...
+
+    def export(self, folder: Path) -> None:
+        """Save the model with all that is needed to load it again."""
 
 
 class TransformerBackend(ABC):

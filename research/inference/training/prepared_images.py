@@ -14,7 +14,7 @@ from PIL import Image
 
 from research.inference.backends.feature_decoder import ImageFeatures
 from research.inference.backends.memory import in_halves
-from research.inference.backends.trainable import TrainableCaptioner
+from research.inference.backends.transformer_captioner import TrainableCaptioner
 
 FEATURES_AT_ONCE = 16
 """Images whose features are computed together."""

@@ -26,7 +26,7 @@ from research.inference.backends.captioners import Decoding, GeneratedCaption
 from research.inference.backends.encoders import device, torch
 from research.inference.backends.feature_decoder import FEATURES
 from research.inference.backends.memory import BatchAttempt
-from research.inference.backends.trainable import TrainableCaptioner, TrainingRow
+from research.inference.backends.transformer_captioner import TrainableCaptioner, TrainingRow
 from research.inference.training.checkpoints import BEST, LAST, TrainingCheckpoints
 from research.inference.training.curve import (
     CURVE,

@@ -21,7 +21,7 @@ from research.inference.backends import registry
 from research.inference.backends.captioners import BackendSettingsError, ModelSpec
 from research.inference.backends.encoders import ExtraMissingError
 from research.inference.backends.feature_decoder import FEATURES
-from research.inference.backends.trainable import TrainableCaptioner
+from research.inference.backends.transformer_captioner import TrainableCaptioner
 from research.inference.backends.transformer_files import folder_of, read_json
 from research.inference.formats.images import ImageFileError, images_in, read_folder
 from research.inference.management.arguments import make_folder_to_write
