@@ -20,7 +20,7 @@ from research.inference.backends import use_multilingual
 from research.inference.backends.captioners import BackendSettingsError, ModelSpec
 from research.inference.backends.encoders import EncoderSettingsError, EncoderSubject, ExtraMissingError
 from research.inference.backends.registry import encoder_named, encoders
-from research.inference.backends.sentences import SentenceEncoder
+from research.inference.backends.use_multilingual import SentenceEncoder
 from research.inference.selectors.embeddings import open_set
 from research.inference.services import model_cache
 from tests.inference.embedded import make_encoder, make_set, painted_collection

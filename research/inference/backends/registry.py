@@ -47,7 +47,7 @@ ENCODERS = (
     "research.inference.backends.mobilenet:MobileNetBackend",
     "research.inference.backends.vision:VisionBackend",
     "research.inference.backends.dual_encoder:DualEncoderBackend",
-    "research.inference.backends.sentences:SentencesBackend",
+    "research.inference.backends.use_multilingual:SentencesBackend",
     "research.inference.backends.projection:ProjectionBackend",
 )
 PYTORCH = "torch"
