@@ -8,8 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from crosslens_metrics.named_vectors import NamedVectors
-from research.inference.projections.config import ProjectionConfig
-from research.inference.projections.folder import ProjectionManifest
+from research.inference.projections.folder import ProjectionConfig, ProjectionManifest
 from research.inference.projections.training import TrainingData, train
 
 TINY = ProjectionConfig(recurrent=8, hidden=16, batch=4, epochs=4, word_dimensions=6)

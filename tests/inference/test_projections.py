@@ -22,8 +22,14 @@ from research.inference.backends.encoders import ExtraMissingError
 from research.inference.backends.mobilenet import MobileNet
 from research.inference.formats.packaged_vectors import copy_glove
 from research.inference.projections import training
-from research.inference.projections.config import ProjectionConfig, ProjectionError
-from research.inference.projections.folder import CHECKPOINT, MANIFEST, WEIGHTS, read_projection
+from research.inference.projections.folder import (
+    CHECKPOINT,
+    MANIFEST,
+    WEIGHTS,
+    ProjectionConfig,
+    ProjectionError,
+    read_projection,
+)
 from research.inference.projections.projector import open_projection
 from research.inference.projections.training import BaseProjection, TrainingData, train
 from tests.inference.projecting import TINY, tiny_task, trained

@@ -16,8 +16,7 @@ from research.inference.backends.encoders import EncoderSettingsError, EncoderSu
 from research.inference.backends.memory import MemoryGuard
 from research.inference.backends.transformer_files import NAME, folder_here
 from research.inference.backends.use_multilingual import EncoderMissingError, MultilingualEncoder
-from research.inference.projections.config import ProjectionError
-from research.inference.projections.folder import MANIFEST, VECTORS, ProjectionManifest, read_manifest
+from research.inference.projections.folder import MANIFEST, VECTORS, ProjectionError, ProjectionManifest, read_manifest
 from research.inference.projections.projector import AT_ONCE, TextProjection, open_projection
 
 

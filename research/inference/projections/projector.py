@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from crosslens_metrics.text import text_version, tokenise
 from crosslens_metrics.word_vectors import WordVectorSource
 from research.inference.backends.encoders import device, torch
-from research.inference.projections.config import ProjectionConfig, ProjectionError
-from research.inference.projections.folder import ProjectionManifest, read_projection
+from research.inference.projections.folder import ProjectionConfig, ProjectionError, ProjectionManifest, read_projection
 from research.inference.projections.training import network_of, tensors_of
 from research.inference.projections.words import CaptionReader
 

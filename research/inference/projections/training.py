@@ -21,12 +21,13 @@ from crosslens_metrics.named_vectors import NamedVectors
 from crosslens_metrics.word_vectors import WordVectorSource, signature_of
 from research.inference.backends.encoders import device, torch
 from research.inference.backends.memory import BatchAttempt
-from research.inference.projections.config import ProjectionConfig, ProjectionError
 from research.inference.projections.folder import (
     CHECKPOINT,
     KIND,
     LAYOUT,
     MANIFEST,
+    ProjectionConfig,
+    ProjectionError,
     ProjectionManifest,
     Weights,
     replacing,
