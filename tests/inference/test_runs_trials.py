@@ -15,7 +15,7 @@ from django.db import IntegrityError, transaction
 from core.jobs.services.leases import LEASE
 from research.inference.backends.captioners import Decoding
 from research.inference.models import CaptioningModel, ModelCaption, Run, RunState, Stabiliser, Worker
-from research.inference.rules.pivot import separators_of, split
+from research.inference.rules.captions import separators_of, split
 from research.inference.services import chunks, runs, worker_status
 from research.inference.services.steering import WorkRefusedError
 from tests.factories import NOW, make_captioner, make_collection, make_language, make_user

@@ -16,7 +16,7 @@ from research.inference.backends.captioners import (
     ModelSpec,
 )
 from research.inference.backends.generation import caption_or_failure, one_line
-from research.inference.rules.pivot import separators_of, split
+from research.inference.rules.captions import separators_of, split
 
 
 class CaptionTokenizer:

@@ -1,8 +1,9 @@
-"""Read a line of a file of captions: the image and its caption. No message repeats a caption's words."""
+"""Captions of models as values: what a line may hold, and how a stabiliser and its caption are split."""
 
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -108,3 +109,22 @@ def caption_text(value: Any, reference: str) -> str:
             reference,
         )
     return text
+
+
+def separators_of(options: Mapping[str, Any], codes: Mapping[str, str]) -> dict[str, str]:
+    """Return the separator of each language, by our tag: from `options`, or ` <code> ` with the model's own code."""
+    separators = options.get("separators") or {}
+    return {tag: str(separators.get(tag) or f" <{code}> ") for tag, code in codes.items()}
+
+
+def split(output: str, separator: str) -> tuple[str, str] | None:
+    """Split stabiliser and caption, without blanks around them; None if one is missing.
+
+    The first separator parts them: a caption may hold what looks like another.
+    """
+    before, match, after = output.partition(separator)
+    if not match:
+        # Tokenisers put blanks around what they decode, or take them away.
+        before, match, after = output.partition(separator.strip())
+    stabiliser, caption = before.strip(), after.strip()
+    return (stabiliser, caption) if match and stabiliser and caption else None
