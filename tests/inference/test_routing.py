@@ -17,7 +17,7 @@ from research.inference.backends.transformer_files import parameters_here
 from research.inference.models import CaptioningModel, Training, Worker
 from research.inference.rules.capacity import WorkerCapacity, WorkNeeds, fits
 from research.inference.services import executor, training_worker, worker_status
-from research.inference.services.needs import needs_of
+from research.inference.services.routing import needs_of
 from research.inference.services.worker_status import gpus_here
 from tests.inference.fake_runs import fake, make_run  # noqa: F401 - for all tests here
 from tests.inference.training_runs import make_training

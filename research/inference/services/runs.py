@@ -37,7 +37,7 @@ from research.inference.rules.runs import chunks_of, unpack_ids, variant_name
 from research.inference.selectors.models import with_decoding
 from research.inference.services import chunks, model_cache, worker_status
 from research.inference.services.captioning import ENGLISH
-from research.inference.services.needs import needs_of
+from research.inference.services.routing import needs_of
 from research.inference.services.steering import WorkRefusedError, check_not_retired, log_event
 
 NOTIFIED_AT_ONCE = 200

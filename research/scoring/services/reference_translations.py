@@ -31,7 +31,7 @@ from research.inference.services.chunks import RENEW_EVERY_S
 from research.inference.services.device import DeviceThread
 from research.inference.services.executor import SLICE_S, Clock
 from research.inference.services.model_batches import RUN_ERRORS, CrashedImage
-from research.inference.services.needs import needs_of
+from research.inference.services.routing import needs_of
 from research.inference.services.translating import translated_texts
 from research.scoring.models import Reference, ReferenceKind, ReferenceSet, ReferenceTranslation
 from research.scoring.rules.metrics import ENGLISH

@@ -30,8 +30,7 @@ from research.inference.backends.encoders import ExtraMissingError
 from research.inference.selectors.embeddings import EmbeddingsUnavailableError
 from research.inference.selectors.word_vectors import WordVectorsUnavailableError, vectors_of
 from research.inference.services.encoders import queue_of
-from research.inference.services.needs import needs_of
-from research.inference.services.routing import is_for_another
+from research.inference.services.routing import is_for_another, needs_of
 from research.scoring.models import Pass, ReferenceSet, ReferenceTranslation, Score, Scoring
 from research.scoring.rules.metrics import figures_of, needs_projections, needs_vectors
 from research.scoring.rules.packing import pack_floats, pack_integers
