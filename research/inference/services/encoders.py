@@ -13,7 +13,7 @@ from research.inference.backends.encoders import EncoderSettingsError, EncoderSu
 from research.inference.backends.registry import encoder_named, encoders
 from research.inference.models import Encoder
 from research.inference.services import model_cache
-from research.inference.services.registration import ModelRegistration, save_new
+from research.inference.services.models import ModelRegistration, save_new
 from research.inference.services.worker_status import DEFAULT
 
 

@@ -37,7 +37,7 @@ from research.inference.pages.models import broken_packages, kind_cards, model_l
 from research.inference.permissions import may_change_model, model_for, model_to_change, namesakes_of, trainings_for
 from research.inference.selectors.models import model_rows, models_named, stabilisers_table, translators
 from research.inference.services import models as services
-from research.inference.services.model_deletion import ModelUsedError, delete_model, merge_model, uses_of_model
+from research.inference.services.models import ModelUsedError, delete_model, merge_model, uses_of_model
 
 Registered = TypeVar("Registered", CaptioningModel, Translator)
 
