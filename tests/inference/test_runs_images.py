@@ -259,7 +259,7 @@ def test_large_images_are_read_one_at_a_time(monkeypatch, media):
         reading.pop()
         return Pillow.new("RGB", (8, 8))
 
-    monkeypatch.setattr("research.inference.services.image_reading.decoded_upright", slowly)
+    monkeypatch.setattr("research.inference.services.prefetcher.decoded_upright", slowly)
     monkeypatch.setattr(prefetcher, "THREADS", max(THREADS, 4))
     check_complete(go(run))
     assert max(at_once) == 1
