@@ -25,7 +25,7 @@ from core.jobs.services import leases
 from core.jobs.services.leases import LeaseLostError
 from research.inference.backends.captioners import FailedImage
 from research.inference.models import UNFINISHED_STATES, Run
-from research.inference.services import chunks, progress
+from research.inference.services import chunks, outcome_store
 from research.inference.services.captioning import captioning_kind
 from research.inference.services.device import DeviceThread
 from research.inference.services.embedding import embedding_kind
@@ -122,10 +122,12 @@ class Executor:
                 self._execute_chunks()
                 if self._is_over():
                     return not self._is_stopped
-            progress.finish_if_complete(run=self.run, job_kind=self.job_kind, worker=self.worker, now=self.clock())
+            outcome_store.finish_if_complete(run=self.run, job_kind=self.job_kind, worker=self.worker, now=self.clock())
         except (RunFailedError, *RUN_ERRORS) as error:
             traceback = error.traceback if isinstance(error, RunFailedError) else ""
-            progress.fail(run=self.run, error=str(error), worker=self.worker, traceback=traceback, now=self.clock())
+            outcome_store.fail(
+                run=self.run, error=str(error), worker=self.worker, traceback=traceback, now=self.clock()
+            )
         return False
 
     def _load(self) -> None:
@@ -142,7 +144,7 @@ class Executor:
         took_s = time.monotonic() - began
         # Work for at least as long: runs that take turns on a worker would do nothing but load their models.
         self._ends_at = time.monotonic() + max(self._slice_s, took_s)
-        progress.model_loaded(
+        outcome_store.model_loaded(
             run=self.run,
             description=description,
             took_s=took_s,
@@ -270,7 +272,7 @@ class Executor:
         result = in_flight.result.result()
         if result.size < self.prefetcher.batch_size:
             self.prefetcher.batch_size = result.size
-            progress.batch_size_reduced(run=self.run, size=result.size, worker=self.worker, now=self.clock())
+            outcome_store.batch_size_reduced(run=self.run, size=result.size, worker=self.worker, now=self.clock())
         claimed = in_flight.batch.claimed
         self._remember_good(in_flight.batch, result.outcomes)
         self._record(claimed, result.outcomes)
