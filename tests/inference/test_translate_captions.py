@@ -9,7 +9,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from research.inference.backends.captioners import Decoding, FailedImage, GeneratedCaption, OutOfMemoryError
-from research.inference.services.translating import translated_texts
+from research.inference.services.captioning import translated_texts
 from research.inference.training.examples import TrainingExample, read_examples
 from research.scoring.formats.references import ReferenceLine, reference_lines
 from tests.inference.fake_backend import FakeTranslation

@@ -27,6 +27,7 @@ from research.inference.rules.captions import caption_text
 from research.inference.rules.runs import unpack_ids
 from research.inference.services import model_cache
 from research.inference.services.job_kind import PartOutcome, PendingImage
+from research.inference.services.model_batches import computed_apart
 
 STABILISER = "stabiliser"
 """The part of an image that is made before all its captions; no language tag is as long."""
@@ -314,3 +315,32 @@ def store_captions(model: CaptioningModel, run: Run, outcomes: Sequence[PartOutc
     ]
     ModelCaption.objects.bulk_create(rows)
     return len(rows)
+
+
+def translated_texts(
+    translation: LoadedTranslator, texts: Sequence[str], *, keys: Sequence[str], language: str, decoding: Decoding
+) -> list[GeneratedCaption | FailedImage]:
+    """Translate English texts; one result for each.
+
+    If memory runs out, the translator keeps the `batch_size` that fitted.
+
+    Raises
+    ------
+    research.inference.backends.captioners.BackendSettingsError, research.inference.backends.captioners.BackendDownError
+        Where no text is to blame.
+    """
+
+    def translate(chosen: slice) -> list[GeneratedCaption | FailedImage]:
+        made = translation.translate(texts[chosen], keys=keys[chosen], language=language, decoding=decoding)
+        return [checked_caption(one) for one in made]
+
+    results, size = computed_apart(
+        translate,
+        [f"A text of {key}, {language}" for key in keys],
+        size=min(len(texts), translation.batch_size),
+        failed=_("The translator failed on it (%(error)s)."),
+        too_large=_("Memory ran out, even for this text by itself."),
+    )
+    if size < min(len(texts), translation.batch_size):
+        translation.batch_size = size
+    return results

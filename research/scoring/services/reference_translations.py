@@ -26,13 +26,12 @@ from research.inference.backends import registry
 from research.inference.backends.captioners import BackendSettingsError, Decoding, FailedImage, LoadedTranslator
 from research.inference.models import Translator
 from research.inference.services import model_cache, routing, tracebacks
-from research.inference.services.captioning import check_cost
+from research.inference.services.captioning import check_cost, translated_texts
 from research.inference.services.chunks import RENEW_EVERY_S
 from research.inference.services.device import DeviceThread
 from research.inference.services.executor import SLICE_S, Clock
 from research.inference.services.model_batches import RUN_ERRORS, CrashedImage
 from research.inference.services.routing import needs_of
-from research.inference.services.translating import translated_texts
 from research.scoring.models import Reference, ReferenceKind, ReferenceSet, ReferenceTranslation
 from research.scoring.rules.metrics import ENGLISH
 from research.scoring.services.references import ReferenceFileError, put_references

@@ -16,7 +16,7 @@ from core.people.services.texts import save_translation
 from crosslens_metrics.commands.arguments import language_tag
 from research.inference.backends.captioners import GeneratedCaption
 from research.inference.management.arguments import LoadedTranslation, add_translator_arguments, load_translator
-from research.inference.services.translating import translated_texts
+from research.inference.services.captioning import translated_texts
 
 MARKDOWN = re.compile(r"^(\s*(?:#{1,6}|[-*>]|\d+\.)?\s*)(.*?)(\s*)$")
 

@@ -17,7 +17,7 @@ from research.inference.backends.captioners import (
 )
 from research.inference.management.arguments import LoadedTranslation, add_translator_arguments, load_translator
 from research.inference.projections.folder import replacing
-from research.inference.services.translating import translated_texts
+from research.inference.services.captioning import translated_texts
 from research.inference.training.examples import ENGLISH, TrainingExample, digest_of, read_examples
 
 
