@@ -21,7 +21,7 @@ from research.inference.backends.captioners import OutOfMemoryError
 from research.inference.backends.encoders import EncoderSettingsError
 from research.inference.models import Chunk, EmbeddingSet, Encoder, RunFailure, RunState, WeightPrecision
 from research.inference.selectors.embeddings import EmbeddingsUnavailableError, open_set
-from research.inference.services import embedding_store, encoders, executor, runs
+from research.inference.services import embedding, encoders, executor, runs
 from research.inference.services.embedding import ImageEmbeddingJob
 from research.inference.services.executor import CRASH_LIMIT
 from research.inference.services.steering import WorkRefusedError
@@ -184,7 +184,7 @@ def test_vectors_that_a_killed_worker_wrote_but_never_counted_are_written_over()
     chunk = Chunk.objects.get(run=run)
     wrong = np.full((2, 3), 7, dtype=np.float32)
     # As if it had been killed between the file and the end of its transaction.
-    embedding_store.put_part(chunk, run.embeddings, [image.pk for image in images_of(collection)[:2]], wrong)
+    embedding.put_part(chunk, run.embeddings, [image.pk for image in images_of(collection)[:2]], wrong)
     Chunk.objects.filter(pk=chunk.pk).update(vectors=0)
     made = work(run)
 
@@ -195,24 +195,24 @@ def test_vectors_that_a_killed_worker_wrote_but_never_counted_are_written_over()
 def test_putting_together_again_changes_nothing():
     made = make_set(make_encoder(), painted_collection(6))
     before = made.file, made.digest, default_storage.open(made.file).read()
-    embedding_store.put_together(made)
+    embedding.put_together(made)
 
     assert (made.file, made.digest, default_storage.open(made.file).read()) == before
 
 
 def test_vectors_that_are_gone_from_storage_fail_the_run_with_a_sentence(monkeypatch):
     with monkeypatch.context() as patch:
-        patch.setattr(embedding_store, "put_together", embedding_store.drop_parts)
+        patch.setattr(embedding, "put_together", embedding.drop_parts)
         made = work(begin(make_encoder(), painted_collection(2)))
     with pytest.raises(EncoderSettingsError, match="missing from storage"):
-        embedding_store.put_together(made)
+        embedding.put_together(made)
 
 
 def test_a_worker_that_finds_the_parts_dropped_takes_what_another_put_together():
     made = make_set(make_encoder(), painted_collection(6))
     stale = type(made).objects.get(pk=made.pk)
     stale.file = ""
-    embedding_store.put_together(stale)
+    embedding.put_together(stale)
 
     assert stale.file == made.file
 

@@ -15,7 +15,7 @@ from PIL import Image
 from research.inference.backends.captioners import BackendSettingsError, OutOfMemoryError
 from research.inference.backends.encoders import in_batches
 from research.inference.backends.memory import BatchAttempt, MemoryGuard, has_run_out, in_halves, moved_model
-from research.inference.services import text_vectors
+from research.inference.services import embedding
 from tests.inference.embedded import MeanColours
 
 
@@ -140,7 +140,7 @@ def test_fewer_images_and_texts_are_encoded_at_once_where_memory_runs_out(monkey
 
     assert in_batches(encoder, images)[:, 0].tolist() == [0, 1, 2, 3, 4]
     assert in_batches(encoder, []).shape == (0, 3)
-    assert text_vectors._computed(encoder, ["rrr", "", "r", "rr", "r"])[:, 0].tolist() == [4, 1, 2, 3, 2]
+    assert embedding._computed(encoder, ["rrr", "", "r", "rr", "r"])[:, 0].tolist() == [4, 1, 2, 3, 2]
     assert encoder.batches == [2, 2, 1, 2, 2]
 
 

@@ -11,7 +11,7 @@ from core.jobs.services import leases
 from research.inference.backends.captioners import OutOfMemoryError
 from research.inference.models import Run, RunState
 from research.inference.selectors.embeddings import EmbeddingsUnavailableError
-from research.inference.services import chunks, embedding_store, executor, model_cache, runs, steering
+from research.inference.services import chunks, embedding, executor, model_cache, runs, steering
 from research.inference.services.captioning import CaptioningJob
 from tests.factories import NOW, make_collection
 from tests.inference import embedded
@@ -151,7 +151,7 @@ def test_a_run_whose_vectors_are_gone_from_storage_says_so(monkeypatch):
     def gone(*_about: Any) -> Any:
         raise EmbeddingsUnavailableError("Its file is missing from storage.")
 
-    monkeypatch.setattr(embedding_store, "ids_stored", gone)
+    monkeypatch.setattr(embedding, "ids_stored", gone)
     go(run)
 
     assert (run.state, run.error) == (RunState.FAILED, "Its file is missing from storage.")

@@ -19,7 +19,7 @@ from research.inference.backends.encoders import ExtraMissingError
 from research.inference.models import WeightPrecision
 from research.inference.projections.folder import ProjectionManifest
 from research.inference.rules.capacity import WorkerCapacity
-from research.inference.services import text_vectors as services
+from research.inference.services import embedding as services
 from research.inference.services import worker_status
 from research.scoring import tasks
 from research.scoring.models import Pass, Reference, ReferenceKind, Scoring

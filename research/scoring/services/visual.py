@@ -15,8 +15,8 @@ from crosslens_metrics.scoring import MissingInputError
 from crosslens_metrics.signatures import references_digest
 from research.inference.models import EmbeddingSet, Encoder, WeightPrecision
 from research.inference.selectors.embeddings import newest_covering, open_set, whole_sets
+from research.inference.services.embedding import TextVectors, text_vectors
 from research.inference.services.encoders import keep_facts, load
-from research.inference.services.text_vectors import TextVectors, text_vectors
 from research.scoring.models import Reference, Scoring
 from research.scoring.rules.metrics import ENGLISH, NEED_ENGLISH, NEED_FEATURES
 from research.scoring.selectors.captions import ScoringMaterial
