@@ -14,7 +14,7 @@ from research.inference.backends.captioners import Captioner
 from research.inference.backends.endpoint import EndpointBackend
 from research.inference.models import Run
 from research.inference.services import model_cache
-from research.inference.training import small
+from research.inference.training import bases
 from tests.factories import make_project
 from tests.inference import tiny_models
 from tests.inference.fake_endpoint import KEY, FakeEndpoint, FakeTime, spec
@@ -28,7 +28,7 @@ def smaller() -> Iterator[None]:
     """A small captioner from nothing has a tenth of its size."""
     with pytest.MonkeyPatch.context() as patch:
         for name, size in {"SIDE": 32, "WIDTH": 32, "LAYERS": 1, "HEADS": 2}.items():
-            patch.setattr(small, name, size)
+            patch.setattr(bases, name, size)
         yield
 
 
@@ -131,5 +131,5 @@ def load(server: FakeEndpoint, fake_time: FakeTime) -> Iterator[Any]:
 def base(smaller: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A small model that has not learned anything yet."""
     folder = tmp_path_factory.mktemp("base")
-    small.new_captioner(folder, [example.caption for example in TRAINING], seed=3)
+    bases.new_captioner(folder, [example.caption for example in TRAINING], seed=3)
     return folder

@@ -18,8 +18,8 @@ from research.inference.backends.captioners import BackendSettingsError, Decodin
 from research.inference.backends.feature_decoder import FeatureDecoderBackend
 from research.inference.models import CaptioningModel, RunState, Training
 from research.inference.services.steering import WorkRefusedError
+from research.inference.training.bases import new_feature_decoder
 from research.inference.training.options import TrainingMethod, TrainingOptions
-from research.inference.training.small import new_feature_decoder
 from research.inference.training.trainer import train_captioner
 from tests.inference import embedded, fake_runs
 from tests.inference.embedded import MeanColours, make_encoder, painted_collection

@@ -15,7 +15,7 @@ import pytest
 from research.inference.backends.captioners import Decoding, GeneratedCaption
 from research.inference.backends.encoder_decoder import EncoderDecoder
 from research.inference.training import checkpoints
-from research.inference.training.bases import model_options
+from research.inference.training.bases import model_options, new_captioner
 from research.inference.training.curve import StepRecord, read_curve
 from research.inference.training.examples import (
     TrainingExample,
@@ -32,7 +32,6 @@ from research.inference.training.options import (
     TrainingOptions,
     TrainingTargets,
 )
-from research.inference.training.small import new_captioner
 from research.inference.training.steps import examples_of_step, learning_rate
 from tests.inference import tiny_models
 from tests.inference.trained import (
