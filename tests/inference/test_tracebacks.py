@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from django.utils import timezone
 
-from research.inference.rules.tracebacks import FIRST, LAST, without_secrets
 from research.inference.services import steering
+from research.inference.services.tracebacks import FIRST, LAST, without_secrets
 from tests.inference.fake_runs import make_run
 
 KEY = "a-key-that-nobody-sees"
