@@ -20,7 +20,7 @@ from crosslens_metrics.text import tokenise
 from crosslens_metrics.word_vectors import TableWriter, open_table
 from research.inference.backends.encoders import ExtraMissingError
 from research.inference.backends.mobilenet import MobileNet
-from research.inference.formats.images import copy_glove
+from research.inference.formats.packaged_vectors import copy_glove
 from research.inference.projections import training
 from research.inference.projections.folder import (
     CHECKPOINT,

