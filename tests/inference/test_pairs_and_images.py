@@ -13,8 +13,7 @@ from core.images.models import Collection
 from core.images.services.imports import import_path
 from crosslens_metrics.formats.problems import FileProblemsError
 from crosslens_metrics.formats.word_vectors import FileFormat, format_of
-from research.inference.formats.images import ImageFileError, images_in, read_collection, read_folder
-from research.inference.formats.pairs import read_pairs
+from research.inference.formats.images import ImageFileError, images_in, read_collection, read_folder, read_pairs
 from research.inference.management.arguments import check_file_to_write, word_vectors
 
 

@@ -16,7 +16,7 @@ from research.inference.backends.dual_encoder import DualEncoder
 from research.inference.backends.encoders import ExtraMissingError, TextEncoder
 from research.inference.backends.memory import in_halves
 from research.inference.backends.projection import ProjectionEncoder
-from research.inference.formats.pairs import read_pairs
+from research.inference.formats.images import read_pairs
 from research.inference.management.arguments import check_file_to_write
 
 

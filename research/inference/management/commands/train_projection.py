@@ -18,7 +18,7 @@ from crosslens_metrics.formats.problems import FileProblemsError
 from crosslens_metrics.java import ToolFailedError, ToolMissingError
 from crosslens_metrics.text import Tokenizer, text_version, tokenise
 from research.inference.backends.encoders import ExtraMissingError
-from research.inference.formats.pairs import read_pairs
+from research.inference.formats.images import read_pairs
 from research.inference.management.arguments import NO_VECTORS, VECTORS_HELP, make_folder_to_write, word_vectors
 from research.inference.projections.folder import VECTORS, ProjectionConfig, ProjectionError, read_projection
 from research.inference.projections.training import BaseProjection, TrainingData, train
