@@ -167,7 +167,7 @@ def test_on_object_storage_vectors_are_made_and_copied_here_once(monkeypatch, ob
 
     assert opened.rows([images_of(collection)[0].pk]).tolist() == [[255, 0, 0]]
     assert isinstance(opened.vectors, np.memmap)
-    copies = sorted(path.name for path in embeddings.folder().iterdir())
+    copies = sorted(path.name for path in embeddings.cache_folder().iterdir())
     assert copies == [f"{made.digest}-ids.npy", f"{made.digest}-vectors.npy"]
     default_storage.delete(made.file)
     embeddings._open.clear()
@@ -176,11 +176,11 @@ def test_on_object_storage_vectors_are_made_and_copied_here_once(monkeypatch, ob
 
 def test_files_that_were_not_used_for_longest_go_when_there_are_too_many(settings, tmp_path, monkeypatch):
     settings.VAR = tmp_path
-    monkeypatch.setattr(embeddings, "MAX_BYTES", 250)
+    monkeypatch.setattr(embeddings, "MAX_CACHED_BYTES", 250)
     moments = iter(range(1_000_000_000, 1_000_000_100))
 
     def use(name: str) -> None:
-        path = embeddings.cached(name, fill)
+        path = embeddings.cached_file(name, fill)
         moment = next(moments) * 10**9
         os.utime(path, ns=(moment, moment))
 
@@ -190,7 +190,7 @@ def test_files_that_were_not_used_for_longest_go_when_there_are_too_many(setting
     for name in ("one", "two", "one", "three"):
         use(name)
 
-    assert sorted(path.name for path in embeddings.folder().iterdir()) == ["one", "three"]
+    assert sorted(path.name for path in embeddings.cache_folder().iterdir()) == ["one", "three"]
 
 
 def test_a_file_whose_making_failed_leaves_nothing_behind(settings, tmp_path):
@@ -201,5 +201,5 @@ def test_a_file_whose_making_failed_leaves_nothing_behind(settings, tmp_path):
         raise OSError("full")
 
     with pytest.raises(OSError, match="full"):
-        embeddings.cached("name", fail)
-    assert list(embeddings.folder().iterdir()) == []
+        embeddings.cached_file("name", fail)
+    assert list(embeddings.cache_folder().iterdir()) == []

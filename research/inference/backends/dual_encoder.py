@@ -33,6 +33,9 @@ FILES = ("*.json", "*.safetensors", "*.txt", "*.model")
 
 FILES_ALONE: Mapping[str, Any] = {"local_files_only": True, "trust_remote_code": False}
 """Set explicitly: otherwise transformers would ask at the terminal."""
+AT_ONCE = 16
+FIXED_LENGTH = ("siglip", "siglip2")
+"""Kinds that were trained on captions filled up to the greatest length, and give other vectors without."""
 
 
 def folder_at(source: str) -> Path:
@@ -71,11 +74,6 @@ def digests_of(folder: Path) -> dict[str, str]:
     if "config.json" not in digests:
         raise EncoderSettingsError(f"{folder} holds no model: there is no config.json.")
     return digests
-
-
-AT_ONCE = 16
-FIXED_LENGTH = ("siglip", "siglip2")
-"""Kinds that were trained on captions filled up to the greatest length, and give other vectors without."""
 
 
 class DualEncoder:

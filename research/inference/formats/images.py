@@ -17,6 +17,7 @@ from crosslens_metrics.formats.problems import LineError
 from crosslens_metrics.formats.records import is_text
 
 ENDINGS = frozenset({".jpg", ".jpeg", ".png", ".webp", ".gif", ".tif", ".tiff", ".bmp"})
+EXAMPLE = '{"image": …, "caption": …}'
 
 
 class ImageFileError(Exception):
@@ -70,9 +71,6 @@ def _upright(file: IO[bytes], name: str) -> Image.Image:
         return decoded_upright(file, side=None)
     except (UnidentifiedImageError, OSError, ValueError, SyntaxError, Image.DecompressionBombError, Warning) as error:
         raise ImageFileError(f"{name} cannot be read as an image ({error}).") from error
-
-
-EXAMPLE = '{"image": …, "caption": …}'
 
 
 def read_pairs(path: Path) -> list[tuple[str, str]]:

@@ -31,6 +31,8 @@ from research.inference.services.imports import model_to_fill
 
 MODEL_NAME_CHARACTERS = 120
 ENGLISH = "en"
+MAX_KEY_CHARACTERS = 200
+BOXES = {"class": "choices"}
 
 
 class SwitchOffForm(forms.Form):
@@ -98,10 +100,6 @@ class CaptionsForm(OwnerForm):
         elif model is None and models_in(cleaned["project"], by=self.by).filter(name=cleaned["model"]).exists():
             self.add_error("model", gettext("Another project shares a model with this name. Choose another name."))
         return cleaned
-
-
-MAX_KEY_CHARACTERS = 200
-BOXES = {"class": "choices"}
 
 
 class GalleryForm(forms.Form):

@@ -33,6 +33,9 @@ PRECISIONS = (
     ("bfloat16", "bfloat16"),
 )
 MAX_SEED = 2**31 - 1
+ENGLISH = "en"
+MAX_KEY_CHARACTERS = 255
+BOXES = {"class": "choices"}
 
 
 class DecodingForm(forms.Form):
@@ -240,11 +243,6 @@ class RunForm(DecodingForm, OwnerForm):
     def _label(language: Language, code: str, count: int, images: int) -> str:
         text = gettext("%(language)s [%(code)s] %(count)s of %(images)s")
         return text % {"language": language.name, "code": code, "count": count, "images": images}
-
-
-ENGLISH = "en"
-MAX_KEY_CHARACTERS = 255
-BOXES = {"class": "choices"}
 
 
 class TryForm(DecodingForm):

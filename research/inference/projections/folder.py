@@ -17,6 +17,10 @@ from numpy.typing import NDArray
 from crosslens_metrics.formats.arrays import opened_arrays
 from crosslens_metrics.word_vectors import signature_of
 
+MANIFEST, WEIGHTS, WORDS, CHECKPOINT, VECTORS = "manifest.json", "weights.npz", "words.json", "checkpoint.pt", "vectors"
+KIND, LAYOUT = "w2vv++", 1
+Weights = Mapping[str, NDArray[np.float32]]
+
 
 class ProjectionError(Exception):
     """A projection cannot be trained or used; the message says why."""
@@ -56,11 +60,6 @@ class ProjectionConfig:
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
-
-
-MANIFEST, WEIGHTS, WORDS, CHECKPOINT, VECTORS = "manifest.json", "weights.npz", "words.json", "checkpoint.pt", "vectors"
-KIND, LAYOUT = "w2vv++", 1
-Weights = Mapping[str, NDArray[np.float32]]
 
 
 @dataclass(frozen=True)

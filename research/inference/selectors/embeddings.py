@@ -1,4 +1,4 @@
-"""Open the vectors of an embedding set, memory-mapped, kept on this machine; find nearest images and representatives."""
+"""Open the vectors of an embedding set, memory-mapped and kept here; find nearest images and representatives."""
 
 from __future__ import annotations
 
@@ -26,19 +26,26 @@ from core.people.permissions import usable_in
 from crosslens_metrics.central import most_central
 from research.inference.models import CaptioningModel, EmbeddingSet, Encoder
 
-MAX_BYTES = 16 << 30
+MAX_CACHED_BYTES = 16 << 30
 UNFINISHED = ".unfinished-"
 ABANDONED_AFTER_S = 24 * 3600
+VECTORS_FILE, IDS_FILE = "vectors.npy", "ids.npy"
+COPY_BYTES = 1 << 20
+BLOCK_NUMBERS = 1 << 18
+"""How many numbers are looked at at once: 1 MiB of 32 bits, which fits into a processor's cache."""
+MAX_OPEN = 8
+MAX_NEIGHBOURS = 10
+_opening = threading.Lock()
 
 
-def cached(name: str, make: Callable[[Path], None]) -> Path:
+def cached_file(name: str, make: Callable[[Path], None]) -> Path:
     """Return the file of this name; `make` writes it if it is missing. It is never read half-written."""
-    path = folder() / name
+    path = cache_folder() / name
     try:
         os.utime(path)
         return path
     except FileNotFoundError:
-        handle, unfinished = tempfile.mkstemp(dir=folder(), prefix=UNFINISHED)
+        handle, unfinished = tempfile.mkstemp(dir=cache_folder(), prefix=UNFINISHED)
         os.close(handle)
     try:
         make(Path(unfinished))
@@ -51,12 +58,12 @@ def cached(name: str, make: Callable[[Path], None]) -> Path:
 
 def working_file() -> Path:
     """Create an empty temporary file; the caller removes it."""
-    handle, path = tempfile.mkstemp(dir=folder(), prefix=UNFINISHED)
+    handle, path = tempfile.mkstemp(dir=cache_folder(), prefix=UNFINISHED)
     os.close(handle)
     return Path(path)
 
 
-def folder() -> Path:
+def cache_folder() -> Path:
     path = Path(settings.VAR) / "vectors-cache"
     path.mkdir(parents=True, exist_ok=True)
     return path
@@ -65,7 +72,7 @@ def folder() -> Path:
 def _tidy(*, keep: Path) -> None:
     now, total = time.time(), 0
     files = []
-    for path in folder().iterdir():
+    for path in cache_folder().iterdir():
         # Another process may tidy too.
         with suppress(FileNotFoundError):
             stat = path.stat()
@@ -77,21 +84,13 @@ def _tidy(*, keep: Path) -> None:
             if path != keep:
                 files.append((stat.st_mtime, stat.st_size, path))
     for _used, size, path in sorted(files):
-        if total <= MAX_BYTES:
+        if total <= MAX_CACHED_BYTES:
             return
         path.unlink(missing_ok=True)
         total -= size
 
 
-VECTORS_FILE, IDS_FILE = "vectors.npy", "ids.npy"
-COPY_BYTES = 1 << 20
-BLOCK_NUMBERS = 1 << 18
-"""How many numbers are looked at at once: 1 MiB of 32 bits, which fits into a processor's cache."""
-MAX_OPEN = 8
-MAX_NEIGHBOURS = 10
-
 _open: dict[str, CollectionEmbeddings] = {}
-_opening = threading.Lock()
 
 
 class EmbeddingsUnavailableError(Exception):
@@ -285,7 +284,7 @@ def _on_this_machine(name: str, digest: str) -> Path:
     try:
         return Path(default_storage.path(name))
     except NotImplementedError:
-        return cached(digest, lambda path: _copy(name, path))
+        return cached_file(digest, lambda path: _copy(name, path))
 
 
 def _copy(name: str, path: Path) -> None:

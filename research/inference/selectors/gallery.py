@@ -1,4 +1,8 @@
-"""Read the captions of images by models: in the gallery, on an image's page, and as a filter of a collection."""
+"""Read the captions of images by models: in the gallery, on an image's page, and as a filter of a collection.
+
+In the gallery nothing is counted, and a page starts where the last one ended, so that the hundred-thousandth image
+comes as fast as the first. Of images that are assigned to the viewer, neither image nor captions are read.
+"""
 
 from __future__ import annotations
 
@@ -29,6 +33,11 @@ LOOK_UPS = 1_000_000
 """Of captions, for one page: where few images have any, it is offered to look on rather than looked through all."""
 USUAL_MODELS, USUAL_LANGUAGES = 3, 3
 CURSOR = re.compile(r"(\d{1,10})\.(\d{1,18})", re.ASCII)
+Captions = dict[tuple[int, str], ModelCaption]
+"""By model and language."""
+ENGLISH = "en"
+MISSING, OFF, BY = "missing", "off", ":"
+"""Values of the filter; `MISSING` may be followed by `BY` and a model."""
 
 
 class GalleryImagesShown(TextChoices):
@@ -210,10 +219,6 @@ def _shown(asked: GalleryQuery, entries: Sequence[CollectionImage], viewer: User
     ]
 
 
-Captions = dict[tuple[int, str], ModelCaption]
-"""By model and language."""
-
-
 def _captions_of(asked: GalleryQuery, images: Sequence[int]) -> dict[int, Captions]:
     captions = ModelCaption.objects.filter(
         model__in=[model.pk for model in asked.models],
@@ -237,11 +242,6 @@ def _rows(asked: GalleryQuery, captions: Captions, in_charge: set[int]) -> list[
         )
         for language in asked.languages
     ]
-
-
-ENGLISH = "en"
-MISSING, OFF, BY = "missing", "off", ":"
-"""Values of the filter; `MISSING` may be followed by `BY` and a model."""
 
 
 def caption_choices(collection: Collection, viewer: User, asked: str) -> Choices:

@@ -1,4 +1,4 @@
-"""Read captioning models for researchers: what they are, how many captions they made, and how stable, never the texts."""
+"""Read captioning models for researchers: what they are, and how many captions and stabilisers, never the texts."""
 
 from __future__ import annotations
 
@@ -27,6 +27,12 @@ KEPT_S = 300
 """On PostgreSQL a caption may become visible after a later one. Counts that lack it are kept no longer than this."""
 MAX_LANGUAGES = 4
 ENGLISH = "en"
+STABILISER_COLUMNS = ("collection", "image", "languages", "stabilisers")
+TALLY = """
+    SELECT entry.collection_id, said.stabilisers, COUNT(*), SUM(said.languages)
+    FROM ({per_image}) said JOIN images_collectionimage entry ON entry.image_id = said.image_id
+    GROUP BY entry.collection_id, said.stabilisers
+"""
 
 
 @dataclass(frozen=True)
@@ -125,14 +131,6 @@ def with_decoding(base: CaptioningModel, decoding: Decoding) -> CaptioningModel 
     return next((one for one in models if one.decoding and Decoding.from_stored(one.decoding) == decoding), None)
 
 
-COLUMNS = ("collection", "image", "languages", "stabilisers")
-TALLY = """
-    SELECT entry.collection_id, said.stabilisers, COUNT(*), SUM(said.languages)
-    FROM ({per_image}) said JOIN images_collectionimage entry ON entry.image_id = said.image_id
-    GROUP BY entry.collection_id, said.stabilisers
-"""
-
-
 @dataclass
 class StabiliserTally:
     """Images of `collection` that have stabilisers: `images` counts them by their number of different ones."""
@@ -167,7 +165,7 @@ def tallies(model: CaptioningModel, viewer: User) -> list[StabiliserTally]:
     `KEPT_S`, because collections may change without a caption.
     """
     newest = ModelCaption.objects.order_by("-pk").values_list("pk", flat=True).first()
-    rows = cache.get_or_set(f"stabilisers-{model.pk}-{newest}", lambda: _counted(model), KEPT_S) or []
+    rows = cache.get_or_set(f"stabilisers-{model.pk}-{newest}", lambda: _tallied(model), KEPT_S) or []
     collections = collections_to_use(viewer).in_bulk({row[0] for row in rows})
     by_collection = {pk: StabiliserTally(collection) for pk, collection in collections.items()}
     for collection, stabilisers, images, captions in rows:
@@ -190,14 +188,14 @@ def stabilisers_table(model: CaptioningModel, collection: Collection, viewer: Us
         )
         for row in rows
     )
-    return in_pieces(line for part in ([BYTE_ORDER_MARK + csv_line(COLUMNS)], lines) for line in part)
+    return in_pieces(line for part in ([BYTE_ORDER_MARK + csv_line(STABILISER_COLUMNS)], lines) for line in part)
 
 
 def _figures(row: dict[str, Any], *, is_assigned: bool) -> list[object]:
     return ["", ""] if is_assigned else [row["languages"], row["stabilisers"]]
 
 
-def _counted(model: CaptioningModel) -> list[tuple[int, int, int, int]]:
+def _tallied(model: CaptioningModel) -> list[tuple[int, int, int, int]]:
     """Count by collection and number of stabilisers: the images that have so many, and their captions."""
     per_image, parameters = _per_image(model).query.sql_with_params()
     with connection.cursor() as cursor:

@@ -23,6 +23,8 @@ THERE_FOR = timedelta(seconds=45)
 LISTED_FOR = timedelta(days=1)
 NO_PYTORCH = "no PyTorch"
 """How the software of a worker begins that has none."""
+NEWEST_LINES = 100
+COMMONEST_REASONS = 10
 
 
 @dataclass(frozen=True)
@@ -75,10 +77,6 @@ def worker_rows(*, now: datetime) -> list[WorkerRow]:
         for worker in workers
     ]
     return sorted(rows, key=lambda row: (not row.is_there, row.worker.name))
-
-
-NEWEST_LINES = 100
-COMMONEST_REASONS = 10
 
 
 @dataclass(frozen=True)

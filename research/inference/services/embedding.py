@@ -31,14 +31,18 @@ from research.inference.selectors.embeddings import (
     IDS_FILE,
     VECTORS_FILE,
     EmbeddingsUnavailableError,
-    cached,
+    cached_file,
     digest_of,
     open_set,
     working_file,
 )
-from research.inference.services import embedding, encoders
+from research.inference.services import encoders
 from research.inference.services.encoders import load
 from research.inference.services.job_kind import WHOLE, PartOutcome, PendingImage
+
+DIGITS_IN_NAME = 16
+IDS_AT_ONCE = 500
+PART = re.compile(r"(?P<position>\d+)-(?P<start>\d+)\.npy")
 
 
 class ImageEmbeddingJob:
@@ -64,7 +68,7 @@ class ImageEmbeddingJob:
         image_ids = unpack_ids(chunk.image_ids)
         failed = RunFailure.objects.filter(run=self.run, image_id__in=image_ids).values_list("image_id", flat=True)
         try:
-            done = embedding.ids_stored(chunk, self.set) | set(failed)
+            done = ids_stored(chunk, self.set) | set(failed)
         except EmbeddingsUnavailableError as error:
             raise EncoderSettingsError(str(error)) from error
         images = Image.objects.in_bulk([image_id for image_id in image_ids if image_id not in done])
@@ -103,7 +107,7 @@ class ImageEmbeddingJob:
     def store(self, chunk: Chunk, outcomes: Sequence[PartOutcome], *, now: datetime) -> int:
         if outcomes:
             vectors = np.stack([outcome.result for outcome in outcomes])
-            embedding.put_part(chunk, self.set, [outcome.image.image_id for outcome in outcomes], vectors)
+            put_part(chunk, self.set, [outcome.image.image_id for outcome in outcomes], vectors)
         return len(outcomes)
 
     def count_usage(self) -> None:
@@ -112,7 +116,7 @@ class ImageEmbeddingJob:
     def finish(self, run: Run) -> None:
         self.set.refresh_from_db()
         try:
-            embedding.put_together(self.set)
+            put_together(self.set)
         except EmbeddingsUnavailableError as error:
             raise EncoderSettingsError(str(error)) from error
 
@@ -150,11 +154,6 @@ def _reason(vector: Any) -> str:
 def embedding_kind(run: Run, encoder: Encoder) -> ImageEmbeddingJob:
     of_captions = EmbeddingSet.objects.filter(run=run, captions_of__isnull=False)
     return CaptionEmbeddingJob(run, encoder) if of_captions.exists() else ImageEmbeddingJob(run, encoder)
-
-
-DIGITS_IN_NAME = 16
-IDS_AT_ONCE = 500
-PART = re.compile(r"(?P<position>\d+)-(?P<start>\d+)\.npy")
 
 
 def put_part(chunk: Chunk, of: EmbeddingSet, ids: Sequence[int], vectors: NDArray[Any]) -> None:
@@ -325,7 +324,7 @@ def text_vectors(*, encoder: Encoder, texts: Sequence[str], language: str) -> Te
         with path.open("wb") as file:
             np.save(file, _computed(loaded, texts), allow_pickle=False)
 
-    rows = np.load(cached(f"{_digest(signature, language, texts)}-texts.npy", make), mmap_mode="r")
+    rows = np.load(cached_file(f"{_digest(signature, language, texts)}-texts.npy", make), mmap_mode="r")
     return TextVectors(signature, space, dimensions, rows)
 
 

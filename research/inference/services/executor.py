@@ -125,7 +125,7 @@ class Executor:
             outcome_store.finish_if_complete(run=self.run, job_kind=self.job_kind, worker=self.worker, now=self.clock())
         except (RunFailedError, *RUN_ERRORS) as error:
             traceback = error.traceback if isinstance(error, RunFailedError) else ""
-            outcome_store.fail(
+            outcome_store.fail_run(
                 run=self.run, error=str(error), worker=self.worker, traceback=traceback, now=self.clock()
             )
         return False

@@ -29,6 +29,8 @@ from research.inference.models import (
 from research.inference.services.model_cache import backend_of
 
 Row = TypeVar("Row", bound=RegisteredModel)
+Registered = TypeVar("Registered", CaptioningModel, Translator)
+CAPTIONS_PER_DELETION = 5000
 
 
 class _NamedFields(TypedDict, total=False):
@@ -69,9 +71,6 @@ def save_new(row: Row, *, name_taken: BackendSettingsError) -> Row:
     except IntegrityError as error:
         raise name_taken from error
     return row
-
-
-Registered = TypeVar("Registered", CaptioningModel, Translator)
 
 
 def register_model(*, is_pivot: bool = False, by: User | None, **about: Unpack[ModelRegistration]) -> CaptioningModel:
@@ -194,9 +193,6 @@ def _checked(row: Registered, without_languages: str) -> Registered:
 def _saved(row: Row) -> Row:
     taken = _("The name “%(name)s” is already taken. Choose another.") % {"name": row.name}
     return save_new(row, name_taken=BackendSettingsError(taken))
-
-
-CAPTIONS_PER_DELETION = 5000
 
 
 class ModelUsedError(Exception):

@@ -24,6 +24,8 @@ from research.inference.services.worker_status import meter
 
 STORE_ATTEMPTS = 3
 RETRY_AFTER_S = 0.2
+LOGGED_FROM_S = 0.5
+"""A model that loads faster was in memory already."""
 
 
 class OutcomeStore:
@@ -89,10 +91,6 @@ class OutcomeStore:
         log_event(self.run, message, worker=self.worker, is_warning=True, traceback=traceback, now=now)
 
 
-LOGGED_FROM_S = 0.5
-"""A model that loads faster was in memory already."""
-
-
 def model_loaded(
     *, run: Run, description: Mapping[str, str], took_s: float, batch_size: int, worker: str, now: datetime
 ) -> None:
@@ -117,7 +115,7 @@ def batch_size_reduced(*, run: Run, size: int, worker: str, now: datetime) -> No
         log_event(run, message, worker=worker, is_warning=True, now=now)
 
 
-def fail(*, run: Run, error: str, worker: str, traceback: str = "", now: datetime) -> None:
+def fail_run(*, run: Run, error: str, worker: str, traceback: str = "", now: datetime) -> None:
     """Fail the run: it cannot continue until somebody fixes the fault and resumes it."""
     with transaction.atomic():
         going = Run.objects.filter(pk=run.pk, state__in=UNFINISHED_STATES)

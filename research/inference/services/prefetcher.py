@@ -25,6 +25,10 @@ from research.inference.services.model_batches import CrashedImage, traceback_of
 LARGE_PIXELS = 16_000_000
 _large = threading.Lock()
 """Large images are decoded one at a time: eight of 80 million pixels would take gigabytes."""
+log = logging.getLogger(__name__)
+THREADS = min(8, os.cpu_count() or 2)
+BATCHES_AHEAD = 2
+"""Prepared while the device computes: one to start at once, and one in case reading takes long."""
 
 
 class UnreadableImageError(Exception):
@@ -48,13 +52,6 @@ def read_image(name: str, *, side: int | None, pixels: int) -> Pillow.Image:
             raise UnreadableImageError(
                 _("It cannot be read as an image (%(error)s).") % {"error": type(error).__name__}
             ) from error
-
-
-log = logging.getLogger(__name__)
-
-THREADS = min(8, os.cpu_count() or 2)
-BATCHES_AHEAD = 2
-"""Prepared while the device computes: one to start at once, and one in case reading takes long."""
 
 
 @dataclass(eq=False)

@@ -20,6 +20,8 @@ BYTES = {"float32": 4.0, "float16": 2.0, "bfloat16": 2.0}
 """Of a weight in memory."""
 QUANTISED_BYTES = {"4bit": 0.6, "8bit": 1.1}
 """With the layers that stay as they are."""
+TRAINED_BYTES = {TrainingMethod.FULL: 16.0, TrainingMethod.LORA: 4.0}
+"""Of memory for each weight in 32 bits; if all are changed, its gradient and two means of gradients, too."""
 
 
 def needs_of(registered: CaptioningModel | Translator | Encoder, *, precision: str = "auto") -> WorkNeeds:
@@ -47,10 +49,6 @@ def needs_of(registered: CaptioningModel | Translator | Encoder, *, precision: s
         is_spread=bool(options.get("device_map")),
         takes_gpu=quantised is not None,
     )
-
-
-TRAINED_BYTES = {TrainingMethod.FULL: 16.0, TrainingMethod.LORA: 4.0}
-"""Of memory for each weight in 32 bits; if all are changed, its gradient and two means of gradients, too."""
 
 
 def is_run_for_another(*, run_id: int, now: datetime) -> bool:

@@ -42,6 +42,9 @@ from research.inference.services.steering import WorkRefusedError, check_not_ret
 
 NOTIFIED_AT_ONCE = 200
 """The most runs that one sweep announces: with thousands, it would last until the next sweep."""
+TRIALS_DELETED_AFTER = timedelta(days=1)
+MAX_OPEN_TRIALS = 20
+"""Trials of one person that are not over."""
 
 
 def start(
@@ -333,12 +336,6 @@ def workers_wanted(*, run: Run, now: datetime) -> int:
     needs = needs_of(run.made_by, precision=run.decoding.get("precision", "auto"))
     # Where none can, one says what is missing.
     return min(free, max(1, worker_status.count_listening(queue=run.queue, now=now, needs=needs)))
-
-
-TRIALS_DELETED_AFTER = timedelta(days=1)
-
-MAX_OPEN_TRIALS = 20
-"""Trials of one person that are not over."""
 
 
 def start_trial(

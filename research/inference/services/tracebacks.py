@@ -27,6 +27,8 @@ KEY = re.compile(
 """What looks like a key, whoever's it is."""
 MIN_SECRET_CHARACTERS = 6
 """What is shorter would be found in words."""
+SECRET_VARIABLES = ("AWS_SECRET_ACCESS_KEY", "HF_TOKEN", "HUGGING_FACE_HUB_TOKEN")
+FOLDERS = ("BASE_DIR", "VAR", "MODELS_FOLDER", "TRAININGS_FOLDER", "VECTORS")
 
 
 def without_secrets(traceback: str, *, folders: Iterable[str], secrets: Iterable[str]) -> str:
@@ -51,10 +53,6 @@ def without_secrets(traceback: str, *, folders: Iterable[str], secrets: Iterable
     if len(lines) > FIRST + LAST + 1:
         lines = [*lines[:FIRST], f"  {HIDDEN}", *lines[-LAST:]]
     return "\n".join(lines)
-
-
-SECRET_VARIABLES = ("AWS_SECRET_ACCESS_KEY", "HF_TOKEN", "HUGGING_FACE_HUB_TOKEN")
-FOLDERS = ("BASE_DIR", "VAR", "MODELS_FOLDER", "TRAININGS_FOLDER", "VECTORS")
 
 
 def shown_traceback(traceback: str) -> str:

@@ -1,4 +1,4 @@
-"""What worker processes report every 15 seconds: queues, device, software, memory, throughput; and the thread that does it."""
+"""What worker processes report: queues, device, software, memory, throughput; and the thread that does it."""
 
 from __future__ import annotations
 
@@ -45,6 +45,8 @@ MINUTE_S = 60.0
 THREADS_VARIABLE = "OMP_NUM_THREADS"
 CONTAINER_LIMIT = Path("/sys/fs/cgroup/memory.max")
 MEBIBYTE = 2**20
+CHECK_EVERY_S = 1.0
+STOP_WITHIN_S = 5.0
 
 
 def worker_name() -> str:
@@ -276,10 +278,6 @@ def _memory() -> int | None:
         pages = int(Path("/proc/self/statm").read_text().split()[1])
         return pages * os.sysconf("SC_PAGE_SIZE")
     return None
-
-
-CHECK_EVERY_S = 1.0
-STOP_WITHIN_S = 5.0
 
 
 class WorkerHeartbeat:

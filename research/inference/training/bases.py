@@ -20,6 +20,8 @@ SIDE, PATCH = 96, 16
 WIDTH, LAYERS, HEADS = 128, 3, 4
 POSITIONS = 96
 MAX_TOKENS = 8000
+SMALL = "a new small model"
+"""What cards name the base where there is none."""
 
 
 def new_captioner(folder: Path, captions: Sequence[str], *, seed: int) -> None:
@@ -105,10 +107,6 @@ def _tokenizer(captions: Sequence[str]) -> Any:
         pad_token=END,
         model_max_length=POSITIONS,
     )
-
-
-SMALL = "a new small model"
-"""What cards name the base where there is none."""
 
 
 def model_options(

@@ -52,6 +52,19 @@ RUNS_PER_PAGE = 50
 FAILURES_PER_PAGE = 30
 WHOLE_LOG = "whole"
 NUMBER = re.compile(r"\d{1,18}", re.ASCII)
+TRAININGS_PER_PAGE = 50
+RUN_ACTIONS = {
+    "pause": (steering.pause, gettext_lazy("The run is pausing. What is being made right now is still stored.")),
+    "resume": (steering.resume, gettext_lazy("The run is resumed.")),
+    "cancel": (steering.cancel, gettext_lazy("The run is cancelled. What it has made is kept.")),
+    "retry": (services.retry, gettext_lazy("The run is trying the failures again.")),
+}
+TRAINING_ACTIONS = {
+    "pause": (steering.pause, gettext_lazy("The training is pausing. Its worker saves a checkpoint first.")),
+    "resume": (steering.resume, gettext_lazy("The training is resumed.")),
+    "cancel": (steering.cancel, gettext_lazy("The training is cancelled.")),
+}
+"""For the last part of an address: what it does, and what it says then."""
 
 
 @require_safe
@@ -158,9 +171,6 @@ def model_try(request: HttpRequest, model_id: int) -> HttpResponse:
     return render(request, "inference/trial_create.html", context, status=422 if form.errors else 200)
 
 
-TRAININGS_PER_PAGE = 50
-
-
 @require_safe
 def training_list(request: HttpRequest) -> HttpResponse:
     check_reader(request.user)
@@ -197,20 +207,6 @@ def training_card(request: HttpRequest, training_id: int) -> HttpResponse:
     name = f"{slugify(training.name) or 'model'}-card.md"
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
     return HttpResponse(training.card, content_type="text/markdown; charset=utf-8", headers=headers)
-
-
-RUN_ACTIONS = {
-    "pause": (steering.pause, gettext_lazy("The run is pausing. What is being made right now is still stored.")),
-    "resume": (steering.resume, gettext_lazy("The run is resumed.")),
-    "cancel": (steering.cancel, gettext_lazy("The run is cancelled. What it has made is kept.")),
-    "retry": (services.retry, gettext_lazy("The run is trying the failures again.")),
-}
-TRAINING_ACTIONS = {
-    "pause": (steering.pause, gettext_lazy("The training is pausing. Its worker saves a checkpoint first.")),
-    "resume": (steering.resume, gettext_lazy("The training is resumed.")),
-    "cancel": (steering.cancel, gettext_lazy("The training is cancelled.")),
-}
-"""For the last part of an address: what it does, and what it says then."""
 
 
 @require_POST
