@@ -1,4 +1,9 @@
-"""Vectors of images, of a model's captions and of texts: the job kinds of encoders, and how their files are stored."""
+"""Vectors of images, of a model's captions and of texts: the job kinds of encoders, and how their files are stored.
+
+While a run makes vectors, they are stored in parts of chunks, in the end in one file. A part holds what was stored of a
+chunk at once; the chunk's row says how many vectors it has, so that a part which was written by a worker that was
+killed before its transaction ended counts for nothing, and is written over.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""What a training begins with: a model that is there, or a new small one."""
+"""What a training begins with: a model that is there, or a new small one.
+
+A small one is a GPT-2 that knows the words of its captions only, behind a vision transformer or the features of an
+encoder that was trained before. It learns some hundred images on a CPU in minutes, as a baseline and to try training.
+"""
 
 from __future__ import annotations
 
