@@ -9,7 +9,7 @@ class AnnotationConfig(AppConfig):
     def ready(self) -> None:
         from annotation.models import Round
         from annotation.permissions import TO_REWRITE
-        from annotation.selectors import corrections, data_export, guidelines, image_uses, verification, work
+        from annotation.selectors import data_export, feedback, guidelines, image_uses, verification, work
         from annotation.services import english_captions, withdrawal
         from core.allocation import refusals
         from core.images.models import Collection
@@ -26,7 +26,7 @@ class AnnotationConfig(AppConfig):
 
         refusals.register_module("annotation.refusals")
         assigned_work.register("annotation", work.assigned_images, verification.images_being_rated)
-        assigned_work.register(TO_REWRITE, corrections.images_to_rewrite)
+        assigned_work.register(TO_REWRITE, feedback.images_to_rewrite)
         personal_data.register(
             "annotation",
             export=data_export.data_export,

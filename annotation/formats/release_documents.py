@@ -8,8 +8,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from annotation.formats.licences import LICENCES
-from annotation.formats.release_tables import CSV_COLUMNS, MEANINGS
-from annotation.formats.tables import ReleaseColumn
+from annotation.formats.release_tables import CSV_COLUMNS, MEANINGS, ReleaseColumn
 
 CFF_VERSION = "1.2.0"
 

@@ -13,9 +13,8 @@ from django.utils.translation import ngettext
 from annotation.models import Rating, Round, RoundKind, RoundState
 from annotation.pages.quality import or_better
 from annotation.pages.room_columns import share_texts
-from annotation.rules.bulk_actions import BulkAction
+from annotation.rules.bulk_actions import BulkAction, consequence, of_batches
 from annotation.rules.campaign import RoundAction, why_not
-from annotation.rules.consequences import consequence, of_batches
 from annotation.selectors.control_room import RoomRow, target_of
 from annotation.selectors.feedback import readers_by_language
 from annotation.services.bulk import BulkOutcome

@@ -8,8 +8,15 @@ from datetime import date, timedelta
 
 from django.utils.translation import gettext as _
 
-from annotation.rules.estimates import Estimate, EstimateBasis, LanguagePlan, SecondsPerAnswer, estimate, total_estimate
-from annotation.rules.pace import MAX_DAYS_AHEAD
+from annotation.rules.estimates import (
+    MAX_DAYS_AHEAD,
+    Estimate,
+    EstimateBasis,
+    LanguagePlan,
+    SecondsPerAnswer,
+    estimate,
+    total_estimate,
+)
 from annotation.selectors.estimates import MeasuredTimes
 from annotation.services.projects import NewRound
 from charts import texts

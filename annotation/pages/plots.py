@@ -20,7 +20,7 @@ from annotation.models import Rating, Round, RoundKind
 from annotation.pages.progress import seen_of
 from annotation.rules.tallies import LENGTH_STEP, TallySums, total_sums
 from annotation.selectors.annotators import RoundOfOne
-from annotation.selectors.series import RoundSeries
+from annotation.selectors.statistics import RoundSeries
 from charts import texts
 from charts.columns import ColumnPlot, column_plot
 from charts.markup import joined_html

@@ -6,11 +6,21 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Any
 
-from django.db.models import Max, Sum
+from django.db.models import Count, Max, Q, Sum
 
-from annotation.models import AnnotatorStatus, Exclusion, Round, RoundKind, Tally
-from annotation.rules.pace import WorkPace, pace
+from annotation.models import (
+    AnnotatorState,
+    AnnotatorStatus,
+    Exclusion,
+    Round,
+    RoundFigures,
+    RoundKind,
+    RoundState,
+    Tally,
+)
+from annotation.rules.estimates import WorkPace, pace
 from annotation.rules.tallies import TallySums
 from annotation.selectors.figures import (
     AssignedWork,
@@ -26,7 +36,7 @@ from annotation.selectors.figures import (
     to_correct,
 )
 from annotation.selectors.overview import in_campaign
-from core.allocation.models import Batch
+from core.allocation.models import AssignmentState, Batch, BatchState
 from core.languages.models import Language
 from core.people.models import LanguageSkill, Membership, Project, Role, User
 from core.people.selectors.qualification import WORKING_LEVELS
@@ -177,3 +187,104 @@ def rounds_of_one(project: Project, person: User, *, now: datetime) -> list[Roun
         for round in rounds.select_related("language", "verifies")
     ]
     return sorted(rows, key=lambda row: in_campaign(row.round))
+
+
+@dataclass
+class WorkDone:
+    """Answers that count and their active time. `good` of the `verified` captions are good or better.
+
+    `same` of the `pairs` of ratings by this person and by others, of the same English caption, are equal.
+    """
+
+    captions: int = 0
+    ratings: int = 0
+    active_ms: int = 0
+    verified: int = 0
+    good: int = 0
+    pairs: int = 0
+    same: int = 0
+
+
+def work_done(project: Project) -> Mapping[tuple[int, str], WorkDone]:
+    """Return the work of everybody who submitted any, by person and language tag, in three queries."""
+    rounds = {pk: (kind, tag) for pk, kind, tag in project.rounds.values_list("pk", "kind", "language")}
+    done: dict[tuple[int, str], WorkDone] = defaultdict(WorkDone)
+    tallies = Tally.objects.filter(round__project=project)
+    columns = ("round", "person", "captions", "rating_ms", "writing_ms")
+    for round_id, person, count, rating_ms, writing_ms in tallies.values_list(*columns):
+        kind, tag = rounds[round_id]
+        one = done[person, tag]
+        one.active_ms += rating_ms + writing_ms
+        if kind == RoundKind.VERIFICATION:
+            one.ratings += count
+        else:
+            one.captions += count
+    figures = RoundFigures.objects.filter(round__project=project)
+    for round_id, agreement, authors in figures.values_list(
+        "round", "figures__agreement_of", "figures__quality__authors"
+    ):
+        _add_quality(done, rounds[round_id][1], agreement or {}, authors or [])
+    return done
+
+
+def _add_quality(
+    done: Mapping[tuple[int, str], WorkDone], tag: str, agreement: Mapping[str, Any], authors: list[Mapping[str, int]]
+) -> None:
+    for person, shared in agreement.items():
+        if (int(person), tag) in done:
+            done[int(person), tag].pairs += shared["pairs"]
+            done[int(person), tag].same += shared["same"]
+    for author in authors:
+        if (author["person"], tag) in done:
+            done[author["person"], tag].verified += author["verified"]
+            done[author["person"], tag].good += author["good"]
+
+
+@dataclass(frozen=True)
+class OpenBatch:
+    """An unfinished batch. `takers` could probably take it over; there are none if it cannot be moved."""
+
+    batch: Batch
+    images: int
+    is_overdue: bool
+    takers: Sequence[User]
+
+
+def open_batches(project: Project, person: User, *, now: datetime) -> list[OpenBatch]:
+    """List those that a person has in a project, by deadline."""
+    assigned = Batch.objects.filter(state=BatchState.OPEN, pool__round__project=project, person=person)
+    count = Count("assignments", filter=Q(assignments__state=AssignmentState.ASSIGNED))
+    batches = assigned.annotate(images=count).select_related("person", "pool__round__language", "pool__round__verifies")
+    ordered = list(batches.order_by("deadline", "pk"))
+    rounds: list[Round] = [batch.pool.round for batch in ordered if batch.deadline > now]
+    can_be_moved = [one for one in rounds if one.kind != RoundKind.VERIFICATION and one.state == RoundState.OPEN]
+    takers = _takers(project, can_be_moved)
+    return [OpenBatch(batch, batch.images, batch.deadline <= now, takers[batch.pool_id]) for batch in ordered]
+
+
+def _takers(project: Project, rounds: Sequence[Round]) -> dict[int, list[User]]:
+    """By pool: who speaks the language, is not paused in it, and has no open batch of the pool."""
+    takers: dict[int, list[User]] = defaultdict(list)
+    if not rounds:
+        return takers
+    annotators = Membership.objects.filter(project=project, role=Role.ANNOTATOR, user__reads_english=True)
+    skills = LanguageSkill.objects.filter(
+        level__in=WORKING_LEVELS,
+        language__in={round.language_id for round in rounds},
+        user__in=annotators.values("user"),
+    )
+    speakers = list(skills.select_related("user").order_by("user__username"))
+    paused = set(
+        AnnotatorStatus.objects.filter(project=project, state=AnnotatorState.PAUSED).values_list("person", "language")
+    )
+    pools = [round.pool_id for round in rounds]
+    busy = set(Batch.objects.filter(state=BatchState.OPEN, pool__in=pools).values_list("pool", "person"))
+    for round in rounds:
+        takers[round.pool_id] = [
+            skill.user
+            for skill in speakers
+            if skill.language_id == round.language_id
+            and (skill.user_id, skill.language_id) not in paused
+            and (round.pool_id, skill.user_id) not in busy
+        ]
+    return takers

@@ -24,8 +24,8 @@ from annotation.models import (
 )
 from annotation.permissions import REVIEWER_ROLES
 from annotation.rules import campaign as rules
+from annotation.rules.bulk_actions import consequence
 from annotation.rules.campaign import CampaignStep, RoundAction
-from annotation.rules.consequences import consequence
 from annotation.selectors.figures import AssignedWork, assigned_work, tallies_of
 from annotation.selectors.overview import coverage_of, in_campaign
 from core.languages.models import Language

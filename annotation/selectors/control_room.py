@@ -10,7 +10,6 @@ from itertools import groupby
 
 from annotation.models import Round, RoundKind, RoundState
 from annotation.rules import campaign as rules
-from annotation.rules import campaign_order
 from annotation.rules.campaign import CampaignStep, RoundAction
 from annotation.rules.waiting import RoundFacts, RoundWaiting, waiting
 from annotation.selectors.campaign import steps_of
@@ -80,13 +79,13 @@ def room_rows(progress: ProjectProgress, *, now: datetime) -> list[RoomRow]:
 def target_of(rows: Iterable[RoomRow], action: RoundAction) -> RoomRow:
     """Choose the round that `action` is about among all rounds of a language: its current one if none allows it."""
     of_language = list(rows)
-    step = campaign_order.round_to_change(action, of_language[0].steps)
+    step = rules.round_to_change(action, of_language[0].steps)
     return next(row for row in of_language if (row.step == step if step else row.is_current))
 
 
 def _of_language(rounds: Sequence[RoundProgress], now: datetime) -> list[RoomRow]:
     steps = steps_of(row.round for row in rounds)
-    current = campaign_order.current_round(steps)
+    current = rules.current_round(steps)
     return [
         RoomRow(row, step, rounds, steps, is_current=step == current, now=now)
         for row, step in zip(rounds, steps, strict=True)

@@ -14,7 +14,7 @@ from django.db.models.functions import Cast
 
 from annotation.models import Caption, CorrectionRequest, Round, RoundFigures, Stage, Tally
 from annotation.rules import text_checks
-from annotation.rules.pace import window
+from annotation.rules.estimates import window
 from annotation.rules.tallies import COLUMNS, TallySums, sums_from_json, total_sums
 from annotation.selectors.quality import QUALITY
 from core.allocation.models import Assignment, AssignmentState, Batch, BatchState

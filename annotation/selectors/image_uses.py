@@ -1,17 +1,23 @@
-"""Say which rounds use the images of a collection, or one of them."""
+"""Who uses the images of a collection: which rounds, how far they are, and which people have seen them before."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
-from django.db.models import Count
+from django.db.models import Count, Exists, OuterRef, Q, Sum
 from django.urls import reverse
 
-from annotation.models import CaptionTask, Round, RoundKind, RoundState
+from annotation.models import Caption, CaptionItem, CaptionTask, Round, RoundKind, RoundState, Stage, Verdict
+from annotation.selectors.verification import images_being_rated
 from core.images.models import Collection, CollectionImage
 from core.images.selectors.image_pages import PageSection
 from core.people.models import Project, User
 from core.people.permissions import READERS
+from research.inference.models import ModelCaption
+from research.inference.selectors import assigned_work
+from research.selection.rules.image_filters import ImageFilter
+from research.selection.selectors.subsets import images_of
 from research.selection.selectors.usage import ImagesUse
 
 
@@ -45,3 +51,78 @@ def uses_section(entry: CollectionImage, viewer: User) -> PageSection | None:
         for use in uses.order_by("round__project__name")
     ]
     return PageSection("annotation/_image_uses.html", {"uses": shown}) if shown else None
+
+
+@dataclass(frozen=True)
+class ImageProgress:
+    """The captions of a round, of some of its images: wanted of `images`, and how many of them count so far."""
+
+    round: Round
+    images: int
+    wanted: int
+    done: int
+
+    @property
+    def is_finished(self) -> bool:
+        return 0 < self.wanted == self.done
+
+
+def progress_over(rounds: Iterable[Round], images: ImageFilter, *, project: Project) -> list[ImageProgress]:
+    """Count tasks and captions themselves, of rounds that caption images, in their order.
+
+    Raises
+    ------
+    ImageFilterError
+        If `images` cannot be applied to a language.
+    """
+    return [_progress(round, images, project=project) for round in rounds if round.kind != RoundKind.VERIFICATION]
+
+
+def _progress(round: Round, images: ImageFilter, *, project: Project) -> ImageProgress:
+    tasks, counted = CaptionTask.objects.filter(round=round), Caption.objects.counted().filter(round=round)
+    only = images_of(images, project=project, language=round.language)
+    if only is not None:
+        tasks, counted = tasks.filter(image__in=only), counted.filter(image__in=only)
+    sums = tasks.aggregate(images=Count("pk"), wanted=Sum("task__places", default=0))
+    done = counted.count()
+    if not round.source:
+        return ImageProgress(round, sums["images"], sums["wanted"], done)
+    # Captions from a file have no tasks.
+    captioned = counted.values("image").order_by().distinct().count()
+    return ImageProgress(round, max(sums["images"], captioned), max(sums["wanted"], done), done)
+
+
+DECIDED_PILOT = (RoundState.ACCEPTED, RoundState.REJECTED)
+
+
+def previously_seen(annotator: User, project: int, *, besides_pilots: bool = False) -> Q:
+    """Return caption tasks that must not be assigned to the person.
+
+    An image that they wrote about in `project`, or of which they rated a caption, is not assigned again in another
+    round of it. If nothing else is left for them, `besides_pilots` allows images from decided pilots. An image assigned
+    to them in another project or kind of work waits, as one would show what screen 2 of the other must not. So does one
+    whose caption by somebody else they have to rate. The images of practice examples never come.
+    """
+    here = Q(batch__round__project=project)
+    image = "caption_task__image"
+    written = CaptionItem.objects.filter(person=annotator, image=OuterRef(image))
+    written = written.filter(here | ~Q(batch__stage=Stage.SUBMITTED))
+    rated = Verdict.objects.filter(here, person=annotator, caption__image=OuterRef(image))
+    if besides_pilots:
+        written = written.exclude(here, batch__round__kind=RoundKind.PILOT, batch__round__state__in=DECIDED_PILOT)
+        rated = rated.exclude(
+            here,
+            batch__round__verifies__kind=RoundKind.PILOT,
+            batch__round__verifies__state__in=DECIDED_PILOT,
+        )
+    return (
+        Q(Exists(written))
+        | Q(Exists(rated))
+        | Q(**{f"{image}__in": images_being_rated(annotator)})
+        | assigned_work.is_kept_from(annotator, image, besides="annotation")
+    )
+
+
+def english_is_off() -> Q:
+    """Return caption tasks whose English caption is switched off: they wait until it is on again or replaced."""
+    return Q(caption_task__english__in=ModelCaption.objects.switched_off().values("pk"))

@@ -20,7 +20,7 @@ from annotation.models import (
     Tally,
 )
 from annotation.permissions import REVIEWER_ROLES
-from annotation.rules.pace import WorkPace, pace
+from annotation.rules.estimates import WorkPace, pace
 from annotation.rules.tallies import TallySums
 from annotation.selectors.figures import (
     AssignedWork,

@@ -1,4 +1,4 @@
-"""Statistics of the captions that count in a project's main rounds, by language.
+"""Statistics of the captions that count in a project's main rounds, by language, and data of plots, from tallies.
 
 Pages show them from tallies and from background counts by image; files, and pages of some images, count captions.
 """
@@ -17,6 +17,7 @@ from django.db.models import QuerySet
 from annotation.models import Caption, Round, RoundFigures, RoundKind
 from annotation.rules.tallies import TallySums, total_sums
 from annotation.selectors.figures import computed_figures, sums_of_rounds
+from annotation.selectors.overview import in_campaign
 from core.images.models import CollectionImage, Image
 from core.languages.models import Language
 from core.people.models import Project
@@ -127,3 +128,32 @@ def _of_language(
         computed_at=newest.computed_at if newest else None,
         is_behind=statistics.captions != counted,
     )
+
+
+SERIES_COLUMNS = ("captions", "words", "characters", "ratings", "lengths", "days")
+
+
+@dataclass(frozen=True)
+class RoundSeries:
+    round: Round
+    sums: TallySums
+
+    @property
+    def is_rating(self) -> bool:
+        return self.round.kind == RoundKind.VERIFICATION
+
+
+def round_series(project: Project, *, language: Language | None = None) -> list[RoundSeries]:
+    """Return rounds with submitted work: by the name of the language, in the order of its campaign."""
+    rounds = project.rounds.all() if language is None else project.rounds.filter(language=language)
+    sums = sums_of_rounds(rounds, computed_figures(project), columns=SERIES_COLUMNS)
+    series = [
+        RoundSeries(round, sums[round.pk])
+        for round in rounds.filter(pk__in=list(sums)).select_related("language", "verifies")
+    ]
+    series.sort(key=lambda one: in_campaign(one.round))
+    return [one for one in series if one.sums.captions]
+
+
+def languages_of(project: Project) -> QuerySet[Language]:
+    return Language.objects.filter(pk__in=project.rounds.values("language")).order_by("english_name", "pk")

@@ -25,7 +25,7 @@ from annotation.models import (
     Stage,
 )
 from annotation.rules import text_checks
-from annotation.selectors.previously_seen import english_is_off, previously_seen
+from annotation.selectors.image_uses import english_is_off, previously_seen
 from annotation.selectors.work import items_of, language_of, warnings_by_position
 from annotation.services import tallies
 from annotation.services.round_batches import (

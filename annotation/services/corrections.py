@@ -22,7 +22,7 @@ from annotation.models import (
     VerificationTask,
 )
 from annotation.rules import rewriting, text_checks
-from annotation.selectors.corrections import warnings_for
+from annotation.selectors.feedback import warnings_for
 from annotation.services import tallies
 from annotation.services.batches import InvalidCaptionError
 from annotation.services.feedback import clean_note, record

@@ -9,7 +9,7 @@ from random import Random
 from django.db import transaction
 
 from annotation.models import CaptionBatch, Round, RoundKind, RoundState
-from annotation.selectors.previously_seen import english_is_off, previously_seen
+from annotation.selectors.image_uses import english_is_off, previously_seen
 from annotation.services.batches import KIND
 from annotation.services.feedback import record
 from core.allocation.models import AssignmentState, Batch, BatchState

@@ -22,7 +22,7 @@ from django.utils.translation import gettext as _
 from annotation.formats import release_tables as tables
 from annotation.formats.archives import MANIFEST, FileFacts, facts_of, sha256_of
 from annotation.formats.captions import xm3600_line
-from annotation.formats.tables import ReleaseTable
+from annotation.formats.release_tables import ReleaseTable
 from annotation.models import Caption, CaptionBatch, CaptionState, Release, Round, Tally, Verdict, VerificationBatch
 from annotation.selectors.caption_rows import (
     AUTHOR,
@@ -36,9 +36,18 @@ from annotation.selectors.caption_rows import (
     raw_rows,
 )
 from annotation.selectors.releases import released_rounds
-from annotation.services.release_changes import IMAGE, ReleaseNotPossibleError, changes_since, short_digest
-from annotation.services.release_contents import NOT_VERIFIED, LanguageContents, ReleaseContents, VerifiedCaption
-from annotation.services.release_places import ReleasePlaces, snapshot_of
+from annotation.services.release_contents import (
+    IMAGE,
+    NOT_VERIFIED,
+    LanguageContents,
+    ReleaseContents,
+    ReleaseNotPossibleError,
+    ReleasePlaces,
+    VerifiedCaption,
+    changes_since,
+    short_digest,
+    snapshot_of,
+)
 from annotation.services.release_texts import write_texts
 from core.allocation.models import AssignmentState
 from core.images.models import Image

@@ -20,8 +20,7 @@ from annotation.models import (
     RoundKind,
     RoundState,
 )
-from annotation.services.release_changes import REASONS, ReleaseChanges
-from annotation.services.release_contents import LanguageContents, ReleaseContents
+from annotation.services.release_contents import REASONS, LanguageContents, ReleaseChanges, ReleaseContents
 from core.images.models import CollectionImage
 from core.people.models import ConsentText
 from crosslens_metrics.caption_stats import COLUMNS as STATISTICS

@@ -26,7 +26,7 @@ from annotation.formats.licences import LICENCES
 from annotation.formats.release_index import IndexedImage, IndexQuery, ReleaseIndex
 from annotation.models import Release
 from annotation.rules.release_places import codes_of, place_name
-from annotation.services.release_indexes import index_path
+from annotation.services.releases import index_path
 from charts.world import LegendEntry, MapPoint, WorldMap, world_map
 from core.images.models import Image
 from core.images.rules.sizes import sizes_of

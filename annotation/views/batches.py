@@ -37,8 +37,8 @@ from annotation.selectors.work import (
     written_in,
 )
 from annotation.services import batches as services
-from annotation.views.ratings import CAPTIONS, ratings_sent, save_rating
 from annotation.views.shared import number_sent
+from annotation.views.work import CAPTIONS, ratings_sent, save_rating
 from core.allocation.models import BatchState
 from core.allocation.views import CLEAR_SITE_DATA, active_ms_of, explains_refusals, save_view, says_where
 from core.people.requests import user_of

@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
 from annotation import tasks
-from annotation.forms.bulk import SettingsForm, form_for
+from annotation.forms.campaign import SettingsForm, form_for
 from annotation.models import Round
 from annotation.pages import bulk as pages
 from annotation.permissions import rounds_managed_by

@@ -17,8 +17,8 @@ from annotation.models import Caption, Rating
 from annotation.permissions import caption_managed_by, round_of
 from annotation.selectors import checks as selectors
 from annotation.selectors.feedback import given_in
-from annotation.services import checks, corrections
-from annotation.services.feedback import FeedbackError, give_feedback
+from annotation.services import corrections
+from annotation.services.feedback import FeedbackError, check_level, check_rating, give_feedback
 from annotation.views.shared import kept_away, number_sent
 from core.languages.models import Language
 from core.people.models import Project, Role
@@ -66,9 +66,9 @@ def caption_check(request: HttpRequest, slug: str, caption_id: int) -> HttpRespo
     who: dict[str, Any] = {"caption_id": caption.pk, "by": user_of(request), "now": timezone.now()}
     rating, level = request.POST.get("rating"), request.POST.get("level")
     if rating in IS_RIGHT:
-        checks.check_rating(is_right=IS_RIGHT[rating], **who)
+        check_rating(is_right=IS_RIGHT[rating], **who)
     if level == "" or level in Rating.values:
-        checks.check_level(level=Rating(level) if level else None, **who)
+        check_level(level=Rating(level) if level else None, **who)
     return _back(request, caption)
 
 

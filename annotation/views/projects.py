@@ -1,11 +1,15 @@
-"""The manager's pages: the list of projects, changing a round, downloading captions."""
+"""The manager's pages: the list of projects, making one, adding languages, changing a round, downloading captions."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import datetime
+from random import SystemRandom
+from typing import Any
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
+from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
@@ -15,20 +19,27 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from annotation import tasks
 from annotation.formats.captions import CaptionLayout, export_captions, file_name
-from annotation.forms.projects import RoundForm
+from annotation.forms.projects import CollectionForm, LanguagesForm, ProjectForm, RoundForm
 from annotation.models import Round
+from annotation.pages.estimates import EstimatePage, estimate_page
 from annotation.permissions import round_of
 from annotation.selectors import overview
+from annotation.selectors.estimates import SettingsUsed, last_settings, measured_times, settings_used
 from annotation.services import projects as services
+from annotation.services.campaign import LanguageBeginning, LanguageSettings
 from annotation.services.references import use_as_references
 from annotation.views.shared import kept_from_file, over_images
 from core.images.models import Collection
-from core.people.models import Role
+from core.images.permissions import collections_in
+from core.languages.models import Language
+from core.languages.rules.groups import GROUPS, LanguageGroup
+from core.people.models import Project, Role
 from core.people.permissions import READERS, manages_anything, project_for
 from core.people.requests import as_download, user_of
 from core.people.selectors.projects import deletions_seen_by
 from core.people.services import audit_log
 from research.inference.models import CaptioningModel
+from research.inference.permissions import models_in
 from research.scoring.services.references import ReferenceFileError
 
 
@@ -133,3 +144,146 @@ def _say_what_stays_above(request: HttpRequest, round: Round, above: int) -> Non
         above,
     )
     messages.warning(request, text % {"language": round.language.name, "number": above})
+
+
+SEED_BITS = 32
+METHOD = "method"
+"""In the address: the settings of the method, not those of the last project."""
+
+
+class SettingUp(LanguageSettings):
+    """Keyword arguments for both services.create_project and services.add_languages."""
+
+    languages: list[services.NewRound]
+    beginning: LanguageBeginning
+    now: datetime
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def project_create(request: HttpRequest) -> HttpResponse:
+    must_be_manager(request)
+    chosen = CollectionForm(request.GET or None, project=None, by=user_of(request))
+    if not chosen.is_valid():
+        return _collection_page(request, chosen)
+    collection: Collection = chosen.cleaned_data["collection"]
+    asked = _SetupRequest(
+        request, ProjectForm, collection, models_in(None, by=user_of(request)), Language.objects.all()
+    )
+    if not asked.is_to_be_done:
+        return asked.page()
+    is_taken_over = collection.project_id is None and not collection.is_shared
+    project = services.create_project(
+        creator=user_of(request), name=asked.form.cleaned_data["name"], **_setting_up(asked.form, collection)
+    )
+    say_it_fills(request, list(project.rounds.filter(awaits_tasks=True).values_list("pk", flat=True)))
+    say_what_is_left_out(request, asked.form.cleaned_data["captioners"], collection)
+    if is_taken_over:
+        text = _("“%(collection)s” belongs to this project now. Share it with all to use it in other projects too.")
+        messages.success(request, text % {"collection": collection})
+    return redirect("annotation:project-show", project.slug)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def language_add(request: HttpRequest, slug: str) -> HttpResponse:
+    project = project_for(request.user, slug, Role.MANAGER)
+    chosen = CollectionForm(request.GET or None, project=project, by=user_of(request))
+    if not chosen.is_valid():
+        return _collection_page(request, chosen, project)
+    collection: Collection = chosen.cleaned_data["collection"]
+    languages = Language.objects.exclude(pk__in=project.rounds.values("language"))
+    asked = _SetupRequest(request, LanguagesForm, collection, models_in(project), languages, project=project)
+    if not asked.is_to_be_done:
+        return asked.page()
+    try:
+        made = services.add_languages(project=project, by=user_of(request), **_setting_up(asked.form, collection))
+    except services.LanguageAlreadyAddedError as refused:
+        asked.form.add_error(None, str(refused))
+        return asked.page()
+    say_it_fills(request, [round.pk for round in made])
+    say_what_is_left_out(request, asked.form.cleaned_data["captioners"], collection)
+    return redirect("annotation:project-show", slug)
+
+
+class _SetupRequest:
+    """What a request asks for: the form, an estimate, a group of languages ticked, or that it is done."""
+
+    def __init__(
+        self,
+        request: HttpRequest,
+        kind: type[LanguagesForm],
+        collection: Collection,
+        models: QuerySet[CaptioningModel],
+        languages: QuerySet[Language],
+        *,
+        project: Project | None = None,
+    ) -> None:
+        self.request, self.collection, self.project = request, collection, project
+        self.coverage = overview.coverage_of(collection, models)
+        self.before = settings_used(project) if project else last_settings(user_of(request))
+        self.last = self.before if request.GET.get("settings") != METHOD else None
+        self.groups = _groups(self.before) if project is None else GROUPS
+        self.asks_for_group = request.POST.get("group", "") in self.groups
+        options: dict[str, Any] = {"coverage": self.coverage, "languages": languages, "last": self.last}
+        ticked = {"languages": request.GET.getlist("language")}
+        data = request.POST if request.method == "POST" and not self.asks_for_group else None
+        self.form = kind(data, initial=ticked, **options)
+        if self.asks_for_group:
+            typed = self.form.typed(request.POST)
+            tags = self.groups[request.POST["group"]].tags
+            self.form = kind(initial=typed | {"languages": [*typed["languages"], *tags]}, **options)
+
+    @property
+    def is_to_be_done(self) -> bool:
+        return self.form.is_valid() and "estimate" not in self.request.POST
+
+    def page(self) -> HttpResponse:
+        context = {
+            "form": self.form,
+            "collection": self.collection,
+            "coverage": self.coverage,
+            "project": self.project,
+            "groups": self.groups,
+            "before": self.before,
+            "last": self.last,
+            "estimate": self._estimate() if self.form.is_valid() else None,
+        }
+        status = 422 if self.form.errors else 200
+        return render(self.request, "annotation/manage_project_create.html", context, status=status)
+
+    def _estimate(self) -> EstimatePage:
+        covered = overview.coverage_of(self.collection, self.form.cleaned_data["captioners"])
+        return estimate_page(
+            self.form.plan(images=covered.by_any),
+            self.form.new_rounds(),
+            measured_times(),
+            currency=self.form.cleaned_data["currency"],
+            left_out=covered.without,
+            today=timezone.localdate(),
+        )
+
+
+def _groups(before: SettingsUsed | None) -> dict[str, LanguageGroup]:
+    """Return the groups of languages to tick at once; that of the last project comes last."""
+    if before is None:
+        return GROUPS
+    name = _("Those of %(project)s") % {"project": before.project.name}
+    return GROUPS | {"last": LanguageGroup(name, tuple(before.replications))}
+
+
+def _collection_page(request: HttpRequest, form: CollectionForm, project: Project | None = None) -> HttpResponse:
+    collections = collections_in(project, by=user_of(request))
+    context = {"form": form, "collections": collections.exists(), "project": project}
+    return render(request, "annotation/manage_project_collection.html", context)
+
+
+def _setting_up(form: LanguagesForm, collection: Collection) -> SettingUp:
+    return {
+        "collection": collection,
+        "captioners": list(form.cleaned_data["captioners"]),
+        "languages": form.new_rounds(),
+        "batch_size": form.cleaned_data["batch_size"],
+        "lease_s": form.lease_s(),
+        "seed": SystemRandom().getrandbits(SEED_BITS),
+        "beginning": form.beginning(),
+        "now": timezone.now(),
+    }

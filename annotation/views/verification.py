@@ -21,7 +21,7 @@ from annotation.permissions import ratings_for, round_to_rate
 from annotation.selectors.verification import ratings_page, to_rate
 from annotation.selectors.work import batch_head
 from annotation.services import verification as services
-from annotation.views.ratings import RATINGS, ratings_sent, save_rating
+from annotation.views.work import RATINGS, ratings_sent, save_rating
 from core.allocation.views import explains_refusals, resume_view, save_view, says_where
 from core.people.requests import user_of
 

@@ -1,29 +1,62 @@
-"""The annotator's way into and out of a batch: available and finished work, the guidelines."""
+"""The annotator's pages around batches: available and finished work, feedback, and captions that were returned."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from random import Random, SystemRandom
+from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
 from django.core.paginator import Paginator
 from django.db.models import Count
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from annotation.models import Stage
-from annotation.permissions import batch_for, round_for
-from annotation.selectors.corrections import to_rewrite
-from annotation.selectors.feedback import unread
+from annotation.models import Caption, CaptionState, Feedback, Rating, Stage
+from annotation.permissions import batch_for, caption_to_correct, round_for
+from annotation.rules import text_checks
+from annotation.selectors.feedback import caption_to_rewrite, note_to, notes_to, to_rewrite, unread, warnings_for
 from annotation.selectors.verification import rating_work_of
 from annotation.selectors.work import batch_head, batches_of, work_of
 from annotation.services import batches as services
-from annotation.views.ratings import CAPTIONS
-from core.allocation.views import explains_refusals, resume_view
+from annotation.services import corrections
+from annotation.services.batches import InvalidCaptionError
+from annotation.services.feedback import acknowledge
+from core.allocation.refusals import AllocationRefusal, RefusedError
+from core.allocation.views import WorkAddresses, active_ms_of, explains_refusals, resume_view
 from core.people.requests import user_of
+from core.people.rules.markdown import to_html
+
+CAPTIONS = WorkAddresses(work="annotation:work-show", batch="annotation:batch-show")
+RATINGS = WorkAddresses(work="annotation:work-show", batch="annotation:verification-show")
+
+
+def ratings_sent(request: HttpRequest, positions: Iterable[int]) -> dict[int, Rating]:
+    """Read the ratings of a form, by position; anything else is ignored."""
+    sent = {position: request.POST.get(f"rating-{position}", "") for position in positions}
+    return {position: Rating(value) for position, value in sent.items() if value in Rating.values}
+
+
+def save_rating(request: HttpRequest, save: Callable[..., object], batch_id: UUID, position: int) -> HttpResponse:
+    """Save the one rating that a script sends, by a service; an empty one was undone.
+
+    Raises
+    ------
+    core.allocation.refusals.RefusedError
+    """
+    rating = request.POST.get("rating", "none")
+    if rating and rating not in Rating.values:
+        said = _("%(rating)s is not a level. Choose one of %(levels)s.")
+        levels = ", ".join(Rating.values)
+        raise RefusedError(AllocationRefusal(422, "unknown-rating", said % {"rating": rating, "levels": levels}))
+    about = {"batch_id": batch_id, "person": user_of(request), "position": position, "now": timezone.now()}
+    save(rating=Rating(rating) if rating else None, active_ms=active_ms_of(request), **about)
+    return JsonResponse({"state": "saved"})
+
 
 BATCHES_PER_PAGE = 30
 RNG: Random = SystemRandom()
@@ -71,3 +104,63 @@ def batch_return(request: HttpRequest, batch_id: UUID) -> HttpResponse:
 
 
 batch_resume = resume_view(CAPTIONS, batch_for, services.resume_batch)
+
+
+@require_safe
+def feedback_list(request: HttpRequest) -> HttpResponse:
+    return render(request, "annotation/feedback_list.html", {"notes": notes_to(user_of(request))})
+
+
+@require_safe
+def feedback_show(request: HttpRequest, feedback_id: int) -> HttpResponse:
+    note = note_to(user_of(request), feedback_id)
+    if note is None:
+        raise Http404(_("You have no such feedback, or it is about an image that is assigned to you now."))
+    return render(request, "annotation/feedback.html", {"note": note, "language": note.language})
+
+
+@require_POST
+def feedback_acknowledge(request: HttpRequest, feedback_id: int) -> HttpResponse:
+    person = user_of(request)
+    try:
+        acknowledge(feedback_id=feedback_id, person=person, now=timezone.now())
+    except Feedback.DoesNotExist as gone:
+        raise Http404(_("You have no such feedback, or it is about an image that is assigned to you now.")) from gone
+    return redirect("annotation:feedback-list" if unread(person) else "annotation:work-show")
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def caption_rewrite(request: HttpRequest, caption_id: int) -> HttpResponse:
+    caption = caption_to_correct(request.user, caption_id)
+    return _submit(request, caption) if request.method == "POST" else _page(request, caption)
+
+
+def _submit(request: HttpRequest, caption: Caption) -> HttpResponse:
+    text, author = request.POST.get("text", ""), user_of(request)
+    if caption_to_rewrite(caption, author).image is None:
+        return _page(request, caption, 409, typed=text)
+    warnings = [] if text_checks.hard_error(text) else warnings_for(caption, text)
+    seen = set(request.POST.getlist("seen"))
+    if caption.state == CaptionState.RETURNED and any(warning.code not in seen for warning in warnings):
+        return _page(request, caption, typed=text, warnings=warnings)
+    try:
+        corrections.rewrite(caption_id=caption.pk, author=author, text=text, now=timezone.now())
+    except InvalidCaptionError as refused:
+        return _page(request, caption, 422, typed=text, problem=refused.problem.message)
+    except corrections.RewriteRefusedError as refused:
+        return _page(request, caption, 409, typed=text, problem=str(refused))
+    except corrections.AlreadyRewrittenError:
+        return _page(request, caption_to_correct(author, caption.pk), 409, typed=text)
+    messages.success(request, _("Your new caption was submitted. Thank you!"))
+    return redirect("annotation:work-show")
+
+
+def _page(request: HttpRequest, caption: Caption, status: int = 200, **more: Any) -> HttpResponse:
+    page = caption_to_rewrite(caption, user_of(request))
+    context = {
+        "page": page,
+        "language": page.language,
+        "writing_html": to_html(caption.round.guidelines.writing),
+        **more,
+    }
+    return render(request, "annotation/rewrite.html", context, status=status)

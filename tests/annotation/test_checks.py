@@ -13,7 +13,7 @@ from django.urls import reverse
 from annotation.models import Caption, CaptionItem, CaptionState, CorrectionRequest, Feedback, Rating, Round, SpotCheck
 from annotation.selectors import checks as selectors
 from annotation.selectors.checks import CheckFilters, check_page
-from annotation.services import batches, checks, corrections
+from annotation.services import batches, corrections, feedback
 from annotation.services.feedback import give_feedback
 from core.allocation.models import Assignment, AssignmentState
 from core.people.models import AuditEntry, LanguageSkill, Membership, User
@@ -179,7 +179,7 @@ class TestFilters:
 
     def test_by_what_nobody_has_checked(self, round, manager):
         first = captions_of(round, "ann")[0]
-        checks.check_level(caption_id=first.pk, level=Rating.GOOD, by=manager, now=NOW)
+        feedback.check_level(caption_id=first.pk, level=Rating.GOOD, by=manager, now=NOW)
 
         assert (1, "ann") not in found(round, manager, is_unchecked=True)
         assert len(found(round, manager, is_unchecked=True)) == 5
@@ -367,7 +367,7 @@ def test_rating_and_level_in_two_tabs_at_once_are_both_kept():
     round, _authors = make_captioned_round(images=1, captions=1)
     manager, caption = round.project.created_by, Caption.objects.get()
     who: dict[str, Any] = {"caption_id": caption.pk, "by": manager, "now": NOW}
-    acts = [lambda: checks.check_rating(is_right=True, **who), lambda: checks.check_level(level=Rating.GOOD, **who)]
+    acts = [lambda: feedback.check_rating(is_right=True, **who), lambda: feedback.check_level(level=Rating.GOOD, **who)]
 
     together(lambda act: act(), acts)
 

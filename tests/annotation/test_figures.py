@@ -10,7 +10,7 @@ import pytest
 
 from annotation import tasks
 from annotation.models import Caption, CaptionItem, CaptionState, Rating, Round, RoundFigures, RoundKind, Tally
-from annotation.rules.pace import pace
+from annotation.rules.estimates import pace
 from annotation.rules.tallies import TallySums, total_sums
 from annotation.selectors.figures import SUMS, computed_figures, recent_sums, sums_of_rounds, tallies_of
 from annotation.services import batches as services

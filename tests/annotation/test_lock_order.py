@@ -16,7 +16,7 @@ from django.db import connection, transaction
 
 from annotation.models import Caption, Exclusion, RoundKind
 from annotation.rules.campaign import UnfinishedBatches
-from annotation.services import annotator_status, batches, campaign, checks, corrections, projects, reassignment
+from annotation.services import annotator_status, batches, campaign, corrections, feedback, projects, reassignment
 from annotation.services import verification as verifying
 from annotation.services.campaign import LanguageBeginning
 from annotation.services.caption_imports import import_captions
@@ -154,7 +154,7 @@ STEPS: dict[str, Callable[[Campaign], Callable[[], Any]]] = {
     "pause": lambda c: partial(annotator_status.pause, person=c.ann, reason="Too fast.", **c.about),
     "return for correction": lambda c: c.return_for_correction,
     "rewrite": Campaign.rewrite,
-    "check": lambda c: partial(checks.check_rating, caption_id=c.caption.pk, is_right=True, by=c.by, now=NOW),
+    "check": lambda c: partial(feedback.check_rating, caption_id=c.caption.pk, is_right=True, by=c.by, now=NOW),
     "close": lambda c: partial(
         campaign.close_round, round=c.round, by=c.by, now=NOW, assigned=UnfinishedBatches.RETURN
     ),

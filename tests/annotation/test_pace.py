@@ -8,8 +8,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from annotation.rules import pace as rules
-from annotation.rules.pace import MAX_DAYS_AHEAD, WINDOW_DAYS, WorkPace
+from annotation.rules import estimates as rules
+from annotation.rules.estimates import MAX_DAYS_AHEAD, WINDOW_DAYS, WorkPace
 
 TODAY = date(2026, 3, 9)
 

@@ -10,7 +10,7 @@ import pytest
 from django.urls import reverse
 
 from annotation.models import Caption, CaptionBatch, CaptionItem, Feedback, Round, RoundState, Stage
-from annotation.selectors.reassignment import open_batches
+from annotation.selectors.annotators import open_batches
 from annotation.services import batches, reassignment
 from core.allocation.models import Assignment, AssignmentState, Batch, BatchState
 from core.allocation.services.errors import (

@@ -9,7 +9,7 @@ import yaml
 from django.core.files.storage import default_storage
 
 from annotation.models import Caption, CaptionState, Release, RoundState, Verdict
-from annotation.services.release_changes import ReleaseNotPossibleError
+from annotation.services.release_contents import ReleaseNotPossibleError
 from annotation.services.releases import build
 from tests.annotation.released import KEYS, UNTIL, lines, table, written
 

@@ -13,7 +13,7 @@ import pytest
 from annotation.formats.archives import write_archive
 from annotation.models import Caption, CaptionBatch, CaptionState, Round, RoundState, VerificationBatch
 from annotation.services import release_files
-from annotation.services.release_changes import ReleaseNotPossibleError
+from annotation.services.release_contents import ReleaseNotPossibleError
 from annotation.services.release_files import write_release
 from core.allocation.models import Assignment, AssignmentState, Task
 from core.images.models import CollectionImage

@@ -14,8 +14,8 @@ from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 
 from annotation.models import Release
-from annotation.services import release_indexes
-from annotation.services.release_indexes import index_path
+from annotation.services import releases
+from annotation.services.releases import index_path
 from tests.inference.object_storage import ObjectStorage
 
 Opened = Callable[[str], Path]
@@ -28,7 +28,7 @@ def opened(settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Op
     backend = f"{ObjectStorage.__module__}.ObjectStorage"
     settings.STORAGES = settings.STORAGES | {"default": {"BACKEND": backend, **options}}
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    monkeypatch.setattr(release_indexes, "COPIES_BYTES", 300)
+    monkeypatch.setattr(releases, "COPIES_BYTES", 300)
 
     def open_one(checksum: str) -> Path:
         release = Release(folder=f"releases/{checksum}", checksum=checksum)
@@ -74,7 +74,7 @@ def test_a_copy_that_is_being_read_is_read_to_the_end(opened: Opened) -> None:
 def test_what_a_killed_process_left_is_deleted_and_what_another_one_is_making_is_not(opened: Opened) -> None:
     folder = opened("a").parent
     left, going = folder / "left.part", folder / "going.part"
-    for path, seconds_ago in ((left, 2 * release_indexes.UNFINISHED_S), (going, 10)):
+    for path, seconds_ago in ((left, 2 * releases.UNFINISHED_S), (going, 10)):
         path.write_bytes(b"half")
         used(path, seconds_ago=seconds_ago)
 
@@ -91,7 +91,7 @@ def test_a_copy_that_fails_leaves_nothing(opened: Opened, monkeypatch: pytest.Mo
         path.write_bytes(b"half")
         raise OSError(name)
 
-    monkeypatch.setattr(release_indexes, "_copy", breaks_off)
+    monkeypatch.setattr(releases, "_copy", breaks_off)
     with pytest.raises(OSError, match="releases/b"):
         opened("b")
     assert [path.name for path in folder.iterdir()] == ["a.sqlite3"]

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from annotation.formats import tables
-from annotation.formats.tables import DAY, FLOAT, NUMBER, TEXT, TEXTS, ReleaseColumn, ReleaseTable
+from annotation.formats import release_tables
+from annotation.formats.release_tables import DAY, FLOAT, NUMBER, TEXT, TEXTS, ReleaseColumn, ReleaseTable
 from tabular.downloads import json_line
 from tests.tabular.nasty import NASTY
 
@@ -39,20 +39,22 @@ def write_row_by_row(folder: Path, rows: Sequence[Row]) -> None:
     schema = pa.schema(list(KINDS.items()))
     options: dict[str, Any] = {"version": "2.6", "compression": "zstd", "compression_level": 3}
     with pq.ParquetWriter(folder / "t.parquet", schema, **options) as writer:
-        for first in range(0, len(rows), tables.ROWS_PER_GROUP):
-            group = rows[first : first + tables.ROWS_PER_GROUP]
+        for first in range(0, len(rows), release_tables.ROWS_PER_GROUP):
+            group = rows[first : first + release_tables.ROWS_PER_GROUP]
             arrays = [
                 pa.array([row[name] for row in group], TEXT if kind == DAY else kind).cast(kind)
                 for name, kind in KINDS.items()
             ]
-            writer.write_table(pa.Table.from_arrays(arrays, schema=schema), row_group_size=tables.ROWS_PER_GROUP)
+            writer.write_table(
+                pa.Table.from_arrays(arrays, schema=schema), row_group_size=release_tables.ROWS_PER_GROUP
+            )
 
 
 @pytest.mark.parametrize("count", [0, 1, 7, 8, len(NASTY)])
 @pytest.mark.parametrize(("per_group", "at_once"), [(4_000, 400), (8, 3), (4, 4), (1, 400)])
 def test_rows_written_in_groups_are_the_same_bytes(tmp_path, monkeypatch, count, per_group, at_once):
-    monkeypatch.setattr(tables, "ROWS_PER_GROUP", per_group)
-    monkeypatch.setattr(tables, "LINES_AT_ONCE", at_once)
+    monkeypatch.setattr(release_tables, "ROWS_PER_GROUP", per_group)
+    monkeypatch.setattr(release_tables, "LINES_AT_ONCE", at_once)
     some = rows()[:count]
     write_row_by_row(tmp_path / "plain", some)
     (tmp_path / "fast").mkdir()

@@ -15,7 +15,7 @@ from django.core.management import CommandError, call_command
 
 from annotation.formats.release_index import IndexQuery, ReleaseIndex, search_form
 from annotation.models import Release
-from annotation.services.release_indexes import index_path
+from annotation.services.releases import index_path
 from annotation.services.sites import ImageFiles, SiteNotPossibleError, build_site
 from core.images.models import Image
 from core.images.rules.sizes import sizes_of

@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from annotation.rules.campaign import CampaignStep, RoundAction, why_not
-from annotation.rules.campaign_order import current_round, in_order, round_to_change
-from annotation.rules.consequences import consequence, of_batches
+from annotation.rules.bulk_actions import consequence, of_batches
+from annotation.rules.campaign import CampaignStep, RoundAction, current_round, in_order, round_to_change, why_not
 from annotation.rules.waiting import STANDSTILL_DAYS, RoundFacts, WaitingPage, WaitsFor, waiting
 
 YOU, PEOPLE, NOTHING = WaitsFor

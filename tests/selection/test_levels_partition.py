@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 import pytest
 
 from annotation.models import Round
-from annotation.selectors.image_progress import progress_over
+from annotation.selectors.image_uses import progress_over
 from annotation.selectors.statistics import project_statistics
 from crosslens_metrics.caption_stats import CaptionStatistics
 from research.scoring.models import Scoring

@@ -14,7 +14,7 @@ from django.utils.dateparse import parse_datetime
 from annotation.formats.licences import LICENCES
 from annotation.models import Release
 from annotation.services import releases as services
-from annotation.services.release_changes import ReleaseNotPossibleError
+from annotation.services.release_contents import ReleaseNotPossibleError
 from annotation.services.releases import ReleaseSettingsError
 from core.jobs.models import JobState
 from core.people.management.arguments import project_named, user_named
