@@ -10,7 +10,7 @@ from django.db import IntegrityError, transaction
 from core.languages.admin import LanguageForm
 from core.languages.models import Language
 from core.languages.rules.registry import LANGUAGES
-from core.languages.rules.script_codes import MalformedScriptError, canonical_script, script_of_tag
+from core.languages.rules.scripts import MalformedScriptError, canonical_script, script_of_tag
 from core.languages.selectors import language_by_tag
 from crosslens_metrics.language_tags import ALIASES, MalformedTagError, canonical_tag, spaces_separate_words
 

@@ -11,8 +11,7 @@ from functools import lru_cache
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from core.languages.rules.scripts import KNOWN_SCRIPTS, script_of
-from core.languages.rules.traits import LanguageTraits
+from core.languages.rules.scripts import KNOWN_SCRIPTS, LanguageTraits, script_of
 from crosslens_metrics.hidden_characters import has_hidden, visible_text
 
 # (ours) The published protocol names no numbers for these.

@@ -10,7 +10,7 @@ from django.core.exceptions import ValidationError
 from django.http import HttpRequest
 
 from core.languages.models import Language
-from core.languages.rules.script_codes import MalformedScriptError, canonical_script
+from core.languages.rules.scripts import MalformedScriptError, canonical_script
 from crosslens_metrics.language_tags import MalformedTagError, canonical_tag
 
 

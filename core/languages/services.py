@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from django.db import transaction
 
 from core.languages.models import Language, TextDirection
-from core.languages.rules.script_codes import canonical_script, script_of_tag
+from core.languages.rules.scripts import canonical_script, script_of_tag
 from crosslens_metrics.language_tags import canonical_tag
 
 

@@ -15,7 +15,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from core.images.rules.manifests import ImageAttribution, attribution_of
-from core.languages.rules.traits import LanguageTraits
+from core.languages.rules.scripts import LanguageTraits
 from crosslens_metrics.formats.fields import LineFields
 from crosslens_metrics.formats.names import normalised_name
 from crosslens_metrics.formats.problems import LineError

@@ -11,7 +11,7 @@ from django.urls import reverse
 
 from annotation.services.feedback import give_feedback
 from annotation.services.guidelines import publish_guidelines
-from core.languages.rules.traits import is_english
+from core.languages.rules.scripts import is_english
 from core.people.services import audit_log
 from core.people.templatetags.written import written
 from sxs_eval.models import RaterState, RaterStatus

@@ -1,4 +1,4 @@
-"""Which script a letter is of, from Python's Unicode data: well enough to warn of a whole sentence in the wrong one.
+"""What the checks of a text know of its language: its script, letter by letter, and whether it is English.
 
 The first words of a character's Unicode name tell its script. A name is never changed once it is given (Unicode
 stability policy), and Python brings the newest ones, so there is no table of ranges to keep.
@@ -6,8 +6,11 @@ stability policy), and Python brings the newest ones, so there is no table of ra
 
 from __future__ import annotations
 
+import re
 import unicodedata
+from collections.abc import Sequence
 from functools import lru_cache
+from typing import Protocol
 
 _SCRIPT_OF_NAME = {
     "LATIN": "Latn",
@@ -79,3 +82,64 @@ def script_of(character: str) -> str:
             words = unicodedata.name(plain, "").split(" ")
             return _SCRIPT_OF_NAME.get(words[0]) or _SCRIPT_OF_NAME.get(" ".join(words[:2]), "")
     return ""
+
+
+_SCRIPT = re.compile(r"[A-Z][a-z]{3}")
+
+
+class MalformedScriptError(ValueError):
+    """Says what was given, and what a script code looks like."""
+
+
+def canonical_script(code: str) -> str:
+    """An ISO 15924 code in its usual case: `latn` is `Latn`.
+
+    Raises
+    ------
+    MalformedScriptError
+        For anything but four letters.
+    """
+    cased = code.strip().capitalize()
+    if not _SCRIPT.fullmatch(cased):
+        raise MalformedScriptError(f"{code!r} is not a script; write its ISO 15924 code, four letters such as Latn.")
+    return cased
+
+
+def script_of_tag(canonical: str) -> str | None:
+    """The script that a canonical tag names, if it does: `Cyrl` of `sr-Cyrl-RS`."""
+    for part in canonical.split("-")[1:]:
+        if len(part) == 1:
+            return None
+        if _SCRIPT.fullmatch(part):
+            return part
+    return None
+
+
+_WORD = re.compile(r"[^\W\d_]+")
+# Frequent in English. "And", "are" and "it" are not here: they are words in Norwegian, Romanian and Turkish.
+_ENGLISH_WORDS = frozenset(
+    ("the", "you", "your", "that", "this", "which", "with", "from", "they", "their", "what", "when")
+)
+_ENGLISH_SHARE = 1 / 12
+
+
+class LanguageTraits(Protocol):
+    """What the checks of a caption need to know of its language; a `Language` row has it."""
+
+    @property
+    def spaced(self) -> bool:
+        """Whether spaces separate words."""
+
+    @property
+    def scripts(self) -> Sequence[str]:
+        """ISO 15924 codes; empty where the script is not checked."""
+
+
+def is_english(text: str) -> bool:
+    """Whether `text` is mostly in plain Latin letters, with so many small English words that it must be English.
+
+    One such word alone says nothing: it may be part of a name, or Danish, in which *the* is tea.
+    """
+    words = _WORD.findall(text.lower())
+    latin, small = sum(map(str.isascii, words)), [word for word in words if word in _ENGLISH_WORDS]
+    return 2 * latin > len(words) and len(set(small)) > 1 and len(small) >= _ENGLISH_SHARE * len(words)

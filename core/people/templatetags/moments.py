@@ -18,7 +18,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
-from core.languages.rules.dates import LOWER_CASE, date_form, moment_form
+from core.languages.rules.page_languages import LOWER_CASE, date_form, moment_form
 
 register = template.Library()
 

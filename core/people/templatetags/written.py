@@ -6,7 +6,7 @@ from django import template
 from django.utils.html import strip_tags
 from django.utils.safestring import SafeString
 
-from core.languages.rules.traits import is_english
+from core.languages.rules.scripts import is_english
 from core.people.rules.markdown import to_html
 
 register = template.Library()

@@ -7,7 +7,7 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from core.languages.rules.script_codes import MalformedScriptError
+from core.languages.rules.scripts import MalformedScriptError
 from core.languages.services import LanguageExistsError, add_language
 from crosslens_metrics.language_tags import MalformedTagError
 
