@@ -20,9 +20,8 @@ from typing import Any
 
 from crosslens_metrics.messages import gettext as _
 from parallel_text.config import CorpusConfig
-from parallel_text.folder import CorpusFolder
 from parallel_text.problems import CorpusError, LineProblems
-from parallel_text.steps import Step, StepReport, StepWork
+from parallel_text.steps import CorpusFolder, Step, StepReport, StepWork
 
 STEP_NAMES = ("ingest", "candidates", "align", "dictionary", "senses", "intersect", "images", "publish")
 """The steps, in the order in which they run."""

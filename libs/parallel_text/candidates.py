@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,15 +16,56 @@ from crosslens_metrics.formats.word_vectors import WordVectorFileError, vectors_
 from crosslens_metrics.messages import gettext as _
 from crosslens_metrics.word_vectors import MalformedTableError, WordVectorSource
 from parallel_text.config import CorpusConfig
-from parallel_text.fragments import fragments
 from parallel_text.imageability import WORDS_AT_ONCE, ImageabilityRatings, read_ratings
 from parallel_text.problems import CorpusError, LineProblems
-from parallel_text.sql import make_view, write_table
-from parallel_text.steps import SentencesStep, StepReport, StepWork
+from parallel_text.steps import SentencesStep, StepReport, StepWork, make_view, write_table
 from parallel_text.tagging import COMMON_NOUNS, VERSION, EnglishTagger, TaggedSentence, tagger_version
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
+
+MAX_PHRASE_WORDS = 5
+"""Words of a phrase."""
+
+_NOUN_PHRASE = re.compile(r"J*N+")
+_VERB_PHRASE = re.compile(r"V(?:P|[DJ]*N+)")
+_CLASSES = {"AJ0": "J", "AJC": "J", "AJS": "J", "AVP": "P", "AT0": "D", "DPS": "D", "DT0": "D", "CRD": "D"}
+"""Tags of the CLAWS C5 tag set: adjectives, particles, and what stands before a noun."""
+
+
+@dataclass(frozen=True)
+class CandidateFragment:
+    """A candidate and the positions of its tokens, from `start` to before `end`."""
+
+    text: str
+    kind: str
+    start: int
+    end: int
+
+
+def fragments(tagged: TaggedSentence) -> Iterator[CandidateFragment]:
+    """Find nouns, verbs and adjectives by their lemmas, and noun and verb phrases by their words in lower case.
+
+    Proper nouns are no candidates.
+    """
+    classes = "".join(_class(tag, word) for tag, word in zip(tagged.tags, tagged.words, strict=True))
+    for position, (letter, lemma) in enumerate(zip(classes, tagged.lemmas, strict=True)):
+        if kind := {"N": "noun", "V": "verb", "J": "adjective"}.get(letter):
+            yield CandidateFragment(lemma, kind, position, position + 1)
+    for kind, pattern in (("noun_phrase", _NOUN_PHRASE), ("verb_phrase", _VERB_PHRASE)):
+        for match in pattern.finditer(classes):
+            if 2 <= match.end() - match.start() <= MAX_PHRASE_WORDS:
+                words = tagged.words[match.start() : match.end()]
+                yield CandidateFragment(" ".join(words).lower(), kind, match.start(), match.end())
+
+
+def _class(tag: str, word: str) -> str:
+    if not word[0].isalpha():
+        return "."
+    if tag in COMMON_NOUNS:
+        return "N"
+    return "V" if tag.startswith("VV") else _CLASSES.get(tag, ".")
+
 
 ROWS_AT_ONCE = 10_000
 TOKENS = pa.schema(

@@ -10,8 +10,7 @@ from parallel_text import words
 from parallel_text.config import ENGLISH, CorpusConfig, Inventory
 from parallel_text.inventories import read_inventory
 from parallel_text.problems import LineProblems
-from parallel_text.sql import write_table
-from parallel_text.steps import Step, StepReport, StepWork
+from parallel_text.steps import Step, StepReport, StepWork, write_table
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from crosslens_metrics.messages import gettext as _
 from crosslens_metrics.word_vectors import WordVectorSource
 from parallel_text.problems import CorpusError, LineProblems
-from parallel_text.readers.lines import lines_of
-from parallel_text.readers.packed import opened
+from parallel_text.sentences import lines_of, opened
 
 MIN_IMAGEABILITY, MAX_IMAGEABILITY = 100.0, 700.0
 """The scale of the MRC psycholinguistic database."""

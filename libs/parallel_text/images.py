@@ -17,8 +17,7 @@ from crosslens_metrics.named_vectors import MalformedVectorsError, NamedVectors,
 from parallel_text.config import CorpusConfig
 from parallel_text.manifest import ImageLine, ImageManifest
 from parallel_text.problems import CorpusError, LineProblems
-from parallel_text.sql import make_view, rows_of, write_table
-from parallel_text.steps import Step, StepReport, StepWork
+from parallel_text.steps import Step, StepReport, StepWork, make_view, rows_of, write_table
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

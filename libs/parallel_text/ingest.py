@@ -13,8 +13,7 @@ from crosslens_metrics.messages import gettext as _
 from parallel_text.config import CorpusConfig, Text
 from parallel_text.problems import CorpusError, LineProblems
 from parallel_text.readers import no_pairs, read_pairs
-from parallel_text.sql import NOTHING, write_table
-from parallel_text.steps import Step, StepReport, StepWork
+from parallel_text.steps import NOTHING, Step, StepReport, StepWork, write_table
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

@@ -12,8 +12,7 @@ from crosslens_metrics.language_tags import ALIASES
 from crosslens_metrics.messages import gettext as _
 from parallel_text.config import Inventory
 from parallel_text.problems import CorpusError, LineProblems
-from parallel_text.readers.lines import MAX_LINE_BYTES, lines_of
-from parallel_text.readers.packed import faults_of, opened
+from parallel_text.sentences import MAX_LINE_BYTES, faults_of, lines_of, opened
 from parallel_text.words import lower
 
 NOUN = "n"

@@ -17,7 +17,7 @@ from crosslens_metrics.formats.problems import FileRefusedError, LineError
 from crosslens_metrics.formats.records import LineRecord, csv_records, json_records
 from crosslens_metrics.messages import gettext as _
 from parallel_text.problems import CorpusError, LineProblems
-from parallel_text.readers.packed import opened
+from parallel_text.sentences import opened
 
 MAX_CHARACTERS = {
     "synset": 100,

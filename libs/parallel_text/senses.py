@@ -14,8 +14,7 @@ from parallel_text import words
 from parallel_text.config import ENGLISH, CorpusConfig, Inventory
 from parallel_text.inventories import LemmaSense, read_inventory
 from parallel_text.problems import CorpusError, LineProblems
-from parallel_text.sql import make_view, write_table
-from parallel_text.steps import Step, StepReport, StepWork
+from parallel_text.steps import Step, StepReport, StepWork, make_view, write_table
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

@@ -12,8 +12,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Any, Self
 
 from parallel_text.config import ENGLISH
-from parallel_text.sql import make_view
-from parallel_text.steps import StepWork
+from parallel_text.steps import StepWork, make_view
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

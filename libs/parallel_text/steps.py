@@ -1,9 +1,12 @@
-"""What a step of building a corpus is, and what it is given."""
+"""What a step of building a corpus is, and what it is given: the folder of the corpus and a database."""
 
 from __future__ import annotations
 
+import fcntl
 import os
-from collections.abc import Callable, Mapping
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,12 +14,108 @@ from uuid import uuid4
 
 from crosslens_metrics.messages import gettext as _
 from parallel_text.config import CorpusConfig
-from parallel_text.folder import CorpusFolder
 from parallel_text.problems import CorpusError, LineProblems
-from parallel_text.sql import PARQUET
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
+
+PARTIAL = ".partial-"
+"""How the name of a file begins that is still being written."""
+
+
+class CorpusFolder:
+    """Files by names such as `ingest/english/00000.parquet`. A name has its file whole, or not at all."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def read(self, name: str) -> Path:
+        """Return the path of a file.
+
+        Raises
+        ------
+        FileNotFoundError
+        """
+        path = self.path / name
+        if not path.is_file():
+            raise FileNotFoundError(path)
+        return path
+
+    @contextmanager
+    def writing(self, name: str) -> Iterator[Path]:
+        """Give a path to write to; when the block ends without an error, the file has its name."""
+        path = self.path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # Several processes may write the same file, each its own copy; the endings tell programs what is in it.
+        partial = path.with_name(f"{PARTIAL}{uuid4().hex}-{path.name}")
+        try:
+            yield partial
+            partial.replace(path)
+        finally:
+            partial.unlink(missing_ok=True)
+
+    def names(self, prefix: str) -> list[str]:
+        """List the names that begin with `prefix`, sorted."""
+        top = self.path / prefix.rpartition("/")[0]
+        found = (path.relative_to(self.path).as_posix() for path in top.rglob("*") if _is_whole(path))
+        return sorted(name for name in found if name.startswith(prefix))
+
+    def remove(self, prefix: str) -> None:
+        """Delete all files whose names begin with `prefix`."""
+        if prefix.endswith("/"):
+            shutil.rmtree(self.path / prefix, ignore_errors=True)
+            return
+        for name in self.names(prefix):
+            (self.path / name).unlink(missing_ok=True)
+
+    def forget_partial(self) -> None:
+        """Delete what killed processes left half written. Nobody else may be writing."""
+        for path in self.path.rglob(f"{PARTIAL}*"):
+            path.unlink(missing_ok=True)
+
+
+def _is_whole(path: Path) -> bool:
+    return path.is_file() and not path.name.startswith(PARTIAL)
+
+
+PARQUET = "CREATE MACRO parquet(files) AS TABLE FROM read_parquet(files, hive_partitioning := false)"
+"""Reads Parquet files; a folder called `n=3` adds no column."""
+
+ROWS_AT_ONCE = 10_000
+NOTHING: Mapping[str, Any] = {}
+
+
+def make_view(database: DuckDBPyConnection, name: str, paths: Iterable[Path]) -> None:
+    """Make a view of Parquet files: the statement that makes one takes no parameters."""
+    database.read_parquet([str(path) for path in paths], hive_partitioning=False).create_view(name)
+
+
+def write_table(
+    database: DuckDBPyConnection, query: str, path: Path, values: Mapping[str, Any] = NOTHING, *, options: str = ""
+) -> int:
+    """Write what `query` selects with `values` as Parquet, and return how many rows there are.
+
+    `options` are more of COPY's.
+    """
+    row = database.execute(
+        f"COPY ({query}) TO $written_to (FORMAT parquet, COMPRESSION zstd{options and ', ' + options})",
+        {**values, "written_to": str(path)},
+    ).fetchone()
+    assert row is not None
+    return int(row[0])
+
+
+def rows_of(result: DuckDBPyConnection) -> Iterator[tuple[Any, ...]]:
+    """Give the rows that were selected, some at a time."""
+    while rows := result.fetchmany(ROWS_AT_ONCE):
+        yield from rows
+
+
+def records_of(result: DuckDBPyConnection) -> Iterator[dict[str, Any]]:
+    """Give the rows that were selected, each by the names of its columns."""
+    columns = [column[0] for column in result.description or ()]
+    for row in rows_of(result):
+        yield dict(zip(columns, row, strict=True))
 
 
 @dataclass(frozen=True)
@@ -119,3 +218,32 @@ class SentencesStep(Step):
 
     def chunks(self, work: StepWork) -> list[str]:
         return [name.rpartition("/")[2].removesuffix(".parquet") for name in work.folder.names("ingest/english/")]
+
+
+@contextmanager
+def building_in(out: Path) -> Iterator[None]:
+    """Lock a folder for as long as the block runs, and clear what killed programs left half written.
+
+    The lock ends with the process, however it ends.
+
+    Raises
+    ------
+    CorpusError
+        Where another program has it, or the folder cannot be written to.
+    """
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        with (out / ".lock").open("w") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as error:
+                raise CorpusError(
+                    _("Another program is building in %(folder)s. Wait for it to end.") % {"folder": out}
+                ) from error
+            CorpusFolder(out).forget_partial()
+            shutil.rmtree(out / ".scratch", ignore_errors=True)
+            yield
+    except OSError as error:
+        raise CorpusError(
+            _("%(file)s cannot be written: %(error)s.") % {"file": error.filename or out, "error": error.strerror}
+        ) from error

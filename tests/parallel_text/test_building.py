@@ -18,10 +18,8 @@ import pytest
 from parallel_text import building
 from parallel_text.building import build, done_step, work_in
 from parallel_text.config import CandidateSettings, CorpusConfig, ImageSettings, Inventory, Text
-from parallel_text.folder import PARTIAL, CorpusFolder
-from parallel_text.locking import building_in
 from parallel_text.problems import CorpusError, LineProblems
-from parallel_text.steps import StepReport
+from parallel_text.steps import PARTIAL, CorpusFolder, StepReport, building_in
 from tests.servers import ROOT
 
 CONFIG = CorpusConfig(

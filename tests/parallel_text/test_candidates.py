@@ -11,9 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from parallel_text.candidates import STEP
+from parallel_text.candidates import STEP, fragments
 from parallel_text.config import CandidateSettings
-from parallel_text.fragments import fragments
 from parallel_text.imageability import ImageabilityRatings, cross_validated, read_ratings
 from parallel_text.problems import CorpusError, LineProblems
 from parallel_text.tagging import EnglishTagger, tokens

@@ -12,8 +12,7 @@ import pytest
 from core.images.rules.manifests import attribution_of
 from crosslens_metrics.formats.problems import LineError
 from crosslens_metrics.named_vectors import NamedVectors
-from parallel_text.config import ImageSettings
-from parallel_text.exclusions import Exclusions
+from parallel_text.config import Exclusions, ImageSettings
 from parallel_text.images import STEP
 from parallel_text.problems import CorpusError
 from tests.parallel_text.made import cells, work_with, write

@@ -14,9 +14,9 @@ from crosslens_metrics.formats.lines import LineReader
 from crosslens_metrics.formats.problems import LineError
 from gapgame.formats.tasks import corpus_lines
 from gapgame.rules import items
-from parallel_text import playable
-from parallel_text.playable import NO_GAP, REASONS, why_unplayable
-from parallel_text.readers.sentences import BadSentenceError, clean
+from parallel_text import publish
+from parallel_text.publish import NO_GAP, REASONS, why_unplayable
+from parallel_text.sentences import BadSentenceError, clean
 from parallel_text.tagging import tokens
 
 TRAITS = {language.tag: language for language in LANGUAGES}
@@ -77,7 +77,7 @@ def test_a_word_that_cannot_be_asked_for_says_why(sentence, why, tmp_path: Path)
 
 
 def test_limits_are_those_of_the_game():
-    limits = (playable.MAX_SENTENCE_CHARACTERS, playable.MAX_WORD_CHARACTERS, playable.MAX_SENSES)
+    limits = (publish.MAX_SENTENCE_CHARACTERS, publish.MAX_WORD_CHARACTERS, publish.MAX_SENSES)
     assert limits == (items.MAX_SENTENCE_CHARACTERS, items.MAX_WORD_CHARACTERS, items.MAX_SENSES)
     assert why_unplayable("A seal.", "seal", 2, ["02077923-n"] * 101) == "many_senses"
     assert why_unplayable(f"A {'x' * 101}.", "x" * 101, 2, []) == "long_word"

@@ -15,8 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from parallel_text import images, intersect, publish, senses
-from parallel_text.config import ImageSettings
-from parallel_text.exclusions import Exclusions
+from parallel_text.config import Exclusions, ImageSettings
 from parallel_text.problems import CorpusError
 from parallel_text.statistics import CorpusStatistics, compute
 from parallel_text.steps import StepWork

@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 from crosslens_metrics.formats.problems import FileRefusedError
 from crosslens_metrics.formats.records import SEPARATOR_LINE, unclosed
 from parallel_text.problems import CorpusError
-from parallel_text.readers.packed import limited_reader
+from parallel_text.sentences import limited_reader
 from research.selection.rules.candidates import (
     COLUMNS,
     CandidateFault,

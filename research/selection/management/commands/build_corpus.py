@@ -13,9 +13,9 @@ from django.core.management.base import BaseCommand, CommandError
 
 from parallel_text.building import STEP_NAMES, build, work_in
 from parallel_text.config import MAX_WORKERS, read_config
-from parallel_text.locking import building_in
 from parallel_text.problems import CorpusError
 from parallel_text.publish import PUBLISHED
+from parallel_text.steps import building_in
 
 
 class Command(BaseCommand):

@@ -18,9 +18,7 @@ from xml.parsers import expat
 from crosslens_metrics.messages import gettext as _
 from parallel_text.config import ENGLISH, Text
 from parallel_text.problems import CorpusError, LineProblems
-from parallel_text.readers.packed import opened
-from parallel_text.readers.sentences import BROKEN, MAX_SENTENCE_CHARACTERS, SentencePair
-from parallel_text.readers.tags import is_of
+from parallel_text.sentences import BROKEN, MAX_SENTENCE_CHARACTERS, SentencePair, is_of, opened
 
 READ_BYTES = 1 << 16
 MAX_TAG_BYTES, MAX_VARIANTS = 10**6, 1_000
@@ -31,7 +29,7 @@ CODES = {"bpt", "ept", "it", "ph", "ut"}
 """Elements of a segment that hold codes of a program, and no text."""
 
 
-def read(text: Text, paths: tuple[Path, ...], problems: LineProblems) -> Iterator[SentencePair]:
+def read_tmx(text: Text, paths: tuple[Path, ...], problems: LineProblems) -> Iterator[SentencePair]:
     [name], [path] = text.files, paths
     with opened(path, name) as file:
         for number, (line, name_of_unit, variants) in enumerate(_units(file, name), start=1):
