@@ -38,7 +38,7 @@ LOOKS_LIKE_ID = re.compile(r"\s*(?=\S*\d|\S+[/_.:#]\S)\S+\s*")
 
 
 def read_moses(text: Text, paths: tuple[Path, ...], problems: LineProblems) -> Iterator[SentencePair]:
-    """Read Moses' format: two files whose lines belong together by their numbers, and OPUS' third one with their ids."""
+    """Read Moses' format: two files whose lines belong together by number, and OPUS' third one with their ids."""
     with ExitStack() as stack:
         files = [stack.enter_context(opened(path, name)) for path, name in zip(paths, text.files, strict=True)]
         yield from side_by_side(files, text.files, problems)
