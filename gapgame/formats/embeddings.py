@@ -9,12 +9,11 @@ import numpy as np
 from django.utils.translation import gettext as _
 from numpy.typing import NDArray
 
-from crosslens_metrics.central import most_central
 from crosslens_metrics.formats.arrays import ArchiveRefusedError, opened_arrays
-from crosslens_metrics.formats.fields import LineFields
-from crosslens_metrics.formats.lines import LineReader
+from crosslens_metrics.formats.lines import LineFields, LineReader
 from crosslens_metrics.formats.names import ImageNames
 from crosslens_metrics.formats.problems import FileRefusedError, LineError
+from crosslens_metrics.named_vectors import most_central
 
 Vectors = Mapping[str, NDArray[np.float32]]
 ZIP_START = b"PK\x03\x04"

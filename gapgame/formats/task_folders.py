@@ -13,8 +13,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from crosslens_metrics.formats.fields import LineFields
-from crosslens_metrics.formats.lines import LineReader
+from crosslens_metrics.formats.lines import LineFields, LineReader
 from crosslens_metrics.formats.problems import FileProblemsError, LineError
 from gapgame.rules.figures import random_stream
 from gapgame.rules.task import (

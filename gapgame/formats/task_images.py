@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 
 from core.images.rules import manifests
 from crosslens_metrics.formats.arrays import opened_arrays
-from crosslens_metrics.formats.fields import LineFields
-from crosslens_metrics.formats.lines import LineReader
+from crosslens_metrics.formats.lines import LineFields, LineReader
 from crosslens_metrics.formats.names import ImageNames
 from crosslens_metrics.formats.problems import FileProblemsError, FileRefusedError, LineError
 from crosslens_metrics.named_vectors import ENTRIES, MalformedVectorsError, NamedVectors, read_named_vectors

@@ -11,11 +11,10 @@ from typing import Any, NamedTuple
 
 from django.utils.translation import gettext as _
 
-from crosslens_metrics.formats.fields import LineFields
-from crosslens_metrics.formats.lines import LineReader
+from crosslens_metrics.formats.lines import LineFields, LineReader
 from crosslens_metrics.formats.problems import MAX_SHOWN, LineError
 from crosslens_metrics.language_tags import MalformedTagError, canonical_tag, spaces_separate_words
-from crosslens_metrics.words_in_text import occurrences
+from crosslens_metrics.text import occurrences
 from gapgame.formats.corpora import ITEMS, is_corpus
 from gapgame.formats.multisubs import is_layout, records_of
 from gapgame.formats.task_building import TaskDrawing, write_task

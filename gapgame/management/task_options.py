@@ -10,7 +10,7 @@ from typing import Any
 from django.core.management.base import CommandError, OutputWrapper
 from django.utils.translation import gettext as _
 
-from crosslens_metrics.commands.arguments import whole_number
+from crosslens_metrics.commands.running import whole_number
 from crosslens_metrics.formats.problems import FileProblemsError
 from gapgame.formats.task_building import TaskDrawing
 from gapgame.formats.task_folders import refusal

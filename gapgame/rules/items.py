@@ -16,12 +16,12 @@ from django.utils.translation import gettext as _
 
 from core.images.rules.manifests import ImageAttribution, attribution_of
 from core.languages.rules.scripts import LanguageTraits
-from crosslens_metrics.formats.fields import LineFields
+from crosslens_metrics.formats.lines import LineFields
 from crosslens_metrics.formats.names import normalised_name
 from crosslens_metrics.formats.problems import LineError
 from crosslens_metrics.formats.records import is_text
 from crosslens_metrics.language_tags import MalformedTagError, canonical_tag
-from crosslens_metrics.words_in_text import occurrences, stands_in
+from crosslens_metrics.text import occurrences, stands_in
 from gapgame.rules.play import MAX_GUESS_CHARACTERS
 from gapgame.rules.words import stem_in
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from crosslens_metrics.words_in_text import folded, is_wordy
+from crosslens_metrics.text import folded, is_wordy
 
 MIN_STEM_CHARACTERS = 4
 """(ours) How many first characters two words share to be taken for forms of one word."""

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from crosslens_metrics.central import most_central
 from crosslens_metrics.messages import gettext as _
-from crosslens_metrics.named_vectors import MalformedVectorsError, NamedVectors, read_named_vectors
+from crosslens_metrics.named_vectors import MalformedVectorsError, NamedVectors, most_central, read_named_vectors
 from parallel_text.config import CorpusConfig
 from parallel_text.manifest import ImageLine, ImageManifest
 from parallel_text.problems import CorpusError, LineProblems

@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 from urllib.parse import urlsplit
 
-from crosslens_metrics.formats.fields import LineFields
+from crosslens_metrics.formats.lines import LineFields
 from crosslens_metrics.formats.names import ImageNames, without_suffix
 from crosslens_metrics.formats.problems import FileRefusedError, LineError
 from crosslens_metrics.formats.records import LineRecord, csv_records, json_records

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from crosslens_metrics.words_in_text import occurrences, stands_in
+from crosslens_metrics.text import occurrences, stands_in
 from parallel_text.building import done_step, sha256_of
 from parallel_text.config import ENGLISH, CorpusConfig
 from parallel_text.statistics import MAX_N, compute

@@ -15,8 +15,7 @@ from core.people.models import Project
 from crosslens_metrics.formats.problems import FileRefusedError
 from crosslens_metrics.formats.tables import parse_table
 from crosslens_metrics.reports.comparison_figures import UndefinedComparison
-from crosslens_metrics.reports.correlations import CorrelationReport, correlations_of
-from crosslens_metrics.reports.metric_agreement import RESAMPLES
+from crosslens_metrics.reports.correlations import RESAMPLES, CorrelationReport, correlations_of
 from sxs_eval.rules.planning import CORE
 from sxs_eval.selectors.metrics import EvaluationTable
 from tabular.downloads import stamp, table_lines

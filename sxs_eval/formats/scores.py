@@ -16,8 +16,7 @@ from pathlib import Path
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from crosslens_metrics.formats.fields import LineFields
-from crosslens_metrics.formats.lines import LineReader
+from crosslens_metrics.formats.lines import LineFields, LineReader
 from crosslens_metrics.formats.problems import FileProblemsError, FileRefusedError, LineError
 from crosslens_metrics.language_tags import MalformedTagError, canonical_tag
 from sxs_eval.rules.planning import ModelScore

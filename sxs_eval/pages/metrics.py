@@ -13,8 +13,8 @@ from charts.plots import PlotPoint, ScatterPlot, scatter_plot
 from crosslens_metrics.correlations import Coefficient
 from crosslens_metrics.intervals import Interval
 from crosslens_metrics.reports.comparison_figures import UndefinedComparison
-from crosslens_metrics.reports.metric_agreement import RESAMPLES, MetricAgreement
-from crosslens_metrics.reports.score_figures import UndefinedScore
+from crosslens_metrics.reports.correlations import RESAMPLES, MetricAgreement
+from crosslens_metrics.reports.figures import UndefinedScore
 from research.scoring.selectors.scores import shown_times, title_of
 from sxs_eval.formats.metric_gains import SEED, correlations
 from sxs_eval.pages.report import report_link

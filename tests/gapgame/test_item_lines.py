@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from crosslens_metrics.formats.problems import LineError
-from crosslens_metrics.words_in_text import occurrences, stands_in
+from crosslens_metrics.text import occurrences, stands_in
 from gapgame.rules.items import MAX_IMAGES, MAX_SENTENCE_CHARACTERS, ItemLine, item_line
 from gapgame.rules.multisubs import looks_like_it
 from gapgame.rules.words import is_named_in, stem_in

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from django.core.files.storage import default_storage
 
-from crosslens_metrics.central import most_central
+from crosslens_metrics.named_vectors import most_central
 from research.inference.models import EmbeddingSet
 from research.inference.selectors import embeddings
 from research.inference.selectors.embeddings import (

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy
 
-from crosslens_metrics.central import most_central
+from crosslens_metrics.named_vectors import most_central
 
 
 def test_the_least_mean_cosine_distance_by_hand():

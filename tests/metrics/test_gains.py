@@ -8,7 +8,6 @@ from itertools import product
 import numpy as np
 import pytest
 
-from crosslens_metrics.flips import RepeatFlips, count_flips
 from crosslens_metrics.gains import (
     gain,
     gain_interval,
@@ -17,6 +16,7 @@ from crosslens_metrics.gains import (
     pooled_gain,
     pooled_gain_interval,
 )
+from crosslens_metrics.sign_test import RepeatFlips, count_flips
 from crosslens_metrics.undefined import UndefinedFigureError, UndefinedReason
 
 

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from crosslens_metrics.formats.fields import LineFields
-from crosslens_metrics.formats.lines import LineReader
+from crosslens_metrics.formats.lines import LineFields, LineReader
 from crosslens_metrics.formats.problems import FileProblemsError, FileRefusedError, LineError
 from crosslens_metrics.formats.records import READ_BYTES, json_members, json_records
 

@@ -12,8 +12,7 @@ from django.core.management import CommandError
 from crosslens_metrics.correlations import Coefficient
 from crosslens_metrics.formats.problems import FileRefusedError
 from crosslens_metrics.formats.tables import parse_table
-from crosslens_metrics.reports.score_figures import MESSAGES
-from crosslens_metrics.reports.text import rounded_number
+from crosslens_metrics.reports.figures import MESSAGES, rounded_number
 from crosslens_metrics.undefined import UndefinedReason
 from tests.commands import output_of
 from tests.published import published

@@ -16,7 +16,7 @@ import pytest
 from core.jobs.models import JobState
 from core.jobs.services import leases
 from crosslens_metrics.java import ToolMissingError
-from crosslens_metrics.reports.score_figures import MESSAGES
+from crosslens_metrics.reports.figures import MESSAGES
 from crosslens_metrics.scoring import PreparedCaptions, ScoredFigure, score
 from crosslens_metrics.undefined import UndefinedReason
 from research.inference.models import ModelCaption

@@ -17,7 +17,7 @@ from core.images.models import Image
 from core.people.models import Membership, Project, Role
 from crosslens_metrics.meteor import meteor_of_sums, sums_of_answers
 from crosslens_metrics.paired import METHODS, PairedDifference
-from crosslens_metrics.reports.score_figures import UndefinedScore
+from crosslens_metrics.reports.figures import UndefinedScore
 from crosslens_metrics.scores import MetricScores
 from crosslens_metrics.signatures import Signature
 from crosslens_metrics.sums import statistic_of

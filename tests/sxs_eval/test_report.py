@@ -19,8 +19,8 @@ from crosslens_metrics.reports.comparison_figures import (
     ReportedFigures,
     UndefinedComparison,
 )
+from crosslens_metrics.reports.figures import MESSAGES as SCORE_MESSAGES
 from crosslens_metrics.reports.figures import as_json
-from crosslens_metrics.reports.score_figures import MESSAGES as SCORE_MESSAGES
 from crosslens_metrics.undefined import UndefinedReason
 
 UNKNOWN = -1

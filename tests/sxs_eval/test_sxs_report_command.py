@@ -16,7 +16,7 @@ import pytest
 from django.core.management import CommandError
 
 from crosslens_metrics.intervals import Interval
-from crosslens_metrics.reports import comparison_text
+from crosslens_metrics.reports import judgements
 from crosslens_metrics.reports.comparison_figures import ComparisonReason, GainFigure
 from crosslens_metrics.undefined import UndefinedReason
 from tests.commands import output_of
@@ -410,4 +410,4 @@ def test_pairs_that_count_unseen_need_neither_rater_nor_score_when_there_are_no_
 
 
 def test_what_rounds_to_nothing_has_no_sign_of_less_than_nothing():
-    assert comparison_text._gain(GainFigure(-0.04, Interval(-0.06, 0.04))) == "+0.0 [-0.1, +0.0]"
+    assert judgements._gain(GainFigure(-0.04, Interval(-0.06, 0.04))) == "+0.0 [-0.1, +0.0]"

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from django.utils.translation import gettext as _
 
 from core.images.rules import limits
-from crosslens_metrics.formats.fields import LineFields
+from crosslens_metrics.formats.lines import LineFields
 from crosslens_metrics.formats.names import normalised_name
 from crosslens_metrics.formats.problems import FileRefusedError, LineError
 from crosslens_metrics.formats.records import (

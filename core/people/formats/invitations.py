@@ -17,8 +17,7 @@ from core.languages.models import Language
 from core.people.models import Invitation, Role
 from core.people.rules.roles import JUDGES
 from core.people.selectors.invitations import InvitationRow
-from crosslens_metrics.formats.fields import MAX_CHARACTERS_SHOWN, LineFields
-from crosslens_metrics.formats.lines import LineReader
+from crosslens_metrics.formats.lines import MAX_CHARACTERS_SHOWN, LineFields, LineReader
 from crosslens_metrics.formats.problems import LineError
 from crosslens_metrics.language_tags import ALIASES
 from tabular.spreadsheets import BYTE_ORDER_MARK, csv_line

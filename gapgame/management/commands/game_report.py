@@ -10,7 +10,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.utils.translation import gettext as _
 
-from crosslens_metrics.commands.arguments import whole_number
+from crosslens_metrics.commands.running import whole_number
 from crosslens_metrics.formats.problems import FileProblemsError
 from gapgame.formats.report_text import report_lines
 from gapgame.formats.turn_files import read_turns

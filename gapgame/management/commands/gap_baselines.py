@@ -8,7 +8,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from crosslens_metrics.commands.arguments import whole_number
+from crosslens_metrics.commands.running import whole_number
 from gapgame.formats.baselines import predict
 from gapgame.management.task_options import add_output, put_out
 from gapgame.rules.baselines import MAX_GRAM_LENGTH, NEIGHBOURS, BaselineMethod

@@ -17,7 +17,7 @@ from core.images.permissions import collections_in
 from core.images.tasks import ask_for_sizes
 from core.people.management.arguments import checked_text, project_named
 from core.people.models import Project
-from crosslens_metrics.commands.arguments import whole_number
+from crosslens_metrics.commands.running import whole_number
 from crosslens_metrics.formats.problems import FileRefusedError
 from gapgame.formats.corpora import is_corpus, origin_of
 from gapgame.formats.multisubs import is_layout

@@ -11,7 +11,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.utils.translation import gettext as _
 
-from crosslens_metrics.commands.arguments import whole_number
+from crosslens_metrics.commands.running import whole_number
 from crosslens_metrics.formats.problems import FileProblemsError
 from crosslens_metrics.word_vectors import MalformedTableError, WordVectorSource, open_table
 from gapgame.formats.predictions import read_filled

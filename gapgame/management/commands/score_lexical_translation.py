@@ -11,7 +11,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.utils.translation import gettext as _
 
-from crosslens_metrics.commands.arguments import whole_number
+from crosslens_metrics.commands.running import whole_number
 from crosslens_metrics.formats.problems import FileProblemsError
 from gapgame.formats.report_text import interval_text
 from gapgame.formats.translations import EXAMPLE, read_predictions, read_published, read_translated

@@ -6,12 +6,10 @@ import csv
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from pathlib import Path
 
-from crosslens_metrics.commands.arguments import whole_number
-from crosslens_metrics.commands.running import CommandFailedError, Write, write_report
+from crosslens_metrics.commands.running import CommandFailedError, Write, whole_number, write_report
 from crosslens_metrics.formats.problems import FileRefusedError
 from crosslens_metrics.formats.tables import read_table
-from crosslens_metrics.reports.correlations import correlations_of
-from crosslens_metrics.reports.metric_agreement import RESAMPLES
+from crosslens_metrics.reports.correlations import RESAMPLES, correlations_of
 
 HELP = "Correlate automatic differences with people's: Pearson, Spearman, Kendall (tau-b) and Matthews."
 

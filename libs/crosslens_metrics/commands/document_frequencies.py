@@ -6,8 +6,13 @@ from argparse import ArgumentParser, Namespace
 from itertools import chain
 from pathlib import Path
 
-from crosslens_metrics.commands.arguments import DEFAULT_LANGUAGE, add_text_arguments, whole_number
-from crosslens_metrics.commands.running import CommandFailedError, Write
+from crosslens_metrics.commands.running import (
+    DEFAULT_LANGUAGE,
+    CommandFailedError,
+    Write,
+    add_text_arguments,
+    whole_number,
+)
 from crosslens_metrics.document_frequencies import DocumentFrequencies
 from crosslens_metrics.formats.captions import references_in
 from crosslens_metrics.formats.problems import FileProblemsError

@@ -5,8 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
-from crosslens_metrics.commands.arguments import whole_number
-from crosslens_metrics.commands.running import CommandFailedError, Write, write_report
+from crosslens_metrics.commands.running import CommandFailedError, Write, whole_number, write_report
 from crosslens_metrics.formats.problems import FileRefusedError
 from crosslens_metrics.formats.tables import read_table
 from crosslens_metrics.model_ranks import TiedRanks

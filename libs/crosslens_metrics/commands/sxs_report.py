@@ -5,8 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
-from crosslens_metrics.commands.arguments import whole_number
-from crosslens_metrics.commands.running import CommandFailedError, Write, as_json
+from crosslens_metrics.commands.running import CommandFailedError, Write, as_json, whole_number
 from crosslens_metrics.formats.judgements import read_judgements
 from crosslens_metrics.formats.problems import FileProblemsError
 from crosslens_metrics.messages import gettext as _

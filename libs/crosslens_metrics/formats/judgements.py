@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from crosslens_metrics.formats.fields import LineFields
-from crosslens_metrics.formats.lines import LineReader
+from crosslens_metrics.formats.lines import LineFields, LineReader
 from crosslens_metrics.formats.names import alike_names
 from crosslens_metrics.formats.problems import LineError
 from crosslens_metrics.messages import gettext as _

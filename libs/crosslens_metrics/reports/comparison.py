@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crosslens_metrics import agreement, gains, sign_test
-from crosslens_metrics.flips import count_flips
 from crosslens_metrics.intervals import Interval, share_bounds
 from crosslens_metrics.reports.comparison_figures import (
     AlphaFigure,
@@ -39,6 +38,7 @@ from crosslens_metrics.reports.comparison_figures import (
     value_or_reason,
 )
 from crosslens_metrics.scales import SEVEN_POINTS, Scale
+from crosslens_metrics.sign_test import count_flips
 
 METHOD = "sxs-majority"
 VERSION = 1

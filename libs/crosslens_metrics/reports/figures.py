@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
+from decimal import ROUND_HALF_UP, Decimal
 from enum import StrEnum
-from typing import Any
+from typing import Any, TypeVar
 
 from crosslens_metrics.intervals import Interval
+from crosslens_metrics.messages import gettext
+from crosslens_metrics.messages import gettext_noop as _
+from crosslens_metrics.undefined import UndefinedFigureError, UndefinedReason
 
 
 class ReportFigure:
@@ -45,3 +49,72 @@ def as_json(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         raise ValueError("A figure without a value must be Undefined.")
     return value
+
+
+T = TypeVar("T")
+
+MESSAGES: dict[UndefinedReason, str] = {
+    UndefinedReason.NO_IMAGES: _("There is no image to score."),
+    UndefinedReason.NO_VARIATION: _("All are alike, so they do not show by how much the figure would vary."),
+    UndefinedReason.RESAMPLES_UNDEFINED: _(
+        "There are too few values: the figure is undefined in some bootstrap resamples."
+    ),
+    UndefinedReason.NO_WORDS: _("No reference has a word."),
+    UndefinedReason.NO_KNOWN_WORD: _("A caption has no word that has a vector."),
+    UndefinedReason.TOO_FEW_POINTS: _("A correlation needs at least two values."),
+    UndefinedReason.ALL_VALUES_EQUAL: _("One of the two is the same everywhere, so there is no correlation."),
+    UndefinedReason.SAME_IN_ALL_EVALUATIONS: _(
+        "One of the two has the same value in every evaluation, so there is nothing to correlate. With flipped signs "
+        "it would vary, but only because of which model was called the base."
+    ),
+    UndefinedReason.ONE_SIGN_ONLY: _("One of the two is always better or never better, so its signs tell nothing."),
+}
+
+
+@dataclass(frozen=True)
+class UndefinedScore(AbsentFigure):
+    reason: UndefinedReason
+
+    @property
+    def message(self) -> str:
+        return gettext(MESSAGES[self.reason])
+
+
+def value_or_reason(figure: Callable[[], T]) -> T | UndefinedScore:
+    """What `figure` gives, or why it gives nothing."""
+    try:
+        return figure()
+    except UndefinedFigureError as undefined:
+        return UndefinedScore(undefined.reason)
+
+
+COMPUTED_DIGITS = 12
+"""What is beyond is noise of floating-point numbers, and must not decide which way a half is rounded."""
+
+
+def rounded_number(value: float, digits: int) -> str:
+    """Halves go away from zero; there is no minus before zero."""
+    exact = Decimal(repr(round(value, COMPUTED_DIGITS)))
+    figure = exact.quantize(Decimal(1).scaleb(-digits), rounding=ROUND_HALF_UP)
+    return f"{figure or abs(figure):f}"
+
+
+def with_interval(value: float | UndefinedScore, interval: Interval | UndefinedScore | None, digits: int) -> str:
+    if isinstance(value, UndefinedScore):
+        return "undefined"
+    text = rounded_number(value, digits)
+    if isinstance(interval, UndefinedScore):
+        return f"{text} [undefined]"
+    return (
+        text
+        if interval is None
+        else f"{text} [{rounded_number(interval.low, digits)}, {rounded_number(interval.high, digits)}]"
+    )
+
+
+def table_lines(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """The first column to the left, the others to the right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for first, *others in rows:
+        cells = (cell.rjust(width) for cell, width in zip(others, widths[1:], strict=True))
+        yield "  ".join(["", first.ljust(widths[0]), *cells]).rstrip()

@@ -8,19 +8,228 @@ from dataclasses import dataclass
 from typing import Any
 
 from crosslens_metrics.formats.judgements import FileComparison, JudgementFile
+from crosslens_metrics.intervals import Interval
 from crosslens_metrics.messages import gettext as _
-from crosslens_metrics.reports.comparison import DecidedImages, build_report, decided
-from crosslens_metrics.reports.comparison_figures import ReportedFigures
-from crosslens_metrics.reports.comparison_text import pooled_lines, ranking_lines, report_lines
-from crosslens_metrics.reports.comparisons import ModelContest, ModelRanking, PooledGain, pool, rank_models
+from crosslens_metrics.messages import ngettext
+from crosslens_metrics.reports.comparison import WIDTH_POINTS, DecidedImages, build_report, decided
+from crosslens_metrics.reports.comparison_figures import (
+    BOUNDS,
+    ComparisonOutcome,
+    GainFigure,
+    ImageCounts,
+    ImagePart,
+    RaterFigures,
+    ReportedFigures,
+    SignTest,
+    TrialShare,
+    UndefinedComparison,
+    bound_message,
+)
+from crosslens_metrics.reports.comparisons import (
+    ModelContest,
+    ModelRanking,
+    PooledGain,
+    RankedModel,
+    RankedPair,
+    pool,
+    rank_models,
+)
 
+LABEL_WIDTH = 24
+VALUE_WIDTH = 34
+MIN_P = 0.0001
 MAX_ALIKE_SHOWN = 5
 
 
-@dataclass(frozen=True)
-class ComparisonReport:
-    comparison: FileComparison
-    report: ReportedFigures
+def report_lines(report: ReportedFigures) -> Iterator[str]:
+    """All figures of one comparison."""
+    yield from _outcome_lines(report.outcome)
+    precision = report.precision
+    yield line(
+        _("Images needed"),
+        precision
+        if isinstance(precision, UndefinedComparison)
+        else _("%(images)s, %(more)s more than now") % vars(precision),
+        _(
+            "for a 95%% confidence interval of the gain %(width).0f points wide, if the share of each outcome "
+            "stays the same"
+        )
+        % {"width": WIDTH_POINTS},
+    )
+    alpha = report.alpha
+    yield line(
+        _("Ordinal alpha"),
+        alpha
+        if isinstance(alpha, UndefinedComparison)
+        else f"{alpha.value:z.3f} {interval_text(alpha.interval, 'z.3f')} ({alpha.images})",
+        _("agreement over images that two or more raters judged: 1 is full, 0 is chance"),
+    )
+    yield line(
+        _("Judgements"),
+        _("%(number)s, plus %(apart)s set aside") % {"number": report.judgements, "apart": report.set_aside},
+        _("how many count, and how many do not"),
+    )
+    yield line(
+        _("Scores"),
+        "  ".join(f"{score:+}: {count}" if score else f"0: {count}" for score, count in report.distribution.items()),
+        _("how often raters gave each score, test against base"),
+    )
+    yield line(_("Left preferred"), _share(report.left), _("of the judgements that prefer a side; half means no bias"))
+    yield line(
+        _("Repeats: same answer"), _share(report.flips.same), _("of pairs shown again, with the same sign as before")
+    )
+    yield line(
+        _("Repeats: opposite answer"), _share(report.flips.opposite), _("of pairs shown again, with the opposite sign")
+    )
+    yield line(
+        _("Seconds"),
+        report.seconds
+        if isinstance(report.seconds, UndefinedComparison)
+        else f"{report.seconds.median:.1f} [{report.seconds.quartiles.low:.1f}, {report.seconds.quartiles.high:.1f}]"
+        f" ({report.seconds.judgements})",
+        _("median time per judgement, and interquartile range"),
+    )
+    if report.raters:
+        yield ""
+        yield _("Raters: judgements, left preferred, repeats with the same and the opposite answer, median seconds")
+        yield from (_rater_line(rater) for rater in report.raters)
+    for region in report.regions:
+        yield ""
+        yield _("Region %(region)s") % {"region": region.region or _("unknown")}
+        yield from _outcome_lines(region.outcome)
+
+
+def pooled_lines(pooled: PooledGain, *, incomplete: int) -> Iterator[str]:
+    yield line(
+        _("Outcomes"),
+        _("%(outcomes)s on %(images)s images") % vars(pooled),
+        _("one per image and comparison; %(number)s comparisons") % {"number": pooled.comparisons},
+    )
+    yield line(_("Incomplete"), str(incomplete), _("incomplete ones are not part of any percentage"))
+    yield line(
+        _("WINS − LOSSES"), _gain(pooled.gain), _("points; the bootstrap resamples images with all their comparisons")
+    )
+    yield line(_("Sign test"), _sign_test(pooled.sign_test), _("over images, by the sign of the sum of their outcomes"))
+
+
+def ranking_lines(ranking: ModelRanking) -> Iterator[str]:
+    if len(ranking.components) > 1:
+        yield _(
+            "The models fall into groups that were never compared with each other, even indirectly. Each group "
+            "has its own ranking, and strengths in different groups cannot be compared."
+        )
+    for component in ranking.components:
+        yield _("Strengths of the models (Bradley-Terry): a lead of 1 means odds of 2.7 to 1 of winning an image")
+        yield from (_model_line(model) for model in component.models)
+        yield ""
+        yield _("Pairs: lead with its interval, and images needed beyond the current %(images)s to separate them") % {
+            "images": component.images
+        }
+        yield from (_pair_line(pair) for pair in component.pairs)
+
+
+def line(label: str, value: str | UndefinedComparison, meaning: str) -> str:
+    """The reason in place of a value that is not there."""
+    if isinstance(value, UndefinedComparison):
+        return f"  {label:<{LABEL_WIDTH}} {_('undefined')}: {value.message} ({meaning})"
+    return f"  {label:<{LABEL_WIDTH}} {value:<{VALUE_WIDTH}}  {meaning}"
+
+
+def interval_text(interval: Interval | UndefinedComparison, form: str) -> str:
+    """An interval, or a mark for one that is undefined where its figure is defined."""
+    if isinstance(interval, UndefinedComparison):
+        return f"[{_('no interval')}: {interval.message}]"
+    return f"[{interval.low:{form}}, {interval.high:{form}}]"
+
+
+def _outcome_lines(outcome: ComparisonOutcome) -> Iterator[str]:
+    images = outcome.images
+    yield line(
+        _("Images"),
+        _("%(denominator)s complete, %(incomplete)s incomplete")
+        % {"denominator": images.complete, "incomplete": images.incomplete},
+        _("incomplete ones are not part of any percentage") + _lacking(images),
+    )
+    if images.counted_similar:
+        unseen = ngettext(
+            "%(number)s pair with equal captions counts as SIMILAR without being shown.",
+            "%(number)s pairs with equal captions count as SIMILAR without being shown.",
+            images.counted_similar,
+        )
+        yield line(_("Equal captions"), str(images.counted_similar), unseen % {"number": images.counted_similar})
+    if images.beyond_replication:
+        yield line(
+            _("Beyond replication"),
+            str(images.beyond_replication),
+            _("images with more judgements than required; all count"),
+        )
+    yield line(_("WINS"), _part(outcome.wins), _("images where most raters prefer the test caption"))
+    yield line(_("LOSSES"), _part(outcome.losses), _("images where most raters prefer the base caption"))
+    yield line(
+        _("WINS − LOSSES"), _gain(outcome.gain), _("points, with the 95% bootstrap confidence interval over images")
+    )
+    yield line(
+        _("Sign test"), _sign_test(outcome.sign_test), _("how likely a split at least this uneven is by chance alone")
+    )
+
+
+def _lacking(images: ImageCounts) -> str:
+    counts = [f"{count} × {number}" for number, count in images.incomplete_by_judgements.items() if count]
+    return " " + _("(images × judgements: %(counts)s)") % {"counts": ", ".join(counts)} if counts else ""
+
+
+def _part(part: ImagePart) -> str | UndefinedComparison:
+    return part.percent if isinstance(part.percent, UndefinedComparison) else f"{part.percent:.1f}% ({part.count})"
+
+
+def _gain(gain: GainFigure | UndefinedComparison) -> str | UndefinedComparison:
+    return (
+        gain
+        if isinstance(gain, UndefinedComparison)
+        else f"{gain.points:+z.1f} {interval_text(gain.interval, '+z.1f')}"
+    )
+
+
+def _sign_test(test: SignTest | UndefinedComparison) -> str | UndefinedComparison:
+    if isinstance(test, UndefinedComparison):
+        return test
+    p = f"p = {test.p:.4f}" if test.p >= MIN_P else f"p < {MIN_P}"
+    return _("%(p)s, %(decided)s decided") % {"p": p, "decided": test.decided}
+
+
+def _share(share: TrialShare | UndefinedComparison) -> str | UndefinedComparison:
+    if isinstance(share, UndefinedComparison):
+        return share
+    return f"{share.percent:.1f}% {interval_text(share.interval, '.1f')} ({share.total})"
+
+
+def _rater_line(rater: RaterFigures) -> str:
+    cells = [
+        "–" if isinstance(figure, UndefinedComparison) else str(_share(figure))
+        for figure in (rater.left, rater.flips.same, rater.flips.opposite)
+    ]
+    seconds = "–" if isinstance(rater.seconds_median, UndefinedComparison) else f"{rater.seconds_median:.1f}"
+    left, same, opposite = cells
+    return f"  {rater.rater:<{LABEL_WIDTH}}{rater.judgements:>7}  {left:<28}  {same:<26}  {opposite:<26}  {seconds}"
+
+
+def _model_line(model: RankedModel) -> str:
+    if isinstance(model.strength, UndefinedComparison):
+        return line(model.model, model.strength, _("strength"))
+    mark = f"  ({bound_message(model.bound)})" if model.bound in BOUNDS else ""
+    return f"  {model.model:<{LABEL_WIDTH}}  {model.strength:+z.3f} {interval_text(model.interval, '+z.3f')}{mark}"
+
+
+def _pair_line(pair: RankedPair) -> str:
+    if pair.separable is True:
+        more = _("separable")
+    elif isinstance(pair.more_images, UndefinedComparison):
+        # What leaves it without an interval is said there.
+        more = "" if isinstance(pair.interval, UndefinedComparison) else pair.more_images.message
+    else:
+        more = _("not separable: %(more)s more") % {"more": pair.more_images}
+    difference = f"{pair.difference:.3f} {interval_text(pair.interval, '+z.3f')}"
+    return f"  {pair.stronger} > {pair.weaker}:  {difference}  {more}".rstrip()
 
 
 @dataclass(frozen=True)
@@ -40,7 +249,7 @@ class PooledReport:
 
 @dataclass(frozen=True)
 class FileReport:
-    comparisons: tuple[ComparisonReport, ...]
+    comparisons: tuple[tuple[FileComparison, ReportedFigures], ...]
     pooled: tuple[PooledReport, ...]
     ranking: ModelRanking | None
     """None where fewer models have outcomes than take a ranking."""
@@ -51,15 +260,15 @@ class FileReport:
         return {
             "comparisons": [
                 {
-                    "comparison": part.comparison.name,
-                    "base_model": part.comparison.base_model,
-                    "test_model": part.comparison.test_model,
-                    "gold": part.comparison.gold,
-                    "duplicates": part.comparison.duplicates,
-                    "repeats_without_first": part.comparison.repeats_without_first,
-                    "report": part.report.as_json(),
+                    "comparison": comparison.name,
+                    "base_model": comparison.base_model,
+                    "test_model": comparison.test_model,
+                    "gold": comparison.gold,
+                    "duplicates": comparison.duplicates,
+                    "repeats_without_first": comparison.repeats_without_first,
+                    "report": report.as_json(),
                 }
-                for part in self.comparisons
+                for comparison, report in self.comparisons
             ],
             "pooled": [
                 {
@@ -77,10 +286,10 @@ class FileReport:
         }
 
     def lines(self) -> Iterator[str]:
-        for part in self.comparisons:
-            yield _title(part.comparison)
-            yield from _notes(part.comparison)
-            yield from report_lines(part.report)
+        for comparison, report in self.comparisons:
+            yield _title(comparison)
+            yield from _notes(comparison)
+            yield from report_lines(report)
             yield ""
         for pooled in self.pooled:
             models = _models(pooled.base_model, pooled.test_model)
@@ -133,7 +342,7 @@ def report_on(judgements: JudgementFile, *, seed: int, replication: int, resampl
             counted_similar_in=_equal_by_region(comparison),
             resamples=resamples,
         )
-        reports.append(ComparisonReport(comparison, report))
+        reports.append((comparison, report))
         incomplete[comparison.name] = report.outcome.images.incomplete
         outcomes.append((comparison, decided(comparison.judged, replication=replication, similar=comparison.equal)))
     contests = [

@@ -11,8 +11,7 @@ from PIL import Image, UnidentifiedImageError
 
 from core.images.models import Collection
 from core.images.rules.resizing import decoded_upright
-from crosslens_metrics.formats.fields import LineFields
-from crosslens_metrics.formats.lines import LineReader
+from crosslens_metrics.formats.lines import LineFields, LineReader
 from crosslens_metrics.formats.problems import LineError
 from crosslens_metrics.formats.records import is_text
 

@@ -16,7 +16,7 @@ from core.images.models import CollectionImage
 from core.images.selectors import ServedImage, served_image
 from core.images.selectors.image_names import images_named
 from core.people.models import User
-from crosslens_metrics.central import SAME_WITHIN
+from crosslens_metrics.named_vectors import SAME_WITHIN
 from research.inference.models import EmbeddingSet, Encoder, ModelCaption
 from research.inference.permissions import embedding_sets_for, encoders_for
 from research.inference.selectors.assigned_work import is_assigned

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from core.images.models import Collection
 from core.people.models import Project
 from core.people.permissions import usable_in
-from crosslens_metrics.central import most_central
+from crosslens_metrics.named_vectors import most_central
 from research.inference.models import CaptioningModel, EmbeddingSet, Encoder
 
 MAX_CACHED_BYTES = 16 << 30

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crosslens_metrics.paired import PairedDifference, paired_difference, paired_difference_of_sums
-from crosslens_metrics.reports.score_figures import UndefinedScore, value_or_reason
+from crosslens_metrics.reports.figures import UndefinedScore, value_or_reason
 from crosslens_metrics.signatures import Signature
 from crosslens_metrics.sums import statistic_of
 from research.scoring.models import Score, Scoring

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from crosslens_metrics.bootstrap import interval_of, resample_weights, sums_by_group
 from crosslens_metrics.intervals import Interval
 from crosslens_metrics.paired import MAX_UNITS
-from crosslens_metrics.reports.score_figures import UndefinedScore, value_or_reason
+from crosslens_metrics.reports.figures import UndefinedScore, value_or_reason
 from crosslens_metrics.signatures import Signature
 from crosslens_metrics.sums import CIDER, Statistic, statistic_of
 

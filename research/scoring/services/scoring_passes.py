@@ -20,7 +20,7 @@ from django.utils.translation import gettext as _
 from core.jobs.services import leases
 from core.jobs.services.leases import LeaseLostError
 from crosslens_metrics.java import ToolFailedError, ToolMissingError
-from crosslens_metrics.reports.score_figures import MESSAGES
+from crosslens_metrics.reports.figures import MESSAGES
 from crosslens_metrics.scoring import MissingInputError, PreparedCaptions, ScoredFigure, prepare
 from crosslens_metrics.signatures import Signature
 from crosslens_metrics.undefined import UndefinedFigureError

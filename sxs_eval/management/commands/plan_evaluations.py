@@ -18,7 +18,7 @@ from core.images.models import CollectionImage
 from core.images.permissions import collections_in
 from core.people.management.arguments import project_named
 from core.people.models import Project
-from crosslens_metrics.commands.arguments import language_tag, whole_number
+from crosslens_metrics.commands.running import language_tag, whole_number
 from crosslens_metrics.formats.problems import FileProblemsError
 from research.selection.management.image_filters import image_filter, image_filter_errors
 from research.selection.rules.image_filters import ImageFilter

@@ -13,7 +13,7 @@ from core.languages.models import Language
 from core.people.models import Project, TextKind
 from core.people.selectors.texts import latest_of, original_of
 from core.people.services.texts import save_translation
-from crosslens_metrics.commands.arguments import language_tag
+from crosslens_metrics.commands.running import language_tag
 from research.inference.backends.captioners import GeneratedCaption
 from research.inference.management.arguments import LoadedTranslation, add_translator_arguments, load_translator
 from research.inference.services.captioning import translated_texts

@@ -14,7 +14,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from PIL import Image
 
-from crosslens_metrics.commands.arguments import language_tag
+from crosslens_metrics.commands.running import language_tag
 from crosslens_metrics.formats.names import ImageNames
 from crosslens_metrics.formats.problems import FileProblemsError
 from research.inference.backends import registry

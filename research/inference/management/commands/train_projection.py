@@ -12,8 +12,8 @@ from django.core.management.base import BaseCommand, CommandError
 
 from core.people.management.arguments import language_of
 from core.people.management.library import as_command_errors
-from crosslens_metrics.commands.annotation_free import named_vectors
-from crosslens_metrics.commands.arguments import whole_number
+from crosslens_metrics.commands.running import whole_number
+from crosslens_metrics.commands.score_captions import named_vectors
 from crosslens_metrics.formats.problems import FileProblemsError
 from crosslens_metrics.java import ToolFailedError, ToolMissingError
 from crosslens_metrics.text import Tokenizer, text_version, tokenise

@@ -11,7 +11,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from crosslens_metrics.commands.arguments import language_tag
+from crosslens_metrics.commands.running import language_tag
 from research.inference.backends.captioners import (
     GeneratedCaption,
 )
