@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 
 from annotation.models import Round
-from annotation.selectors.annotators import WorkDone, work_done
+from annotation.selectors.work_done import WorkDone, work_done
 from core.languages.models import Language
 from core.people.models import Project, User
 from core.people.rules.pay import MS_PER_HOUR, cost_of
