@@ -28,7 +28,7 @@ from research.inference.services import imports as caption_imports
 from research.scoring.services import reference_imports
 from research.selection.models import CandidateList
 from research.selection.rules.tables import TableError, data_of
-from research.selection.services import candidate_imports
+from research.selection.services import candidates as candidate_imports
 from sxs_eval.formats.scores import parse_scores
 from tests.factories import NOW, make_collection, make_item_set, make_project, make_user
 

@@ -17,7 +17,7 @@ from core.people.api.operations import ApiOperations
 from core.people.api.views import person_asking
 from core.people.permissions import READERS, project_for
 from core.people.rules.pseudonyms import pseudonym
-from research.selection.api.image_filters import IMAGES, asked_filter, image_filter_refusals
+from research.selection.api.subsets import IMAGES, asked_filter, image_filter_refusals
 
 api = ApiOperations("projects")
 

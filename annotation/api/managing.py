@@ -34,7 +34,7 @@ from core.people.models import Project, Role
 from core.people.permissions import READERS, project_for
 from core.people.services import audit_log
 from crosslens_metrics.language_tags import MalformedTagError, canonical_tag
-from research.selection.api.image_filters import IMAGES, asked_filter, image_filter_refusals
+from research.selection.api.subsets import IMAGES, asked_filter, image_filter_refusals
 
 api = ApiOperations("projects")
 OF_ROUNDS = [

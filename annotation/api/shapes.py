@@ -15,7 +15,7 @@ from core.images.models import CollectionImage
 from core.images.selectors import served_image
 from core.people.models import Project, User
 from core.people.rules.pseudonyms import pseudonym
-from research.selection.selectors.chosen import UNKNOWN, origins_of
+from research.selection.selectors.image_places import UNKNOWN, origins_of
 
 
 def context_of(project: Project, rows: Sequence[Model]) -> dict[str, Any]:

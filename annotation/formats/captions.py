@@ -33,9 +33,8 @@ from core.images.models import is_left_out
 from core.people.models import Project
 from core.people.rules.pseudonyms import pseudonym
 from research.selection.rules.image_filters import ALL_IMAGES, ImageFilter
-from research.selection.selectors.chosen import ORIGIN_COLUMNS, UNKNOWN, ImageOrigin, origins_of
-from tabular.downloads import JSON_LINES_TYPE, csv_lines, in_pieces, json_line, stamp
-from tabular.spreadsheets import CSV_TYPE
+from research.selection.selectors.image_places import ORIGIN_COLUMNS, UNKNOWN, ImageOrigin, origins_of
+from tabular.downloads import CSV_TYPE, JSON_LINES_TYPE, csv_lines, in_pieces, json_line, stamp
 
 IMAGES_AT_ONCE = 100
 

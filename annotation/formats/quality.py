@@ -22,7 +22,7 @@ from core.people.models import Project
 from crosslens_metrics.quality import LEVELS
 from research.selection.rules.image_filters import ALL_IMAGES, ImageFilter
 from research.selection.selectors.subsets import images_of
-from tabular.spreadsheets import CSV_TYPE, csv_line
+from tabular.downloads import CSV_TYPE, csv_line
 
 COLUMNS = (
     *("language", "round", "number", "state", "raters_per_caption"),

@@ -22,9 +22,8 @@ from annotation.rules.tallies import LENGTH_STEP, TallySums, total_sums
 from annotation.selectors.annotators import RoundOfOne
 from annotation.selectors.statistics import RoundSeries
 from charts import texts
-from charts.columns import ColumnPlot, column_plot
-from charts.markup import joined_html
-from charts.stacks import BarShares, StackedPlot, stacked_plot
+from charts.columns import BarShares, ColumnPlot, StackedPlot, column_plot, stacked_plot
+from charts.texts import joined_html
 from core.languages.models import Language
 from crosslens_metrics.caption_stats import mean_to_one_decimal
 

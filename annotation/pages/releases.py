@@ -24,7 +24,7 @@ from core.people.pages.addresses import address
 from core.people.permissions import usable_in
 from research.inference.models import ModelCaption
 from research.selection.models import ImagePlace, PlaceLevelChoice
-from research.selection.selectors.chosen import chosen_of
+from research.selection.selectors.image_places import chosen_of
 from tabular.tables import TEXT, PageTable, TableColumn
 
 SIZES = ((10**9, "GB"), (10**6, "MB"), (10**3, "kB"))

@@ -25,7 +25,7 @@ from annotation.selectors.releases import release_before
 from core.images.models import Image
 from crosslens_metrics.caption_stats import CaptionStatistics
 from research.selection.models import ImagePlace, PlaceLevelChoice
-from research.selection.selectors.chosen import origins_of
+from research.selection.selectors.image_places import origins_of
 
 NO_FAULT = ""
 POINT = ("image", "latitude", "longitude")

@@ -53,8 +53,7 @@ from core.allocation.models import AssignmentState
 from core.images.models import Image
 from core.images.selectors.attributions import as_of
 from crosslens_metrics.quality import CODES, LEVELS, median_rating
-from tabular.downloads import as_iso
-from tabular.spreadsheets import csv_line
+from tabular.downloads import as_iso, csv_line
 
 IMAGES_AT_ONCE = 50
 TRIES = 3

@@ -25,8 +25,7 @@ from core.images.models import CollectionImage
 from core.people.models import ConsentText
 from crosslens_metrics.caption_stats import COLUMNS as STATISTICS
 from crosslens_metrics.quality import CaptionShare, QualityCounts, ordinal_alpha, quality_of
-from tabular.downloads import as_iso
-from tabular.spreadsheets import csv_line
+from tabular.downloads import as_iso, csv_line
 
 DAY_CHARACTERS = 10
 """Format a time in ISO 8601."""

@@ -13,7 +13,7 @@ from django.shortcuts import redirect, render
 from django.utils.http import url_has_allowed_host_and_scheme
 
 from core.people.models import User
-from tabular.spreadsheets import CSV_TYPE
+from tabular.downloads import CSV_TYPE
 
 R = TypeVar("R", bound=HttpResponseBase)
 

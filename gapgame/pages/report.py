@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from charts import texts
-from charts.stacks import BarShares, StackedPlot, stacked_plot
+from charts.columns import BarShares, StackedPlot, stacked_plot
 from gapgame.models import TurnOutcome
 from gapgame.rules.equal_samples import EqualSamples, ResampledFigure
 from gapgame.rules.figures import TurnMean, TurnShare, UndefinedFigure

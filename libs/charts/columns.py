@@ -15,8 +15,8 @@ from typing import NamedTuple
 from django.utils.safestring import SafeString
 
 from charts import texts
-from charts.markup import joined_html, place_x
 from charts.plots import round_end
+from charts.texts import joined_html, place_x
 
 START, END = 13.0, 99.0
 """Percent of the width: left of it stand the numbers of the axis."""

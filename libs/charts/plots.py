@@ -13,7 +13,7 @@ from itertools import pairwise
 from textwrap import wrap
 
 from charts import texts
-from charts.markup import place_x
+from charts.texts import place_x
 from crosslens_metrics.intervals import Interval
 
 BAR_ROW = 30

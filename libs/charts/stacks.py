@@ -13,7 +13,7 @@ from typing import NamedTuple
 from django.utils.safestring import SafeString
 
 from charts import texts
-from charts.markup import joined_html, place_x
+from charts.texts import joined_html, place_x
 
 BAR_TOP, ROW = 22, 56
 BESIDE_ROW, BESIDE_START = 30, 36.0

@@ -23,9 +23,8 @@ import shapely
 from numpy.typing import ArrayLike
 
 from geography import codes, outline_files
-from geography.coordinates import are_right
 from geography.nearest import DEGREE_M, NearestLand
-from geography.places import PointPlace
+from geography.places import PointPlace, are_right
 
 NEAR_M = 10_000.0
 SMALL_ISLAND_M = 4_000.0

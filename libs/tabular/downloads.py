@@ -11,7 +11,7 @@ from json.encoder import encode_basestring
 from pathlib import Path
 from typing import Any, TypeVar
 
-from tabular.spreadsheets import BYTE_ORDER_MARK, cell_text, csv_line
+from tabular.downloads import BYTE_ORDER_MARK, cell_text, csv_line
 
 PIECE_BYTES = 1 << 16
 R = TypeVar("R")

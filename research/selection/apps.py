@@ -14,11 +14,11 @@ class CorporaConfig(AppConfig):
         from core.images.services import expected_images
         from core.people.services.ownership import register
         from research.selection.models import LanguageCollection, Selection
-        from research.selection.selectors.collection_filters import place_choices, place_condition, places_section
+        from research.selection.selectors.image_places import place_choices, place_condition, places_section
 
         register(Collection, lambda used: Selection.objects.filter(Q(source=used) | Q(collection=used)))
         filters.register(filters.ImagesFilter("place", _("Taken in"), place_choices, place_condition))
         image_pages.register("places", places_section)
-        expected_images.register("research.selection.services.selected_files.chosen_candidate")
+        expected_images.register("research.selection.services.exchanges.chosen_candidate")
         of_languages = LanguageCollection.objects
         register(Collection, lambda used: of_languages.filter(collection=used), "selection__project")

@@ -13,16 +13,16 @@ from core.images.models import Collection, Image
 from core.jobs.models import Job
 from core.languages.models import Language
 from core.people.models import Project
-from research.selection.rules import levels
+from research.selection.rules import tables
 
 
 class PlaceLevelChoice(models.TextChoices):
     """How near to its language an image was taken: `levels.PlaceLevel` with the words of pages."""
 
-    REGION = levels.PlaceLevel.REGION, _("Region")
-    COUNTRY = levels.PlaceLevel.COUNTRY, _("Country")
-    CONTINENT = levels.PlaceLevel.CONTINENT, _("Continent")
-    ANYWHERE = levels.PlaceLevel.ANYWHERE, _("Anywhere")
+    REGION = tables.PlaceLevel.REGION, _("Region")
+    COUNTRY = tables.PlaceLevel.COUNTRY, _("Country")
+    CONTINENT = tables.PlaceLevel.CONTINENT, _("Continent")
+    ANYWHERE = tables.PlaceLevel.ANYWHERE, _("Anywhere")
 
 
 class Located(models.Model):

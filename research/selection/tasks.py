@@ -8,7 +8,7 @@ from django.utils import timezone
 from core.images.models import Collection, ImportJob, ImportKind
 from core.jobs.tasks import job, shared_task
 from research.selection.models import Selection
-from research.selection.services import candidate_imports, places, selections
+from research.selection.services import candidates, places, selections
 
 PLACES_AT_ONCE = 20_000
 """Images that one sweep looks up; the next one continues."""
@@ -39,7 +39,7 @@ def ask_for_places(collection_id: int) -> None:
 
 @shared_task
 def run_candidate_import(job_id: int) -> None:
-    candidate_imports.run_import(job_id=job_id, clock=timezone.now)
+    candidates.run_import(job_id=job_id, clock=timezone.now)
 
 
 ask_for_candidate_import = job(run_candidate_import, ImportJob.objects.filter(kind=ImportKind.CANDIDATES))

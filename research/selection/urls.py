@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from research.selection.views import candidates, places, selected_files, selections, subsets, tables
+from research.selection.views import places, selections, subsets, tables
 
 app_name = "corpora"
 
@@ -32,13 +32,13 @@ urlpatterns = [
         selections.selected_exchange,
         name="selected-exchange",
     ),
-    path(f"{SELECTION}/files/", selected_files.selected_files, name="selected-files"),
-    path(f"{SELECTION}/files.csv", selected_files.selected_export, name="selected-export"),
-    path("projects/<slug:slug>/candidates/", candidates.candidates_list, name="candidates-list"),
-    path("projects/<slug:slug>/candidates/import/", candidates.candidates_import, name="candidates-import"),
+    path(f"{SELECTION}/files/", selections.selected_files, name="selected-files"),
+    path(f"{SELECTION}/files.csv", selections.selected_export, name="selected-export"),
+    path("projects/<slug:slug>/candidates/", selections.candidates_list, name="candidates-list"),
+    path("projects/<slug:slug>/candidates/import/", selections.candidates_import, name="candidates-import"),
     path(
         "projects/<slug:slug>/candidates/<slug:list_slug>/delete/",
-        candidates.candidates_delete,
+        selections.candidates_delete,
         name="candidates-delete",
     ),
     path("projects/<slug:slug>/subsets/", subsets.subset_list, name="subset-list"),

@@ -16,8 +16,7 @@ from crosslens_metrics.reports.comparison_figures import GainFigure, SignTest, U
 from research.selection.rules.image_filters import ALL_IMAGES, ImageFilter
 from sxs_eval.selectors.across import SEED, ComparisonResult, OverallResults, interval_of
 from sxs_eval.selectors.results import RESAMPLES
-from tabular.downloads import cells_of, stamp, table_lines
-from tabular.spreadsheets import CSV_TYPE
+from tabular.downloads import CSV_TYPE, cells_of, stamp, table_lines
 
 TEX_ESCAPES = str.maketrans(
     {

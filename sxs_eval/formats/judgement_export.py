@@ -25,12 +25,11 @@ from core.people.models import Project
 from core.people.rules.pseudonyms import pseudonym
 from crosslens_metrics.scales import SCALES, Scale
 from research.selection.rules.image_filters import ALL_IMAGES, ImageFilter
-from research.selection.selectors.chosen import ORIGIN_COLUMNS, UNKNOWN, ImageOrigin, origins_of
+from research.selection.selectors.image_places import ORIGIN_COLUMNS, UNKNOWN, ImageOrigin, origins_of
 from research.selection.selectors.subsets import images_of
 from sxs_eval.models import Comparison, GoldPair, Judgement, Pair, RaterState, TrialKind
 from sxs_eval.selectors.results import REGION, images_left_out, stopped_raters
-from tabular.downloads import JSON_LINES_TYPE, as_iso, cells_of, in_pieces, stamp, table_lines
-from tabular.spreadsheets import CSV_TYPE
+from tabular.downloads import CSV_TYPE, JSON_LINES_TYPE, as_iso, cells_of, in_pieces, stamp, table_lines
 
 IMAGES_AT_ONCE = 200
 EQUAL = "equal"

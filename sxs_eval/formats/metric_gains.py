@@ -18,8 +18,7 @@ from crosslens_metrics.reports.comparison_figures import UndefinedComparison
 from crosslens_metrics.reports.correlations import RESAMPLES, CorrelationReport, correlations_of
 from sxs_eval.rules.planning import CORE
 from sxs_eval.selectors.metrics import EvaluationTable
-from tabular.downloads import stamp, table_lines
-from tabular.spreadsheets import CSV_TYPE
+from tabular.downloads import CSV_TYPE, stamp, table_lines
 
 HUMAN, GROUP = "gain", "language"
 COLUMNS = ("comparison", "base_model", "test_model", GROUP, "references", "images", HUMAN)

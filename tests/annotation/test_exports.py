@@ -23,10 +23,9 @@ from core.images.models import Collection, CollectionImage, Image
 from core.people.models import Project
 from core.people.rules.pseudonyms import pseudonym
 from research.selection.models import PlaceLevelChoice
-from research.selection.selectors.chosen import ORIGIN_COLUMNS
+from research.selection.selectors.image_places import ORIGIN_COLUMNS
 from tabular import downloads
-from tabular.downloads import as_iso, write_whole
-from tabular.spreadsheets import csv_safe, plain_cell, safe_cell
+from tabular.downloads import as_iso, csv_safe, plain_cell, safe_cell, write_whole
 from tests.annotation.submitting import make_captions, submit_captions, take, write
 from tests.factories import (
     NOW,

@@ -17,7 +17,7 @@ from annotation.services.release_contents import ReleaseNotPossibleError
 from annotation.services.release_files import write_release
 from core.allocation.models import Assignment, AssignmentState, Task
 from core.images.models import CollectionImage
-from tabular.spreadsheets import plain_cell
+from tabular.downloads import plain_cell
 from tests.annotation.released import KEYS, UNTIL, Campaign, lines, table, written
 from tests.annotation.submitting import caption_from_file
 

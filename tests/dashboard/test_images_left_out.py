@@ -23,7 +23,7 @@ from core.people.models import AuditEntry
 from office.dashboard.services.collection_images import count_image_again, leave_out_image
 from research.scoring.models import Scoring
 from research.scoring.selectors.scores import score_cells
-from research.scoring.services.scoring_sweep import ask_where_changed
+from research.scoring.services.scorings import ask_where_changed
 from research.selection.selectors.pools import pool_of
 from sxs_eval.formats.judgement_export import JudgementLayout, export_judgements
 from sxs_eval.models import Comparison

@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils import translation
 from django.utils.html import strip_tags
 
-from charts.stacks import BarShares, stacked_plot
+from charts.columns import BarShares, stacked_plot
 from gapgame.models import Mark, Player, PlayerStatus, Season, SkipReason
 from gapgame.rules.scripted import TurnScriptRule
 from gapgame.rules.turns import OUTCOMES, TurnRule

@@ -10,8 +10,7 @@ import shapely
 
 from geography import codes
 from geography.borders import BorderRegion, Borders, shipped_borders
-from geography.coordinates import are_right, fault_of
-from geography.places import CONTINENTS, CoordinateFault, PointPlace
+from geography.places import CONTINENTS, CoordinateFault, PointPlace, are_right, fault_of
 
 # Name, latitude, longitude, countries, a region or None, continent.
 POINTS = [

@@ -17,7 +17,7 @@ from core.images.rules import limits
 from core.images.services import imports
 from core.images.services.collections import put_in
 from core.jobs.models import JobState
-from tabular.spreadsheets import csv_safe
+from tabular.downloads import csv_safe
 from tests.images.image_files import bomb, image_file
 from tests.images.importing import outcomes, report, run, run_path, upload, zipped
 

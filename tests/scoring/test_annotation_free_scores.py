@@ -26,8 +26,7 @@ from research.scoring.models import Pass, Reference, ReferenceKind, Scoring
 from research.scoring.rules.metrics import MetricChoiceError
 from research.scoring.rules.packing import unpack_floats, unpack_integers
 from research.scoring.services.references import put_references
-from research.scoring.services.scoring_sweep import ask_where_changed
-from research.scoring.services.scorings import ask_again
+from research.scoring.services.scorings import ask_again, ask_where_changed
 from tests.factories import NOW, make_captioner, make_vectors
 from tests.inference import embedded
 from tests.inference.embedded import MeanColours, images_of, make_encoder, make_set, painted_collection

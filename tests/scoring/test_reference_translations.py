@@ -31,7 +31,7 @@ from research.scoring.selectors.setup import vectors_for, written_by_people
 from research.scoring.services import reference_translations
 from research.scoring.services.reference_translations import execute_translation, start_translations, translate_again
 from research.scoring.services.references import ReferenceFileError, drop_references, put_references
-from research.scoring.services.scoring_sweep import ask_where_changed
+from research.scoring.services.scorings import ask_where_changed
 from research.scoring.services.training_data import start_training
 from tests.concurrency import together
 from tests.factories import NOW, make_collection, make_language, make_user, make_vectors

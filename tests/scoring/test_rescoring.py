@@ -16,8 +16,7 @@ from research.scoring.models import Pass, Score, Scoring
 from research.scoring.selectors.scores import current_pass, score_cells, scoring_details, scoring_rows
 from research.scoring.services import scoring_passes
 from research.scoring.services.references import put_references
-from research.scoring.services.scoring_sweep import ask_where_changed
-from research.scoring.services.scorings import ask_again, delete_scoring
+from research.scoring.services.scorings import ask_again, ask_where_changed, delete_scoring
 from tests.factories import NOW, make_captioner, make_collection, make_image
 from tests.scoring.scored import make_references, make_scoring, make_scorings, run, values_of
 from tests.sweeping import sweep

@@ -18,8 +18,7 @@ from research.inference.models import ModelCaption
 from research.scoring import forms
 from research.scoring.models import Pass, ReferenceKind, ReferenceSet, Scoring
 from research.scoring.services.references import put_references
-from research.scoring.services.scoring_sweep import ask_where_changed
-from research.scoring.services.scorings import ask_again
+from research.scoring.services.scorings import ask_again, ask_where_changed
 from tests.annotation.submitting import take
 from tests.factories import (
     NOW,

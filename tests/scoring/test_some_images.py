@@ -19,11 +19,10 @@ from crosslens_metrics.paired import paired_difference
 from crosslens_metrics.signatures import Signature
 from research.scoring.models import Scoring
 from research.scoring.selectors.images import per_image
-from research.scoring.selectors.own_frequencies import ComputingBudget, keeps_frequencies
 from research.scoring.selectors.restricting import by_level, restricted_figures, restriction, with_intervals
 from research.scoring.selectors.scores import current_pass, score_cells
 from research.scoring.selectors.significance import paired_result
-from research.scoring.selectors.some_figures import MIN_IMAGES
+from research.scoring.selectors.some_figures import MIN_IMAGES, ComputingBudget, keeps_frequencies
 from research.scoring.services.references import put_references
 from research.selection.models import PlaceLevelChoice, SelectedImage, Selection, Subset
 from research.selection.rules.image_filters import ImageFilterError, parse

@@ -19,8 +19,8 @@ from core.people.models import AuditEntry, Project, User
 from crosslens_metrics.formats import limits
 from research.selection.models import Candidate, CandidateList, Selection
 from research.selection.rules.candidates import CandidateFault, checksum_of, is_address, is_private, licence_of
-from research.selection.selectors.candidates import summary_of
-from research.selection.services import candidate_imports
+from research.selection.selectors.pools import summary_of
+from research.selection.services import candidates as services
 from research.selection.services.candidates import CandidatesRefusedError, delete_list
 from tests.clients import client_of
 from tests.factories import NOW, make_project, make_user
@@ -56,7 +56,7 @@ def project() -> Project:
 
 def run(path: Path, project: Project, **options: object) -> ImportJob:
     about: dict[str, object] = {"name": "World", "slug": "world", "clock": lambda: NOW, **options}
-    return candidate_imports.import_path(path=path, project=project, **about)  # type: ignore[arg-type]
+    return services.import_path(path=path, project=project, **about)  # type: ignore[arg-type]
 
 
 def left_out(project: Project) -> dict[str, int]:
@@ -144,8 +144,8 @@ def test_candidates_without_a_licence_can_be_kept(tmp_path, project):
 
 
 def test_only_the_first_faulty_lines_are_reported_and_all_are_counted(tmp_path, project, monkeypatch):
-    monkeypatch.setattr(candidate_imports, "MAX_REPORTED", 3)
-    monkeypatch.setattr(candidate_imports, "LINES_PER_TRANSACTION", 2)
+    monkeypatch.setattr(services, "MAX_REPORTED", 3)
+    monkeypatch.setattr(services, "LINES_PER_TRANSACTION", 2)
     path = tmp_path / "world.csv"
     path.write_text("\n".join([HEADER, line("good"), *(line(str(number), at="0,0") for number in range(7))]))
     job = run(path, project)
@@ -189,7 +189,7 @@ def test_a_file_that_is_no_table_of_candidates_leaves_nothing(tmp_path, project,
 
 
 def dies_at_the_third_chunk(monkeypatch: pytest.MonkeyPatch) -> None:
-    real, calls = candidate_imports._CandidateImport._take, []
+    real, calls = services._CandidateImport._take, []
 
     def take(self, *about):
         calls.append(1)
@@ -197,8 +197,8 @@ def dies_at_the_third_chunk(monkeypatch: pytest.MonkeyPatch) -> None:
             raise KeyboardInterrupt
         real(self, *about)
 
-    monkeypatch.setattr(candidate_imports, "LINES_PER_TRANSACTION", 2)
-    monkeypatch.setattr(candidate_imports._CandidateImport, "_take", take)
+    monkeypatch.setattr(services, "LINES_PER_TRANSACTION", 2)
+    monkeypatch.setattr(services._CandidateImport, "_take", take)
 
 
 def ten_lines() -> str:
@@ -208,18 +208,16 @@ def ten_lines() -> str:
 
 def test_an_upload_that_was_killed_goes_on_where_it_was(project, monkeypatch):
     upload = SimpleUploadedFile("world.csv", ten_lines().encode())
-    job = candidate_imports.start_upload(
-        project=project, name="World", upload=upload, by=make_user(), clock=lambda: NOW
-    )
+    job = services.start_upload(project=project, name="World", upload=upload, by=make_user(), clock=lambda: NOW)
     dies_at_the_third_chunk(monkeypatch)
     with pytest.raises(KeyboardInterrupt):
-        candidate_imports.run_import(job_id=job.pk, clock=lambda: NOW)
+        services.run_import(job_id=job.pk, clock=lambda: NOW)
     assert Candidate.objects.count() == 3
     assert not summary_of(CandidateList.objects.get()).is_complete
 
     later = NOW + timedelta(minutes=5)
     assert leases.rows_to_nudge(ImportJob.objects.filter(kind=ImportKind.CANDIDATES), now=later) == [job.pk]
-    candidate_imports.run_import(job_id=job.pk, clock=lambda: later)
+    services.run_import(job_id=job.pk, clock=lambda: later)
 
     job.refresh_from_db()
     assert (job.state, job.done) == (JobState.DONE, 10)
@@ -284,7 +282,7 @@ def test_a_manager_imports_looks_at_and_deletes_a_list(project, file, django_cap
         )
     job = ImportJob.objects.get()
     assert response["Location"] == reverse("images:import-show", args=[job.pk])
-    candidate_imports.run_import(job_id=job.pk, clock=lambda: NOW)
+    services.run_import(job_id=job.pk, clock=lambda: NOW)
     report = client.get(response["Location"]).context["report"]
     kept = CandidateList.objects.get().counts["kept"]
     assert [count for outcome, _label, count in report.counts if outcome == "added"] == [kept]

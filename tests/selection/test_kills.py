@@ -25,8 +25,7 @@ from core.jobs.models import JobState
 from core.jobs.services import leases
 from core.people.models import Project
 from research.selection.models import Candidate, CandidateList
-from research.selection.services import candidate_imports
-from research.selection.services.candidate_rows import COLUMNS
+from research.selection.services.candidates import COLUMNS, import_path, run_import, start_upload
 from tests import servers
 from tests.factories import make_project, make_user
 
@@ -41,8 +40,8 @@ import django
 django.setup()
 from django.core.management import call_command
 from django.utils import timezone
-from research.selection.services import candidate_imports, candidate_rows
-candidate_imports.LINES_PER_TRANSACTION = 20
+from research.selection.services import candidates
+candidates.LINES_PER_TRANSACTION = 20
 
 def slowly(function):
     def called(*arguments, **more):
@@ -51,10 +50,10 @@ def slowly(function):
         return found
     return called
 
-candidate_rows.insert = slowly(candidate_rows.insert)
+candidates.insert_rows = slowly(candidates.insert_rows)
 """
 IMPORT = "call_command('import_candidates', sys.argv[1], project='lions', slug='world')"
-UPLOAD = "candidate_imports.run_import(job_id=int(sys.argv[1]), clock=timezone.now)"
+UPLOAD = "candidates.run_import(job_id=int(sys.argv[1]), clock=timezone.now)"
 
 
 def killed(program: str, argument: object, *, when: Callable[[], bool]) -> None:
@@ -121,7 +120,7 @@ def project() -> Project:
 def file(tmp_path: Path, project: Project) -> Path:
     path = tmp_path / "world.csv"
     path.write_text(lines())
-    candidate_imports.import_path(path=path, project=project, name="At once", slug="at-once", clock=timezone.now)
+    import_path(path=path, project=project, name="At once", slug="at-once", clock=timezone.now)
     return path
 
 
@@ -145,16 +144,14 @@ def test_a_command_that_was_killed_imports_the_rest_when_it_is_run_again(file, p
 
 def test_an_upload_whose_worker_was_killed_is_continued_by_the_next(file, project):
     upload = SimpleUploadedFile("world.csv", file.read_bytes())
-    job = candidate_imports.start_upload(
-        project=project, name="World", upload=upload, by=make_user("ann"), clock=timezone.now
-    )
+    job = start_upload(project=project, name="World", upload=upload, by=make_user("ann"), clock=timezone.now)
     killed(UPLOAD, job.pk, when=has_stored(40))
     before = rows_of("world")
     assert len(before) < len(rows_of("at-once"))
     later = timezone.now() + timedelta(minutes=5)
     assert leases.rows_to_nudge(ImportJob.objects.filter(kind=ImportKind.CANDIDATES), now=later) == [job.pk]
 
-    candidate_imports.run_import(job_id=job.pk, clock=lambda: later)
+    run_import(job_id=job.pk, clock=lambda: later)
 
     job.refresh_from_db()
     assert (job.state, job.done) == (JobState.DONE, LINES)

@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 from geography.places import PointPlace
 from research.selection.rules import selection
-from research.selection.rules.levels import PlaceLevel
 from research.selection.rules.selection import LEVELS, SelectedImages, choose, hash_of
-from research.selection.rules.tables import Areas, level_of
+from research.selection.rules.tables import Areas, PlaceLevel, level_of
 
 PLACES = [
     PointPlace(("IN",), ("IN-WB",), "AS"),

@@ -14,8 +14,8 @@ from core.jobs.models import JobState
 from core.jobs.services import leases
 from core.people.models import AuditEntry
 from research.selection.models import Exchange, LanguageCollection, SelectedImage, Selection
-from research.selection.rules.levels import PlaceLevel
-from research.selection.selectors.chosen import chosen_of
+from research.selection.rules.tables import PlaceLevel
+from research.selection.selectors.image_places import chosen_of
 from research.selection.services.exchanges import exchange_image, suggestions
 from research.selection.services.selections import (
     SelectionRefusedError,

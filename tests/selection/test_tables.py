@@ -5,8 +5,7 @@ import pytest
 from core.languages.rules.registry import LANGUAGES
 from geography import codes
 from geography.places import PointPlace
-from research.selection.rules.levels import PlaceLevel
-from research.selection.rules.tables import Areas, TableError, level_of, read_table, shipped_table
+from research.selection.rules.tables import Areas, PlaceLevel, TableError, level_of, read_table, shipped_table
 
 BENGALI = {"region": ["BD", "IN-WB"], "country": ["BD", "IN"], "continent": ["AS"]}
 

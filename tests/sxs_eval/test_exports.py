@@ -20,15 +20,14 @@ from core.images.models import CollectionImage, Image
 from core.people.rules.pseudonyms import pseudonym
 from research.inference.models import CaptioningModel
 from research.selection.models import PlaceLevelChoice
-from research.selection.selectors.chosen import ORIGIN_COLUMNS
+from research.selection.selectors.image_places import ORIGIN_COLUMNS
 from sxs_eval.formats import judgement_export as exports
 from sxs_eval.formats.figure_tables import COLUMNS as TABLE_COLUMNS
 from sxs_eval.formats.figure_tables import TableLayout, table, tex
 from sxs_eval.formats.judgement_export import COLUMNS, JudgementLayout, export_judgements, file_name
 from sxs_eval.models import Comparison, Judgement, JudgingBatch, RaterState, RaterStatus, TrialKind
 from tabular import downloads
-from tabular.downloads import write_whole
-from tabular.spreadsheets import plain_cell
+from tabular.downloads import plain_cell, write_whole
 from tests.clients import client_of
 from tests.factories import (
     NOW,

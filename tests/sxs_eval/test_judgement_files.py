@@ -10,7 +10,7 @@ import pytest
 
 from crosslens_metrics.formats.judgements import JudgementFile, read_judgements
 from crosslens_metrics.formats.problems import FileProblemsError
-from tabular.spreadsheets import csv_safe
+from tabular.downloads import csv_safe
 
 HEADER = "image,rater,score"
 

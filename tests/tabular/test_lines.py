@@ -11,8 +11,17 @@ from typing import Any
 
 import pytest
 
-from tabular.downloads import json_line, json_texts, table_lines
-from tabular.spreadsheets import BYTE_ORDER_MARK, FORMULA_STARTS, csv_line, csv_safe, plain_cell, safe_cell
+from tabular.downloads import (
+    BYTE_ORDER_MARK,
+    FORMULA_STARTS,
+    csv_line,
+    csv_safe,
+    json_line,
+    json_texts,
+    plain_cell,
+    safe_cell,
+    table_lines,
+)
 from tests.tabular.nasty import NASTY
 
 

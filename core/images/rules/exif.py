@@ -9,8 +9,7 @@ from typing import Any
 from PIL import Image as Pillow
 from PIL.ExifTags import GPS, IFD, Base
 
-from geography.coordinates import fault_of
-from geography.places import CoordinateFault
+from geography.places import CoordinateFault, fault_of
 
 SIDEWAYS = {5, 6, 7, 8}
 """Values of the orientation tag that swap width and height."""

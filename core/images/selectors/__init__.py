@@ -31,7 +31,7 @@ from core.images.selectors.attributions import MissingAttributions
 from core.jobs.models import JobState
 from core.people.models import User
 from core.people.personal_data import ExportPart
-from tabular.spreadsheets import csv_safe
+from tabular.downloads import csv_safe
 
 ADDRESS_DAYS = 2
 """An address holds for the rest of its day and the day after, UTC; so it is the same all day, and browsers cache it."""

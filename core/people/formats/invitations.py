@@ -20,7 +20,7 @@ from core.people.selectors.invitations import InvitationRow
 from crosslens_metrics.formats.lines import MAX_CHARACTERS_SHOWN, LineFields, LineReader
 from crosslens_metrics.formats.problems import LineError
 from crosslens_metrics.language_tags import ALIASES
-from tabular.spreadsheets import BYTE_ORDER_MARK, csv_line
+from tabular.downloads import BYTE_ORDER_MARK, csv_line
 
 MAX_LINES = 1000
 MAX_NAMED = 4

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 
 from core.people.models import AuditEntry, Membership, Project, Role, User
 from core.people.rules.audit_sentences import SENTENCES, sentence_of, unsaid_details
-from tabular.spreadsheets import BYTE_ORDER_MARK, csv_line
+from tabular.downloads import BYTE_ORDER_MARK, csv_line
 
 ENTRIES_PER_PAGE = 50
 ROWS_AT_ONCE = 500

@@ -18,7 +18,7 @@ from urllib.parse import quote
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from tabular.spreadsheets import safe_cell
+from tabular.downloads import safe_cell
 
 MAX_ID_CHARACTERS = 200
 SIGNED_WITHIN = timedelta(minutes=5)

@@ -22,7 +22,7 @@ from office.recruitment.rules.panels import PanelKind, ParameterNames, address_f
 from office.recruitment.selectors.work import pay_rows, total_owed
 from office.recruitment.services.own_addresses import own_query
 from office.recruitment.services.studies import change_study, create_study
-from tabular.spreadsheets import csv_line
+from tabular.downloads import csv_line
 
 
 @require_safe

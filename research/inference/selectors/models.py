@@ -20,8 +20,7 @@ from research.inference.backends.captioners import Decoding
 from research.inference.models import UNFINISHED_STATES, CaptioningModel, ModelCaption, Translator
 from research.inference.permissions import models_for, runs_for, translators_for
 from research.inference.selectors.assigned_work import is_assigned
-from tabular.downloads import in_pieces
-from tabular.spreadsheets import BYTE_ORDER_MARK, csv_line
+from tabular.downloads import BYTE_ORDER_MARK, csv_line, in_pieces
 
 KEPT_S = 300
 """On PostgreSQL a caption may become visible after a later one. Counts that lack it are kept no longer than this."""

@@ -18,7 +18,6 @@ from core.images.models import CollectionImage, Image
 from core.people.models import Project
 from research.scoring.models import Pass, Score, Scoring
 from research.scoring.rules.packing import unpack_floats, unpack_integers
-from research.scoring.selectors.own_frequencies import OF_A_PAGE, ComputingBudget, keeps_frequencies
 from research.scoring.selectors.restricting import (
     ImageRestriction,
     PartOfPass,
@@ -27,10 +26,9 @@ from research.scoring.selectors.restricting import (
     restriction,
 )
 from research.scoring.selectors.scores import ScoreCell, metric_order, score_cells
-from research.scoring.selectors.some_figures import figures_in
+from research.scoring.selectors.some_figures import OF_A_PAGE, ComputingBudget, figures_in, keeps_frequencies
 from research.selection.rules.image_filters import ALL_IMAGES, ImageFilter
-from tabular.downloads import JSON_LINES_TYPE, as_iso, in_pieces, stamp, table_lines
-from tabular.spreadsheets import CSV_TYPE
+from tabular.downloads import CSV_TYPE, JSON_LINES_TYPE, as_iso, in_pieces, stamp, table_lines
 
 COLUMNS: Mapping[str, Callable[[Project, ScoreCell], Any]] = {
     "scoring": lambda project, cell: cell.scoring_id,

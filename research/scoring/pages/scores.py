@@ -13,12 +13,12 @@ from django.utils.translation import gettext as _
 
 from charts import texts
 from charts.plots import DotPlot, IntervalEstimate, NumberedDot, RangePlot, dot_plot, range_plot, round_end
-from research.scoring.selectors.learned import learned_counts
 from research.scoring.selectors.scores import (
     ScoreCell,
     ScoringRow,
     by_note,
     differences_between,
+    learned_counts,
     metric_order,
     title_of,
 )

@@ -21,7 +21,7 @@ from crosslens_metrics.signatures import Signature
 from research.inference.models import ModelCaption
 from research.scoring.models import Pass, Reference, Tokenizer
 from research.scoring.rules.packing import pack_floats, unpack_floats
-from research.scoring.selectors.captions import mark_of
+from research.scoring.selectors.setup import mark_of
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

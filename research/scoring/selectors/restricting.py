@@ -19,18 +19,21 @@ from crosslens_metrics.reports.figures import UndefinedScore, value_or_reason
 from crosslens_metrics.signatures import Signature
 from research.scoring.models import Pass, Reference, Score
 from research.scoring.rules.packing import unpack_floats, unpack_integers
-from research.scoring.selectors.own_frequencies import (
+from research.scoring.selectors.scores import ScoreCell
+from research.scoring.selectors.some_figures import (
     KEPT_S,
+    MIN_IMAGES,
     OF_A_PAGE,
     ComputingBudget,
+    SomeFigures,
     depends_on_others,
     digest_of,
+    figures_in,
+    intervals_of,
     is_within,
     own_cider,
     saying_frequencies_are_kept,
 )
-from research.scoring.selectors.scores import ScoreCell
-from research.scoring.selectors.some_figures import MIN_IMAGES, SomeFigures, figures_in, intervals_of
 from research.selection.models import PlaceLevelChoice
 from research.selection.rules.image_filters import ALL_IMAGES, FilterKind, FilterTerm, ImageFilter
 from research.selection.selectors.subsets import images_of, newest_choices

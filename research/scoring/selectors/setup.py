@@ -12,8 +12,8 @@ from research.inference.permissions import models_in
 from research.inference.selectors.embeddings import whole_sets
 from research.scoring.models import ReferenceKind, ReferenceSet
 from research.scoring.rules.metrics import ENGLISH
-from research.scoring.selectors.captions import mark_of
 from research.scoring.selectors.scores import ScoringRow
+from research.scoring.selectors.setup import mark_of
 
 
 @dataclass(frozen=True)

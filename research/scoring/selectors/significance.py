@@ -15,15 +15,16 @@ from crosslens_metrics.sums import statistic_of
 from research.scoring.models import Score, Scoring
 from research.scoring.rules.packing import unpack_floats, unpack_integers
 from research.scoring.selectors.images import shared_places
-from research.scoring.selectors.own_frequencies import (
+from research.scoring.selectors.restricting import ImageRestriction, PartOfPass, figures_of_part
+from research.scoring.selectors.scores import WITHOUT_COLUMNS, current_pass, differences_between
+from research.scoring.selectors.some_figures import (
     OF_A_PAGE,
+    SomeFigures,
+    figures_in,
     is_within,
     keeps_frequencies,
     saying_frequencies_are_kept,
 )
-from research.scoring.selectors.restricting import ImageRestriction, PartOfPass, figures_of_part
-from research.scoring.selectors.scores import WITHOUT_COLUMNS, current_pass, differences_between
-from research.scoring.selectors.some_figures import SomeFigures, figures_in
 
 RESAMPLES = 10_000
 SEED = 20_200

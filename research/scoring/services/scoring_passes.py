@@ -34,7 +34,7 @@ from research.inference.services.routing import is_for_another, needs_of
 from research.scoring.models import Pass, ReferenceSet, ReferenceTranslation, Score, Scoring
 from research.scoring.rules.metrics import figures_of, needs_projections, needs_vectors
 from research.scoring.rules.packing import pack_floats, pack_integers
-from research.scoring.selectors.captions import ScoringMaterial, material_of
+from research.scoring.selectors.setup import ScoringMaterial, material_of
 from research.scoring.services.visual import visual_of
 
 log = logging.getLogger(__name__)

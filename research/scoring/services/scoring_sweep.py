@@ -10,7 +10,7 @@ from django.db.models import Max, Q
 from core.images.models import ImportJob, ImportKind
 from core.jobs.models import OPEN_STATES
 from research.scoring.models import Pass, Scoring
-from research.scoring.selectors.captions import marks_of, material_of
+from research.scoring.selectors.setup import marks_of, material_of
 from research.scoring.services.reference_translations import is_being_translated
 from research.scoring.services.scorings import ask_again
 

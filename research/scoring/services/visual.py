@@ -19,7 +19,7 @@ from research.inference.services.embedding import TextVectors, text_vectors
 from research.inference.services.encoders import keep_facts, load
 from research.scoring.models import Reference, Scoring
 from research.scoring.rules.metrics import ENGLISH, NEED_ENGLISH, NEED_FEATURES
-from research.scoring.selectors.captions import ScoringMaterial
+from research.scoring.selectors.setup import ScoringMaterial
 
 SETS_LOOKED_AT = 3
 LENGTHS_AT_ONCE = 4096

@@ -23,7 +23,7 @@ from research.scoring import tasks
 from research.scoring.forms import ReferencesForm, ReferenceTranslationForm
 from research.scoring.models import ReferenceSet
 from research.scoring.pages.images import references_page
-from research.scoring.pages.translations import translation_of
+from research.scoring.pages.progress import translation_of
 from research.scoring.permissions import has_assigned_images, reference_set_for
 from research.scoring.rules.metrics import ENGLISH
 from research.scoring.selectors.setup import reference_sets, written_by_people

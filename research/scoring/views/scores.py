@@ -26,11 +26,9 @@ from research.scoring.pages.scores import ScoresQuery, scores_page
 from research.scoring.permissions import scoring_for
 from research.scoring.rules.metrics import MetricChoiceError
 from research.scoring.selectors import setup
-from research.scoring.selectors.learned import learned_counts
-from research.scoring.selectors.own_frequencies import keeps_frequencies
 from research.scoring.selectors.restricting import by_level, restricted_figures, with_intervals
-from research.scoring.selectors.scores import score_cells, scoring_details, scoring_rows
-from research.scoring.selectors.some_figures import MIN_IMAGES, RESAMPLES
+from research.scoring.selectors.scores import learned_counts, score_cells, scoring_details, scoring_rows
+from research.scoring.selectors.some_figures import MIN_IMAGES, RESAMPLES, keeps_frequencies
 from research.scoring.services import scorings as services
 from research.scoring.services.references import ReferenceFileError, without_references
 from research.selection.pages.image_filters import asked_images, with_reason

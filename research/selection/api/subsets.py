@@ -1,13 +1,15 @@
-"""List, make, read, rename and delete named subsets."""
+"""Named subsets: list, make, read, rename and delete them; and the parameter `images`, which takes image filters."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from django.db.models import Model
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -22,9 +24,8 @@ from core.people.models import Project, Role
 from core.people.permissions import READERS, project_for
 from research.selection.models import Subset
 from research.selection.permissions import subset_for
-from research.selection.rules.image_filters import EXAMPLES, MAX_FILTER_CHARACTERS, ImageFilterError, parse
-from research.selection.selectors.subset_pages import SubsetRow, rows_of, subsets_of
-from research.selection.selectors.subsets import keys_by_image
+from research.selection.rules.image_filters import EXAMPLES, MAX_FILTER_CHARACTERS, ImageFilter, ImageFilterError, parse
+from research.selection.selectors.subsets import SubsetRow, check, keys_by_image, rows_of, subsets_of
 from research.selection.services import subsets as services
 
 api = ApiOperations("subsets")
@@ -189,3 +190,31 @@ def _shown(subset: Subset) -> Any:
 
 subset_list_or_make = one_address(subset_list, subset_make)
 subset_show_or_change = one_address(subset_show, subset_rename, subset_delete)
+
+
+explain({"images-refused": "The image filter cannot be understood or applied; errors say why."})
+
+IMAGES = OpenApiParameter(
+    "images",
+    {"type": "string", "maxLength": MAX_FILTER_CHARACTERS},
+    description=f"Only these images: {EXAMPLES}; all of several, separated by commas, must hold.",
+)
+
+
+def asked_filter(request: Request, project: Project) -> ImageFilter:
+    """Read the parameter; a wrong one is refused with the reason."""
+    text = request.query_params.get("images", "")
+    if len(text) > MAX_FILTER_CHARACTERS:
+        said = _("An image filter has at most %(limit)d characters.") % {"limit": MAX_FILTER_CHARACTERS}
+        raise serializers.ValidationError({"images": [said]})
+    with image_filter_refusals():
+        return check(parse(text.replace("\0", "?")), project=project)
+
+
+@contextmanager
+def image_filter_refusals() -> Iterator[None]:
+    """Answer an ImageFilterError, of an unknown subset for one, with 409 and the reason."""
+    try:
+        yield
+    except ImageFilterError as error:
+        raise ApiError(409, "images-refused", str(error), {"images": [str(error)]}) from error

@@ -1,4 +1,4 @@
-"""Read polygons of regions from GeoJSON (RFC 7946): all of them, or what is wrong with each."""
+"""Read regions from GeoJSON (RFC 7946), and points with keys from CSV: all of them, or what is wrong with each."""
 
 from __future__ import annotations
 
@@ -7,15 +7,17 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import IO, Any
 
 from django.utils.translation import gettext as _
 from shapely.geometry import shape
 from shapely.validation import explain_validity
 
+from core.images.rules.coordinate_faults import reason_of
 from crosslens_metrics.formats.problems import FileProblemsError, FileRefusedError, LineError
-from crosslens_metrics.formats.records import printable
+from crosslens_metrics.formats.records import csv_records, printable
 from geography.codes import canonical, countries
+from geography.places import CoordinateFault, fault_of
 from research.selection.rules.image_filters import CODE
 
 MAX_CODE_CHARACTERS = 40
@@ -155,3 +157,45 @@ def _fault_of_ring(ring: object) -> str:
 
 def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < MAX_NUMBER
+
+
+COLUMNS = ("latitude", "longitude")
+
+
+@dataclass(frozen=True)
+class PointLine:
+    """A line of the file. Latitude and longitude are degrees, NaN where `fault` says that they cannot be right."""
+
+    number: int
+    key: str
+    latitude: float
+    longitude: float
+    fault: CoordinateFault | None = None
+
+
+def read_points(file: IO[bytes]) -> Iterator[PointLine | LineError]:
+    """Points of a CSV file with columns key, latitude and longitude in any case; other columns are ignored.
+
+    A line whose coordinates cannot be right is a point with a fault, and then a LineError that says so.
+
+    Raises
+    ------
+    FileRefusedError
+        Where a column is missing, or the file is no CSV file.
+    """
+    for record in csv_records(file, column="key", more=COLUMNS):
+        if isinstance(record, LineError):
+            yield record
+            continue
+        values = record.value
+        key = values["key"].strip()
+        if not key:
+            yield LineError(_("This line has no key."), number=record.number)
+            continue
+        latitude, longitude = (values.get(column, "") for column in COLUMNS)
+        fault = fault_of(latitude, longitude)
+        if fault is None:
+            yield PointLine(record.number, key, float(latitude), float(longitude))
+        else:
+            yield PointLine(record.number, key, float("nan"), float("nan"), fault)
+            yield LineError(reason_of(fault), key, number=record.number)

@@ -11,8 +11,7 @@ from django.core.exceptions import ValidationError
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from research.selection.rules.levels import PLACE_LEVELS
-from research.selection.rules.tables import REASONS, Areas, AreasTable, TableError, data_of
+from research.selection.rules.tables import PLACE_LEVELS, REASONS, Areas, AreasTable, TableError, data_of
 from research.selection.selectors.tables import checked_table
 
 MAX_NOTE_CHARACTERS = 2000

@@ -11,9 +11,7 @@ from django.utils.translation import gettext as _
 from charts.world import LegendEntry, WorldMap, world_map
 from core.languages.models import Language
 from geography import codes, outlines
-from research.selection.rules.levels import PLACE_LEVELS, PlaceLevel
-from research.selection.rules.table_changes import AreasChange, changes_between
-from research.selection.rules.tables import Areas, AreasTable
+from research.selection.rules.tables import PLACE_LEVELS, Areas, AreasChange, AreasTable, PlaceLevel, changes_between
 
 
 @dataclass(frozen=True)

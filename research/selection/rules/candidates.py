@@ -13,8 +13,7 @@ from pathlib import PurePosixPath
 from urllib.parse import urlsplit, urlunsplit
 
 from crosslens_metrics.formats.names import normalised_name
-from geography.coordinates import fault_of
-from geography.places import CoordinateFault
+from geography.places import CoordinateFault, fault_of
 
 COLUMNS = {
     "key": ("key", "imageid"),

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from crosslens_metrics.language_tags import MalformedTagError, canonical_tag
 from geography.codes import canonical
 from geography.places import CONTINENTS
-from research.selection.rules.levels import PLACE_LEVELS, PlaceLevel
+from research.selection.rules.tables import PLACE_LEVELS, PlaceLevel
 
 SEPARATOR = ","
 MAX_FILTER_CHARACTERS = 400

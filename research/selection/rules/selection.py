@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from geography.places import PointPlace
-from research.selection.rules.levels import PlaceLevel
-from research.selection.rules.tables import Areas, level_of
+from research.selection.rules.tables import Areas, PlaceLevel, level_of
 
 LEVELS = tuple(PlaceLevel)
 """From the best to the worst; an image is taken at its own level only."""

@@ -1,12 +1,13 @@
-"""Tables of where languages are spoken: regions, countries and continents of each."""
+"""Tables of where languages are spoken: regions, countries and continents of each, and what differs between two."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,19 @@ from django.utils.translation import gettext as _
 from crosslens_metrics.language_tags import MalformedTagError, canonical_tag
 from geography import codes
 from geography.places import CONTINENTS, PointPlace
-from research.selection.rules.levels import PLACE_LEVELS, PlaceLevel
+
+
+class PlaceLevel(StrEnum):
+    """From the best to the worst; see PLACE_LEVELS for those that depend on a place."""
+
+    REGION = "region"
+    COUNTRY = "country"
+    CONTINENT = "continent"
+    ANYWHERE = "anywhere"
+
+
+PLACE_LEVELS = (PlaceLevel.REGION, PlaceLevel.COUNTRY, PlaceLevel.CONTINENT)
+
 
 SHIPPED = Path(__file__).parent.parent / "data" / "language_areas.json"
 REASONS = "reasons"
@@ -237,3 +250,32 @@ def _is_known(level: PlaceLevel, code: str, imported: Collection[str]) -> bool:
 
 
 _EXAMPLES = {PlaceLevel.REGION: "IN, IN-WB", PlaceLevel.COUNTRY: "IN", PlaceLevel.CONTINENT: ", ".join(CONTINENTS)}
+
+
+@dataclass(frozen=True)
+class AreasChange:
+    """What one language gains and loses, by level. `is_new` and `is_gone` tell of languages in one table only."""
+
+    tag: str
+    added: Mapping[PlaceLevel, Sequence[str]]
+    removed: Mapping[PlaceLevel, Sequence[str]]
+    is_new: bool = False
+    is_gone: bool = False
+
+
+def changes_between(before: AreasTable, after: AreasTable) -> list[AreasChange]:
+    """Return the languages whose codes differ, by tag. Reasons do not count."""
+    made = []
+    for tag in sorted({*before.areas, *after.areas}):
+        old, new = before.areas.get(tag, Areas()), after.areas.get(tag, Areas())
+        if old != new:
+            added, removed = _surplus(new, old), _surplus(old, new)
+            made.append(
+                AreasChange(tag, added, removed, is_new=tag not in before.areas, is_gone=tag not in after.areas)
+            )
+    return made
+
+
+def _surplus(one: Areas, other: Areas) -> dict[PlaceLevel, list[str]]:
+    by_level = {level: sorted(one.at(level) - other.at(level)) for level in PLACE_LEVELS}
+    return {level: codes for level, codes in by_level.items() if codes}

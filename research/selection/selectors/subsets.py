@@ -1,10 +1,11 @@
-"""The images that an image filter leaves, for a project and the language that is evaluated."""
+"""Named subsets, and the images that an image filter leaves for a project and the language that is evaluated."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from django.utils.translation import gettext as _
 
 from core.images.models import CollectionImage, Image
@@ -15,6 +16,7 @@ from geography.codes import is_known
 from research.selection.models import ImagePlace, ImagePlaceCode, ImportedRegion, SelectedImage, Subset
 from research.selection.rules.image_filters import AREAS, FilterKind, FilterTerm, ImageFilter, ImageFilterError
 from research.selection.selectors.tables import table_of
+from research.selection.selectors.usage import ImagesUse, uses_by_subset
 
 
 def images_of(filter: ImageFilter, *, project: Project, language: Language) -> QuerySet[Image] | None:
@@ -150,3 +152,28 @@ def _language(term: FilterTerm) -> str:
         said = _("“%(term)s”: there is no language %(tag)s.")
         raise ImageFilterError(said % {"term": term, "tag": term.value})
     return term.value
+
+
+@dataclass(frozen=True)
+class SubsetRow:
+    """A subset with its number of images and what uses it."""
+
+    subset: Subset
+    size: int
+    uses: Sequence[ImagesUse]
+
+
+def subsets_of(project: Project) -> QuerySet[Subset]:
+    """Return the subsets of a project by name."""
+    return Subset.objects.filter(project=project).select_related("project", "created_by").order_by("name", "pk")
+
+
+def rows_of(project: Project, subsets: Iterable[Subset]) -> list[SubsetRow]:
+    subsets, uses = list(subsets), uses_by_subset(project)
+    sizes: dict[int, int] = dict(
+        Subset.objects.filter(pk__in=[subset.pk for subset in subsets])
+        .order_by()
+        .annotate(size=Count("images"))
+        .values_list("pk", "size")
+    )
+    return [SubsetRow(subset, sizes[subset.pk], uses.get(subset.slug, [])) for subset in subsets]

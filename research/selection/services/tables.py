@@ -11,8 +11,7 @@ from django.utils.translation import gettext as _
 from core.people.models import Project, User
 from core.people.services import audit_log
 from research.selection.models import LanguageTable
-from research.selection.rules.table_changes import changes_between
-from research.selection.rules.tables import AreasTable, TableError
+from research.selection.rules.tables import AreasTable, TableError, changes_between
 from research.selection.selectors.tables import table_of
 
 

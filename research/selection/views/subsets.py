@@ -16,8 +16,7 @@ from core.people.requests import csv_download, user_of
 from research.selection.forms.subsets import NamesForm, SubsetForm
 from research.selection.models import Subset
 from research.selection.permissions import subset_for
-from research.selection.selectors.subset_pages import rows_of, subsets_of
-from research.selection.selectors.subsets import keys_by_image, keys_of
+from research.selection.selectors.subsets import keys_by_image, keys_of, rows_of, subsets_of
 from research.selection.services import subsets as services
 from tabular.downloads import in_pieces, table_lines
 

@@ -11,7 +11,7 @@ from django.core.management.base import BaseCommand
 from core.people.management.arguments import project_named
 from core.people.management.exports import add_output, write_export
 from research.scoring.formats.scores import ScoreLayout, export_scores
-from research.scoring.selectors.own_frequencies import UNLIMITED
+from research.scoring.selectors.some_figures import UNLIMITED
 from research.selection.management.image_filters import add_images, image_filter_errors
 from research.selection.rules.image_filters import ImageFilter
 

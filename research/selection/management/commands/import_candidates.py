@@ -13,9 +13,8 @@ from core.images.management.reports import add_report, check_report, raise_or_wa
 from core.jobs.models import JobState
 from core.people.management.arguments import checked_file, checked_text, project_named
 from research.selection.models import CandidateList
-from research.selection.selectors.candidates import summary_of
-from research.selection.services.candidate_imports import LIST, import_path
-from research.selection.services.candidates import CandidatesRefusedError, slug_of
+from research.selection.selectors.pools import summary_of
+from research.selection.services.candidates import LIST, CandidatesRefusedError, import_path, slug_of
 
 ROWS_SHOWN = 20
 

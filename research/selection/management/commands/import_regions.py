@@ -12,8 +12,7 @@ from django.utils import timezone
 
 from crosslens_metrics.formats.problems import FileProblemsError, FileRefusedError
 from research.selection.formats.polygons import read_regions
-from research.selection.services.places import current_borders, locate_images
-from research.selection.services.regions import import_regions
+from research.selection.services.places import current_borders, import_regions, locate_images
 
 MAX_FILE_NAME_CHARACTERS = 255
 

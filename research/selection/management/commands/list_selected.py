@@ -9,7 +9,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from research.selection.management.selections import selection_numbered
-from research.selection.selectors.selected_files import COLUMNS, aria2_lines, is_file_name, missing_rows
+from research.selection.selectors.selections import COLUMNS, aria2_lines, is_file_name, missing_rows
 
 
 class Command(BaseCommand):

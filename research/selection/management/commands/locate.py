@@ -18,7 +18,7 @@ from django.core.management.base import BaseCommand, CommandError
 from crosslens_metrics.formats.problems import FileRefusedError, LineError
 from geography.borders import Borders, shipped_borders
 from geography.places import PointPlace
-from research.selection.formats.points import PointLine, read_points
+from research.selection.formats.polygons import PointLine, read_points
 
 AT_ONCE = 2_000
 """Points in memory."""

@@ -20,12 +20,10 @@ from core.people.models import Project
 from crosslens_metrics.formats.problems import FileRefusedError
 from crosslens_metrics.language_tags import MalformedTagError, canonical_tag
 from geography.borders import shipped_borders
-from research.selection.formats.selection_files import as_json, read_candidates
-from research.selection.formats.selections import selection_as_json
+from research.selection.formats.selection_files import as_json, read_candidates, selection_as_json
 from research.selection.models import CandidateList, Selection
-from research.selection.rules.levels import PLACE_LEVELS, PlaceLevel
 from research.selection.rules.selection import LEVELS, choose
-from research.selection.rules.tables import Areas, TableError, data_of, read_table
+from research.selection.rules.tables import PLACE_LEVELS, Areas, PlaceLevel, TableError, data_of, read_table
 from research.selection.services import selections as services
 
 PER_LANGUAGE = 100
