@@ -1,10 +1,13 @@
-"""Figures as text on pages: rounded, with their sign, written as the reader's language does."""
+"""Numbers and probabilities as text, and pieces of plots as HTML."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from html import escape
 from typing import TYPE_CHECKING
 
 from django.utils.formats import number_format
+from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
 
 from crosslens_metrics.reports.figures import AbsentFigure
@@ -51,3 +54,13 @@ def reason_undefined(*figures: object) -> str:
 
 def _is_below_zero(value: float, digits: int) -> bool:
     return value < 0 and round(abs(value), digits) > 0
+
+
+def joined_html(form: str, rows: Iterable[Sequence[object]]) -> SafeString:
+    """Fill in `form` for each row, as `format_html_join` does in four times as long; nothing may be safe."""
+    return mark_safe("".join(form.format(*[escape(str(one)) for one in row]) for row in rows))  # noqa: S308 - escaped
+
+
+def place_x(percent: float) -> str:
+    """Always with a point: the language of the page has no say in an attribute."""
+    return f"{percent:.2f}%"

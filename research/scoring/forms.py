@@ -23,12 +23,7 @@ from research.inference.models import CaptioningModel, EmbeddingSet, Encoder, Tr
 from research.inference.selectors.models import translators
 from research.inference.services.encoders import visual_encoders
 from research.scoring.models import ReferenceKind, ReferenceSet, Scoring, Tokenizer
-from research.scoring.rules.metrics import (
-    ENGLISH,
-    needs_projections,
-    needs_references,
-    needs_vectors,
-)
+from research.scoring.rules.metrics import ENGLISH, needs_projections, needs_references, needs_vectors
 from research.scoring.selectors.setup import ReferenceCoverage, english_for, features_for, vectors_for
 
 MAX_NAME_CHARACTERS = 120

@@ -13,7 +13,7 @@ from core.jobs.models import OPEN_STATES
 from core.jobs.tasks import job, shared_task
 from research.inference.tasks import do_slice, resend_message, send_to_queue
 from research.scoring.models import Pass, ReferenceTranslation, Scoring
-from research.scoring.services import reference_imports, reference_translations, scoring_passes, scoring_sweep
+from research.scoring.services import reference_imports, reference_translations, scoring_passes, scorings
 
 
 @shared_task(bind=True)
@@ -29,7 +29,7 @@ _ask_for_pass = job(run_pass, Pass.objects.all())
 
 
 def sweep_scorings() -> None:
-    for pass_id in scoring_sweep.ask_where_changed(now=timezone.now()):
+    for pass_id in scorings.ask_where_changed(now=timezone.now()):
         run_pass.delay(pass_id)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+import numpy as np
 from django.db.models import Max, QuerySet
 from django.utils.translation import gettext as _
 
@@ -16,7 +17,10 @@ from core.people.models import Project
 from crosslens_metrics.intervals import Interval
 from crosslens_metrics.scoring import FIGURES
 from crosslens_metrics.signatures import Signature, differences
+from research.inference.models import Training
+from research.inference.selectors.trainings import images_learned
 from research.scoring.models import Pass, Score, Scoring
+from research.scoring.rules.packing import unpack_integers
 
 WITHOUT_COLUMNS = ("values", "sums")
 FIGURE_ORDER = {name: place for place, name in enumerate(FIGURES)}
@@ -249,3 +253,19 @@ def _with_passes(scorings: QuerySet[Scoring]) -> list[ScoringRow]:
     ended = newest(passes.exclude(state__in=OPEN_STATES))
     done = newest(passes.filter(state=JobState.DONE))
     return [ScoringRow(one, open_ones.get(one.pk), ended.get(one.pk), done.get(one.pk)) for one in rows]
+
+
+def learned_counts(rows: Sequence[ScoringRow]) -> dict[int, int]:
+    """Count, by scoring, the images of its current pass that its model was trained on; only where there are any."""
+    if not Training.objects.exclude(model=None).exists():
+        return {}
+    done = {row.done.pk: row.scoring for row in rows if row.done is not None}
+    by_model = {scoring.model_id: images_learned(scoring.model) for scoring in done.values()}
+    counts = {}
+    for pk, packed in Pass.objects.filter(pk__in=done).values_list("pk", "image_ids"):
+        scoring = done[pk]
+        learned = by_model[scoring.model_id]
+        count = int(np.isin(unpack_integers(packed), list(learned)).sum()) if learned else 0
+        if count:
+            counts[scoring.pk] = count
+    return counts

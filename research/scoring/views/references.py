@@ -1,4 +1,4 @@
-"""Pages of reference captions: list, import and show them."""
+"""Managers' and researchers' pages of references: list, import, look at, translate, and train a model on them."""
 
 from __future__ import annotations
 
@@ -19,8 +19,10 @@ from core.images.models import ImportJob
 from core.images.views.uploads import upload_page
 from core.people.permissions import READERS, project_for
 from core.people.requests import RefusalsShown, user_of
+from research.inference.services.steering import WorkRefusedError
+from research.inference.tasks import ask_for_training
 from research.scoring import tasks
-from research.scoring.forms import ReferencesForm, ReferenceTranslationForm
+from research.scoring.forms import ReferencesForm, ReferenceTrainingForm, ReferenceTranslationForm
 from research.scoring.models import ReferenceSet
 from research.scoring.pages.images import references_page
 from research.scoring.pages.progress import translation_of
@@ -30,6 +32,7 @@ from research.scoring.selectors.setup import reference_sets, written_by_people
 from research.scoring.services import references as services
 from research.scoring.services.reference_imports import start_upload
 from research.scoring.services.reference_translations import start_translations, translate_again
+from research.scoring.services.training_data import start_training
 
 
 @require_safe
@@ -145,3 +148,31 @@ def reference_again(request: HttpRequest, slug: str, set_id: int) -> HttpRespons
     with RefusalsShown(request, services.ReferenceFileError):
         tasks.ask_for_translation(translate_again(made=reference_set).pk)
     return redirect("scoring:reference-show", slug, set_id)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def training_create(request: HttpRequest, slug: str) -> HttpResponse:
+    project = project_for(request.user, slug, *READERS)
+    sets = list(reference_sets(project))
+    asked: dict[str, Any] = {"references": request.GET.getlist("references")}
+    form = ReferenceTrainingForm(request.POST or None, by=user_of(request), sets=sets, initial=asked)
+    if form.is_valid():
+        about = form.cleaned_data
+        with RefusalsShown(form, WorkRefusedError):
+            training = start_training(
+                name=about["name"],
+                base=about["base"],
+                features=about.get("features"),
+                references=list(about["references"]),
+                validation=list(about["validation"]),
+                validation_share=about["validation_percent"] / 100,
+                leaves_out_evaluated=about["leaves_out_evaluated"],
+                options=form.options,
+                project=project,
+                by=user_of(request),
+                now=timezone.now(),
+            )
+            ask_for_training(training.pk)
+            return redirect("inference:training-show", training.pk)
+    context = {"project": project, "form": form}
+    return render(request, "scoring/training_create.html", context, status=422 if form.errors else 200)

@@ -1,4 +1,4 @@
-"""Pages of scores: the table, the form for new scorings, and a scoring with its history."""
+"""Pages of scores: the table, new scorings, one with its history, the images behind it, comparisons, and downloads."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
@@ -16,14 +16,16 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from core.people.models import Project
 from core.people.permissions import READERS, project_for
-from core.people.requests import RefusalsShown, render_part, user_of
+from core.people.requests import RefusalsShown, as_download, render_part, user_of
 from research.scoring import tasks
-from research.scoring.formats.scores import ScoreLayout
-from research.scoring.forms import ReferenceSetForm, ScoringForm, WithoutReferencesForm
+from research.scoring.formats.scores import ScoreLayout, export_scores, file_name
+from research.scoring.forms import CompareForm, ReferenceSetForm, ScoringForm, WithoutReferencesForm
 from research.scoring.models import ReferenceSet, Scoring
+from research.scoring.pages.comparing import compare_page, labels_of
+from research.scoring.pages.images import ScoredImagesShown, images_page
 from research.scoring.pages.progress import progress_of
 from research.scoring.pages.scores import ScoresQuery, scores_page
-from research.scoring.permissions import scoring_for
+from research.scoring.permissions import has_assigned_images, scoring_for
 from research.scoring.rules.metrics import MetricChoiceError
 from research.scoring.selectors import setup
 from research.scoring.selectors.restricting import by_level, restricted_figures, with_intervals
@@ -163,3 +165,76 @@ def _details(scoring: Scoring) -> dict[str, Any]:
         "resamples": RESAMPLES,
         "is_outdated": setup.is_outdated(details.row),
     }
+
+
+@require_safe
+def scoring_images(request: HttpRequest, slug: str, scoring_id: int) -> HttpResponse:
+    scoring = scoring_for(request.user, slug, scoring_id)
+    if has_assigned_images(user_of(request), [scoring.references]):
+        messages.error(request, images_are_closed())
+        return redirect("scoring:scoring-show", slug, scoring_id)
+    asked = {name: request.GET.get(name, "") for name in ("metric", "show", "against")}
+    page = images_page(scoring, user_of(request), **asked, number=request.GET.get("page", "1"))
+    if page is None:
+        return redirect("scoring:scoring-show", slug, scoring_id)
+    context = {
+        "project": scoring.project,
+        "scoring": scoring,
+        "listing": page,
+        "page": page.page,
+        "shows": ScoredImagesShown,
+    }
+    return render(request, "scoring/images.html", context)
+
+
+@require_safe
+def score_compare(request: HttpRequest, slug: str) -> HttpResponse:
+    project = project_for(request.user, slug, *READERS)
+    rows = scoring_rows(project)
+    labels = labels_of(rows)
+    is_asked = {"test", "base"} & request.GET.keys()
+    form = CompareForm(request.GET if is_asked else None, project=project, labels=labels)
+    images = asked_images(request.GET, project, collections={row.scoring.references.collection_id for row in rows})
+    context = {"project": project, "form": form, "labels": labels}
+    if form.is_valid() and not images.error:
+        test, base, method = (form.cleaned_data[name] for name in ("test", "base", "method"))
+        is_closed = has_assigned_images(user_of(request), [test.references])
+        viewer = None if is_closed else user_of(request)
+        metric = request.GET.get("metric", "")
+        try:
+            page = compare_page(test, base, viewer, method=method, metric=metric, filter=images.filter)
+        except ImageFilterError as refused:
+            images = with_reason(images, refused)
+        else:
+            context |= {"comparison": page, "test": test, "base": base, "method": method, "is_closed": is_closed}
+    return render(request, "scoring/compare.html", context | {"images": images}, status=images.status)
+
+
+def images_are_closed() -> str:
+    return _(
+        "You have an unfinished batch with images of this project, and this file says what was written about "
+        "them. Submit that batch first, or ask somebody else."
+    )
+
+
+@require_safe
+def score_export(request: HttpRequest, slug: str, layout: str) -> HttpResponseBase:
+    project = project_for(request.user, slug, *READERS)
+    if layout not in ScoreLayout.values:
+        known = ", ".join(ScoreLayout.values)
+        raise Http404(_("There is no such format. Available formats: %(known)s.") % {"known": known})
+    wanted = ScoreLayout(layout)
+    sets = ReferenceSet.objects.filter(project=project)
+    if wanted.has_images and has_assigned_images(user_of(request), sets):
+        messages.error(request, images_are_closed())
+        return redirect("scoring:score-list", slug)
+    images = asked_images(request.GET, project)
+    try:
+        content = export_scores(project, wanted, images.filter)
+    except ImageFilterError as refused:
+        images = with_reason(images, refused)
+    if images.error:
+        messages.error(request, images.error)
+        return redirect("scoring:score-list", slug)
+    response = StreamingHttpResponse(content, content_type=wanted.content_type)
+    return as_download(response, file_name(project, wanted, timezone.now(), images.filter))
