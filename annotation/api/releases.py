@@ -20,8 +20,8 @@ from annotation.api.managing import with_words
 from annotation.api.refusals import refusals_as_problems
 from annotation.api.working import validated_data
 from annotation.formats.archives import MANIFEST
-from annotation.formats.licences import LICENCES
 from annotation.models import Release
+from annotation.rules.releases import LICENCES
 from annotation.services import releases
 from core.jobs.models import JobState
 from core.people.api.operations import ApiOperations, one_address

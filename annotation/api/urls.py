@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from annotation.api import figures, managing, rating, releases, working
+from annotation.api import managing, rating, releases, working
 
 PROJECT = "projects/<slug:slug>"
 BATCH = "work/batches/<uuid:batch_id>"
@@ -13,8 +13,8 @@ urlpatterns = [
     path(f"{PROJECT}/rounds/", managing.round_list, name="round-list"),
     path(f"{PROJECT}/rounds/<int:round_id>/", managing.round_show, name="round-show"),
     path(f"{PROJECT}/progress/", managing.progress_show, name="progress-show"),
-    path(f"{PROJECT}/statistics/", figures.statistics_show, name="statistics-show"),
-    path(f"{PROJECT}/quality/", figures.quality_show, name="quality-show"),
+    path(f"{PROJECT}/statistics/", managing.statistics_show, name="statistics-show"),
+    path(f"{PROJECT}/quality/", managing.quality_show, name="quality-show"),
     path(f"{PROJECT}/images/", managing.image_list, name="image-list"),
     path(f"{PROJECT}/captions/", managing.caption_list, name="caption-list"),
     path(f"{PROJECT}/ratings/", managing.rating_list, name="rating-list"),

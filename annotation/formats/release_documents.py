@@ -7,8 +7,8 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from annotation.formats.licences import LICENCES
 from annotation.formats.release_tables import CSV_COLUMNS, MEANINGS, ReleaseColumn
+from annotation.rules.releases import LICENCES
 
 CFF_VERSION = "1.2.0"
 

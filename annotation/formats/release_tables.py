@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from annotation.models import Round
-from annotation.rules.release_places import UNKNOWN_PLACE, ReleasedPlace
+from annotation.rules.releases import UNKNOWN_PLACE, ReleasedPlace
 from annotation.selectors.caption_rows import day_of, list_of
 from core.images.models import Image
 from crosslens_metrics.caption_stats import COLUMNS as STATISTICS

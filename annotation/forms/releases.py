@@ -8,8 +8,8 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from annotation.formats.licences import LICENCES
 from annotation.models import Release
+from annotation.rules.releases import LICENCES
 from core.people.models import Project
 
 DEFAULT_LICENCE = "CC-BY-4.0"

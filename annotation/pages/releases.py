@@ -10,10 +10,9 @@ from django.core.paginator import Page, Paginator
 from django.utils.html import format_html
 from django.utils.translation import gettext as _
 
-from annotation.formats.licences import LICENCES
 from annotation.formats.release_index import IndexedImage, IndexQuery, ReleaseIndex
 from annotation.models import Caption, CaptionState, Release
-from annotation.rules.release_places import CONTINENT, codes_of, place_name
+from annotation.rules.releases import CONTINENT, LICENCES, codes_of, place_name
 from annotation.services.release_contents import IMAGE
 from core.images.models import CollectionImage, Image
 from core.images.selectors import ServedImage, served_image

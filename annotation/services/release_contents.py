@@ -20,7 +20,7 @@ from django.utils.translation import gettext as _
 from numpy.typing import NDArray
 
 from annotation.models import Caption, Release, Round
-from annotation.rules.release_places import UNKNOWN_PLACE, ReleasedPlace
+from annotation.rules.releases import UNKNOWN_PLACE, ReleasedPlace
 from annotation.selectors.releases import release_before
 from core.images.models import Image
 from crosslens_metrics.caption_stats import CaptionStatistics

@@ -9,7 +9,6 @@ from typing import Any
 from django.template.loader import render_to_string
 
 from annotation.formats import release_documents as documents
-from annotation.formats.licences import LICENCES
 from annotation.formats.release_tables import LEVELS, PLACES_SINCE, QUALITY, TABLES, tables_of
 from annotation.models import (
     CaptionTask,
@@ -20,6 +19,7 @@ from annotation.models import (
     RoundKind,
     RoundState,
 )
+from annotation.rules.releases import LICENCES
 from annotation.services.release_contents import REASONS, LanguageContents, ReleaseChanges, ReleaseContents
 from core.images.models import CollectionImage
 from core.people.models import ConsentText

@@ -25,9 +25,9 @@ from django.db.models import Max
 from django.utils.translation import gettext as _
 
 from annotation.formats.archives import write_archive
-from annotation.formats.licences import LICENCES
 from annotation.formats.release_index import write_index
 from annotation.models import Release
+from annotation.rules.releases import LICENCES
 from annotation.selectors.releases import images_left_out, missing_for_release
 from annotation.services.release_contents import FORMAT, ReleaseNotPossibleError
 from core.images.services import file_storage
@@ -168,7 +168,7 @@ def start_release(
     Parameters
     ----------
     licence : str
-        Of the captions: one of `annotation.formats.licences.LICENCES`.
+        Of the captions: one of `annotation.rules.releases.LICENCES`.
     authors : str
         One a line: family name, given names; or a name without a comma, of an institution.
     salt : str

@@ -22,10 +22,9 @@ from django.template.loader import render_to_string
 from django.utils import translation
 from django.utils.translation import gettext as _
 
-from annotation.formats.licences import LICENCES
 from annotation.formats.release_index import IndexedImage, IndexQuery, ReleaseIndex
 from annotation.models import Release
-from annotation.rules.release_places import codes_of, place_name
+from annotation.rules.releases import LICENCES, codes_of, place_name
 from annotation.services.releases import index_path
 from charts.world import LegendEntry, MapPoint, WorldMap, world_map
 from core.images.models import Image

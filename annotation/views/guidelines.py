@@ -15,7 +15,7 @@ from annotation.forms.guidelines import ExampleForms, GuidelinesForm, stored_exa
 from annotation.models import Guidelines
 from annotation.rules.word_diff import word_diff
 from annotation.selectors import guidelines as selectors
-from annotation.services.guidelines import StaleGuidelinesError, publish_guidelines
+from annotation.services.projects import StaleGuidelinesError, publish_guidelines
 from annotation.views.shared import kept_away, number_sent
 from core.images.models import Image
 from core.images.selectors import images_by_id, images_to_choose

@@ -10,7 +10,7 @@ from annotation.models import GuidelineExample, Guidelines, Rating, Round
 from annotation.rules.word_diff import ADDED, REMOVED, UNCHANGED, TextPiece, word_diff
 from annotation.selectors.guidelines import examples_for
 from annotation.services import batches, campaign
-from annotation.services.guidelines import StaleGuidelinesError, publish_guidelines
+from annotation.services.projects import StaleGuidelinesError, publish_guidelines
 from core.allocation.models import Pool
 from core.images.models import Image
 from core.people.models import AuditEntry, LanguageLevel, LanguageSkill, Membership, Project, Role, User

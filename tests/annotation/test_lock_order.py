@@ -20,7 +20,7 @@ from annotation.services import annotator_status, batches, campaign, corrections
 from annotation.services import verification as verifying
 from annotation.services.campaign import LanguageBeginning
 from annotation.services.caption_imports import import_captions
-from annotation.services.guidelines import publish_guidelines
+from annotation.services.projects import publish_guidelines
 from annotation.services.references import use_as_references
 from core.allocation.models import Batch
 from core.people.models import AuditEntry, Membership, Role, User, WebhookEvent

@@ -13,7 +13,7 @@ from annotation import tasks
 from annotation.models import GuidelineExample, Rating, Round
 from annotation.services import annotator_status, planning
 from annotation.services.campaign import LanguageBeginning
-from annotation.services.guidelines import publish_guidelines
+from annotation.services.projects import publish_guidelines
 from core.people.models import User
 from tests.annotation.submitting import begin_language, submit_captions, take
 from tests.browser.annotator import check_all, make_images

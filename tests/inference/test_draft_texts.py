@@ -6,7 +6,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.urls import reverse
 
-from annotation.services.guidelines import publish_guidelines
+from annotation.services.projects import publish_guidelines
 from core.people.models import TextKind, TextTranslation
 from core.people.services.texts import save_translation
 from tests.clients import client_of

@@ -10,7 +10,7 @@ from django.test import Client
 from django.urls import reverse
 
 from annotation.services.feedback import give_feedback
-from annotation.services.guidelines import publish_guidelines
+from annotation.services.projects import publish_guidelines
 from core.languages.rules.scripts import is_english
 from core.people.services import audit_log
 from core.people.templatetags.written import written

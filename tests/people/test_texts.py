@@ -8,7 +8,7 @@ from django.urls import reverse
 from django.utils import translation
 
 from annotation.models import CaptionBatch
-from annotation.services.guidelines import publish_guidelines
+from annotation.services.projects import publish_guidelines
 from core.people.models import Consent, TextKind, TextTranslation, User
 from core.people.services.consent import publish_consent_text
 from core.people.services.texts import StaleTranslationError, save_translation

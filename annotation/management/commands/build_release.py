@@ -11,8 +11,8 @@ from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
-from annotation.formats.licences import LICENCES
 from annotation.models import Release
+from annotation.rules.releases import LICENCES
 from annotation.services import releases as services
 from annotation.services.release_contents import ReleaseNotPossibleError
 from annotation.services.releases import ReleaseSettingsError
