@@ -22,8 +22,8 @@ from core.images.services.collections import give_collection
 from core.languages.models import Language
 from core.people.models import Project, User
 from core.people.services import audit_log
+from core.people.services.members import create_project as create_room
 from core.people.services.ownership import change_owner
-from core.people.services.projects import create_project as create_room
 from research.inference.models import CaptioningModel, Run
 
 RESERVED_SLUGS = frozenset({"new"})

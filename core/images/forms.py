@@ -22,7 +22,7 @@ from core.images.permissions import collections_in, collections_to_use
 from core.images.rules.attributions import FIELDS, LABELS, with_address
 from core.images.rules.manifests import path_inside
 from core.images.selectors import filters
-from core.images.selectors.editing import ImageEdit
+from core.images.selectors.attributions import ImageEdit
 from core.people.forms.fields import NameCharField
 from core.people.forms.owners import OwnerForm
 from core.people.models import Project, User

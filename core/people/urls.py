@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from core.people.views import consent, invitations, inviting, profile, projects
+from core.people.views import invitations, inviting, profile, projects
 
 app_name = "people"
 urlpatterns = [
@@ -21,13 +21,13 @@ urlpatterns = [
     path("projects/<slug:slug>/webhooks/<int:webhook_id>/off/", projects.webhook_turn_off, name="webhook-turn-off"),
     path("projects/<slug:slug>/deliveries/<int:delivery_id>/retry/", projects.delivery_retry, name="delivery-retry"),
     path("join/<str:token>/", invitations.invitation_accept, name="invitation-accept"),
-    path("projects/<slug:slug>/consent/", consent.consent_give, name="consent-give"),
-    path("projects/<slug:slug>/consent/withdraw/", consent.consent_withdraw, name="consent-withdraw"),
+    path("projects/<slug:slug>/consent/", profile.consent_give, name="consent-give"),
+    path("projects/<slug:slug>/consent/withdraw/", profile.consent_withdraw, name="consent-withdraw"),
     path("projects/<slug:slug>/log/", projects.log_show, name="log-show"),
     path("projects/<slug:slug>/log/csv/", projects.log_export, name="log-export"),
     path("projects/<slug:slug>/people/", projects.member_list, name="member-list"),
     path("projects/<slug:slug>/people/<int:pk>/remove/", projects.member_remove, name="member-remove"),
-    path("projects/<slug:slug>/people/consent/", consent.consent_publish, name="consent-publish"),
+    path("projects/<slug:slug>/people/consent/", projects.consent_publish, name="consent-publish"),
     path("projects/<slug:slug>/people/texts/", projects.text_list, name="text-list"),
     path("projects/<slug:slug>/people/texts/<str:kind>/<str:tag>/", projects.text_translate, name="text-translate"),
     path("projects/<slug:slug>/people/invitations/", inviting.invitation_list, name="invitation-list"),

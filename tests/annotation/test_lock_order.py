@@ -24,8 +24,8 @@ from annotation.services.projects import publish_guidelines
 from annotation.services.references import use_as_references
 from core.allocation.models import Batch
 from core.people.models import AuditEntry, Membership, Role, User, WebhookEvent
-from core.people.services import account_deletion, audit_log, webhooks
-from core.people.services.account_deletion import delete_account
+from core.people.services import accounts, audit_log, webhooks
+from core.people.services.accounts import delete_account
 from core.people.services.consent import publish_consent_text, withdraw_consent
 from core.people.services.members import lock_person, remove_member
 from research.inference.models import CaptioningModel
@@ -213,7 +213,7 @@ def test_control_locks_in_another_order_are_seen():
 def test_an_account_is_deleted_in_the_moment_in_which_a_manager_writes_of_it_into_the_log(what: str, monkeypatch):
     made = Campaign()
     log_is_locked, is_going = threading.Event(), threading.Event()
-    digest_of, empty = audit_log.digest_of, account_deletion._remove_what_names
+    digest_of, empty = audit_log.digest_of, accounts._remove_what_names
 
     def slowly(entry: AuditEntry, *, before: str) -> str:
         if entry.action != "account.deleted":
@@ -228,7 +228,7 @@ def test_an_account_is_deleted_in_the_moment_in_which_a_manager_writes_of_it_int
         is_going.set()
 
     monkeypatch.setattr(audit_log, "digest_of", slowly)
-    monkeypatch.setattr(account_deletion, "_remove_what_names", late)
+    monkeypatch.setattr(accounts, "_remove_what_names", late)
     together(lambda step: step(), [STEPS[what](made), STEPS["delete the account"](made)])
     assert User.objects.get(pk=made.ann.pk).deleted_at == NOW
     assert not list(audit_log.broken_entries(made.round.project))

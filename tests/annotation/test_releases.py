@@ -20,7 +20,7 @@ from annotation.services.release_files import write_release
 from annotation.services.releases import MAX_ATTEMPTS, ReleaseSettingsError, build
 from core.allocation.models import Batch, BatchState
 from core.images.models import Image
-from core.images.selectors.editing import ImageEdit
+from core.images.selectors.attributions import ImageEdit
 from core.images.services.attributions import edit_images
 from core.jobs.models import JobState
 from core.jobs.services.leases import LEASE, NUDGE_AFTER, rows_to_nudge

@@ -47,7 +47,7 @@ from core.allocation.services.lifecycle import expire_overdue
 from core.people.models import Role, User
 from core.people.selectors.qualification import NotQualifiedError, still_takes_part
 from core.people.services import audit_log
-from core.people.services.account_deletion import delete_account
+from core.people.services.accounts import delete_account
 from core.people.services.consent import give_consent, withdraw_consent
 from tests.allocation.test_exact_replication import assert_exact
 from tests.annotation.submitting import write

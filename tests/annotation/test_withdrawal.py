@@ -22,7 +22,7 @@ from core.allocation.services.lifecycle import expire_overdue
 from core.people import personal_data
 from core.people.models import Consent, ConsentText, OnWithdrawal, User
 from core.people.selectors.qualification import NotQualifiedError
-from core.people.services.account_deletion import delete_account
+from core.people.services.accounts import delete_account
 from core.people.services.consent import WithdrawalChoiceError, give_consent, withdraw_consent
 from research.scoring.models import Reference
 from tests.annotation.submitting import submit_captions, take, write

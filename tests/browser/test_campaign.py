@@ -20,7 +20,7 @@ from annotation import tasks
 from annotation.models import Caption, Release, Round, RoundKind, RoundState, Verdict
 from core.images.models import Collection, Image
 from core.images.services import images
-from core.images.services.collections import collection_named
+from core.images.services.collections import find_or_create_collection
 from core.images.services.imports import import_path
 from core.people.models import Consent, ConsentText, LanguageLevel, LanguageSkill, Membership, Project, Role, User
 from tests.browser.annotator import barriers, sign_in, source_of
@@ -45,7 +45,7 @@ def collection(tmp_path: Path) -> Collection:
     for entry in listed:
         shutil.copy(folder / entry["file"], tmp_path)
     (tmp_path / "manifest.json").write_text(json.dumps(listed))
-    made = collection_named("Photographs")
+    made = find_or_create_collection("Photographs")
     import_path(path=tmp_path / "manifest.json", collection=made, clock=timezone.now, announce=lambda image_id: None)
     for image_id in Image.objects.values_list("pk", flat=True):
         images.make_sizes(image_id=image_id, now=timezone.now())

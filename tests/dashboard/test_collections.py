@@ -10,7 +10,7 @@ from django.db.models import PROTECT
 from django.urls import reverse
 
 from core.images.models import Collection, Image, ImportJob
-from core.images.services.collection_changes import (
+from core.images.services.collections import (
     CollectionUsedError,
     delete_collection,
     duplicate_collection,

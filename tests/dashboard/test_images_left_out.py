@@ -18,7 +18,7 @@ from annotation.services.figures import compute, stale_rounds
 from annotation.services.tallies import recount_all
 from annotation.services.verification import fill_verification
 from core.images.models import Collection, CollectionImage
-from core.images.services.collection_changes import duplicate_collection
+from core.images.services.collections import duplicate_collection
 from core.people.models import AuditEntry
 from office.dashboard.services.collection_images import count_image_again, leave_out_image
 from research.scoring.models import Scoring

@@ -16,7 +16,7 @@ from annotation.services.rounds import fill_round
 from core.images.models import Image
 from core.jobs.models import JobState
 from core.people.models import Project
-from core.people.services import projects
+from core.people.services import members
 from office.dashboard.rules.setup import (
     LanguageFacts,
     ProjectFacts,
@@ -139,7 +139,7 @@ def project() -> Project:
     """As somebody has just made it: default texts, one language, nobody in it."""
     project = make_project()
     project.consent_texts.all().delete()
-    made = projects.create_project(name="Template", manager=make_user())
+    made = members.create_project(name="Template", manager=make_user())
     text = made.consent_texts.get()
     project.consent_texts.create(version=1, body=text.body)
     collection = make_collection(4)

@@ -12,7 +12,7 @@ from django.urls import reverse
 
 from annotation.services.projects import take_over
 from core.images.models import Collection, ImportJob, ImportKind
-from core.images.services.collections import collection_named, create_collection, give_collection
+from core.images.services.collections import create_collection, find_or_create_collection, give_collection
 from core.people.models import AuditEntry, Membership, Role
 from core.people.services.ownership import OwnerRefusedError, _users, is_used_outside
 from research.inference.backends.captioners import Decoding
@@ -306,7 +306,7 @@ class TestCommands:
         about = {"model": us.model.name, "languages": ["en"]}
         with pytest.raises(CommandError, match="Say which with --project"):
             call_command("caption_images", them.collection.name, **about)
-        assert collection_named(them.collection.name, project=us.project) == us.collection
+        assert find_or_create_collection(them.collection.name, project=us.project) == us.collection
 
     def test_operators_give_what_has_no_page(self, us: Owning, them: Owning) -> None:
         fresh = Encoder.objects.create(name=them.encoder.name, backend="mobilenet", is_shared=True)

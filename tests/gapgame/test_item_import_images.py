@@ -16,7 +16,7 @@ from PIL.PngImagePlugin import PngInfo
 
 from core.images.models import Collection, CollectionImage, Image
 from core.images.services import imports as image_imports
-from core.images.services.collections import collection_named
+from core.images.services.collections import find_or_create_collection
 from core.images.services.file_storage import size_name
 from core.images.services.images import make_sizes, sha256_of
 from core.jobs.models import JobState
@@ -134,7 +134,7 @@ def test_files_of_a_folder_are_found_by_any_of_their_names(item_set, folder):
 
 def test_images_of_other_collections_are_found_by_key_file_name_and_content(item_set, folder):
     image_imports.import_path(
-        path=folder, collection=collection_named("Sea"), clock=lambda: NOW, announce=lambda image_id: None
+        path=folder, collection=find_or_create_collection("Sea"), clock=lambda: NOW, announce=lambda image_id: None
     )
     digest = sha_of(folder / "c.jpg")
     elsewhere = folder.parent / "elsewhere"
@@ -155,7 +155,7 @@ def test_images_of_other_collections_are_found_by_key_file_name_and_content(item
 def test_an_image_of_another_collection_whose_title_holds_the_word_is_copied_and_stays_as_it_is_there(item_set, folder):
     manifest = f"file,title,author,licence\na.jpg,Two {WORD}es,Ada,CC0\n"
     (folder / "manifest.csv").write_text(manifest)
-    sea = collection_named("Sea")
+    sea = find_or_create_collection("Sea")
     image_imports.import_path(path=folder, collection=sea, clock=lambda: NOW, announce=lambda image_id: None)
     elsewhere = folder.parent / "elsewhere"
     elsewhere.mkdir()

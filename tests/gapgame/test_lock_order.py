@@ -15,8 +15,8 @@ from django.db import connection
 
 from core.people import personal_data
 from core.people.models import User
-from core.people.services import account_deletion
-from core.people.services.account_deletion import delete_account
+from core.people.services import accounts
+from core.people.services.accounts import delete_account
 from core.people.services.consent import withdraw_consent
 from gapgame import permissions
 from gapgame.models import GameBatch, PlayerStatus, SkipReason
@@ -120,7 +120,7 @@ def test_an_account_is_deleted_in_the_moment_in_which_a_manager_decides_on_its_p
     made = Played()
     decide = made.decide()
     is_deleting = threading.Event()
-    remove = account_deletion._remove_what_names
+    remove = accounts._remove_what_names
 
     def late(*about: Any) -> None:
         is_deleting.set()
@@ -131,6 +131,6 @@ def test_an_account_is_deleted_in_the_moment_in_which_a_manager_decides_on_its_p
         is_deleting.wait(5)
         decide()
 
-    monkeypatch.setattr(account_deletion, "_remove_what_names", late)
+    monkeypatch.setattr(accounts, "_remove_what_names", late)
     together(lambda step: step(), [decide_meanwhile, STEPS["delete the account"](made)])
     assert User.objects.get(pk=made.user.pk).deleted_at == NOW

@@ -10,19 +10,19 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 
 from core.images.models import ImportJob
 from core.images.services import imports
-from core.images.services.collections import collection_named
+from core.images.services.collections import find_or_create_collection
 from tests.factories import NOW, make_user
 
 
 def run_path(path: Path, collection: str = "Harbour") -> ImportJob:
     return imports.import_path(
-        path=path, collection=collection_named(collection), clock=lambda: NOW, announce=lambda image_id: None
+        path=path, collection=find_or_create_collection(collection), clock=lambda: NOW, announce=lambda image_id: None
     )
 
 
 def upload(files: dict[str, bytes], collection: str = "Harbour") -> ImportJob:
     return imports.start_upload(
-        collection=collection_named(collection),
+        collection=find_or_create_collection(collection),
         uploads=[SimpleUploadedFile(name, content) for name, content in files.items()],
         by=make_user(),
     )

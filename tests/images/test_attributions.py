@@ -11,8 +11,7 @@ from django.urls import reverse
 
 from core.images.models import AttributionChange, CollectionImage, Image
 from core.images.rules.attributions import LICENCE_URLS, with_address
-from core.images.selectors.attributions import as_of, missing_in
-from core.images.selectors.editing import ImageEdit, planned_edit
+from core.images.selectors.attributions import ImageEdit, as_of, missing_in, planned_edit
 from core.images.services import attributions
 from core.images.services.attributions import AttributionChangedError, EditOutdatedError, edit_image, edit_images
 from core.people.models import AuditEntry

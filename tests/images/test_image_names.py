@@ -10,7 +10,7 @@ from django.db import connection
 
 from core.images.models import Image
 from core.images.selectors.image_names import images_named
-from core.images.services.collection_changes import duplicate_collection
+from core.images.services.collections import duplicate_collection
 from tests.factories import NOW, make_collection, make_user
 from tests.images.image_files import image_file
 from tests.images.importing import outcomes, report, run_path, zipped

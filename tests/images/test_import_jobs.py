@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from core.images.models import CollectionImage, Image, ImportJob, ImportKind, ImportOutcome, ImportRow
 from core.images.services import file_storage, images, import_jobs, imports
-from core.images.services.collections import collection_named
+from core.images.services.collections import find_or_create_collection
 from core.jobs.models import JobState
 from core.jobs.services import leases
 from core.jobs.services.leases import LeaseLostError
@@ -120,9 +120,9 @@ def test_a_lost_message_is_sent_again_but_not_with_every_sweep():
 def test_imports_of_the_same_images_at_the_same_time_store_each_once(folder):
     for number in range(6):
         (folder / f"{number}.jpg").write_bytes(image_file(shade=number))
-    collection_named("Harbour")
+    find_or_create_collection("Harbour")
     for name in ("One", "Two"):
-        collection_named(name)
+        find_or_create_collection(name)
 
     done = together(lambda name: run_path(folder, name), ["Harbour", "Harbour", "One", "Two"])
 

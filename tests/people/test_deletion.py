@@ -23,7 +23,7 @@ from core.allocation.services.errors import BatchReturnedError
 from core.people.models import ApiToken, AuditEntry, Invitation, Membership, Project, Role, Session, User
 from core.people.rules.pseudonyms import pseudonym
 from core.people.selectors.qualification import NotQualifiedError
-from core.people.services.account_deletion import delete_account
+from core.people.services.accounts import delete_account
 from core.people.services.invitations import invite
 from core.people.services.members import LastManagerError, add_member
 from tests.annotation.submitting import submit_captions, take, write

@@ -14,8 +14,8 @@ from django.utils import timezone
 
 from core.people.models import Consent, Invitation, InvitationUse, LanguageLevel, Membership, Project, Role, User
 from core.people.selectors.invitations import rows_of
+from core.people.services.accounts import set_language_skills
 from core.people.services.consent import give_consent
-from core.people.services.language_skills import set_language_skills
 from core.people.services.members import add_member
 from tests.clients import client_of
 from tests.factories import NOW, make_user

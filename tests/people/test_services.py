@@ -5,6 +5,7 @@ import pytest
 from allauth.account.models import EmailAddress
 
 from core.people.models import Consent, Invitation, InvitationUse, LanguageLevel, Membership, Project, Role, User
+from core.people.services.accounts import set_language_skills
 from core.people.services.consent import WithdrawalOutcome, give_consent, publish_consent_text, withdraw_consent
 from core.people.services.invitations import (
     InvitationClosedError,
@@ -13,9 +14,7 @@ from core.people.services.invitations import (
     join,
     revoke_invitation,
 )
-from core.people.services.language_skills import set_language_skills
-from core.people.services.members import LastManagerError, RoleConflictError, add_member, remove_member
-from core.people.services.projects import create_project
+from core.people.services.members import LastManagerError, RoleConflictError, add_member, create_project, remove_member
 from tests.factories import NOW, make_project, make_user
 from tests.people.invitations import make_invitation
 

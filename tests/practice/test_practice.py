@@ -12,7 +12,7 @@ from annotation.permissions import missing_requirements
 from annotation.services.batches import take_batch
 from core.people.models import LanguageLevel, Project, User
 from core.people.selectors.qualification import NotQualifiedError
-from core.people.services.account_deletion import delete_account
+from core.people.services.accounts import delete_account
 from office.practice.models import PracticeAnswer, PracticeAttempt, PracticeKind, PracticeSet
 from office.practice.rules.grading import is_better_left
 from office.practice.selectors.managing import data_export

@@ -20,7 +20,7 @@ from annotation.services.batches import KIND, submit_batch
 from core.allocation.models import Batch, BatchState
 from core.people.models import Consent, LanguageLevel, Membership, Project, Role, User
 from core.people.selectors.qualification import NotQualifiedError
-from core.people.services.account_deletion import delete_account
+from core.people.services.accounts import delete_account
 from office.practice.services.attempts import answer_item, start_attempt
 from office.recruitment.models import Participant, ParticipantState, Study
 from office.recruitment.selectors.work import pay_rows

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from core.people.services.account_deletion import delete_account
+from core.people.services.accounts import delete_account
 from core.people.services.consent import withdraw_consent
 from sxs_eval.models import RaterState, RaterStatus
 from sxs_eval.services import comparisons, judging

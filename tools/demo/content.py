@@ -20,12 +20,12 @@ from annotation.services.projects import NewRound, create_project
 from annotation.services.rounds import fill_round
 from core.allocation.services.lifecycle import expire_overdue
 from core.images.models import Collection
-from core.images.services.collections import collection_named
+from core.images.services.collections import find_or_create_collection
 from core.images.services.imports import import_path
 from core.languages.models import Language
 from core.people.models import Consent, LanguageLevel, Project, Role, User
+from core.people.services.accounts import set_language_skills
 from core.people.services.consent import give_consent
-from core.people.services.language_skills import set_language_skills
 from core.people.services.members import add_member
 from research.inference.models import CaptioningModel
 from tools.demo import evaluations, game_pictures, games, photographs, places, practice, references, runs
@@ -147,7 +147,7 @@ def _person(person: DemoPerson) -> User:
 
 
 def _collection(folder: Path, clock: Clock) -> Collection:
-    collection = collection_named(COLLECTION_NAME)
+    collection = find_or_create_collection(COLLECTION_NAME)
     if collection.entries.count() < len(photographs.PHOTOGRAPHS):
         with_sizes(partial(import_path, path=folder / "manifest.jsonl", collection=collection), clock=clock)
     return collection

@@ -10,7 +10,7 @@ from annotation.services.campaign import LanguageBeginning
 from annotation.services.projects import create_project
 from annotation.services.releases import build, start_release
 from core.images.models import Collection
-from core.images.services.collections import collection_named
+from core.images.services.collections import find_or_create_collection
 from core.images.services.imports import import_path
 from core.languages.models import Language
 from core.people.models import Project, Role, User
@@ -71,7 +71,7 @@ def load(*, manager: User, researcher: User, folder: Path, clock: Clock) -> None
 
 
 def _collection(folder: Path, clock: Clock) -> Collection:
-    collection = collection_named(COLLECTION_NAME)
+    collection = find_or_create_collection(COLLECTION_NAME)
     if collection.entries.count() < len(PLACES):
         manifest = folder / "places.jsonl"
         write_lines(

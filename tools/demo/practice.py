@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from core.images.models import Collection, Image
-from core.images.services.collections import collection_named
+from core.images.services.collections import find_or_create_collection
 from core.images.services.imports import import_path
 from core.languages.models import Language
 from core.people.models import Project, Role, User
@@ -41,7 +41,7 @@ def load(
 
 
 def _images(folder: Path, clock: Clock) -> dict[str, Image]:
-    collection: Collection = collection_named(COLLECTION_NAME)
+    collection: Collection = find_or_create_collection(COLLECTION_NAME)
     if collection.entries.count() < len(photographs.PRACTISED):
         manifest = folder / "practice.jsonl"
         write_lines(manifest, (one.line() for one in photographs.PRACTISED))

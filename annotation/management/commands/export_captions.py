@@ -11,8 +11,7 @@ from django.utils import timezone
 
 from annotation.formats.captions import CaptionLayout, export_captions
 from annotation.management.image_filters import check_some_captioned
-from core.people.management.arguments import project_named
-from core.people.management.exports import add_output, write_export
+from core.people.management.arguments import add_output, project_named, write_export
 from research.selection.management.image_filters import add_images, image_filter_errors
 from research.selection.rules.image_filters import ImageFilter
 

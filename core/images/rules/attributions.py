@@ -1,11 +1,15 @@
-"""Fields of an image's attribution, and the addresses of licences that many images have."""
+"""Fields of an image's attribution, addresses of licences that many images have, and what is wrong with coordinates."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 
+from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
+
+from geography.places import CoordinateFault
 
 FIELDS = ("title", "author", "licence", "licence_url", "source")
 """What a manifest can fill in and managers can change."""
@@ -56,3 +60,23 @@ def with_address(values: Mapping[str, str]) -> dict[str, str]:
     given = values.get("licence_url", "")
     is_of_another = given in LICENCE_URLS.values() and given != known
     return {**values, "licence_url": known} if known and (not given or is_of_another) else dict(values)
+
+
+REASONS: Mapping[CoordinateFault, str | Promise] = MappingProxyType(
+    {
+        CoordinateFault.MISSING: _("No latitude or no longitude. Give both, in degrees."),
+        CoordinateFault.NOT_A_NUMBER: _("A coordinate is not a number. Give degrees, such as 48.2082."),
+        CoordinateFault.OUT_OF_RANGE: _(
+            "A coordinate is out of range. Latitudes are −90 to 90 degrees, longitudes −180 to 180."
+        ),
+        CoordinateFault.SWAPPED: _("Latitude and longitude seem to be swapped. Put the latitude first."),
+        CoordinateFault.NULL_ISLAND: _(
+            "The coordinates are 0, 0, which cameras write when they do not know the place. Correct or remove them."
+        ),
+    }
+)
+
+
+def reason_of(fault: CoordinateFault | str) -> str:
+    """What is wrong, and what to do about it."""
+    return str(REASONS[CoordinateFault(fault)])

@@ -10,7 +10,7 @@ from django.db import transaction
 from django.db.models import Count, QuerySet
 
 from core.images.models import AttributionChange, Collection, CollectionImage, Image
-from core.images.selectors.editing import ImageEdit, planned_edit
+from core.images.selectors.attributions import ImageEdit, planned_edit
 from core.images.services.import_jobs import Clock
 from core.people.models import Project, User
 from core.people.services import audit_log

@@ -1,22 +1,26 @@
-"""Create collections, and put images into them."""
+"""Create, rename, duplicate and delete collections, put images into them, and note changes in the audit log."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from itertools import islice
 from pathlib import PurePosixPath
+from typing import Any
 
 from django.db import transaction
-from django.db.models import Max, Q, QuerySet
+from django.db.models import Max, ProtectedError, Q, QuerySet
 from django.utils.crypto import get_random_string
 from django.utils.text import slugify
 from django.utils.translation import gettext as _
 
 from core.images.models import Collection, CollectionImage, Image, ImageName, ImportJob, ImportKind, ImportOutcome
+from core.images.services import file_storage
 from core.people.models import Project, User
 from core.people.permissions import usable_in
+from core.people.services import audit_log
+from core.people.services.members import free_slug
 from core.people.services.ownership import change_owner
-from core.people.services.projects import free_slug
 from crosslens_metrics.formats.names import SUFFIXES, shortest_names, without_suffix
 from crosslens_metrics.formats.records import printable
 
@@ -53,7 +57,7 @@ def create_collection(
         return Collection.objects.create(slug=free_slug(Collection, base, reserved=RESERVED_SLUGS), **values)
 
 
-def collection_named(name: str, *, project: Project | None = None) -> Collection:
+def find_or_create_collection(name: str, *, project: Project | None = None) -> Collection:
     """Find a collection by address or name, or create it: of `project`, or shared with all."""
     usable = Collection.objects.filter(usable_in(project))
     named = usable.filter(Q(project=project) if project else Q(is_shared=True), name=name)
@@ -168,3 +172,68 @@ def _keys(*names: str) -> tuple[str, ...]:
 
 def file_name_of(path: str) -> str:
     return printable(PurePosixPath(path).name)[-FILE_NAME_CHARACTERS:]
+
+
+ENTRIES_PER_INSERT = 5000
+
+
+class CollectionUsedError(Exception):
+    """The collection cannot be deleted, because something uses it."""
+
+
+def rename_collection(*, collection: Collection, name: str, description: str, by: User, now: datetime) -> None:
+    """Change the name and the description; the address stays, so that links keep working."""
+    before = {"name": collection.name, "description": collection.description}
+    after = {"name": name, "description": description}
+    with transaction.atomic():
+        Collection.objects.filter(pk=collection.pk).update(**after)
+        if before != after:
+            record_change(collection, "renamed", by=by, now=now, before=before, after=after)
+
+
+def duplicate_collection(*, collection: Collection, name: str, by: User, now: datetime) -> Collection:
+    """Make a collection of the same images under the same keys, for the same project alone. Images are stored once."""
+    with transaction.atomic():
+        made = create_collection(name=name, description=collection.description, project=collection.project, by=by)
+        columns = ("image_id", "key", "file_name", "position", "excluded_at", "exclusion_reason")
+        entries = collection.entries.order_by("position").values(*columns)
+        left = entries.iterator()
+        while some := list(islice(left, ENTRIES_PER_INSERT)):
+            CollectionImage.objects.bulk_create(CollectionImage(collection=made, **entry) for entry in some)
+        copy_names(source=collection, to=made)
+        record_change(collection, "duplicated", by=by, now=now, to=made.slug)
+    return made
+
+
+def delete_collection(*, collection: Collection, by: User, now: datetime) -> None:
+    """Delete a collection with the reports of its imports. Its images stay stored.
+
+    Raises
+    ------
+    CollectionUsedError
+        Where rounds, selections or anything else refers to it.
+    """
+    folders = [folder for folder in collection.imports.values_list("folder", flat=True) if folder]
+    try:
+        with transaction.atomic():
+            # New uses wait for this, and then find nothing.
+            locked = Collection.objects.select_for_update(of=("self",)).get(pk=collection.pk)
+            locked.delete()
+            record_change(collection, "deleted", by=by, now=now)
+    except ProtectedError as error:
+        raise CollectionUsedError(_("This collection is in use, so it cannot be deleted.")) from error
+    for folder in folders:
+        file_storage.remove_all(folder)
+
+
+def record_change(collection: Collection, what: str, *, by: User, now: datetime, **details: Any) -> None:
+    """Note in the log of the collection's project, if it has one, what was done to the collection."""
+    if collection.project is not None:
+        audit_log.record(
+            project=collection.project,
+            action=f"collection.{what}",
+            about=collection.slug,
+            by=by,
+            now=now,
+            details=details,
+        )

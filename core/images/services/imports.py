@@ -18,8 +18,7 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from core.images.models import Collection, ImportJob, ImportKind, ImportOutcome
-from core.images.rules.attributions import LABELS
-from core.images.rules.coordinate_faults import reason_of
+from core.images.rules.attributions import LABELS, reason_of
 from core.images.rules.image_checks import ImageFacts, ImageRefusedError
 from core.images.services import file_storage, import_jobs
 from core.images.services.collections import KeyTakenError, put_in

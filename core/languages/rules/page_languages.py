@@ -40,9 +40,7 @@ VIEWS_OF_WORK = (
     "sxs_eval.views.judging",
 )
 """Modules whose pages people see who annotate, rate or play, ..."""
-ADDRESSES_OF_WORK = frozenset(
-    {"annotation:guidelines-show", "people:consent-give", "people:consent-withdraw", "people:invitation-accept"}
-)
+ADDRESSES_OF_WORK = frozenset({"annotation:guidelines-show", "people:invitation-accept"})
 """... and addresses in other modules."""
 
 FILES_OF_WORK = (
@@ -75,20 +73,18 @@ FILES_OF_WORK = (
     "core/languages/rules/registry.py",
     "core/people/allauth_adapter.py",
     "core/people/forms/profile.py",
-    "core/people/forms/consent.py",
     "core/people/models/*.py",
     "core/people/permissions.py",
     "core/people/rules/devices.py",
     "core/people/rules/passwords.py",
     "core/people/rules/roles.py",
     "core/people/selectors/qualification.py",
-    "core/people/services/account_deletion.py",
+    "core/people/services/accounts.py",
     "core/people/services/consent.py",
     "core/people/services/invitations.py",
     "core/people/services/tokens.py",
     "core/people/templatetags/moments.py",
     "core/people/views/account.py",
-    "core/people/views/consent.py",
     "core/people/views/invitations.py",
     "core/people/views/profile.py",
     "office/practice/models.py",

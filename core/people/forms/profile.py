@@ -1,4 +1,4 @@
-"""What people say about themselves as they join and later: their account and languages, sessions and tokens."""
+"""What people say about themselves as they join and later: account and languages, consent, sessions and tokens."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from django.utils.translation import gettext_lazy as _
 from core.languages.models import Language
 from core.languages.rules.page_languages import tag_of
 from core.people.forms.fields import NameCharField
-from core.people.models import ConsentText, LanguageLevel, Role, User
+from core.people.models import ConsentText, LanguageLevel, OnWithdrawal, Role, User
 from core.people.rules.roles import CONTRIBUTORS, JUDGES, needs_consent
 
 LEVEL = "level-"
@@ -243,3 +243,34 @@ class JoinForm(LanguagesForm):
             get_adapter().clean_password(cleaned["password1"], likely)
         except ValidationError as error:
             self.add_error("password1", error)
+
+
+class ConsentForm(forms.Form):
+    consent = forms.BooleanField(
+        label=_("I have read the text above and agree to it"),
+        error_messages={"required": _("Tick the box if you agree. If you do not, leave this page.")},
+    )
+    version = forms.IntegerField(widget=forms.HiddenInput)
+
+
+class WithdrawalForm(forms.Form):
+    """Asks whether answers are kept only if the `text` that was agreed to lets the person choose."""
+
+    answers = forms.ChoiceField(
+        label=_("The answers I have given so far"),
+        choices=[
+            (OnWithdrawal.KEEP, _("Keep them under a pseudonym")),
+            (OnWithdrawal.REMOVE, _("Do not count them, and leave them out of later releases")),
+        ],
+        widget=forms.RadioSelect(attrs={"class": "choices choices--sentences"}),
+    )
+
+    def __init__(self, *args: Any, text: ConsentText | None, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if text is None or text.on_withdrawal != OnWithdrawal.CHOOSE:
+            del self.fields["answers"]
+
+    def keeps_answers(self) -> bool | None:
+        """Return the choice; None if it is not the person's."""
+        chosen = self.cleaned_data.get("answers")
+        return chosen == OnWithdrawal.KEEP if chosen else None

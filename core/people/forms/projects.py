@@ -1,4 +1,4 @@
-"""Forms of a manager's pages of a project: to add a webhook, to filter the audit log, and to translate a text."""
+"""Forms of a manager's pages of a project: to write and translate its texts, add a webhook, filter the audit log."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from django.core.exceptions import ValidationError
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from core.people.models import Project, User, WebhookEvent
+from core.people.models import ConsentText, OnWithdrawal, Project, User, WebhookEvent
 from core.people.selectors.audit_log import EntryFilters, is_known_in
 
 
@@ -69,3 +69,26 @@ class TranslationForm(forms.Form):
         help_text=_("Use Markdown, as the original does."),
     )
     version = forms.IntegerField(widget=forms.HiddenInput)
+
+
+class ConsentTextForm(forms.Form):
+    body = forms.CharField(
+        label=_("Text"),
+        strip=True,
+        max_length=50_000,
+        widget=forms.Textarea(attrs={"rows": 24, "dir": "auto"}),
+        help_text=_("Use Markdown: ## for a heading, - for a list, > for a quotation."),
+    )
+    on_withdrawal = forms.ChoiceField(
+        label=_("When somebody withdraws their consent"),
+        choices=OnWithdrawal.choices,
+        widget=forms.RadioSelect(attrs={"class": "choices choices--sentences"}),
+        help_text=_(
+            "This is shown beside the text. It applies to all answers of the people who agree to this version."
+        ),
+    )
+
+    def __init__(self, *args: Any, text: ConsentText | None, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.initial["body"] = text.body if text else ""
+        self.initial["on_withdrawal"] = text.on_withdrawal if text else OnWithdrawal.CHOOSE

@@ -1,17 +1,21 @@
-"""Options of commands that are looked up in the database."""
+"""Options of commands: what is looked up in the database, and where an export is written."""
 
 from __future__ import annotations
 
+import sys
+from argparse import ArgumentParser
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TypeVar
 
-from django.core.management.base import CommandError
+from django.core.management.base import BaseCommand, CommandError
 from django.db.models import QuerySet
 
 from core.languages.models import Language
 from core.languages.selectors import language_by_tag
 from core.people.models import Owned, Project, User
 from crosslens_metrics.language_tags import MalformedTagError
+from tabular.downloads import write_whole
 
 Thing = TypeVar("Thing", bound=Owned)
 PROJECT_HELP = "project that owns the result; without it, the result is shared with all"
@@ -80,3 +84,25 @@ def named_object(
         owners = ", ".join(one.project.slug if one.project else "shared" for one in same)
         raise CommandError(f"Several are named {name} (owners: {owners}). Say which with {option}.")
     raise CommandError(f"There is no {kind} {name}.")
+
+
+def add_output(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--output",
+        type=Path,
+        metavar="FILE",
+        help="output file, written completely or not at all (default: standard output)",
+    )
+
+
+def write_export(command: BaseCommand, pieces: Iterable[bytes], output: Path | None) -> None:
+    if output is None:
+        for piece in pieces:
+            sys.stdout.buffer.write(piece)
+        sys.stdout.buffer.flush()
+        return
+    try:
+        write_whole(output, pieces)
+    except OSError as error:
+        raise CommandError(f"The file {output} cannot be written: {error.strerror}.") from error
+    command.stderr.write(f"Written to {output}.")

@@ -1,10 +1,19 @@
 """Accounts, projects, roles per project, language skills, invitations by link, and consent."""
 
 from core.people.models.accounts import Accounts, ApiToken, Session, User
-from core.people.models.invitations import Invitation, InvitationMail, InvitationUse
-from core.people.models.mails import UNFINISHED_MAILS, MailState, OutgoingMail, mail_constraints
+from core.people.models.invitations import (
+    UNFINISHED_MAILS,
+    Invitation,
+    InvitationMail,
+    InvitationUse,
+    MailState,
+    OutgoingMail,
+    mail_constraints,
+)
 from core.people.models.projects import (
     AuditEntry,
+    Delivery,
+    DeliveryState,
     LanguageLevel,
     LanguageSkill,
     Membership,
@@ -13,9 +22,10 @@ from core.people.models.projects import (
     ProjectDeletion,
     ProvidedRole,
     Role,
+    Webhook,
+    WebhookEvent,
 )
 from core.people.models.texts import Consent, ConsentText, OnWithdrawal, TextKind, TextTranslation
-from core.people.models.webhooks import Delivery, DeliveryState, Webhook, WebhookEvent
 
 __all__ = [
     "UNFINISHED_MAILS",

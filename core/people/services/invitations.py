@@ -29,8 +29,8 @@ from core.people.rules.invitations import CLOSED, InvitationAction, InvitationSt
 from core.people.rules.roles import needs_consent
 from core.people.selectors.invitations import InvitationChoice, choices_of, invitation_state
 from core.people.services import audit_log
+from core.people.services.accounts import set_language_skills
 from core.people.services.consent import give_consent
-from core.people.services.language_skills import set_language_skills
 from core.people.services.mails import MailOutbox
 from core.people.services.members import MembershipError, add_member, lock_person
 

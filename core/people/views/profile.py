@@ -1,4 +1,4 @@
-"""What people see about themselves: their start page, profile, sessions and tokens for programs."""
+"""What people see about themselves: their start page, profile, consent, sessions and tokens for programs."""
 
 from __future__ import annotations
 
@@ -17,15 +17,16 @@ from django.utils.translation import gettext as _
 from django.utils.translation import override
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from core.people.forms.profile import DeletionForm, EndSessionsForm, ProfileForm, TokenForm
-from core.people.permissions import may_start_projects
+from core.people.forms.profile import ConsentForm, DeletionForm, EndSessionsForm, ProfileForm, TokenForm, WithdrawalForm
+from core.people.permissions import may_start_projects, project_consented_to, project_for
 from core.people.requests import keep_language, user_of
 from core.people.selectors.accounts import own_sessions
 from core.people.selectors.data_export import FILE_NAME, write_archive
-from core.people.selectors.projects import managed_by_nobody_else, own_projects, roles_of, start_page
+from core.people.selectors.projects import managed_by_nobody_else, managers_of, own_projects, roles_of, start_page
+from core.people.selectors.texts import has_consented, newest_consent_text, shown_consent
 from core.people.services import tokens
-from core.people.services.account_deletion import delete_account
-from core.people.services.language_skills import set_language_skills
+from core.people.services.accounts import delete_account, set_language_skills
+from core.people.services.consent import StaleConsentError, give_consent, governing_text, withdraw_consent
 from core.people.services.members import LastManagerError
 from core.people.services.sessions import end_other_sessions, end_session
 
@@ -142,3 +143,41 @@ def session_end_others(request: HttpRequest) -> HttpResponse:
         else _("You have been signed out everywhere else."),
     )
     return redirect("people:session-list")
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def consent_give(request: HttpRequest, slug: str) -> HttpResponse:
+    user = user_of(request)
+    project = project_for(user, slug)
+    text = newest_consent_text(project)
+    if text is None:
+        raise Http404(_("This project has no consent text."))
+    form = ConsentForm(request.POST or None, initial={"version": text.version})
+    if form.is_valid():
+        try:
+            give_consent(project=project, user=user, version=form.cleaned_data["version"], now=timezone.now())
+        except StaleConsentError as refusal:
+            form = ConsentForm(initial={"version": text.version})
+            messages.warning(request, str(refusal))
+        else:
+            messages.success(request, _("Thank you. Your agreement is recorded."))
+            return redirect("people:home-show")
+    shown = shown_consent(text, wants_original=request.GET.get("text") == "original")
+    context = {"project": project, "text": text, "shown": shown, "form": form}
+    context["has_consented"] = has_consented(user, text)
+    return render(request, "people/consent.html", context, status=422 if form.is_bound else 200)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def consent_withdraw(request: HttpRequest, slug: str) -> HttpResponse:
+    user = user_of(request)
+    project = project_consented_to(user, slug)
+    text = governing_text(project, user)
+    form = WithdrawalForm(request.POST if request.method == "POST" else None, text=text)
+    if not form.is_valid():
+        context = {"project": project, "text": text, "form": form, "managers": managers_of(project)}
+        return render(request, "people/consent_withdraw.html", context, status=422 if form.is_bound else 200)
+    withdrawn = withdraw_consent(project=project, user=user, keeps_answers=form.keeps_answers(), now=timezone.now())
+    if withdrawn:
+        messages.success(request, _("Your consent is withdrawn. You get no more work from this project."))
+    return redirect("people:profile-show")

@@ -1,4 +1,4 @@
-"""A manager's pages of a project: members, translations of its texts, webhooks, the audit log."""
+"""A manager's pages of a project: members, its texts and their translations, webhooks, the audit log."""
 
 from __future__ import annotations
 
@@ -12,16 +12,17 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from core.languages.models import Language
 from core.people import tasks
-from core.people.forms.projects import LogForm, TranslationForm, WebhookForm
+from core.people.forms.projects import ConsentTextForm, LogForm, TranslationForm, WebhookForm
 from core.people.models import Delivery, Role, TextKind
 from core.people.permissions import project_for
 from core.people.requests import csv_download, user_of
 from core.people.rules.markdown import to_html
 from core.people.selectors.audit_log import EntryFilters, actions_in, log_as_csv, log_page
 from core.people.selectors.projects import members_of
-from core.people.selectors.texts import latest_of, original_of, translation_rows
+from core.people.selectors.texts import latest_of, newest_consent_text, original_of, translation_rows
 from core.people.selectors.webhooks import deliveries_of, events_of, webhooks_of
 from core.people.services import webhooks
+from core.people.services.consent import publish_consent_text
 from core.people.services.members import LastManagerError, remove_member
 from core.people.services.texts import StaleTranslationError, save_translation
 
@@ -175,3 +176,16 @@ def text_translate(request: HttpRequest, slug: str, kind: str, tag: str) -> Http
         "form": form,
     }
     return render(request, "people/text_translate.html", context, status=status)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def consent_publish(request: HttpRequest, slug: str) -> HttpResponse:
+    project = project_for(user_of(request), slug, Role.MANAGER)
+    text = newest_consent_text(project)
+    form = ConsentTextForm(request.POST or None, text=text)
+    if form.is_valid():
+        published = publish_consent_text(project=project, by=user_of(request), now=timezone.now(), **form.cleaned_data)
+        messages.success(request, _("Version %(version)d is now in use.") % {"version": published.version})
+        return redirect("people:consent-publish", slug)
+    context = {"project": project, "text": text, "form": form, "text_html": to_html(text.body) if text else ""}
+    return render(request, "people/consent_publish.html", context, status=422 if form.is_bound else 200)

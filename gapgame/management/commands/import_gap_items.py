@@ -11,7 +11,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
-from core.images.management.reports import add_report, check_report, finish
+from core.images.management.arguments import add_report, check_report, finish
 from core.images.models import Collection, ImportOutcome
 from core.images.permissions import collections_in
 from core.images.tasks import ask_for_sizes

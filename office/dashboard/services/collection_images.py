@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from annotation.models import Round
 from annotation.services.tallies import figures_changed
 from core.images.models import Collection, CollectionImage
-from core.images.services.collection_changes import CollectionUsedError, record_change
+from core.images.services.collections import CollectionUsedError, record_change
 from core.people.models import User
 from office.dashboard.selectors.collection_uses import uses_of_image
 

@@ -14,7 +14,7 @@ from annotation.rules.campaign import PILOT_IMAGES
 from annotation.services.campaign import LanguageBeginning, begin_language
 from core.people.models import ConsentText, Project, TextKind, TextTranslation, User
 from core.people.services import audit_log
-from core.people.services.projects import create_project
+from core.people.services.members import create_project
 from office.practice.models import PracticeSet
 from office.recruitment.models import HourlyRate
 from research.selection.models import LanguageTable

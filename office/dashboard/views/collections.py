@@ -14,8 +14,8 @@ from django.views.decorators.http import require_http_methods
 
 from core.images.models import CollectionImage
 from core.images.permissions import collection_to_change, entry_of
-from core.images.services import collection_changes as services
-from core.images.services.collection_changes import CollectionUsedError
+from core.images.services import collections as services
+from core.images.services.collections import CollectionUsedError
 from core.people.requests import user_of
 from office.dashboard.forms.collections import CollectionNameForm, LeaveOutForm
 from office.dashboard.selectors.collection_uses import uses_of, uses_of_image

@@ -20,8 +20,8 @@ from core.people.models import LanguageLevel, Role, User
 from core.people.rules.roles import qualifies_to_judge, qualifies_to_write
 from core.people.selectors.qualification import MissingRequirement, NotQualifiedError
 from core.people.services import audit_log
+from core.people.services.accounts import set_language_skills
 from core.people.services.consent import give_consent
-from core.people.services.language_skills import set_language_skills
 from core.people.services.members import add_member, lock_person
 from office.recruitment.models import TAKES_A_PLACE, Participant, ParticipantState, Study, WorkRole
 from office.recruitment.selectors.work import (

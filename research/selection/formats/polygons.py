@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from shapely.geometry import shape
 from shapely.validation import explain_validity
 
-from core.images.rules.coordinate_faults import reason_of
+from core.images.rules.attributions import reason_of
 from crosslens_metrics.formats.problems import FileProblemsError, FileRefusedError, LineError
 from crosslens_metrics.formats.records import csv_records, printable
 from geography.codes import canonical, countries

@@ -10,7 +10,7 @@ from django.db.models import Count, Q, QuerySet
 from django.utils.translation import gettext as _
 
 from core.images.models import Collection, CollectionImage
-from core.images.rules.coordinate_faults import reason_of
+from core.images.rules.attributions import reason_of
 from core.images.selectors.filters import Choices, FilterError, filter_choices
 from core.images.selectors.image_pages import PageSection
 from core.people.models import Project, User

@@ -10,8 +10,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
 from core.images.models import Collection
-from core.people.management.arguments import project_named
-from core.people.management.exports import add_output, write_export
+from core.people.management.arguments import add_output, project_named, write_export
 from core.people.models import Project
 from research.selection.management.image_filters import add_images, check_some_images, image_filter_errors
 from sxs_eval.formats.judgement_export import JudgementLayout, export_judgements

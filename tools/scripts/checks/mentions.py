@@ -14,7 +14,7 @@ from annotation.formats.captions import CaptionLayout
 from config import ROOT
 from config.variables import OPTIONAL, REQUIRED
 from core.images.rules import limits
-from core.images.rules.decoding import WEBP_BYTES_PER_PIXEL
+from core.images.rules.image_checks import WEBP_BYTES_PER_PIXEL
 from core.images.rules.manifests import ALIASES, NAMES, TEXT_COLUMNS
 from core.images.services.reading_time import MAX_SILENT_S
 from core.people.rules.passwords import OWN_WORDS

@@ -9,9 +9,9 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
-from core.images.management.reports import add_report, check_report, finish
+from core.images.management.arguments import add_report, check_report, finish
 from core.images.models import Collection
-from core.images.services.collections import collection_named
+from core.images.services.collections import find_or_create_collection
 from core.images.services.imports import import_path
 from core.images.tasks import ask_for_sizes
 from core.people.management.arguments import PROJECT_HELP, project_of
@@ -38,6 +38,6 @@ class Command(BaseCommand):
         if len(collection) > longest or not collection.isprintable() or not any(map(str.isalnum, collection)):
             raise CommandError(f"--collection needs 1 to {longest} characters, including a letter or digit.")
         check_report(report)
-        into = collection_named(collection, project=project_of(project))
+        into = find_or_create_collection(collection, project=project_of(project))
         job = import_path(path=source, collection=into, clock=timezone.now, announce=ask_for_sizes)
         finish(job, self, report=report, strict=options["strict"])

@@ -9,8 +9,7 @@ from typing import Any
 from django.core.management.base import BaseCommand
 from django.utils import timezone
 
-from core.images.management.arguments import collection_named
-from core.images.management.reports import add_report, check_report, finish
+from core.images.management.arguments import add_report, check_report, collection_named, finish
 from core.people.management.arguments import PROJECT_HELP, checked_file, checked_text, language_of, project_of
 from research.inference.forms.captions import MODEL_NAME_CHARACTERS
 from research.inference.services.imports import import_path

@@ -8,8 +8,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from core.people.management.arguments import project_named
-from core.people.management.exports import add_output, write_export
+from core.people.management.arguments import add_output, project_named, write_export
 from research.scoring.formats.scores import ScoreLayout, export_scores
 from research.scoring.selectors.some_figures import UNLIMITED
 from research.selection.management.image_filters import add_images, image_filter_errors

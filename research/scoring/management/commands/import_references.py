@@ -9,8 +9,7 @@ from typing import Any
 from django.core.management.base import BaseCommand
 from django.utils import timezone
 
-from core.images.management.arguments import collection_named
-from core.images.management.reports import add_report, check_report, finish
+from core.images.management.arguments import add_report, check_report, collection_named, finish
 from core.people.management.arguments import checked_file, checked_text, language_of, project_named
 from research.scoring.models import ReferenceKind, ReferenceSet
 from research.scoring.services.reference_imports import import_path

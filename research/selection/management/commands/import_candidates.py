@@ -9,7 +9,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
-from core.images.management.reports import add_report, check_report, raise_or_warn, write_report
+from core.images.management.arguments import add_report, check_report, raise_or_warn, write_report
 from core.jobs.models import JobState
 from core.people.management.arguments import checked_file, checked_text, project_named
 from research.selection.models import CandidateList

@@ -1,7 +1,8 @@
-"""Deleting an account: the row stays as the author of answers, without anything that identifies the person."""
+"""What people change of their own account: the languages that they know, and its deletion."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 from uuid import uuid4
 
@@ -20,6 +21,7 @@ from core.people.models import (
     ApiToken,
     Invitation,
     InvitationMail,
+    LanguageLevel,
     LanguageSkill,
     Membership,
     Project,
@@ -121,3 +123,17 @@ def _empty(user: User, now: datetime) -> None:
     user.save()
     user.groups.clear()
     user.user_permissions.clear()
+
+
+def set_language_skills(
+    *, user: User, levels: Mapping[str, LanguageLevel | None], reads_english: bool, interface_language: str
+) -> None:
+    """Record how well `user` knows each language of `levels` (tag to level, None to forget it); others stay."""
+    with transaction.atomic():
+        user.reads_english = reads_english
+        user.interface_language = interface_language
+        user.save(update_fields=["reads_english", "interface_language"])
+        LanguageSkill.objects.filter(user=user, language__in=[tag for tag in levels if levels[tag] is None]).delete()
+        for tag, level in levels.items():
+            if level is not None:
+                LanguageSkill.objects.update_or_create(user=user, language_id=tag, defaults={"level": level})
