@@ -18,8 +18,7 @@ from core.people.models import AuditEntry
 from tests.clients import client_of
 from tests.concurrency import together_with_errors
 from tests.factories import NOW, images_of, make_collection, make_project, make_user
-from tests.images.image_files import image_file
-from tests.images.importing import run_path
+from tests.images.image_files import image_file, run_path
 
 pytestmark = pytest.mark.django_db
 

@@ -1,18 +1,25 @@
-"""Finding images in a collection: words, licence, import, and what the apps above register."""
+"""Finding images in a collection: words, licence, import, further filters, and by what files call them."""
 
 from __future__ import annotations
 
+import sqlite3
+import unicodedata
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.urls import reverse
 
-from core.images.models import CollectionImage, ImportJob, ImportOutcome, ImportRow
+from core.images.models import CollectionImage, Image, ImportJob, ImportOutcome, ImportRow
 from core.images.selectors.filters import entries_page
+from core.images.selectors.image_names import images_named
+from core.images.services.collections import duplicate_collection
 from research.inference.models import CaptioningModel, ModelCaption
 from research.selection.services.places import locate_images
 from tests.clients import client_of
-from tests.factories import make_captioner, make_collection, make_image, make_project
+from tests.factories import NOW, make_captioner, make_collection, make_image, make_project, make_user
+from tests.images.image_files import image_file, outcomes, report, run_path, zipped
+from tests.memory import peak_of
 from tests.queries import queries_of
 
 pytestmark = pytest.mark.django_db
@@ -153,3 +160,120 @@ def test_the_number_of_queries_does_not_grow_with_the_images(manager, collection
     with django_assert_num_queries(len(few)):
         answer = client.get(address, {"licence": "is:CC BY 4.0"})
     assert len(answer.context["shown"]) == 32
+
+
+NFC, NFD = (unicodedata.normalize(form, "Café/Zoë.jpg") for form in ("NFC", "NFD"))
+
+
+@pytest.fixture
+def filled(folder):
+    """A way to fill the folder with a different image under each name."""
+
+    def fill(*names: str) -> None:
+        for shade, name in enumerate(names):
+            (folder / name).parent.mkdir(exist_ok=True)
+            (folder / name).write_bytes(image_file(shade=shade * 10))
+
+    return fill
+
+
+def keys_named(collection, *names):
+    named = images_named(names, collection)
+    return [[collection.entries.get(image=image).key for image in named[name].images] for name in names]
+
+
+@pytest.mark.parametrize("packed", [True, False], ids=["zip", "folder"])
+def test_a_manifest_names_files_in_another_form_of_unicode(folder, filled, packed):
+    manifest = f"file,author\n{NFC},Ann\n".encode()
+    if packed:
+        (folder / "all.zip").write_bytes(zipped({NFD: image_file(), "manifest.csv": manifest}))
+        job = run_path(folder / "all.zip")
+    else:
+        filled(NFD)
+        (folder / "list.csv").write_bytes(manifest)
+        job = run_path(folder / "list.csv")
+    assert outcomes(job) == {NFC: "added"}
+    assert Image.objects.get().author == "Ann"
+    assert keys_named(job.collection, NFD, NFC, NFD.partition("/")[2]) == [[NFC[5:-4]]] * 3
+
+
+def test_files_of_one_name_in_different_folders_are_different_images(folder, filled):
+    filled("001.jpg", "dogs/001.jpg", "cats/001.jpg", "cats/002.jpg")
+
+    job = run_path(folder)
+
+    assert set(job.collection.entries.values_list("key", flat=True)) == {"001", "dogs/001", "cats/001", "002"}
+    asked = ["001", "dogs/001.jpg", "data/cats/001", "birds/001", "002.jpg", "cats/002"]
+    assert keys_named(job.collection, *asked) == [["001"], ["dogs/001"], ["cats/001"], [], ["002"], ["002"]]
+    copy = duplicate_collection(collection=job.collection, name="Copy", by=make_user(), now=NOW)
+    assert keys_named(copy, *asked) == keys_named(job.collection, *asked)
+
+
+def test_a_changed_file_does_not_come_in_under_a_longer_name(folder, filled):
+    filled("dogs/001.jpg")
+    run_path(folder)
+    filled("other.jpg", "dogs/001.jpg")
+    outcome, reason = report(run_path(folder))["dogs/001.jpg"]
+    assert (outcome, "another key" in reason) == ("rejected", True)
+
+
+def test_two_files_with_the_same_bytes_are_one_image_with_two_names(folder):
+    manifest = "file,key,author\nb1.jpg,,Ann\nb7.jpg,,Bob\nc.jpg,seven,\n"
+    (folder / "manifest.csv").write_text(manifest, encoding="utf-8")
+    for name in ("b1.jpg", "b7.jpg", "c.jpg"):
+        (folder / name).write_bytes(image_file())
+
+    job = run_path(folder)
+
+    assert outcomes(job) == {"b1.jpg": "added", "b7.jpg": "already", "c.jpg": "already"}
+    assert keys_named(job.collection, "b1", "b7", "b7.jpg", "seven", "c.jpg") == [["b1"]] * 5
+    reason = report(job)["b7.jpg"][1]
+    assert "as “b1”. It is now also called “b7”" in reason
+    assert "were kept: Author" in reason
+    assert "kept" not in report(job)["c.jpg"][1]
+    # A name that an image has cannot become another image's.
+    (folder / "b7.jpg").write_bytes(image_file(shade=10))
+    assert outcomes(run_path(folder))["b7.jpg"] == "rejected"
+
+
+@pytest.mark.sqlite
+def test_many_names_are_asked_for_within_what_sqlite_takes_as_it_is_built():
+    connection.ensure_connection()
+    before = connection.connection.setlimit(sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER, 32_766)
+    try:
+        collection = make_collection(images=1)
+        named = images_named((f"{number:06d}.png" if number % 2 else str(number) for number in range(1100)), collection)
+        deep = images_named(("ä/ö/" * 20 + f"{number}.jpg" for number in range(200)), collection)
+    finally:
+        connection.connection.setlimit(sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER, before)
+    assert (len(named), len(deep)) == (1100, 200)
+
+
+def test_a_name_in_very_many_folders_takes_little_and_means_the_image_in_fewer_of_them(folder, filled):
+    filled("a/001.jpg")
+    run_path(folder)
+    name = "x/" * 20_000 + "a/001.jpg"
+    named, peak = peak_of(lambda: images_named([name], None)[name])
+    assert named.only is not None
+    assert peak < 20 * 10**6
+
+
+def test_a_name_of_several_images_is_told_with_all_of_them(folder, filled):
+    filled("dogs/001.jpg", "cats/001.jpg")
+    job = run_path(folder)
+    problem = images_named(["001"], job.collection)["001"].problem
+    assert "“cats/001” (Harbour), “dogs/001” (Harbour)" in problem
+
+
+def test_of_two_files_of_a_folder_whose_names_are_equal_one_is_reported(folder, filled):
+    filled("é.jpg", unicodedata.normalize("NFD", "é.jpg"), "z.jpg", "z\u200b.jpg", "a .jpg", "a.jpg")
+    job = run_path(folder)
+    left_out = job.rows.filter(outcome="rejected").values_list("name", "reason")
+    assert {name for name, reason in left_out if "another file with the same name" in reason} == {"é.jpg", "z.jpg"}
+    assert set(job.collection.entries.values_list("key", flat=True)) == {"é", "z", "a .jpg", "a.jpg"}
+
+
+def test_an_extension_in_capitals_is_the_same_and_leaves_a_name_ambiguous(folder, filled):
+    filled("x.jpeg", "x.JPG", "y.JPG")
+    asked = ["x.jpg", "x.JPEG", "y.jpeg", "x", "x.gif"]
+    assert keys_named(run_path(folder).collection, *asked) == [["x.JPG"], ["x.jpeg"], ["y"], ["x.JPG", "x.jpeg"], []]

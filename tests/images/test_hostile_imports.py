@@ -20,8 +20,7 @@ from core.jobs.services import leases
 from crosslens_metrics.formats.limits import MAX_ROW_CHARACTERS
 from crosslens_metrics.formats.problems import FileRefusedError
 from tests.factories import NOW
-from tests.images.image_files import image_file
-from tests.images.importing import outcomes, report, run, run_path, upload, zipped
+from tests.images.image_files import image_file, outcomes, report, run, run_path, upload, zipped
 
 pytestmark = pytest.mark.django_db
 

@@ -26,8 +26,7 @@ from crosslens_metrics.formats.records import json_records
 from gapgame.formats.embeddings import read_embeddings
 from gapgame.rules.stripping import words_beside
 from research.scoring.formats.references import count_references, reference_lines
-from tests.images.image_files import animation, exif, image_file, profile
-from tests.images.importing import zipped
+from tests.images.image_files import animation, exif, image_file, profile, zipped
 
 SOME = 60
 PIECES = [

@@ -11,8 +11,7 @@ from core.people import tasks
 from core.people.models import Project, Role, User
 from core.people.services.members import add_member
 from tests.factories import make_project, make_user
-from tests.people.hook_server import HookServer, hook_server
-from tests.people.hooks import PUBLIC
+from tests.people.hooks import PUBLIC, HookServer, hook_server
 
 PASSWORD = "seven tall giraffes"
 

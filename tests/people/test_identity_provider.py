@@ -18,8 +18,7 @@ from django.urls import reverse
 from core.people.models import Membership, User
 from core.people.rules.sign_in_providers import GivenRole, SignInProvider
 from tests.factories import make_project, make_user
-from tests.people.identity_provider import PASSWORD, Answer, SimpleSamlPhp, find_simplesamlphp
-from tests.people.saml import key_and_certificate
+from tests.people.identity_provider import PASSWORD, Answer, SimpleSamlPhp, find_simplesamlphp, key_and_certificate
 from tests.servers import missing
 from tests.tiers import some
 

@@ -19,7 +19,7 @@ from core.people.models import Membership, User
 from core.people.rules.sign_in_providers import GivenRole, SignInProvider
 from core.people.services.accounts import delete_account
 from tests.factories import NOW, make_project, make_user
-from tests.people.saml import ENTITY_ID, SIGN_IN_URL, IdentityProvider, key_and_certificate
+from tests.people.identity_provider import ENTITY_ID, SIGN_IN_URL, IdentityProvider, key_and_certificate
 from tests.tiers import some
 
 pytestmark = pytest.mark.django_db

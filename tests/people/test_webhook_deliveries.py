@@ -24,8 +24,7 @@ from core.people.services import outgoing_http, webhooks
 from core.people.services.outgoing_http import AttemptResult
 from tests.concurrency import together
 from tests.factories import NOW
-from tests.people.hook_server import HookServer
-from tests.people.hooks import make_delivery, make_webhook, send
+from tests.people.hooks import HookServer, make_delivery, make_webhook, send
 from tests.servers import ROOT
 from tests.sweeping import sweep
 

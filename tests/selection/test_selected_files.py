@@ -22,8 +22,7 @@ from core.people.models import User
 from research.selection.models import Candidate, CandidateList, LanguageCollection, SelectedImage, Selection
 from tests.clients import client_of
 from tests.factories import NOW, make_language, make_project, make_user
-from tests.images.image_files import image_file
-from tests.images.importing import outcomes, report
+from tests.images.image_files import image_file, outcomes, report
 
 pytestmark = pytest.mark.django_db
 
