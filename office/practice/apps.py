@@ -7,9 +7,8 @@ class PracticeConfig(AppConfig):
     def ready(self) -> None:
         from core.people import personal_data
         from core.people.selectors import qualification
-        from office.practice.selectors.examples import images_kept_from, images_of_examples
         from office.practice.selectors.managing import data_export
-        from office.practice.selectors.states import missing_practice
+        from office.practice.selectors.practising import images_kept_from, images_of_examples, missing_practice
         from office.practice.services.attempts import forget_messages
         from research.inference.selectors import assigned_work
 

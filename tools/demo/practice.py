@@ -14,7 +14,7 @@ from core.languages.models import Language
 from core.people.models import Project, Role, User
 from office.practice.models import PracticeItem, PracticeKind, PracticeSet
 from office.practice.rules.grading import SIMILAR, is_better_left
-from office.practice.selectors.shown import items_of
+from office.practice.selectors.practising import items_of
 from office.practice.services.attempts import NoTryLeftError, answer_item, start_attempt
 from office.practice.services.sets import NewItem, publish_practice
 from tools.demo import photographs

@@ -88,7 +88,7 @@ FILES_OF_WORK = (
     "core/people/views/invitations.py",
     "core/people/views/profile.py",
     "office/practice/models.py",
-    "office/practice/selectors/states.py",
+    "office/practice/selectors/practising.py",
     "office/practice/services/attempts.py",
     "office/recruitment/services/participants.py",
     "office/recruitment/views/arriving.py",

@@ -13,7 +13,7 @@ from core.images.permissions import collections_in
 from core.people.models import Project, User
 from core.people.personal_data import ExportPart
 from office.practice.models import PracticeAnswer, PracticeAttempt, PracticeKind, PracticeSet
-from office.practice.selectors.examples import images_in_work
+from office.practice.selectors.practising import images_in_work
 
 
 def kind_rows(project: Project) -> list[dict[str, Any]]:

@@ -16,8 +16,7 @@ from core.people.services.members import lock_person
 from crosslens_metrics.scales import SEVEN_POINTS
 from office.practice.models import PracticeAnswer, PracticeAttempt, PracticeItem, PracticeKind
 from office.practice.rules import grading
-from office.practice.selectors.shown import items_of
-from office.practice.selectors.states import practice_states
+from office.practice.selectors.practising import items_of, practice_states
 
 MAX_MESSAGE_CHARACTERS = 1000
 

@@ -14,7 +14,7 @@ from core.languages.models import Language
 from core.people.models import Project, User
 from core.people.services import audit_log
 from office.practice.models import PracticeItem, PracticeKind, PracticeSet
-from office.practice.selectors.examples import images_in_work
+from office.practice.selectors.practising import images_in_work
 
 
 class StalePracticeError(Exception):

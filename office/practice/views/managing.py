@@ -16,11 +16,11 @@ from core.images.selectors import images_by_id, images_to_choose
 from core.people.models import Project, Role
 from core.people.permissions import project_for
 from core.people.requests import user_of
-from office.practice.forms.editor import ITEMS, PracticeForm, stored_items
+from office.practice.forms import ITEMS, PracticeForm, stored_items
 from office.practice.models import PracticeKind
 from office.practice.permissions import attempt_of_project
 from office.practice.selectors import managing as selectors
-from office.practice.selectors.shown import items_of, needed_of, shown_answer, shown_item
+from office.practice.selectors.practising import items_of, needed_of, shown_answer, shown_item
 from office.practice.services.attempts import allow_another_try
 from office.practice.services.sets import ImageInWorkError, StalePracticeError, publish_practice
 

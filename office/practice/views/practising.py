@@ -14,8 +14,15 @@ from core.people.requests import user_of
 from office.practice.models import PracticeAttempt, PracticeKind
 from office.practice.permissions import attempt_for, project_to_practise, wanted_by
 from office.practice.rules.grading import fewest_right
-from office.practice.selectors.shown import items_of, needed_of, shown_answer, shown_item
-from office.practice.selectors.states import PracticeState, examples_of, practice_states
+from office.practice.selectors.practising import (
+    PracticeState,
+    examples_of,
+    items_of,
+    needed_of,
+    practice_states,
+    shown_answer,
+    shown_item,
+)
 from office.practice.services.attempts import (
     MessageRefusedError,
     NotAnAnswerError,

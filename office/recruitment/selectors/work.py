@@ -17,7 +17,7 @@ from core.people.models import Role, User
 from core.people.personal_data import ExportPart
 from core.people.selectors.qualification import WORKING_LEVELS, WorkKind
 from office.practice.models import PracticeKind
-from office.practice.selectors.states import has_failed
+from office.practice.selectors.practising import has_failed
 from office.recruitment.models import Participant, ParticipantState, Study, WorkRole
 from office.recruitment.rules.pay import HourlyPay, pay_for
 from sxs_eval.models import Judgement, RaterState, RaterStatus

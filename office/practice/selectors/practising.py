@@ -1,17 +1,27 @@
-"""Where a person stands: what they must practise, what they passed, and how many tries are left."""
+"""What those who practise see: examples, a try, what they passed and how many tries are left."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from django.db.models import Count
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from django.utils.translation import gettext as _
 
-from core.people.models import User
+from annotation.models import Rating, Round, RoundKind
+from core.images.models import CollectionImage, Image
+from core.images.selectors import ServedImage, served_image
+from core.languages.models import Language
+from core.people.models import Membership, Project, User
+from core.people.rules.markdown import to_html
 from core.people.selectors.qualification import MissingRequirement, WorkKind
-from office.practice.models import PracticeAttempt, PracticeItem, PracticeSet
+from crosslens_metrics.scales import SEVEN_POINTS
+from office.practice.models import PracticeAnswer, PracticeAttempt, PracticeItem, PracticeKind, PracticeSet
+from office.practice.permissions import KINDS_OF
+from office.practice.rules.grading import SIMILAR, fewest_right, is_better_left
+from sxs_eval.models import Pair
 
 ENGLISH = "en"
 
@@ -131,3 +141,101 @@ def _state(practice: PracticeSet, wanted: str, shown: str, attempts: Sequence[Pr
         tries_left=max(0, practice.tries - used),
         last=here[-1] if here else None,
     )
+
+
+_NEWER = PracticeSet.objects.filter(
+    project=OuterRef("practice__project"), kind=OuterRef("practice__kind"), version__gt=OuterRef("practice__version")
+)
+
+
+def images_of_examples(project: Project) -> QuerySet[PracticeItem, int]:
+    """Return the images of the examples that people in `project` practise with now."""
+    return PracticeItem.objects.filter(~Exists(_NEWER), practice__project=project).values_list("image", flat=True)
+
+
+def images_kept_from(person: User) -> QuerySet[PracticeItem, int]:
+    """Return the images that `person` began to practise with, ever and anywhere, or may be shown in their projects."""
+    begun = PracticeAttempt.objects.filter(person=person, practice=OuterRef("practice"))
+    role = Membership.objects.filter(user=person, project=OuterRef("practice__project"), role__in=KINDS_OF)
+    return PracticeItem.objects.filter(Q(Exists(begun)) | (Q(Exists(role)) & ~Exists(_NEWER))).values_list(
+        "image", flat=True
+    )
+
+
+def images_in_work(project: Project) -> QuerySet[Image]:
+    """Return the images that people describe or compare in `project`: practice would show them captions of these."""
+    captioned = Round.objects.filter(project=project).exclude(kind=RoundKind.VERIFICATION).values("collection")
+    described = CollectionImage.objects.filter(collection__in=captioned).values("image")
+    compared = Pair.objects.filter(comparison__project=project).values("image")
+    return Image.objects.filter(Q(pk__in=described) | Q(pk__in=compared))
+
+
+@dataclass(frozen=True)
+class ShownItem:
+    """An example for one person. `left` and `right` are for comparing, `caption` for the other kinds."""
+
+    position: int
+    number: int
+    total: int
+    image: ServedImage
+    language: Language
+    caption: str
+    left: str
+    right: str
+    choices: Sequence[tuple[str, str]]
+
+
+def items_of(attempt: PracticeAttempt) -> list[PracticeItem]:
+    items = PracticeItem.objects.filter(practice=attempt.practice_id, language=attempt.language_id)
+    return list(items.select_related("image", "language").order_by("position"))
+
+
+def shown_item(attempt: PracticeAttempt, item: PracticeItem, items: Sequence[PracticeItem], viewer: User) -> ShownItem:
+    sides = (item.caption, item.other_caption)
+    left, right = sides if is_better_left(attempt.pk, item.position) else sides[::-1]
+    return ShownItem(
+        position=item.position,
+        number=items.index(item) + 1,
+        total=len(items),
+        image=served_image(item.image, viewer),
+        language=item.language,
+        caption=item.caption,
+        left=left,
+        right=right,
+        choices=choices(PracticeKind(attempt.practice.kind)),
+    )
+
+
+def shown_answer(attempt: PracticeAttempt, answer: PracticeAnswer, item: ShownItem) -> dict[str, Any]:
+    """Return what somebody answered, and what is right."""
+    labels = dict(item.choices)
+    return {
+        "item": item,
+        "is_right": answer.is_right,
+        "given": labels.get(answer.answer, answer.answer),
+        "right": _right_answer(attempt, answer.item),
+        "why": to_html(answer.item.why),
+    }
+
+
+def choices(kind: PracticeKind) -> list[tuple[str, str]]:
+    match kind:
+        case PracticeKind.RATING:
+            return [(level.value, str(level.label)) for level in Rating]
+        case PracticeKind.COMPARING:
+            return [(str(level.number), _(level.label)) for level in SEVEN_POINTS.levels]
+    return []
+
+
+def needed_of(attempt: PracticeAttempt, total: int) -> int:
+    return fewest_right(total=total, pass_percent=attempt.practice.pass_percent)
+
+
+def _right_answer(attempt: PracticeAttempt, item: PracticeItem) -> str:
+    match attempt.practice.kind:
+        case PracticeKind.RATING:
+            return str(Rating(item.answer).label)
+        case PracticeKind.COMPARING:
+            score = 0 if item.answer == SIMILAR else 2 if is_better_left(attempt.pk, item.position) else -2
+            return _(SEVEN_POINTS[score].label)
+    return item.caption
