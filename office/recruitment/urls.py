@@ -2,17 +2,17 @@
 
 from django.urls import path
 
-from office.recruitment.views import arriving, costs, events, studies
+from office.recruitment.views import arriving, studies
 
 app_name = "recruitment"
 ONE = "projects/<slug:slug>/studies/<int:study_id>"
 urlpatterns = [
     path("study/finish/", arriving.study_finish, name="study-finish"),
     path("study/<str:token>/", arriving.study_enter, name="study-enter"),
-    path("study/<str:token>/events/", events.event_take, name="event-take"),
-    path("projects/<slug:slug>/costs/", costs.cost_list, name="cost-list"),
-    path("projects/<slug:slug>/costs/csv/", costs.cost_export, name="cost-export"),
-    path("projects/<slug:slug>/costs/rates/", costs.rates_edit, name="rates-edit"),
+    path("study/<str:token>/events/", studies.event_take, name="event-take"),
+    path("projects/<slug:slug>/costs/", studies.cost_list, name="cost-list"),
+    path("projects/<slug:slug>/costs/csv/", studies.cost_export, name="cost-export"),
+    path("projects/<slug:slug>/costs/rates/", studies.rates_edit, name="rates-edit"),
     path("projects/<slug:slug>/studies/", studies.study_list, name="study-list"),
     path("projects/<slug:slug>/studies/new/", studies.study_create, name="study-create"),
     path(f"{ONE}/", studies.study_show, name="study-show"),

@@ -27,7 +27,7 @@ from core.images.models import Collection
 from core.languages.models import Language
 from core.languages.rules.groups import GROUPS
 from core.people.models import Project
-from office.recruitment.services.rates import RateInCurrency, set_rates
+from office.recruitment.services.studies import RateInCurrency, set_rates
 from research.inference.models import ModelCaption
 from tests.annotation.submitting import begin_language
 from tests.clients import client_of

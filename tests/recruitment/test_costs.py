@@ -19,7 +19,7 @@ from core.people.rules.pay import cost_of
 from office.recruitment.models import HourlyRate, Participant, ParticipantState
 from office.recruitment.rules.pay import cost_of_participant, divided_cents
 from office.recruitment.selectors.costs import CostRow, cost_rows
-from office.recruitment.services.rates import RateInCurrency, set_rates
+from office.recruitment.services.studies import RateInCurrency, set_rates
 from tests.annotation.submitting import submit_captions
 from tests.annotation.test_quality_table import rated_round
 from tests.factories import NOW, make_annotator, make_comparison, make_rater, make_round, make_user

@@ -24,7 +24,7 @@ from core.people.services.accounts import delete_account
 from office.practice.services.attempts import answer_item, start_attempt
 from office.recruitment.models import Participant, ParticipantState, Study
 from office.recruitment.selectors.work import pay_rows
-from office.recruitment.services import own_addresses
+from office.recruitment.services import participants
 from office.recruitment.services.participants import AlreadyHereError, StudyClosedError, admit_participant
 from office.recruitment.views import arriving
 from sxs_eval.models import RaterState, RaterStatus
@@ -176,7 +176,7 @@ class TestArriving:
         again = Client()
         again.get(own)
         assert again.session["_auth_user_id"] == str(Participant.objects.get().user_id)
-        monkeypatch.setattr(own_addresses, "VALID_FOR", timedelta(seconds=-1))
+        monkeypatch.setattr(participants, "VALID_FOR", timedelta(seconds=-1))
         assert Client().get(own).status_code == 403
 
     def test_arrivals_from_one_address_are_limited(self, panel, settings):

@@ -1,9 +1,10 @@
-"""The page of hours, quality and cost: who is shown, in which order, with figures as text."""
+"""The page of hours, quality and cost: who is shown, in which order, with figures as text; and its file."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from django.core.paginator import Page, Paginator
 from django.http import QueryDict
@@ -17,6 +18,7 @@ from charts import texts
 from core.people.pages.addresses import address
 from office.recruitment.selectors.costs import CostRow, CostTotals, totals_of
 from tabular import tables
+from tabular.downloads import cells_of, table_lines
 from tabular.tables import TEXT, PageTable, TableColumn, isolated, link, note, parts
 
 PER_PAGE = 50
@@ -98,3 +100,31 @@ def _cost(row: CostRow) -> str | None:
 
 def _empty(query: QueryDict) -> str:
     return _("Nobody matches these filters.") if query else _("Nobody has submitted work yet.")
+
+
+COLUMNS: Mapping[str, Callable[[CostRow], Any]] = {
+    "name": lambda row: row.person.username,
+    "address": lambda row: row.person.email,
+    "panel_id": lambda row: row.panel_id,
+    "language": lambda row: row.language.pk,
+    "hours": lambda row: round(row.hours, 3),
+    "captions": lambda row: row.done.captions,
+    "ratings": lambda row: row.done.ratings,
+    "judgements": lambda row: row.judging.judgements,
+    "verified": lambda row: row.done.verified,
+    "good": lambda row: _rounded(row.good),
+    "agreement": lambda row: _rounded(row.agreement),
+    "checks": lambda row: row.judging.checks,
+    "checks_passed": lambda row: _rounded(row.checks_passed),
+    "rate": lambda row: row.rate,
+    "cost": lambda row: row.cost,
+    "currency": lambda row: row.currency,
+}
+
+
+def costs_as_csv(rows: Iterable[CostRow]) -> Iterator[str]:
+    return table_lines(COLUMNS, cells_of(COLUMNS, rows), as_csv=True)
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, 4)

@@ -19,12 +19,12 @@ from core.people.requests import user_of
 from core.people.selectors.texts import newest_consent_text, shown_consent
 from core.people.services.consent import StaleConsentError
 from core.people.services.lockout import is_known_browser
-from office.recruitment.forms.studies import ArrivalForm
+from office.recruitment.forms import ArrivalForm
 from office.recruitment.models import Participant, ParticipantState, Study, WorkRole
 from office.recruitment.rules.panels import is_an_id, is_placeholder, return_address
 from office.recruitment.selectors.work import batches_done, study_in_progress
-from office.recruitment.services.own_addresses import OWN_PARAMETER, is_own_address
 from office.recruitment.services.participants import (
+    OWN_PARAMETER,
     AccountInUseError,
     AlreadyHereError,
     StudyClosedError,
@@ -33,6 +33,7 @@ from office.recruitment.services.participants import (
     earlier_of,
     finish,
     is_more_than_a_participant,
+    is_own_address,
 )
 
 SCREENED_OUT = "screened_out"

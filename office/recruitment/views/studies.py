@@ -1,27 +1,34 @@
-"""A manager's pages of studies: the address for the panel, who came, their time and pay."""
+"""A manager's pages of studies, hours and costs; and what Prolific tells of its submissions."""
 
 from __future__ import annotations
 
+import json
 from decimal import Decimal
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse
+from django.contrib.auth.decorators import login_not_required
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_http_methods, require_safe
+from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from annotation.models import Rating
+from annotation.pages.quality import or_better
 from core.people.models import Role
 from core.people.permissions import project_for
 from core.people.requests import csv_download, user_of
-from office.recruitment.forms.studies import StudyForm, StudySettingsForm
+from office.recruitment.forms import RatesForm, StudyForm, StudySettingsForm
 from office.recruitment.models import Study
-from office.recruitment.rules.panels import PanelKind, ParameterNames, address_for, is_an_id
+from office.recruitment.pages.costs import costs_as_csv, costs_page, selected_rows
+from office.recruitment.rules.panels import FREED, PanelKind, ParameterNames, address_for, is_an_id, is_genuine
+from office.recruitment.selectors.costs import cost_rows, languages_of_work, rates_of
 from office.recruitment.selectors.work import pay_rows, total_owed
-from office.recruitment.services.own_addresses import own_query
-from office.recruitment.services.studies import change_study, create_study
+from office.recruitment.services.participants import free_place, own_query
+from office.recruitment.services.studies import change_study, create_study, set_rates
 from tabular.downloads import csv_line
 
 
@@ -104,3 +111,63 @@ def _bonus_line(person: str, bonus: Decimal) -> str:
 def _study_for(request: HttpRequest, slug: str, study_id: int) -> Study:
     project = project_for(user_of(request), slug, Role.MANAGER)
     return get_object_or_404(project.studies.select_related("project"), pk=study_id)
+
+
+@require_safe
+def cost_list(request: HttpRequest, slug: str) -> HttpResponse:
+    project = project_for(user_of(request), slug, Role.MANAGER)
+    page = costs_page(cost_rows(project), request.GET, slug)
+    context = {"project": project, "costs": page, "page": page.page, "has_rates": project.hourly_rates.exists()}
+    return render(request, "recruitment/costs.html", context | {"good_or_better": or_better(Rating.GOOD)})
+
+
+@require_safe
+def cost_export(request: HttpRequest, slug: str) -> HttpResponseBase:
+    """Everything that the page shows with the same filters, on all its pages."""
+    project = project_for(user_of(request), slug, Role.MANAGER)
+    rows = selected_rows(cost_rows(project), request.GET, slug)
+    return csv_download(costs_as_csv(rows), f"{project.slug}-costs.csv")
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def rates_edit(request: HttpRequest, slug: str) -> HttpResponse:
+    project = project_for(user_of(request), slug, Role.MANAGER)
+    form = RatesForm(request.POST or None, languages=languages_of_work(project), rates=rates_of(project))
+    if form.is_valid():
+        set_rates(project=project, rates=form.rates(), by=user_of(request), now=timezone.now())
+        messages.success(request, _("The rates have been saved."))
+        return redirect("recruitment:cost-list", slug)
+    context = {"project": project, "form": form}
+    return render(request, "recruitment/rates.html", context, status=422 if form.is_bound else 200)
+
+
+MAX_BODY_BYTES = 100_000
+
+
+@csrf_exempt
+@require_POST
+@login_not_required
+def event_take(request: HttpRequest, token: str) -> HttpResponse:
+    """Answer 200 to every genuine event, also to those that change nothing, so that the panel stops sending it."""
+    study = get_object_or_404(Study, token=token.replace("\0", ""))
+    body = request.read(MAX_BODY_BYTES + 1)
+    genuine = len(body) <= MAX_BODY_BYTES and is_genuine(
+        body,
+        timestamp=request.headers.get("X-Prolific-Request-Timestamp", ""),
+        signature=request.headers.get("X-Prolific-Request-Signature", ""),
+        secret=study.webhook_secret,
+        now=timezone.now(),
+    )
+    if not genuine:
+        return JsonResponse({"detail": "The signature or its time is wrong."}, status=403)
+    try:
+        event = json.loads(body)
+        status, submission = str(event["status"]).upper(), str(event["resource_id"])
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return JsonResponse({"detail": "Send JSON with status and resource_id."}, status=400)
+    changed = (
+        status in FREED
+        and submission.isprintable()
+        and free_place(study=study, session_id=submission, now=timezone.now())
+    )
+    return JsonResponse({"freed": changed})

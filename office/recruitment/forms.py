@@ -1,8 +1,10 @@
-"""Forms to make and change studies, and what people of a panel say when they arrive."""
+"""Forms of studies and hourly rates, and what people of a panel say when they arrive."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from django import forms
@@ -15,8 +17,9 @@ from core.people.forms.fields import NameCharField, currency_field, rate_field
 from core.people.forms.invitations import MAX_PLACES
 from core.people.forms.profile import JoinForm
 from core.people.models import ConsentText, Role
-from office.recruitment.models import MAX_ADDRESS_CHARACTERS, Study, WorkRole
+from office.recruitment.models import MAX_ADDRESS_CHARACTERS, HourlyRate, Study, WorkRole
 from office.recruitment.rules.panels import USUAL_NAMES, PanelKind
+from office.recruitment.services.studies import RateInCurrency
 
 MAX_BATCHES = 1000
 
@@ -146,3 +149,55 @@ class ArrivalForm(JoinForm):
         self.makes_account = False
         if study.role == Role.ANNOTATOR:
             self.fields["reads_english"].help_text = ""
+
+
+RATE, CURRENCY = "rate-", "currency-"
+
+
+class LanguageRate(NamedTuple):
+    language: Language
+    rate: forms.BoundField
+    currency: forms.BoundField
+
+
+class RatesForm(forms.Form):
+    """`rate-` and `currency-` are those of the project; with a tag, those of a language. Empty ones have no rate."""
+
+    def __init__(
+        self, *args: Any, languages: Sequence[Language], rates: Mapping[str, HourlyRate], **kwargs: Any
+    ) -> None:
+        super().__init__(*args, **kwargs)
+        self.languages = languages
+        for tag in ("", *(language.tag for language in languages)):
+            known = rates.get(tag)
+            self.fields[RATE + tag] = rate_field(required=False, initial=known.rate if known else None)
+            self.fields[CURRENCY + tag] = currency_field(required=False, initial=known.currency if known else "")
+        self.fields[CURRENCY].help_text = _("Three letters, such as GBP.")
+
+    @property
+    def of_project(self) -> list[forms.BoundField]:
+        return [self[RATE], self[CURRENCY]]
+
+    def of_languages(self) -> Iterator[LanguageRate]:
+        for language in self.languages:
+            yield LanguageRate(language, self[RATE + language.tag], self[CURRENCY + language.tag])
+
+    def clean(self) -> dict[str, Any]:
+        cleaned: dict[str, Any] = super().clean() or {}
+        for tag in ("", *(language.tag for language in self.languages)):
+            if cleaned.get(RATE + tag) is not None and not self._currency(cleaned, tag):
+                self.add_error(CURRENCY + tag, gettext("Enter the currency of this rate."))
+        return cleaned
+
+    @staticmethod
+    def _currency(cleaned: Mapping[str, Any], tag: str) -> str:
+        return cleaned.get(CURRENCY + tag) or cleaned.get(CURRENCY) or ""
+
+    def rates(self) -> dict[str, RateInCurrency]:
+        tags = ("", *(language.tag for language in self.languages))
+        given: dict[str, Decimal | None] = {tag: self.cleaned_data[RATE + tag] for tag in tags}
+        return {
+            tag: RateInCurrency(rate, self._currency(self.cleaned_data, tag))
+            for tag, rate in given.items()
+            if rate is not None
+        }
