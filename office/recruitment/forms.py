@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import urlsplit
 
 from django import forms
@@ -154,12 +154,6 @@ class ArrivalForm(JoinForm):
 RATE, CURRENCY = "rate-", "currency-"
 
 
-class LanguageRate(NamedTuple):
-    language: Language
-    rate: forms.BoundField
-    currency: forms.BoundField
-
-
 class RatesForm(forms.Form):
     """`rate-` and `currency-` are those of the project; with a tag, those of a language. Empty ones have no rate."""
 
@@ -178,9 +172,9 @@ class RatesForm(forms.Form):
     def of_project(self) -> list[forms.BoundField]:
         return [self[RATE], self[CURRENCY]]
 
-    def of_languages(self) -> Iterator[LanguageRate]:
+    def of_languages(self) -> Iterator[tuple[Language, forms.BoundField, forms.BoundField]]:
         for language in self.languages:
-            yield LanguageRate(language, self[RATE + language.tag], self[CURRENCY + language.tag])
+            yield language, self[RATE + language.tag], self[CURRENCY + language.tag]
 
     def clean(self) -> dict[str, Any]:
         cleaned: dict[str, Any] = super().clean() or {}

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
-from django.core.paginator import Page, Paginator
+from django.core.paginator import Paginator
 from django.http import QueryDict
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -16,23 +15,12 @@ from annotation.pages.annotators import caption
 from annotation.pages.quality import or_better
 from charts import texts
 from core.people.pages.addresses import address
-from office.recruitment.selectors.costs import CostRow, CostTotals, totals_of
+from office.recruitment.selectors.costs import CostRow, totals_of
 from tabular import tables
 from tabular.downloads import cells_of, table_lines
 from tabular.tables import TEXT, PageTable, TableColumn, isolated, link, note, parts
 
 PER_PAGE = 50
-
-
-@dataclass(frozen=True)
-class CostsPage:
-    """`totals` are of all rows that the filters select, on all pages."""
-
-    page: Page[CostRow]
-    table: PageTable[CostRow]
-    totals: CostTotals
-    hours: str
-    languages: Sequence[tuple[str, str]]
 
 
 def columns(slug: str) -> list[TableColumn[CostRow]]:
@@ -67,17 +55,19 @@ def selected_rows(rows: Sequence[CostRow], query: QueryDict, slug: str) -> list[
     return tables.in_order(shown, known, tables.asked_order(query, known))
 
 
-def costs_page(rows: Sequence[CostRow], query: QueryDict, slug: str) -> CostsPage:
+def costs_page(rows: Sequence[CostRow], query: QueryDict, slug: str) -> dict[str, Any]:
+    """Return the context of the page; `totals` are of all rows that the filters select, on all pages."""
     shown, known = selected_rows(rows, query, slug), columns(slug)
     page = Paginator(shown, PER_PAGE).get_page(query.get("page"))
     totals = totals_of(shown)
-    return CostsPage(
-        page=page,
-        table=PageTable("costs-caption", caption(page.paginator.count), known, page, _empty(query), query),
-        totals=totals,
-        hours=texts.plain_number(totals.hours),
-        languages=sorted({(row.language.pk, row.language.name) for row in rows}, key=lambda one: one[1]),
-    )
+    return {
+        "page": page,
+        "table": PageTable("costs-caption", caption(page.paginator.count), known, page, _empty(query), query),
+        "totals": totals,
+        "hours": texts.plain_number(totals.hours),
+        "languages": sorted({(row.language.pk, row.language.name) for row in rows}, key=lambda one: one[1]),
+        "good_or_better": or_better(Rating.GOOD),
+    }
 
 
 def _name(row: CostRow, slug: str) -> str:

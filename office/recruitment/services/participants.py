@@ -220,7 +220,7 @@ def _new_account(interface_language: str) -> User:
 
 
 OWN_PARAMETER = "own"
-"""Parameter of the address."""
+"""Parameter of the address for one person alone, who comes back without the browser in which they began."""
 VALID_FOR = timedelta(days=14)
 SALT = "recruitment.own-address"
 

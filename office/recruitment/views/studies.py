@@ -16,8 +16,6 @@ from django.utils.translation import gettext as _
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from annotation.models import Rating
-from annotation.pages.quality import or_better
 from core.people.models import Role
 from core.people.permissions import project_for
 from core.people.requests import csv_download, user_of
@@ -116,9 +114,8 @@ def _study_for(request: HttpRequest, slug: str, study_id: int) -> Study:
 @require_safe
 def cost_list(request: HttpRequest, slug: str) -> HttpResponse:
     project = project_for(user_of(request), slug, Role.MANAGER)
-    page = costs_page(cost_rows(project), request.GET, slug)
-    context = {"project": project, "costs": page, "page": page.page, "has_rates": project.hourly_rates.exists()}
-    return render(request, "recruitment/costs.html", context | {"good_or_better": or_better(Rating.GOOD)})
+    context = {"project": project, "has_rates": project.hourly_rates.exists()}
+    return render(request, "recruitment/costs.html", context | costs_page(cost_rows(project), request.GET, slug))
 
 
 @require_safe
