@@ -10,7 +10,7 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from core.people.models import UNFINISHED_MAILS, MailState, OutgoingMail, mail_constraints
-from office.dashboard.rules.digests import Digest
+from office.dashboard.rules.emails import Digest
 
 
 class NoticeKind(models.TextChoices):

@@ -17,7 +17,7 @@ from core.images.services.collections import (
     rename_collection,
 )
 from core.people.models import AuditEntry
-from office.dashboard.selectors.collection_uses import IMAGE_USERS, USERS, uses_of
+from office.dashboard.selectors.project_contents import IMAGE_USERS, USERS, uses_of
 from tests.clients import client_of
 from tests.doors.world import draft_selection
 from tests.factories import NOW, images_of, make_collection, make_project, make_round

@@ -19,8 +19,7 @@ from core.people.models import MailState, Membership, Role, User
 from core.people.services.mails import SendingFailure
 from office.dashboard import tasks
 from office.dashboard.models import EmailChoices, Notice, NoticeKind, WorkSeen
-from office.dashboard.rules.digests import Digest, period_due, zone_named
-from office.dashboard.rules.links import read_token, token_to_stop
+from office.dashboard.rules.emails import Digest, period_due, read_token, token_to_stop, zone_named
 from office.dashboard.services.notice_mails import NOTICES
 from office.dashboard.services.notices import queue_about_work, queue_digests, queue_notices
 from tests.annotation.submitting import submit_captions, take

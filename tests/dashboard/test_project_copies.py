@@ -9,7 +9,7 @@ from django.utils import timezone
 from annotation.models import Caption, GuidelineExample, Guidelines, Rating, Round, RoundKind, RoundState
 from annotation.services.campaign import LanguageBeginning
 from core.people.models import Membership, OnWithdrawal, Project, TextKind, TextTranslation
-from office.dashboard.selectors.project_copies import copyable
+from office.dashboard.selectors.project_contents import copyable
 from office.dashboard.services.project_copies import duplicate_project
 from office.practice.models import PracticeSet
 from office.recruitment.models import HourlyRate

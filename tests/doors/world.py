@@ -21,7 +21,7 @@ from core.people.selectors.accounts import handle_of
 from core.people.services import tokens
 from gapgame.services import playing
 from office.dashboard.models import NoticeKind
-from office.dashboard.rules.links import token_to_stop
+from office.dashboard.rules.emails import token_to_stop
 from office.practice.services.attempts import start_attempt
 from research.inference.models import CaptioningModel, Encoder, ModelCaption, Run, RunState, Training
 from research.selection.models import CandidateList, LanguageTable, SelectedImage, Selection, Subset

@@ -1,23 +1,29 @@
-"""What is in a project, in numbers: for those who archive, copy or delete it."""
+"""What is in a project, for those who archive, copy or delete it; and what uses a collection or an image."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from itertools import chain
+from typing import Any
 
 from django.db.models import Q, QuerySet
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
-from annotation.models import Caption, Release, Round
+from annotation.models import Caption, CaptionTask, Release, Round, RoundKind
 from core.allocation.models import Batch, BatchState, Pool
-from core.images.models import Collection
+from core.images.models import Collection, CollectionImage
 from core.jobs.models import JobState
-from core.people.models import Consent, Membership, Owned, Project
-from gapgame.models import Season, Turn
+from core.people.models import Consent, Membership, Owned, Project, User
+from core.people.permissions import READERS
+from gapgame.models import ItemImage, ItemSet, Season, Turn
 from office.recruitment.selectors.costs import cost_rows, totals_of
 from research.inference.models import CaptioningModel, Run
-from research.scoring.models import ReferenceSet, Scoring
-from research.selection.models import Selection
-from sxs_eval.models import Comparison
+from research.scoring.models import Reference, ReferenceSet, Scoring
+from research.selection.models import LanguageCollection, SelectedImage, Selection
+from sxs_eval.models import Comparison, Pair
 
 
 def contents_of(project: Project) -> dict[str, int]:
@@ -54,3 +60,93 @@ def owned_by(project: Project) -> list[Owned]:
     """List the collections, models and runs of a project: they stay when it is deleted."""
     kinds = (Collection.objects, CaptioningModel.objects, Run.objects)
     return list(chain.from_iterable(kind.filter(project=project) for kind in kinds))
+
+
+@dataclass(frozen=True)
+class CopyableSettings:
+    """`languages` are main rounds, of which those in `usable` can begin in another project, too.
+
+    `own` are the collections and models that keep the others from it: they are not shared with all.
+    """
+
+    languages: Sequence[Round]
+    usable: Sequence[Round]
+    own: Sequence[Owned]
+
+
+def copyable(project: Project) -> CopyableSettings:
+    mains = Round.objects.filter(project=project, kind=RoundKind.MAIN)
+    mains = mains.select_related("language", "collection", "pool").prefetch_related("captioners")
+    languages = sorted(mains, key=lambda main: main.language.english_name)
+    usable: list[Round] = []
+    own: dict[tuple[type[Owned], int], Owned] = {}
+    for main in languages:
+        needed: list[Owned] = [main.collection, *main.captioners.all()]
+        missing = [one for one in needed if not one.is_shared]
+        own |= {(type(one), one.pk): one for one in missing}
+        if not missing:
+            usable.append(main)
+    return CopyableSettings(languages, usable, list(own.values()))
+
+
+@dataclass(frozen=True)
+class CollectionUse:
+    """A kind of things that use a collection, how many there are, and the projects that they are of."""
+
+    label: str
+    number: int
+    projects: list[str]
+
+
+USERS: tuple[tuple[Any, Any, list[str], str], ...] = (
+    (gettext_lazy("Rounds"), Round.objects, ["collection"], "project"),
+    (gettext_lazy("Comparisons"), Comparison.objects, ["collection"], "project"),
+    (gettext_lazy("Game sentences"), ItemSet.objects, ["collection"], "project"),
+    (gettext_lazy("References"), ReferenceSet.objects, ["collection"], "project"),
+    (gettext_lazy("Selections"), Selection.objects, ["source", "collection"], "project"),
+    (
+        gettext_lazy("Collections of a language in a selection"),
+        LanguageCollection.objects,
+        ["collection"],
+        "selection__project",
+    ),
+    (gettext_lazy("Runs of models"), Run.objects.filter(trial_image=None), ["collection"], "project"),
+)
+"""Rows, the paths to collections that they use, and to their project."""
+
+IMAGE_USERS: tuple[tuple[Any, Any, list[str]], ...] = (
+    (gettext_lazy("Tasks of rounds"), CaptionTask.objects, ["round__collection"]),
+    (gettext_lazy("Captions"), Caption.objects, ["round__collection"]),
+    (gettext_lazy("Pairs of comparisons"), Pair.objects, ["comparison__collection"]),
+    (gettext_lazy("References"), Reference.objects, ["reference_set__collection"]),
+    (gettext_lazy("Game sentences"), ItemImage.objects, ["item__item_set__collection"]),
+    (gettext_lazy("Selections"), SelectedImage.objects, ["selection__source", "selection__collection"]),
+)
+"""What was made of an image in its collection: rows, and the paths to the collection."""
+
+
+def uses_of_image(entry: CollectionImage) -> list[CollectionUse]:
+    found = (
+        (label, _using(rows, paths, entry.collection_id).filter(image=entry.image_id).count())
+        for label, rows, paths in IMAGE_USERS
+    )
+    return [CollectionUse(str(label), number, []) for label, number in found if number]
+
+
+def uses_of(collection: Collection, viewer: User) -> list[CollectionUse]:
+    """List what uses a collection, naming only projects of `viewer`."""
+    mine = set(Membership.objects.filter(user=viewer, role__in=READERS).values_list("project", flat=True))
+    uses = []
+    for label, rows, paths, project in USERS:
+        using = _using(rows, paths, collection.pk).order_by()
+        if number := using.count():
+            of_projects = using.exclude(**{project: None}).values_list(project, f"{project}__name").distinct()
+            named = sorted(name for pk, name in of_projects if pk in mine)
+            hidden = any(pk not in mine for pk, _name in of_projects)
+            uses.append(CollectionUse(str(label), number, [*named, *([_("other projects")] if hidden else [])]))
+    return uses
+
+
+def _using(rows: Any, paths: list[str], collection: int) -> QuerySet[Any]:
+    found: QuerySet[Any] = rows.filter(Q(*((path, collection) for path in paths), _connector=Q.OR))
+    return found

@@ -8,7 +8,7 @@ from typing import Any
 
 from core.people.models import User
 from office.dashboard.models import DismissedNeed, EmailChoices, Notice, NoticeKind, WorkSeen
-from office.dashboard.rules.digests import Digest
+from office.dashboard.rules.emails import Digest
 
 
 def choose_emails(*, person: User, chosen: Mapping[str, Any]) -> None:

@@ -12,7 +12,7 @@ from annotation.services.tallies import figures_changed
 from core.images.models import Collection, CollectionImage
 from core.images.services.collections import CollectionUsedError, record_change
 from core.people.models import User
-from office.dashboard.selectors.collection_uses import uses_of_image
+from office.dashboard.selectors.project_contents import uses_of_image
 
 
 def take_out_image(*, entry: CollectionImage, by: User, now: datetime) -> None:

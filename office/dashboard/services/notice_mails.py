@@ -21,8 +21,7 @@ from core.people.models import Project
 from core.people.services.mails import MailOutbox
 from core.people.templatetags.moments import in_words
 from office.dashboard.models import Notice, NoticeKind
-from office.dashboard.rules.digests import zone_named
-from office.dashboard.rules.links import token_to_stop
+from office.dashboard.rules.emails import token_to_stop, zone_named
 from office.dashboard.selectors.choices import choices_of, has_confirmed_address
 from office.dashboard.selectors.needs import needs_of, number_of
 from office.dashboard.services.notices import has_work_now

@@ -16,7 +16,7 @@ from core.allocation.models import Batch, BatchState
 from core.allocation.selectors import OwnWork
 from core.people.models import Role, User
 from office.dashboard.models import EmailChoices, Notice, NoticeKind, WorkSeen
-from office.dashboard.rules.digests import Digest, period_due, zone_named
+from office.dashboard.rules.emails import Digest, period_due, zone_named
 from office.dashboard.selectors.choices import reachable, who_want
 from sxs_eval.selectors.work import work_of as judging_work_of
 

@@ -17,8 +17,8 @@ from core.images.permissions import collection_to_change, entry_of
 from core.images.services import collections as services
 from core.images.services.collections import CollectionUsedError
 from core.people.requests import user_of
-from office.dashboard.forms.collections import CollectionNameForm, LeaveOutForm
-from office.dashboard.selectors.collection_uses import uses_of, uses_of_image
+from office.dashboard.forms import CollectionNameForm, LeaveOutForm
+from office.dashboard.selectors.project_contents import uses_of, uses_of_image
 from office.dashboard.services.collection_images import count_image_again, leave_out_image, take_out_image
 from research.inference.services.runs import delete_trials_of
 

@@ -15,9 +15,9 @@ from core.people.permissions import READERS, may_start_projects
 from core.people.requests import user_of
 from core.people.selectors.projects import roles_of
 from core.people.templatetags.moments import COOKIE, MAX_ZONE_CHARACTERS
-from office.dashboard.forms.choices import EmailChoicesForm
+from office.dashboard.forms import EmailChoicesForm
 from office.dashboard.models import NoticeKind
-from office.dashboard.rules.links import read_token
+from office.dashboard.rules.emails import read_token
 from office.dashboard.selectors.choices import choices_of, has_confirmed_address
 from office.dashboard.services.choices import choose_emails, stop_emails
 

@@ -16,9 +16,8 @@ from annotation.tasks import nudge_filling
 from core.people.models import Role
 from core.people.permissions import project_for
 from core.people.requests import user_of
-from office.dashboard.forms.projects import ArchiveForm, CopyForm, DeleteForm, NameForm
-from office.dashboard.selectors.project_contents import contents_of, owned_by, unfinished_batches
-from office.dashboard.selectors.project_copies import copyable
+from office.dashboard.forms import ArchiveForm, CopyForm, DeleteForm, NameForm
+from office.dashboard.selectors.project_contents import contents_of, copyable, owned_by, unfinished_batches
 from office.dashboard.services import project_archive as services
 from office.dashboard.services.project_archive import LifecycleError
 from office.dashboard.services.project_copies import duplicate_project

@@ -1,10 +1,11 @@
-"""When somebody's digest is due."""
+"""E-mails: when somebody's digest is due, and links that stop e-mails without a sign-in."""
 
 from __future__ import annotations
 
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
+from django.core import signing
 from django.db.models import TextChoices
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
@@ -38,3 +39,19 @@ def zone_named(name: str) -> ZoneInfo:
         return ZoneInfo(name or "UTC")
     except (KeyError, ValueError, OSError):
         return ZoneInfo("UTC")
+
+
+SALT = "dashboard.emails.stop"
+
+
+def token_to_stop(person: int, kind: str) -> str:
+    return signing.dumps([person, kind], salt=SALT)
+
+
+def read_token(token: str) -> tuple[int, str] | None:
+    """Return the person and the kind of e-mail; None if the token is none of ours."""
+    try:
+        person, kind = signing.loads(token, salt=SALT)
+    except (signing.BadSignature, TypeError, ValueError):
+        return None
+    return (person, kind) if isinstance(person, int) and isinstance(kind, str) else None
