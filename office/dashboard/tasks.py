@@ -10,8 +10,7 @@ from core.people.models import ProjectDeletion
 from core.people.services.mails import post_by_server
 from core.people.services.sessions import SessionStore
 from office.dashboard.services import project_deletion
-from office.dashboard.services.notice_mails import NOTICES
-from office.dashboard.services.notices import queue_about_work, queue_digests, queue_notices
+from office.dashboard.services.emails import NOTICES, queue_about_work, queue_digests, queue_notices
 from research.inference.services import runs, trainings, worker_status
 from research.scoring.tasks import sweep_scorings
 from research.selection.tasks import sweep_places

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from office.dashboard.views import collections, emails, needs, projects, search, setup
+from office.dashboard.views import emails, needs, projects
 
 app_name = "dashboard"
 urlpatterns = [
@@ -11,14 +11,12 @@ urlpatterns = [
     path("needs/dismiss/", needs.need_dismiss, name="need-dismiss"),
     path("profile/e-mails/", emails.email_choices, name="email-choices"),
     path("e-mails/stop/<str:token>/", emails.email_stop, name="email-stop"),
-    path("search/", search.search_show, name="search-show"),
-    path("collections/<slug:slug>/settings/", collections.collection_settings, name="collection-settings"),
-    path("collections/<slug:slug>/duplicate/", collections.collection_duplicate, name="collection-duplicate"),
-    path("collections/<slug:slug>/delete/", collections.collection_delete, name="collection-delete"),
-    path(
-        "collections/<slug:slug>/images/<uuid:public_id>/take-out/", collections.image_take_out, name="image-take-out"
-    ),
-    path("projects/<slug:slug>/setup/", setup.setup_show, name="setup-show"),
+    path("search/", needs.search_show, name="search-show"),
+    path("collections/<slug:slug>/settings/", projects.collection_settings, name="collection-settings"),
+    path("collections/<slug:slug>/duplicate/", projects.collection_duplicate, name="collection-duplicate"),
+    path("collections/<slug:slug>/delete/", projects.collection_delete, name="collection-delete"),
+    path("collections/<slug:slug>/images/<uuid:public_id>/take-out/", projects.image_take_out, name="image-take-out"),
+    path("projects/<slug:slug>/setup/", projects.setup_show, name="setup-show"),
     path("projects/<slug:slug>/settings/", projects.project_settings, name="project-settings"),
     path("projects/<slug:slug>/settings/duplicate/", projects.project_duplicate, name="project-duplicate"),
     path("projects/<slug:slug>/settings/archive/", projects.project_archive, name="project-archive"),

@@ -10,7 +10,7 @@ from django.core.mail import EmailMultiAlternatives
 from core.people.models import User
 from core.people.services.mails import post_by_server
 from office.dashboard.models import Notice
-from office.dashboard.services.notice_mails import NOTICES
+from office.dashboard.services.emails import NOTICES
 from tests.factories import NOW
 
 

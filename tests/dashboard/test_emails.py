@@ -20,8 +20,7 @@ from core.people.services.mails import SendingFailure
 from office.dashboard import tasks
 from office.dashboard.models import EmailChoices, Notice, NoticeKind, WorkSeen
 from office.dashboard.rules.emails import Digest, period_due, read_token, token_to_stop, zone_named
-from office.dashboard.services.notice_mails import NOTICES
-from office.dashboard.services.notices import queue_about_work, queue_digests, queue_notices
+from office.dashboard.services.emails import NOTICES, queue_about_work, queue_digests, queue_notices
 from tests.annotation.submitting import submit_captions, take
 from tests.clients import client_of
 from tests.concurrency import together

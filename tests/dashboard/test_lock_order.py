@@ -11,8 +11,8 @@ from django.db import connection
 
 from annotation.rules.campaign import UnfinishedBatches
 from core.people.models import Project
-from office.dashboard.services.project_archive import archive_project, rename_project, restore_project
 from office.dashboard.services.project_deletion import ask_for_deletion
+from office.dashboard.services.projects import archive_project, rename_project, restore_project
 from tests.annotation.submitting import submit_captions, take
 from tests.factories import NOW, make_annotator, make_round
 from tests.locks import check_order

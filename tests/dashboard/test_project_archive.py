@@ -23,7 +23,7 @@ from core.people.selectors.qualification import NotQualifiedError
 from core.people.services.invitations import InvitationClosedError, accept_invitation, invite
 from gapgame.models import SeasonAccess
 from gapgame.services import playing
-from office.dashboard.services.project_archive import archive_project, restore_project
+from office.dashboard.services.projects import archive_project, restore_project
 from office.recruitment.services.participants import StudyClosedError, admit_participant
 from sxs_eval.selectors.work import work_of as judging_work_of
 from sxs_eval.services import judging

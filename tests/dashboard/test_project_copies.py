@@ -10,7 +10,7 @@ from annotation.models import Caption, GuidelineExample, Guidelines, Rating, Rou
 from annotation.services.campaign import LanguageBeginning
 from core.people.models import Membership, OnWithdrawal, Project, TextKind, TextTranslation
 from office.dashboard.selectors.project_contents import copyable
-from office.dashboard.services.project_copies import duplicate_project
+from office.dashboard.services.projects import duplicate_project
 from office.practice.models import PracticeSet
 from office.recruitment.models import HourlyRate
 from research.selection.models import LanguageTable

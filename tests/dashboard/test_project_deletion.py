@@ -21,8 +21,8 @@ from core.people.models import Project, ProjectDeletion, User
 from core.people.permissions import project_for
 from office.dashboard import tasks
 from office.dashboard.services import project_deletion
-from office.dashboard.services.project_archive import LifecycleError, archive_project, restore_project
 from office.dashboard.services.project_deletion import ask_for_deletion, delete_project, remove_files, rows_of_projects
+from office.dashboard.services.projects import LifecycleError, archive_project, restore_project
 from research.inference.models import CaptioningModel
 from tests.clients import client_of
 from tests.doors.world import World

@@ -20,8 +20,8 @@ from core.people.models import Invitation, Project
 from core.people.selectors.qualification import NotQualifiedError
 from core.people.services.invitations import accept_invitation
 from office.dashboard.services import project_deletion
-from office.dashboard.services.project_archive import archive_project
 from office.dashboard.services.project_deletion import ask_for_deletion, delete_project
+from office.dashboard.services.projects import archive_project
 from office.recruitment.models import Participant
 from office.recruitment.services.participants import finish
 from tests.annotation.submitting import take, write

@@ -10,8 +10,8 @@ from django.urls import reverse
 from core.images.models import Image
 from core.people.models import Project, Role, User
 from office.dashboard.selectors.search import PER_GROUP, search
-from office.dashboard.services.project_archive import archive_project
 from office.dashboard.services.project_deletion import ask_for_deletion
+from office.dashboard.services.projects import archive_project
 from research.inference.models import CaptioningModel
 from tests.clients import client_of
 from tests.factories import (

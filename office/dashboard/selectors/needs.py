@@ -1,34 +1,150 @@
-"""What needs somebody, over all projects that they manage or do research in."""
+"""What needs somebody, over all projects that they manage or do research in, and background work that failed."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 from urllib.parse import urlencode
 
-from django.db.models import Count, Exists, F, OuterRef, Q
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
+from django.db.models.functions import Coalesce
 from django.urls import reverse
 from django.utils.text import get_text_list
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from annotation.models import Round, RoundState
+from annotation.models import Release, Round, RoundState
 from annotation.rules.waiting import WaitingPage, WaitsFor
 from annotation.selectors.control_room import RoomRow, room_rows
 from annotation.selectors.overview import project_progress
 from core.allocation.models import Batch, BatchState
 from core.images.models import CollectionImage
+from core.images.permissions import imports_for
 from core.images.selectors.attributions import lacks_licence
 from core.images.selectors.filters import NONE
+from core.jobs.models import JobState
 from core.people.models import ConsentText, Invitation, InvitationMail, MailState, Membership, Project, Role, User
 from core.people.selectors.invitations import InvitationsShown
 from core.people.selectors.texts import has_gaps
 from gapgame.models import Player, PlayerStatus
-from office.dashboard.rules.needs import EXPIRES_WITHIN, Need, NeedKind, ProjectNeeds, in_order
-from office.dashboard.selectors.failures import NOT_GIVEN, failures
+from office.dashboard.models import DismissedNeed
+from office.dashboard.rules.needs import EXPIRES_WITHIN, FAILED_WITHIN, Need, NeedKind, ProjectNeeds, in_order
 from office.practice.models import PracticeAttempt, PracticeSet
+from research.inference.models import RunState
+from research.inference.permissions import runs_for, trainings_for
+from research.scoring.models import Pass, ReferenceTranslation
+from research.selection.models import Selection
 from sxs_eval.models import RaterState, RaterStatus
+
+NOT_GIVEN: int | None = None
+"""The project of what belongs to none yet."""
+
+
+@dataclass(frozen=True)
+class _FailureSource:
+    """Rows of one kind, and paths from them: to their project, the arguments of `page`, a title, and the request.
+
+    The first title that is not empty stands in `text`.
+    """
+
+    name: str
+    text: str
+    rows: QuerySet[Any]
+    page: str
+    arguments: Sequence[str] = ("pk",)
+    titles: Sequence[str] = ("name",)
+    project: str = "project"
+    asked: str = "created_at"
+
+
+def failures(
+    user: User, *, managed: Collection[int], researched: Collection[int], now: datetime
+) -> Iterator[tuple[int | None, Need]]:
+    """Yield what failed lately in projects that `user` manages or does research in, one query for each kind."""
+    dismissed = set(DismissedNeed.objects.filter(person=user).values_list("about", flat=True))
+    since = now - FAILED_WITHIN
+    for source in (*_failed_for_researchers(user, researched), *_failed_for_managers(user, managed)):
+        rows = source.rows.annotate(failed_at=Coalesce("finished_at", source.asked)).filter(failed_at__gte=since)
+        for row in rows.order_by("-failed_at").values(
+            *{"pk", "failed_at", source.project, *source.arguments, *source.titles}
+        ):
+            about = f"{source.name}:{row['pk']}"
+            if about not in dismissed:
+                text = source.text % {"name": next(filter(None, (row[title] for title in source.titles)))}
+                url = reverse(source.page, args=[row[argument] for argument in source.arguments])
+                yield row[source.project], Need(NeedKind.FAILURE, text, url, at=row["failed_at"], about=about)
+
+
+def _failed_for_researchers(user: User, projects: Collection[int]) -> list[_FailureSource]:
+    failed = Q(project__in=projects) | Q(project=None, created_by=user), Q(state=RunState.FAILED)
+    later = Pass.objects.filter(scoring=OuterRef("scoring"), pk__gt=OuterRef("pk"))
+    return [
+        _FailureSource(
+            "run",
+            _("Run of %(name)s failed"),
+            runs_for(user).filter(*failed, trial_image=None),
+            "inference:run-show",
+            titles=("model__name", "encoder__name"),
+        ),
+        _FailureSource(
+            "training",
+            _("Training of %(name)s failed"),
+            trainings_for(user).filter(*failed),
+            "inference:training-show",
+        ),
+        _FailureSource(
+            "pass",
+            _("Scores of %(name)s were not computed"),
+            Pass.objects.filter(~Exists(later), state=JobState.FAILED, scoring__project__in=projects),
+            "scoring:scoring-show",
+            ("scoring__project__slug", "scoring"),
+            ("scoring__model__name",),
+            "scoring__project",
+            "asked_at",
+        ),
+        _FailureSource(
+            "translation",
+            _("Translation of the references %(name)s failed"),
+            ReferenceTranslation.objects.filter(state=JobState.FAILED, made__project__in=projects),
+            "scoring:reference-show",
+            ("made__project__slug", "made"),
+            ("made__name",),
+            "made__project",
+            "asked_at",
+        ),
+    ]
+
+
+def _failed_for_managers(user: User, projects: Collection[int]) -> list[_FailureSource]:
+    own = Q(project__in=projects) | Q(project=None, created_by=user)
+    return [
+        _FailureSource(
+            "import",
+            _("Import of %(name)s failed"),
+            imports_for(user).filter(own, state=JobState.FAILED),
+            "images:import-show",
+            titles=("source_name",),
+        ),
+        _FailureSource(
+            "release",
+            _("Release %(name)s could not be made"),
+            Release.objects.filter(state=JobState.FAILED, project__in=projects),
+            "annotation:release-show",
+            ("project__slug", "number"),
+            ("number",),
+        ),
+        _FailureSource(
+            "selection",
+            _("Selection %(name)s failed"),
+            Selection.objects.filter(state=JobState.FAILED, project__in=projects),
+            "corpora:selection-show",
+            ("project__slug", "number"),
+        ),
+    ]
+
 
 NAMED = 4
 """Languages named in one line; the others are counted."""

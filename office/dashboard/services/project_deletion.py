@@ -25,7 +25,7 @@ from core.people.models import Invitation, Membership, Owned, Project, ProjectDe
 from core.people.services import audit_log
 from gapgame.models import Player, Season
 from office.dashboard.selectors.project_contents import contents_of, pools_of
-from office.dashboard.services.project_archive import LifecycleError
+from office.dashboard.services.projects import LifecycleError
 from office.practice.models import PracticeAttempt
 from office.recruitment.models import Participant, Study
 from research.scoring.models import ReferenceSet, Scoring

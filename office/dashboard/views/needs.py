@@ -1,4 +1,4 @@
-"""What needs somebody: the page, its number for the navigation, and putting away what failed."""
+"""What needs somebody: the page, its number for the navigation, and putting away what failed; and search."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from django.views.decorators.http import require_POST, require_safe
 
 from core.people.models import User
 from core.people.permissions import check_reader
-from core.people.requests import user_of
+from core.people.requests import is_htmx, user_of
 from office.dashboard.selectors.needs import needs_of, number_of
+from office.dashboard.selectors.search import MAX_QUERY_CHARACTERS, search
 from office.dashboard.services.choices import dismiss_need
 
 KEPT_S = 60
@@ -62,3 +63,16 @@ def _who_has_projects(request: HttpRequest) -> User:
 
 def _key(user: User) -> str:
     return f"needs:{user.pk}"
+
+
+@require_safe
+def search_show(request: HttpRequest) -> HttpResponse:
+    check_reader(user_of(request))
+    words, here = request.GET.get("q", ""), request.GET.get("project", "")
+    context = {
+        "words": words,
+        "here": here,
+        "longest": MAX_QUERY_CHARACTERS,
+        "groups": search(user_of(request), words, here=here),
+    }
+    return render(request, "dashboard/_search_results.html" if is_htmx(request) else "dashboard/search.html", context)
