@@ -12,7 +12,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import cache
 from typing import Any, Self, TypeVar
 
-from django.utils import translation
+from django.utils.translation import get_language, override
 
 from research.inference.backends.allocator import keep_freed_memory
 
@@ -24,7 +24,7 @@ class DeviceThread:
 
     def __init__(self) -> None:
         # Messages made in the thread are in the language of the caller.
-        self._language = translation.get_language()
+        self._language = get_language()
         self._submitted: list[Future[Any]] = []
 
     def __enter__(self) -> Self:
@@ -39,7 +39,7 @@ class DeviceThread:
         """Call `function` in the thread, after all that was submitted before."""
 
         def call() -> T:
-            with translation.override(self._language):
+            with override(self._language):
                 return function(*args, **options)
 
         self._submitted = [future for future in self._submitted if not future.done()]
