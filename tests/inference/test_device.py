@@ -9,7 +9,7 @@ import pytest
 from django.utils import translation
 from django.utils.translation import gettext
 
-from research.inference.services.device import DeviceThread
+from research.inference.services.model_cache import DeviceThread
 
 
 def thread_of(device: DeviceThread) -> int:

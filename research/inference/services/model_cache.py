@@ -1,16 +1,57 @@
-"""Keep the loaded model for the next call, because loading takes minutes. One at a time, to save memory."""
+"""What a worker process has one of: the loaded model, the thread in which it computes, and the C library's memory for it."""
 
 from __future__ import annotations
 
+import ctypes
 import json
+import os
 from collections.abc import Callable
-from typing import Any
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import suppress
+from functools import cache
+from typing import Any, Self, TypeVar
+
+from django.utils.translation import get_language, override
 
 from research.inference.backends import registry
-from research.inference.backends.allocator import give_freed_memory_back
 from research.inference.backends.captioners import Backend, Captioner, LoadedTranslator, TranslatorBackend
 from research.inference.backends.language_codes import ENGLISH
 from research.inference.models import CaptioningModel, Translator
+
+GIB = 1 << 30
+# Of malloc.h.
+M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_THRESHOLD, M_ARENA_MAX = -1, -2, -3, -8
+ONE_ARENA = ((M_ARENA_MAX, 1),)
+KEPT = ((M_MMAP_THRESHOLD, GIB), (M_TRIM_THRESHOLD, GIB), (M_TOP_PAD, GIB // 4))
+
+
+def share_one_arena() -> bool:
+    """Make all threads share the first one's arena. Call it before there are others, because arenas stay.
+
+    False where the C library has no such setting.
+    """
+    return _set(ONE_ARENA)
+
+
+@cache
+def keep_freed_memory() -> bool:
+    """Keep up to a gibibyte for the next batch; returns False if the C library has no such settings."""
+    return share_one_arena() and _set(KEPT)
+
+
+def _set(settings: tuple[tuple[int, int], ...]) -> bool:
+    try:
+        mallopt = ctypes.CDLL(None).mallopt
+    except (OSError, AttributeError, TypeError):
+        return False
+    return all(mallopt(setting, value) for setting, value in settings)
+
+
+def give_freed_memory_back() -> None:
+    """Return freed memory to the system after a model is closed."""
+    with suppress(OSError, AttributeError, TypeError):
+        ctypes.CDLL(None).malloc_trim(0)
+
 
 _cache: dict[str, Any] = {}
 
@@ -71,3 +112,46 @@ def clear() -> None:
             close()
         del loaded, close
         give_freed_memory_back()
+
+
+T = TypeVar("T")
+
+
+class DeviceThread:
+    """A context manager that submits calls to the thread; at its end all of them are done or cancelled."""
+
+    def __init__(self) -> None:
+        # Messages made in the thread are in the language of the caller.
+        self._language = get_language()
+        self._submitted: list[Future[Any]] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        for future in self._submitted:
+            future.cancel()
+        wait(self._submitted)
+
+    def submit(self, function: Callable[..., T], *args: Any, **options: Any) -> Future[T]:
+        """Call `function` in the thread, after all that was submitted before."""
+
+        def call() -> T:
+            with override(self._language):
+                return function(*args, **options)
+
+        self._submitted = [future for future in self._submitted if not future.done()]
+        future = _thread().submit(call)
+        self._submitted.append(future)
+        return future
+
+
+@cache
+def _thread() -> ThreadPoolExecutor:
+    # Before the thread starts: one that is older than the setting has memory of its own.
+    keep_freed_memory()
+    return ThreadPoolExecutor(1, thread_name_prefix="device")
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_thread.cache_clear)
