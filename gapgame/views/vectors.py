@@ -15,8 +15,7 @@ from core.people.permissions import READERS, project_for
 from crosslens_metrics.formats.word_vectors import WordVectorFileError
 from gapgame import tasks
 from research.inference.models import WordVectorSet
-from research.inference.rules.word_vectors import GLOVE, USE_MULTILINGUAL
-from research.inference.services.word_vectors import import_packaged
+from research.inference.services.word_vectors import GLOVE, USE_MULTILINGUAL, import_packaged
 
 
 @require_safe

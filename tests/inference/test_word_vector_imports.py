@@ -18,9 +18,8 @@ from crosslens_metrics.formats.word_vectors import FileFormat, WordVectorFileErr
 from crosslens_metrics.word_vectors import MANIFEST, MATRIX
 from research.inference.backends import use_multilingual
 from research.inference.models import VectorKind, WordVectorSet
-from research.inference.rules.word_vectors import PACKAGED
 from research.inference.selectors.word_vectors import WordVectorsUnavailableError, folder_of, vectors_of
-from research.inference.services.word_vectors import check_vectors, import_packaged, import_table
+from research.inference.services.word_vectors import PACKAGED, check_vectors, import_packaged, import_table
 from tests.commands import output_of, run_python
 from tests.concurrency import together
 from tests.factories import NOW

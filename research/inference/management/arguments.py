@@ -27,10 +27,9 @@ from research.inference.backends.captioners import (
 )
 from research.inference.backends.encoders import ExtraMissingError
 from research.inference.models import WordVectorSet
-from research.inference.rules.word_vectors import PACKAGED
 from research.inference.selectors.word_vectors import WordVectorsUnavailableError, vectors_of
 from research.inference.services import worker_status
-from research.inference.services.word_vectors import import_packaged
+from research.inference.services.word_vectors import PACKAGED, import_packaged
 
 NO_VECTORS = "none"
 """Only where a projection is trained: a metric that compares words needs some."""

