@@ -14,7 +14,7 @@ from PIL import Image
 from research.inference.backends.captioners import Decoding, GeneratedCaption, ModelSpec
 from research.inference.backends.encoder_decoder import EncoderDecoderBackend
 from research.inference.management.commands import train_captioner
-from research.inference.training.curve import read_curve
+from research.inference.training.checkpoints import read_curve
 from tests.torch_extra import needs_torch
 
 pytestmark = needs_torch

@@ -16,7 +16,7 @@ from research.inference.backends.captioners import Decoding, GeneratedCaption
 from research.inference.backends.encoder_decoder import EncoderDecoder
 from research.inference.training import checkpoints
 from research.inference.training.bases import model_options, new_captioner
-from research.inference.training.curve import StepRecord, read_curve
+from research.inference.training.checkpoints import StepRecord, read_curve
 from research.inference.training.examples import (
     TrainingExample,
     as_targets,

@@ -10,7 +10,7 @@ from PIL import Image
 
 from research.inference.backends.captioners import ModelSpec
 from research.inference.backends.encoder_decoder import EncoderDecoderBackend
-from research.inference.training.curve import StepRecord, ValidationRecord
+from research.inference.training.checkpoints import StepRecord, ValidationRecord
 from research.inference.training.examples import TrainingExample
 from research.inference.training.options import TrainingOptions
 from research.inference.training.trainer import TrainingOutcome, train_captioner

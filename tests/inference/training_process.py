@@ -14,7 +14,7 @@ def main(training_id: int) -> None:
     from django.utils import timezone
 
     from research.inference.services import training_worker
-    from research.inference.training.curve import StepRecord
+    from research.inference.training.checkpoints import StepRecord
 
     settings.TRAININGS_FOLDER = os.environ["TEST_TRAININGS_FOLDER"]
     location = {"OPTIONS": {"location": os.environ["TEST_MEDIA"]}}

@@ -49,8 +49,7 @@ from research.inference.services.trainings import folder_of, read_data
 from research.inference.services.worker_status import meter
 from research.inference.training.bases import small_base, small_name
 from research.inference.training.card import CARD, Provenance, model_card, provenance
-from research.inference.training.checkpoints import TrainingCheckpoints
-from research.inference.training.curve import StepRecord, ValidationRecord, read_curve
+from research.inference.training.checkpoints import StepRecord, TrainingCheckpoints, ValidationRecord, read_curve
 from research.inference.training.options import TrainingError, TrainingOptions, TrainingTargets
 from research.inference.training.trainer import MODEL, TrainingOutcome, train_captioner
 

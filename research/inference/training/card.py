@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from crosslens_metrics.word_vectors import signature_of
-from research.inference.training.curve import ValidationRecord
+from research.inference.training.checkpoints import ValidationRecord
 from research.inference.training.examples import TrainingExample, digest_of
 from research.inference.training.options import TrainingOptions
 

@@ -27,11 +27,13 @@ from research.inference.backends.encoders import device, torch
 from research.inference.backends.feature_decoder import FEATURES
 from research.inference.backends.memory import BatchAttempt
 from research.inference.backends.transformer_captioner import TrainableCaptioner, TrainingRow
-from research.inference.training.checkpoints import BEST, LAST, TrainingCheckpoints
-from research.inference.training.curve import (
+from research.inference.training.checkpoints import (
+    BEST,
     CURVE,
+    LAST,
     SampleCaption,
     StepRecord,
+    TrainingCheckpoints,
     ValidationRecord,
     cut_curve,
     validation_of,

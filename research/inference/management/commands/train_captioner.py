@@ -28,7 +28,7 @@ from research.inference.management.arguments import make_folder_to_write
 from research.inference.services import worker_status
 from research.inference.training.bases import model_options, small_base, small_name
 from research.inference.training.card import CARD, Provenance, model_card, provenance
-from research.inference.training.curve import StepRecord, ValidationRecord
+from research.inference.training.checkpoints import StepRecord, ValidationRecord
 from research.inference.training.examples import TrainingExample, as_targets, check_split, read_examples, split_by_image
 from research.inference.training.options import CHOICES, TrainingError, TrainingOptions, TrainingTargets
 from research.inference.training.trainer import MODEL, TrainingOutcome, train_captioner
