@@ -46,8 +46,7 @@ from research.inference.training.options import (
     TrainingOptions,
     TrainingPrecision,
 )
-from research.inference.training.prepared_images import PreparedImages, ReadImage
-from research.inference.training.steps import examples_of_step, learning_rate
+from research.inference.training.steps import PreparedImages, ReadImage, examples_of_step, learning_rate
 
 MODEL = "model"
 MAX_GRADIENT_NORM = 1.0
