@@ -20,6 +20,7 @@ from crosslens_metrics.text import tokenise
 from crosslens_metrics.word_vectors import TableWriter, open_table
 from research.inference.backends.encoders import ExtraMissingError
 from research.inference.backends.mobilenet import MobileNet
+from research.inference.backends.projection import open_projection
 from research.inference.formats.packaged_vectors import copy_glove
 from research.inference.projections import training
 from research.inference.projections.folder import (
@@ -30,7 +31,6 @@ from research.inference.projections.folder import (
     ProjectionError,
     read_projection,
 )
-from research.inference.projections.projector import open_projection
 from research.inference.projections.training import BaseProjection, TrainingData, train
 from tests.inference.projecting import TINY, tiny_task, trained
 from tests.published import published

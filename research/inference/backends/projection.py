@@ -1,4 +1,4 @@
-"""The encoder of a trained projection of captions into a space of image features."""
+"""Project captions into spaces of image features by projections that were trained here."""
 
 from __future__ import annotations
 
@@ -10,14 +10,82 @@ from django.conf import settings
 from numpy.typing import NDArray
 
 from crosslens_metrics.java import ToolFailedError, ToolMissingError
+from crosslens_metrics.text import text_version, tokenise
 from crosslens_metrics.word_vectors import MalformedTableError, WordVectorSource, open_table
 from research.inference.backends.captioners import ModelSpec
-from research.inference.backends.encoders import EncoderSettingsError, EncoderSubject, check_options, device
+from research.inference.backends.encoders import EncoderSettingsError, EncoderSubject, check_options, device, torch
 from research.inference.backends.memory import MemoryGuard
 from research.inference.backends.transformer_files import NAME, folder_here
 from research.inference.backends.use_multilingual import EncoderMissingError, MultilingualEncoder
-from research.inference.projections.folder import MANIFEST, VECTORS, ProjectionError, ProjectionManifest, read_manifest
-from research.inference.projections.projector import AT_ONCE, TextProjection, open_projection
+from research.inference.projections.folder import (
+    MANIFEST,
+    VECTORS,
+    ProjectionConfig,
+    ProjectionError,
+    ProjectionManifest,
+    read_manifest,
+    read_projection,
+)
+from research.inference.projections.training import network_of, tensors_of
+from research.inference.projections.words import CaptionReader
+
+AT_ONCE = 256
+
+
+class TextProjection:
+    """Projects captions of its language into its space of image features."""
+
+    def __init__(self, manifest: ProjectionManifest, reader: CaptionReader, network: object) -> None:
+        self.manifest, self.signature, self.space = manifest, manifest.encoder, manifest.space
+        self.dimensions = manifest.dimensions
+        self._reader, self._network = reader, network
+
+    def vectors(self, captions: Sequence[str]) -> NDArray[np.float32]:
+        """Compute a float32 row for each caption in its original spelling, shape (n, dimensions).
+
+        Raises
+        ------
+        crosslens_metrics.java.ToolMissingError
+            Where its tokeniser needs a program or package that is not there.
+        """
+        manifest = self.manifest
+        tokens = tokenise(
+            captions, tokenizer=manifest.tokenizer, language=manifest.language, normalise=manifest.normalise
+        )
+        parts = [np.empty((0, self.dimensions), dtype=np.float32)]
+        with torch().inference_mode():
+            for start in range(0, len(tokens), AT_ONCE):
+                read = self._reader.read(tokens[start : start + AT_ONCE])
+                parts.append(self._network(*tensors_of(read)).cpu().numpy())  # type: ignore[operator]
+        return np.concatenate(parts)
+
+
+def open_projection(folder: Path, vectors: WordVectorSource | None) -> TextProjection:
+    """Open a projection from its folder, with the word vectors that it was trained with.
+
+    Raises
+    ------
+    ProjectionError
+        Where the folder holds none, or other word vectors or another tokeniser are here than it was trained with.
+    research.inference.backends.encoders.ExtraMissingError
+    crosslens_metrics.java.ToolMissingError
+    """
+    manifest, words, weights = read_projection(folder)
+    signature = None if vectors is None else vectors.signature
+    if signature != manifest.vectors:
+        raise ProjectionError(f"{folder} was trained with the word vectors {manifest.vectors}, not with {signature}.")
+    here = text_version(manifest.tokenizer, manifest.normalise, language=manifest.language)
+    if here != manifest.text:
+        raise ProjectionError(f"{folder} was trained on text made by {manifest.text}; here that is {here}.")
+    library = torch()
+    network = network_of(
+        len(words), vectors.dimensions if vectors else 0, manifest.dimensions, ProjectionConfig(**manifest.config)
+    )
+    try:
+        network.load_state_dict({name: library.from_numpy(np.array(value)) for name, value in weights.items()})
+    except RuntimeError as error:
+        raise ProjectionError(f"The weights in {folder} belong to another network. Train it again.") from error
+    return TextProjection(manifest, CaptionReader(words, vectors), network.to(device()).eval())
 
 
 class ProjectionEncoder:
