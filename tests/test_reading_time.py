@@ -24,7 +24,7 @@ from crosslens_metrics.formats.problems import FileProblemsError
 from crosslens_metrics.formats.records import json_records
 from gapgame.services import item_imports
 from research.inference.models import ModelCaption
-from research.inference.services import imports as caption_imports
+from research.inference.services import captions as caption_imports
 from research.scoring.services import reference_imports
 from research.selection.models import CandidateList
 from research.selection.rules.tables import TableError, data_of

@@ -15,7 +15,7 @@ from django.utils import timezone
 from core.images.models import ImportJob, ImportKind
 from core.jobs.tasks import current_app, job, shared_task
 from research.inference.models import UNFINISHED_STATES, Run, Training
-from research.inference.services import executor, imports, routing, runs, training_worker, worker_status
+from research.inference.services import captions, executor, routing, runs, training_worker, worker_status
 from research.inference.services.worker_status import heartbeat
 
 MESSAGE_LIFETIME_S = 60
@@ -30,7 +30,7 @@ SHORT_SLICE_S = 20.0
 
 @shared_task
 def run_caption_import(job_id: int) -> None:
-    imports.run_import(job_id=job_id, clock=timezone.now)
+    captions.run_import(job_id=job_id, clock=timezone.now)
 
 
 ask_for_caption_import = job(run_caption_import, ImportJob.objects.filter(kind=ImportKind.CAPTIONS))

@@ -22,7 +22,7 @@ from core.people.selectors.projects import roles_of
 from core.people.services.ownership import OwnerRefusedError
 from research.inference.backends.captioners import BackendSettingsError, Decoding
 from research.inference.models import CaptioningModel, EmbeddingSet, Encoder, ModelCaption, Translator
-from research.inference.services import encoders, imports, models, runs
+from research.inference.services import captions, encoders, models, runs
 from research.inference.services.steering import WorkRefusedError
 from tests.doors.asking import signed_in
 from tests.doors.owned import Owning, body_of, owner_of
@@ -78,7 +78,7 @@ class TestNames:
         signed_in(us.manager).post(
             reverse("inference:captions-import"), sent | {"file": SimpleUploadedFile("a.jsonl", content)}
         )
-        imports.run_import(job_id=ImportJob.objects.latest("pk").pk, clock=timezone.now)
+        captions.run_import(job_id=ImportJob.objects.latest("pk").pk, clock=timezone.now)
         made = CaptioningModel.objects.get(name=them.model.name, project=us.project)
         assert made.captions.count() == 1
         assert not them.model.captions.filter(language=GERMAN).exists()
@@ -102,8 +102,8 @@ class TestNames:
         content = b'{"image": "zebra-1", "caption": "Ein Zebra."}\n'
         about: dict[str, Any] = {"language": Language.objects.get(pk=GERMAN), "collection": None, "model": "own"}
         upload = SimpleUploadedFile("a.jsonl", content)
-        job = imports.start_upload(**about, project=us.project, upload=upload, by=us.manager)
-        imports.run_import(job_id=job.pk, clock=timezone.now)
+        job = captions.start_upload(**about, project=us.project, upload=upload, by=us.manager)
+        captions.run_import(job_id=job.pk, clock=timezone.now)
         assert list(CaptioningModel.objects.filter(name="own")) == [own]
         assert owner_of(own) == (us.project, False)
         assert own.captions.count() == 1
@@ -123,8 +123,8 @@ class TestNames:
         digest = them.collection.entries.first().image.sha256
         content = f'{{"image": "giraffe-1", "caption": "x"}}\n{{"image": "{digest}", "caption": "x"}}\n'
         upload = SimpleUploadedFile("a.jsonl", content.encode())
-        job = imports.start_upload(**about, project=us.project, upload=upload, by=us.manager)
-        imports.run_import(job_id=job.pk, clock=timezone.now)
+        job = captions.start_upload(**about, project=us.project, upload=upload, by=us.manager)
+        captions.run_import(job_id=job.pk, clock=timezone.now)
         assert set(job.rows.values_list("outcome", flat=True)) == {ImportOutcome.REJECTED}
         assert {"No image has the key" in row.reason for row in job.rows.all()} == {True}
 

@@ -21,7 +21,7 @@ from core.jobs.services import leases
 from core.languages.models import Language
 from research.inference import tasks
 from research.inference.models import CaptioningModel, ModelCaption
-from research.inference.services import imports
+from research.inference.services import captions
 from tests.clients import client_of
 from tests.concurrency import together
 from tests.factories import (
@@ -47,7 +47,7 @@ def lines(*values: Any) -> bytes:
 def run_file(content: bytes, path: Path, *, model: str = "m", language: str = "en", collection=None) -> ImportJob:
     file = path / "captions.jsonl"
     file.write_bytes(content)
-    return imports.import_path(
+    return captions.import_path(
         path=file, model=model, language=Language.objects.get(pk=language), collection=collection, clock=lambda: NOW
     )
 
@@ -219,15 +219,15 @@ def test_a_large_file_is_read_bit_by_bit(tmp_path, django_assert_max_num_queries
 def test_an_import_that_was_killed_goes_on_where_it_was(monkeypatch):
     collection = make_collection(images=5)
     content = lines(*({"image": key, "caption": WORDS} for key in keys(collection)))
-    job = imports.start_upload(
+    job = captions.start_upload(
         model="m",
         language=Language.objects.get(pk="en"),
         collection=None,
         upload=SimpleUploadedFile("c.jsonl", content),
         by=make_user(),
     )
-    monkeypatch.setattr(imports, "LINES_PER_TRANSACTION", 2)
-    real, taken = imports._rows, []
+    monkeypatch.setattr(captions, "LINES_PER_TRANSACTION", 2)
+    real, taken = captions._rows, []
 
     def dies_at_the_second(job, chunk):
         taken.append([record.number for record in chunk])
@@ -235,15 +235,15 @@ def test_an_import_that_was_killed_goes_on_where_it_was(monkeypatch):
             raise KeyboardInterrupt
         return real(job, chunk)
 
-    monkeypatch.setattr(imports, "_rows", dies_at_the_second)
+    monkeypatch.setattr(captions, "_rows", dies_at_the_second)
     with pytest.raises(KeyboardInterrupt):
-        imports.run_import(job_id=job.pk, clock=lambda: NOW)
+        captions.run_import(job_id=job.pk, clock=lambda: NOW)
     assert ModelCaption.objects.count() == 2
 
     later = NOW + 5 * MINUTE
     assert leases.rows_to_nudge(ImportJob.objects.filter(kind=ImportKind.IMAGES), now=later) == []
     assert leases.rows_to_nudge(ImportJob.objects.filter(kind=ImportKind.CAPTIONS), now=later) == [job.pk]
-    imports.run_import(job_id=job.pk, clock=lambda: later)
+    captions.run_import(job_id=job.pk, clock=lambda: later)
 
     job.refresh_from_db()
     assert taken == [[1, 2], [3, 4], [3, 4], [5]]
@@ -359,14 +359,14 @@ def test_the_form_knows_the_collection_one_comes_from(client):
 def test_an_error_that_nobody_foresaw_costs_one_line(tmp_path, monkeypatch, caplog):
     collection = make_collection(images=3)
     content = lines(*({"image": key, "caption": f"{WORDS} {key}"} for key in keys(collection)))
-    real, fatal = imports._outcome, keys(collection)[1]
+    real, fatal = captions._outcome, keys(collection)[1]
 
     def fails_for_one(line, *more):
         if line.reference == fatal:
             raise AssertionError(line.text)
         return real(line, *more)
 
-    monkeypatch.setattr(imports, "_outcome", fails_for_one)
+    monkeypatch.setattr(captions, "_outcome", fails_for_one)
     job = run_file(content, tmp_path)
 
     assert (job.state, job.done, job.total) == (JobState.DONE, 3, 3)

@@ -11,7 +11,7 @@ from core.images.services.images import make_sizes
 from core.jobs.models import JobState
 from core.languages.models import Language
 from research.inference.models import CaptioningModel
-from research.inference.services.imports import import_path
+from research.inference.services.captions import import_path
 from tools.demo.files import write_lines
 
 Clock = Callable[[], datetime]

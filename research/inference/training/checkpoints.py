@@ -1,4 +1,8 @@
-"""The folder of a training: its checkpoints, and the curve of its steps and validations."""
+"""The folder of a training: its checkpoints, and the curve of its steps and validations.
+
+A checkpoint is a folder of its own, and `last.json` or `best.json` names it once it is whole: the last and the best are
+kept, whatever is interrupted.
+"""
 
 from __future__ import annotations
 
@@ -23,6 +27,7 @@ WEIGHTS, OPTIMISER, STATE = "weights.safetensors", "optimiser.pt", "state.json"
 LAST, BEST = "last", "best"
 SPARE = 1.05
 """Of a checkpoint's size, for the file system's own."""
+CURVE = "curve.jsonl"
 
 
 class TrainingCheckpoints:
@@ -149,9 +154,6 @@ def _sync(path: Path) -> None:
         os.fsync(fd)
     finally:
         os.close(fd)
-
-
-CURVE = "curve.jsonl"
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""What a step of a training follows from: its learning rate, its captions, and their images, prepared ahead in threads."""
+"""What a step of a training follows from: its learning rate, its captions, and their images, prepared in threads."""
 
 from __future__ import annotations
 
@@ -17,6 +17,12 @@ from research.inference.backends.feature_decoder import ImageFeatures
 from research.inference.backends.memory import in_halves
 from research.inference.backends.transformer_captioner import TrainableCaptioner
 from research.inference.training.options import RateSchedule, TrainingOptions
+
+FEATURES_AT_ONCE = 16
+"""Images whose features are computed together."""
+KEPT_IMAGES = 512 << 20
+"""Bytes of prepared images kept in memory, so that small sets are read once."""
+ReadImage = Callable[[str], Image.Image]
 
 
 def learning_rate(options: TrainingOptions, step: int) -> float:
@@ -43,14 +49,6 @@ def examples_of_step(options: TrainingOptions, examples: int, step: int) -> list
             orders[epoch] = np.random.default_rng([options.seed, epoch]).permutation(examples)
         places.append(int(orders[epoch][place]))
     return places
-
-
-FEATURES_AT_ONCE = 16
-"""Images whose features are computed together."""
-KEPT_IMAGES = 512 << 20
-"""Bytes of prepared images kept in memory, so that small sets are read once."""
-
-ReadImage = Callable[[str], Image.Image]
 
 
 class PreparedImages:

@@ -12,7 +12,7 @@ from django.utils import timezone
 from core.images.management.arguments import add_report, check_report, collection_named, finish
 from core.people.management.arguments import PROJECT_HELP, checked_file, checked_text, language_of, project_of
 from research.inference.forms.captions import MODEL_NAME_CHARACTERS
-from research.inference.services.imports import import_path
+from research.inference.services.captions import import_path
 
 
 class Command(BaseCommand):

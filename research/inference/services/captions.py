@@ -1,4 +1,8 @@
-"""Import a model's captions by hundreds of lines, and switch captions off and on again."""
+"""Import a model's captions by hundreds of lines, and switch captions off and on again.
+
+Each line is imported with its row of the report in one transaction. What was rated, compared or scored keeps captions
+that are switched off.
+"""
 
 from __future__ import annotations
 
@@ -32,6 +36,7 @@ from research.inference.services.models import give_model
 log = logging.getLogger(__name__)
 
 LINES_PER_TRANSACTION = 250
+_when_off: list[Callable[[ModelCaption], None]] = []
 
 
 def start_upload(
@@ -186,10 +191,7 @@ def _nameless(number: int) -> str:
     return _("line %(number)s") % {"number": number}
 
 
-_when_off: list[Callable[[ModelCaption], None]] = []
-
-
-def register(when_off: Callable[[ModelCaption], None]) -> None:
+def register_switching_off(when_off: Callable[[ModelCaption], None]) -> None:
     """Register what follows, in the same transaction, when a caption is switched off; call it when the app is ready."""
     _when_off.append(when_off)
 
