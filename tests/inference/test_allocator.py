@@ -7,7 +7,7 @@ import textwrap
 
 import pytest
 
-from research.inference.services import model_cache
+from research.inference.backends import allocator
 from tests.commands import run_python
 
 IN_A_THREAD = textwrap.dedent(
@@ -68,9 +68,9 @@ def test_a_process_that_shares_one_arena_at_first_may_have_had_threads_before():
 
 def test_where_the_c_library_is_another_nothing_is_kept_and_nothing_breaks(monkeypatch):
     monkeypatch.setattr(ctypes, "CDLL", lambda _name: object())
-    model_cache.keep_freed_memory.cache_clear()
+    allocator.keep_freed_memory.cache_clear()
     try:
-        assert model_cache.keep_freed_memory() is False
-        model_cache.give_freed_memory_back()
+        assert allocator.keep_freed_memory() is False
+        allocator.give_freed_memory_back()
     finally:
-        model_cache.keep_freed_memory.cache_clear()
+        allocator.keep_freed_memory.cache_clear()

@@ -120,13 +120,13 @@ class TestStarting:
         plan = self.send(researcher, model, collection, beams="5", count="1").context["plan"]
         self.send(researcher, model, collection, beams="5")
         run = Run.objects.get()
-        assert (run.model.name, run.model.variant_of, run.total) == (plan.name, model, plan.to_make)
+        assert (run.model.name, run.model.variant_of, run.total) == (plan["name"], model, plan["to_make"])
         Run.objects.update(state=RunState.CANCELLED)
         again = self.send(researcher, model, collection, beams="5", count="1").context["plan"]
-        assert (again.name, again.is_variant, again.is_new_variant) == (plan.name, True, False)
+        assert (again["name"], again["is_variant"], again["is_new_variant"]) == (plan["name"], True, False)
         # Started from the variant, with the settings of the first, they are the first one's.
         back = self.send(researcher, run.model, collection, count="1").context["plan"]
-        assert (back.name, back.is_variant) == (model.name, False)
+        assert (back["name"], back["is_variant"]) == (model.name, False)
 
     def test_what_the_service_refuses_is_said_above_the_form(self, researcher, model, collection):
         self.send(researcher, model, collection)

@@ -1,68 +1,30 @@
-"""What a worker process has one of: the model that is loaded, the thread in which it computes, and memory for it.
+"""What a worker process has one of: the model that is loaded, and the thread in which it computes.
 
 The loaded model is kept for the next call, because loading takes minutes; one at a time, to save memory.
 
 The thread, next to the one with the database, lives as long as the process: the C library gives memory to a new thread
 page by page, so that its first batches of a model on the CPU take half as long again.
-
-glibc returns large pieces of memory to the system at once, and those of all threads but the first always; allocating
-them again costs a page fault for each 4 KiB. A model of BLIP-base's size captions 1.3 to 1.5 times as fast if what it
-frees and allocates again with every layer is kept.
 """
 
 from __future__ import annotations
 
-import ctypes
 import json
 import os
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import suppress
 from functools import cache
 from typing import Any, Self, TypeVar
 
 from django.utils.translation import get_language, override
 
 from research.inference.backends import registry
+from research.inference.backends.allocator import give_freed_memory_back, keep_freed_memory
 from research.inference.backends.captioners import Backend, Captioner, LoadedTranslator, TranslatorBackend
 from research.inference.backends.language_codes import ENGLISH
 from research.inference.models import CaptioningModel, Translator
 
-GIB = 1 << 30
-# Of malloc.h.
-M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_THRESHOLD, M_ARENA_MAX = -1, -2, -3, -8
-ONE_ARENA = ((M_ARENA_MAX, 1),)
-KEPT = ((M_MMAP_THRESHOLD, GIB), (M_TRIM_THRESHOLD, GIB), (M_TOP_PAD, GIB // 4))
 _cache: dict[str, Any] = {}
 T = TypeVar("T")
-
-
-def share_one_arena() -> bool:
-    """Make all threads share the first one's arena. Call it before there are others, because arenas stay.
-
-    False where the C library has no such setting.
-    """
-    return _set(ONE_ARENA)
-
-
-@cache
-def keep_freed_memory() -> bool:
-    """Keep up to a gibibyte for the next batch; returns False if the C library has no such settings."""
-    return share_one_arena() and _set(KEPT)
-
-
-def _set(settings: tuple[tuple[int, int], ...]) -> bool:
-    try:
-        mallopt = ctypes.CDLL(None).mallopt
-    except (OSError, AttributeError, TypeError):
-        return False
-    return all(mallopt(setting, value) for setting, value in settings)
-
-
-def give_freed_memory_back() -> None:
-    """Return freed memory to the system after a model is closed."""
-    with suppress(OSError, AttributeError, TypeError):
-        ctypes.CDLL(None).malloc_trim(0)
 
 
 def backend_of(registered: CaptioningModel | Translator) -> Backend | TranslatorBackend:

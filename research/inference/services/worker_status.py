@@ -26,10 +26,10 @@ from django.db import DatabaseError, connection
 from django.utils import timezone
 
 from research.inference.backends import registry
+from research.inference.backends.allocator import share_one_arena
 from research.inference.models import Run, Training, Worker
 from research.inference.rules.capacity import WorkerCapacity, WorkNeeds, fits
 from research.inference.selectors.runs import NO_PYTORCH, THERE_FOR
-from research.inference.services.model_cache import share_one_arena
 
 log = logging.getLogger(__name__)
 
