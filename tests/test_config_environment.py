@@ -368,7 +368,7 @@ def test_no_other_file_reads_the_environment_for_settings():
 
     hides_keys_of_libraries = "research/inference/services/tracebacks.py"
     # An aligner is found in the same way without the platform, where there are no settings.
-    allowed = ["config/environment.py", "config/probe.py", hides_keys_of_libraries, "libs/parallel_text/aligners.py"]
+    allowed = ["config/environment.py", "config/probe.py", hides_keys_of_libraries, "libs/parallel_text/align.py"]
     assert sorted(strays) == sorted(allowed)
 
 

@@ -11,7 +11,7 @@ from core.languages.admin import LanguageForm
 from core.languages.models import Language
 from core.languages.rules.registry import LANGUAGES
 from core.languages.rules.scripts import MalformedScriptError, canonical_script, script_of_tag
-from core.languages.selectors import language_by_tag
+from core.people.management.arguments import language_of
 from crosslens_metrics.language_tags import ALIASES, MalformedTagError, canonical_tag, spaces_separate_words
 
 PROTOCOL_TAGS = (
@@ -90,10 +90,11 @@ def test_a_script_is_four_letters():
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize(("tag", "found"), [("iw", "he"), ("QU", "quz"), ("Fil", "fil"), ("tl", "fil"), ("eu", None)])
+@pytest.mark.parametrize(("tag", "found"), [("iw", "he"), ("QU", "quz"), ("Fil", "fil"), ("tl", "fil")])
 def test_a_language_is_found_by_any_spelling_and_alias(tag, found):
-    language = language_by_tag(tag)
-    assert (language and language.pk) == found
+    assert language_of(tag).pk == found
+    with pytest.raises(CommandError, match="no language eu"):
+        language_of("eu")
 
 
 @pytest.mark.django_db

@@ -24,8 +24,8 @@ from gapgame.formats.embeddings import read_embeddings
 from gapgame.formats.task_images import features_of
 from parallel_text.config import Inventory, Text
 from parallel_text.imageability import read_ratings
+from parallel_text.images import ImageManifest
 from parallel_text.inventories import read_inventory
-from parallel_text.manifest import ImageManifest
 from parallel_text.problems import CorpusError, LineProblems
 from parallel_text.readers import read_pairs
 from tests.memory import peak_of

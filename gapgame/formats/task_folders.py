@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 
 from crosslens_metrics.formats.lines import LineFields, LineReader
 from crosslens_metrics.formats.problems import FileProblemsError, LineError
-from gapgame.rules.figures import random_stream
+from crosslens_metrics.reports.figures import random_stream
 from gapgame.rules.task import (
     HELD_OUT,
     PARTS,

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from crosslens_metrics.clusters import subset_sums
 from crosslens_metrics.intervals import Interval, middle_of
-from crosslens_metrics.reports.figures import ReportFigure
-from gapgame.rules.figures import TurnReason, UndefinedFigure, random_stream
+from crosslens_metrics.reports.figures import ReportFigure, random_stream
+from gapgame.rules.figures import TurnReason, UndefinedFigure
 
 
 @dataclass(frozen=True)

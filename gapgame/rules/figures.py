@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-import zlib
-from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TypeVar
-
-import numpy as np
-from django.utils.functional import Promise
-from django.utils.translation import gettext_lazy as _
 
 from crosslens_metrics.intervals import Interval, share_interval
+from crosslens_metrics.messages import gettext_noop as _
 from crosslens_metrics.reports.figures import AbsentFigure, ReportFigure
-from crosslens_metrics.undefined import UndefinedFigureError, UndefinedReason
-
-T = TypeVar("T")
+from crosslens_metrics.undefined import UndefinedReason
 
 
 class TurnReason(StrEnum):
@@ -32,7 +24,7 @@ class TurnReason(StrEnum):
     NO_COMMON_ITEMS = "no_common_items"
 
 
-MESSAGES: dict[UndefinedReason | TurnReason, Promise] = {
+MESSAGES: dict[UndefinedReason | TurnReason, str] = {
     UndefinedReason.NO_VARIATION: _(
         "There is only one value, or all are the same, so there is no variation to estimate an interval from."
     ),
@@ -52,11 +44,11 @@ MESSAGES: dict[UndefinedReason | TurnReason, Promise] = {
 
 @dataclass(frozen=True)
 class UndefinedFigure(AbsentFigure):
+    messages = MESSAGES
     reason: UndefinedReason | TurnReason
 
-    @property
-    def message(self) -> str:
-        return str(MESSAGES[self.reason])
+
+value_or_reason = UndefinedFigure.value_or_reason
 
 
 @dataclass(frozen=True)
@@ -84,14 +76,6 @@ class TurnMean(ReportFigure):
     over_players: Interval | UndefinedFigure
 
 
-def value_or_reason(figure: Callable[[], T]) -> T | UndefinedFigure:
-    """Return the value of `figure`, or why it has none."""
-    try:
-        return figure()
-    except UndefinedFigureError as undefined:
-        return UndefinedFigure(undefined.reason)
-
-
 def share_of_turns(count: int, total: int, over_players: Interval | UndefinedFigure) -> TurnShare:
     interval = share_interval(count, total)
     return TurnShare(count, total, 100 * count / total, Interval(100 * interval.low, 100 * interval.high), over_players)
@@ -100,8 +84,3 @@ def share_of_turns(count: int, total: int, over_players: Interval | UndefinedFig
 def varied(low: float, high: float) -> Interval | UndefinedFigure:
     """Return a bootstrap's interval, or that its resamples are all alike."""
     return Interval(low, high) if low < high else UndefinedFigure(UndefinedReason.NO_VARIATION)
-
-
-def random_stream(seed: int, figure: str) -> np.random.Generator:
-    """Return the random numbers of one figure."""
-    return np.random.default_rng([seed % 2**64, zlib.crc32(figure.encode())])

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gapgame.rules.figures import random_stream
+from crosslens_metrics.reports.figures import random_stream
 from gapgame.rules.turns import SPLITS
 
 HELD_OUT_SPLIT, TRAIN_SPLIT = "intersect_4", "intersect_1"

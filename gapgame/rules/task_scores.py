@@ -10,14 +10,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from crosslens_metrics.clusters import mean_interval, ratio_bounds
 from crosslens_metrics.intervals import Interval
-from crosslens_metrics.reports.figures import ReportFigure
+from crosslens_metrics.reports.figures import ReportFigure, random_stream
 from crosslens_metrics.word_vectors import WordVectorSource
 from gapgame.rules.figures import (
     TurnMean,
     TurnReason,
     TurnShare,
     UndefinedFigure,
-    random_stream,
     share_of_turns,
     value_or_reason,
     varied,

@@ -10,9 +10,9 @@ import numpy as np
 from crosslens_metrics.clusters import ratio_bounds
 from crosslens_metrics.hidden_characters import visible_text
 from crosslens_metrics.intervals import Interval
-from crosslens_metrics.reports.figures import ReportFigure
+from crosslens_metrics.reports.figures import ReportFigure, random_stream
 from crosslens_metrics.text import lower_case
-from gapgame.rules.figures import UndefinedFigure, random_stream, varied
+from gapgame.rules.figures import UndefinedFigure, varied
 
 METHOD = "lexical-translation"
 VERSION = 1

@@ -7,10 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from crosslens_metrics.encoding import EncodedCaptions, encode
+from crosslens_metrics.encoding import EncodedCaptions, encode, side_by_side
 from crosslens_metrics.n_grams import ORDERS, WordPlaces, gather, numbered
 from crosslens_metrics.scores import MetricScores
-from crosslens_metrics.threads import side_by_side
 from crosslens_metrics.vocabulary import Numbers
 
 Counts = Numbers | NDArray[np.float64]

@@ -10,8 +10,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from crosslens_metrics.encoding import EncodedCaptions
-from crosslens_metrics.threads import side_by_side
+from crosslens_metrics.encoding import EncodedCaptions, side_by_side
 from crosslens_metrics.vocabulary import Numbers
 
 ORDERS = (1, 2, 3, 4)

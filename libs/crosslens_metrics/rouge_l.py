@@ -8,9 +8,8 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from crosslens_metrics.encoding import EncodedCaptions, encode
+from crosslens_metrics.encoding import EncodedCaptions, encode, side_by_side
 from crosslens_metrics.scores import MetricScores
-from crosslens_metrics.threads import side_by_side
 from crosslens_metrics.vocabulary import Numbers
 
 # A caption's words are the bits of one number; what is longer than the last is done pair by pair.

@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from crosslens_metrics import encoding
 from crosslens_metrics.bleu import bleu
 from crosslens_metrics.cider import cider, cider_d
-from crosslens_metrics.encoding import encode
+from crosslens_metrics.encoding import encode, side_by_side
 from crosslens_metrics.rouge_l import rouge_l
-from crosslens_metrics.threads import side_by_side
 from crosslens_metrics.vocabulary import WordNumbers
 from tests.metrics.captions_drawn import corpus
 

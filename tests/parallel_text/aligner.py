@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from parallel_text.aligners import PROGRAMS, WordAligner, find_aligner
+from parallel_text.align import PROGRAMS, WordAligner, find_aligner
 from parallel_text.problems import CorpusError
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from parallel_text.aligners import MAX_SENTENCE_TOKENS, WordAligner, find_aligner
+from parallel_text.align import MAX_SENTENCE_TOKENS, WordAligner, find_aligner
 from parallel_text.problems import CorpusError
 from tests.parallel_text.aligner import aligner_made_of, eflomal
 from tests.servers import ROOT
@@ -89,7 +89,7 @@ def test_an_aligner_ends_with_a_builder_that_is_killed(tmp_path):
     # As eflomal does, it leaves the work to a program of its own.
     aligner_made_of(tmp_path, f"sleep 60 & echo $! > {tmp_path}/pid; wait")
     code = (
-        "from pathlib import Path; from parallel_text.aligners import find_aligner;"
+        "from pathlib import Path; from parallel_text.align import find_aligner;"
         f"find_aligner('{tmp_path}/bin/eflomal-align').links([(['a'], ['b'])], scratch=Path('{tmp_path}/scratch'))"
     )
     builder = subprocess.Popen([sys.executable, "-c", code], cwd=ROOT / "libs")

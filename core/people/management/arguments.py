@@ -12,9 +12,8 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db.models import QuerySet
 
 from core.languages.models import Language
-from core.languages.selectors import language_by_tag
 from core.people.models import Owned, Project, User
-from crosslens_metrics.language_tags import MalformedTagError
+from crosslens_metrics.language_tags import MalformedTagError, canonical_tag
 from tabular.downloads import write_whole
 
 Thing = TypeVar("Thing", bound=Owned)
@@ -22,8 +21,9 @@ PROJECT_HELP = "project that owns the result; without it, the result is shared w
 
 
 def language_of(tag: str) -> Language:
+    """Return the language that `tag` names, whatever its case, aliases included."""
     try:
-        language = language_by_tag(tag)
+        language = Language.objects.filter(pk=canonical_tag(tag)).first()
     except MalformedTagError as error:
         raise CommandError(str(error)) from error
     if language is None:

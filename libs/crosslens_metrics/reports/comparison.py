@@ -6,7 +6,6 @@ docs/side-by-side-files.md.
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -37,6 +36,7 @@ from crosslens_metrics.reports.comparison_figures import (
     share_of_trials,
     value_or_reason,
 )
+from crosslens_metrics.reports.figures import random_stream
 from crosslens_metrics.scales import SEVEN_POINTS, Scale
 from crosslens_metrics.sign_test import count_flips
 
@@ -218,24 +218,6 @@ def _codes(column: NDArray[Any]) -> tuple[NDArray[np.int_], list[Hashable]]:
     seen: dict[Hashable, int] = {}
     codes = np.fromiter((seen.setdefault(value, len(seen)) for value in column.tolist()), dtype=int, count=len(column))
     return codes, list(seen)
-
-
-def random_stream(seed: int, figure: str) -> np.random.Generator:
-    """Random numbers of one figure.
-
-    Parameters
-    ----------
-    seed : int
-        May be negative.
-    figure : str
-        Its name.
-
-    Returns
-    -------
-    numpy.random.Generator
-    """
-    # Seeds of a database may be negative, those of numpy not.
-    return np.random.default_rng([seed % 2**64, zlib.crc32(figure.encode())])
 
 
 def _outcome(

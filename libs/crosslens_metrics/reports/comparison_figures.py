@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TypeVar
 
 from crosslens_metrics.intervals import Interval, share_interval
 from crosslens_metrics.messages import gettext
 from crosslens_metrics.messages import gettext_noop as _
 from crosslens_metrics.ranking import StrengthBound
 from crosslens_metrics.reports.figures import AbsentFigure, ReportFigure
-from crosslens_metrics.undefined import UndefinedFigureError, UndefinedReason
-
-T = TypeVar("T")
+from crosslens_metrics.undefined import UndefinedReason
 
 
 class ComparisonReason(StrEnum):
@@ -74,11 +71,11 @@ def bound_message(bound: StrengthBound) -> str:
 
 @dataclass(frozen=True)
 class UndefinedComparison(AbsentFigure):
+    messages = MESSAGES
     reason: UndefinedReason | ComparisonReason
 
-    @property
-    def message(self) -> str:
-        return gettext(MESSAGES[self.reason])
+
+value_or_reason = UndefinedComparison.value_or_reason
 
 
 @dataclass(frozen=True)
@@ -224,14 +221,6 @@ class ComparisonSummary(ReportFigure):
 
     outcome: ComparisonOutcome
     alpha: float | UndefinedComparison
-
-
-def value_or_reason(figure: Callable[[], T]) -> T | UndefinedComparison:
-    """What `figure` gives, or why it gives nothing."""
-    try:
-        return figure()
-    except UndefinedFigureError as undefined:
-        return UndefinedComparison(undefined.reason)
 
 
 def share_of_trials(count: int, total: int, missing: ComparisonReason) -> TrialShare | UndefinedComparison:

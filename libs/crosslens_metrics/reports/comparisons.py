@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from crosslens_metrics import gains, ranking, sign_test
 from crosslens_metrics.intervals import Interval, percentile_interval
-from crosslens_metrics.reports.comparison import DecidedImages, random_stream
+from crosslens_metrics.reports.comparison import DecidedImages
 from crosslens_metrics.reports.comparison_figures import GainFigure, SignTest, UndefinedComparison, value_or_reason
-from crosslens_metrics.reports.figures import ReportFigure
+from crosslens_metrics.reports.figures import ReportFigure, random_stream
 from crosslens_metrics.undefined import UndefinedReason
 
 RANKING_METHOD = "bradley-terry"

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import math
+import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from decimal import ROUND_HALF_UP, Decimal
 from enum import StrEnum
-from typing import Any, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
+
+import numpy as np
 
 from crosslens_metrics.intervals import Interval
 from crosslens_metrics.messages import gettext
 from crosslens_metrics.messages import gettext_noop as _
 from crosslens_metrics.undefined import UndefinedFigureError, UndefinedReason
+
+T = TypeVar("T")
 
 
 class ReportFigure:
@@ -26,11 +31,20 @@ class ReportFigure:
 class AbsentFigure(ReportFigure):
     """Stands where a figure has no value; `reason` is a stable code. Each kind of report has messages of its own."""
 
+    messages: ClassVar[Mapping[Any, str]]
     reason: StrEnum
 
     @property
     def message(self) -> str:
-        raise NotImplementedError
+        return gettext(self.messages[self.reason])
+
+    @classmethod
+    def value_or_reason(cls, figure: Callable[[], T]) -> T | Self:
+        """What `figure` gives, or why it gives nothing."""
+        try:
+            return figure()
+        except UndefinedFigureError as undefined:
+            return cls(undefined.reason)
 
     def as_json(self) -> dict[str, Any]:
         return {"undefined": str(self.reason), "message": self.message}
@@ -50,8 +64,6 @@ def as_json(value: Any) -> Any:
         raise ValueError("A figure without a value must be Undefined.")
     return value
 
-
-T = TypeVar("T")
 
 MESSAGES: dict[UndefinedReason, str] = {
     UndefinedReason.NO_IMAGES: _("There is no image to score."),
@@ -73,20 +85,11 @@ MESSAGES: dict[UndefinedReason, str] = {
 
 @dataclass(frozen=True)
 class UndefinedScore(AbsentFigure):
+    messages = MESSAGES
     reason: UndefinedReason
 
-    @property
-    def message(self) -> str:
-        return gettext(MESSAGES[self.reason])
 
-
-def value_or_reason(figure: Callable[[], T]) -> T | UndefinedScore:
-    """What `figure` gives, or why it gives nothing."""
-    try:
-        return figure()
-    except UndefinedFigureError as undefined:
-        return UndefinedScore(undefined.reason)
-
+value_or_reason = UndefinedScore.value_or_reason
 
 COMPUTED_DIGITS = 12
 """What is beyond is noise of floating-point numbers, and must not decide which way a half is rounded."""
@@ -110,6 +113,11 @@ def with_interval(value: float | UndefinedScore, interval: Interval | UndefinedS
         if interval is None
         else f"{text} [{rounded_number(interval.low, digits)}, {rounded_number(interval.high, digits)}]"
     )
+
+
+def random_stream(seed: int, figure: str) -> np.random.Generator:
+    """Random numbers of one figure, by its name; `seed` may be negative, as those of a database are."""
+    return np.random.default_rng([seed % 2**64, zlib.crc32(figure.encode())])
 
 
 def table_lines(rows: Sequence[Sequence[str]]) -> Iterator[str]:

@@ -34,6 +34,7 @@ from crosslens_metrics.reports.comparisons import (
     pool,
     rank_models,
 )
+from crosslens_metrics.reports.figures import ReportFigure
 
 LABEL_WIDTH = 24
 VALUE_WIDTH = 34
@@ -233,7 +234,7 @@ def _pair_line(pair: RankedPair) -> str:
 
 
 @dataclass(frozen=True)
-class PooledReport:
+class PooledReport(ReportFigure):
     """Of all comparisons of one base and one test model, or of all of the file where it names no models.
 
     `comparisons` are those that have outcomes.
@@ -242,13 +243,13 @@ class PooledReport:
     base_model: str
     test_model: str
     comparisons: tuple[str, ...]
-    pooled: PooledGain
     incomplete: int
     """Images that lack judgements, of all comparisons of the two models."""
+    figures: PooledGain
 
 
 @dataclass(frozen=True)
-class FileReport:
+class FileReport(ReportFigure):
     comparisons: tuple[tuple[FileComparison, ReportedFigures], ...]
     pooled: tuple[PooledReport, ...]
     ranking: ModelRanking | None
@@ -257,33 +258,19 @@ class FileReport:
     alike_images: tuple[tuple[str, str], ...]
 
     def as_json(self) -> dict[str, Any]:
-        return {
-            "comparisons": [
-                {
-                    "comparison": comparison.name,
-                    "base_model": comparison.base_model,
-                    "test_model": comparison.test_model,
-                    "gold": comparison.gold,
-                    "duplicates": comparison.duplicates,
-                    "repeats_without_first": comparison.repeats_without_first,
-                    "report": report.as_json(),
-                }
-                for comparison, report in self.comparisons
-            ],
-            "pooled": [
-                {
-                    "base_model": part.base_model,
-                    "test_model": part.test_model,
-                    "comparisons": list(part.comparisons),
-                    "incomplete": part.incomplete,
-                    "figures": part.pooled.as_json(),
-                }
-                for part in self.pooled
-            ],
-            "ranking": None if self.ranking is None else self.ranking.as_json(),
-            "ignored_columns": list(self.ignored_columns),
-            "alike_images": [list(names) for names in self.alike_images],
-        }
+        comparisons = [
+            {
+                "comparison": comparison.name,
+                "base_model": comparison.base_model,
+                "test_model": comparison.test_model,
+                "gold": comparison.gold,
+                "duplicates": comparison.duplicates,
+                "repeats_without_first": comparison.repeats_without_first,
+                "report": report.as_json(),
+            }
+            for comparison, report in self.comparisons
+        ]
+        return super().as_json() | {"comparisons": comparisons}
 
     def lines(self) -> Iterator[str]:
         for comparison, report in self.comparisons:
@@ -294,7 +281,7 @@ class FileReport:
         for pooled in self.pooled:
             models = _models(pooled.base_model, pooled.test_model)
             yield _("All comparisons%(of)s: %(names)s") % {"of": models, "names": ", ".join(pooled.comparisons)}
-            yield from pooled_lines(pooled.pooled, incomplete=pooled.incomplete)
+            yield from pooled_lines(pooled.figures, incomplete=pooled.incomplete)
             yield ""
         if self.ranking is not None:
             yield _("All models")
@@ -374,7 +361,7 @@ def _pooled(
             names = tuple(comparison.name for comparison, part in parts if len(part.outcome))
             pooled = pool([part for _, part in parts], seed=seed, resamples=resamples)
             lacking = sum(incomplete[comparison.name] for comparison, _ in parts)
-            yield PooledReport(base, test, names, pooled, lacking)
+            yield PooledReport(base, test, names, lacking, pooled)
 
 
 def _title(comparison: FileComparison) -> str:

@@ -7,58 +7,14 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from itertools import combinations
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from crosslens_metrics.formats.problems import FileProblemsError, FileRefusedError
 from crosslens_metrics.formats.tables import TextTable
 from crosslens_metrics.model_ranks import TiedRanks, model_ranks, rank_agreement
-from crosslens_metrics.reports.figures import UndefinedScore, as_json, rounded_number, table_lines, value_or_reason
+from crosslens_metrics.reports.figures import ReportFigure, UndefinedScore, rounded_number, table_lines, value_or_reason
 
 MAX_SUMMED = 10
 """Metrics have 1,013 sums of two or more."""
-
-
-@dataclass(frozen=True)
-class RankTable:
-    """`agreement` by proposed and by standard metric; `ranks` by metric, 1 for the best, in the order of the models."""
-
-    agreement: dict[str, dict[str, float | UndefinedScore]]
-    ranks: dict[str, NDArray[np.float64]]
-
-
-def rank_table(
-    proposed: Mapping[str, Sequence[Fraction]],
-    standard: Mapping[str, Sequence[Fraction]],
-    *,
-    ties: TiedRanks = TiedRanks.MEAN,
-) -> RankTable:
-    """The correlation of each proposed metric's ranks with each standard one's.
-
-    Scores are exact, so that models are tied where they are by the figures as written, of sums too.
-
-    Parameters
-    ----------
-    proposed, standard : mapping of str to sequence of Fraction, length n_models
-        Scores by metric; higher is better.
-    ties : TiedRanks
-        Which rank equal scores share.
-
-    Returns
-    -------
-    RankTable
-    """
-    floats = {name: [float(score) for score in scores] for name, scores in {**standard, **proposed}.items()}
-
-    def agreement(one: str, other: str) -> float | UndefinedScore:
-        return value_or_reason(lambda: rank_agreement(floats[one], floats[other], ties=ties))
-
-    return RankTable(
-        agreement={one: {other: agreement(one, other) for other in standard} for one in proposed},
-        ranks={name: model_ranks(scores, ties=ties) for name, scores in floats.items()},
-    )
 
 
 def sums(columns: Mapping[str, Sequence[Fraction]]) -> dict[str, list[Fraction]]:
@@ -103,27 +59,19 @@ SHARED = {TiedRanks.MEAN: "the mean rank", TiedRanks.COMPETITION: "the best rank
 
 
 @dataclass(frozen=True)
-class RankReport:
-    """`left_out` models lack a score."""
+class RankReport(ReportFigure):
+    """`left_out` models lack a score; `ranks` are by metric, 1 for the best, in the order of the models."""
 
     ties: TiedRanks
     models: tuple[str, ...]
-    table: RankTable
     left_out: tuple[str, ...]
+    correlations: dict[str, dict[str, float | UndefinedScore]]
+    """Of the ranks, by proposed and by standard metric."""
+    ranks: dict[str, tuple[float, ...]]
     notes: tuple[str, ...]
 
-    def as_json(self) -> dict[str, Any]:
-        return {
-            "ties": str(self.ties),
-            "models": list(self.models),
-            "left_out": list(self.left_out),
-            "correlations": as_json(self.table.agreement),
-            "ranks": {name: ranks.tolist() for name, ranks in self.table.ranks.items()},
-            "notes": list(self.notes),
-        }
-
     def lines(self, *, digits: int) -> Iterator[str]:
-        standard = list(next(iter(self.table.agreement.values())))
+        standard = list(next(iter(self.correlations.values())))
         what, shared = CORRELATION[self.ties], SHARED[self.ties]
         yield f"{what} of the ranks of {len(self.models)} models; equal scores share {shared}."
         yield from (f"Note: {note}" for note in self.notes)
@@ -133,14 +81,14 @@ class RankReport:
                 ["", *standard],
                 *(
                     [name, *(_cell(row[other], digits) for other in standard)]
-                    for name, row in self.table.agreement.items()
+                    for name, row in self.correlations.items()
                 ),
             ]
         )
-        yield from _reasons(self.table.agreement)
+        yield from _reasons(self.correlations)
         yield ""
         yield "Ranks, 1 is the best"
-        columns = [[name, *(f"{rank:g}" for rank in ranks)] for name, ranks in self.table.ranks.items()]
+        columns = [[name, *(f"{rank:g}" for rank in ranks)] for name, ranks in self.ranks.items()]
         yield from table_lines([list(row) for row in zip(["", *self.models], *columns, strict=True)])
 
 
@@ -198,13 +146,19 @@ def rankings_of(
         added = sums(judged)
         notes.extend(_columns_of_sums(table, added, set(columns), kept))
         judged |= added
+    others = {table.columns[place]: exact[place] for place in map(table.place, standard)}
+    # From exact scores, so that models are tied where they are by the figures as written, of sums too.
+    floats = {name: [float(score) for score in scores] for name, scores in {**others, **judged}.items()}
+
+    def agreement(one: str, other: str) -> float | UndefinedScore:
+        return value_or_reason(lambda: rank_agreement(floats[one], floats[other], ties=ties))
+
     return RankReport(
         ties=ties,
         models=tuple(names[index] for index in kept),
-        table=rank_table(
-            judged, {table.columns[place]: exact[place] for place in map(table.place, standard)}, ties=ties
-        ),
         left_out=tuple(name for index, name in enumerate(names) if index not in kept),
+        correlations={one: {other: agreement(one, other) for other in others} for one in judged},
+        ranks={name: tuple(model_ranks(scores, ties=ties).tolist()) for name, scores in floats.items()},
         notes=tuple(notes),
     )
 
