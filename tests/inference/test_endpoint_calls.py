@@ -1,7 +1,8 @@
-"""How often and how fast an endpoint is asked: again after trouble, and no more at once or a minute than allowed."""
+"""How often and how fast an endpoint is asked: again after trouble, no more than allowed; and whatever JSON it answers."""
 
 from __future__ import annotations
 
+import json
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
@@ -11,12 +12,22 @@ from time import monotonic, sleep
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from research.inference.backends.captioners import BackendDownError, Captioner, Decoding, FailedImage, GeneratedCaption
+from research.inference.backends.endpoint_answers import NoAnswerError, content_of
 from research.inference.backends.endpoint_calls import AdaptiveLimit, RateLimiter
-from tests.inference.fake_endpoint import HANGS_S, Answer, FakeTime
+from tests.inference.fake_endpoint import HANGS_S, Answer, FakeTime, completion
 
 BUSY = b'{"error": {"message": "Slow down"}}'
+NAMES = st.sampled_from(["choices", "message", "content", "refusal", "finish_reason", "type", "text", "error"])
+WORD = "xqzv"
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.sampled_from([WORD, "", "text", "stop", "length"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES, inner, max_size=4),
+    max_leaves=12,
+)
 
 
 def ask(captioner: Captioner, *, images: int = 1) -> list[GeneratedCaption | FailedImage]:
@@ -294,3 +305,30 @@ def test_a_server_that_takes_two_at_once_is_soon_sent_no_more(server, load):
     # Without adapting, six of eight would be refused again and again.
     assert first >= 6
     assert refused[0] - first <= 24
+
+
+def read(answer: Any, *, keep_cut: bool = False) -> tuple[str | None, str]:
+    """The text, if there is one, and otherwise why there is none."""
+    try:
+        return content_of(answer, keep_cut=keep_cut, max_tokens=40), ""
+    except NoAnswerError as unanswered:
+        return None, unanswered.reason
+
+
+@given(VALUES)
+def test_no_answer_breaks_the_reader(answer: Any):
+    text, reason = read(answer)
+
+    assert isinstance(text, str) != bool(reason)
+    assert WORD not in reason
+
+
+@given(VALUES, st.booleans())
+def test_no_content_of_a_message_breaks_the_reader(content: Any, keep_cut: bool):
+    text, reason = read(json.loads(completion(content, finish="length")), keep_cut=keep_cut)
+
+    assert isinstance(text, str) != bool(reason)
+    assert WORD not in reason
+    assert text is None or keep_cut
+    if isinstance(content, str) and keep_cut:
+        assert text == content
