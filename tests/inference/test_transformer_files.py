@@ -1,7 +1,8 @@
-"""Where models of transformers lie, and what is refused before one is loaded, with or without PyTorch."""
+"""Where models of transformers lie, their languages' codes, and what is refused before one is loaded."""
 
 from __future__ import annotations
 
+import importlib
 import json
 import shutil
 import sys
@@ -11,7 +12,8 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from research.inference.backends import generation, transformer_files
+from core.languages.rules.registry import LANGUAGES
+from research.inference.backends import generation, language_codes, transformer_files
 from research.inference.backends.captioners import (
     BackendSettingsError,
     Captioner,
@@ -29,6 +31,18 @@ from tests.torch_extra import needs_torch
 
 BACKEND = EncoderDecoderBackend()
 NAMES = ("blip", "git")
+OF_BLIP = {
+    "num_hidden_layers": (1, "they have layers that it does not have"),
+    "intermediate_size": (48, "has the size 32, and should have 48 ("),
+    "vocab_size": (27, "has the size 20 × 16, and should have 27 × 16"),
+}
+TAGS = {language.tag for language in LANGUAGES}
+LACKING = {
+    "NLLB": {"quz"},
+    "M2M_100": {"quz", "mi", "te"},
+    "MBART_50": {"quz", "mi", "da", "el", "hu", "no"},
+    "PALIGEMMA": {"quz"},
+}
 
 
 def caption(captioner: Captioner) -> str:
@@ -86,13 +100,6 @@ def test_weights_that_are_broken_or_missing_are_refused_when_loaded(bare):
     (bare / "model.safetensors").write_bytes(b"half a file")
     with pytest.raises(BackendSettingsError, match="cannot be loaded by transformers"):
         BACKEND.load(ModelSpec("bare", "bare", {}))
-
-
-OF_BLIP = {
-    "num_hidden_layers": (1, "they have layers that it does not have"),
-    "intermediate_size": (48, "has the size 32, and should have 48 ("),
-    "vocab_size": (27, "has the size 20 × 16, and should have 27 × 16"),
-}
 
 
 @needs_torch
@@ -254,3 +261,42 @@ def test_a_model_of_the_hub_is_loaded_at_its_commit(monkeypatch, models):
     ((name, revision, patterns),) = asked_for
     assert (name, revision) == ("owner/name", COMMIT)
     assert not {"*.py", "*.bin"} & set(patterns)
+
+
+@pytest.mark.parametrize(("table", "lacking"), LACKING.items(), ids=LACKING)
+def test_every_language_of_ours_has_a_code_or_is_known_to_have_none(table, lacking):
+    codes = getattr(language_codes, table)
+
+    assert set(codes) == TAGS - lacking
+    assert len(set(codes.values())) == len(codes)
+
+
+@needs_torch
+@pytest.mark.parametrize(
+    ("table", "module"), [("NLLB", "nllb.tokenization_nllb"), ("MBART_50", "mbart50.tokenization_mbart50")]
+)
+def test_codes_are_on_the_list_of_the_tokenizer_and_languages_without_one_are_not(table, module):
+    published = set(importlib.import_module(f"transformers.models.{module}").FAIRSEQ_LANGUAGE_CODES)
+
+    assert set(getattr(language_codes, table).values()) <= published
+    # What the lists would call the languages that we leave out.
+    assert not published & {"quz_Latn", "quz_PE", "mi_NZ", "da_DK", "el_GR", "hu_HU", "no_NO", "nb_NO"}
+
+
+@needs_torch
+def test_codes_of_m2m_100_are_on_its_list():
+    from transformers.models.m2m_100.tokenization_m2m_100 import FAIRSEQ_LANGUAGE_CODES
+
+    published = set(FAIRSEQ_LANGUAGE_CODES["m2m100"])
+    assert set(language_codes.M2M_100.values()) <= published
+    assert not published & {"mi", "te", "qu", "quz"}
+
+
+def test_the_option_languages_says_all_that_there_are():
+    nllb = language_codes.NLLB
+    assert language_codes.codes({}, nllb) == nllb
+    assert language_codes.codes({"languages": {"quz": "quy_Latn"}}, nllb) == {"quz": "quy_Latn"}
+    assert language_codes.codes({"languages": ["de", "ca"]}, nllb) == {"de": "deu_Latn", "ca": "ca"}
+    for wrong in ({}, [], [3], {"de": None}, "de"):
+        with pytest.raises(BackendSettingsError, match="languages"):
+            language_codes.codes({"languages": wrong}, nllb)
