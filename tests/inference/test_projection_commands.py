@@ -21,7 +21,7 @@ from research.inference.backends.encoder_decoder import EncoderDecoderBackend
 from research.inference.management.commands import train_captioner
 from research.inference.training.checkpoints import read_curve
 from tests.commands import output_of
-from tests.inference.tiny_encoders import save_clip
+from tests.inference.tiny_families import save_clip
 from tests.torch_extra import needs_torch
 
 pytestmark = needs_torch

@@ -31,7 +31,7 @@ from tests.factories import NOW, make_captioner, make_vectors
 from tests.inference import embedded
 from tests.inference.embedded import MeanColours, images_of, make_encoder, make_set, painted_collection
 from tests.inference.projecting import tiny_task, trained
-from tests.inference.tiny_encoders import save_clip
+from tests.inference.tiny_families import save_clip
 from tests.inference.watched import make_worker
 from tests.scoring.scored import make_references, make_scoring, run
 from tests.torch_extra import needs_torch
