@@ -19,7 +19,7 @@ from research.inference.services import training_worker
 from research.scoring.models import ReferenceSet
 from tests.browser.annotator import barriers_at, sign_in
 from tests.inference.embedded import painted_collection, put_training
-from tests.inference.training_runs import losses
+from tests.inference.trained import losses
 from tests.inference.watched import make_person
 from tests.scoring.scored import make_references
 from tests.torch_extra import needs_torch

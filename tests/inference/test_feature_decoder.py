@@ -23,8 +23,7 @@ from research.inference.training.options import TrainingMethod, TrainingOptions
 from research.inference.training.trainer import train_captioner
 from tests.inference import embedded, fake_runs
 from tests.inference.embedded import MeanColours, make_encoder, painted_collection
-from tests.inference.trained import COLOURS, TRAINING, VALIDATION, Watcher
-from tests.inference.training_runs import make_training, work
+from tests.inference.trained import COLOURS, TRAINING, VALIDATION, Watcher, make_training, work
 from tests.torch_extra import needs_torch
 
 pytestmark = [needs_torch, pytest.mark.usefixtures("smaller")]

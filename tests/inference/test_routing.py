@@ -20,7 +20,7 @@ from research.inference.services import executor, training_worker, worker_status
 from research.inference.services.routing import needs_of
 from research.inference.services.worker_status import gpus_here
 from tests.inference.fake_runs import fake, make_run  # noqa: F401 - for all tests here
-from tests.inference.training_runs import make_training
+from tests.inference.trained import make_training
 from tests.inference.watched import make_worker
 
 GB = 10**9

@@ -16,7 +16,7 @@ from research.inference.training.options import TrainingOptions
 from tests import servers
 from tests.inference.embedded import painted_collection
 from tests.inference.test_run_crashes import Place
-from tests.inference.training_runs import examples_of, losses, make_training, work
+from tests.inference.trained import examples_of, losses, make_training, work
 from tests.torch_extra import needs_torch
 
 pytestmark = [pytest.mark.usefixtures("media"), pytest.mark.process, needs_torch]

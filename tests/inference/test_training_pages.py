@@ -13,7 +13,7 @@ from research.inference.models import RunState, Training, TrainingStep, Training
 from tests.annotation.submitting import take
 from tests.factories import make_captioner
 from tests.inference.embedded import painted_collection
-from tests.inference.training_runs import examples_of, make_training
+from tests.inference.trained import examples_of, make_training
 from tests.inference.watched import HTMX, make_busy_researcher
 from tests.sxs_eval.judged import text_of
 

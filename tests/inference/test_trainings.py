@@ -22,7 +22,7 @@ from research.inference.training import trainer
 from tests.factories import make_captioner, make_project
 from tests.inference.embedded import painted_collection
 from tests.inference.fake_runs import begin, go
-from tests.inference.training_runs import OPTIONS, examples_of, losses, make_training, work
+from tests.inference.trained import OPTIONS, examples_of, losses, make_training, work
 from tests.torch_extra import needs_torch
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("media", "smaller"), needs_torch]
