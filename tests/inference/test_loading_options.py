@@ -12,7 +12,9 @@ from research.inference.backends.captioners import BackendSettingsError, ModelSp
 from research.inference.backends.encoder_decoder import EncoderDecoderBackend
 from tests.inference.captioned import KEYS, SHORT, texts
 from tests.inference.test_chat_models import images
+from tests.torch_extra import needs_torch
 
+pytestmark = [pytest.mark.usefixtures("models"), needs_torch]
 NAMES = ("vit_gpt2",)
 BACKEND = EncoderDecoderBackend()
 
