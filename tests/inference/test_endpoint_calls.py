@@ -1,4 +1,4 @@
-"""How often and how fast an endpoint is asked, again after trouble and no more than allowed; and whatever it answers."""
+"""How often and how fast an endpoint is asked, again after trouble, no more than allowed; and whatever it answers."""
 
 from __future__ import annotations
 

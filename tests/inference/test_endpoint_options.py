@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 
 from research.inference.backends.captioners import BackendSettingsError, Decoding
-from research.inference.backends.endpoint import EndpointTranslatorBackend
+from research.inference.backends.endpoint import EndpointBackend, EndpointTranslatorBackend
 from tests.inference.fake_endpoint import spec
-from tests.inference.test_endpoint import BACKEND
 
 
 @pytest.fixture(autouse=True)
@@ -18,6 +17,7 @@ def _named(settings: Any) -> None:
     settings.CAPTION_ENDPOINT_KEYS = {"lab": "sk-0123"}
 
 
+BACKEND = EndpointBackend()
 
 
 def test_a_temperature_that_must_not_be_sent_is_refused():
