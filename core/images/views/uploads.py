@@ -24,7 +24,7 @@ from core.images.permissions import collection_for, collection_to_change, import
 from core.images.rules import limits
 from core.images.services.imports import start_upload
 from core.images.tasks import ask_for_import
-from core.people.requests import csv_download, user_of
+from core.people.requests import csv_download, render_part, user_of
 
 SHOWN_OF_A_NAME = 50
 """Characters."""
@@ -185,13 +185,10 @@ def import_show(request: HttpRequest, job_id: int) -> HttpResponse:
 def import_progress(request: HttpRequest, job_id: int) -> HttpResponse:
     """The part of the page that refreshes itself; when all is done, it reloads the whole page."""
     job = import_for(request.user, job_id)
-    if not request.headers.get("HX-Request"):
-        return redirect("images:import-show", job.pk)
     report = selectors.report_of(job)
-    response = render(request, "images/_import_progress.html", {"job": job, "report": report})
-    if report.is_finished:
-        response["HX-Refresh"] = "true"
-    return response
+    page = reverse("images:import-show", args=[job.pk])
+    context = {"job": job, "report": report}
+    return render_part(request, "images/_import_progress.html", context, page=page, is_over=report.is_finished)
 
 
 @require_safe

@@ -9,11 +9,13 @@ from datetime import datetime
 from typing import Any
 
 from django.core.paginator import Page, Paginator
-from django.db.models import Prefetch, Q, QuerySet
+from django.db.models import Count, Prefetch, Q, QuerySet
 
 from core.people.models import (
     Consent,
     ConsentText,
+    Delivery,
+    DeliveryState,
     LanguageSkill,
     Membership,
     Owned,
@@ -21,6 +23,8 @@ from core.people.models import (
     ProjectDeletion,
     Role,
     User,
+    Webhook,
+    WebhookEvent,
 )
 from core.people.permissions import may_start_projects, usable_in
 from core.people.rules.roles import home_of, needs_consent
@@ -193,3 +197,25 @@ def start_page(user: User, roles: Collection[str], *, may_start_projects: bool =
     if home == home_of({Role.RATER}, may_start_projects=False):
         return next((page for page, has_work in _pages_of_raters.items() if has_work(user, now)), home)
     return home
+
+
+DELIVERIES_PER_PAGE = 50
+
+
+def webhooks_of(project: Project) -> QuerySet[Webhook]:
+    """List webhooks with `failed` and `waiting`, how many deliveries have not arrived."""
+    state = "deliveries__state"
+    return project.webhooks.annotate(
+        failed=Count("deliveries", filter=Q(**{state: DeliveryState.FAILED})),
+        waiting=Count("deliveries", filter=Q(**{state: DeliveryState.WAITING})),
+    ).order_by("-is_active", "pk")
+
+
+def events_of(webhook: Webhook) -> list[str]:
+    """Return its events, as pages name them."""
+    return [str(event.label) for event in WebhookEvent if event.value in webhook.events]
+
+
+def deliveries_of(webhook: Webhook, number: str | None) -> Page[Delivery]:
+    """Return a page of deliveries, the newest first."""
+    return Paginator(webhook.deliveries.order_by("-pk"), DELIVERIES_PER_PAGE).get_page(number)

@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 
 from core.people.forms.owners import ChangeOwnerForm
 from core.people.models import Owned
-from core.people.requests import user_of, way_back
+from core.people.requests import RefusalsShown, user_of, way_back
 from core.people.services.ownership import OwnerRefusedError
 
 
@@ -27,11 +27,8 @@ def owner_page(
     by, asked = user_of(request), request.POST.get("next", "") or request.GET.get("next", "")
     form = ChangeOwnerForm(request.POST or None, thing=thing, by=by)
     if form.is_valid():
-        try:
+        with RefusalsShown(form, OwnerRefusedError):
             give(**form.cleaned_data, by=by, now=timezone.now())
-        except OwnerRefusedError as refused:
-            form.add_error(None, str(refused))
-        else:
             messages.success(request, _("Saved."))
             return redirect(way_back(request, asked, otherwise=back))
     context = {**context, "form": form, "back": way_back(request, asked, otherwise=back), "next": asked}

@@ -19,7 +19,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from core.people.forms.profile import ConsentForm, DeletionForm, EndSessionsForm, ProfileForm, TokenForm, WithdrawalForm
 from core.people.permissions import may_start_projects, project_consented_to, project_for
-from core.people.requests import keep_language, user_of
+from core.people.requests import RefusalsShown, keep_language, user_of
 from core.people.selectors.accounts import own_sessions
 from core.people.selectors.data_export import FILE_NAME, write_archive
 from core.people.selectors.projects import managed_by_nobody_else, managers_of, own_projects, roles_of, start_page
@@ -66,11 +66,8 @@ def account_delete(request: HttpRequest) -> HttpResponse:
     user = user_of(request)
     form = DeletionForm(request.POST if request.method == "POST" else None)
     if form.is_valid():
-        try:
+        with RefusalsShown(form, LastManagerError):
             delete_account(user=user, now=timezone.now())
-        except LastManagerError as refusal:
-            form.add_error(None, str(refusal))
-        else:
             logout(request)
             messages.success(request, _("Your account has been deleted."))
             return redirect("people:home-show")
@@ -85,12 +82,10 @@ def token_list(request: HttpRequest) -> HttpResponse:
     form = TokenForm(request.POST or None)
     if form.is_valid():
         options = {"name": form.cleaned_data["name"], "may_write": form.cleaned_data["may_write"]}
-        try:
+        with RefusalsShown(form, tokens.TokenError):
             made = tokens.make_token(user=user, **options, expires_at=form.expires_at(now), now=now)
             get_adapter().send_notification_mail("people/email/token_made", user, {"token": made.row})
             form = TokenForm()
-        except tokens.TokenError as refused:
-            form.add_error(None, str(refused))
     context = {"form": form, "made": made, "tokens": user.api_tokens.all(), "now": now}
     return render(request, "people/tokens.html", context, status=422 if form.is_bound else 200)
 
@@ -163,8 +158,13 @@ def consent_give(request: HttpRequest, slug: str) -> HttpResponse:
             messages.success(request, _("Thank you. Your agreement is recorded."))
             return redirect("people:home-show")
     shown = shown_consent(text, wants_original=request.GET.get("text") == "original")
-    context = {"project": project, "text": text, "shown": shown, "form": form}
-    context["has_consented"] = has_consented(user, text)
+    context = {
+        "project": project,
+        "text": text,
+        "shown": shown,
+        "form": form,
+        "has_consented": has_consented(user, text),
+    }
     return render(request, "people/consent.html", context, status=422 if form.is_bound else 200)
 
 

@@ -15,12 +15,11 @@ from core.people import tasks
 from core.people.forms.projects import ConsentTextForm, LogForm, TranslationForm, WebhookForm
 from core.people.models import Delivery, Role, TextKind
 from core.people.permissions import project_for
-from core.people.requests import csv_download, user_of
+from core.people.requests import RefusalsShown, csv_download, user_of
 from core.people.rules.markdown import to_html
 from core.people.selectors.audit_log import EntryFilters, actions_in, log_as_csv, log_page
-from core.people.selectors.projects import members_of
+from core.people.selectors.projects import deliveries_of, events_of, members_of, webhooks_of
 from core.people.selectors.texts import latest_of, newest_consent_text, original_of, translation_rows
-from core.people.selectors.webhooks import deliveries_of, events_of, webhooks_of
 from core.people.services import webhooks
 from core.people.services.consent import publish_consent_text
 from core.people.services.members import LastManagerError, remove_member
@@ -41,14 +40,12 @@ def member_remove(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     if request.method != "POST":
         context = {"project": project, "membership": membership, "role": Role(membership.role).label}
         return render(request, "people/member_remove.html", context)
-    try:
+    with RefusalsShown(request, LastManagerError):
         remove_member(membership=membership, by=user_of(request), now=timezone.now())
-    except LastManagerError as refusal:
-        messages.error(request, str(refusal))
-        return redirect("people:member-list", slug)
-    messages.success(request, _("%(name)s no longer has that role.") % {"name": membership.user.username})
-    gave_up_managing = membership.user_id == request.user.pk and membership.role == Role.MANAGER
-    return redirect("people:home-show") if gave_up_managing else redirect("people:member-list", slug)
+        messages.success(request, _("%(name)s no longer has that role.") % {"name": membership.user.username})
+        if membership.user_id == request.user.pk and membership.role == Role.MANAGER:
+            return redirect("people:home-show")
+    return redirect("people:member-list", slug)
 
 
 @require_safe
@@ -77,11 +74,9 @@ def webhook_list(request: HttpRequest, slug: str) -> HttpResponse:
     form = WebhookForm(request.POST or None)
     if form.is_valid():
         options = {"project": project, "url": form.cleaned_data["url"], "events": form.wanted()}
-        try:
+        with RefusalsShown(form, webhooks.WebhookError, field="url"):
             made = webhooks.add_webhook(**options, by=user_of(request), now=timezone.now())
             form = WebhookForm()
-        except webhooks.WebhookError as refused:
-            form.add_error("url", str(refused))
     context = {"project": project, "form": form, "made": made, "webhooks": webhooks_of(project)}
     return render(request, "people/webhooks.html", context, status=422 if form.is_bound else 200)
 
@@ -99,11 +94,9 @@ def webhook_show(request: HttpRequest, slug: str, webhook_id: int) -> HttpRespon
 def webhook_test(request: HttpRequest, slug: str, webhook_id: int) -> HttpResponse:
     project = project_for(user_of(request), slug, Role.MANAGER)
     webhook = get_object_or_404(project.webhooks, pk=webhook_id)
-    try:
+    with RefusalsShown(request, webhooks.WebhookError):
         tasks.nudge_delivery(webhooks.send_test(webhook=webhook, now=timezone.now()).pk)
         messages.success(request, _("A test is being sent. Reload this page in a few seconds to see the answer."))
-    except webhooks.WebhookError as refused:
-        messages.error(request, str(refused))
     return redirect("people:webhook-show", slug, webhook_id)
 
 
@@ -123,12 +116,10 @@ def delivery_retry(request: HttpRequest, slug: str, delivery_id: int) -> HttpRes
     project = project_for(user_of(request), slug, Role.MANAGER)
     deliveries = Delivery.objects.select_related("webhook")
     delivery = get_object_or_404(deliveries, pk=delivery_id, webhook__project=project)
-    try:
+    with RefusalsShown(request, webhooks.WebhookError):
         webhooks.retry(delivery=delivery, now=timezone.now())
         tasks.nudge_delivery(delivery.pk)
         messages.success(request, _("It is being sent again. Reload this page in a few seconds to see the answer."))
-    except webhooks.WebhookError as refused:
-        messages.error(request, str(refused))
     return redirect("people:webhook-show", slug, delivery.webhook_id)
 
 
