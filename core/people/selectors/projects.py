@@ -1,4 +1,4 @@
-"""The projects that people are in, their members and managers, and on which page each person begins."""
+"""Projects as pages show them: who is in them, what people begin with and could add, and their webhooks."""
 
 from __future__ import annotations
 
