@@ -12,7 +12,7 @@ from django.utils.functional import cached_property
 from core.people.models import Role, User
 from core.people.pages.project_navigation import ProjectNavigation, RolesIn
 from core.people.permissions import READERS, may_start_projects
-from core.people.selectors.projects import OwnProject, named_roles_of, own_projects
+from core.people.selectors.projects import named_roles_of, own_projects
 from core.people.services.ownership import projects_to_own
 
 
@@ -55,7 +55,7 @@ class RolePages:
         return set(projects_to_own(self.user, Role.MANAGER).values_list("pk", flat=True))
 
     @cached_property
-    def own_projects(self) -> list[OwnProject]:
+    def own_projects(self) -> list[dict[str, Any]]:
         return own_projects(self.user) if self.user.is_authenticated else []
 
     @property

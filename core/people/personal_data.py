@@ -45,14 +45,7 @@ class OnDeletion(Protocol):
         """
 
 
-@dataclass(frozen=True)
-class _DataHolder:
-    export: DataExport | None
-    on_withdrawal: OnWithdrawal | None
-    on_deletion: OnDeletion | None
-
-
-_kinds: dict[str, _DataHolder] = {}
+_kinds: dict[str, tuple[DataExport | None, OnWithdrawal | None, OnDeletion | None]] = {}
 
 
 def register(
@@ -63,29 +56,28 @@ def register(
     on_deletion: OnDeletion | None = None,
 ) -> None:
     """Register an app `kind`; call it when the app is ready."""
-    _kinds[kind] = _DataHolder(export, on_withdrawal, on_deletion)
+    _kinds[kind] = (export, on_withdrawal, on_deletion)
 
 
 def parts_of(person: User) -> Iterator[tuple[str, ExportPart]]:
     """Return what every app stores about `person`, with the kind's name."""
-    for kind, holder in _kinds.items():
-        if holder.export is not None:
-            for part in holder.export(person):
-                yield kind, part
+    for kind, (export, _on_withdrawal, _on_deletion) in _kinds.items():
+        for part in export(person) if export is not None else ():
+            yield kind, part
 
 
 def withdraw(*, project: Project, person: User, keeps_answers: bool, now: datetime) -> dict[str, int]:
     """Apply a withdrawal in every app; return by kind how many answers no longer count, if any."""
     counts = {
-        kind: holder.on_withdrawal(project=project, person=person, keeps_answers=keeps_answers, now=now)
-        for kind, holder in _kinds.items()
-        if holder.on_withdrawal is not None
+        kind: on_withdrawal(project=project, person=person, keeps_answers=keeps_answers, now=now)
+        for kind, (_export, on_withdrawal, _on_deletion) in _kinds.items()
+        if on_withdrawal is not None
     }
     return {kind: count for kind, count in counts.items() if count}
 
 
 def forget(*, person: User, now: datetime) -> None:
     """Apply the deletion of an account in every app."""
-    for holder in _kinds.values():
-        if holder.on_deletion is not None:
-            holder.on_deletion(person=person, now=now)
+    for _export, _on_withdrawal, on_deletion in _kinds.values():
+        if on_deletion is not None:
+            on_deletion(person=person, now=now)

@@ -43,7 +43,7 @@ def handle_of(client: Client) -> str:
     session = Session.objects.get(pk=client.session.session_key)
     owner = User.objects.get(pk=session.person)
     own = own_sessions(owner, this=session.session_key, now=timezone.now())
-    return next(row.handle for row in own if row.is_this)
+    return next(row["handle"] for row in own if row["is_this"])
 
 
 def is_in(client: Client) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from functools import lru_cache
+from typing import Any
 from uuid import UUID
 
 from django.contrib.auth.models import AnonymousUser
@@ -192,20 +193,15 @@ def data_export(person: User) -> Iterator[ExportPart]:
 IMAGES_TO_CHOOSE = 12
 
 
-@dataclass(frozen=True)
-class ImageChooser:
-    """Images to choose from; `last` is the key to continue after, empty if there are no more."""
+def images_to_choose(entries: QuerySet[CollectionImage], *, find: str = "", after: str = "") -> dict[str, Any]:
+    """Return images of `entries` whose key contains `find`, by key, those after `after`.
 
-    entries: Sequence[CollectionImage]
-    last: str
-
-
-def images_to_choose(entries: QuerySet[CollectionImage], *, find: str = "", after: str = "") -> ImageChooser:
-    """Return images of `entries` whose key contains `find`, by key, those after `after`."""
+    `last` is the key to continue after, empty if there are no more.
+    """
     found = entries.filter(key__gt=after, key__icontains=find).select_related("image")
     rows = list(found.order_by("key", "pk")[: IMAGES_TO_CHOOSE + 1])
     shown_rows = rows[:IMAGES_TO_CHOOSE]
-    return ImageChooser(shown_rows, shown_rows[-1].key if len(rows) > IMAGES_TO_CHOOSE else "")
+    return {"entries": shown_rows, "last": shown_rows[-1].key if len(rows) > IMAGES_TO_CHOOSE else ""}
 
 
 def images_by_id(images: QuerySet[Image], wanted: Sequence[object], viewer: User) -> list[ServedImage | None]:

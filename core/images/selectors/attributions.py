@@ -123,20 +123,9 @@ class PlannedEdit:
     changing: QuerySet[Image]
     refused: QuerySet[Image]
 
-    def counts(self) -> EditCounts:
+    def counts(self) -> dict[str, int]:
         chosen, changing, refused = (rows.count() for rows in (self.images, self.changing, self.refused))
-        return EditCounts(chosen, changing, refused)
-
-
-@dataclass(frozen=True)
-class EditCounts:
-    chosen: int
-    changing: int
-    refused: int
-
-    @property
-    def unchanged(self) -> int:
-        return self.chosen - self.changing - self.refused
+        return {"changing": changing, "refused": refused, "unchanged": chosen - changing - refused}
 
 
 def planned_edit(images: QuerySet[Image], edit: ImageEdit, *, by: User) -> PlannedEdit:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from django.db.models import Q
 from django.utils.crypto import salted_hmac
@@ -32,33 +31,24 @@ def account_named(name: str) -> User | None:
 SALT = "people.sessions"
 
 
-@dataclass(frozen=True)
-class OwnSession:
-    """A session as its owner sees it. `handle` identifies it without giving access."""
+def own_sessions(user: User, *, this: str | None, now: datetime) -> list[dict[str, Any]]:
+    """List the valid sessions of `user`, `this` one first, then the last used.
 
-    handle: str
-    device: str
-    address: str
-    signed_in_at: datetime | None
-    seen_at: datetime | None
-    is_this: bool
-
-
-def own_sessions(user: User, *, this: str | None, now: datetime) -> Sequence[OwnSession]:
-    """List the valid sessions of `user`, `this` one first, then the last used."""
+    A `handle` identifies a session without giving access.
+    """
     sessions = [
-        OwnSession(
-            handle=handle_of(row.session_key),
-            device=device_of(row.user_agent),
-            address=row.address,
-            signed_in_at=row.signed_in_at,
-            seen_at=row.seen_at,
-            is_this=row.session_key == this,
-        )
+        {
+            "handle": handle_of(row.session_key),
+            "device": device_of(row.user_agent),
+            "address": row.address,
+            "signed_in_at": row.signed_in_at,
+            "seen_at": row.seen_at,
+            "is_this": row.session_key == this,
+        }
         for row in Session.objects.filter(person=user.pk, expire_date__gt=now).defer("session_data")
     ]
-    sessions.sort(key=lambda own: own.seen_at.timestamp() if own.seen_at else 0.0, reverse=True)
-    return sorted(sessions, key=lambda own: not own.is_this)
+    sessions.sort(key=lambda own: own["seen_at"].timestamp() if own["seen_at"] else 0.0, reverse=True)
+    return sorted(sessions, key=lambda own: not own["is_this"])
 
 
 def handle_of(session_key: str) -> str:

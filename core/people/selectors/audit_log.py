@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
@@ -28,32 +28,18 @@ class EntryFilters:
     last_day: date | None = None
 
 
-@dataclass(frozen=True)
-class LogLine:
-    number: int
-    at: datetime
-    who: str
-    said: str
-    reason: str
-    more: Sequence[tuple[str, Any]]
+def log_page(project: Project, wanted: EntryFilters, *, before: int | None = None) -> dict[str, Any]:
+    """Return the newest matching entries, or those `before` a number; a long log is as quick at its end.
 
-
-@dataclass(frozen=True)
-class LogPage:
-    """`older` is the number before which the next page begins; None if there is none."""
-
-    lines: Sequence[LogLine]
-    older: int | None
-
-
-def log_page(project: Project, wanted: EntryFilters, *, before: int | None = None) -> LogPage:
-    """Return the newest matching entries, or those `before` a number; a long log is as quick at its end."""
+    `older` is the number before which the next page begins; None if there is none.
+    """
     entries = _entries(project, wanted)
     if before is not None:
         entries = entries.filter(number__lt=before)
     rows = list(entries[: ENTRIES_PER_PAGE + 1])
     shown = rows[:ENTRIES_PER_PAGE]
-    return LogPage([_line(entry) for entry in shown], shown[-1].number if len(rows) > len(shown) else None)
+    older = shown[-1].number if len(rows) > len(shown) else None
+    return {"lines": [_line(entry) for entry in shown], "older": older}
 
 
 def actions_in(project: Project) -> list[tuple[str, str]]:
@@ -74,9 +60,9 @@ def log_as_csv(project: Project, wanted: EntryFilters) -> Iterator[str]:
     for entry in _entries(project, wanted).order_by("number").iterator(chunk_size=ROWS_AT_ONCE):
         line = _line(entry)
         person = name_of(entry.person) if entry.person else ""
-        details = "; ".join(f"{name}: {value}" for name, value in line.more)
-        cells = (entry.at.astimezone(UTC).isoformat(), line.who, entry.action, entry.about, person)
-        yield csv_line((entry.number, *cells, line.reason, details, line.said))
+        details = "; ".join(f"{name}: {value}" for name, value in line["more"])
+        cells = (entry.at.astimezone(UTC).isoformat(), line["who"], entry.action, entry.about, person)
+        yield csv_line((entry.number, *cells, line["reason"], details, line["said"]))
 
 
 def _entries(project: Project, wanted: EntryFilters) -> QuerySet[AuditEntry]:
@@ -96,15 +82,15 @@ def _midnight(day: date) -> datetime:
     return datetime.combine(day, time(), tzinfo=UTC)
 
 
-def _line(entry: AuditEntry) -> LogLine:
-    return LogLine(
-        number=entry.number,
-        at=entry.at,
-        who=name_of(entry.by),
-        said=sentence_of_entry(entry),
-        reason=str(entry.details.get("reason", "")),
-        more=unsaid_details(entry.details),
-    )
+def _line(entry: AuditEntry) -> dict[str, Any]:
+    return {
+        "number": entry.number,
+        "at": entry.at,
+        "who": name_of(entry.by),
+        "said": sentence_of_entry(entry),
+        "reason": str(entry.details.get("reason", "")),
+        "more": unsaid_details(entry.details),
+    }
 
 
 def sentence_of_entry(entry: AuditEntry) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -50,19 +49,8 @@ def roles_by_project(user: User, projects: Iterable[Project]) -> dict[int, list[
     return roles
 
 
-@dataclass(frozen=True)
-class OwnProject:
-    """A project of somebody, their roles in it, and whether they agreed to its consent text."""
-
-    project: Project
-    roles: list[str]
-    newest: int | None
-    given: int | None
-    given_at: datetime | None
-    is_due: bool
-
-
-def own_projects(user: User) -> list[OwnProject]:
+def own_projects(user: User) -> list[dict[str, Any]]:
+    """Describe the projects of somebody, their roles in each, and whether they agreed to its consent text."""
     memberships = defaultdict(list)
     for membership in Membership.objects.filter(user=user).select_related("project").order_by("project__name", "role"):
         memberships[membership.project].append(Role(membership.role))
@@ -83,16 +71,16 @@ def own_projects(user: User) -> list[OwnProject]:
     ]
 
 
-def _own_project(project: Project, roles: list[Role], newest: int | None, consent: Consent | None) -> OwnProject:
+def _own_project(project: Project, roles: list[Role], newest: int | None, consent: Consent | None) -> dict[str, Any]:
     version = consent.text.version if consent else None
-    return OwnProject(
-        project=project,
-        roles=[str(role.label) for role in roles],
-        newest=newest,
-        given=version,
-        given_at=consent.given_at if consent else None,
-        is_due=any(needs_consent(role) for role in roles) and newest is not None and version != newest,
-    )
+    return {
+        "project": project,
+        "roles": [str(role.label) for role in roles],
+        "newest": newest,
+        "given": version,
+        "given_at": consent.given_at if consent else None,
+        "is_due": any(needs_consent(role) for role in roles) and newest is not None and version != newest,
+    }
 
 
 def _newest_versions(projects: list[Project]) -> dict[int, int]:
@@ -123,19 +111,11 @@ MEMBERS_PER_PAGE = 100
 """A game that is open to everybody makes many members."""
 
 
-@dataclass(frozen=True)
-class ProjectMember:
-    """A member as the project's managers see them. `consent` is the newest version they agreed to."""
+def members_of(project: Project, asked: str | None = None) -> tuple[Page[Any], list[dict[str, Any]]]:
+    """Return a page of the people in `project` by user name, in a fixed number of queries.
 
-    user: User
-    memberships: list[Membership]
-    skills: list[LanguageSkill]
-    consent: int | None
-    is_consent_due: bool
-
-
-def members_of(project: Project, asked: str | None = None) -> tuple[Page[Any], list[ProjectMember]]:
-    """Return a page of the people in `project` by user name, in a fixed number of queries."""
+    `consent` of each is the newest version that they agreed to.
+    """
     memberships = Membership.objects.filter(project=project).order_by("role")
     skills = LanguageSkill.objects.select_related("language").order_by("language__english_name")
     people = (
@@ -156,15 +136,15 @@ def members_of(project: Project, asked: str | None = None) -> tuple[Page[Any], l
     return page, [_member(user, consents.get(user.pk), newest) for user in shown]
 
 
-def _member(user: User, consent: int | None, newest: int | None) -> ProjectMember:
+def _member(user: User, consent: int | None, newest: int | None) -> dict[str, Any]:
     here: list[Membership] = user.here  # type: ignore[attr-defined]
-    return ProjectMember(
-        user=user,
-        memberships=here,
-        skills=list(user.language_skills.all()),
-        consent=consent,
-        is_consent_due=any(needs_consent(membership.role) for membership in here) and consent != newest,
-    )
+    return {
+        "user": user,
+        "memberships": here,
+        "skills": user.language_skills.all(),
+        "consent": consent,
+        "is_consent_due": any(needs_consent(membership.role) for membership in here) and consent != newest,
+    }
 
 
 def unusable_things(

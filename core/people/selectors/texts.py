@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from django.utils.safestring import SafeString
 from django.utils.translation import get_language
@@ -43,16 +44,6 @@ class ShownText:
     html: SafeString
     translation: TextTranslation | None
     is_translated: bool = False
-
-
-@dataclass(frozen=True)
-class TranslationRow:
-    """One language of one kind of text: what is published, of which version, and whether a draft waits."""
-
-    kind: TextKind
-    language: Language
-    published: TextTranslation | None
-    draft: TextTranslation | None
 
 
 _originals: dict[TextKind, Callable[[Project], OriginalText | None]] = {}
@@ -102,8 +93,8 @@ def shown_consent(text: ConsentText, *, wants_original: bool = False) -> ShownTe
 
 def translation_rows(
     project: Project, languages: Iterable[Language]
-) -> list[tuple[TextKind, OriginalText, list[TranslationRow]]]:
-    """List the texts that the project has, each with its languages."""
+) -> list[tuple[TextKind, OriginalText, list[dict[str, Any]]]]:
+    """List the texts that the project has, each with its languages: what is published, and whether a draft waits."""
     newest: dict[tuple[str, str, bool], TextTranslation] = {}
     for translation in TextTranslation.objects.filter(project=project).defer("body").order_by("version", "revision"):
         newest[translation.kind, translation.language_id, translation.published_at is not None] = translation
@@ -113,7 +104,11 @@ def translation_rows(
         original = original_of(project, kind)
         if original is not None:
             rows = [
-                TranslationRow(kind, one, newest.get((kind, one.pk, True)), newest.get((kind, one.pk, False)))
+                {
+                    "language": one,
+                    "published": newest.get((kind, one.pk, True)),
+                    "draft": newest.get((kind, one.pk, False)),
+                }
                 for one in languages
             ]
             listed.append((kind, original, rows))
