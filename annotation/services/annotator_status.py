@@ -26,8 +26,7 @@ from annotation.models import (
 from annotation.services import tallies
 from annotation.services.campaign import locked_rounds
 from core.allocation.models import Assignment, Batch, Pool
-from core.allocation.services.lifecycle import return_batches
-from core.allocation.services.managing import reject_all_work, restore_work, set_aside
+from core.allocation.services.lifecycle import reject_all_work, restore_work, return_batches, set_aside
 from core.languages.models import Language
 from core.people.models import Consent, Project, User
 from core.people.services import audit_log

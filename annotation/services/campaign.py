@@ -27,8 +27,7 @@ from annotation.rules.campaign import (
 from annotation.selectors.campaign import steps_of
 from annotation.services.rounds import create_round
 from core.allocation.models import Batch, BatchState, Pool
-from core.allocation.services.lifecycle import expire_batches, return_batches
-from core.allocation.services.managing import close_pool
+from core.allocation.services.lifecycle import close_pool, expire_batches, return_batches
 from core.images.models import Collection
 from core.languages.models import Language
 from core.people.models import Project, User, WebhookEvent

@@ -27,7 +27,7 @@ from annotation.services import tallies
 from annotation.services.batches import InvalidCaptionError
 from annotation.services.feedback import clean_note, record
 from core.allocation.models import Assignment, AssignmentState
-from core.allocation.services.managing import restore_work
+from core.allocation.services.lifecycle import restore_work
 from core.people.models import Role, User
 from core.people.selectors.qualification import still_takes_part
 from core.people.services.members import lock_person

@@ -16,7 +16,7 @@ from annotation.models import DECIDED, GuidelineExample, Guidelines, Round, Roun
 from annotation.services import figures
 from annotation.services.campaign import LanguageBeginning, LanguageSettings, begin_language, record_of_round
 from core.allocation.models import Pool
-from core.allocation.services.managing import change_replication
+from core.allocation.services.lifecycle import change_replication
 from core.images.models import Collection
 from core.images.services.collections import give_collection
 from core.languages.models import Language

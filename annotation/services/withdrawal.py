@@ -10,7 +10,7 @@ from annotation.models import Caption, CaptionItem, CaptionState, Round, RoundKi
 from annotation.services import tallies
 from annotation.services.references import leave_out_of_references
 from core.allocation.models import Assignment, AssignmentState, Pool
-from core.allocation.services.managing import reject_all_work, return_all_work, set_aside
+from core.allocation.services.lifecycle import reject_all_work, return_all_work, set_aside
 from core.people.models import Project, User
 
 

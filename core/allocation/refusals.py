@@ -10,11 +10,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import singledispatch
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from django.core.exceptions import ObjectDoesNotExist
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy as _
 
 from core.allocation.services.errors import (
     BatchReturnedError,
@@ -25,6 +25,9 @@ from core.allocation.services.errors import (
     PoolClosedError,
 )
 from core.people.selectors.qualification import NotQualifiedError
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrPromise
 
 
 @dataclass(frozen=True)
@@ -78,46 +81,32 @@ def _not_qualified(error: NotQualifiedError) -> AllocationRefusal:
     return AllocationRefusal(403, "not-qualified", " ".join(reason for (reason,) in errors.values()), errors)
 
 
+def refuse_as(error: type[Exception], status: int, code: str, message: StrPromise) -> None:
+    """Explain every error of a kind in the same way."""
+    refusal_of.register(error, lambda _error: AllocationRefusal(status, code, str(message)))
+
+
 def refuse_as_not_assigned(*errors: type[ObjectDoesNotExist]) -> None:
     """Answer 404 where a service finds no such row of the person."""
     for error in errors:
-        refusal_of.register(error, lambda _error: AllocationRefusal(404, "not-found", _not_assigned()))
+        refuse_as(error, 404, "not-found", _("This is not assigned to you."))
 
 
-def _not_assigned() -> str:
-    return _("This is not assigned to you.")
-
-
-@refusal_of.register
-def _pool_closed(error: PoolClosedError) -> AllocationRefusal:
-    return AllocationRefusal(409, "pool-closed", _("This work is closed for now. A manager can open it again."))
-
-
-@refusal_of.register
-def _pool_busy(error: PoolBusyError) -> AllocationRefusal:
-    said = _("Other people are taking the last tasks right now. Try again in a few seconds.")
-    return AllocationRefusal(409, "pool-busy", said)
-
-
-@refusal_of.register
-def _no_tasks_available(error: NoTasksAvailableError) -> AllocationRefusal:
-    said = _("The rest of this batch has been reassigned. Your work is kept.")
-    return AllocationRefusal(409, "no-tasks-available", said)
+refuse_as(PoolClosedError, 409, "pool-closed", _("This work is closed for now. A manager can open it again."))
+refuse_as(
+    PoolBusyError, 409, "pool-busy", _("Other people are taking the last tasks right now. Try again in a few seconds.")
+)
+refuse_as(
+    NoTasksAvailableError,
+    409,
+    "no-tasks-available",
+    _("The rest of this batch has been reassigned. Your work is kept."),
+)
+refuse_as(LeaseExpiredError, 410, "lease-expired", _("This batch has expired. You can resume it."))
+refuse_as(BatchReturnedError, 410, "batch-returned", _("This batch was returned. You can resume it."))
 
 
 @refusal_of.register
 def _open_batch_exists(error: OpenBatchExistsError) -> AllocationRefusal:
-    said = _("Finish or return this batch first.")
-    return AllocationRefusal(
-        409, "open-batch-exists", said, stored={"batch": str(error.batch.pk)}, open_batch=error.batch.pk
-    )
-
-
-@refusal_of.register
-def _lease_expired(error: LeaseExpiredError) -> AllocationRefusal:
-    return AllocationRefusal(410, "lease-expired", _("This batch has expired. You can resume it."))
-
-
-@refusal_of.register
-def _batch_returned(error: BatchReturnedError) -> AllocationRefusal:
-    return AllocationRefusal(410, "batch-returned", _("This batch was returned. You can resume it."))
+    said, batch = str(_("Finish or return this batch first.")), error.batch.pk
+    return AllocationRefusal(409, "open-batch-exists", said, stored={"batch": str(batch)}, open_batch=batch)

@@ -2,12 +2,11 @@
 
 from django.utils import timezone
 
-from core.allocation.services import sweeps
-from core.allocation.services.lifecycle import expire_overdue
+from core.allocation.services.lifecycle import expire_overdue, record_sweep
 from core.jobs.tasks import shared_task
 
 
 @shared_task
 def sweep_leases() -> None:
     expire_overdue(now=timezone.now())
-    sweeps.record_sweep(now=timezone.now())
+    record_sweep(now=timezone.now())

@@ -8,8 +8,8 @@ from datetime import datetime
 from django.db import transaction
 from django.utils.translation import gettext as _
 
+from core.allocation.services.lifecycle import close_pool
 from core.allocation.services.locks import lock_pool
-from core.allocation.services.managing import close_pool
 from core.people.models import User
 from core.people.services import audit_log
 from sxs_eval.models import Comparison

@@ -17,7 +17,7 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
 from core.allocation.models import Pool, Task
-from core.allocation.services import managing
+from core.allocation.services.lifecycle import change_replication as change_replication_of_pool
 from core.images.models import Collection, CollectionImage
 from core.languages.models import Language
 from core.people.models import Project, User
@@ -301,7 +301,7 @@ def change_replication(*, comparison: Comparison, replication: int, by: User, no
     """Change the number of raters per pair; return how many pairs already have more places taken."""
     with transaction.atomic():
         comparison = Comparison.objects.select_for_update(no_key=True).get(pk=comparison.pk)
-        above = managing.change_replication(pool=comparison.pool, replication=replication)
+        above = change_replication_of_pool(pool=comparison.pool, replication=replication)
         # After the tasks: the audit log is locked last.
         if comparison.pool.replication != replication:
             record_change("comparison.changed", comparison, by, now, {"replication": replication})

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from django.db import transaction
 
-from core.allocation.services.managing import reject_work
+from core.allocation.services.lifecycle import reject_work
 from core.people.models import User
 from core.people.services import audit_log
 from sxs_eval.models import LEFT_OUT, Comparison, RaterState, RaterStatus

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from core.allocation.models import Pool
-from core.allocation.services.managing import reject_all_work, return_all_work
+from core.allocation.services.lifecycle import reject_all_work, return_all_work
 from core.people.models import Project, User
 from sxs_eval.models import LEFT_OUT, Comparison, Judgement, RaterState, RaterStatus, TrialKind
 

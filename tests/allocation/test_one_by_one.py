@@ -6,8 +6,13 @@ import pytest
 from django.db import transaction
 
 from core.allocation.models import AssignmentState, Batch, BatchState, Task
-from core.allocation.services.lifecycle import expire_overdue, finish_assignment, finish_batch, reopen_assignment
-from core.allocation.services.managing import reject_work
+from core.allocation.services.lifecycle import (
+    expire_overdue,
+    finish_assignment,
+    finish_batch,
+    reject_work,
+    reopen_assignment,
+)
 from tests.allocation.test_exact_replication import HOLD_S, assert_exact, locked, make_pool, return_batch, take
 from tests.factories import MINUTE, NOW, make_user
 

@@ -11,7 +11,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from core.allocation.services import sweeps
+from core.allocation.services.lifecycle import SILENT_AFTER, record_sweep
 from gapgame import tasks
 from gapgame.models import Season, SeasonAccess
 from gapgame.services.closing import GRACE
@@ -61,9 +61,9 @@ def test_the_page_says_since_when_nothing_goes_on_by_itself(season, asked, monke
     now = season.ends_at + timedelta(hours=1)
     set_clock(monkeypatch, now)
     assert STOOD_STILL not in page_of(season)
-    sweeps.record_sweep(now=now - sweeps.SILENT_AFTER)
+    record_sweep(now=now - SILENT_AFTER)
     assert STOOD_STILL not in page_of(season)
-    sweeps.record_sweep(now=season.ends_at)
+    record_sweep(now=season.ends_at)
     assert STOOD_STILL in page_of(season)
 
 
@@ -76,7 +76,7 @@ def test_the_page_is_shown_while_nobody_can_be_asked_to_close_it(season, monkeyp
 def test_managers_pages_say_it_too(client):
     project = make_project("lions")
     client.force_login(project.created_by)
-    sweeps.record_sweep(now=timezone.now() - timedelta(hours=1))
+    record_sweep(now=timezone.now() - timedelta(hours=1))
     for route in ("annotation:project-show", "scoring:score-list", "sxs_eval:comparison-list"):
         assert STOOD_STILL in client.get(reverse(route, args=[project.slug])).content.decode()
 

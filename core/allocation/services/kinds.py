@@ -8,8 +8,8 @@ return  The places are free for others. What was done stays with the batch.
 expire  The same, at the deadline. A sweep does it, and so does taking a batch when nothing else is left.
 resume  An expired or returned batch is open again, with the tasks that are still free.
 
-Each step is one transaction. `BatchKind` has the steps, and an app fills in what differs. `assigning`, `lifecycle` and
-`managing` change places; `locks` has the one order in which rows are locked.
+Each step is one transaction. `BatchKind` has the steps, and an app fills in what differs. `assigning` and `lifecycle`
+change places; `locks` has the one order in which rows are locked.
 """
 
 from __future__ import annotations

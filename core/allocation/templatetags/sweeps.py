@@ -7,11 +7,11 @@ from datetime import datetime
 from django import template
 from django.utils import timezone
 
-from core.allocation.services import sweeps
+from core.allocation.services import lifecycle
 
 register = template.Library()
 
 
 @register.simple_tag
 def sweeps_silent_since() -> datetime | None:
-    return sweeps.silent_since(now=timezone.now())
+    return lifecycle.sweeps_silent_since(now=timezone.now())

@@ -16,10 +16,6 @@ from core.people.services.ownership import not_usable, projects_to_own
 OWNER_FIELDS = ("project", "is_shared")
 
 
-def usable_rows(kind: type[Owned], project: Project | None, by: User) -> Any:
-    return kind._default_manager.filter(usable_in(project, by=by))
-
-
 class OwnerForm(forms.Form):
     """Mixed into a form that makes something which a project owns, from `parts` that have owners themselves."""
 
@@ -107,7 +103,8 @@ class OwnerForm(forms.Form):
             part = cleaned.get(name)
             if part is None or "project" in self.errors:
                 continue
-            if not usable_rows(type(part), cleaned["project"], self.by).filter(pk=part.pk).exists():
+            usable = type(part)._default_manager.filter(usable_in(cleaned["project"], by=self.by))
+            if not usable.filter(pk=part.pk).exists():
                 self.add_error(name, not_usable(part, cleaned["project"]))
             elif cleaned["is_shared"] and not part.is_shared:
                 text = gettext("“%(name)s” is not shared with all, so what uses it cannot be shared with all either.")

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.core.paginator import Page, Paginator
 from django.db.models import Exists, F, OuterRef, Q, QuerySet, Subquery, TextChoices, prefetch_related_objects
 from django.utils.translation import gettext_lazy
 
@@ -17,8 +16,6 @@ from core.people.rules.invitations import InvitationAction, InvitationState, why
 
 MAX_NAMED = 50
 """How many people per invitation are listed."""
-PER_PAGE = 50
-"""Enough for a link in each of the 36 languages."""
 
 
 class InvitationsShown(TextChoices):
@@ -108,13 +105,6 @@ def _in_state(found: QuerySet[Invitation], shown: str, now: datetime) -> QuerySe
             last = Subquery(mails.order_by("-pk").values("state")[:1])
             return found.annotate(last=last).filter(is_free, last=MailState.FAILED)
     return found
-
-
-def page_of_invitations(
-    project: Project, wanted: InvitationFilters, number: str | None, *, now: datetime
-) -> tuple[Page[Invitation], list[InvitationRow]]:
-    page = Paginator(invitations_of(project, wanted, now=now), PER_PAGE).get_page(number)
-    return page, rows_of(list(page.object_list), now=now)
 
 
 def rows_of(listed: Sequence[Invitation], *, now: datetime) -> list[InvitationRow]:

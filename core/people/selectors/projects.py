@@ -13,7 +13,6 @@ from django.db.models import Count, Prefetch, Q, QuerySet
 from core.people.models import (
     Consent,
     ConsentText,
-    Delivery,
     DeliveryState,
     LanguageSkill,
     Membership,
@@ -23,7 +22,6 @@ from core.people.models import (
     Role,
     User,
     Webhook,
-    WebhookEvent,
 )
 from core.people.permissions import may_start_projects, usable_in
 from core.people.rules.roles import home_of, needs_consent
@@ -179,9 +177,6 @@ def start_page(user: User, roles: Collection[str], *, may_start_projects: bool =
     return home
 
 
-DELIVERIES_PER_PAGE = 50
-
-
 def webhooks_of(project: Project) -> QuerySet[Webhook]:
     """List webhooks with `failed` and `waiting`, how many deliveries have not arrived."""
     state = "deliveries__state"
@@ -189,13 +184,3 @@ def webhooks_of(project: Project) -> QuerySet[Webhook]:
         failed=Count("deliveries", filter=Q(**{state: DeliveryState.FAILED})),
         waiting=Count("deliveries", filter=Q(**{state: DeliveryState.WAITING})),
     ).order_by("-is_active", "pk")
-
-
-def events_of(webhook: Webhook) -> list[str]:
-    """Return its events, as pages name them."""
-    return [str(event.label) for event in WebhookEvent if event.value in webhook.events]
-
-
-def deliveries_of(webhook: Webhook, number: str | None) -> Page[Delivery]:
-    """Return a page of deliveries, the newest first."""
-    return Paginator(webhook.deliveries.order_by("-pk"), DELIVERIES_PER_PAGE).get_page(number)

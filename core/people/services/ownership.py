@@ -57,8 +57,9 @@ def change_owner(
             for thing in things:
                 # New uses lock the project and are not waited for.
                 locked: Owned = type(thing)._default_manager.select_for_update(no_key=True).get(pk=thing.pk)
-                if not is_shared:
-                    _check_used_by_nobody_else(locked, project)
+                if not is_shared and is_used_outside(locked, project):
+                    text = _("“%(name)s” is used by other projects too. Share it with all instead.")
+                    raise OwnerRefusedError(text % {"name": locked})
                 _record_change(locked, project, is_shared=is_shared, by=by, now=now)
                 thing.project, thing.is_shared = project, is_shared
                 thing.save(update_fields=["project", "is_shared"])
@@ -121,13 +122,6 @@ def users_of(thing: Owned) -> dict[str, int]:
         kind = str(rows.model._meta.verbose_name_plural)
         counts[kind] = max(counts.get(kind, 0), rows.count())
     return {kind: number for kind, number in counts.items() if number}
-
-
-def _check_used_by_nobody_else(thing: Owned, project: Project | None) -> None:
-    if is_used_outside(thing, project):
-        raise OwnerRefusedError(
-            _("“%(name)s” is used by other projects too. Share it with all instead.") % {"name": thing}
-        )
 
 
 def _record_change(thing: Owned, project: Project | None, *, is_shared: bool, by: User | None, now: datetime) -> None:

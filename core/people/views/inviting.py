@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from django.contrib import messages
+from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
@@ -30,12 +31,13 @@ from core.people.selectors.invitations import (
     InvitationRow,
     choices_of,
     invitations_of,
-    page_of_invitations,
     rows_of,
 )
 from core.people.selectors.texts import has_gaps, newest_consent_text
 from core.people.services.invitations import ChangedInvitations, InvitationMailing, change_many, invite_many
 
+PER_PAGE = 50
+"""Enough for a link in each of the 36 languages."""
 MAX_CHOSEN = 2000
 
 
@@ -44,8 +46,9 @@ def invitation_list(request: HttpRequest, slug: str) -> HttpResponse:
     project = project_for(user_of(request), slug, Role.MANAGER)
     form = InvitationsFilterForm(request.GET, project=project)
     wanted = form.wanted()
-    page, rows = page_of_invitations(project, wanted, request.GET.get("page"), now=timezone.now())
-    listed = _with_links(request, rows)
+    now = timezone.now()
+    page = Paginator(invitations_of(project, wanted, now=now), PER_PAGE).get_page(request.GET.get("page"))
+    listed = _with_links(request, rows_of(list(page.object_list), now=now))
     context = {
         "project": project,
         "form": form,

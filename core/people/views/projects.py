@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.contrib import messages
+from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
@@ -13,17 +14,19 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from core.languages.models import Language
 from core.people import tasks
 from core.people.forms.projects import ConsentTextForm, LogForm, TranslationForm, WebhookForm
-from core.people.models import Delivery, Role, TextKind
+from core.people.models import Delivery, Role, TextKind, WebhookEvent
 from core.people.permissions import project_for
 from core.people.requests import RefusalsShown, csv_download, user_of
 from core.people.rules.markdown import to_html
 from core.people.selectors.audit_log import EntryFilters, actions_in, log_as_csv, log_page
-from core.people.selectors.projects import deliveries_of, events_of, members_of, webhooks_of
+from core.people.selectors.projects import members_of, webhooks_of
 from core.people.selectors.texts import latest_of, newest_consent_text, original_of, translation_rows
 from core.people.services import webhooks
 from core.people.services.consent import publish_consent_text
 from core.people.services.members import LastManagerError, remove_member
 from core.people.services.texts import StaleTranslationError, save_translation
+
+DELIVERIES_PER_PAGE = 50
 
 
 @require_safe
@@ -85,8 +88,9 @@ def webhook_list(request: HttpRequest, slug: str) -> HttpResponse:
 def webhook_show(request: HttpRequest, slug: str, webhook_id: int) -> HttpResponse:
     project = project_for(user_of(request), slug, Role.MANAGER)
     webhook = get_object_or_404(project.webhooks, pk=webhook_id)
-    context = {"project": project, "webhook": webhook, "events": events_of(webhook)}
-    context["page"] = deliveries_of(webhook, request.GET.get("page"))
+    events = [event.label for event in WebhookEvent if event.value in webhook.events]
+    page = Paginator(webhook.deliveries.order_by("-pk"), DELIVERIES_PER_PAGE).get_page(request.GET.get("page"))
+    context = {"project": project, "webhook": webhook, "events": events, "page": page}
     return render(request, "people/webhook.html", context)
 
 

@@ -21,7 +21,7 @@ from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 from django.utils import timezone
 
-from core.allocation.services import sweeps
+from core.allocation.services.lifecycle import sweeps_silent_since
 from office.operations.selectors import broker, schema
 
 log = logging.getLogger(__name__)
@@ -104,7 +104,7 @@ def check_storage() -> None:
 
 def check_sweeps() -> None:
     try:
-        since = sweeps.silent_since(now=timezone.now())
+        since = sweeps_silent_since(now=timezone.now())
     except DatabaseError as error:
         raise ReadinessError("cannot be told, for the database does not answer") from error
     if since is not None:

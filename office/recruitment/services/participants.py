@@ -17,7 +17,7 @@ from django.db.models import Q
 from django.utils.translation import gettext as _
 
 from core.allocation.models import Batch, Pool
-from core.allocation.services.managing import return_all_work
+from core.allocation.services.lifecycle import return_all_work
 from core.people.models import LanguageLevel, Role, User
 from core.people.rules.roles import qualifies_to_judge, qualifies_to_write
 from core.people.selectors.qualification import MissingRequirement, NotQualifiedError
