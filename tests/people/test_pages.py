@@ -114,7 +114,7 @@ def test_members_and_those_who_came_by_an_open_door_are_shown_some_at_a_time(
     manager = client_of(project.created_by)
     everybody = Membership.objects.filter(project=project).values("user").distinct().count()
     pages = [manager.get(reverse("people:member-list", args=["lions"]), {"page": number}) for number in (1, 2)]
-    names = [[member.user.username for member in page.context["members"]] for page in pages]
+    names = [[member["user"].username for member in page.context["members"]] for page in pages]
     assert [len(names[0]), names[0] + names[1]] == [4, sorted(names[0] + names[1])]
     assert f"{everybody} people" in pages[0].content.decode()
     invitation.refresh_from_db()

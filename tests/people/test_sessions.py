@@ -58,7 +58,7 @@ def test_the_page_shows_each_session_with_device_address_and_time(ann_with_passw
     sign_in("Edg/1 (Windows)", "203.0.113.9", "bob")
     page = here.get(PAGE)
     text = page.content.decode()
-    assert [(own.device, own.address, own.is_this) for own in page.context["sessions"]] == [
+    assert [(own["device"], own["address"], own["is_this"]) for own in page.context["sessions"]] == [
         ("Firefox on Linux", "192.0.2.1", True),
         ("Safari on iPhone", "198.51.100.7", False),
     ]
