@@ -36,7 +36,9 @@ def own_sessions(user: User, *, this: str | None, now: datetime) -> list[dict[st
 
     A `handle` identifies a session without giving access.
     """
-    sessions = [
+    found = Session.objects.filter(person=user.pk, expire_date__gt=now).defer("session_data")
+    latest_first = sorted(found, key=lambda row: row.seen_at.timestamp() if row.seen_at else 0.0, reverse=True)
+    return [
         {
             "handle": handle_of(row.session_key),
             "device": device_of(row.user_agent),
@@ -45,10 +47,8 @@ def own_sessions(user: User, *, this: str | None, now: datetime) -> list[dict[st
             "seen_at": row.seen_at,
             "is_this": row.session_key == this,
         }
-        for row in Session.objects.filter(person=user.pk, expire_date__gt=now).defer("session_data")
+        for row in sorted(latest_first, key=lambda row: row.session_key != this)
     ]
-    sessions.sort(key=lambda own: own["seen_at"].timestamp() if own["seen_at"] else 0.0, reverse=True)
-    return sorted(sessions, key=lambda own: not own["is_this"])
 
 
 def handle_of(session_key: str) -> str:
