@@ -108,7 +108,7 @@ def _details(one: RoundOfLanguage, project: Project, images: AskedImages) -> str
     return link(url, format_html("{}{}", _("Details"), about))
 
 
-def levels_plot(row: QualityRow) -> plots.BarPlot:
+def levels_plot(row: QualityRow) -> plots.DrawnPlot:
     bars = [(str(LEVEL_NAMES[level]), row.levels[level], KINDS.get(level, "similar")) for level in FROM_THE_BEST]
     return plots.bar_plot(_("Captions by the median of their ratings"), bars)
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from textwrap import wrap
+from typing import Any
 
 from charts import texts
 from charts.texts import place_x
@@ -37,29 +38,11 @@ MIN_REACH = 1e-6
 """What is nearer to the reference than that is rounding."""
 
 
-@dataclass(frozen=True)
-class ChartBar:
-    """`kind` goes into the name of the class that colours it."""
+DrawnPlot = dict[str, Any]
+"""What `_plot.html` needs, and the template that extends it for one kind of plot.
 
-    label: str
-    value: str
-    kind: str
-    width: str
-    value_x: str
-    y: int
-    text_y: int
-
-
-@dataclass(frozen=True)
-class BarPlot:
-    """Bars under one another, each with its name and value."""
-
-    title: str
-    summary: str
-    height: int
-    label_x: str
-    bar_x: str
-    bars: Sequence[ChartBar]
+Whoever points at a mark reads its `name` and `value`. A `kind` goes into the name of the class that draws it.
+"""
 
 
 @dataclass(frozen=True)
@@ -73,60 +56,6 @@ class IntervalEstimate:
 
 
 @dataclass(frozen=True)
-class TextLine:
-    text: str
-    y: int
-    is_note: bool
-
-
-@dataclass(frozen=True)
-class EstimateRow:
-    """Whoever points at it reads `name` and `value`, as for all marks here."""
-
-    name: str
-    value: str
-    lines: Sequence[TextLine]
-    track_y: int
-    x: str
-    low_x: str
-    high_x: str
-
-
-@dataclass(frozen=True)
-class AxisTick:
-    label: str
-    at: str
-    is_reference: bool
-
-
-@dataclass(frozen=True, kw_only=True)
-class AxisPlot:
-    """What lies over an axis across the page, and beside an upright one where there are `y_ticks`.
-
-    With `has_upright_lines` a line goes from each tick of the axis up to `top`.
-    """
-
-    title: str
-    summary: str
-    height: int
-    axis_y: int
-    start_x: str
-    end_x: str = place_x(TRACK_ENDS)
-    x_ticks: Sequence[AxisTick]
-    y_ticks: Sequence[AxisTick] = ()
-    has_upright_lines: bool = True
-    top: int = 0
-
-
-@dataclass(frozen=True, kw_only=True)
-class RangePlot(AxisPlot):
-    """Estimates under one another. With `has_short_labels` they stand beside their tracks, else above."""
-
-    has_short_labels: bool
-    rows: Sequence[EstimateRow]
-
-
-@dataclass(frozen=True)
 class NumberedDot:
     """One of those whose `name` and `number` a legend explains; `text` is its value as written."""
 
@@ -134,29 +63,6 @@ class NumberedDot:
     name: str
     value: float
     text: str
-
-
-@dataclass(frozen=True)
-class DotMark:
-    name: str
-    value: str
-    number: int
-    x: str
-
-
-@dataclass(frozen=True)
-class DotRow:
-    label: str
-    text_y: int
-    track_y: int
-    marks: Sequence[DotMark]
-
-
-@dataclass(frozen=True, kw_only=True)
-class DotPlot(AxisPlot):
-    """Numbered dots on one track for each label."""
-
-    rows: Sequence[DotRow]
 
 
 @dataclass(frozen=True)
@@ -168,71 +74,61 @@ class PlotPoint:
     kind: str
 
 
-@dataclass(frozen=True)
-class PointMark:
-    x: str
-    y: str
-    kind: str
-    name: str
-    value: str
+def curve_plot(title: str, points: Sequence[tuple[float, float]], *, summary: str, x_name: str) -> DrawnPlot:
+    """Join `points`, across and up, none below zero, in their order, over two axes that begin at zero.
 
-
-@dataclass(frozen=True, kw_only=True)
-class ScatterPlot(AxisPlot):
-    """Points over two axes that are even around zero."""
-
-    x_name: str
-    y_name: str
-    points: Sequence[PointMark]
-
-
-@dataclass(frozen=True, kw_only=True)
-class CurvePlot(AxisPlot):
-    """A line from point to point over two axes that begin at zero; with few points, each has a mark."""
-
-    x_name: str
-    segments: Sequence[tuple[PointMark, PointMark]]
-    points: Sequence[PointMark]
-
-
-def curve_plot(title: str, points: Sequence[tuple[float, float]], *, summary: str, x_name: str) -> CurvePlot:
-    """`points`: across and up, none below zero, in the order in which the line joins them."""
+    With few points, each has a mark.
+    """
     x_ends, y_ends = ((0.0, round_end(max((point[axis] for point in points), default=0.0))) for axis in (0, 1))
     across, up = _places(x_ends, BESIDE_NUMBERS), _heights(y_ends, CURVE_TOP, CURVE_HEIGHT)
     marks = [
-        PointMark(across(x), up(y), "core", f"{x_name} {texts.plain_number(x, 0)}", texts.plain_number(y, POINT_DIGITS))
+        {
+            "x": across(x),
+            "y": up(y),
+            "name": f"{x_name} {texts.plain_number(x, 0)}",
+            "value": texts.plain_number(y, POINT_DIGITS),
+        }
         for x, y in points
     ]
-    return CurvePlot(
-        title=title,
-        summary=summary,
-        x_name=x_name,
-        height=CURVE_TOP + CURVE_HEIGHT + AXIS_HEIGHT + 20,
-        axis_y=CURVE_TOP + CURVE_HEIGHT,
-        start_x=place_x(BESIDE_NUMBERS),
-        segments=list(pairwise(marks)),
-        points=marks if len(marks) <= MAX_MARKS else [],
-        x_ticks=_ticks(x_ends, across),
-        y_ticks=_ticks(y_ends, up),
-        has_upright_lines=False,
-    )
+    return {
+        "title": title,
+        "summary": summary,
+        "x_name": x_name,
+        **_axis(CURVE_TOP + CURVE_HEIGHT, BESIDE_NUMBERS, below=AXIS_HEIGHT + 20),
+        "segments": list(pairwise(marks)),
+        "points": marks if len(marks) <= MAX_MARKS else [],
+        "x_ticks": _ticks(x_ends, across),
+        "y_ticks": _ticks(y_ends, up),
+        "has_upright_lines": False,
+    }
 
 
-def bar_plot(title: str, bars: Iterable[tuple[str, int, str]]) -> BarPlot:
-    """`bars`: name, count, kind. The longest bar has the highest count."""
+def bar_plot(title: str, bars: Iterable[tuple[str, int, str]]) -> DrawnPlot:
+    """`bars`: name, count, kind. They stand under one another, and the longest has the highest count."""
     counts = list(bars)
     highest = max((count for _, count, _ in counts), default=0) or 1
     drawn = []
     for number, (label, count, kind) in enumerate(counts):
-        width = MAX_BAR_WIDTH * count / highest
-        y = number * BAR_ROW
+        width, y = MAX_BAR_WIDTH * count / highest, number * BAR_ROW
         drawn.append(
-            ChartBar(
-                label, str(count), kind, place_x(width), place_x(LABEL_END + 1 + width), y + 4, y + BAR_ROW // 2 + 5
-            ),
+            {
+                "label": label,
+                "value": str(count),
+                "kind": kind,
+                "width": place_x(width),
+                "value_x": place_x(LABEL_END + 1 + width),
+                "y": y + 4,
+                "text_y": y + BAR_ROW // 2 + 5,
+            }
         )
-    summary = "; ".join(f"{label}: {count}" for label, count, _ in counts)
-    return BarPlot(title, summary, BAR_ROW * len(drawn), place_x(LABEL_END - 1), place_x(LABEL_END), drawn)
+    return {
+        "title": title,
+        "summary": "; ".join(f"{label}: {count}" for label, count, _ in counts),
+        "height": BAR_ROW * len(drawn),
+        "label_x": place_x(LABEL_END - 1),
+        "bar_x": place_x(LABEL_END),
+        "bars": drawn,
+    }
 
 
 def range_plot(
@@ -243,10 +139,10 @@ def range_plot(
     ends: tuple[float, float] | None = None,
     step: float | None = None,
     has_short_labels: bool = False,
-) -> RangePlot:
+) -> DrawnPlot:
     """`reference` is where nothing is to be seen, such as a gain of zero. Without `ends` the axis is even around it.
 
-    `step` is from tick to tick; chosen where none is given.
+    `step` is from tick to tick; chosen where none is given. Short labels stand beside their tracks, others above.
     """
     ends = ends or _even_ends(estimates, reference)
     start = BESIDE_SHORT_LABELS if has_short_labels else 100 - TRACK_ENDS
@@ -255,69 +151,64 @@ def range_plot(
     for estimate in estimates:
         row, bottom = _row(estimate, bottom, place, has_short_labels=has_short_labels)
         rows.append(row)
-    axis_y = bottom + 4
-    return RangePlot(
-        title=title,
-        summary="; ".join(f"{estimate.label}: {estimate.text}" for estimate in estimates),
-        has_short_labels=has_short_labels,
-        height=axis_y + AXIS_HEIGHT,
-        axis_y=axis_y,
-        start_x=place_x(start),
-        rows=rows,
-        x_ticks=_ticks(ends, place, reference=reference, step=step),
-    )
+    return {
+        "title": title,
+        "summary": "; ".join(f"{estimate.label}: {estimate.text}" for estimate in estimates),
+        **_axis(bottom + 4, start),
+        "rows": rows,
+        "x_ticks": _ticks(ends, place, reference=reference, step=step),
+    }
 
 
-def dot_plot(title: str, rows: Sequence[tuple[str, Sequence[NumberedDot]]], *, ends: tuple[float, float]) -> DotPlot:
-    """`rows`: a short label and its dots, of which the first are drawn above the later ones."""
+def dot_plot(title: str, rows: Sequence[tuple[str, Sequence[NumberedDot]]], *, ends: tuple[float, float]) -> DrawnPlot:
+    """`rows`: a short label and the dots on its track, of which the first are drawn above the later ones."""
     place = _places(ends, BESIDE_SHORT_LABELS)
-    axis_y = DOT_ROW * len(rows) + 4
-    return DotPlot(
-        title=title,
-        summary="; ".join(
+    return {
+        "title": title,
+        "summary": "; ".join(
             f"{label}: " + ", ".join(f"{dot.name} {dot.text}" for dot in dots) for label, dots in rows if dots
         ),
-        height=axis_y + AXIS_HEIGHT,
-        axis_y=axis_y,
-        start_x=place_x(BESIDE_SHORT_LABELS),
-        rows=[
-            DotRow(
-                label,
-                number * DOT_ROW + DOT_ROW // 2 + 5,
-                number * DOT_ROW + DOT_ROW // 2,
-                [DotMark(f"{label}, {dot.name}", dot.text, dot.number, place(dot.value)) for dot in reversed(dots)],
-            )
+        **_axis(DOT_ROW * len(rows) + 4, BESIDE_SHORT_LABELS),
+        "rows": [
+            {
+                "label": label,
+                "text_y": number * DOT_ROW + DOT_ROW // 2 + 5,
+                "track_y": number * DOT_ROW + DOT_ROW // 2,
+                "marks": [
+                    {"name": f"{label}, {dot.name}", "value": dot.text, "number": dot.number, "x": place(dot.value)}
+                    for dot in reversed(dots)
+                ],
+            }
             for number, (label, dots) in enumerate(rows)
         ],
-        x_ticks=_ticks(ends, place),
-    )
+        "x_ticks": _ticks(ends, place),
+    }
 
 
-def scatter_plot(title: str, points: Sequence[PlotPoint], *, summary: str, x_name: str, y_name: str) -> ScatterPlot:
+def scatter_plot(title: str, points: Sequence[PlotPoint], *, summary: str, x_name: str, y_name: str) -> DrawnPlot:
+    """Put points over two axes that are even around zero."""
     x_ends, y_ends = (_reach([getattr(point, axis) for point in points], 0) for axis in ("x", "y"))
     across, up = _places(x_ends, BESIDE_NUMBERS), _heights(y_ends, SCATTER_TOP, SCATTER_HEIGHT)
-    return ScatterPlot(
-        title=title,
-        summary=summary,
-        x_name=x_name,
-        y_name=y_name,
-        height=SCATTER_TOP + SCATTER_HEIGHT + AXIS_HEIGHT + LINE_HEIGHT,
-        axis_y=SCATTER_TOP + SCATTER_HEIGHT,
-        start_x=place_x(BESIDE_NUMBERS),
-        points=[
-            PointMark(
-                across(point.x),
-                up(point.y),
-                point.kind,
-                f"{x_name} {texts.signed_number(point.x, POINT_DIGITS)}",
-                f"{y_name} {texts.signed_number(point.y, POINT_DIGITS)}",
-            )
+    return {
+        "title": title,
+        "summary": summary,
+        "x_name": x_name,
+        "y_name": y_name,
+        **_axis(SCATTER_TOP + SCATTER_HEIGHT, BESIDE_NUMBERS, below=AXIS_HEIGHT + LINE_HEIGHT),
+        "points": [
+            {
+                "x": across(point.x),
+                "y": up(point.y),
+                "kind": point.kind,
+                "name": f"{x_name} {texts.signed_number(point.x, POINT_DIGITS)}",
+                "value": f"{y_name} {texts.signed_number(point.y, POINT_DIGITS)}",
+            }
             for point in points
         ],
-        x_ticks=_ticks(x_ends, across, reference=0),
-        y_ticks=_ticks(y_ends, up, reference=0),
-        top=SCATTER_TOP,
-    )
+        "x_ticks": _ticks(x_ends, across, reference=0),
+        "y_ticks": _ticks(y_ends, up, reference=0),
+        "top": SCATTER_TOP,
+    }
 
 
 def round_end(highest: float) -> float:
@@ -326,6 +217,12 @@ def round_end(highest: float) -> float:
         return 1.0
     step = _step(highest / 2)
     return step * math.ceil(highest / step - 1e-9)
+
+
+def _axis(axis_y: int, start: float, *, below: int = AXIS_HEIGHT) -> dict[str, Any]:
+    """An axis across the page, from whose ticks lines go up to `top`, unless a plot says otherwise."""
+    about = {"axis_y": axis_y, "height": axis_y + below, "start_x": place_x(start), "end_x": place_x(TRACK_ENDS)}
+    return {**about, "has_upright_lines": True, "top": 0}
 
 
 def _places(ends: tuple[float, float], start: float) -> Callable[[float], str]:
@@ -345,27 +242,29 @@ def _heights(ends: tuple[float, float], top: int, height: int) -> Callable[[floa
 
 def _row(
     estimate: IntervalEstimate, top: int, place: Callable[[float], str], *, has_short_labels: bool
-) -> tuple[EstimateRow, int]:
+) -> tuple[dict[str, Any], int]:
     """The row that begins at `top`, and where the next one does."""
     if has_short_labels:
-        lines, track_y, bottom = [TextLine(estimate.label, top + 18, is_note=False)], top + 14, top + SHORT_ROW
+        lines = [{"text": estimate.label, "y": top + 18}]
+        track_y, bottom = top + 14, top + SHORT_ROW
     else:
         texts = [(text, False) for text in wrap(estimate.label, MAX_LINE_CHARACTERS)] + [(estimate.text, True)]
         lines = [
-            TextLine(text, top + number * LINE_HEIGHT - 2, is_note) for number, (text, is_note) in enumerate(texts, 1)
+            {"text": text, "y": top + number * LINE_HEIGHT - 2, "is_note": is_note}
+            for number, (text, is_note) in enumerate(texts, 1)
         ]
         track_y = top + len(lines) * LINE_HEIGHT + 8
         bottom = top + len(lines) * LINE_HEIGHT + TRACK_HEIGHT
     interval = estimate.interval
-    row = EstimateRow(
-        name=estimate.label,
-        value=estimate.text,
-        lines=lines,
-        track_y=track_y,
-        x="" if estimate.value is None else place(estimate.value),
-        low_x="" if interval is None else place(interval.low),
-        high_x="" if interval is None else place(interval.high),
-    )
+    row = {
+        "name": estimate.label,
+        "value": estimate.text,
+        "lines": lines,
+        "track_y": track_y,
+        "x": "" if estimate.value is None else place(estimate.value),
+        "low_x": "" if interval is None else place(interval.low),
+        "high_x": "" if interval is None else place(interval.high),
+    }
     return row, bottom
 
 
@@ -390,17 +289,17 @@ def _ticks(
     *,
     reference: float | None = None,
     step: float | None = None,
-) -> list[AxisTick]:
+) -> list[dict[str, Any]]:
     low, high = ends
     step = step or _step((high - low) / 2)
     values = [step * at for at in range(math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9) + 1)]
     digits = max(0, -math.floor(math.log10(step) + 1e-9))
     return [
-        AxisTick(
-            texts.plain_number(value, digits),
-            place(value),
-            is_reference=reference is not None and math.isclose(value, reference, abs_tol=1e-9),
-        )
+        {
+            "label": texts.plain_number(value, digits),
+            "at": place(value),
+            "is_reference": reference is not None and math.isclose(value, reference, abs_tol=1e-9),
+        }
         for value in values
     ]
 

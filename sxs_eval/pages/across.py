@@ -7,7 +7,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from charts import texts
-from charts.plots import IntervalEstimate, RangePlot, range_plot
+from charts.plots import DrawnPlot, IntervalEstimate, range_plot
 from crosslens_metrics.intervals import Interval
 from crosslens_metrics.reports.comparison_figures import BOUNDS, SignTest, UndefinedComparison, bound_message
 from crosslens_metrics.reports.comparisons import ModelRanking, RankedComponent, RankedModel, RankedPair
@@ -160,7 +160,7 @@ def _component_parts(ranking: ModelRanking) -> list[dict[str, Any]]:
     ]
 
 
-def _strength_plot(component: RankedComponent) -> RangePlot:
+def _strength_plot(component: RankedComponent) -> DrawnPlot:
     estimates = [
         IntervalEstimate(
             label=model.model,

@@ -9,7 +9,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from charts import texts
-from charts.plots import PlotPoint, ScatterPlot, scatter_plot
+from charts.plots import DrawnPlot, PlotPoint, scatter_plot
 from crosslens_metrics.correlations import Coefficient
 from crosslens_metrics.intervals import Interval
 from crosslens_metrics.reports.comparison_figures import UndefinedComparison
@@ -125,7 +125,7 @@ def _point(row: EvaluationMetrics, metric: str) -> PlotPoint:
     return PlotPoint(row.gain, difference * shown_times(metric), "core" if _is_core(row) else "rest")
 
 
-def _plot(title: str, metric: str, rows: Sequence[EvaluationMetrics]) -> ScatterPlot:
+def _plot(title: str, metric: str, rows: Sequence[EvaluationMetrics]) -> DrawnPlot:
     said = _("%(test)s against %(base)s, %(language)s: people %(gain)s, metric %(difference)s")
     summary = "; ".join(
         said

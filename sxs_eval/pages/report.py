@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from charts import texts
-from charts.plots import BarPlot, ChartBar, IntervalEstimate, RangePlot, bar_plot, range_plot
+from charts.plots import DrawnPlot, IntervalEstimate, bar_plot, range_plot
 from core.people.pages.addresses import address
 from crosslens_metrics.intervals import Interval
 from crosslens_metrics.reports.comparison import WIDTH_POINTS
@@ -70,7 +70,7 @@ def report_page(
         "beside": [*remarks_on(report, evidence), *_scripted(raters)],
         "figures": list(_figures(report)),
         "distribution": distribution,
-        "levels_given": PageTable("levels-given", distribution.title, _bar_columns(), distribution.bars),
+        "levels_given": PageTable("levels-given", distribution["title"], _bar_columns(), distribution["bars"]),
         "regions": PageTable("regions", "", _region_columns(), regions),
         "region_plot": gain_plot(_("Gain by region"), estimates),
         "levels": PageTable("levels", "", _level_columns(), levels),
@@ -247,17 +247,17 @@ def _share_line(label: str, share: TrialShare | UndefinedComparison, meaning: st
     return ReportLine(label, meaning, _percent_of(share), texts.interval_text(share.interval))
 
 
-def distribution_plot(report: ReportedFigures, *, scale: Scale) -> BarPlot:
+def distribution_plot(report: ReportedFigures, *, scale: Scale) -> DrawnPlot:
     return bar_plot(
         _("Judgements by level, test against base") if scale.points > FIVE_POINTS.points else _("Judgements by level"),
         [(level.name, report.distribution[level.number], _kind(level.number)) for level in scale.levels],
     )
 
 
-def _bar_columns() -> list[TableColumn[ChartBar]]:
+def _bar_columns() -> list[TableColumn[dict[str, Any]]]:
     return [
-        TableColumn("level", _("Level"), lambda bar: bar.label, kind=TEXT),
-        TableColumn("judgements", _("Judgements"), lambda bar: bar.value),
+        TableColumn("level", _("Level"), lambda bar: bar["label"], kind=TEXT),
+        TableColumn("judgements", _("Judgements"), lambda bar: bar["value"]),
     ]
 
 
@@ -339,7 +339,7 @@ def gain_estimate(label: str, gain: GainFigure | UndefinedComparison) -> Interva
     )
 
 
-def gain_plot(title: str, estimates: Sequence[IntervalEstimate]) -> RangePlot | None:
+def gain_plot(title: str, estimates: Sequence[IntervalEstimate]) -> DrawnPlot | None:
     """Return None if no gain has a value."""
     return range_plot(title, estimates, reference=0) if any(one.value is not None for one in estimates) else None
 
@@ -348,7 +348,7 @@ def with_interval(value: str, interval: str) -> str:
     return f"{value} ({interval})" if interval else value
 
 
-def _left_plot(raters: Sequence[RaterFigures]) -> RangePlot:
+def _left_plot(raters: Sequence[RaterFigures]) -> DrawnPlot:
     estimates = [
         IntervalEstimate(row.rater, texts.percentage(row.left.percent, 0), row.left.percent, row.left.interval)
         for row in raters

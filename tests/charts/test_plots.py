@@ -46,53 +46,53 @@ def percent(place: str) -> float:
 
 class TestBars:
     def test_the_longest_bar_has_the_highest_count_and_the_others_are_in_proportion(self):
-        widths = [percent(bar.width) for bar in bar_plot("", BARS).bars]
+        widths = [percent(bar["width"]) for bar in bar_plot("", BARS)["bars"]]
         assert widths == [46.0, 23.0, 0.0]
 
     def test_nothing_counted_gives_bars_without_length(self):
-        assert {bar.width for bar in bar_plot("", [("BETTER", 0, "better")]).bars} == {"0.00%"}
+        assert {bar["width"] for bar in bar_plot("", [("BETTER", 0, "better")])["bars"]} == {"0.00%"}
 
     def test_every_count_is_in_the_text_alternative(self):
-        assert bar_plot("", BARS).summary == "BETTER: 6; SIMILAR: 3; WORSE: 0"
+        assert bar_plot("", BARS)["summary"] == "BETTER: 6; SIMILAR: 3; WORSE: 0"
 
 
 class TestRanges:
     def test_zero_stands_in_the_middle_and_values_in_proportion(self):
         plot = range_plot("", ESTIMATES, reference=0)
-        (reference,) = [tick for tick in plot.x_ticks if tick.is_reference]
-        assert (reference.label, percent(reference.at)) == ("0", 50.0)
-        africa, asia, unknown = plot.rows
-        assert percent(africa.low_x) < percent(africa.x) < percent(africa.high_x)
-        assert (percent(africa.x) - 50) / (50 - percent(asia.x)) == pytest.approx(5, abs=0.01)
-        assert (asia.low_x, asia.high_x) == ("", "")
-        assert (unknown.x, unknown.low_x) == ("", "")
+        (reference,) = [tick for tick in plot["x_ticks"] if tick["is_reference"]]
+        assert (reference["label"], percent(reference["at"])) == ("0", 50.0)
+        africa, asia, unknown = plot["rows"]
+        assert percent(africa["low_x"]) < percent(africa["x"]) < percent(africa["high_x"])
+        assert (percent(africa["x"]) - 50) / (50 - percent(asia["x"])) == pytest.approx(5, abs=0.01)
+        assert (asia["low_x"], asia["high_x"]) == ("", "")
+        assert (unknown["x"], unknown["low_x"]) == ("", "")
 
     @given(st.lists(st.tuples(st.floats(-1000, 1000), st.floats(0, 50), st.floats(0, 50)), min_size=1, max_size=5))
     def test_nothing_stands_outside_the_axis_and_ticks_are_few(self, values):
         estimates = [IntervalEstimate("x", "", value, Interval(value - a, value + b)) for value, a, b in values]
         plot = range_plot("", estimates, reference=0)
-        for row in plot.rows:
-            for place in (row.x, row.low_x, row.high_x):
+        for row in plot["rows"]:
+            for place in (row["x"], row["low_x"], row["high_x"]):
                 assert 2 <= percent(place) <= 98
-        assert 3 <= len(plot.x_ticks) <= 13
-        assert sum(tick.is_reference for tick in plot.x_ticks) == 1
+        assert 3 <= len(plot["x_ticks"]) <= 13
+        assert sum(tick["is_reference"] for tick in plot["x_ticks"]) == 1
 
     def test_estimates_that_are_all_at_the_reference_still_have_an_axis(self):
         plot = range_plot("", [IntervalEstimate("x", "", 0.0, None)], reference=0)
-        assert percent(plot.rows[0].x) == 50.0
+        assert percent(plot["rows"][0]["x"]) == 50.0
 
     def test_ticks_are_written_as_in_the_language_of_the_page(self):
         with translation.override("de"):
             labels = [
-                tick.label for tick in range_plot("", [IntervalEstimate("x", "", 0.9, None)], reference=0).x_ticks
+                tick["label"] for tick in range_plot("", [IntervalEstimate("x", "", 0.9, None)], reference=0)["x_ticks"]
             ]
         assert labels == ["−1,0", "−0,5", "0,0", "0,5", "1,0"]
 
     def test_given_ends_hold(self):
         plot = range_plot("", [IntervalEstimate("x", "", 50.0, Interval(0, 100))], reference=50, ends=(0, 100), step=25)
-        assert (plot.rows[0].low_x, plot.rows[0].high_x) == ("2.00%", "98.00%")
-        assert [tick.label for tick in plot.x_ticks] == ["0", "25", "50", "75", "100"]
-        assert [tick.label for tick in plot.x_ticks if tick.is_reference] == ["50"]
+        assert (plot["rows"][0]["low_x"], plot["rows"][0]["high_x"]) == ("2.00%", "98.00%")
+        assert [tick["label"] for tick in plot["x_ticks"]] == ["0", "25", "50", "75", "100"]
+        assert [tick["label"] for tick in plot["x_ticks"] if tick["is_reference"]] == ["50"]
 
     def test_long_names_are_broken_into_lines_and_no_two_lines_meet(self):
         plot = range_plot(
@@ -100,31 +100,31 @@ class TestRanges:
             [IntervalEstimate("a model with a very long name → another such one, German", "+1", 1.0, None)] * 2,
             reference=0,
         )
-        lines = [line for row in plot.rows for line in row.lines]
-        assert [line.text for line in plot.rows[0].lines] == [
+        lines = [line for row in plot["rows"] for line in row["lines"]]
+        assert [line["text"] for line in plot["rows"][0]["lines"]] == [
             "a model with a very long name → another",
             "such one, German",
             "+1",
         ]
-        places = sorted([line.y for line in lines] + [row.track_y for row in plot.rows])
+        places = sorted([line["y"] for line in lines] + [row["track_y"] for row in plot["rows"]])
         assert min(after - before for before, after in pairwise(places)) >= 8
-        assert places[-1] < plot.axis_y < plot.height
+        assert places[-1] < plot["axis_y"] < plot["height"]
 
     def test_short_labels_leave_room_beside_the_tracks(self):
         plot = range_plot("", [IntervalEstimate("p1", "", 0.0, None)], reference=0, has_short_labels=True)
-        assert percent(plot.start_x) == 36.0
+        assert percent(plot["start_x"]) == 36.0
 
 
 class TestDots:
     def test_dots_stand_in_proportion_and_the_first_lies_above(self):
         plot = dot_plot("", DOTS, ends=(0, 50))
-        second, first = plot.rows[0].marks
-        assert (first.number, first.x, second.number) == (1, "98.00%", 2)
-        assert percent(second.x) == pytest.approx((98 + 36) / 2)
-        assert [tick.label for tick in plot.x_ticks] == ["0", "10", "20", "30", "40", "50"]
+        second, first = plot["rows"][0]["marks"]
+        assert (first["number"], first["x"], second["number"]) == (1, "98.00%", 2)
+        assert percent(second["x"]) == pytest.approx((98 + 36) / 2)
+        assert [tick["label"] for tick in plot["x_ticks"]] == ["0", "10", "20", "30", "40", "50"]
 
     def test_every_value_is_in_the_text_alternative(self):
-        assert dot_plot("", DOTS, ends=(0, 50)).summary == "German: Rich 50.0, Brief 25.0"
+        assert dot_plot("", DOTS, ends=(0, 50))["summary"] == "German: Rich 50.0, Brief 25.0"
 
     @given(st.floats(0, 1e5))
     def test_an_axis_holds_the_highest_and_is_not_much_longer(self, highest):
@@ -136,17 +136,17 @@ class TestDots:
 class TestScatter:
     def test_points_stand_in_proportion_around_zero(self):
         plot = scatter_plot("", POINTS, summary="", x_name="", y_name="")
-        right, left, middle = plot.points
-        x, y = percent(middle.x), float(middle.y)
-        assert (percent(right.x) - x) == pytest.approx(2 * (x - percent(left.x)), abs=0.02)
-        assert (y - float(right.y)) == pytest.approx(2 * (float(left.y) - y), abs=0.2)
-        assert [tick.label for tick in plot.x_ticks if tick.is_reference] == ["0"]
-        assert [tick.at for tick in plot.y_ticks if tick.is_reference] == [middle.y]
+        right, left, middle = plot["points"]
+        x, y = percent(middle["x"]), float(middle["y"])
+        assert (percent(right["x"]) - x) == pytest.approx(2 * (x - percent(left["x"])), abs=0.02)
+        assert (y - float(right["y"])) == pytest.approx(2 * (float(left["y"]) - y), abs=0.2)
+        assert [tick["label"] for tick in plot["x_ticks"] if tick["is_reference"]] == ["0"]
+        assert [tick["at"] for tick in plot["y_ticks"] if tick["is_reference"]] == [middle["y"]]
 
     def test_a_plot_without_points_still_has_axes(self):
         plot = scatter_plot("", [], summary="", x_name="", y_name="")
-        assert len(plot.x_ticks) >= 3
-        assert len(plot.y_ticks) >= 3
+        assert len(plot["x_ticks"]) >= 3
+        assert len(plot["y_ticks"]) >= 3
 
 
 @pytest.mark.parametrize("language", ["en", "ar", "de"])
@@ -163,7 +163,7 @@ def test_the_markup_has_a_title_and_a_text_and_needs_no_style(language, template
     with translation.override(language):
         svg = render_to_string(template, {"plot": plot, "id": "one"})
     assert 'role="img" aria-labelledby="one-title one-summary"' in svg
-    assert f'<title id="one-title">{plot.title}</title>' in svg
+    assert f'<title id="one-title">{plot["title"]}</title>' in svg
     assert "style" not in svg
     assert "<Oceania>" not in svg
     for name in ("x", "y", "x1", "x2", "y1", "y2", "cx", "cy", "width", "height"):

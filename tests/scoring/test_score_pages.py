@@ -111,7 +111,7 @@ class TestTable:
         assert "No scores match" in text_of(manager.get(address("score-list"), {"language": "fr"}))
         page = manager.get(address("score-list"), {"metric": "rouge-l"}).context["page"]
         assert [column.name for column in page.columns] == ["rouge-l"]
-        assert page.matrix.plot.summary == "German: Good 100.0"
+        assert page.matrix.plot["summary"] == "German: Good 100.0"
 
     def test_scores_on_different_references_come_with_a_warning_and_without_a_best(self, manager, good, poor):
         caption = ModelCaption.objects.filter(model=poor.model).order_by("pk").first()

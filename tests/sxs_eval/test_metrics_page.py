@@ -103,8 +103,8 @@ def test_the_reference_set_is_chosen_on_the_page_and_in_its_files(manager, score
 @pytest.mark.long(reason="at least three others run each of its lines")
 def test_each_comparison_is_a_point_and_correlations_stand_over_the_core_languages_and_the_others(manager, scored):
     shown = page(manager, metric="rouge-l").context["page"]
-    assert len(shown["plot"].points) == len(ANSWERS)
-    assert sorted(point.kind for point in shown["plot"].points) == ["core", "core", "rest", "rest", "rest"]
+    assert len(shown["plot"]["points"]) == len(ANSWERS)
+    assert sorted(point["kind"] for point in shown["plot"]["points"]) == ["core", "core", "rest", "rest", "rest"]
     places = zip(column_of(shown["table"], "models"), column_of(shown["table"], "language"), strict=True)
     german = list(places).index(("B against A\n", "German"))
     # Four wins and one loss of six.
@@ -160,7 +160,7 @@ def test_a_comparison_without_scores_or_judgements_says_what_lacks(manager, scor
     text = text_of(page(manager))
     assert "A and D have no scores against the same references." in text
     assert "No image has all its judgements yet." in text
-    assert len(page(manager).context["page"]["plot"].points) == len(ANSWERS)
+    assert len(page(manager).context["page"]["plot"]["points"]) == len(ANSWERS)
 
 
 def test_scores_that_were_not_computed_alike_are_no_point(manager, judged):
@@ -173,7 +173,7 @@ def test_scores_that_were_not_computed_alike_are_no_point(manager, judged):
     score.save()
     text = text_of(page(manager))
     assert "scored differently (versions of the metric: 1 against 0" in text
-    assert len(page(manager).context["page"]["plot"].points) == 1
+    assert len(page(manager).context["page"]["plot"]["points"]) == 1
 
 
 @pytest.mark.long(reason="at least three others run each of its lines")

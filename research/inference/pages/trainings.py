@@ -9,7 +9,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from charts import texts
-from charts.plots import CurvePlot, curve_plot
+from charts.plots import DrawnPlot, curve_plot
 from research.inference.models import Training, TrainingStep
 from research.inference.selectors.trainings import TrainingDetails
 from research.inference.training.options import RateSchedule, TrainingMethod, TrainingPrecision, TrainingTargets
@@ -82,7 +82,7 @@ def _text(name: str, value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _plots(details: TrainingDetails) -> list[CurvePlot]:
+def _plots(details: TrainingDetails) -> list[DrawnPlot]:
     steps = [
         _step_plot(gettext("Loss"), details.curve, lambda one: one.loss, 3),
         _step_plot(gettext("Images per second"), details.curve, lambda one: one.images_per_s, 1),
@@ -94,11 +94,11 @@ def _plots(details: TrainingDetails) -> list[CurvePlot]:
 
 def _step_plot(
     title: str, steps: Sequence[TrainingStep], value: Callable[[TrainingStep], float], digits: int
-) -> CurvePlot:
+) -> DrawnPlot:
     return _plot(title, [(float(one.step), value(one)) for one in steps], digits)
 
 
-def _plot(title: str, points: Sequence[tuple[float, float]], digits: int) -> CurvePlot:
+def _plot(title: str, points: Sequence[tuple[float, float]], digits: int) -> DrawnPlot:
     summary = ""
     if points:
         (first, start), (last, end) = points[0], points[-1]

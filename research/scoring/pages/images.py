@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy as _
 from numpy.typing import NDArray
 
 from charts import texts
-from charts.plots import BarPlot, bar_plot
+from charts.plots import DrawnPlot, bar_plot
 from core.images.models import CollectionImage
 from core.images.selectors import ServedImage, served_image
 from core.people.models import User
@@ -78,7 +78,7 @@ class ImagesPage:
     show: ScoredImagesShown
     page: Page[Ranked]
     images: Sequence[ShownImage]
-    distribution: BarPlot
+    distribution: DrawnPlot
     others: Sequence[HumanJudgements]
     against: HumanJudgements | None
     warning: str
@@ -243,7 +243,7 @@ def _figures_of(scoring_pass: Pass, images: Sequence[int], metric: str) -> dict[
     return lines
 
 
-def _distribution(values: NDArray[np.float64], title: str) -> BarPlot:
+def _distribution(values: NDArray[np.float64], title: str) -> DrawnPlot:
     """Count the images in ten steps from the lowest to the highest value."""
     low, high = float(values.min()), float(values.max())
     if high - low < 1e-9:

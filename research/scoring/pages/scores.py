@@ -12,7 +12,7 @@ from django.http import QueryDict
 from django.utils.translation import gettext as _
 
 from charts import texts
-from charts.plots import DotPlot, IntervalEstimate, NumberedDot, RangePlot, dot_plot, range_plot, round_end
+from charts.plots import DrawnPlot, IntervalEstimate, NumberedDot, dot_plot, range_plot, round_end
 from research.scoring.selectors.scores import (
     ScoreCell,
     ScoringRow,
@@ -71,7 +71,7 @@ class ScoreMatrix:
     title: str
     models: Sequence[str]
     lines: Sequence[tuple[ScoringGroup, Sequence[ShownFigure]]]
-    plot: DotPlot | None
+    plot: DrawnPlot | None
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class ScoresPage:
     heads: Sequence[ColumnHead]
     groups: Sequence[ScoringGroup]
     matrix: ScoreMatrix | None
-    plots: Sequence[RangePlot]
+    plots: Sequence[DrawnPlot]
     languages: Sequence[tuple[str, str]]
     collections: Sequence[tuple[str, str]]
     metrics: Sequence[tuple[str, str]]
@@ -225,7 +225,7 @@ def _shown(cell: ScoreCell | None, best: float | None) -> ShownFigure:
     return ShownFigure(value_text(cell.shown), cell.value is not None and cell.value == best, cell.why)
 
 
-def _plots(group: ScoringGroup, figures: Figures, columns: Sequence[str]) -> list[RangePlot]:
+def _plots(group: ScoringGroup, figures: Figures, columns: Sequence[str]) -> list[DrawnPlot]:
     plots = []
     for name in columns:
         values = [(line.row.scoring.model.name, _value(figures, line.row, name)) for line in group.lines]
