@@ -51,7 +51,7 @@ def make_begun() -> tuple[Project, Round, Study]:
 
 @pytest.fixture
 def world(made_once, request) -> tuple[Project, Round, Study | None]:
-    return made_once(make_begun if {"study", "panel"} & {*request.fixturenames} else make_lions)
+    return made_once(make_begun if {"study", "panel", "user"} & {*request.fixturenames} else make_lions)
 
 
 @pytest.fixture
@@ -72,6 +72,13 @@ def study(world) -> Study:
 @pytest.fixture
 def panel(study: Study) -> Panel:
     return Panel(study)
+
+
+@pytest.fixture
+def user(panel: Panel) -> User:
+    """The account of somebody from the panel, 5f1a, who has just arrived."""
+    panel.send("5f1a")
+    return Participant.objects.get().user
 
 
 def work(panel: Panel, round: Round, person: str, **about) -> User:
@@ -122,9 +129,7 @@ class TestArriving:
     def test_annotators_read_english(self, panel):
         assert CODES["screened_out_url"] in panel.send("5f1a", reads_english="").content.decode()
 
-    def test_who_comes_again_in_the_same_browser_is_the_same_person_also_in_another_study(self, panel, project):
-        panel.send("5f1a")
-        user = Participant.objects.get().user
+    def test_who_comes_again_in_the_same_browser_is_the_same_person_also_in_another_study(self, user, panel, project):
         assert panel.browser("5f1a").get(panel.address("5f1a"))["Location"] == reverse("annotation:work-show")
         again = panel.signed_out("5f1a")
         again.get(panel.address("5f1a"))
@@ -167,8 +172,7 @@ class TestArriving:
         assert "_auth_user_id" not in late.browser("5f1a").session
         assert Participant.objects.count() == 1
 
-    def test_the_manager_has_an_address_for_who_lost_their_browser(self, panel, manager, study, monkeypatch):
-        panel.send("5f1a")
+    def test_the_manager_has_an_address_for_who_lost_their_browser(self, user, manager, study, monkeypatch):
         page = manager.get(reverse("recruitment:study-show", args=["lions", study.pk])).content.decode()
         own = html.unescape(re.search(r'value="([^"]*own=[^"]*)"', page)[1])
         assert Client().get(own + "x").status_code == 403
@@ -184,8 +188,7 @@ class TestArriving:
         assert [Client().get(panel.address(person)).status_code for person in "abc"] == [200, 200, 429]
 
     @pytest.mark.long(reason="at least three others run each of its lines")
-    def test_another_project_makes_another_account(self, panel):
-        panel.send("5f1a")
+    def test_another_project_makes_another_account(self, user):
         elsewhere = make_project("tigers")
         Panel(make_study(elsewhere)).send("5f1a")
         assert len({row.user for row in Participant.objects.all()}) == 2
@@ -221,9 +224,7 @@ class TestArriving:
         assert "signed in to another account" in response.content.decode()
 
     @pytest.mark.parametrize(("grown", "status"), [("password", 403), ("role", 409), ("staff", 409)])
-    def test_an_account_that_became_more_is_not_entered_by_an_address(self, panel, project, grown, status):
-        panel.send("5f1a")
-        user = Participant.objects.get().user
+    def test_an_account_that_became_more_is_not_entered_by_an_address(self, user, panel, project, grown, status):
         if grown == "password":
             user.set_password("look-then-write")
         elif grown == "role":
@@ -248,34 +249,29 @@ class TestArriving:
 
 class TestReturning:
     @pytest.mark.postgres
-    def test_who_has_done_the_batches_returns_with_the_code(self, panel, round):
-        panel.send("5f1a")
+    def test_who_has_done_the_batches_returns_with_the_code(self, user, panel, round):
         work(panel, round, "5f1a")
         assert "Finish and return" in panel.browser("5f1a").get(reverse("annotation:work-show")).content.decode()
         assert CODES["done_url"] in finish(panel, "5f1a")
         assert CODES["done_url"] in finish(panel, "5f1a"), "it can be asked for again"
         assert Participant.objects.get().state == ParticipantState.DONE
 
-    def test_who_has_not_is_told_what_is_missing_and_gets_no_code(self, panel, round):
-        panel.send("5f1a")
+    def test_who_has_not_is_told_what_is_missing_and_gets_no_code(self, user, panel, round):
         page = finish(panel, "5f1a")
         assert "You have submitted 0 of 1 batch." in page
         assert not any(code in page for code in CODES.values())
 
-    def test_nobody_takes_more_than_the_study_is_about(self, panel, round):
-        panel.send("5f1a")
+    def test_nobody_takes_more_than_the_study_is_about(self, user, panel, round):
         taking = reverse("annotation:batch-take", args=[round.pk])
         browser = panel.browser("5f1a")
         assert "/batches/" in browser.post(taking)["Location"]
         assert browser.post(taking)["Location"] == reverse("recruitment:study-finish")
         batch = Batch.objects.get(state=BatchState.OPEN)
-        user = Participant.objects.get().user
         write(batch.caption_batch, user, "Ein Bild", now=timezone.now())
         assert browser.post(taking)["Location"] == reverse("recruitment:study-finish")
 
-    def test_the_limit_holds_for_each_way_to_get_a_batch(self, panel, project, round):
-        panel.send("5f1a")
-        user, now = Participant.objects.get().user, timezone.now()
+    def test_the_limit_holds_for_each_way_to_get_a_batch(self, user, panel, project, round):
+        now = timezone.now()
         first = take(round, user, now=now)
         KIND.return_batch(batch_id=first.pk, person=user, now=now)
         second = take(round, user, now=now)
@@ -293,24 +289,20 @@ class TestReturning:
         assert Participant.objects.get().state == ParticipantState.DONE
 
     def test_others_take_as_much_as_they_like(self, panel, round):
-
         other = client_of(make_annotator(round))
         assert other.post(reverse("annotation:batch-take", args=[round.pk]))["Location"] != reverse(
             "recruitment:study-finish"
         )
 
-    def test_who_leaves_gives_everything_back_and_gets_no_code(self, panel, round):
-        panel.send("5f1a")
-        user = Participant.objects.get().user
+    def test_who_leaves_gives_everything_back_and_gets_no_code(self, user, panel, round):
         take(round, user, now=timezone.now())
         page = finish(panel, "5f1a", leave="1")
         assert "You have left this study" in page
         assert not any(code in page for code in CODES.values())
         assert Batch.objects.get().state == BatchState.RETURNED
 
-    def test_who_is_paused_returns_with_the_code_for_failed_checks(self, panel, round, project):
-        panel.send("5f1a")
-        user = work(panel, round, "5f1a")
+    def test_who_is_paused_returns_with_the_code_for_failed_checks(self, user, panel, round, project):
+        work(panel, round, "5f1a")
         AnnotatorStatus.objects.create(
             project=project, person=user, language_id="de", state=AnnotatorState.PAUSED, by=project.created_by,
             at=timezone.now(),
@@ -356,9 +348,8 @@ class TestReturning:
 
 
 class TestEvents:
-    def test_what_was_returned_at_the_panel_is_free_again_and_a_second_event_changes_nothing(self, panel, round):
-        panel.send("5f1a")
-        take(round, Participant.objects.get().user, now=timezone.now())
+    def test_what_was_returned_at_the_panel_is_free_again_and_a_second_event_changes_nothing(self, user, panel, round):
+        take(round, user, now=timezone.now())
         assert panel.tell("5f1a").json() == {"freed": True}
         assert Batch.objects.get().state == BatchState.RETURNED
         assert Participant.objects.get().state == ParticipantState.FREED
@@ -373,23 +364,20 @@ class TestEvents:
         assert panel.send("d").status_code == 200
         assert panel.send("e").status_code == 410
 
-    def test_who_is_done_stays_done(self, panel, round):
-        panel.send("5f1a")
+    def test_who_is_done_stays_done(self, user, panel, round):
         work(panel, round, "5f1a")
         finish(panel, "5f1a")
         assert panel.tell("5f1a").json() == {"freed": False}
         assert Participant.objects.get().state == ParticipantState.DONE
 
     @pytest.mark.long(reason="at least three others run each of its lines")
-    def test_other_events_are_taken_and_change_nothing(self, panel):
-        panel.send("5f1a")
+    def test_other_events_are_taken_and_change_nothing(self, user, panel):
         for status in ("ACTIVE", "AWAITING REVIEW", "APPROVED"):
             assert panel.tell("5f1a", status).json() == {"freed": False}
         assert Participant.objects.get().state == ParticipantState.WORKING
 
     @pytest.mark.long(reason="at least three others run each of its lines")
-    def test_a_false_or_old_signature_is_refused(self, panel):
-        panel.send("5f1a")
+    def test_a_false_or_old_signature_is_refused(self, user, panel):
         assert panel.tell("5f1a", secret="other").status_code == panel.tell("5f1a", ago_s=3600).status_code == 403
         assert Participant.objects.get().state == ParticipantState.WORKING
 
@@ -397,8 +385,7 @@ class TestEvents:
         for body in (b"", b"[]", b"{}", b'{"status": "RETURNED"}', b"\xff", b"[" * 50_000):
             assert panel.tell("5f1a", body=body).status_code == 400, body
 
-    def test_a_study_without_a_secret_takes_no_events(self, panel):
-        panel.send("5f1a")
+    def test_a_study_without_a_secret_takes_no_events(self, user, panel):
         Study.objects.update(webhook_secret="")
         assert panel.tell("5f1a", secret="").status_code == 403
 
