@@ -6,7 +6,7 @@ import logging
 
 from config import ROOT
 from config.environment import from_process
-from office.operations.logs.lines import formatter
+from office.operations.logs import formatter
 
 
 def as_set() -> logging.Formatter:

@@ -341,8 +341,8 @@ _loggers = {"operations": "INFO", "people.security_log": "INFO", "django.request
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "filters": {"context": {"()": "office.operations.logs.lines.ContextFilter"}},
-    "formatters": {"line": {"()": "office.operations.logs.lines.formatter", "log_format": LOG_FORMAT}},
+    "filters": {"context": {"()": "office.operations.logs.ContextFilter"}},
+    "formatters": {"line": {"()": "office.operations.logs.formatter", "log_format": LOG_FORMAT}},
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["context"]}},
     "root": {"handlers": ["console"], "level": "WARNING"},
     "loggers": {} if IS_EMBEDDED else {name: {"level": level} for name, level in _loggers.items()},

@@ -20,7 +20,7 @@ import config.settings
 from core.people.models import Session, User
 from core.people.services.invitations import INVITATIONS, InvitationMailing, queue_mails
 from core.people.services.mails import post_by_server
-from office.operations.logs.lines import formatter
+from office.operations.logs import formatter
 from tests.factories import make_project, make_user
 from tests.people.conftest import PASSWORD
 from tests.people.invitations import make_invitation

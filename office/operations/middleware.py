@@ -11,7 +11,7 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponseBase, StreamingHttpResponse
 from django.utils.deprecation import MiddlewareMixin
 
-from office.operations.logs.context import LogContext, doing, path_of, request_id_of
+from office.operations.logs import LogContext, doing, path_of, request_id_of
 from office.operations.services import metrics
 
 log = logging.getLogger("operations.access")

@@ -16,8 +16,7 @@ from django.urls import include, path
 
 from core.allocation.tasks import sweep_leases
 from core.people.models import User
-from office.operations.logs.context import NOTHING, LogContext, doing
-from office.operations.logs.lines import ContextFilter, formatter
+from office.operations.logs import NOTHING, ContextFilter, LogContext, doing, formatter
 from office.operations.signals import tasks
 
 CAPTION = "Ein Hund läuft über die Wiese"

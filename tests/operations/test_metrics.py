@@ -18,7 +18,7 @@ from core.people.models import Delivery, Project, User, Webhook
 from office.operations.selectors import waiting
 from office.operations.selectors.broker import UnreachableError
 from office.operations.services import metrics
-from office.operations.services.slots import ProcessNumbers
+from office.operations.services.counters import ProcessNumbers
 from tests.commands import run_python
 from tests.servers import ROOT
 
@@ -162,7 +162,7 @@ COUNTER = """
 import sys
 sys.path.insert(0, {root!r})
 from pathlib import Path
-from office.operations.services.slots import ProcessNumbers
+from office.operations.services.counters import ProcessNumbers
 slots = ProcessNumbers(Path({folder!r}))
 print(f"{{slots.number()}} {{slots.number()}}\\n", end="", flush=True)
 sys.stdin.read()

@@ -16,7 +16,7 @@ from django.urls import reverse
 
 from core.people import security_log
 from core.people.models import User
-from office.operations.logs.lines import formatter
+from office.operations.logs import formatter
 from tests.people.conftest import PASSWORD
 from tests.people.test_sign_in import NEW_PASSWORD, TRIES, code_now, enrol, sign_in
 from tests.servers import ROOT

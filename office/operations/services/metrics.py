@@ -11,8 +11,7 @@ from django.conf import settings
 from prometheus_client import CollectorRegistry, Counter, Histogram, Metric, generate_latest, multiprocess, values
 
 from office.operations.rules.disk import is_full
-from office.operations.services.counters import PreallocatedFile
-from office.operations.services.slots import ProcessNumbers
+from office.operations.services.counters import PreallocatedFile, ProcessNumbers
 
 FOLDER = settings.VAR / "metrics"
 LONG_S = (0.01, 0.025, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 120)

@@ -12,7 +12,7 @@ from celery.signals import before_task_publish, setup_logging, task_postrun, tas
 from celery.utils.log import get_multiprocessing_logger
 from django.db import DatabaseError
 
-from office.operations.logs.context import NOTHING, LogContext, doing
+from office.operations.logs import NOTHING, LogContext, doing
 from office.operations.signals import database_errors
 
 HEADER = "request_id"

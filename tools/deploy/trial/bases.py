@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[3]
 STANDINS = Path(__file__).resolve().parent / "standins"
 REGISTRY = "127.0.0.1:5000"
 REGISTRY_NAME = "crosslens-trial-registry"
-PULL_S, START_S = 30, 30
+PULL_S, REGISTRY_START_S = 30, 30
 
 
 def image_names() -> dict[str, str]:
@@ -93,7 +93,7 @@ def _check_versions(engine: ContainerEngine, images: dict[str, str]) -> None:
 
 
 def _wait_for_registry() -> None:
-    until = time.monotonic() + START_S
+    until = time.monotonic() + REGISTRY_START_S
     while time.monotonic() < until:
         with suppress(OSError):
             urllib.request.urlopen(f"http://{REGISTRY}/v2/", timeout=2)

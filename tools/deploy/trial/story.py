@@ -14,11 +14,10 @@ from contextlib import suppress
 from datetime import UTC, datetime
 
 from tools.deploy.trial.annotators import AnnotatorCrowd, TrialAnnotator
-from tools.deploy.trial.browser import HOST, TrialBrowser
+from tools.deploy.trial.browser import HOST, SlowConnections, TrialBrowser
 from tools.deploy.trial.images import archive
 from tools.deploy.trial.installation import BACKUPS, PROJECT, SERVICES, TrialInstallation
 from tools.deploy.trial.log import FailedError, require
-from tools.deploy.trial.slow import SlowConnections
 
 IMAGES = 400
 PEOPLE = 6
