@@ -23,7 +23,7 @@ def main() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(PIPE_CLOSED)
     except KeyboardInterrupt:
-        # Wherever a command stood, that place says nothing to whoever stopped it.
+        # A user who interrupts a command does not need a traceback.
         if "--traceback" in sys.argv:
             raise
         sys.stderr.write("Stopped before the end.\n")

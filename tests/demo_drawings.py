@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from PIL import Image as Pillow
 
-from tools.demo import game_items, game_pictures, games, photographs
+from tools.demo import game_items, games, photographs
 
 KEYS = [photograph.key for photograph in photographs.PHOTOGRAPHS]
 SENTENCES, BATCH_SIZE = 10, 5
@@ -40,7 +40,7 @@ def draw(var: Path, patch: pytest.MonkeyPatch) -> Path:
 
 def _shorten_the_game(patch: pytest.MonkeyPatch, folder: Path) -> None:
     """A few sentences whose pictures are drawings, drawn here, and vectors that take no time to import."""
-    drawings = {drawing.key: drawing for drawing in game_pictures.DRAWINGS}
+    drawings = {drawing.key: drawing for drawing in game_items.DRAWINGS}
     sentences = {
         language: [row for row in rows if drawings.keys() >= set(game_items.SUBJECTS[row[0]].images)][:SENTENCES]
         for language, rows in game_items.SENTENCES.items()
@@ -52,6 +52,6 @@ def _shorten_the_game(patch: pytest.MonkeyPatch, folder: Path) -> None:
         bytes_ = picture(number, (72, 72))
         made.append(replace(drawings[key], sha256=sha256(bytes_).hexdigest()))
         (folder / made[-1].file).write_bytes(bytes_)
-    patch.setattr(game_pictures, "PACKAGED", tuple(made))
+    patch.setattr(game_items, "PACKAGED", tuple(made))
     patch.setattr(games, "VECTORS", dict.fromkeys(sentences, "use-multilingual-v3"))
     patch.setattr(games, "BATCH_SIZE", BATCH_SIZE)

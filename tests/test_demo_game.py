@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from PIL import Image as Pillow
 
-from tools.demo import game_items, game_pictures, photographs
-from tools.demo.game_pictures import pictures
+from tools.demo import game_items, photographs
+from tools.demo.game_items import pictures
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ class TestSentences:
 class TestPictures:
     @pytest.mark.long(reason="hundreds of images are enlarged")
     def test_every_picture_of_an_item_is_in_the_folder_and_in_its_manifest(self, unpacked):
-        folder = game_pictures.prepared_images(unpacked, game_items.names_of_pictures())
+        folder = game_items.prepared_images(unpacked, game_items.names_of_pictures())
         lines = [json.loads(line) for line in (folder / "manifest.jsonl").read_text(encoding="utf-8").splitlines()]
         files = {line["key"]: line["file"] for line in lines}
         assert len(files) == len(lines)
@@ -45,7 +45,7 @@ class TestPictures:
         assert {file.name for file in folder.iterdir()} == {*files.values(), "manifest.jsonl"}
 
     def test_parts_and_drawings_are_enlarged_and_without_metadata(self, unpacked):
-        folder = game_pictures.prepared_images(unpacked, ["coffee/cup", "1f34c"])
+        folder = game_items.prepared_images(unpacked, ["coffee/cup", "1f34c"])
         for name in ("coffee/cup", "1f34c"):
             with Pillow.open(folder / pictures()[name].file) as made:
                 assert max(made.size) >= 440
@@ -54,13 +54,13 @@ class TestPictures:
 
     def test_the_same_files_give_the_same_pictures(self, unpacked):
         names = ["coffee", "coffee/cup", "cat/eye", "1f34c"]
-        first = {file.name: file.read_bytes() for file in game_pictures.prepared_images(unpacked, names).iterdir()}
-        again = {file.name: file.read_bytes() for file in game_pictures.prepared_images(unpacked, names).iterdir()}
+        first = {file.name: file.read_bytes() for file in game_items.prepared_images(unpacked, names).iterdir()}
+        again = {file.name: file.read_bytes() for file in game_items.prepared_images(unpacked, names).iterdir()}
         assert again == first
 
     def test_they_come_out_of_the_packages_together_with_the_photographs(self, tmp_path, settings, monkeypatch):
         settings.VAR = tmp_path
-        wanted = replace(game_pictures.DRAWINGS[0], sha256=sha256(b"drawn").hexdigest())
+        wanted = replace(game_items.DRAWINGS[0], sha256=sha256(b"drawn").hexdigest())
 
         def fetch(packages):
             with zipfile.ZipFile(packages / "some-1.0-py3-none-any.whl", "w") as archive:

@@ -17,7 +17,7 @@ from core.images.models import Image
 from core.people.models import Role
 from sxs_eval.models import Comparison, Judgement
 from tests.demo_drawings import KEYS, draw
-from tools.demo import content, evaluations, game_pictures, photographs
+from tools.demo import content, evaluations, game_items, photographs
 
 # The demo is kept in SQLite and nowhere else.
 pytestmark = pytest.mark.sqlite
@@ -50,7 +50,7 @@ class TestPhotographs:
         said: list[str] = []
         photographs.installed(said.append)
 
-        drawings = {drawing.file for drawing in (*game_pictures.PACKAGED, *photographs.PRACTISED)}
+        drawings = {drawing.file for drawing in (*game_items.PACKAGED, *photographs.PRACTISED)}
         assert sorted({file.name for file in drawn.iterdir()} - drawings) == sorted(
             [f"{key}.png" for key in KEYS] + ["manifest.jsonl"]
         )

@@ -173,7 +173,7 @@ class JavaDialogue:
             if is_last:
                 self._process.stdin.close()
         except (OSError, ValueError):
-            return  # the program has ended: whoever waits for its answer learns why
+            return  # the program has ended, and the call that waits for its answer raises the reason
 
     def _watch(self) -> None:
         while not self._is_over.wait(min(1.0, self._patience_s / 4)):

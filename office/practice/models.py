@@ -24,7 +24,7 @@ class PracticeKind(models.TextChoices):
 class PracticeSet(models.Model):
     """One version of the examples for one kind of work in a project; never edited, only replaced by the next.
 
-    Whoever passed a version from `counts_from` on need not practise again.
+    People who passed version `counts_from` or a later one need not practise again.
     """
 
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="practice_sets")

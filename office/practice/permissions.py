@@ -22,7 +22,7 @@ def project_to_practise(user: User, slug: str) -> Project:
     Raises
     ------
     Http404
-        Also for whoever has no role in the project, and where it is archived.
+        Also if the user has no role in the project, or it is archived.
     """
     project = project_for(user, slug)
     if project.is_archived:

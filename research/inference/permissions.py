@@ -150,7 +150,7 @@ def _readable(rows: QuerySet[Row], pk: int, *, by: User | AnonymousUser) -> Row:
     Raises
     ------
     Http404
-        It is not among `rows`, or whoever asks does no research in any project.
+        It is not among `rows`, or the user does no research in any project.
     """
     check_reader(by)
     return get_object_or_404(rows, pk=pk)

@@ -28,9 +28,10 @@ from core.people.services.accounts import set_language_skills
 from core.people.services.consent import give_consent
 from core.people.services.members import add_member
 from research.inference.models import CaptioningModel
-from tools.demo import evaluations, game_pictures, games, photographs, places, practice, references, runs
+from tools.demo import evaluations, game_items, games, photographs, places, practice
 from tools.demo.captions import Clock, import_captions, with_sizes
 from tools.demo.files import read
+from tools.demo.research import load_references, start_runs
 from tools.demo.texts import MODEL_DESCRIPTION, MODEL_NAME, TEXTS, PhotographTexts
 
 EDITION = 7
@@ -88,7 +89,7 @@ def load(*, clock: Clock = timezone.now, say: Callable[[str], object] = lambda _
     ------
     tools.demo.photographs.PhotographsMissingError
     """
-    folder = photographs.installed(say, also=(*game_pictures.PACKAGED, *photographs.PRACTISED))
+    folder = photographs.installed(say, also=(*game_items.PACKAGED, *photographs.PRACTISED))
     people = {person.username: _person(person) for person in PEOPLE}
     collection = _collection(folder, clock)
     model = _captions(folder, collection, clock)
@@ -114,9 +115,9 @@ def load(*, clock: Clock = timezone.now, say: Callable[[str], object] = lambda _
         folder=folder.parent,
         clock=clock,
     )
-    references.load(project=project, collection=collection, manager=people[MANAGER], folder=folder.parent, clock=clock)
+    load_references(project=project, collection=collection, manager=people[MANAGER], folder=folder.parent, clock=clock)
     places.load(manager=people[MANAGER], researcher=people[RESEARCHER], folder=folder, clock=clock)
-    runs.load(collection=collection, captioned_by=model, manager=people[MANAGER], clock=clock)
+    start_runs(collection=collection, captioned_by=model, manager=people[MANAGER], clock=clock)
     games.load(project=project, people=people, manager=people[MANAGER], unpacked=folder, clock=clock, say=say)
     expire_overdue(now=clock())
     return sign_ins()

@@ -25,7 +25,7 @@ from gapgame.services.players import join_season
 from gapgame.services.seasons import SeasonTerms, SeasonTexts, create_season
 from research.inference.models import WordVectorSet
 from research.inference.services.word_vectors import import_packaged
-from tools.demo import game_items, game_pictures
+from tools.demo import game_items
 from tools.demo.captions import Clock, with_sizes
 
 Say = Callable[[str], object]
@@ -99,7 +99,7 @@ def _items(project: Project, manager: User, unpacked: Path, clock: Clock, say: S
     item_set = made or create_item_set(project=project, name=SET_NAME, by=manager)
     if item_set.items.count() < len(game_items.items()):
         say("Drawing the game's images ...")
-        pictures = game_pictures.prepared_images(unpacked, game_items.names_of_pictures())
+        pictures = game_items.prepared_images(unpacked, game_items.names_of_pictures())
         path = game_items.write(pictures)
         # A sentence whose images are not ready is never drawn.
         with_sizes(partial(import_path, path=path, item_set=item_set), clock=clock)

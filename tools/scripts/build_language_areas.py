@@ -3,8 +3,9 @@
 `python -m tools.scripts.build_language_areas`, with Babel 2.18 installed.
 
 Countries are those where CLDR calls the language official, nationally or regionally. The region is made of those where
-it is official nationally and at least half of the people use it, and of what is set here by hand, each with a reason.
-Nobody needs this to run the platform: what it makes is kept in the repository. CLDR is under the Unicode licence.
+it is official nationally and at least half of the people use it, with exceptions that are listed here, each with a
+reason. You do not need this script to run the platform: its output is kept in the repository. CLDR is under
+the Unicode licence.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Addresses of an image that only work for whoever looks: `image|served_to:request.user`."""
+"""Addresses of an image that work only for the user who is given them: `image|served_to:request.user`."""
 
 from __future__ import annotations
 

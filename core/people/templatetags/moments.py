@@ -1,4 +1,4 @@
-"""Times in the zone of whoever looks, as the browser told of it (`device.js`); without one, in UTC."""
+"""Times in the user's time zone, which the browser sends (`device.js`), or in UTC if it is unknown."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ def normalised_name(name: str) -> str:
 
 
 def readable_name(name: str) -> str:
-    """The name of a rater, a model or a set, as whoever reads it would spell it: blanks and hidden characters aside."""
+    """Return the name of a rater, a model or a set without superfluous blanks and hidden characters."""
     return normalised_name(" ".join(visible_text(name).split()))
 
 

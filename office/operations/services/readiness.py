@@ -126,7 +126,7 @@ _lock = threading.Lock()
 
 
 def readiness() -> dict[str, str]:
-    """Return a result of `ask_all` that is at most `KEPT_S` old; whoever asks meanwhile waits for it."""
+    """Return a result of `ask_all` that is at most `KEPT_S` old. Concurrent calls wait for the same result."""
     with _lock:
         return answers_at(time.monotonic() // KEPT_S)
 

@@ -1,7 +1,7 @@
 """People of a panel: they arrive, work, and return with a result.
 
-The panel's name of a person is no key: whoever knows it can write it into an address. Callers see first that an arrival
-comes from the person (`office/recruitment/views/arriving.py: _is_proven`).
+The panel's name of a person is not a secret: anybody who knows it can put it into an address. Callers check first that
+an arrival comes from the person (`office/recruitment/views/arriving.py: _is_proven`).
 """
 
 from __future__ import annotations

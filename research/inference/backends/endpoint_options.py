@@ -208,7 +208,7 @@ def languages_of(spec: ModelSpec, *, has_images: bool) -> dict[str, str]:
     """
     names = {one.tag: one.english_name for one in LANGUAGES if has_images or one.tag != "en"}
     texts = _texts(spec.options, "languages")
-    # Whoever repeats a tag in place of its name, as lists of codes do, means the language.
+    # A tag given in place of a name, as in lists of codes, stands for the language.
     return {tag: names.get(tag, name) if name == tag else name for tag, name in texts.items()} or names
 
 

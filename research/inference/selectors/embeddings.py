@@ -1,8 +1,8 @@
 """Open the vectors of an embedding set, memory-mapped and kept here; find nearest images and representatives.
 
 Vectors that lie in object storage or can be computed again are cached on this machine. A file is named by a digest of
-what it holds, so that it is never out of date. Those that were not used for longest go when there are too many;
-whoever has one open goes on reading it.
+what it holds, so that it is never out of date. If there are too many, the least recently used are
+deleted; a process that has one open can still read it.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ KEY = re.compile(
     r"|(?<=://)[^\s/@\"']+@",
     re.IGNORECASE,
 )
-"""What looks like a key, whoever's it is."""
+"""What looks like an API key of any provider."""
 MIN_SECRET_CHARACTERS = 6
 """What is shorter would be found in words."""
 SECRET_VARIABLES = ("AWS_SECRET_ACCESS_KEY", "HF_TOKEN", "HUGGING_FACE_HUB_TOKEN")

@@ -320,7 +320,7 @@ class _TrainingSlice:
             return self._release()
         error = outcome.reason if outcome.has_failed else ""
         with transaction.atomic():
-            # Whoever cancels waits, or was first.
+            # A request to cancel waits for this lock, or came first.
             locked = self._held().select_for_update(no_key=True).first()
             if locked is None:
                 raise LeaseLostError(self._training.pk)
@@ -366,7 +366,7 @@ class _TrainingSlice:
         return {"model": model, "card": card, "best_step": best.step, "best_cider": best.cider}
 
     def _release(self) -> bool:
-        """Give the training back, for the next slice or whoever resumes it; returns whether it goes on at once."""
+        """Release the training for its next slice, or until it is resumed; returns whether it continues at once."""
         self._held().filter(state=RunState.RUNNING).update(state=RunState.QUEUED)
         self._held().update(lease_until=None, holder="", attempts=0)
         return Training.objects.filter(pk=self._training.pk, state=RunState.QUEUED).exists()

@@ -106,7 +106,7 @@ class PreparedImages:
     def _write(self, name: str, row: ImageFeatures) -> None:
         path = self._path(name)
         path.parent.mkdir(parents=True, exist_ok=True)
-        # Whoever reads it later finds all of it or nothing.
+        # Later readers find the whole file or none.
         partial = path.with_suffix(f".{os.getpid()}")
         with partial.open("wb") as file:
             np.save(file, row.row, allow_pickle=False)

@@ -338,7 +338,7 @@ class _TranslationSlice:
     def _store(self, captions: dict[int, list[str]], *, failed: int, usage: tuple[int, int]) -> None:
         last = max(captions)
         with transaction.atomic():
-            # First what whoever removes the set locks first.
+            # Lock in the same order as the deletion of a set.
             if not ReferenceSet.objects.select_for_update(no_key=True).filter(pk=self.row.made_id).exists():
                 raise LeaseLostError(self.row.pk)
             self._renew(

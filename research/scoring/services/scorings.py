@@ -99,7 +99,7 @@ def ask_again(*, scoring: Scoring, now: datetime) -> Pass | None:
     None where the scoring was removed meanwhile.
     """
     with transaction.atomic():
-        # Whoever asks at the same time waits here.
+        # Concurrent requests wait here.
         locked = Scoring.objects.select_for_update(no_key=True).filter(pk=scoring.pk).first()
         return None if locked is None else _ask(locked, now=now)
 
@@ -108,7 +108,7 @@ def delete_scoring(*, scoring: Scoring) -> None:
     """Delete a scoring with its history; a pass that is being computed ends silently."""
     with transaction.atomic():
         # Nobody adds a pass or scores while they are looked for, or the last of them would stay behind. Only the passes
-        # are locked in full before that: whoever writes one of them refers to the scoring afterwards.
+        # are locked in full before that: their writers refer to the scoring afterwards.
         locked = Scoring.objects.select_for_update(no_key=True).filter(pk=scoring.pk).first()
         if locked is not None:
             list(Pass.objects.select_for_update().filter(scoring=locked).order_by("pk").values_list("pk"))

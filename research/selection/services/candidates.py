@@ -211,7 +211,7 @@ def _unfinished(path: Path, project: Project, slug: str) -> CandidateList | None
             return None
     options = {f"options__{LIST}": candidates.pk}
     earlier = ImportJob.objects.filter(kind=ImportKind.CANDIDATES, state__in=OPEN_STATES, **options)
-    # Whoever wrote these rows loses the lease, so that two commands never write into one list.
+    # The earlier command loses its lease, so that two commands never write into one list.
     if earlier.exclude(options__has_key=import_jobs.IS_INLINE).exists():
         raise CandidatesRefusedError(_("This list is still being imported. Wait until the import has finished."))
     earlier.update(state=JobState.FAILED, lease_until=None, error=_("Another command continued this import."))

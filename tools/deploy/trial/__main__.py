@@ -26,8 +26,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-from tools.deploy.trial import bases, confinement
-from tools.deploy.trial.engine import ContainerEngine
+from tools.deploy.trial import confinement
+from tools.deploy.trial.engine import REGISTRY_NAME, ContainerEngine, package_index, provide_images
 from tools.deploy.trial.installation import TrialInstallation
 from tools.deploy.trial.log import FailedError, TrialLog
 from tools.deploy.trial.story import BACKUP, TrialStory
@@ -86,12 +86,12 @@ class InstallationTrial:
         self.step(lambda: confinement.check_backups(site, BACKUP), name="check_backups")
 
     def installed(self) -> TrialInstallation | None:
-        pip, authorities = bases.package_index(self.engine.work)
+        pip, authorities = package_index(self.engine.work)
         site = TrialInstallation(self.engine, pip=pip, authorities=authorities)
         site.down()
 
         def images() -> str:
-            are_standins = bases.provide_images(self.engine, pip=pip, authorities=authorities)
+            are_standins = provide_images(self.engine, pip=pip, authorities=authorities)
             return "bases pinned by digest: " + ("STAND-INS from Debian's packages" if are_standins else "as published")
 
         def build() -> str:
@@ -121,10 +121,10 @@ class InstallationTrial:
 def remove_all_but_log(log: TrialLog, engine: ContainerEngine) -> None:
     """Nothing is left but the log, and Debian in its folder, which the next trial takes up."""
     try:
-        pip, authorities = bases.package_index(engine.work)
+        pip, authorities = package_index(engine.work)
         if engine.version:
             TrialInstallation(engine, pip=pip, authorities=authorities).down()
-            engine.docker("rm", "--force", bases.REGISTRY_NAME, may_fail=True)
+            engine.docker("rm", "--force", REGISTRY_NAME, may_fail=True)
             engine.docker("image", "rm", "--force", "crosslens-trial", may_fail=True)
     except FailedError as error:
         log.show(f"Not everything was taken down: {error}")

@@ -14,8 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from tools.deploy.trial.bases import ROOT, image_names
-from tools.deploy.trial.engine import ContainerEngine
+from tools.deploy.trial.engine import ROOT, ContainerEngine, image_names
 from tools.deploy.trial.log import FailedError
 
 PROJECT = "crosslens-trial"
@@ -32,7 +31,7 @@ class TrialInstallation:
         self.settings = engine.work / "env"
         self.http, self.https = _port(80, 8080), _port(443, 8443)
         kept = {"PATH", "HOME", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy"}
-        # A variable of whoever calls this would count for more than the file.
+        # A variable of the calling process would override the file.
         self.environment = {
             name: value for name, value in engine.environment.items() if name in kept or name.startswith("DOCKER_")
         }

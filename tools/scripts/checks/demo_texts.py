@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from annotation.rules import text_checks
 from core.languages.rules.registry import LANGUAGES
 from sxs_eval.rules.judging import are_equal
-from tools.demo import content, game_items, game_pictures, photographs
+from tools.demo import content, game_items, photographs
 from tools.demo.texts import CAPTIONS, MODEL_NAME, MODELS, TEXTS
 from tools.scripts.checks.sources import TextFinding, at, quoted, text_of, unless
 
@@ -141,11 +141,11 @@ def gives_away(word: str, told: str) -> bool:
 def images() -> Iterator[TextFinding]:
     """All images of the game are used, say whose they are and what was changed, and no name tells what they show."""
     used = {subject for sentences in game_items.SENTENCES.values() for subject, *_ in sentences}
-    unused = {*(used ^ game_items.SUBJECTS.keys()), *(game_items.names_of_pictures() ^ game_pictures.pictures().keys())}
+    unused = {*(used ^ game_items.SUBJECTS.keys()), *(game_items.names_of_pictures() ^ game_items.pictures().keys())}
     yield from unless(
         not unused, GAME, next(iter(unused), ""), f"{quoted(unused)} is not used or not there", "correct it"
     )
-    for picture in game_pictures.pictures().values():
+    for picture in game_items.pictures().values():
         line = picture.line()
         is_credited = all(line.values()) and ("enlarged" in line["source"]) == (picture.name not in WHOLE)
         yield from unless(is_credited, GAME, picture.name, f"{picture.name} has no author, licence or source", "add it")
@@ -153,7 +153,7 @@ def images() -> Iterator[TextFinding]:
         yield from unless(
             is_digest, GAME, picture.name, f"the name of {picture.name} tells something", "let it be a digest"
         )
-    for name, (left, upper, right, lower) in game_pictures.PARTS.items():
+    for name, (left, upper, right, lower) in game_items.PARTS.items():
         is_within = 0 <= left < right <= 1 and 0 <= upper < lower <= 1
         yield from unless(is_within, GAME, f"{name}:", f"{name} is not within its photograph", "give parts of 1")
 
@@ -168,7 +168,7 @@ def packages() -> Iterator[TextFinding]:
             all(one.line().values()), PHOTOGRAPHS, f"{one.key}:", f"{one.key} lacks a field", "fill it in"
         )
     pinned = re.findall(r"^(\S+)==(\S+)", text_of(photographs.REQUIREMENTS), re.MULTILINE)
-    wanted = (*made, *photographs.PRACTISED, *game_pictures.PACKAGED)
+    wanted = (*made, *photographs.PRACTISED, *game_items.PACKAGED)
     for name in {one.source.split(";")[0] for one in wanted} ^ {" ".join(package) for package in pinned}:
         do = f"let each source name a package of {photographs.REQUIREMENTS}, and each package be a source"
         yield at(photographs.REQUIREMENTS, name.split()[0], f"“{name}” is not pinned, or nothing is from it", do)
