@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from typing import cast
 
 import pytest
 from allauth.account.models import EmailAddress
 from django.core import mail
+from django.core.mail import EmailMultiAlternatives
 from django.db import IntegrityError, transaction
 from django.test import Client
 from django.urls import reverse
@@ -16,7 +18,7 @@ from annotation.models import Feedback, Round
 from annotation.services import batches, corrections
 from core.allocation.models import Batch
 from core.people.models import MailState, Membership, Role, User
-from core.people.services.mails import SendingFailure
+from core.people.services.mails import SendingFailure, post_by_server
 from office.dashboard import tasks
 from office.dashboard.models import EmailChoices, Notice, NoticeKind, WorkSeen
 from office.dashboard.rules.emails import Digest, period_due, read_token, token_to_stop, zone_named
@@ -24,7 +26,6 @@ from office.dashboard.services.emails import NOTICES, queue_about_work, queue_di
 from tests.annotation.submitting import submit_captions, take
 from tests.clients import client_of
 from tests.concurrency import together
-from tests.dashboard.mailing import confirm_address, html_of, kinds_for, send_all
 from tests.factories import NOW, make_annotator, make_project, make_round
 from tests.kept import kept
 from tests.sweeping import sweep
@@ -34,6 +35,29 @@ HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 CANARY = "Kanarienvogel im Löwenkäfig"
 NOTE = "Zebra statt Pferd"
 MONDAY = datetime(2026, 3, 2, 8, 0, tzinfo=UTC)
+
+
+def confirm_address(user: User) -> User:
+    EmailAddress.objects.create(user=user, email=user.email, verified=True, primary=True)
+    return user
+
+
+def send_all(at: datetime = NOW) -> list[EmailMultiAlternatives]:
+    """Send what is due and return it."""
+    before = len(mail.outbox)
+    for pk in NOTICES.due(now=at):
+        NOTICES.send(mail_id=pk, post=post_by_server, clock=lambda: at)
+    return cast(list[EmailMultiAlternatives], mail.outbox[before:])
+
+
+def kinds_for(user: User) -> list[str]:
+    return list(Notice.objects.filter(person=user).order_by("pk").values_list("kind", flat=True))
+
+
+def html_of(message: EmailMultiAlternatives) -> str:
+    ((content, kind),) = message.alternatives
+    assert kind == "text/html"
+    return str(content)
 
 
 @kept

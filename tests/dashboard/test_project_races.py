@@ -1,10 +1,11 @@
-"""Archiving and deleting while people take batches and submit them: either is refused, and nothing is half done."""
+"""What happens to a project while people work in it, and the order of locks that docs/decisions/0039 states."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable
 from datetime import timedelta
+from functools import partial
 from random import Random
 from typing import Any
 
@@ -21,13 +22,13 @@ from core.people.selectors.qualification import NotQualifiedError
 from core.people.services.invitations import accept_invitation
 from office.dashboard.services import project_deletion
 from office.dashboard.services.project_deletion import ask_for_deletion, delete_project
-from office.dashboard.services.projects import archive_project
+from office.dashboard.services.projects import archive_project, rename_project, restore_project
 from office.recruitment.models import Participant
 from office.recruitment.services.participants import finish
-from tests.annotation.submitting import take, write
+from tests.annotation.submitting import submit_captions, take, write
 from tests.concurrency import together, together_with_errors
 from tests.factories import NOW, make_annotator, make_round, make_user
-from tests.locks import wait_for_a_waiter
+from tests.locks import check_order, wait_for_a_waiter
 from tests.people.invitations import make_invitation
 from tests.recruitment.panel import make_study
 from tests.tiers import runs
@@ -173,3 +174,31 @@ def test_the_deletion_of_a_project_waits_for_what_is_being_submitted(monkeypatch
     monkeypatch.setattr(tallies, "submitted", slowly)
     assert together_with_errors(lambda each: each(), [submit, delete]) == [None, None]
     assert not Project.objects.exists()
+
+
+def make_campaign() -> Project:
+    """With a batch that somebody works on."""
+    round = make_round(images=6, batch_size=2)
+    person = make_annotator(round)
+    submit_captions(round, person)
+    take(round, person)
+    return round.project
+
+
+def archived(project: Project) -> Project:
+    return archive_project(project=project, assigned=UnfinishedBatches.LET_FINISH, by=project.created_by, now=NOW)
+
+
+STEPS: dict[str, Callable[[Project, dict[str, Any]], Callable[[], Any]]] = {
+    "rename": lambda project, by: partial(rename_project, project=project, name="New", description="", **by),
+    "archive": lambda project, by: partial(archive_project, project=project, assigned=UnfinishedBatches.RETURN, **by),
+    "restore": lambda project, by: partial(restore_project, project=archived(project), **by),
+    "ask for deletion": lambda project, by: partial(ask_for_deletion, project=archived(project), **by),
+}
+
+
+@pytest.mark.skipif(not connection.features.has_select_for_update, reason="SQLite has one writer at a time")
+@pytest.mark.parametrize("step", STEPS)
+def test_every_step_locks_in_the_order(step):
+    project = make_campaign()
+    check_order(STEPS[step](project, {"by": project.created_by, "now": NOW}))
