@@ -31,11 +31,11 @@ pytestmark = pytest.mark.django_db
 
 
 def found(user: User, words: str, here: str = "") -> dict[str, list[str]]:
-    return {str(group.label): [hit.label for hit in group.hits] for group in search(user, words, here=here)}
+    return {group["label"]: [hit.label for hit in group["hits"]] for group in search(user, words, here=here)}
 
 
 def links(user: User, words: str, here: str = "") -> list[str]:
-    return [hit.url for group in search(user, words, here=here) for hit in group.hits]
+    return [hit.url for group in search(user, words, here=here) for hit in group["hits"]]
 
 
 @kept
@@ -116,7 +116,7 @@ def test_a_few_of_each_kind_in_a_fixed_number_of_queries(project):
     with CaptureQueriesContext(connection) as many:
         groups = search(manager, "heron", here="herons")
     assert len(many) == len(few)
-    assert all(len(group.hits) <= PER_GROUP for group in groups)
+    assert all(len(group["hits"]) <= PER_GROUP for group in groups)
 
 
 @pytest.mark.long(reason="at least three others run each of its lines")

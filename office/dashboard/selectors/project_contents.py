@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import chain
@@ -62,31 +61,22 @@ def owned_by(project: Project) -> list[Owned]:
     return list(chain.from_iterable(kind.filter(project=project) for kind in kinds))
 
 
-@dataclass(frozen=True)
-class CopyableSettings:
-    """`languages` are main rounds, of which those in `usable` can begin in another project, too.
+def copyable(project: Project) -> tuple[list[Round], list[Owned]]:
+    """Return the main rounds that can begin in another project, too, and what keeps the others from it.
 
-    `own` are the collections and models that keep the others from it: they are not shared with all.
+    These are collections and models that are not shared with all.
     """
-
-    languages: Sequence[Round]
-    usable: Sequence[Round]
-    own: Sequence[Owned]
-
-
-def copyable(project: Project) -> CopyableSettings:
     mains = Round.objects.filter(project=project, kind=RoundKind.MAIN)
     mains = mains.select_related("language", "collection", "pool").prefetch_related("captioners")
-    languages = sorted(mains, key=lambda main: main.language.english_name)
     usable: list[Round] = []
     own: dict[tuple[type[Owned], int], Owned] = {}
-    for main in languages:
+    for main in sorted(mains, key=lambda main: main.language.english_name):
         needed: list[Owned] = [main.collection, *main.captioners.all()]
         missing = [one for one in needed if not one.is_shared]
         own |= {(type(one), one.pk): one for one in missing}
         if not missing:
             usable.append(main)
-    return CopyableSettings(languages, usable, list(own.values()))
+    return usable, list(own.values())
 
 
 @dataclass(frozen=True)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import islice
+from typing import Any
 
 from django.db.models import Q, QuerySet
 from django.urls import reverse
-from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 
 from annotation.models import Round
@@ -35,13 +35,7 @@ class SearchHit:
     detail: str = ""
 
 
-@dataclass(frozen=True)
-class HitGroup:
-    label: str | Promise
-    hits: Sequence[SearchHit]
-
-
-def search(user: User, words: str, *, here: str = "") -> list[HitGroup]:
+def search(user: User, words: str, *, here: str = "") -> list[dict[str, Any]]:
     """Return what `user` may see, by kind, that has all of `words`; pages are those of the project `here`."""
     wanted = " ".join(words.replace("\0", "").split())[:MAX_QUERY_CHARACTERS]
     if not wanted:
@@ -62,8 +56,8 @@ def search(user: User, words: str, *, here: str = "") -> list[HitGroup]:
         (_("Images"), lambda: _images(seen)),
         (_("Models"), lambda: _models(seen)),
     ]
-    groups = [HitGroup(label, list(islice(hits(), PER_GROUP))) for label, hits in found]
-    return [group for group in groups if group.hits]
+    groups = [{"label": label, "hits": list(islice(hits(), PER_GROUP))} for label, hits in found]
+    return [group for group in groups if group["hits"]]
 
 
 @dataclass(frozen=True)

@@ -66,15 +66,15 @@ def project_settings(request: HttpRequest, slug: str) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def project_duplicate(request: HttpRequest, slug: str) -> HttpResponse:
     project = project_for(request.user, slug, Role.MANAGER)
-    copied = copyable(project)
+    languages, own = copyable(project)
     form = CopyForm(request.POST or None, initial={"name": _("Copy of %(name)s") % {"name": project.name}})
     if not form.is_valid():
-        context = {"project": project, "form": form, "copied": copied}
+        context = {"project": project, "form": form, "languages": languages, "own": own}
         return render(request, "dashboard/project_duplicate.html", context, status=422 if form.is_bound else 200)
     made = duplicate_project(
         project=project,
         name=form.cleaned_data["name"],
-        languages=copied.usable,
+        languages=languages,
         seed=SystemRandom().getrandbits(SEED_BITS),
         by=user_of(request),
         now=timezone.now(),
