@@ -10,6 +10,7 @@ from core.images.models import CollectionImage
 from core.people.models import User
 from research.inference.backends.registry import encoders
 from research.inference.models import EmbeddingSet, Encoder, RunState
+from research.inference.permissions import encoders_for
 from research.inference.selectors import embedding_sets as selectors
 from research.inference.selectors.embedding_sets import SetImage
 from research.inference.selectors.embeddings import EmbeddingsUnavailableError
@@ -18,7 +19,8 @@ from research.inference.selectors.embeddings import EmbeddingsUnavailableError
 def encoder_lines(viewer: User) -> list[tuple[Encoder, str]]:
     """List the encoders with the titles of their kinds."""
     titles = {name: one.title for name, one in encoders().items()}
-    return [(encoder, titles.get(encoder.backend, encoder.backend)) for encoder in selectors.encoders(viewer)]
+    shown = encoders_for(viewer).select_related("project").order_by("name")
+    return [(encoder, titles.get(encoder.backend, encoder.backend)) for encoder in shown]
 
 
 def set_page(embedding_set: EmbeddingSet, viewer: User) -> dict[str, Any]:

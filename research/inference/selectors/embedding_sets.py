@@ -17,8 +17,8 @@ from core.images.selectors import ServedImage, served_image
 from core.images.selectors.image_names import images_named
 from core.people.models import User
 from crosslens_metrics.named_vectors import SAME_WITHIN
-from research.inference.models import EmbeddingSet, Encoder, ModelCaption
-from research.inference.permissions import embedding_sets_for, encoders_for
+from research.inference.models import EmbeddingSet, ModelCaption
+from research.inference.permissions import embedding_sets_for
 from research.inference.selectors.assigned_work import is_assigned
 from research.inference.selectors.embeddings import BLOCK_NUMBERS, CollectionEmbeddings, nearest, open_set
 from research.inference.selectors.gallery import hidden_from
@@ -46,10 +46,6 @@ def embedding_sets(viewer: User) -> QuerySet[EmbeddingSet]:
     """List the sets, the newest first."""
     related = ("encoder", "run__collection", "run__project", "captions_of", "language")
     return embedding_sets_for(viewer).select_related(*related).order_by("-pk")
-
-
-def encoders(viewer: User) -> QuerySet[Encoder]:
-    return encoders_for(viewer).select_related("project").order_by("name")
 
 
 def image_with_key(embedding_set: EmbeddingSet, key: str) -> CollectionImage | None:

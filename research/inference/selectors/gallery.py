@@ -10,6 +10,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 from urllib.parse import urlencode
 
 from django.db.models import Exists, OuterRef, Q, QuerySet, TextChoices
@@ -72,38 +73,24 @@ class GalleryQuery:
 
 
 @dataclass(frozen=True)
-class GalleryCell:
-    """A model's caption in a language, which is None if there is none. `may_switch`: the viewer may switch it off."""
-
-    model: CaptioningModel
-    language: Language
-    caption: ModelCaption | None
-    may_switch: bool
-
-
-@dataclass(frozen=True)
 class GalleryImage:
-    """An image, with a row of cells for each language. It has no `image` if it is assigned to the viewer."""
+    """An image, with a row of cells for each language, as `_rows` makes them.
+
+    It has no `image` if it is assigned to the viewer.
+    """
 
     key: str
     title: str
     image: ServedImage | None
-    rows: Sequence[tuple[Language, Sequence[GalleryCell]]]
+    rows: Sequence[tuple[Language, Sequence[dict[str, Any]]]]
 
 
-@dataclass(frozen=True)
-class GalleryPage:
-    """`after` and `before` lead on and back; empty where nothing is known to be there. `looked_at` is how many images
-    were looked through where the page is not full but others follow, else 0."""
+def gallery_page(asked: GalleryQuery, viewer: User, *, after: str = "", before: str = "") -> dict[str, Any]:
+    """Read the images after or before one that an earlier page named, or else the first ones.
 
-    images: Sequence[GalleryImage]
-    after: str
-    before: str
-    looked_at: int
-
-
-def gallery_page(asked: GalleryQuery, viewer: User, *, after: str = "", before: str = "") -> GalleryPage:
-    """Read the images after or before one that an earlier page named, or else the first ones."""
+    `after` and `before` lead on and back; empty where nothing is known to be there. `looked_at` is how many images were
+    looked through where the page is not full but others follow, else 0.
+    """
     is_backwards = CURSOR.fullmatch(before) is not None
     start = before if is_backwards else after if CURSOR.fullmatch(after) else ""
     looked = _looked_through(asked, start, is_backwards=is_backwards)
@@ -111,12 +98,12 @@ def gallery_page(asked: GalleryQuery, viewer: User, *, after: str = "", before: 
     has_more = len(looked.entries) > len(entries)
     ahead = _name(entries[-1]) if has_more else looked.stopped_at
     behind = (_name(entries[0]) if entries else start) if start else ""
-    return GalleryPage(
-        images=_shown(asked, entries[::-1] if is_backwards else entries, viewer),
-        after=behind if is_backwards else ahead,
-        before=ahead if is_backwards else behind,
-        looked_at=0 if has_more or not looked.stopped_at else looked.reach,
-    )
+    return {
+        "images": _shown(asked, entries[::-1] if is_backwards else entries, viewer),
+        "after": behind if is_backwards else ahead,
+        "before": ahead if is_backwards else behind,
+        "looked_at": 0 if has_more or not looked.stopped_at else looked.reach,
+    }
 
 
 def hidden_from(viewer: User, images: Iterable[int]) -> set[int]:
@@ -231,17 +218,14 @@ def _captions_of(asked: GalleryQuery, images: Sequence[int]) -> dict[int, Captio
     return found
 
 
-def _rows(asked: GalleryQuery, captions: Captions, in_charge: set[int]) -> list[tuple[Language, list[GalleryCell]]]:
-    return [
-        (
-            language,
-            [
-                GalleryCell(model, language, captions.get((model.pk, language.pk)), model.pk in in_charge)
-                for model in asked.models
-            ],
-        )
-        for language in asked.languages
-    ]
+def _rows(asked: GalleryQuery, captions: Captions, in_charge: set[int]) -> list[tuple[Language, list[dict[str, Any]]]]:
+    """List the captions of each language, None where a model has none; `may_switch`: the viewer may switch it off."""
+
+    def cell(model: CaptioningModel, language: Language) -> dict[str, Any]:
+        caption = captions.get((model.pk, language.pk))
+        return {"model": model, "language": language, "caption": caption, "may_switch": model.pk in in_charge}
+
+    return [(language, [cell(model, language) for model in asked.models]) for language in asked.languages]
 
 
 def caption_choices(collection: Collection, viewer: User, asked: str) -> Choices:

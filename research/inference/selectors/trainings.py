@@ -23,9 +23,8 @@ from research.inference.models import (
 from research.inference.permissions import trainings_for
 from research.inference.rules.runs import unpack_ids
 from research.inference.selectors import assigned_work
-from research.inference.selectors.runs import worker_rows
+from research.inference.selectors.runs import NEWEST_LINES, worker_rows
 
-NEWEST_LINES = 100
 MAX_POINTS = 120
 """Of a curve: more than a plot has room for says nothing."""
 NEWEST_SAMPLES = 6

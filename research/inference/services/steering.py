@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 
 from crosslens_metrics.formats.records import printable
 from research.inference.models import UNFINISHED_STATES, Run, RunState, Training
-from research.inference.services import tracebacks
+from research.inference.services.tracebacks import shown_traceback
 
 
 class WorkRefusedError(Exception):
@@ -33,7 +33,7 @@ def log_event(
         worker=worker,
         is_warning=is_warning,
         message=printable(message),
-        traceback=tracebacks.shown_traceback(traceback),
+        traceback=shown_traceback(traceback),
     )
 
 
