@@ -26,8 +26,7 @@ from research.inference.models import TRANSLATED, CaptioningModel, Chunk, ModelC
 from research.inference.rules.captions import caption_text
 from research.inference.rules.runs import unpack_ids
 from research.inference.services import model_cache
-from research.inference.services.job_kind import PartOutcome, PendingImage
-from research.inference.services.model_batches import computed_apart
+from research.inference.services.job_kind import PartOutcome, PendingImage, computed_apart
 
 STABILISER = "stabiliser"
 """The part of an image that is made before all its captions; no language tag is as long."""

@@ -28,8 +28,15 @@ from research.inference.models import UNFINISHED_STATES, Run
 from research.inference.services import chunks, outcome_store
 from research.inference.services.captioning import captioning_kind
 from research.inference.services.embedding import embedding_kind
-from research.inference.services.job_kind import JobKind, PartOutcome, PendingImage
-from research.inference.services.model_batches import RUN_ERRORS, BatchResult, CrashedImage, compute_batch
+from research.inference.services.job_kind import (
+    RUN_ERRORS,
+    BatchResult,
+    CrashedImage,
+    JobKind,
+    PartOutcome,
+    PendingImage,
+    compute_batch,
+)
 from research.inference.services.model_cache import DeviceThread
 from research.inference.services.outcome_store import OutcomeStore
 from research.inference.services.prefetcher import THREADS, ClaimedChunk, ImageBatch, Prefetcher

@@ -19,8 +19,7 @@ from PIL import Image as Pillow
 from core.images.rules.resizing import decoded_upright
 from research.inference.backends.captioners import FailedImage
 from research.inference.models import Chunk
-from research.inference.services.job_kind import JobKind, PartOutcome, PendingImage
-from research.inference.services.model_batches import CrashedImage, traceback_of
+from research.inference.services.job_kind import CrashedImage, JobKind, PartOutcome, PendingImage, traceback_of
 
 LARGE_PIXELS = 16_000_000
 _large = threading.Lock()

@@ -42,7 +42,7 @@ from research.inference.models import (
 )
 from research.inference.services import model_cache
 from research.inference.services.executor import SLICE_S, Clock
-from research.inference.services.model_batches import RUN_ERRORS, traceback_of
+from research.inference.services.job_kind import RUN_ERRORS, traceback_of
 from research.inference.services.prefetcher import UnreadableImageError, read_image
 from research.inference.services.steering import log_event
 from research.inference.services.trainings import folder_of, read_data

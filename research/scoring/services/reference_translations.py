@@ -29,7 +29,7 @@ from research.inference.services import model_cache, routing, tracebacks
 from research.inference.services.captioning import check_cost, translated_texts
 from research.inference.services.chunks import RENEW_EVERY_S
 from research.inference.services.executor import SLICE_S, Clock
-from research.inference.services.model_batches import RUN_ERRORS, CrashedImage
+from research.inference.services.job_kind import RUN_ERRORS, CrashedImage
 from research.inference.services.model_cache import DeviceThread
 from research.inference.services.routing import needs_of
 from research.scoring.models import Reference, ReferenceKind, ReferenceSet, ReferenceTranslation
