@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy
 from charts import texts
 from charts.plots import DrawnPlot, curve_plot
 from research.inference.models import Training, TrainingStep
-from research.inference.selectors.trainings import TrainingDetails
+from research.inference.selectors.runs import TrainingDetails
 from research.inference.training.options import RateSchedule, TrainingMethod, TrainingPrecision, TrainingTargets
 
 MEBIBYTE = 2**20

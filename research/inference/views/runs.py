@@ -41,8 +41,7 @@ from research.inference.permissions import (
     trainings_for,
 )
 from research.inference.selectors import runs as selectors
-from research.inference.selectors.runs import trial_details, worker_rows
-from research.inference.selectors.trainings import training_details, trainings
+from research.inference.selectors.runs import training_details, trainings, trial_details, worker_rows
 from research.inference.services import runs as services
 from research.inference.services import steering
 from research.inference.services.steering import WorkRefusedError

@@ -18,7 +18,7 @@ from crosslens_metrics.intervals import Interval
 from crosslens_metrics.scoring import FIGURES
 from crosslens_metrics.signatures import Signature, differences
 from research.inference.models import Training
-from research.inference.selectors.trainings import images_learned
+from research.inference.selectors.runs import images_learned
 from research.scoring.models import Pass, Score, Scoring
 from research.scoring.rules.packing import unpack_integers
 
