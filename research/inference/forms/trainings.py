@@ -14,7 +14,7 @@ from research.inference.backends.encoders import EncoderSubject
 from research.inference.forms.captions import MODEL_NAME_CHARACTERS
 from research.inference.forms.runs import MAX_SEED
 from research.inference.models import CaptioningModel, Encoder
-from research.inference.pages.trainings import CHOICE_LABELS, OPTION_LABELS
+from research.inference.pages.runs import CHOICE_LABELS, OPTION_LABELS
 from research.inference.permissions import encoders_for, models_for
 from research.inference.services.encoders import subjects_of
 from research.inference.services.trainings import is_trainable

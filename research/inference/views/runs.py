@@ -26,8 +26,7 @@ from research.inference import tasks
 from research.inference.forms.runs import RunChoiceForm, RunForm, TryForm
 from research.inference.models import CaptioningModel, Run, Training
 from research.inference.pages.models import ability_of
-from research.inference.pages.runs import decoding_lines, failures_page, run_plan
-from research.inference.pages.trainings import training_page
+from research.inference.pages.runs import decoding_lines, failures_page, run_plan, training_page
 from research.inference.permissions import (
     may_give_run,
     may_steer,
