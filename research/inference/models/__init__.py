@@ -1,6 +1,13 @@
 """Captioning models, trainings, captions and the runs that make them; encoders, embeddings and word vectors."""
 
-from research.inference.models.captions import ModelCaption, Stabiliser
+from research.inference.models.captions import (
+    EmbeddingSet,
+    ModelCaption,
+    Stabiliser,
+    VectorKind,
+    WeightPrecision,
+    WordVectorSet,
+)
 from research.inference.models.registered import (
     IMPORTED,
     TRANSLATED,
@@ -9,7 +16,6 @@ from research.inference.models.registered import (
     RegisteredModel,
     Translator,
 )
-from research.inference.models.vectors import EmbeddingSet, VectorKind, WeightPrecision, WordVectorSet
 from research.inference.models.work import (
     UNFINISHED_STATES,
     Chunk,
