@@ -1,6 +1,6 @@
 """Captioning models, trainings, captions and the runs that make them; encoders, embeddings and word vectors."""
 
-from research.inference.models.captions import (
+from research.inference.models.outputs import (
     EmbeddingSet,
     ModelCaption,
     Stabiliser,

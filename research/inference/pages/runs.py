@@ -21,6 +21,50 @@ from research.inference.selectors.models import ENGLISH, ascribed_to, counts_in
 from research.inference.selectors.runs import TrainingDetails, reasons_of
 from research.inference.training.options import RateSchedule, TrainingMethod, TrainingPrecision, TrainingTargets
 
+MEBIBYTE = 2**20
+OPTION_LABELS = {
+    "method": gettext_lazy("Weights to train"),
+    "targets": gettext_lazy("What it learns to write"),
+    "steps": gettext_lazy("Steps"),
+    "batch_size": gettext_lazy("Captions per step"),
+    "learning_rate": gettext_lazy("Learning rate"),
+    "schedule": gettext_lazy("Learning rate schedule"),
+    "warmup_steps": gettext_lazy("Warm-up steps"),
+    "validate_every": gettext_lazy("Steps between validations"),
+    "patience": gettext_lazy("Patience"),
+    "max_tokens": gettext_lazy("Maximum tokens in validation"),
+    "weight_decay": gettext_lazy("Weight decay"),
+    "lora_rank": gettext_lazy("LoRA rank"),
+    "lora_alpha": gettext_lazy("LoRA alpha"),
+    "lora_dropout": gettext_lazy("LoRA dropout"),
+    "precision": gettext_lazy("Precision"),
+    "seed": gettext_lazy("Seed"),
+}
+"""Of the options of a training."""
+CHOICE_LABELS = {
+    "schedule": (
+        (RateSchedule.LINEAR, gettext_lazy("linear decay to 0")),
+        (RateSchedule.COSINE, gettext_lazy("cosine decay to 0")),
+        (RateSchedule.CONSTANT, gettext_lazy("constant")),
+    ),
+    "method": (
+        (TrainingMethod.FULL, gettext_lazy("all weights")),
+        (TrainingMethod.LORA, gettext_lazy("LoRA: small matrices beside the linear layers")),
+    ),
+    "targets": (
+        (TrainingTargets.PLAIN, gettext_lazy("captions")),
+        (TrainingTargets.PIVOT, gettext_lazy("an English stabiliser, a separator and the caption")),
+        (TrainingTargets.CONSISTENT, gettext_lazy("the same with one stabiliser for all captions of an image")),
+    ),
+    "precision": (
+        (TrainingPrecision.AUTO, gettext_lazy("fastest for the device (bfloat16 on a GPU that has it)")),
+        (TrainingPrecision.FLOAT32, "float32"),
+        (TrainingPrecision.BFLOAT16, "bfloat16"),
+        (TrainingPrecision.FLOAT16, "float16"),
+    ),
+}
+"""Of the values of those that are chosen from a few."""
+
 
 def run_plan(
     *,
@@ -86,53 +130,6 @@ def decoding_lines(stored: Mapping[str, Any]) -> list[tuple[str, str]]:
     if decoding.is_consistent:
         lines.append((_("Stabiliser"), _("the same for all languages")))
     return lines
-
-
-MEBIBYTE = 2**20
-
-OPTION_LABELS = {
-    "method": gettext_lazy("Weights to train"),
-    "targets": gettext_lazy("What it learns to write"),
-    "steps": gettext_lazy("Steps"),
-    "batch_size": gettext_lazy("Captions per step"),
-    "learning_rate": gettext_lazy("Learning rate"),
-    "schedule": gettext_lazy("Learning rate schedule"),
-    "warmup_steps": gettext_lazy("Warm-up steps"),
-    "validate_every": gettext_lazy("Steps between validations"),
-    "patience": gettext_lazy("Patience"),
-    "max_tokens": gettext_lazy("Maximum tokens in validation"),
-    "weight_decay": gettext_lazy("Weight decay"),
-    "lora_rank": gettext_lazy("LoRA rank"),
-    "lora_alpha": gettext_lazy("LoRA alpha"),
-    "lora_dropout": gettext_lazy("LoRA dropout"),
-    "precision": gettext_lazy("Precision"),
-    "seed": gettext_lazy("Seed"),
-}
-"""Of the options of a training."""
-
-CHOICE_LABELS = {
-    "schedule": (
-        (RateSchedule.LINEAR, gettext_lazy("linear decay to 0")),
-        (RateSchedule.COSINE, gettext_lazy("cosine decay to 0")),
-        (RateSchedule.CONSTANT, gettext_lazy("constant")),
-    ),
-    "method": (
-        (TrainingMethod.FULL, gettext_lazy("all weights")),
-        (TrainingMethod.LORA, gettext_lazy("LoRA: small matrices beside the linear layers")),
-    ),
-    "targets": (
-        (TrainingTargets.PLAIN, gettext_lazy("captions")),
-        (TrainingTargets.PIVOT, gettext_lazy("an English stabiliser, a separator and the caption")),
-        (TrainingTargets.CONSISTENT, gettext_lazy("the same with one stabiliser for all captions of an image")),
-    ),
-    "precision": (
-        (TrainingPrecision.AUTO, gettext_lazy("fastest for the device (bfloat16 on a GPU that has it)")),
-        (TrainingPrecision.FLOAT32, "float32"),
-        (TrainingPrecision.BFLOAT16, "bfloat16"),
-        (TrainingPrecision.FLOAT16, "float16"),
-    ),
-}
-"""Of the values of those that are chosen from a few."""
 
 
 def training_page(training: Training, details: TrainingDetails) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Read runs, trainings and the workers that do them, by counters alone: these are exact, and pages never count captions."""
+"""Read runs, trainings and the workers that do them, by exact counters alone: pages never count captions."""
 
 from __future__ import annotations
 
@@ -39,6 +39,12 @@ NO_PYTORCH = "no PyTorch"
 """How the software of a worker begins that has none."""
 NEWEST_LINES = 100
 COMMONEST_REASONS = 10
+MAX_POINTS = 120
+"""Of a curve: more than a plot has room for says nothing."""
+NEWEST_SAMPLES = 6
+"""Validations whose captions are shown beside one another, of which the first is the model before it learned."""
+SampleCaptions = tuple[Image, Language, Sequence[tuple[int, str]]]
+"""What a training wrote of one image in one language: pairs of step and caption."""
 
 
 @dataclass(frozen=True)
@@ -217,16 +223,6 @@ def trial_details(run: Run, viewer: User) -> TrialDetails:
             if language.tag in run.trial_captions
         ],
     )
-
-
-MAX_POINTS = 120
-"""Of a curve: more than a plot has room for says nothing."""
-NEWEST_SAMPLES = 6
-"""Validations whose captions are shown beside one another, of which the first is the model before it learned."""
-
-
-SampleCaptions = tuple[Image, Language, Sequence[tuple[int, str]]]
-"""What a training wrote of one image in one language: pairs of step and caption."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,9 @@
-"""What a run makes: the interface of job kinds, which the executor treats alike, and batches put through the model."""
+"""What a run makes: the interface of job kinds, and batches put through the model.
+
+The executor shares, stores and resumes runs of every kind alike. A batch is put through the model in another thread
+than the one with the database: one that does not fit in memory is halved; an image with which the model crashes fails
+alone.
+"""
 
 from __future__ import annotations
 
@@ -20,6 +25,9 @@ from research.inference.services.worker_status import meter
 
 WHOLE = ""
 """The only part of an image that has no languages."""
+log = logging.getLogger(__name__)
+RUN_ERRORS = (BackendSettingsError, BackendDownError, ExtraMissingError, EncoderSettingsError)
+"""Errors that end the run: no image is to blame."""
 
 
 @dataclass(frozen=True)
@@ -118,12 +126,6 @@ class JobKind(Protocol):
 
     def finish(self, run: Run) -> None:
         """Complete the run after its last chunk. May be called twice."""
-
-
-log = logging.getLogger(__name__)
-
-RUN_ERRORS = (BackendSettingsError, BackendDownError, ExtraMissingError, EncoderSettingsError)
-"""Errors that end the run: no image is to blame."""
 
 
 @dataclass(frozen=True)
