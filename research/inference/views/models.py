@@ -146,7 +146,8 @@ def model_create(request: HttpRequest) -> HttpResponse:
     if name == TRANSLATED:
         return _create_translated(request)
     if name not in registry.backends():
-        context = {"kinds": kind_cards(registry.backends()), "broken": broken_packages()}
+        heading, kinds = _("Register a model"), kind_cards(registry.backends())
+        context = {"heading": heading, "kinds": kinds, "broken": broken_packages()}
         return render(request, "inference/model_kinds.html", context)
     backend = registry.backends()[name]
     form = RegisterForm(request.POST or None, kind=KINDS.get(name, OF_ANOTHER_PACKAGE), by=user_of(request))
@@ -171,7 +172,9 @@ def translator_create(request: HttpRequest) -> HttpResponse:
     check_reader(request.user)
     name = request.GET.get("kind", "")
     if name not in registry.translators():
-        return render(request, "inference/translator_kinds.html", {"kinds": kind_cards(registry.translators())})
+        heading, kinds = _("Register a translator"), kind_cards(registry.translators())
+        context = {"heading": heading, "kinds": kinds, "are_translators": True}
+        return render(request, "inference/model_kinds.html", context)
     backend = registry.translators()[name]
     form = RegisterForm(
         request.POST or None, kind=TRANSLATOR_KINDS.get(name, OF_ANOTHER_TRANSLATOR), by=user_of(request)
