@@ -105,17 +105,17 @@ def test_pages_lead_on_and_back_without_a_gap_or_an_image_twice(client, collecti
     while True:
         seen += keys_in(response)
         pages.append(keys_in(response))
-        after = response.context["page"].after
+        after = response.context["page"]["after"]
         if not after:
             break
         response = look(client, asked, after=after)
     assert seen == in_order
     assert [len(page) for page in pages] == [2, 2, 1]
-    back = look(client, asked, before=response.context["page"].before)
+    back = look(client, asked, before=response.context["page"]["before"])
     assert keys_in(back) == pages[1]
-    first = look(client, asked, before=back.context["page"].before)
-    assert (keys_in(first), first.context["page"].before) == (pages[0], "")
-    assert keys_in(look(client, asked, after=first.context["page"].after)) == pages[1]
+    first = look(client, asked, before=back.context["page"]["before"])
+    assert (keys_in(first), first.context["page"]["before"]) == (pages[0], "")
+    assert keys_in(look(client, asked, after=first.context["page"]["after"])) == pages[1]
 
 
 def test_only_images_that_any_or_all_of_the_models_describe(client, collection, models):
@@ -140,8 +140,8 @@ def test_where_few_images_are_described_it_is_offered_to_look_on(client, collect
     response, looks = look(client, asked), 1
     assert "2 images searched" in text_of(response)
     while not keys_in(response):
-        response, looks = look(client, asked, after=response.context["page"].after), looks + 1
-    assert (keys_in(response), looks, response.context["page"].after) == ([last.key], 3, "")
+        response, looks = look(client, asked, after=response.context["page"]["after"]), looks + 1
+    assert (keys_in(response), looks, response.context["page"]["after"]) == ([last.key], 3, "")
 
 
 @pytest.mark.long(reason="at least three others run each of its lines")
