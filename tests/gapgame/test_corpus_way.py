@@ -15,7 +15,7 @@ from gapgame.models import GapItem, ItemSet, TurnOutcome
 from tests.commands import output_of
 from tests.factories import make_player, make_project, make_season
 from tests.gapgame.seasons import play
-from tests.parallel_text.aligner import eflomal
+from tests.parallel_text.test_align import eflomal
 from tests.published import published
 
 OTHERS = {"es": 2, "pt": 3, "fr": 4, "de": 5}

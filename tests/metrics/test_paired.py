@@ -1,4 +1,4 @@
-"""Paired differences: Fisher's count, what bootstrap and permutation promise, and what they refuse."""
+"""Paired differences: Fisher's count, what bootstrap and permutation promise and refuse; and the exact sign test."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ from itertools import product
 
 import numpy as np
 import pytest
+import scipy
 
 from crosslens_metrics import paired
 from crosslens_metrics.bootstrap import bootstrap_interval, resample_weights
 from crosslens_metrics.paired import paired_difference, paired_difference_of_sums
+from crosslens_metrics.sign_test import sign_test
 from crosslens_metrics.undefined import UndefinedFigureError, UndefinedReason
 
 CROSSED = np.array([188, 96, 168, 176, 153, 172, 177, 163, 146, 173, 186, 168, 177, 184, 96]) / 8
@@ -208,3 +210,23 @@ def test_an_interval_lacks_what_more_than_one_in_a_hundred_resamples_lack():
     with pytest.raises(UndefinedFigureError) as refused:
         bootstrap_interval(lambda weights: weights[:, 0], 0, resamples=1_000, rng=rng())
     assert refused.value.reason == UndefinedReason.NO_IMAGES
+
+
+@pytest.mark.parametrize(("wins", "losses"), [(5, 2), (2, 5), (0, 1), (6, 0), (4, 4), (60, 41), (12_000, 12_300)])
+def test_the_sign_test_is_the_exact_binomial_one(wins, losses):
+    assert sign_test(wins, losses) == pytest.approx(scipy.stats.binomtest(wins, wins + losses).pvalue, abs=1e-9)
+
+
+def test_the_sign_test_by_hand():
+    assert sign_test(5, 2) == pytest.approx(2 * (1 + 7 + 21) / 2**7)
+
+
+def test_without_a_decided_image_there_is_no_sign_test():
+    with pytest.raises(UndefinedFigureError) as refused:
+        sign_test(0, 0)
+    assert refused.value.reason == UndefinedReason.NO_DECIDED
+
+
+def test_a_negative_number_of_images_is_refused():
+    with pytest.raises(ValueError, match="negative"):
+        sign_test(3, -1)
