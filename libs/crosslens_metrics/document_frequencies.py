@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
@@ -23,6 +24,7 @@ SIGNATURE_LENGTH = 16
 _Rows = tuple[SmallNumbers, SmallNumbers, Numbers]
 
 
+@dataclass(eq=False)
 class DocumentFrequencies:
     """Document frequencies of a corpus of references, for `cider` and `cider_d`.
 
@@ -42,20 +44,12 @@ class DocumentFrequencies:
         signature does not have it: it is of the tokens themselves.
     """
 
-    def __init__(
-        self,
-        documents: int,
-        words: tuple[str, ...],
-        before: tuple[SmallNumbers, ...],
-        last: tuple[SmallNumbers, ...],
-        counts: tuple[Numbers, ...],
-    ) -> None:
-        self.documents = documents
-        self.words = words
-        self.before = before
-        self.last = last
-        self.counts = counts
-        self.text = ""
+    documents: int
+    words: tuple[str, ...]
+    before: tuple[SmallNumbers, ...]
+    last: tuple[SmallNumbers, ...]
+    counts: tuple[Numbers, ...]
+    text: str = field(default="", kw_only=True)
 
     @classmethod
     def from_references(cls, references: Sequence[Sequence[str]], *, workers: int = 1, text: str = "") -> Self:
@@ -141,8 +135,7 @@ class DocumentFrequencies:
             raise ValueError(message) from error
         if version != FORMAT:
             raise ValueError(f"{path} is of format {version}: this version reads format {FORMAT}.")
-        frequencies = cls(documents, words, *tables)
-        frequencies.text = text
+        frequencies = cls(documents, words, *tables, text=text)
         frequencies._check(str(path))
         return frequencies
 

@@ -289,11 +289,11 @@ class AlignStep(Step):
     needs = ("ingest",)
 
     def settings(self, config: CorpusConfig) -> dict[str, Any]:
-        return {"program": config.align.program, "english_words": tagging.VERSION, "words": words.VERSION}
+        return {"program": config.aligner, "english_words": tagging.VERSION, "words": words.VERSION}
 
     def chunks(self, work: StepWork) -> list[str]:
         # Refused here, once and before any work, where no part could be done.
-        find_aligner(work.config.align.program)
+        find_aligner(work.config.aligner)
         return [
             f"{language}-{name.rpartition('/')[2].removesuffix('.parquet')}"
             for language in work.config.languages
@@ -307,7 +307,7 @@ class AlignStep(Step):
     def run_chunk(self, work: StepWork, chunk: str) -> None:
         from pyarrow import parquet
 
-        aligner = find_aligner(work.config.align.program)
+        aligner = find_aligner(work.config.aligner)
         language, _dash, _number = chunk.rpartition("-")
         table, english = _pairs(work, chunk)
         theirs = words.tokens_of(table["text"].to_pylist(), language)

@@ -94,20 +94,6 @@ class CandidateSettings:
 
 
 @dataclass(frozen=True)
-class AlignSettings:
-    """`program` is a name or path of an aligner; empty for the first that is found."""
-
-    program: str = ""
-
-
-@dataclass(frozen=True)
-class DictionarySettings:
-    """`share` of its alignments that a translation needs, from 0 to 1."""
-
-    share: float = 0.01
-
-
-@dataclass(frozen=True)
 class Inventory:
     """Senses of the words of a language. An empty format is recognised from the file."""
 
@@ -135,8 +121,10 @@ class CorpusConfig:
     memory: str = "1GB"
     chunk_sentences: int = 100_000
     candidates: CandidateSettings = field(default_factory=CandidateSettings)
-    align: AlignSettings = field(default_factory=AlignSettings)
-    dictionary: DictionarySettings = field(default_factory=DictionarySettings)
+    aligner: str = ""
+    """Its name or path; empty for the first that is found."""
+    translation_share: float = 0.01
+    """Of an English noun's alignments, what a translation needs, from 0 to 1."""
     images: ImageSettings = field(default_factory=ImageSettings)
     exclude: Exclusions = field(default_factory=Exclusions)
 
@@ -186,8 +174,8 @@ def config_from(data: Mapping[str, Any]) -> CorpusConfig:
         chunk_sentences=top.number("chunk_sentences", 100_000, least=MIN_IN_A_CHUNK, most=10_000_000, whole=True),
         texts=tuple(_text(table) for table in top.tables("texts")),
         candidates=_candidates(top.table("candidates")),
-        align=AlignSettings(program=top.table("align").text("program")),
-        dictionary=_dictionary(top.table("dictionary")),
+        aligner=top.table("align").text("program"),
+        translation_share=top.table("dictionary").number("share", CorpusConfig.translation_share, least=0, most=1),
         inventories=tuple(_inventory(table) for table in top.tables("inventories")),
         images=_images(top.table("images")),
         exclude=_exclusions(top.table("exclude")),
@@ -332,10 +320,6 @@ def _candidates(table: _ConfigTable) -> CandidateSettings:
         threshold=table.number("threshold", defaults.threshold, least=100, most=700),
         occurrences=table.number("occurrences", defaults.occurrences, least=1, most=1_000_000, whole=True),
     )
-
-
-def _dictionary(table: _ConfigTable) -> DictionarySettings:
-    return DictionarySettings(share=table.number("share", DictionarySettings().share, least=0, most=1))
 
 
 def _inventory(table: _ConfigTable) -> Inventory:

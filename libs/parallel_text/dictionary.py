@@ -66,7 +66,7 @@ class DictionaryStep(Step):
 
     def settings(self, config: CorpusConfig) -> dict[str, Any]:
         inventories = [[inventory.language, inventory.format] for inventory in _inventories(config)]
-        return {"share": config.dictionary.share, "inventories": inventories, "words": words.VERSION}
+        return {"share": config.translation_share, "inventories": inventories, "words": words.VERSION}
 
     def files(self, config: CorpusConfig) -> list[str]:
         return [inventory.file for inventory in _inventories(config)]
@@ -85,7 +85,7 @@ class DictionaryStep(Step):
                 database.execute(COUNT_CHUNK, {"aligned": str(work.folder.read(name)), "nouns": nouns})
             database.execute("CREATE TABLE forms (word VARCHAR, form VARCHAR)")
             _translate(database, "SELECT DISTINCT word FROM counted", "forms", lambda word: _form(word, chunk))
-            database.execute(SHARES, {"share": work.config.dictionary.share})
+            database.execute(SHARES, {"share": work.config.translation_share})
             database.execute("DROP TABLE counted; DROP TABLE forms; CREATE TABLE lemmas (form VARCHAR, lemma VARCHAR)")
             kept = "SELECT DISTINCT word FROM shared WHERE kept"
             known = _nouns(work, chunk)

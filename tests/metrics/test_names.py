@@ -10,8 +10,7 @@ import pytest
 from core.people.models.names import NameField
 from crosslens_metrics.formats.captions import read_candidates, read_references
 from crosslens_metrics.formats.judgements import read_judgements
-from crosslens_metrics.formats.names import ImageNames, image_name, shortest_names
-from crosslens_metrics.formats.pairs import ImagesDifferError, paired
+from crosslens_metrics.formats.names import ImageNames, ImagesDifferError, image_name, paired, shortest_names
 
 NFD = unicodedata.normalize("NFD", "Zoë/Hôtel.jpg")
 

@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 
 from parallel_text.align import MAX_SENTENCE_TOKENS, PROGRAMS, STEP, WordAligner, find_aligner
-from parallel_text.config import AlignSettings
 from parallel_text.problems import CorpusError
 from tests.parallel_text.made import rows, run, work_with, write
 from tests.servers import ROOT
@@ -42,7 +41,7 @@ FIRST_WORDS = "sed 's/[0-9][0-9]* *.*/0-0/' $2 > $6; cp $6 $8"
 @pytest.fixture
 def work(tmp_path):
     aligner = aligner_made_of(tmp_path, f"cp $2 $4 {tmp_path}; {FIRST_WORDS}")
-    work = work_with(tmp_path, "fr", "pt-BR", align=AlignSettings(str(aligner.path)))
+    work = work_with(tmp_path, "fr", "pt-BR", aligner=str(aligner.path))
     write(work, "ingest/english/00000.parquet", {"sentence": [0, 1], "text": ["The seal", "the Seal."]})
     write(work, "ingest/english/00001.parquet", {"sentence": [2], "text": ["A seal"]})
     pairs = {"pair": [1, 0, 2], "sentence": [1, 0, 1], "text": ["L’Otarie", "Le phoque !", "?"]}

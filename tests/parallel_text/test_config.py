@@ -56,7 +56,7 @@ def test_a_configuration_is_read_with_defaults_and_tags_as_they_are_spelt(tmp_pa
     assert config.texts == (Text("pt-BR", "tsv", ("pt.tsv.gz",)), Text("es", "moses", ("x.en", "x.es", "x.ids")))
     assert config.languages == ("es", "pt-BR")
     assert (config.seed, config.candidates.threshold, config.candidates.occurrences) == (7, 450.0, 2)
-    assert config.dictionary.share == 0.01
+    assert config.translation_share == 0.01
     assert config.exclude.words == ("bank", "thing")
 
 

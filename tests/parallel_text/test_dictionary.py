@@ -8,7 +8,6 @@ from collections import Counter
 import pyarrow as pa
 import pytest
 
-from parallel_text.config import DictionarySettings
 from parallel_text.dictionary import ENTRIES, STEP
 from tests.parallel_text.made import INTEGERS, rows, run, work_with, write
 from tests.tiers import runs
@@ -56,9 +55,7 @@ def counted(*words):
 )
 def test_exactly_the_share_is_kept_and_one_alignment_less_is_not(tmp_path, rare, total, share, is_kept):
     nouns, aligned = counted(("foca", total - rare), ("sello", rare))
-    entries, _report = dictionary_of(
-        work_with(tmp_path, "es", dictionary=DictionarySettings(share)), nouns, {"es/00000": aligned}
-    )
+    entries, _report = dictionary_of(work_with(tmp_path, "es", translation_share=share), nouns, {"es/00000": aligned})
 
     (found,) = (entry for entry in entries if entry["word"] == "sello")
     assert (found["alignments"], found["total"], found["kept"]) == (rare, total, is_kept)
@@ -128,9 +125,7 @@ def test_counts_are_those_of_counting_link_by_link(tmp_path, seed):
         totals[language, english] += count
 
     rows_of_nouns = [(*place, lemma) for place, lemma in nouns.items()]
-    entries, _report = dictionary_of(
-        work_with(tmp_path, "es", "zh", dictionary=DictionarySettings(share)), rows_of_nouns, aligned
-    )
+    entries, _report = dictionary_of(work_with(tmp_path, "es", "zh", translation_share=share), rows_of_nouns, aligned)
 
     assert {
         (entry["language"], entry["english"], entry["word"]): (entry["alignments"], entry["total"], entry["kept"])

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from crosslens_metrics.formats.captions import candidates_in, read_candidates, read_references, references_in
-from crosslens_metrics.formats.pairs import ImagesDifferError, paired
+from crosslens_metrics.formats.names import ImagesDifferError, paired
 from crosslens_metrics.formats.problems import FileProblemsError
 from tests.published import published
 

@@ -13,6 +13,7 @@ from crosslens_metrics.commands.running import CommandFailedError, Write
 from crosslens_metrics.formats.lines import LineReader
 from crosslens_metrics.formats.problems import FileProblemsError
 from crosslens_metrics.formats.xm3600 import read_captions
+from crosslens_metrics.reports.figures import table_lines
 
 HELP = "Say how many captions there are and how long they are, by language, as the published table does."
 
@@ -59,11 +60,5 @@ def write_statistics(write: Write, by_language: Mapping[str, CaptionStatistics],
 
 
 def _as_table(rows: Iterable[Mapping[str, Any]]) -> str:
-    lines = [COLUMNS, *(tuple("-" if row[name] is None else str(row[name]) for name in COLUMNS) for row in rows)]
-    widths = [max(len(line[column]) for line in lines) for column in range(len(COLUMNS))]
-    return "\n".join(
-        "  ".join(
-            [line[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(line[1:], widths[1:], strict=True))]
-        )
-        for line in lines
-    )
+    cells = [["-" if row[name] is None else str(row[name]) for name in COLUMNS] for row in rows]
+    return "\n".join(table_lines([COLUMNS, *cells], indent=""))

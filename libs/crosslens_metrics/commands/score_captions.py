@@ -22,7 +22,7 @@ from crosslens_metrics.commands.running import (
 )
 from crosslens_metrics.document_frequencies import DocumentFrequencies
 from crosslens_metrics.formats.captions import candidates_in, references_in
-from crosslens_metrics.formats.pairs import ImagesDifferError, paired
+from crosslens_metrics.formats.names import ImagesDifferError, paired
 from crosslens_metrics.formats.problems import FileProblemsError
 from crosslens_metrics.formats.word_vectors import WordVectorFileError, vectors_in
 from crosslens_metrics.java import ToolFailedError, ToolMissingError

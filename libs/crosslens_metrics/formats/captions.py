@@ -15,8 +15,7 @@ from typing import IO, Any, Generic, TypeVar
 
 from crosslens_metrics.formats.limits import MAX_LINE_BYTES
 from crosslens_metrics.formats.lines import LineReader
-from crosslens_metrics.formats.names import image_name
-from crosslens_metrics.formats.pairs import count_of, names_of, shortened_name
+from crosslens_metrics.formats.names import count_of, image_name, names_of, shortened_name
 from crosslens_metrics.formats.problems import FileRefusedError, LineError
 from crosslens_metrics.formats.records import LineRecord, is_text, malformed, no_number, not_utf8
 from crosslens_metrics.language_tags import MalformedTagError, canonical_tag, language_named_in

@@ -288,10 +288,10 @@ def _sides(judged: CountedJudgements) -> tuple[NDArray[np.bool_], NDArray[np.boo
 
 
 def _flips(repeats: Sequence[Repeat]) -> FlipShares:
-    flips = count_flips([first for first, _, _ in repeats], [again for _, again, _ in repeats])
+    same, opposite = count_flips([first for first, _, _ in repeats], [again for _, again, _ in repeats])
     return FlipShares(
-        share_of_trials(flips.same, flips.repeats, ComparisonReason.NO_REPEATS),
-        share_of_trials(flips.opposite, flips.repeats, ComparisonReason.NO_REPEATS),
+        share_of_trials(same, len(repeats), ComparisonReason.NO_REPEATS),
+        share_of_trials(opposite, len(repeats), ComparisonReason.NO_REPEATS),
     )
 
 

@@ -120,9 +120,9 @@ def random_stream(seed: int, figure: str) -> np.random.Generator:
     return np.random.default_rng([seed % 2**64, zlib.crc32(figure.encode())])
 
 
-def table_lines(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+def table_lines(rows: Sequence[Sequence[str]], *, indent: str = "  ") -> Iterator[str]:
     """The first column to the left, the others to the right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for first, *others in rows:
         cells = (cell.rjust(width) for cell, width in zip(others, widths[1:], strict=True))
-        yield "  ".join(["", first.ljust(widths[0]), *cells]).rstrip()
+        yield indent + "  ".join([first.ljust(widths[0]), *cells]).rstrip()
