@@ -10,15 +10,15 @@ class GapgameConfig(AppConfig):
         from core.people import personal_data
         from core.people.services.ownership import register
         from gapgame.models import ItemSet
-        from gapgame.selectors import assigned_images, data_export
-        from gapgame.services import withdrawal
+        from gapgame.selectors import persons
+        from gapgame.services import ranking
         from research.inference.selectors import assigned_work
 
-        assigned_work.register("gapgame", assigned_images.assigned_images)
+        assigned_work.register("gapgame", persons.assigned_images)
         personal_data.register(
             "gapgame",
-            export=data_export.data_export,
-            on_withdrawal=withdrawal.withdraw_answers,
-            on_deletion=withdrawal.forget,
+            export=persons.data_export,
+            on_withdrawal=ranking.withdraw_answers,
+            on_deletion=ranking.forget,
         )
         register(Collection, lambda collection: ItemSet.objects.filter(collection=collection))

@@ -13,7 +13,7 @@ from core.images.tasks import ask_for_sizes
 from core.jobs.tasks import job, shared_task
 from crosslens_metrics.formats.word_vectors import WordVectorFileError
 from gapgame.models import Season
-from gapgame.services import closing, item_imports, marking
+from gapgame.services import item_imports, playing, ranking
 from research.inference.services.word_vectors import import_packaged
 
 logger = logging.getLogger(__name__)
@@ -24,18 +24,18 @@ ASK_AGAIN_S = 30
 def sweep_seasons() -> None:
     """Close seasons that have reached their cut-off, and check new play for scripts."""
     now = timezone.now()
-    closing.close_overdue(now=now)
-    marking.check_players(now=now)
+    playing.close_overdue(now=now)
+    ranking.check_players(now=now)
 
 
 @shared_task
 def close_season(season_id: int) -> None:
-    closing.close_season(season_id=season_id, now=timezone.now())
+    playing.close_season(season_id=season_id, now=timezone.now())
 
 
 def ask_for_closing(season: Season) -> None:
     """Close a season whose cut-off has passed, in case no sweep comes; many requests queue it once."""
-    if not closing.is_overdue(season, now=timezone.now()):
+    if not playing.is_overdue(season, now=timezone.now()):
         return
     # Only here, as most processes never come here, and to import it takes long.
     from redis import RedisError

@@ -20,21 +20,20 @@ class SxsEvalConfig(AppConfig):
         from research.scoring.selectors import human_judgements
         from research.selection.selectors import usage
         from sxs_eval.models import Comparison
-        from sxs_eval.selectors import data_export, instructions, subset_uses, work
-        from sxs_eval.selectors.human_judgements import human_judgements_of
-        from sxs_eval.services import withdrawal
+        from sxs_eval.selectors import for_others, work
+        from sxs_eval.services import quality
 
         refusals.register_module("sxs_eval.refusals")
         assigned_work.register("sxs_eval", work.assigned_images, work.images_of_worse_captions)
-        human_judgements.register("sxs_eval", human_judgements_of)
-        texts.register(TextKind.INSTRUCTIONS, instructions.newest_instructions)
+        human_judgements.register("sxs_eval", for_others.human_judgements_of)
+        texts.register(TextKind.INSTRUCTIONS, for_others.newest_instructions)
         personal_data.register(
             "sxs_eval",
-            export=data_export.data_export,
-            on_withdrawal=withdrawal.withdraw_answers,
-            on_deletion=withdrawal.forget,
+            export=for_others.data_export,
+            on_withdrawal=quality.withdraw_answers,
+            on_deletion=quality.forget,
         )
-        usage.register_for_subsets(subset_uses.comparisons_by_subset)
+        usage.register_for_subsets(for_others.comparisons_by_subset)
         register_for_raters("sxs_eval:work-show", work.has_pairs_to_judge)
         register(Collection, lambda used: Comparison.objects.filter(collection=used))
         register(CaptioningModel, lambda used: Comparison.objects.filter(Q(base=used) | Q(test=used)))

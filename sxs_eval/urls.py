@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from sxs_eval.views import comparisons, exports, gold, judging, metrics, planning, raters, reports
+from sxs_eval.views import comparisons, judging, quality, reports
 
 app_name = "sxs_eval"
 ONE = "projects/<slug:slug>/comparisons/<int:comparison_id>"
@@ -21,20 +21,20 @@ urlpatterns = [
     path("projects/<slug:slug>/comparisons/new/", comparisons.comparison_create, name="comparison-create"),
     path("projects/<slug:slug>/comparisons/progress/", comparisons.comparisons_progress, name="comparisons-progress"),
     path("projects/<slug:slug>/comparisons/results/", reports.results_show, name="results-show"),
-    path("projects/<slug:slug>/comparisons/metrics/", metrics.metrics_show, name="metrics-show"),
-    path("projects/<slug:slug>/comparisons/metrics/<str:layout>/", metrics.metrics_export, name="metrics-export"),
-    path("projects/<slug:slug>/comparisons/tables/<str:layout>/", exports.tables_export, name="tables-export"),
-    path("projects/<slug:slug>/judgements/<str:layout>/", exports.judgements_export, name="judgements-export"),
-    path("projects/<slug:slug>/plan/", planning.plan_show, name="plan-show"),
+    path("projects/<slug:slug>/comparisons/metrics/", reports.metrics_show, name="metrics-show"),
+    path("projects/<slug:slug>/comparisons/metrics/<str:layout>/", reports.metrics_export, name="metrics-export"),
+    path("projects/<slug:slug>/comparisons/tables/<str:layout>/", reports.tables_export, name="tables-export"),
+    path("projects/<slug:slug>/judgements/<str:layout>/", reports.judgements_export, name="judgements-export"),
+    path("projects/<slug:slug>/plan/", comparisons.plan_show, name="plan-show"),
     path(f"{ONE}/", reports.comparison_show, name="comparison-show"),
     path(f"{ONE}/progress/", reports.comparison_progress, name="comparison-progress"),
     path(f"{ONE}/pairs/", reports.pair_list, name="pair-list"),
     path(f"{ONE}/settings/", comparisons.comparison_settings, name="comparison-settings"),
     path(f"{ONE}/remove/", comparisons.comparison_remove, name="comparison-remove"),
     path(f"{ONE}/pairs/add/", comparisons.pairs_add, name="pairs-add"),
-    path(f"{ONE}/gold/", gold.gold_list, name="gold-list"),
-    path(f"{ONE}/gold/<int:gold_id>/", gold.gold_change, name="gold-change"),
-    path(f"{ONE}/raters/", raters.rater_list, name="rater-list"),
-    path(f"{ONE}/raters/pause-scripted/", raters.scripted_pause, name="scripted-pause"),
-    path(f"{ONE}/raters/<int:rater_id>/", raters.rater_decide, name="rater-decide"),
+    path(f"{ONE}/gold/", quality.gold_list, name="gold-list"),
+    path(f"{ONE}/gold/<int:gold_id>/", quality.gold_change, name="gold-change"),
+    path(f"{ONE}/raters/", quality.rater_list, name="rater-list"),
+    path(f"{ONE}/raters/pause-scripted/", quality.scripted_pause, name="scripted-pause"),
+    path(f"{ONE}/raters/<int:rater_id>/", quality.rater_decide, name="rater-decide"),
 ]

@@ -32,7 +32,7 @@ from gapgame.models import (
 from research.inference.models import CaptioningModel, ModelCaption, VectorKind, WordVectorSet
 from research.inference.selectors.word_vectors import folder_of
 from sxs_eval.models import Comparison
-from sxs_eval.selectors.setup import ComparisonSetting
+from sxs_eval.selectors.planning import ComparisonSetting
 from sxs_eval.services.comparisons import create_comparison
 
 NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)

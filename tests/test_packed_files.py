@@ -20,7 +20,7 @@ from crosslens_metrics.formats.problems import FileProblemsError, FileRefusedErr
 from crosslens_metrics.formats.word_vectors import FileFormat, WordVectorFileError, copy_file
 from crosslens_metrics.named_vectors import MalformedVectorsError, read_named_vectors
 from crosslens_metrics.word_vectors import TableWriter
-from gapgame.formats.embeddings import read_embeddings
+from gapgame.formats.sources import read_embeddings
 from gapgame.formats.task_images import features_of
 from parallel_text.config import Inventory, Text
 from parallel_text.imageability import read_ratings

@@ -29,7 +29,7 @@ from research.scoring.services import reference_imports
 from research.selection.models import CandidateList
 from research.selection.rules.tables import TableError, data_of
 from research.selection.services import candidates as candidate_imports
-from sxs_eval.formats.scores import parse_scores
+from sxs_eval.formats.plans import parse_scores
 from tests.factories import NOW, make_collection, make_item_set, make_project, make_user
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("media")]

@@ -1,24 +1,32 @@
-"""Gold answers and predictions: JSON Lines with ids, or one word a line as in MultiSubs' evaluation toolkit."""
+"""Predictions and gold answers: JSON Lines with ids, or one word a line as in MultiSubs' toolkit; and baselines."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from django.utils.translation import gettext as _
 
+from crosslens_metrics.formats.lines import LineFields, LineReader
 from crosslens_metrics.formats.problems import FileProblemsError, LineError
 from crosslens_metrics.formats.records import malformed
 from gapgame.formats.task_folders import objects_of, refused
-from gapgame.rules.task import TEST
+from gapgame.formats.task_images import FEATURES, features_of, instances_of, rows_of
+from gapgame.formats.tasks import GAP
+from gapgame.rules.play import normalised_word
+from gapgame.rules.task import TEST, TRAIN, BackOff, BaselineMethod, Context, nearest_word, random_words, words_before
 from gapgame.rules.task_scores import FilledInstance, names_of
+from gapgame.rules.translation import TranslatedInstance, compared_form
+from tabular.downloads import json_line
 
 PLAIN, JSON_LINES = ".txt", ".jsonl"
 PUBLISHED_TEST = "testSubset"
 MAX_NAMED = 5
+EXAMPLE = '{"word": "seal", "positives": ["selo"], "negatives": ["foca"], "prediction": "selo"}'
 
 
 def read_filled(gold: Path, predictions: Path, *, splits: Path | None = None, part: str = "") -> list[FilledInstance]:
@@ -146,3 +154,178 @@ def published_json(file: Path) -> Any:
         raise refused(file, malformed(error)) from error
     except (OSError, ValueError) as error:
         raise refused(file, _("The file cannot be read as JSON: %(error)s.") % {"error": error}) from error
+
+
+def read_translated(file: Path) -> list[TranslatedInstance]:
+    """Read one instance per line.
+
+    Raises
+    ------
+    FileProblemsError
+        With every line that cannot be used, or where there is no line at all.
+    """
+    translated = []
+    with LineReader(file) as reader:
+        for record in reader.records():
+            with reader.line(record):
+                translated.append(_translated(record.value))
+        if not translated and not reader.problems:
+            raise LineError(_("The file is empty."))
+    return translated
+
+
+def read_predictions(predictions: Path, folder: Path, part: str) -> list[TranslatedInstance]:
+    """Pair each instance of the part of a task with its prediction; its source word is the lemma of the word.
+
+    Raises
+    ------
+    FileProblemsError
+        Where a file cannot be read, or ids are missing, unknown or there twice.
+    """
+    gold = list(objects_of(folder / f"{part}.gold.jsonl"))
+    asked = {
+        line["id"]: {"word": line["lemma"], "translate_to": line.get("translate_to", "")}
+        for line in objects_of(folder / f"{part}.jsonl")
+    }
+    found = _predicted(predictions, [line["id"] for line in gold])
+    with LineReader(folder / f"{part}.gold.jsonl"):
+        pairs = zip(gold, found, strict=True)
+        return [_translated({**line, **asked[line["id"]], "prediction": word}) for line, word in pairs]
+
+
+def read_published(
+    predictions: Path, gold: Path, *, splits: Path, dictionary: Path, part: str
+) -> list[TranslatedInstance]:
+    """Pair each instance of MultiSubs' sents.json that splits.json lists as `part` with its prediction.
+
+    As in the published script, all translations of the word in the dictionary that are not right are wrong. Ids of
+    predictions are places in sents.json, from 0.
+
+    Raises
+    ------
+    FileProblemsError
+        Where a file cannot be read, or predictions do not fit the instances.
+    """
+    entries = published_entries(gold, splits, part or PUBLISHED_TEST)
+    with LineReader(dictionary):
+        translations = published_json(dictionary)
+        if not isinstance(translations, dict) or not all(map(_is_list, translations.values())):
+            raise LineError(_("The file does not give a list of translations for each word."))
+        known = {compared_form(word): frozenset(map(compared_form, words)) for word, words in translations.items()}
+    found = _predicted(predictions, list(map(str, entries)))
+    with LineReader(gold):
+        rows = [(compared_form(one["word"]), _words(one, "positiveTargets", "")) for one in entries.values()]
+    return [
+        TranslatedInstance(word, positives, known.get(word, frozenset()) - positives, compared_form(prediction))
+        for (word, positives), prediction in zip(rows, found, strict=True)
+    ]
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(one, str) for one in value)
+
+
+def _predicted(predictions: Path, ids: Sequence[str]) -> list[str]:
+    """Return the prediction of each instance: by its id or, in a .txt file, by its line."""
+    if predictions.suffix.lower() == PLAIN:
+        words = plain_words(predictions)
+        check_number(len(ids), len(words), predictions)
+        return words
+    given: list[tuple[str, str]] = []
+    with LineReader(predictions) as reader:
+        for record in reader.records():
+            with reader.line(record):
+                fields = LineFields(record.value, example='{"id": "test-000001", "prediction": "selo"}')
+                name = fields.text("id", needed=True, numbers=True)
+                if "prediction" not in record.value:
+                    raise LineError(_('There is no “prediction”. Write "" where the model predicts nothing.'))
+                given.append((name, fields.text("prediction")))
+    check_ids(ids, [name for name, _word in given], predictions)
+    found = dict(given)
+    return [found[name] for name in ids]
+
+
+def _translated(value: Any) -> TranslatedInstance:
+    fields = LineFields(value, example=EXAMPLE)
+    language = fields.text("translate_to")
+    positives, negatives = (_words(value, name, language) for name in ("positives", "negatives"))
+    if not positives:
+        raise LineError(_("“positives” is empty. Name at least one word that is right."))
+    if both := sorted(positives & negatives):
+        raise LineError(
+            _("Among both “positives” and “negatives”: %(words)s. Leave each in one.") % {"words": ", ".join(both)}
+        )
+    if "prediction" not in value:
+        raise LineError(_('There is no “prediction”. Write "" where the model predicts nothing.'))
+    word = compared_form(fields.text("word", needed=True))
+    return TranslatedInstance(word, positives, negatives, compared_form(fields.text("prediction"), language=language))
+
+
+def _words(value: dict[str, Any], name: str, language: str) -> frozenset[str]:
+    given = value.get(name)
+    if not isinstance(given, list) or not all(isinstance(word, str) and word.strip() for word in given):
+        raise LineError(_("“%(column)s” is not a list of words.") % {"column": name})
+    return frozenset(compared_form(word, language=language) for word in given)
+
+
+def predict(
+    folder: Path,
+    part: str,
+    *,
+    method: BaselineMethod,
+    longest: int,
+    seed: int,
+    features: Path | None = None,
+    neighbours: int = 0,
+) -> Iterator[str]:
+    """Yield one line for each question of `part`; `longest` is the n of n-grams.
+
+    `neighbours` training images vote by `features`, else by those in the folder.
+
+    Raises
+    ------
+    FileProblemsError
+        Where a file of the folder cannot be used, or an image has no features.
+    """
+    if method == BaselineMethod.IMAGE:
+        yield from _by_image(folder, part, features or folder / FEATURES, neighbours)
+        return
+    questions = list(objects_of(folder / f"{part}.jsonl"))
+    contexts = [_before(question, longest) for question in questions]
+    model = BackOff(contexts)
+    for line in objects_of(folder / f"{TRAIN}.jsonl"):
+        context = _before(line, longest) if method == BaselineMethod.NGRAM else ()
+        model.learn(context, _word(line))
+    words = _predicted_words(method, model, contexts, model.training, seed)
+    for question, word in zip(questions, words, strict=True):
+        yield json_line({"id": question["id"], "word": word})
+
+
+def _by_image(folder: Path, part: str, features: Path, neighbours: int) -> Iterator[str]:
+    instances = instances_of(folder, (TRAIN, part))
+    words: dict[str, Counter[str]] = {}
+    for line in instances[TRAIN]:
+        words.setdefault(line["image"], Counter())[_word(line)] += 1
+    vectors = features_of(features)
+    asked = rows_of([line["image"] for line in instances[part]], vectors, features)
+    found = nearest_word(rows_of(list(words), vectors, features), list(words.values()), asked, neighbours=neighbours)
+    for line, word in zip(instances[part], found, strict=True):
+        yield json_line({"id": line["id"], "word": word})
+
+
+def _before(line: Mapping[str, Any], longest: int) -> Context:
+    before = line["sentence"].partition(GAP)[0]
+    return words_before(before, number=longest - 1, language=line.get("language", ""))
+
+
+def _word(line: Mapping[str, Any]) -> str:
+    return normalised_word(line["word"], language=line.get("language", ""))
+
+
+def _predicted_words(
+    method: BaselineMethod, model: BackOff, contexts: list[Context], training: Counter[str], seed: int
+) -> list[str]:
+    if method == BaselineMethod.NGRAM:
+        return [model.predict(context) for context in contexts]
+    rng = np.random.default_rng(seed % 2**64)
+    return random_words(training, len(contexts), by_frequency=method == BaselineMethod.FREQUENCY, rng=rng)

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Iterator
 from django.utils.translation import gettext as _
 
 from crosslens_metrics.intervals import Interval
-from gapgame.rules.equal_samples import EqualSamples, ResampledFigure
-from gapgame.rules.figures import TurnMean, TurnReason, TurnShare, UndefinedFigure
+from gapgame.rules.figures import EqualSamples, ResampledFigure, TurnMean, TurnReason, TurnShare, UndefinedFigure
 from gapgame.rules.report import EqualOutcomes, EqualSize, GameReport, GroupOutcomes, TurnOutcomes
 from gapgame.rules.turns import OUTCOMES
 

@@ -22,7 +22,7 @@ from crosslens_metrics.formats.lines import LineFields, LineReader
 from crosslens_metrics.formats.names import ImageNames
 from crosslens_metrics.formats.problems import FileProblemsError, FileRefusedError, LineError
 from crosslens_metrics.named_vectors import ENTRIES, MalformedVectorsError, NamedVectors, read_named_vectors
-from gapgame.formats.embeddings import read_embeddings
+from gapgame.formats.sources import read_embeddings
 from gapgame.formats.task_folders import Object, json_line, objects_of, refused
 
 CREDITS = ("title", "author", "licence", "licence_url", "source")

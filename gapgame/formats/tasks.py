@@ -1,10 +1,11 @@
-"""A corpus of illustrated words, and the folder of a task made from it: docs/game-files.md."""
+"""A corpus of illustrated words, and building the folder of a task from it or from another: docs/game-files.md."""
 
 from __future__ import annotations
 
 import hashlib
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,16 +16,27 @@ from crosslens_metrics.formats.lines import LineFields, LineReader
 from crosslens_metrics.formats.problems import MAX_SHOWN, LineError
 from crosslens_metrics.language_tags import MalformedTagError, canonical_tag, spaces_separate_words
 from crosslens_metrics.text import occurrences
-from gapgame.formats.corpora import ITEMS, is_corpus
-from gapgame.formats.multisubs import is_layout, records_of
-from gapgame.formats.task_building import TaskDrawing, write_task
-from gapgame.formats.task_folders import Object, sha256_of
-from gapgame.formats.task_images import Credits, credits_beside, credits_in
+from gapgame.formats.sources import ITEMS, is_corpus, is_layout, multisubs_records
+from gapgame.formats.task_folders import (
+    README,
+    Object,
+    manifest_of,
+    new_folder,
+    sha256_of,
+    verified_folder,
+    write_manifest,
+    write_parts,
+)
+from gapgame.formats.task_images import FEATURES, IMAGES, LISTED, Credits, add_images, credits_beside, credits_in
+from gapgame.rules.item_sources import as_item, looks_like_it
 from gapgame.rules.items import BLANK, EXAMPLE, key_of, split_of
-from gapgame.rules.multisubs import as_item, looks_like_it
 from gapgame.rules.play import normalised_word
-from gapgame.rules.task import WordInstance
+from gapgame.rules.task import PARTS, SplitChoice, WordInstance, draw_parts
 
+DRAWN_FIELDS = {
+    "image": "the image of the instance, drawn at random by the seed",
+    "images": "all images that the part may use for it; no other part has any of them",
+}
 VERSION = 2
 GAP = "____"
 FIELDS = {"id": "name of the instance", "language": "tag", "sentence": f"the sentence with the gap `{GAP}`"}
@@ -36,6 +48,120 @@ ANSWERS = {
     "item": "key of the sentence in the corpus, as in exports of turns",
     "place": "line of the corpus, from 0",
 }
+
+
+def write_readme(
+    folder: Path,
+    *,
+    title: str,
+    what: str,
+    fields: Mapping[str, str],
+    answers: Mapping[str, str],
+    prediction: str,
+    command: str,
+    counts: Mapping[str, int],
+    licences: Mapping[str, int],
+) -> None:
+    """Write format, counts, licences and the evaluation command in English, with the same bytes for the same task."""
+    lines = [f"# {title}", "", what, "", "## Files", "", "| file | instances | |", "| --- | ---: | --- |"]
+    for part in PARTS:
+        content = "questions and answers" if part == PARTS[0] else f"questions; the answers are in `{part}.gold.jsonl`"
+        lines.append(f"| `{part}.jsonl` | {counts[part]} | {content} |")
+    lines.append(f"| `{LISTED}` | | the images, with author, licence and source where known |")
+    if (folder / IMAGES).is_dir():
+        lines.append(f"| `{IMAGES}/` | | the images themselves; `file` in `{LISTED}` names each |")
+    if (folder / FEATURES).is_file():
+        lines.append(f"| `{FEATURES}` | | NumPy archive: `keys`, the ids of images, and `vectors`, a row for each |")
+    lines += ["| `manifest.json` | | counts, seed and SHA-256 of each file |", ""]
+    lines += ["Each line is a JSON object in UTF-8:", "", "| field | |", "| --- | --- |"]
+    lines += [f"| `{name}` | {says} |" for name, says in {**fields, **DRAWN_FIELDS}.items()]
+    lines += ["", "Answers, in the same line for training and in the gold files for the rest:", ""]
+    lines += ["| field | |", "| --- | --- |", *(f"| `{name}` | {says} |" for name, says in answers.items())]
+    lines += ["", "No sentence and no image is in two parts.", "", "## Licences of the images", ""]
+    lines += [
+        f"- {licence or 'not stated'}: {number} {'image' if number == 1 else 'images'}"
+        for licence, number in sorted(licences.items())
+    ]
+    lines += ["", "## Evaluation", "", "Write one prediction per line:", "", "```", prediction, "```", ""]
+    lines += ["Then, with Crosslens, from this folder:", "", "```", f"python manage.py {command}", "```", ""]
+    (folder / README).write_text("\n".join(lines), encoding="utf-8")
+
+
+@dataclass(frozen=True)
+class TaskDrawing:
+    """How the parts of a task are drawn, and what goes into its folder besides them."""
+
+    sizes: Mapping[str, int]
+    reserve_percent: int
+    seed: int
+    splits: SplitChoice
+    images: Path | None
+    """A folder whose images are copied."""
+    features: Path | None
+
+
+def write_task(
+    folder: Path,
+    drawing: TaskDrawing,
+    *,
+    instances: Callable[[], Sequence[WordInstance]],
+    questions: Iterable[tuple[Object, Object, tuple[str, ...]]],
+    whole: Callable[[Object, Object], str],
+    credits: Credits,
+    facts: Callable[[], Object],
+    readme: Mapping[str, Any],
+) -> Object:
+    """Draw the parts and write them, all or none, and return the manifest.
+
+    The same instances, questions and drawing give the same bytes.
+
+    Parameters
+    ----------
+    instances : callable
+        Called first; it says what is drawn from.
+    questions : iterable of (question, answer, images)
+        Of the same instances, in the same order. Reading them may add to `credits`.
+    whole : callable
+        The whole sentence of a question and its answer: no two parts share one.
+    facts : callable
+        Called once the instances are read; what the manifest says besides, with something about `corpus`.
+    readme : dict
+        Arguments of `write_readme`.
+
+    Raises
+    ------
+    FileProblemsError
+        Where lines of the corpus are not as they must be, or images or features are missing.
+    TooFewInstancesError
+        Where validation or test cannot get its size.
+    GapTaskError
+        Where what was written is not disjoint.
+    """
+    with new_folder(folder) as making:
+        known, about = instances(), facts()
+        drawn = draw_parts(
+            known,
+            sizes=drawing.sizes,
+            reserve_percent=drawing.reserve_percent,
+            seed=drawing.seed,
+            splits=drawing.splits,
+        )
+        used = write_parts(making, drawn, questions, seed=drawing.seed)
+        verified = verified_folder(making, drawn, whole)
+        licences = add_images(making, used, credits, copied_from=drawing.images, features=drawing.features)
+        write_readme(making, counts=drawn.counts, licences=licences, **readme)
+        about["corpus"] |= {"instances": len(known), "eligible": drawn.eligible}
+        manifest = manifest_of(
+            making,
+            drawn,
+            **about,
+            **drawing.splits._asdict(),
+            seed=drawing.seed,
+            reserve_percent=drawing.reserve_percent,
+            verified=verified,
+        )
+        write_manifest(making, manifest)
+    return manifest
 
 
 class CorpusLine(NamedTuple):
@@ -52,7 +178,7 @@ class CorpusLine(NamedTuple):
 
 def corpus_lines(path: Path, reader: LineReader) -> Iterator[CorpusLine]:
     """Read the illustrated words of a file of items, of MultiSubs' sents.json, or of a folder in its layout."""
-    for record in reader.whole(records_of(path)) if is_layout(path) else reader.records():
+    for record in reader.whole(multisubs_records(path)) if is_layout(path) else reader.records():
         with reader.line(record):
             line = _corpus_line(record.value)
             yield line

@@ -15,12 +15,12 @@ from django.utils.translation import gettext as _
 from crosslens_metrics.formats.lines import LineReader
 from crosslens_metrics.formats.problems import LineError
 from crosslens_metrics.reports.figures import random_stream
-from gapgame.formats.task_building import TaskDrawing, write_task
 from gapgame.formats.task_folders import Object, objects_of, refused, sha256_of
 from gapgame.formats.task_images import LISTED, Credits, credits_in
+from gapgame.formats.tasks import TaskDrawing, write_task
 from gapgame.rules.play import normalised_word
 from gapgame.rules.task import TRAIN, WordInstance
-from gapgame.rules.translation_task import MostFrequent, SynonymRule, WordTranslations, synsets_of
+from gapgame.rules.translation import MostFrequent, SynonymRule, WordTranslations, synsets_of
 from gapgame.rules.turns import SPLITS
 from tabular.downloads import json_line
 

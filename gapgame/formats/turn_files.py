@@ -1,12 +1,14 @@
-"""Turns of a game as JSON Lines, and counts of their outcomes as CSV: docs/game-files.md.
+"""Turns of a game as JSON Lines, in and out, and counts of their outcomes as CSV: docs/game-files.md.
 
-No database is needed. All errors of a file are collected, so that it can be corrected in one go. A file with errors
+Reading needs no database. All errors of a file are collected, so that it can be corrected in one go. A file with errors
 gives no figures at all, since they would be meaningless.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -14,14 +16,18 @@ from django.utils.translation import gettext as _
 
 from crosslens_metrics.formats.lines import LineFields, LineReader
 from crosslens_metrics.formats.problems import LineError
+from gapgame.models import Season
 from gapgame.rules.play import ATTEMPTS, is_exact
 from gapgame.rules.turns import ALL_OUTCOMES, FAILED, OUTCOMES, SOLVED, SPLITS, PlayedTurn, turns_of_counts
+from gapgame.selectors.turns import turn_records
+from tabular.downloads import JSON_LINES_TYPE, in_pieces, json_line, stamp
 
 SUFFIXES = (".jsonl", ".ndjson", ".csv")
 TEXTS = ("item", "word", "player", "image", "language")
 NAMES = ("player", "image")
 ALL = "all"
 EXAMPLE = '{"item": …, "split": …, "attempts": […]}'
+CONTENT_TYPE = JSON_LINES_TYPE
 
 
 @dataclass(frozen=True)
@@ -185,3 +191,30 @@ def _counted_row(fields: LineFields) -> tuple[str, dict[str, int]]:
             % {"total": fields.whole("total"), "sum": sum(counts.values())}
         )
     return split, counts
+
+
+class SeasonNotClosedError(Exception):
+    """The season is open or being scored: its turns would reveal a table of scores."""
+
+
+def export_turns(season: Season) -> Iterator[bytes]:
+    """Yield the file, piece by piece.
+
+    Raises
+    ------
+    SeasonNotClosedError
+        At once, before anything is read.
+    """
+    if season.closed_at is None:
+        raise SeasonNotClosedError(
+            _(
+                "You can download the turns of “%(season)s” once it is closed, within seconds after the "
+                "cut-off. Before that, they would reveal the scores."
+            )
+            % {"season": season.name}
+        )
+    return in_pieces(map(json_line, turn_records(season)))
+
+
+def file_name(season: Season, now: datetime) -> str:
+    return f"{season.slug}-turns-{stamp(now)}.jsonl"

@@ -12,8 +12,8 @@ from django.utils.translation import gettext as _
 
 from crosslens_metrics.commands.running import whole_number
 from crosslens_metrics.formats.problems import FileProblemsError
-from gapgame.formats.task_building import TaskDrawing
 from gapgame.formats.task_folders import refusal
+from gapgame.formats.tasks import TaskDrawing
 from gapgame.rules.task import HELD_OUT_SPLIT, TEST, TRAIN_SPLIT, VALID, SplitChoice, TooFewInstancesError
 from gapgame.rules.turns import SPLITS
 from tabular.downloads import write_whole

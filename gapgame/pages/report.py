@@ -15,8 +15,7 @@ from django.utils.translation import ngettext
 from charts import texts
 from charts.columns import BarShares, StackedPlot, stacked_plot
 from gapgame.models import TurnOutcome
-from gapgame.rules.equal_samples import EqualSamples, ResampledFigure
-from gapgame.rules.figures import TurnMean, TurnShare, UndefinedFigure
+from gapgame.rules.figures import EqualSamples, ResampledFigure, TurnMean, TurnShare, UndefinedFigure
 from gapgame.rules.report import EqualSize, GameReport, GroupOutcomes, TurnOutcomes
 from gapgame.rules.turns import OUTCOMES
 from tabular.tables import NO_VALUE, TEXT, PageTable, TableColumn, isolated

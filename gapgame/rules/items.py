@@ -1,7 +1,4 @@
-"""Lines of a file of items: a sentence with a gap, the word, its images. No message repeats the word.
-
-Managers of any project of the installation can read import reports, and may play in another one.
-"""
+"""Lines of a file of items: a sentence with a gap, the word, its images. No message repeats the word."""
 
 from __future__ import annotations
 
@@ -21,10 +18,14 @@ from crosslens_metrics.formats.names import normalised_name
 from crosslens_metrics.formats.problems import LineError
 from crosslens_metrics.formats.records import is_text
 from crosslens_metrics.language_tags import MalformedTagError, canonical_tag
-from crosslens_metrics.text import occurrences, stands_in
+from crosslens_metrics.text import folded, is_wordy, occurrences, stands_in
 from gapgame.rules.play import MAX_GUESS_CHARACTERS
-from gapgame.rules.words import stem_in
 
+MIN_STEM_CHARACTERS = 4
+"""(ours) How many first characters two words share to be taken for forms of one word."""
+
+MIN_PART_CHARACTERS = 3
+"""(ours) A shorter word is not searched inside others: too many contain it by chance."""
 EXAMPLE = '{"sentence": …, "word": …, "images": […]}'
 MAX_WORD_CHARACTERS = MAX_GUESS_CHARACTERS
 MAX_SENTENCE_CHARACTERS = 500
@@ -38,6 +39,45 @@ SPLIT_NAME = re.compile(r"(?:intersect_)?([0-9])")
 BLANK = re.compile("_{3,}")
 LINE_BREAKS = re.compile(r"[\t\n\v\f\r\x85\u2028\u2029]+")
 TURNERS = re.compile("[\u202a-\u202e\u2066-\u2069]")
+
+
+def stem_in(text: str, word: str, *, spaced: bool, language: str = "") -> bool:
+    """Return whether a word of `text` contains `word`, is part of it, or begins like it, giving it away (ours)."""
+    if not spaced:
+        return False  # any part of the text that equals the word is an occurrence there
+    wanted = folded(word, language=language)
+    return any(_is_akin(wanted, other) for other in words_of(folded(text, language=language)))
+
+
+def words_of(text: str) -> Iterator[str]:
+    """Return the runs of letters, marks and digits."""
+    run = ""
+    for character in text:
+        if is_wordy(character):
+            run += character
+        elif run:
+            yield run
+            run = ""
+    if run:
+        yield run
+
+
+def is_named_in(text: str, word: str) -> bool:
+    """Return whether `text`, such as a file name or a title, contains `word`, inside other words too."""
+    wanted = folded(word)
+    joined = folded(re.sub(r"[\W_]+", " ", text))
+    plain = folded(re.sub(r"[\W_]+", " ", word))
+    if len(wanted) < MIN_PART_CHARACTERS and wanted.isascii():
+        return wanted in words_of(folded(text)) or plain in joined.split()
+    return wanted in folded(text) or (bool(plain.strip()) and plain in joined)
+
+
+def _is_akin(word: str, other: str) -> bool:
+    shorter, longer = sorted((word, other), key=len)
+    if len(shorter) >= MIN_PART_CHARACTERS and shorter in longer and (shorter == word or longer.startswith(shorter)):
+        return True
+    common = next((place for place, (a, b) in enumerate(zip(word, other, strict=False)) if a != b), len(shorter))
+    return common >= max(MIN_STEM_CHARACTERS, 3 * len(longer) / 5)
 
 
 @dataclass(frozen=True)

@@ -17,12 +17,15 @@ from crosslens_metrics.clusters import mean_interval, ratio_bounds, subset_sums
 from crosslens_metrics.intervals import Interval, share_bounds
 from crosslens_metrics.reports.figures import ReportFigure, random_stream
 from crosslens_metrics.undefined import UndefinedReason
-from gapgame.rules.equal_samples import EqualSamples, ResampledFigure, equal_samples, resampled
 from gapgame.rules.figures import (
+    EqualSamples,
+    ResampledFigure,
     TurnMean,
     TurnReason,
     TurnShare,
     UndefinedFigure,
+    equal_samples,
+    resampled,
     share_of_turns,
     value_or_reason,
     varied,

@@ -1,17 +1,31 @@
-"""The progress of seasons, for their managers: players, turns, skips, marks. No scores."""
+"""Seasons for their managers: progress, players with marks, skipped sentences. No scores before the end."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from django.db.models import Count, Q, QuerySet
+from django.core.paginator import Page, Paginator
+from django.db.models import Count, F, Q, QuerySet, TextChoices
 from django.utils.functional import cached_property
+from django.utils.translation import gettext_lazy as _
 
 from core.people.models import Project
-from gapgame.models import GameBatch, Player, PlayerStatus, Season, SeasonLanguage, Turn, TurnOutcome
+from gapgame.models import (
+    GameBatch,
+    GapItem,
+    Mark,
+    Player,
+    PlayerStatus,
+    Season,
+    SeasonLanguage,
+    SkipReason,
+    Turn,
+    TurnOutcome,
+)
+from gapgame.rules.play import MICRO, TurnScriptRule
 from gapgame.selectors.public import SeasonState, state_of
 
 ACTIVE = timedelta(minutes=5)
@@ -27,6 +41,11 @@ ENDED = (
     TurnOutcome.SKIPPED,
     TurnOutcome.CUT_OFF,
 )
+PLAYERS_PER_PAGE = 50
+SENTENCES_PER_PAGE = 25
+MAX_NOTES = 10
+Counts = list[tuple[str, int]]
+Notes = list[tuple[str, str]]
 
 
 @dataclass(frozen=True)
@@ -114,3 +133,116 @@ def progress_of(season: Season, now: datetime) -> SeasonProgress:
         **people,
         languages=[LanguageProgress(row, counts[row.language_id]) for row in played],
     )
+
+
+class PlayersShown(TextChoices):
+    ALL = "all", _("All")
+    MARKED = "marked", _("Marked")
+    UNDECIDED = "undecided", _("Needs decision")
+    SET_ASIDE = "set-aside", _("Set aside")
+
+
+@dataclass(frozen=True)
+class RuleBroken:
+    """`detail`: the evidence about play as a whole; `turns`: single turns that are marked by this rule."""
+
+    label: str
+    detail: str
+    turns: int
+
+
+@dataclass(frozen=True)
+class PlayerRow:
+    """`points` and `turns` are None until the season is closed."""
+
+    player: Player
+    rules: Sequence[RuleBroken]
+    points: float | None
+    turns: int | None
+
+    @property
+    def is_undecided(self) -> bool:
+        return self.player.is_marked and self.player.status == PlayerStatus.PLAYING
+
+
+def players_page(season: Season, show: PlayersShown, *, number: str) -> tuple[Page[Player], list[PlayerRow]]:
+    """Return one page: by joining time while the season is open, afterwards by rank."""
+    # While the season is open, nobody's score is even read.
+    matching = Player.objects.filter(season=season).select_related("user")
+    if season.closed_at is None:
+        matching = matching.defer("total", "turns", "streak", "best_streak", "reached_at", "rank")
+    order = ["joined_at", "pk"] if season.closed_at is None else [F("rank").asc(nulls_last=True), "joined_at", "pk"]
+    chosen = {
+        PlayersShown.ALL: matching,
+        PlayersShown.MARKED: matching.filter(is_marked=True),
+        PlayersShown.UNDECIDED: matching.filter(is_marked=True, status=PlayerStatus.PLAYING),
+        PlayersShown.SET_ASIDE: matching.filter(status=PlayerStatus.SET_ASIDE),
+    }[show]
+    page = Paginator(chosen.order_by(*order), PLAYERS_PER_PAGE).get_page(number)
+    players = list(page.object_list)
+    rules = _rules_of(players)
+    return page, [_row(season, player, rules.get(player.pk, [])) for player in players]
+
+
+def _row(season: Season, player: Player, rules: Sequence[RuleBroken]) -> PlayerRow:
+    if season.closed_at is None:
+        return PlayerRow(player, rules, points=None, turns=None)
+    return PlayerRow(player, rules, points=player.total / MICRO, turns=player.turns)
+
+
+def _rules_of(players: Sequence[Player]) -> dict[int, list[RuleBroken]]:
+    marks = Mark.objects.filter(player__in=players).order_by()
+    of_play = marks.filter(turn=None).values_list("player", "rule", "detail")
+    details = {(player, rule): detail for player, rule, detail in of_play}
+    of_turns = Counter[tuple[int, str]]()
+    single = marks.exclude(turn=None).values_list("player", "rule").annotate(Count("pk"))
+    for player, rule, turns in single:
+        of_turns[player, rule] = turns
+    rules = defaultdict(list)
+    for player, rule in sorted(details.keys() | of_turns.keys()):
+        label = str(TurnScriptRule(rule).label) if rule in TurnScriptRule.values else rule
+        rules[player].append(RuleBroken(label, details.get((player, rule), ""), of_turns[player, rule]))
+    return rules
+
+
+def skips_page(season: Season, *, number: str) -> tuple[Page[GapItem], list[tuple[GapItem, Counts, Notes]]]:
+    """List sentences with reasons and the newest notes, those skipped most often first, those switched off last."""
+    skips = Q(turns__outcome=TurnOutcome.SKIPPED, turns__player__season=season)
+    seen = Q(turns__opened_at__isnull=False, turns__player__season=season)
+    skipped: QuerySet[GapItem] = (
+        GapItem.objects.filter(pk__in=_skipped(season).values("item"))
+        .select_related("language")
+        .annotate(skips=Count("turns", filter=skips), seen=Count("turns", filter=seen))
+        .order_by("-is_used", "-skips", "pk")
+    )
+    page = Paginator(skipped, SENTENCES_PER_PAGE).get_page(number)
+    items = list(page.object_list)
+    reasons, notes = _reasons(season, items), _notes(season, items)
+    return page, [(item, reasons.get(item.pk, []), notes.get(item.pk, [])) for item in items]
+
+
+def _skipped(season: Season) -> QuerySet[Turn]:
+    return Turn.objects.filter(outcome=TurnOutcome.SKIPPED, player__season=season).order_by()
+
+
+def _reasons(season: Season, items: Sequence[GapItem]) -> Mapping[int, Counts]:
+    counted: dict[int, Counter[str]] = defaultdict(Counter)
+    rows = _skipped(season).filter(item__in=items).values_list("item", "skip_reason").annotate(Count("pk"))
+    for item, reason, number in rows:
+        counted[item][reason] = number
+    labels = dict(SkipReason.choices)
+    return {
+        item: [(str(labels.get(reason, reason)), number) for reason, number in counts.most_common()]
+        for item, counts in counted.items()
+    }
+
+
+def _notes(season: Season, items: Sequence[GapItem]) -> Mapping[int, Notes]:
+    """Return notes with their reasons, without names."""
+    notes: dict[int, Notes] = defaultdict(list)
+    labels = dict(SkipReason.choices)
+    written = _skipped(season).filter(item__in=items).exclude(skip_note="").order_by("-finished_at", "pk")
+    for item, reason, note in written.values_list("item", "skip_reason", "skip_note"):
+        if len(notes[item]) < MAX_NOTES:
+            notes[item].append((note, str(labels.get(reason, reason))))
+    return notes

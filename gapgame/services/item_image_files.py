@@ -26,9 +26,8 @@ from core.images.services.sources import ImportEntry, SourceFile, spooled_file
 from crosslens_metrics.formats.names import ImageNames, normalised_name, without_suffix
 from crosslens_metrics.formats.problems import LineError
 from gapgame.models import ItemSet
-from gapgame.rules.items import ImageReference
+from gapgame.rules.items import ImageReference, is_named_in
 from gapgame.rules.stripping import stripped_image, words_beside
-from gapgame.rules.words import is_named_in
 
 STRIPPED_OF = "stripped_of"
 WITHHELD_TITLE = "withheld_title"

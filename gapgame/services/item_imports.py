@@ -31,21 +31,20 @@ from core.people.models import User
 from crosslens_metrics.formats.names import ImageNames
 from crosslens_metrics.formats.problems import FileRefusedError, LineError
 from crosslens_metrics.formats.records import LineRecord, read_record
-from gapgame.formats.corpora import origin_of
-from gapgame.formats.embeddings import central_of
+from gapgame.formats.sources import central_of, origin_of
 from gapgame.models import GapItem, ItemImage, ItemSet, RepresentativeSource
-from gapgame.rules.corpus_items import ItemChoice
+from gapgame.rules.item_sources import ItemChoice
 from gapgame.rules.items import ItemLine, item_line
 from gapgame.services.item_image_files import STRIPPED_OF, AnnounceImage, ImageStore, TakenImage
 from gapgame.services.item_sources import EMBEDDINGS_FILE, ITEMS_FILE, ItemSource, source_of_path, source_of_upload
-from gapgame.services.items import is_closed, note_corpus
-from gapgame.services.representatives import CentralImages
+from gapgame.services.items import CentralImages, is_closed, note_corpus
 
 log = logging.getLogger(__name__)
 
 LINES_PER_TRANSACTION = 50
 ALONE_AFTER_ATTEMPTS = 2
 """After so many runs that died, lines are imported one by one, to find the one that kills the worker."""
+OpenSource = Callable[[ExitStack], ItemSource]
 
 
 @dataclass(frozen=True)
@@ -57,9 +56,6 @@ class _ReadyLine:
     first: int
     source: RepresentativeSource
     notes: list[str]
-
-
-OpenSource = Callable[[ExitStack], ItemSource]
 
 
 def start_upload(

@@ -17,11 +17,8 @@ from core.images.services.imports import FILE_NAMES
 from core.images.services.sources import ImportEntry, plan_of_path, plan_of_upload
 from crosslens_metrics.formats.problems import LineError
 from crosslens_metrics.formats.records import LineRecord, count_lines, json_records
-from gapgame.formats import corpora
-from gapgame.formats import multisubs as multisubs_files
-from gapgame.formats.embeddings import Vectors, read_embeddings
-from gapgame.rules import multisubs
-from gapgame.rules.corpus_items import ItemChoice
+from gapgame.formats.sources import Vectors, corpus_records, multisubs_records, read_embeddings
+from gapgame.rules.item_sources import ItemChoice, as_item, looks_like_it
 from gapgame.services.item_image_files import ItemFiles
 
 CROSSLENS, MULTISUBS = "crosslens", "multisubs"
@@ -71,10 +68,10 @@ def source_of_path(
     files = _files_of(path, images, stack)
     vectors = read_embeddings(stack.enter_context(embeddings.open("rb"))) if embeddings else {}
     if choice is not None:
-        records = corpora.records_of(path, choice)
+        records = corpus_records(path, choice)
         return ItemSource(iter(records), len(records), files, vectors)
     if path.is_dir():
-        return ItemSource(multisubs_files.records_of(path), 0, files, vectors)
+        return ItemSource(multisubs_records(path), 0, files, vectors)
     file = stack.enter_context(path.open("rb"))
     total = count_lines(file)
     return ItemSource(_records(file, layout), total, files, vectors)
@@ -99,11 +96,11 @@ def _records(file: IO[bytes], layout: str | None) -> Iterator[LineRecord | LineE
     records = json_records(file)
     if layout is None:
         first = list(islice(records, 1))
-        is_theirs = any(isinstance(record, LineRecord) and multisubs.looks_like_it(record.value) for record in first)
+        is_theirs = any(isinstance(record, LineRecord) and looks_like_it(record.value) for record in first)
         layout, records = (MULTISUBS if is_theirs else CROSSLENS), chain(first, records)
     if layout == CROSSLENS:
         return records
     return (
-        LineRecord(record.number, multisubs.as_item(record.value)) if isinstance(record, LineRecord) else record
+        LineRecord(record.number, as_item(record.value)) if isinstance(record, LineRecord) else record
         for record in records
     )

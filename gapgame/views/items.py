@@ -1,4 +1,4 @@
-"""Sentences with a gap: the sets of a project, importing, searching, and switching some off."""
+"""What seasons are made of: sentences with a gap and their sets, and word vectors."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import json
 from functools import partial
 from typing import Any
 
+from django.contrib import messages
 from django.core.paginator import Paginator
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -18,16 +20,21 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from core.images.models import ImportJob
 from core.images.permissions import imports_for
 from core.images.views.uploads import upload_page
+from core.languages.models import Language
 from core.people.models import Role
 from core.people.permissions import READERS, has_role, project_for
 from core.people.requests import user_of, way_back
+from crosslens_metrics.formats.word_vectors import WordVectorFileError
+from gapgame import tasks
 from gapgame.forms.items import FilterForm, ItemSetForm, ItemsForm
 from gapgame.models import GapItem, ItemSet
 from gapgame.permissions import item_set_for
-from gapgame.selectors import items as selectors
+from gapgame.selectors import setup as selectors
 from gapgame.services.item_imports import start_upload
 from gapgame.services.items import ItemSetNameTakenError, create_item_set, is_closed, use_item
 from gapgame.tasks import ask_for_item_import
+from research.inference.models import WordVectorSet
+from research.inference.services.word_vectors import GLOVE, USE_MULTILINGUAL, import_packaged
 
 ITEMS_PER_PAGE = 25
 NEWEST_IMPORTS = 5
@@ -110,3 +117,39 @@ def _about(request: HttpRequest, item_set: ItemSet) -> dict[str, Any]:
         "decides": has_role(request.user, item_set.project, Role.MANAGER),
         "is_closed": is_closed(item_set, timezone.now()),
     }
+
+
+@require_safe
+def vectors_show(request: HttpRequest, slug: str) -> HttpResponse:
+    project = project_for(request.user, slug, *READERS)
+    context: dict[str, object] = {
+        "project": project,
+        "sets": WordVectorSet.objects.select_related("language").order_by("language", "name"),
+    }
+    context |= {"glove": GLOVE, "encoder": USE_MULTILINGUAL, "encoder_languages": _encoder_languages()}
+    return render(request, "gapgame/vectors.html", context)
+
+
+@require_POST
+def vectors_import(request: HttpRequest, slug: str) -> HttpResponse:
+    """Copy a table in the background; a model needs only a row, made at once."""
+    project_for(request.user, slug, *READERS)
+    if request.POST.get("name") == GLOVE.name:
+        tasks.ask_for_packaged_vectors(GLOVE.name)
+        text = _(
+            "The vectors are being imported. If they do not appear below within a minute, their package is missing."
+        )
+        messages.info(request, text)
+        return redirect("gapgame:vectors-show", slug)
+    language = get_object_or_404(_encoder_languages(), pk=request.POST.get("language", "").replace("\0", ""))
+    try:
+        made = import_packaged(name=USE_MULTILINGUAL.name, language=language, now=timezone.now())
+    except WordVectorFileError as refused:
+        messages.error(request, str(refused))
+    else:
+        messages.success(request, _("You can now use “%(vectors)s” in seasons.") % {"vectors": made.vectors})
+    return redirect("gapgame:vectors-show", slug)
+
+
+def _encoder_languages() -> QuerySet[Language]:
+    return Language.objects.filter(pk__in=USE_MULTILINGUAL.languages)

@@ -1,4 +1,4 @@
-"""The player's pages: one sentence after the other, three guesses each, and their results."""
+"""The players' pages: seasons, sentences with three guesses each and their images, results, the leaderboard."""
 
 from __future__ import annotations
 
@@ -6,20 +6,29 @@ from random import Random, SystemRandom
 from uuid import UUID
 
 from django.contrib import messages
+from django.contrib.auth.decorators import login_not_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
+from core.images.services.file_storage import read_size
 from core.people.requests import is_htmx, user_of
 from gapgame.models import SeasonLanguage, SkipReason, Turn, TurnOutcome
-from gapgame.permissions import player_for, turn_for
-from gapgame.selectors.play import score_of, turn_page
+from gapgame.permissions import player_for, season_to_play, seasons_open_to, turn_for, turn_shown_to
+from gapgame.rules.play import MIN_PAUSE, TurnScriptRule
+from gapgame.selectors.play import image_at, score_of, served_size, turn_page
+from gapgame.selectors.public import leaderboard_page, listed_seasons, past_turns, season_page, winners_of
+from gapgame.services import players as services
 from gapgame.services import playing
+from gapgame.services.players import NicknameError
+from gapgame.tasks import ask_for_closing
 
 # Draws must not be predictable from earlier ones.
 RNG: Random = SystemRandom()
+RETRY_AFTER_S = 5
+TURNS_PER_PAGE = 20
 
 
 @require_POST
@@ -147,3 +156,92 @@ def _not_playing(request: HttpRequest, slug: str) -> HttpResponse:
 def _to_season(request: HttpRequest, slug: str) -> HttpResponse:
     response = redirect("gapgame:season-show", slug)
     return HttpResponse(headers={"HX-Redirect": response["Location"]}) if is_htmx(request) else response
+
+
+@require_safe
+def image_show(request: HttpRequest, turn_id: UUID, signature: str) -> HttpResponse:
+    """Serve an image of the user's own turn; unknown or expired addresses give 404."""
+    image = image_at(turn_shown_to(user_of(request), turn_id), signature, timezone.now())
+    if image is None:
+        raise Http404
+    content = read_size(image.public_id, served_size(image))
+    if content is None:
+        return HttpResponse(status=503, headers={"Retry-After": str(RETRY_AFTER_S)})
+    response = HttpResponse(content, content_type="image/webp")
+    response["Cache-Control"] = "private, max-age=3600, immutable"
+    response["X-Content-Type-Options"] = "nosniff"
+    return response
+
+
+@require_safe
+def game_home(request: HttpRequest) -> HttpResponse:
+    seasons = listed_seasons(seasons_open_to(user_of(request)), user_of(request), timezone.now())
+    return render(request, "gapgame/home.html", {"seasons": seasons})
+
+
+@require_safe
+@login_not_required
+def season_show(request: HttpRequest, slug: str) -> HttpResponse:
+    """Show a season, also to visitors who are not signed in if it is open to everybody."""
+    season = season_to_play(request.user, slug)
+    ask_for_closing(season)
+    page = season_page(season, request.user, timezone.now())
+    return render(request, "gapgame/season.html", {"page": page, "winners": winners_of(season)})
+
+
+@require_POST
+def season_join(request: HttpRequest, slug: str) -> HttpResponse:
+    season = season_to_play(request.user, slug)
+    try:
+        services.join_season(
+            season=season,
+            user=user_of(request),
+            nickname=request.POST.get("nickname", ""),
+            is_on_leaderboard="is_on_leaderboard" in request.POST,
+            now=timezone.now(),
+        )
+    except (services.JoinError, NicknameError) as refused:
+        messages.error(request, str(refused))
+    return redirect("gapgame:season-show", slug)
+
+
+def player_edit(request: HttpRequest, slug: str) -> HttpResponse:
+    player = player_for(user_of(request), slug)
+    if request.method != "POST":
+        return render(request, "gapgame/player.html", {"player": player})
+    nickname, is_on_leaderboard = request.POST.get("nickname", ""), "is_on_leaderboard" in request.POST
+    try:
+        services.change_player(player=player, nickname=nickname, is_on_leaderboard=is_on_leaderboard)
+    except (services.JoinError, NicknameError) as refused:
+        messages.error(request, str(refused))
+        return render(request, "gapgame/player.html", {"player": player}, status=422)
+    messages.success(request, _("Saved."))
+    return redirect("gapgame:season-show", slug)
+
+
+@require_safe
+def turn_list(request: HttpRequest, slug: str) -> HttpResponse:
+    """List the player's own finished turns, with the words."""
+    player = player_for(user_of(request), slug)
+    show, now = request.GET.get("show", ""), timezone.now()
+    page, turns = past_turns(player, show, request.GET.get("page"), per_page=TURNS_PER_PAGE, now=now)
+    return render(request, "gapgame/turns.html", {"player": player, "page": page, "turns": turns, "show": show})
+
+
+@require_safe
+@login_not_required
+def leaderboard_show(request: HttpRequest, slug: str) -> HttpResponse:
+    """Show the leaderboard, once the season is closed."""
+    season = season_to_play(request.user, slug)
+    if season.closed_at is None:
+        raise Http404(_("The leaderboard is published when the season has ended."))
+    page = leaderboard_page(season, request.user, request.GET.get("page"))
+    return render(request, "gapgame/leaderboard.html", {"season": season, "page": page, "winners": winners_of(season)})
+
+
+@require_safe
+@login_not_required
+def rules_show(request: HttpRequest, slug: str) -> HttpResponse:
+    season = season_to_play(request.user, slug)
+    context = {"season": season, "scripted": TurnScriptRule.choices, "pause_s": MIN_PAUSE.total_seconds()}
+    return render(request, "gapgame/rules.html", context)

@@ -1,30 +1,57 @@
-"""Pages of managers and researchers to set up and follow seasons."""
+"""Pages of managers and researchers to set up and follow seasons, and their players, skips, results and turns."""
 
 from __future__ import annotations
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from core.people.models import Project, Role
 from core.people.permissions import READERS, has_role, project_for
-from core.people.requests import user_of
+from core.people.requests import as_download, user_of
+from core.people.services import audit_log
+from gapgame.formats.turn_files import CONTENT_TYPE, SeasonNotClosedError, export_turns, file_name
 from gapgame.forms.seasons import ItemSetForm, SeasonForm, TextsForm
-from gapgame.models import ItemSet, Season
+from gapgame.models import ItemSet, Player, PlayerStatus, Season
+from gapgame.pages.report import report_page
 from gapgame.permissions import season_for
 from gapgame.rules.clock import time_zones
+from gapgame.rules.turns import TurnRule
 from gapgame.selectors import overview, setup
+from gapgame.selectors.overview import PlayersShown, players_page, skips_page
+from gapgame.selectors.report import groups_of, report_on
 from gapgame.services import seasons as services
+from gapgame.services.ranking import decide
+
+GROUP_LABELS = {
+    "word": gettext_lazy("Word"),
+    "image": gettext_lazy("Image"),
+    "player": gettext_lazy("Player"),
+    "language": gettext_lazy("Language"),
+}
+DECISIONS = (PlayerStatus.CLEARED, PlayerStatus.SET_ASIDE, PlayerStatus.PLAYING)
+SAID = {
+    PlayerStatus.PLAYING: gettext_lazy("The decision about %(player)s was reversed."),
+    PlayerStatus.CLEARED: gettext_lazy("%(player)s stays in the ranking, whatever is marked."),
+    PlayerStatus.SET_ASIDE: gettext_lazy(
+        "%(player)s is set aside. They can continue to play, but cannot win or appear on the leaderboard."
+    ),
+    PlayerStatus.WITHDRAWN: gettext_lazy(
+        "%(player)s withdrew their consent and all their turns, and cannot be restored."
+    ),
+}
 
 
 @require_safe
 def season_list(request: HttpRequest, slug: str) -> HttpResponse:
     project = project_for(request.user, slug, *READERS)
     context: dict[str, object] = {"project": project, "seasons": overview.seasons_of(project)}
-    context["has_items"] = setup.item_sets_of(project).exists()
+    context["has_items"] = setup.playable_sets_of(project).exists()
     context["decides"] = has_role(request.user, project, Role.MANAGER)
     return render(request, "gapgame/seasons.html", context)
 
@@ -33,7 +60,7 @@ def season_list(request: HttpRequest, slug: str) -> HttpResponse:
 def season_create(request: HttpRequest, slug: str) -> HttpResponse:
     """Set up a season in two steps at one address: the set of items, then the rest, which depends on it."""
     project = project_for(request.user, slug, *READERS)
-    sets = setup.item_sets_of(project)
+    sets = setup.playable_sets_of(project)
     chosen = ItemSetForm(request.GET if "items" in request.GET else None, item_sets=sets)
     if not chosen.is_valid():
         return render(request, "gapgame/season_items.html", {"project": project, "form": chosen, "sets": sets})
@@ -152,3 +179,68 @@ def _head(request: HttpRequest, season: Season) -> dict[str, object]:
 
 def _progress(season: Season) -> dict[str, object]:
     return {"progress": overview.progress_of(season, timezone.now()), "ended": overview.ENDED}
+
+
+@require_safe
+def game_report(request: HttpRequest, slug: str, season_slug: str) -> HttpResponse:
+    season = season_for(request.user, slug, season_slug)
+    # Browsers do not send unchecked boxes; `asked` tells a form without checked boxes from a page without a filter.
+    leave = set(request.GET.getlist("leave")) if "asked" in request.GET else set(TurnRule)
+    groups = groups_of(season)
+    by = request.GET.get("by", "")
+    by = by if by in groups else "language"
+    report = report_on(season, keep=[str(rule) for rule in TurnRule if rule not in leave], by=by)
+    context = _head(request, season) | {"by": by, "by_label": GROUP_LABELS[by]}
+    context["page"] = report_page(report, by=by, by_label=str(GROUP_LABELS[by]), number=request.GET.get("page", "1"))
+    context["groups"] = [(name, GROUP_LABELS[name]) for name in groups]
+    return render(request, "gapgame/report.html", context)
+
+
+@require_safe
+def turns_export(request: HttpRequest, slug: str, season_slug: str) -> HttpResponseBase:
+    season = season_for(request.user, slug, season_slug)
+    try:
+        pieces = export_turns(season)
+    except SeasonNotClosedError as refused:
+        messages.error(request, str(refused))
+        return redirect("gapgame:game-report", slug, season_slug)
+    by, now = user_of(request), timezone.now()
+    if request.method == "GET":
+        audit_log.record(project=season.project, action="turns.exported", about=season.slug, by=by, now=now)
+    return as_download(StreamingHttpResponse(pieces, content_type=CONTENT_TYPE), file_name(season, now))
+
+
+@require_safe
+def player_list(request: HttpRequest, slug: str, season_slug: str) -> HttpResponse:
+    season = season_for(request.user, slug, season_slug, Role.MANAGER)
+    show = _show(request.GET.get("show", ""))
+    page, rows = players_page(season, show, number=request.GET.get("page", "1"))
+    context = _head(request, season) | {"page": page, "rows": rows, "show": show, "shows": PlayersShown}
+    return render(request, "gapgame/players.html", context)
+
+
+@require_POST
+def player_decide(request: HttpRequest, slug: str, season_slug: str, player_id: int) -> HttpResponse:
+    season = season_for(request.user, slug, season_slug, Role.MANAGER)
+    player = get_object_or_404(Player, pk=player_id, season=season)
+    asked = request.POST.get("status", "")
+    if asked in DECISIONS:
+        player = decide(
+            player_id=player.pk, season=season, status=PlayerStatus(asked), by=user_of(request), now=timezone.now()
+        )
+        messages.success(request, SAID[PlayerStatus(player.status)] % {"player": player.nickname})
+    else:
+        messages.error(request, _("Choose one of the buttons."))
+    players = reverse("gapgame:player-list", args=[slug, season_slug])
+    return redirect(f"{players}?show={_show(request.POST.get('show', ''))}")
+
+
+@require_safe
+def skip_list(request: HttpRequest, slug: str, season_slug: str) -> HttpResponse:
+    season = season_for(request.user, slug, season_slug)
+    page, rows = skips_page(season, number=request.GET.get("page", "1"))
+    return render(request, "gapgame/skips.html", _head(request, season) | {"page": page, "rows": rows})
+
+
+def _show(asked: str) -> PlayersShown:
+    return PlayersShown(asked) if asked in PlayersShown.values else PlayersShown.ALL

@@ -17,7 +17,7 @@ from crosslens_metrics.formats.tables import parse_table
 from crosslens_metrics.reports.comparison_figures import UndefinedComparison
 from crosslens_metrics.reports.correlations import RESAMPLES, CorrelationReport, correlations_of
 from sxs_eval.rules.planning import CORE
-from sxs_eval.selectors.metrics import EvaluationTable
+from sxs_eval.selectors.across import EvaluationTable
 from tabular.downloads import CSV_TYPE, stamp, table_lines
 
 HUMAN, GROUP = "gain", "language"
@@ -36,7 +36,7 @@ class MetricsLayout(TextChoices):
         return CSV_TYPE if self is MetricsLayout.CSV else "application/json"
 
 
-def file_name(project: Project, layout: MetricsLayout, now: datetime) -> str:
+def metrics_file_name(project: Project, layout: MetricsLayout, now: datetime) -> str:
     return f"{project.slug}-metrics-{stamp(now)}.{layout}"
 
 

@@ -1,19 +1,31 @@
-"""A plan as a table for a terminal, and as JSON with stable keys for programs: docs/planning.md."""
+"""Automatic scores from a CSV or JSON Lines file, validated before anything is planned, and plans as tables and JSON.
+
+docs/planning.md describes both. No database is needed. All errors of a file are collected, so that it can be corrected
+in one go.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
+from io import BytesIO
+from pathlib import Path
 from typing import Any
 
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
-from sxs_eval.formats.scores import ScoreFile
+from crosslens_metrics.formats.lines import LineFields, LineReader
+from crosslens_metrics.formats.problems import FileProblemsError, FileRefusedError, LineError
+from crosslens_metrics.language_tags import MalformedTagError, canonical_tag
 from sxs_eval.rules.planning import (
     REASONS,
     EvaluationPlan,
     MissingScore,
+    ModelScore,
     PairVerdict,
     PlanCost,
     ProposedSession,
@@ -21,6 +33,148 @@ from sxs_eval.rules.planning import (
     difference_text,
     total_cost,
 )
+
+SUFFIXES = (".csv", ".jsonl", ".ndjson", ".json")
+NEEDED = ("language", "model")
+SETS = 2
+MAX_MODEL_NAME_CHARACTERS = 120
+MAX_BYTES = 300_000
+"""Scores of 40 models in 36 languages take a third of it."""
+EXAMPLE = '{"language": …, "model": …, "…": 1.5, "…": 2.5}'
+
+_NUMBER = re.compile(r"[+-]?(?:[0-9]{1,9}(?:\.[0-9]{0,30})?|\.[0-9]{1,30})(?:[eE][+-]?[0-9]{1,2})?")
+
+
+@dataclass(frozen=True)
+class ScoreFile:
+    """`sets` are the names of the two reference sets, as in the columns."""
+
+    scores: tuple[ModelScore, ...]
+    sets: tuple[str, str]
+    ignored_columns: tuple[str, ...]
+
+
+def read_scores(file: Path, *, sets: Sequence[str] = ()) -> ScoreFile:
+    """Read all scores of a file; `sets` names the two columns to use if there are more.
+
+    Raises
+    ------
+    FileProblemsError
+        Where any of it cannot be read or contradicts something else in it.
+    """
+    with LineReader(file, suffixes=SUFFIXES) as reader, file.open("rb") as opened:
+        content = opened.read(MAX_BYTES + 1)
+    return parse_scores(content, is_csv=reader.is_csv, sets=sets, file=file)
+
+
+def parse_scores(
+    content: bytes, *, is_csv: bool | None = None, sets: Sequence[str] = (), file: Path | None = None
+) -> ScoreFile:
+    """Read scores from the file's contents; without `is_csv`, the format is detected.
+
+    Raises
+    ------
+    FileProblemsError
+        As `read_scores`.
+    """
+    if is_csv is None:
+        is_csv = not content.removeprefix(b"\xef\xbb\xbf").lstrip().startswith((b"{", b"["))
+    scores: dict[tuple[str, str], tuple[ModelScore, int]] = {}
+    with LineReader(file) as reader:
+        if len(content) > MAX_BYTES:
+            message = _("The scores are larger than %(limit)s kB. Remove everything that is not a score.")
+            raise FileRefusedError(message % {"limit": MAX_BYTES // 1000})
+        lines: list[tuple[int, LineFields]] = []
+        # Sets are named by their columns, as they are spelt.
+        for record in reader.records(BytesIO(content), column="language", is_csv=is_csv, keeps_case=True):
+            with reader.line(record):
+                lines.append((record.number, LineFields(record.value, example=EXAMPLE, is_csv=is_csv)))
+        if not lines and reader.problems:
+            raise FileProblemsError(reader.problems, file)
+        columns = _columns([fields for _number, fields in lines])
+        chosen = _chosen_sets(columns, [name.strip() for name in sets])
+        for number, fields in lines:
+            with reader.line(number):
+                score = _score(fields, chosen)
+                earlier = scores.setdefault((score.language, score.model), (score, number))
+                if earlier[0] is not score:
+                    raise LineError(
+                        _("%(model)s already has scores in %(language)s on line %(line)s. Remove one of the two lines.")
+                        % {"model": score.model, "language": score.language, "line": earlier[1]}
+                    )
+        if not reader.problems and len({score.model for score, _number in scores.values()}) < SETS:
+            reader.refuse(_("There are scores for only one model. Add at least one more model."))
+    ignored = tuple(name for name in columns if name and name not in (*NEEDED, *chosen))
+    return ScoreFile(tuple(score for score, _number in scores.values()), chosen, ignored)
+
+
+def _columns(lines: Sequence[LineFields]) -> list[str]:
+    if not lines:
+        raise FileRefusedError(_("There are no scores. Add one line for each language and model."))
+    columns = list(dict.fromkeys(name for fields in lines for name in fields.values))
+    for name in NEEDED:
+        if name not in columns:
+            raise FileRefusedError(
+                _("There is no column “%(column)s”. The first line must name the columns, and it has: %(columns)s.")
+                % {"column": name, "columns": ", ".join(columns)[:200]}
+            )
+    return columns
+
+
+def _chosen_sets(columns: Sequence[str], sets: Sequence[str]) -> tuple[str, str]:
+    able = [name for name in columns if name and name not in NEEDED]
+    listed = ", ".join(able)[:200] or "–"
+    if not sets and len(able) == SETS:
+        return able[0], able[1]
+    if not sets:
+        raise FileRefusedError(
+            ngettext(
+                "Besides language and model there is only %(number)d column: %(columns)s. Two are needed, one "
+                "for each set of references.",
+                "Besides language and model there are %(number)d columns: %(columns)s. Name the two that "
+                "contain the scores, one for each set of references.",
+                len(able),
+            )
+            % {"number": len(able), "columns": listed}
+        )
+    unknown = [name for name in sets if name not in able]
+    if unknown:
+        raise FileRefusedError(
+            _("There is no column of scores named “%(column)s”. There are: %(columns)s.")
+            % {"column": unknown[0], "columns": listed}
+        )
+    if len(sets) != SETS or sets[0] == sets[1]:
+        raise FileRefusedError(_("Name two different columns of scores, one for each set of references."))
+    return sets[0], sets[1]
+
+
+def _score(fields: LineFields, sets: tuple[str, str]) -> ModelScore:
+    try:
+        language = canonical_tag(fields.text("language"))
+    except MalformedTagError as error:
+        raise LineError(str(error)) from error
+    # Characters that look alike make one name: it is looked up among the models here.
+    model = fields.text("model", needed=True, longest=MAX_MODEL_NAME_CHARACTERS, is_name=True)
+    first, second = (_number(name, fields.text(name, numbers=True, is_name=True)) for name in sets)
+    return ModelScore(language, model, (first, second))
+
+
+def _number(name: str, text: str) -> Fraction | None:
+    """Parse the number without rounding, so that a difference of 0.1 is not a little less than that."""
+    if not text:
+        return None
+    plain = text.replace("\u2212", "-")
+    if _NUMBER.fullmatch(plain):
+        return Fraction(Decimal(plain))
+    if re.fullmatch(r"[+-]?[0-9]+,[0-9]+", plain):
+        raise LineError(
+            _("%(column)s is “%(cell)s”. Write numbers with a point, as in %(example)s.")
+            % {"column": name, "cell": text[:40], "example": plain.replace(",", ".")[:40]}
+        )
+    raise LineError(
+        _("%(column)s is “%(cell)s”. Give a number, or leave it empty where there is no score.")
+        % {"column": name, "cell": text[:40]}
+    )
 
 
 @dataclass(frozen=True)

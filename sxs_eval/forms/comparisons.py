@@ -20,7 +20,7 @@ from research.inference.models import CaptioningModel
 from research.selection.rules.image_filters import MAX_FILTER_CHARACTERS, ImageFilter, ImageFilterError, parse
 from sxs_eval.models import SCALE_CHOICES, Comparison, EqualCaptions
 from sxs_eval.rules.judging import GOLD_PERCENT, REPEAT_PERCENT
-from sxs_eval.selectors.setup import ComparisonSetting, FilteredImages, LanguageCoverage
+from sxs_eval.selectors.planning import ComparisonSetting, FilteredImages, LanguageCoverage
 from sxs_eval.services.comparisons import ATTENTION, PoolSettings
 
 MAX_ATTENTION_PERCENT = 50

@@ -25,14 +25,13 @@ from crosslens_metrics.language_tags import MalformedTagError, canonical_tag
 from crosslens_metrics.scales import SEVEN_POINTS
 from research.selection.rules.image_filters import MAX_FILTER_CHARACTERS, ImageFilterError, parse
 from research.selection.selectors.subsets import check
-from sxs_eval.formats.scores import MAX_BYTES, ScoreFile, parse_scores
+from sxs_eval.formats.plans import MAX_BYTES, ScoreFile, parse_scores
 from sxs_eval.forms.comparisons import MAX_ATTENTION_PERCENT, MAX_SEED
 from sxs_eval.models import SCALE_CHOICES
 from sxs_eval.rules import planning
 from sxs_eval.rules.judging import GOLD_PERCENT, REPEAT_PERCENT
 from sxs_eval.rules.planning import EvaluationPlan, SmallThresholds, plan_sessions
-from sxs_eval.selectors.planning import JudgingPace
-from sxs_eval.selectors.setup import ComparisonSetting
+from sxs_eval.selectors.planning import ComparisonSetting, JudgingPace
 
 MAX_PAIRS = 900
 """(ours) On one page: each has a checkbox, and a form with more than 1,000 fields is refused."""

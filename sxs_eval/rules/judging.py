@@ -1,16 +1,35 @@
-"""Rules for judgements, from values alone: positions of attention items, and who is paused."""
+"""Rules for judgements, from values alone: attention items, lines of gold pairs, who is paused, what looks scripted."""
 
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from random import Random
+from typing import Any
+
+from django.db.models import TextChoices
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from crosslens_metrics.formats.problems import LineError
+from research.inference.rules.captions import CaptionLine, caption_line
 
 GOLD_PERCENT, REPEAT_PERCENT = 10, 5
 """(ours) What a new comparison begins with: attention items per 100 pairs."""
 MIN_GAP = 5
 """(ours) The fewest trials between a pair and its repeat in one batch."""
+READING_S = 1.5
+"""Nobody reads two captions, however short, and answers faster than this."""
+LETTERS_PER_S, CHARACTERS_PER_S = 50.0, 15.0
+"""About three times as fast as people read aloud fluently, for letters and for Chinese and Japanese characters.
+
+Source: S. Trauzettel-Klosinski and K. Dietz (2012), Standardized assessment of reading performance (IReST): 863 letters
+a minute on average over 17 languages, 255 characters in Chinese, 357 in Japanese.
+"""
+DENSE_SCRIPTS = frozenset({"Hani", "Hira", "Kana"})
+FAST_ANSWERS, AMONG = 10, 50
+STEADY_ANSWERS, STEADY_SPREAD = 30, 0.1
 
 
 def are_equal(base: str, test: str) -> bool:
@@ -67,3 +86,82 @@ def must_pause(failures: Sequence[bool], *, checks_before_pause: int, failures_p
     """Return whether a manager has to look at a rater with these outcomes of attention items."""
     checks = len(failures)
     return checks >= checks_before_pause and 100 * sum(failures) > failures_percent * checks
+
+
+@dataclass(frozen=True)
+class GoldLine:
+    """`reference` names the image by key, file name or SHA-256; `had_hidden` counts captions with hidden characters."""
+
+    reference: str
+    better: str
+    worse: str
+    had_hidden: int = 0
+
+
+def gold_line(value: Any, *, language: str = "") -> GoldLine:
+    """Read a line of gold pairs in one `language`, where it is given; a line need not name it.
+
+    Raises
+    ------
+    LineError
+        With the reason, for the author of the file.
+    """
+    if not isinstance(value, dict):
+        raise LineError(_("This line is not a JSON object with “image”, “better” and “worse”."))
+    better, worse = (_caption(value, name, language) for name in ("better", "worse"))
+    if are_equal(better.text, worse.text):
+        raise LineError(_("Both captions are the same, so neither can be the better one."))
+    return GoldLine(better.reference, better.text, worse.text, better.had_hidden + worse.had_hidden)
+
+
+def _caption(value: dict[str, Any], name: str, language: str) -> CaptionLine:
+    line = {key: value[key] for key in value if key != "caption"} | {"caption": value.get(name)}
+    try:
+        return caption_line(line, language=language)
+    except LineError as refused:
+        raise LineError(f"{name}: {refused}" if refused.name else str(refused)) from refused
+
+
+class JudgingScriptRule(TextChoices):
+    """(ours) When answers look scripted. Managers see it; nothing is refused, deleted or left out."""
+
+    FAST = "fast", gettext_lazy("Ten or more of 50 answers in a row came faster than anyone can read the two captions")
+    STEADY = (
+        "steady",
+        gettext_lazy(
+            "Thirty answers in a row took nearly the same time (standard deviation below 10 percent of the mean)"
+        ),
+    )
+
+
+def reading_s(characters: int, scripts: Collection[str]) -> float:
+    """Return the fewest seconds in which anybody reads `characters` of two captions and answers.
+
+    `scripts` are the ISO 15924 codes of the language's scripts.
+    """
+    rate = CHARACTERS_PER_S if DENSE_SCRIPTS & set(scripts) else LETTERS_PER_S
+    return max(READING_S, characters / rate)
+
+
+def rules_broken(
+    seconds: Sequence[float], reading: Sequence[float] | float = READING_S
+) -> dict[JudgingScriptRule, str]:
+    """Return the rules that somebody's answers break, with the evidence.
+
+    `seconds` are the times of the answers, `reading` the fewest seconds that reading each of the pairs takes.
+    """
+    import numpy as np  # heavy, and a process that starts imports this module
+    from numpy.lib.stride_tricks import sliding_window_view
+
+    taken = np.asarray(seconds, dtype=float)
+    broken: dict[JudgingScriptRule, str] = {}
+    fast = np.flatnonzero(taken < np.asarray(reading, dtype=float))
+    if (fast[FAST_ANSWERS - 1 :] - fast[: 1 - FAST_ANSWERS] < AMONG).any():
+        broken[JudgingScriptRule.FAST] = f"{len(fast)} / {len(taken)}"
+    if len(taken) >= STEADY_ANSWERS:
+        rows = sliding_window_view(taken, STEADY_ANSWERS)
+        means, spreads = rows.mean(axis=1), rows.std(axis=1)
+        steadiest = int((spreads - STEADY_SPREAD * means).argmin())
+        if spreads[steadiest] < STEADY_SPREAD * means[steadiest]:
+            broken[JudgingScriptRule.STEADY] = f"{means[steadiest]:.2f} s ± {spreads[steadiest]:.2f} s"
+    return broken

@@ -1,4 +1,4 @@
-"""The pairs of a comparison with their judgements: the data behind a figure."""
+"""The pairs of a comparison: with their judgements, the data behind a figure, and the gold ones."""
 
 from __future__ import annotations
 
@@ -11,10 +11,12 @@ from django.db.models import Count, Exists, F, Max, Min, OuterRef, Q, QuerySet, 
 from django.utils.translation import gettext_lazy as _
 
 from core.people.rules.pseudonyms import pseudonym
-from sxs_eval.models import Comparison, Judgement, Pair, TrialKind
+from sxs_eval.models import Comparison, GoldPair, Judgement, Pair, TrialKind
 from sxs_eval.selectors.results import stopped_raters
 
 PAIRS_PER_PAGE = 10
+PairAnswer = tuple[Judgement, str, str]
+"""A judgement, the rater's pseudonym, and why it does not count; empty if it does."""
 
 
 class PairsShown(TextChoices):
@@ -24,10 +26,6 @@ class PairsShown(TextChoices):
     DISAGREEMENT = "disagreement", _("Largest disagreement")
     COMMENTS = "comments", _("With comments")
     INCOMPLETE = "incomplete", _("Incomplete")
-
-
-PairAnswer = tuple[Judgement, str, str]
-"""A judgement, the rater's pseudonym, and why it does not count; empty if it does."""
 
 
 def pairs_page(
@@ -89,3 +87,20 @@ def _answers(comparison: Comparison, pairs: Sequence[int], stopped: dict[int, st
     for of_pair in answers.values():
         of_pair.sort(key=itemgetter(1))
     return answers
+
+
+def gold_pairs_of(comparison: Comparison) -> QuerySet[GoldPair]:
+    """List gold pairs with how many raters answered them and failed.
+
+    Those that most raters failed come first: their better caption may not be better.
+    """
+    answered = Q(judgements__choice__isnull=False, judgements__is_late=False)
+    return (
+        GoldPair.objects.filter(comparison=comparison)
+        .select_related("image")
+        .annotate(
+            answered=Count("judgements", filter=answered),
+            failed=Count("judgements", filter=answered & Q(judgements__score__lte=0)),
+        )
+        .order_by("-failed", "pk")
+    )

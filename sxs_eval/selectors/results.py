@@ -32,7 +32,7 @@ from research.selection.rules.image_filters import ALL_IMAGES, ImageFilter
 from research.selection.selectors.subsets import newest_choices
 from sxs_eval.models import LEFT_OUT, Comparison, Judgement, Pair, RaterState, RaterStatus, TrialKind
 from sxs_eval.rules.judging import has_failed
-from sxs_eval.selectors.scripted import scripted_raters
+from sxs_eval.selectors.overview import scripted_raters
 
 REGION = "region"
 """The column of a manifest that says where an image is from."""

@@ -28,7 +28,7 @@ from research.selection.selectors.subsets import images_of
 from sxs_eval import defaults
 from sxs_eval.models import Comparison, EqualCaptions, GoldPair, Instructions, Pair
 from sxs_eval.rules.judging import are_equal
-from sxs_eval.selectors.setup import ComparisonSetting
+from sxs_eval.selectors.planning import ComparisonSetting
 
 SHUFFLE_KEYS = 2**31
 PAIRS_PER_INSERT = 2000

@@ -15,8 +15,7 @@ from core.people.models import Project, User
 from core.people.services import audit_log
 from research.inference.models import CaptioningModel
 from sxs_eval.models import Comparison
-from sxs_eval.selectors.planning import existing_comparisons
-from sxs_eval.selectors.setup import ComparisonSetting
+from sxs_eval.selectors.planning import ComparisonSetting, existing_comparisons
 from sxs_eval.services.comparisons import create_comparison, record_change
 
 

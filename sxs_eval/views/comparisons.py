@@ -1,4 +1,4 @@
-"""Pages of managers and researchers to set up, follow and change comparisons."""
+"""Pages of managers and researchers to set up, propose, follow and change comparisons."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ from core.people.requests import user_of
 from core.people.rules.markdown import to_html
 from research.inference.selectors.assigned_work import warning_of_examples
 from sxs_eval import defaults, tasks
+from sxs_eval.formats.plans import missing_text, thresholds_text, warnings_of
 from sxs_eval.forms.comparisons import (
     CollectionForm,
     ComparisonForm,
@@ -32,11 +33,16 @@ from sxs_eval.forms.comparisons import (
     RemovalForm,
     SettingsForm,
 )
+from sxs_eval.forms.planning import PlanForm
 from sxs_eval.models import Comparison, Instructions
 from sxs_eval.permissions import check_reader, comparison_for
-from sxs_eval.selectors import overview, setup
+from sxs_eval.rules.planning import PairVerdict, total_cost
+from sxs_eval.selectors import overview, planning
+from sxs_eval.selectors.planning import PlanRow, measured_pace, plan_rows
 from sxs_eval.services import comparison_removal as removal
 from sxs_eval.services import comparisons as services
+from sxs_eval.services.comparisons import ComparisonError
+from sxs_eval.services.planning import ChosenPair, create_planned
 
 SEED_BITS = 32
 
@@ -69,7 +75,7 @@ def comparison_create(request: HttpRequest, slug: str) -> HttpResponse:
         context = {"project": project, "form": chosen, "collections": collections_in(project).exists()}
         return render(request, "sxs_eval/comparison_collection.html", context)
     collection: Collection = chosen.cleaned_data["collection"]
-    described = setup.models_with_captions(project, collection)
+    described = planning.models_with_captions(project, collection)
     is_asked = {"base", "test"} & request.GET.keys()
     models = ModelsForm(request.GET if is_asked else None, models=described, initial={"collection": collection.slug})
     if not models.is_valid():
@@ -82,9 +88,9 @@ def _create(request: HttpRequest, project: Project, collection: Collection, mode
     base, test = models.cleaned_data["base"], models.cleaned_data["test"]
     form = ComparisonForm(
         request.POST or None,
-        coverage=setup.coverage_of(project, collection, base, test),
-        images=setup.size_of(collection),
-        left=partial(setup.left_by, project=project, collection=collection, base=base, test=test),
+        coverage=planning.coverage_of(project, collection, base, test),
+        images=planning.size_of(collection),
+        left=partial(planning.left_by, project=project, collection=collection, base=base, test=test),
         seed=SystemRandom().getrandbits(SEED_BITS),
     )
     about = {"project": project, "collection": collection, "base": base, "test": test}
@@ -218,3 +224,118 @@ def _say_what_stays_above(request: HttpRequest, comparison: Comparison, above: i
     )
     if above:
         messages.warning(request, text % {"language": comparison.language.name, "number": above})
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def plan_show(request: HttpRequest, slug: str) -> HttpResponse:
+    """Take scores, propose a plan, make comparisons: each step sends the data of the one before."""
+    project = project_for(request.user, slug, *READERS)
+    measured = measured_pace(project)
+    if request.method != "POST":
+        form = PlanForm(project=project, measured=measured, initial={"seed": SystemRandom().getrandbits(SEED_BITS)})
+        return _plan_page(request, project, form)
+    form = PlanForm(request.POST, request.FILES, project=project, measured=measured)
+    if not form.is_valid():
+        return _plan_page(request, project, form, status=422)
+    rows = _plan_rows(project, form)
+    if "create" not in request.POST:
+        return _proposal(request, project, form, rows)
+    if not _was_seen(request, form):
+        messages.warning(
+            request, _("No comparisons were created, because you changed the form. Check the new proposal first.")
+        )
+        return _proposal(request, project, form, rows, status=422)
+    chosen = [row for row in rows if row.key and row.key in request.POST.getlist("session")]
+    if not chosen:
+        messages.error(request, _("Select at least one comparison."))
+        return _proposal(request, project, form, rows, status=422)
+    try:
+        _create_planned(request, project, form, chosen)
+    except ComparisonError as refused:
+        messages.error(request, str(refused))
+        return _proposal(request, project, form, rows, status=422)
+    return redirect("sxs_eval:comparison-list", project.slug)
+
+
+def _was_seen(request: HttpRequest, form: PlanForm) -> bool:
+    return request.POST.get("seen") == form.fingerprint()
+
+
+def _plan_rows(project: Project, form: PlanForm) -> list[PlanRow]:
+    return plan_rows(
+        form.plan.pairs,
+        project=project,
+        collection=form.cleaned_data["collection"],
+        setting=form.setting(),
+        pace_s=form.pace_s(),
+    )
+
+
+def _create_planned(request: HttpRequest, project: Project, form: PlanForm, rows: Sequence[PlanRow]) -> None:
+    made, there = create_planned(
+        project=project,
+        chosen=[ChosenPair(row.language, row.base, row.test) for row in rows if row.language and row.base and row.test],
+        collection=form.cleaned_data["collection"],
+        setting=form.setting(),
+        by=user_of(request),
+        now=timezone.now(),
+    )
+    tasks.nudge_filling([comparison.pk for comparison in made])
+    _say_how_many_were_made(request, len(made), there)
+
+
+def _say_how_many_were_made(request: HttpRequest, made: int, there: int) -> None:
+    if made:
+        text = ngettext(
+            "%(number)d comparison was created. Its pairs are being created. The table below will fill within seconds.",
+            "%(number)d comparisons were created. Their pairs are being created. The table below will fill "
+            "within seconds.",
+            made,
+        )
+        messages.success(request, text % {"number": made})
+    if there:
+        text = ngettext(
+            "%(number)d comparison already existed and was not created again.",
+            "%(number)d comparisons already existed and were not created again.",
+            there,
+        )
+        messages.info(request, text % {"number": there})
+
+
+def _proposal(
+    request: HttpRequest,
+    project: Project,
+    form: PlanForm,
+    rows: Sequence[PlanRow],
+    *,
+    status: int = 200,
+) -> HttpResponse:
+    suggested = {row.key for row in rows if row.is_suggested}
+    ticked = set(request.POST.getlist("session")) if _was_seen(request, form) else suggested
+    counted = [row for row in rows if row.key and row.key in ticked and row.existing is None]
+    boxes = {row.key for row in counted}
+    parts = [
+        (verdict, [(row, row.key in boxes) for row in rows if row.session.verdict == verdict])
+        for verdict in PairVerdict
+    ]
+    warning = warning_of_examples(project, form.cleaned_data["collection"])
+    return _plan_page(
+        request,
+        project,
+        form,
+        status=status,
+        parts=parts,
+        ticked=total_cost(row.cost for row in counted),
+        sets=form.score_file.sets,
+        thresholds=thresholds_text(form.thresholds()),
+        notes=[*warnings_of(form.plan, form.score_file), *([warning] if warning else [])],
+        missing=[missing_text(gap, form.score_file.sets) for gap in form.plan.missing],
+        seen=form.fingerprint(),
+    )
+
+
+def _plan_page(
+    request: HttpRequest, project: Project, form: PlanForm, *, status: int = 200, **more: Any
+) -> HttpResponse:
+    context = {"project": project, "form": form, **more}
+    return render(request, "sxs_eval/plan.html", context, status=status)

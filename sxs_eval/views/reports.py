@@ -1,30 +1,36 @@
-"""Results for managers and researchers: a comparison's report, its pairs, and all comparisons together."""
+"""Results for managers and researchers: reports, pairs, all comparisons together, metrics, and downloads."""
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from core.people.models import Role
+from core.people.models import Project, Role
 from core.people.permissions import READERS, has_role, project_for
-from core.people.requests import user_of
+from core.people.requests import as_download, user_of
+from core.people.services import audit_log
 from crosslens_metrics.scales import SCALES
-from research.selection.pages.image_filters import asked_images, figures_over
-from sxs_eval.formats.figure_tables import TableLayout
-from sxs_eval.formats.judgement_export import JudgementLayout
+from research.selection.pages.image_filters import AskedImages, asked_images, figures_over
+from sxs_eval.formats.figure_tables import TableLayout, table, table_name
+from sxs_eval.formats.judgement_export import JudgementLayout, export_judgements, file_name
+from sxs_eval.formats.metric_gains import MetricsLayout, as_csv, as_json, metrics_file_name
 from sxs_eval.forms.results import WidthForm
 from sxs_eval.models import Comparison
-from sxs_eval.pages.across import across_page
+from sxs_eval.pages.across import across_page, metrics_page
 from sxs_eval.pages.report import report_page
 from sxs_eval.permissions import comparison_for, has_assigned_images
-from sxs_eval.selectors.across import results_of
+from sxs_eval.selectors.across import EvaluationTable, UnknownReferencesError, evaluations_of, results_of
 from sxs_eval.selectors.overview import progress_of
 from sxs_eval.selectors.pairs import PairsShown, pairs_page
 from sxs_eval.selectors.results import evidence_of, level_outcomes, rater_rows, report_of
+
+L = TypeVar("L", JudgementLayout, MetricsLayout, TableLayout)
 
 
 @require_safe
@@ -99,3 +105,93 @@ def _head(request: HttpRequest, comparison: Comparison) -> dict[str, object]:
         "progress": progress_of([comparison], now=timezone.now())[0],
         "decides": has_role(request.user, comparison.project, Role.MANAGER),
     }
+
+
+@require_safe
+def judgements_export(request: HttpRequest, slug: str, layout: str) -> HttpResponseBase:
+    project = project_for(request.user, slug, *READERS)
+    wanted, chosen = layout_of(JudgementLayout, layout), _chosen(project, request.GET.get("comparison", ""))
+    if has_assigned_images(user_of(request), chosen):
+        messages.error(request, captions_are_closed())
+        return redirect("sxs_eval:results-show", slug)
+    until = timezone.now()
+    images, pieces = figures_over(
+        asked_images(request.GET, project),
+        lambda filter: export_judgements(chosen, wanted, until=until, images=filter),
+    )
+    if images.error:
+        messages.error(request, images.error)
+        return redirect("sxs_eval:results-show", slug)
+    if request.method == "GET":
+        audit_log.record(project=project, action="judgements.exported", about=layout, by=user_of(request), now=until)
+    response = StreamingHttpResponse(pieces, content_type=wanted.content_type)
+    return as_download(response, file_name(project, chosen, wanted, until, images.filter))
+
+
+@require_safe
+def tables_export(request: HttpRequest, slug: str, layout: str) -> HttpResponseBase:
+    project = project_for(request.user, slug, *READERS)
+    wanted, until = layout_of(TableLayout, layout), timezone.now()
+    images, results = figures_over(
+        asked_images(request.GET, project), lambda filter: results_of(project, filter=filter)
+    )
+    if images.error:
+        messages.error(request, images.error)
+        return redirect("sxs_eval:results-show", slug)
+    response = HttpResponse(table(results, wanted), content_type=wanted.content_type)
+    return as_download(response, table_name(project, wanted, until, images.filter))
+
+
+def layout_of(layouts: type[L], layout: str) -> L:
+    if layout not in layouts.values:
+        raise Http404(
+            _("There is no such format. Available formats: %(known)s.") % {"known": ", ".join(layouts.values)}
+        )
+    return layouts(layout)
+
+
+def _chosen(project: Project, comparison: str) -> list[Comparison]:
+    """Return the comparison asked for, or all comparisons of the project that count in results."""
+    comparisons = Comparison.objects.filter(project=project).select_related("project", "language", "base", "test")
+    if not comparison:
+        return list(comparisons.in_results().order_by("pk"))
+    if not comparison.isascii() or not comparison.isdigit() or len(comparison) > 18:
+        raise Http404(_("This project has no such comparison."))
+    return [get_object_or_404(comparisons, pk=comparison)]
+
+
+@require_safe
+def metrics_show(request: HttpRequest, slug: str) -> HttpResponse:
+    project = project_for(request.user, slug, *READERS)
+    flip = request.GET.get("flip") != "no"
+    images, evaluations = _evaluations(request, project)
+    context = {
+        "project": project,
+        "page": metrics_page(evaluations, metric=request.GET.get("metric", ""), flip=flip),
+        "layouts": MetricsLayout,
+        "images": images,
+    }
+    return render(request, "sxs_eval/metrics.html", context, status=images.status)
+
+
+@require_safe
+def metrics_export(request: HttpRequest, slug: str, layout: str) -> HttpResponse:
+    project = project_for(request.user, slug, *READERS)
+    wanted = layout_of(MetricsLayout, layout)
+    images, evaluations = _evaluations(request, project)
+    if images.error:
+        messages.error(request, images.error)
+        return redirect("sxs_eval:metrics-show", slug)
+    content = as_csv(evaluations) if wanted is MetricsLayout.CSV else as_json(evaluations)
+    response = HttpResponse(content, content_type=wanted.content_type)
+    return as_download(response, metrics_file_name(project, wanted, timezone.now()))
+
+
+def _evaluations(request: HttpRequest, project: Project) -> tuple[AskedImages, EvaluationTable]:
+    name = request.GET.get("references", "")
+    try:
+        images = asked_images(request.GET, project, collections=project.comparisons.values("collection"))
+        return figures_over(images, lambda filter: evaluations_of(project, filter, references=name))
+    except UnknownReferencesError as error:
+        message = _("No comparison has models that are scored against references called “%(name)s”. Choose others.")
+        raise Http404(message % {"name": name}) from error

@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, Response, Route, 
 
 from gapgame.models import Attempt, Season, Turn, TurnOutcome
 from gapgame.services import playing
-from gapgame.services.closing import GRACE, close_season
+from gapgame.services.playing import GRACE, close_season
 from tests.browser.annotator import source_of
 from tests.browser.gaming import AWAKE_MS, PHONE, Table, guesses, images, make_game, sit_down
 

@@ -14,7 +14,7 @@ from core.people.models import Role
 from core.people.services.invitations import invite
 from gapgame.models import Player, Season, SeasonAccess, Turn, TurnOutcome
 from gapgame.services import playing
-from gapgame.services.closing import GRACE, close_season
+from gapgame.services.playing import GRACE, close_season
 from tests.browser.annotator import barriers, barriers_at, source_of
 from tests.browser.gaming import ABOVE_KEYBOARD, AWAKE_MS, PHONE, Table, guesses, images, make_game, sit_down
 from tests.factories import make_item, make_item_set, make_player

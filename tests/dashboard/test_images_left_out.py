@@ -27,10 +27,10 @@ from research.scoring.services.scorings import ask_where_changed
 from research.selection.selectors.pools import pool_of
 from sxs_eval.formats.judgement_export import JudgementLayout, export_judgements
 from sxs_eval.models import Comparison
-from sxs_eval.selectors.human_judgements import human_judgements_of
-from sxs_eval.selectors.metrics import evaluations_of
+from sxs_eval.selectors.across import evaluations_of
+from sxs_eval.selectors.for_others import human_judgements_of
+from sxs_eval.selectors.planning import coverage_of, size_of
 from sxs_eval.selectors.results import report_of
-from sxs_eval.selectors.setup import coverage_of, size_of
 from tests.annotation.submitting import submit_captions
 from tests.annotation.verifying import make_captioned_round, make_reviewer, make_verification, submit, take
 from tests.clients import client_of

@@ -12,9 +12,9 @@ from django.urls import reverse
 
 from core.people.models import Membership, Project, Role, User
 from gapgame.models import GapItem, ItemSet, Player, Season, SeasonAccess, Turn
-from gapgame.rules.scripted import MIN_PAUSE
+from gapgame.rules.play import MIN_PAUSE
 from gapgame.services import playing
-from gapgame.services.closing import GRACE, close_season
+from gapgame.services.playing import GRACE, close_season
 from gapgame.services.seasons import SeasonTerms, SeasonTexts
 from research.inference.models import WordVectorSet
 from tests.factories import NOW, make_item, make_item_set, make_user, make_vectors

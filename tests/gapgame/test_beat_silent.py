@@ -14,7 +14,7 @@ from django.utils import timezone
 from core.allocation.services.lifecycle import SILENT_AFTER, record_sweep
 from gapgame import tasks
 from gapgame.models import Season, SeasonAccess
-from gapgame.services.closing import GRACE
+from gapgame.services.playing import GRACE
 from tests.factories import make_project, make_season
 from tests.gapgame.seasons import set_clock
 from tests.kept import kept

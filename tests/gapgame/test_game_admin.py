@@ -8,7 +8,7 @@ from django.contrib.auth.models import Permission
 from django.urls import reverse
 
 from gapgame.models import GameBatch, GapItem, ItemSet, Mark, Player, Season, Turn
-from gapgame.rules.scripted import TurnScriptRule
+from gapgame.rules.play import TurnScriptRule
 from tests.clients import client_of
 from tests.factories import NOW, make_item, make_player, make_season, make_user
 from tests.gapgame.seasons import play

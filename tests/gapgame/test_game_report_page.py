@@ -12,7 +12,7 @@ from django.utils.html import strip_tags
 
 from charts.columns import BarShares, stacked_plot
 from gapgame.models import Mark, Player, PlayerStatus, Season, SkipReason
-from gapgame.rules.scripted import TurnScriptRule
+from gapgame.rules.play import TurnScriptRule
 from gapgame.rules.turns import OUTCOMES, TurnRule
 from gapgame.services import playing
 from tests.clients import client_of

@@ -12,9 +12,8 @@ import pytest
 from django.core.management import CommandError
 
 from crosslens_metrics.word_vectors import TableWriter
-from gapgame.rules.baselines import BackOff, nearest_word, random_words, words_before
 from gapgame.rules.figures import TurnReason, UndefinedFigure
-from gapgame.rules.task import GapTaskError, verify_parts
+from gapgame.rules.task import BackOff, GapTaskError, nearest_word, random_words, verify_parts, words_before
 from gapgame.rules.task_scores import FilledInstance, score
 from gapgame.rules.turns import PlayedTurn
 from tests.commands import output_of

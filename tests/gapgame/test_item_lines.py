@@ -8,9 +8,8 @@ import pytest
 
 from crosslens_metrics.formats.problems import LineError
 from crosslens_metrics.text import occurrences, stands_in
-from gapgame.rules.items import MAX_IMAGES, MAX_SENTENCE_CHARACTERS, ItemLine, item_line
-from gapgame.rules.multisubs import looks_like_it
-from gapgame.rules.words import is_named_in, stem_in
+from gapgame.rules.item_sources import looks_like_it
+from gapgame.rules.items import MAX_IMAGES, MAX_SENTENCE_CHARACTERS, ItemLine, is_named_in, item_line, stem_in
 
 
 class Traits(NamedTuple):

@@ -15,9 +15,9 @@ from django.urls import reverse
 from core.people.models import Membership
 from core.people.services.consent import publish_consent_text
 from gapgame.models import Attempt, Mark, Player, Season, SkipReason, Turn, TurnOutcome
-from gapgame.rules.scripted import TurnScriptRule
+from gapgame.rules.play import TurnScriptRule
 from gapgame.services import playing
-from gapgame.services.closing import GRACE, close_season
+from gapgame.services.playing import GRACE, close_season
 from tests.clients import client_of
 from tests.factories import NOW, make_item, make_player, make_season, make_user
 

@@ -14,10 +14,9 @@ from django.db import IntegrityError, transaction
 
 from core.people.models import Membership
 from gapgame.models import Attempt, GapItem, Player, ScoreCount, SkipReason, Turn, TurnOutcome
-from gapgame.rules.percentiles import LEVELS
-from gapgame.rules.scripted import MIN_PAUSE
+from gapgame.rules.play import LEVELS, MIN_PAUSE
 from gapgame.services import playing
-from gapgame.services.closing import GRACE, close_overdue, close_season
+from gapgame.services.playing import GRACE, close_overdue, close_season
 from tests.concurrency import together
 from tests.factories import MINUTE, NOW, make_item, make_language, make_player, make_season, make_user
 

@@ -11,11 +11,10 @@ from django.contrib.auth.models import AnonymousUser
 
 from core.people.models import User
 from gapgame.models import Player, PlayerStatus, ScoreCount
-from gapgame.rules.percentiles import LEVELS, percent_below
-from gapgame.selectors import percentiles as selectors
-from gapgame.selectors.leaderboard import leaderboard_page, winners_of
-from gapgame.services.marking import decide
-from gapgame.services.ranking import add_to_total
+from gapgame.rules.play import LEVELS, percent_below
+from gapgame.selectors import play as selectors
+from gapgame.selectors.public import leaderboard_page, winners_of
+from gapgame.services.ranking import add_to_total, decide
 from tests.factories import MINUTE, NOW, make_player, make_season
 from tests.gapgame.seasons import close
 from tests.kept import kept

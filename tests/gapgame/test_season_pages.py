@@ -13,7 +13,7 @@ from core.jobs.models import JobState
 from core.people.models import Project
 from gapgame.models import ItemSet, Season, SeasonAccess, SkipReason, TurnOutcome
 from gapgame.services import playing
-from gapgame.services.closing import GRACE
+from gapgame.services.playing import GRACE
 from tests.clients import client_of
 from tests.factories import MINUTE, NOW, make_player, make_project, make_season, make_vectors
 from tests.gapgame.seasons import DAY, close, make_playable, make_researcher, play, set_clock, text_of, url_of

@@ -6,9 +6,9 @@ import pytest
 from django.urls import reverse
 
 from gapgame.models import GapItem, Mark, Player, PlayerStatus, SkipReason
-from gapgame.rules.scripted import TurnScriptRule
+from gapgame.rules.play import TurnScriptRule
 from gapgame.services import playing
-from gapgame.services.closing import GRACE
+from gapgame.services.playing import GRACE
 from tests.clients import client_of
 from tests.factories import NOW, make_player, make_season
 from tests.gapgame.seasons import close, make_researcher, play, set_clock, text_of, url_of

@@ -17,11 +17,10 @@ from django.urls import reverse
 
 from core.images.models import CollectionImage
 from core.people.rules.pseudonyms import pseudonym
-from gapgame.formats.turn_export import SeasonNotClosedError, export_turns
-from gapgame.formats.turn_files import read_turns
+from gapgame.formats.turn_files import SeasonNotClosedError, export_turns, read_turns
 from gapgame.models import Mark, Player, PlayerStatus, Season, SkipReason
+from gapgame.rules.play import TurnScriptRule
 from gapgame.rules.report import build_report
-from gapgame.rules.scripted import TurnScriptRule
 from gapgame.selectors.report import SEED, report_on, turns_of
 from gapgame.services import playing
 from tests.clients import client_of

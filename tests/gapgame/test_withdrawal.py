@@ -10,11 +10,11 @@ from django.contrib.auth.models import AnonymousUser
 from core.people import personal_data
 from core.people.services.consent import withdraw_consent
 from gapgame.models import GapItem, Player, PlayerStatus, Season, Turn
-from gapgame.selectors.leaderboard import leaderboard_page
+from gapgame.selectors.public import leaderboard_page
 from gapgame.selectors.report import turns_of
 from gapgame.selectors.turns import turn_records
-from gapgame.services.marking import decide
 from gapgame.services.players import join_season
+from gapgame.services.ranking import decide
 from tests.factories import NOW, make_player, make_season
 from tests.gapgame.seasons import close, play
 from tests.kept import kept

@@ -23,7 +23,7 @@ from core.images.services import sources
 from core.images.services.sources import ImportEntry
 from crosslens_metrics.formats.problems import FileRefusedError, LineError
 from crosslens_metrics.formats.records import json_records
-from gapgame.formats.embeddings import read_embeddings
+from gapgame.formats.sources import read_embeddings
 from gapgame.rules.stripping import words_beside
 from research.scoring.formats.references import count_references, reference_lines
 from tests.images.image_files import animation, exif, image_file, profile, zipped

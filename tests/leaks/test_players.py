@@ -25,7 +25,7 @@ from django.utils import timezone
 from core.images.models import CollectionImage, Image
 from core.people.models import Membership, User
 from gapgame.models import GapItem, ItemImage, ItemSet, Player, Season, SkipReason, Turn, TurnOutcome
-from gapgame.rules.scripted import MIN_PAUSE
+from gapgame.rules.play import MIN_PAUSE
 from gapgame.selectors.play import ADDRESS_HOURS, image_address, images_shown
 from gapgame.services import playing
 from gapgame.services.ranking import add_to_total

@@ -13,9 +13,9 @@ from core.allocation.models import Task
 from research.inference.models import CaptioningModel, ModelCaption
 from sxs_eval import tasks
 from sxs_eval.models import Comparison, EqualCaptions, GoldPair, Instructions, Judgement, Pair, RaterStatus, TrialKind
-from sxs_eval.selectors.setup import ComparisonSetting
+from sxs_eval.selectors.planning import ComparisonSetting
 from sxs_eval.services import comparisons as services
-from sxs_eval.services.raters import exclude_rater, restore_rater
+from sxs_eval.services.quality import exclude_rater, restore_rater
 from tests.concurrency import together
 from tests.factories import (
     NOW,

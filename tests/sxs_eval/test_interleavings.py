@@ -26,7 +26,7 @@ from research.inference.models import ModelCaption
 from sxs_eval.models import Judgement, JudgingBatch, RaterState, RaterStatus, TrialKind
 from sxs_eval.services import judging as services
 from sxs_eval.services.comparisons import PoolSettings, change_comparison, change_replication, fill_comparison
-from sxs_eval.services.raters import exclude_rater, restore_rater
+from sxs_eval.services.quality import exclude_rater, restore_rater
 from tests.allocation.test_exact_replication import assert_exact
 from tests.factories import NOW, make_captioner, make_collection, make_comparison, make_rater
 from tests.tiers import runs

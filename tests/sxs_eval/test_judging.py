@@ -17,8 +17,7 @@ from sxs_eval.models import Comparison, GoldPair, Judgement, JudgingBatch, Rater
 from sxs_eval.rules import judging as rules
 from sxs_eval.selectors.work import judging_page
 from sxs_eval.services import judging as services
-from sxs_eval.services.gold import use_gold_pair
-from sxs_eval.services.raters import exclude_rater, restore_rater
+from sxs_eval.services.quality import exclude_rater, restore_rater, use_gold_pair
 from tests.factories import MINUTE, NOW, make_comparison, make_rater, make_round, make_user
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.postgres]

@@ -15,7 +15,7 @@ from core.people.services.consent import withdraw_consent
 from sxs_eval.models import RaterState, RaterStatus
 from sxs_eval.services import comparisons, judging
 from sxs_eval.services.comparisons import PoolSettings
-from sxs_eval.services.raters import exclude_rater, restore_rater
+from sxs_eval.services.quality import exclude_rater, restore_rater
 from tests.factories import NOW, make_comparison, make_rater
 from tests.locks import check_order
 from tests.sxs_eval.judged import answer

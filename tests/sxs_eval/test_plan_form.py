@@ -8,7 +8,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
 from core.people.models import User
-from sxs_eval.formats.scores import MAX_BYTES
+from sxs_eval.formats.plans import MAX_BYTES
 from sxs_eval.forms.planning import MAX_PAIRS
 from sxs_eval.models import Comparison, Judgement, RaterState, RaterStatus
 from sxs_eval.selectors.planning import MIN_TIMED, JudgingPace, measured_pace

@@ -15,7 +15,7 @@ from research.inference.models import CaptioningModel, ModelCaption
 from research.selection.models import Subset
 from sxs_eval import tasks
 from sxs_eval.models import Comparison
-from sxs_eval.selectors.setup import ComparisonSetting
+from sxs_eval.selectors.planning import ComparisonSetting
 from sxs_eval.services.planning import ChosenPair, create_planned
 from tests.clients import client_of
 from tests.concurrency import together

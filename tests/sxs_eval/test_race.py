@@ -23,7 +23,7 @@ from core.people.selectors.qualification import NotQualifiedError
 from sxs_eval.models import Comparison, Judgement, JudgingBatch, TrialKind
 from sxs_eval.selectors.work import progress_of
 from sxs_eval.services import judging as services
-from sxs_eval.services.raters import exclude_rater
+from sxs_eval.services.quality import exclude_rater
 from tests.allocation.test_exact_replication import assert_exact
 from tests.annotation.test_race import Clock
 from tests.concurrency import together, together_with_errors

@@ -11,7 +11,7 @@ from django.urls import reverse
 from core.allocation.models import Task
 from core.people.models import User
 from sxs_eval.models import Comparison, Judgement, JudgingBatch, RaterState, RaterStatus, TrialKind
-from sxs_eval.selectors.raters import MAX_FAILURES_SHOWN, RaterRow, failures_of, raters_of
+from sxs_eval.selectors.overview import MAX_FAILURES_SHOWN, RaterRow, failures_of, raters_of
 from tests.clients import client_of
 from tests.factories import NOW, make_comparison, make_project, make_rater, make_user
 from tests.kept import kept

@@ -18,7 +18,7 @@ from crosslens_metrics.reports.comparison_figures import GainFigure, UndefinedCo
 from research.inference.models import ModelCaption
 from sxs_eval.models import Comparison, EqualCaptions, Judgement, RaterState, RaterStatus, TrialKind
 from sxs_eval.selectors.results import evidence_of, rater_rows
-from sxs_eval.services.raters import restore_rater
+from sxs_eval.services.quality import restore_rater
 from tests.clients import client_of
 from tests.factories import (
     NOW,

@@ -1,7 +1,8 @@
-"""The pages of comparisons that are there: their list, their settings, their gold pairs, and the instructions."""
+"""The pages of comparisons: their list, settings, gold pairs and instructions, who sees them, and removal."""
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 from random import Random
 from typing import ClassVar
@@ -10,17 +11,35 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
+from annotation.services import batches
 from core.allocation.models import Pool, Task
+from core.people.models import AuditEntry, Membership, Role
+from research.inference.models import ModelCaption
 from sxs_eval import defaults
 from sxs_eval.forms.comparisons import MAX_GOLD_FILE_BYTES
-from sxs_eval.models import Comparison, EqualCaptions, GoldPair, Instructions, RaterStatus
+from sxs_eval.models import Comparison, EqualCaptions, GoldPair, Instructions, Pair, RaterStatus
+from sxs_eval.selectors.for_others import human_judgements_of
 from sxs_eval.selectors.overview import project_progress
-from sxs_eval.services import gold as gold_services
-from sxs_eval.services import judging
+from sxs_eval.selectors.planning import ComparisonSetting
+from sxs_eval.selectors.results import comparisons_of
+from sxs_eval.services import comparison_removal, comparisons, judging
+from sxs_eval.services import quality as gold_services
+from sxs_eval.tasks import fill_comparison
 from tests.clients import client_of
-from tests.factories import NOW, make_captioner, make_collection, make_comparison, make_project, make_rater
+from tests.factories import (
+    NOW,
+    make_annotator,
+    make_captioner,
+    make_collection,
+    make_comparison,
+    make_project,
+    make_rater,
+    make_round,
+)
 from tests.queries import queries_of
+from tests.sxs_eval.judged import judge_all
 from tests.sxs_eval.setting_up import judge_in_turn, path_of
 
 pytestmark = pytest.mark.django_db
@@ -299,3 +318,95 @@ class TestInstructions:
         project = make_project()
         page = client_of(project.created_by).get(reverse("sxs_eval:instructions-publish", args=[project.slug]))
         assert page.context["form"]["body"].value() == defaults.instructions()
+
+
+class TestWhoSeesThePages:
+    def test_people_see_their_own_projects_only(self, manager, comparison):
+        make_comparison(project=make_project("zebras"))
+        page = manager.get(path_of("evaluation-list", comparison)).content.decode()
+        assert "Lions" in page
+        assert "Zebras" not in page
+
+    @pytest.mark.parametrize("name", ["gold-list", "rater-list"])
+    def test_who_writes_about_its_images_elsewhere_is_not_shown_captions(self, comparison, name):
+        round = make_round(collection=comparison.collection)
+        writer = make_annotator(round)
+        Membership.objects.create(project=comparison.project, user=writer, role=Role.MANAGER)
+        assert client_of(writer).get(path_of(name, comparison)).status_code == 200
+        batches.take_batch(round=round, person=writer, now=timezone.now(), rng=Random(1))
+        response = client_of(writer).get(path_of(name, comparison), follow=True)
+        assert response.redirect_chain[0][0] == path_of("comparison-list", comparison)
+        assert "You have a batch with images of this" in response.content.decode()
+        assert not re.search("(base|test) caption of", response.content.decode())
+
+
+class TestTheWaysIn:
+    def test_the_project_page_leads_to_the_comparisons_and_they_lead_managers_alone_to_raters(
+        self, manager, researcher, comparison
+    ):
+        page = manager.get(reverse("annotation:project-show", args=["lions"])).content.decode()
+        assert path_of("comparison-list", comparison) in page
+        make_rater(comparison)
+        page = researcher.get(path_of("comparison-list", comparison)).content.decode()
+        assert path_of("rater-list", comparison) not in page
+
+
+def page_of(comparison: Comparison) -> str:
+    return reverse("sxs_eval:comparison-remove", args=[comparison.project.slug, comparison.pk])
+
+
+def judge(comparison: Comparison) -> None:
+    keys = comparison.collection.entries.values_list("key", flat=True)
+    judge_all(comparison, make_rater(comparison, "rita"), dict.fromkeys(keys, 3))
+
+
+def test_a_comparison_in_which_nobody_has_judged_is_deleted_with_its_pairs_and_not_its_captions(manager, comparison):
+    captions = ModelCaption.objects.count()
+    assert "Delete the comparison" in manager.get(page_of(comparison)).text
+    assert manager.post(page_of(comparison), {"delete": "1"}).status_code == 302
+    assert not any(kind.objects.exists() for kind in (Comparison, Pair, Pool, Task))
+    assert ModelCaption.objects.count() == captions
+    assert AuditEntry.objects.get(action="comparison.deleted").about == f"comparison {comparison.pk}, de"
+    fill_comparison(comparison.pk)
+
+
+def test_work_of_raters_is_never_deleted(manager, comparison):
+    judge(comparison)
+    assert "Leave it out of the results instead" in manager.post(page_of(comparison), {"delete": "1"}, follow=True).text
+    assert "Delete the comparison" not in manager.get(page_of(comparison)).text
+    assert Comparison.objects.filter(pk=comparison.pk).exists()
+
+
+def test_what_is_left_out_counts_nowhere_gives_no_work_and_may_be_made_again(manager, project, comparison):
+    judge(comparison)
+    assert human_judgements_of(project, comparison.base_id, "de")
+    sent = {"leave-out": "1", "scope": "one", "reason": "The wrong captions"}
+    assert manager.post(page_of(comparison), {**sent, "reason": ""}).status_code == 422
+    manager.post(page_of(comparison), sent)
+    assert not comparisons_of(project)
+    assert not human_judgements_of(project, comparison.base_id, "de")
+    results = manager.get(reverse("sxs_eval:results-show", args=[project.slug])).text
+    assert "1 comparison is left out of these results." in results
+    assert "The wrong captions" in manager.get(reverse("sxs_eval:comparison-show", args=["lions", comparison.pk])).text
+    assert not Pool.objects.get(pk=comparison.pool_id).is_open
+    about = {"languages": [comparison.language], "base": comparison.base, "test": comparison.test}
+    setting = ComparisonSetting(seed=comparison.seed)
+    made, already = comparisons.create_comparisons(
+        project=project, collection=comparison.collection, setting=setting, by=project.created_by, now=NOW, **about
+    )
+    assert (len(made), already) == (1, [])
+    manager.post(page_of(comparison), {"count": "1"})
+    assert comparison in comparisons_of(project)
+
+
+@pytest.mark.parametrize(("scope", "number"), [("one", 1), ("pair", 2), ("test", 3), ("base", 2)])
+def test_all_comparisons_of_a_model_are_left_out_at_once(manager, project, comparison, scope, number):
+    models = {"base": comparison.base, "test": comparison.test, "collection": comparison.collection}
+    make_comparison(project=project, **models | {"base": comparison.test, "test": comparison.base})
+    another = make_comparison(project=project, collection=comparison.collection, base=comparison.test)
+    assert another.base == comparison.test
+    manager.post(page_of(comparison), {"leave-out": "1", "scope": scope, "reason": "A mistake"})
+    assert Comparison.objects.left_out().count() == number
+    again = {"reason": "x", "by": project.created_by, "now": NOW}
+    left_out = list(Comparison.objects.left_out())
+    assert comparison_removal.leave_out_comparisons(comparisons=left_out, **again) == 0

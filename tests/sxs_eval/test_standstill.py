@@ -18,7 +18,7 @@ from sxs_eval import permissions
 from sxs_eval.models import Comparison, JudgingBatch
 from sxs_eval.services import judging as services
 from sxs_eval.services.comparisons import change_replication
-from sxs_eval.services.raters import exclude_rater
+from sxs_eval.services.quality import exclude_rater
 from tests.allocation.test_exact_replication import assert_exact
 from tests.concurrency import together, together_with_errors
 from tests.factories import NOW, make_comparison, make_rater

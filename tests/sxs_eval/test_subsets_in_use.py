@@ -13,7 +13,7 @@ from research.selection.selectors.subsets import subset_named
 from research.selection.selectors.usage import uses_of_subset
 from research.selection.services.subsets import SubsetError, delete_subset
 from sxs_eval.models import Comparison
-from sxs_eval.selectors.setup import ComparisonSetting
+from sxs_eval.selectors.planning import ComparisonSetting
 from sxs_eval.services.comparisons import ComparisonError, create_comparison, create_comparisons
 from tests.commands import output_of
 from tests.concurrency import together_with_errors

@@ -15,7 +15,7 @@ from core.people.services.consent import withdraw_consent
 from sxs_eval.formats.judgement_export import JudgementLayout, export_judgements
 from sxs_eval.models import Comparison, Judgement, RaterState, RaterStatus
 from sxs_eval.selectors.results import evidence_of
-from sxs_eval.services.raters import exclude_rater, restore_rater
+from sxs_eval.services.quality import exclude_rater, restore_rater
 from tests.concurrency import together_with_errors
 from tests.factories import NOW, make_comparison, make_rater
 from tests.kept import kept

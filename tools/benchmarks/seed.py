@@ -20,7 +20,7 @@ from core.languages.models import Language
 from core.people.models import Consent, ConsentText, LanguageLevel, LanguageSkill, Membership, Project, Role, User
 from research.inference.models import CaptioningModel, ModelCaption
 from sxs_eval.models import Comparison
-from sxs_eval.selectors.setup import ComparisonSetting
+from sxs_eval.selectors.planning import ComparisonSetting
 from sxs_eval.services.comparisons import create_comparison
 from tools.benchmarks.harness import TOKEN
 

@@ -18,10 +18,10 @@ from core.languages.models import Language
 from core.people.models import Project, User
 from research.inference.models import CaptioningModel
 from sxs_eval.models import Comparison, Judgement, JudgingBatch, TrialKind
-from sxs_eval.selectors.setup import ComparisonSetting
+from sxs_eval.selectors.planning import ComparisonSetting
 from sxs_eval.services import judging
 from sxs_eval.services.comparisons import create_comparison, fill_comparison
-from sxs_eval.services.gold import use_gold_pair
+from sxs_eval.services.quality import use_gold_pair
 from tools.demo.captions import Clock, import_captions
 from tools.demo.texts import BRIEF, CAPTIONS, DESCRIPTIONS, DISCLAIMER, MODELS, RICH, TEXTS, WOBBLY
 

@@ -18,10 +18,10 @@ from gapgame.models import GameBatch, ItemSet, Season, SeasonAccess, Turn, TurnO
 from gapgame.permissions import may_play
 from gapgame.rules.play import ATTEMPTS
 from gapgame.services import playing
-from gapgame.services.closing import GRACE, close_season
 from gapgame.services.item_imports import import_path
 from gapgame.services.items import create_item_set
 from gapgame.services.players import join_season
+from gapgame.services.playing import GRACE, close_season
 from gapgame.services.seasons import SeasonTerms, SeasonTexts, create_season
 from research.inference.models import WordVectorSet
 from research.inference.services.word_vectors import import_packaged

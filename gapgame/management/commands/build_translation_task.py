@@ -12,7 +12,7 @@ from django.core.management.base import BaseCommand
 from crosslens_metrics.commands.running import language_tag
 from gapgame.formats.translation_tasks import build_translation_task
 from gapgame.management.task_options import add_drawing, drawing, run_builder
-from gapgame.rules.translation_task import SynonymRule
+from gapgame.rules.translation import SynonymRule
 
 
 class Command(BaseCommand):

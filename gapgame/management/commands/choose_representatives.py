@@ -9,7 +9,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
 from gapgame.models import ItemSet
-from gapgame.services.representatives import ItemSetClosedError, choose_again
+from gapgame.services.items import ItemSetClosedError, choose_again
 from research.inference.models import EmbeddingSet
 from research.inference.selectors.embeddings import whole_sets
 

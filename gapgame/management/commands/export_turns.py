@@ -9,7 +9,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from core.people.management.arguments import add_output, write_export
-from gapgame.formats.turn_export import SeasonNotClosedError, export_turns
+from gapgame.formats.turn_files import SeasonNotClosedError, export_turns
 from gapgame.models import Season
 
 

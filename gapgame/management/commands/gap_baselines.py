@@ -9,10 +9,9 @@ from typing import Any
 from django.core.management.base import BaseCommand
 
 from crosslens_metrics.commands.running import whole_number
-from gapgame.formats.baselines import predict
+from gapgame.formats.predictions import predict
 from gapgame.management.task_options import add_output, put_out
-from gapgame.rules.baselines import MAX_GRAM_LENGTH, NEIGHBOURS, BaselineMethod
-from gapgame.rules.task import HELD_OUT, TEST
+from gapgame.rules.task import HELD_OUT, MAX_GRAM_LENGTH, NEIGHBOURS, TEST, BaselineMethod
 
 
 class Command(BaseCommand):

@@ -19,10 +19,9 @@ from core.people.management.arguments import checked_text, project_named
 from core.people.models import Project
 from crosslens_metrics.commands.running import whole_number
 from crosslens_metrics.formats.problems import FileRefusedError
-from gapgame.formats.corpora import is_corpus, origin_of
-from gapgame.formats.multisubs import is_layout
+from gapgame.formats.sources import is_corpus, is_layout, origin_of
 from gapgame.models import CorpusSplit, ItemSet
-from gapgame.rules.corpus_items import ItemChoice
+from gapgame.rules.item_sources import ItemChoice
 from gapgame.services.item_imports import import_path
 from gapgame.services.item_sources import LAYOUTS
 from gapgame.services.items import item_set_named

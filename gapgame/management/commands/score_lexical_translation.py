@@ -13,10 +13,10 @@ from django.utils.translation import gettext as _
 
 from crosslens_metrics.commands.running import whole_number
 from crosslens_metrics.formats.problems import FileProblemsError
+from gapgame.formats.predictions import EXAMPLE, read_predictions, read_published, read_translated
 from gapgame.formats.report_text import interval_text
-from gapgame.formats.translations import EXAMPLE, read_predictions, read_published, read_translated
 from gapgame.rules.task import HELD_OUT, TEST
-from gapgame.rules.translation_scores import TranslatedInstance, TranslationScores, score
+from gapgame.rules.translation import TranslatedInstance, TranslationScores, score
 
 
 class Command(BaseCommand):

@@ -15,7 +15,7 @@ from core.people.rules.pay import MS_PER_HOUR, cost_of
 from office.recruitment.models import HourlyRate, Participant, ParticipantState
 from office.recruitment.rules.pay import cost_of_participant, divided_cents
 from sxs_eval.models import Comparison
-from sxs_eval.selectors.work_done import JudgingDone, judging_done
+from sxs_eval.selectors.for_others import JudgingDone, judging_done
 
 
 @dataclass(kw_only=True)

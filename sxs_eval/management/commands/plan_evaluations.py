@@ -23,8 +23,7 @@ from crosslens_metrics.formats.problems import FileProblemsError
 from research.selection.management.image_filters import image_filter, image_filter_errors
 from research.selection.rules.image_filters import ImageFilter
 from research.selection.selectors.subsets import check, images_matching
-from sxs_eval.formats.plans import PaceUsed, PlanReport
-from sxs_eval.formats.scores import read_scores
+from sxs_eval.formats.plans import PaceUsed, PlanReport, read_scores
 from sxs_eval.rules import planning
 from sxs_eval.rules.planning import SmallThresholds, cost_of_session, plan_sessions
 from sxs_eval.selectors.planning import MIN_TIMED, measured_pace

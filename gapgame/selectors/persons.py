@@ -1,4 +1,4 @@
-"""What the game stores about one person, for their data export: no word of a sentence that they may still guess."""
+"""One person's data export, and the images that they may still guess a word of."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 
 from core.people.models import User
 from core.people.personal_data import ExportPart
-from gapgame.models import UNFINISHED, Player, Turn, TurnOutcome
+from gapgame.models import UNFINISHED, ItemImage, Player, Turn, TurnOutcome
 from gapgame.rules.play import MICRO
 
 
@@ -77,3 +77,12 @@ def _finished(person: User) -> QuerySet[Turn]:
     turns = Turn.objects.filter(player__user=person).exclude(outcome__in=UNFINISHED)
     turns = turns.select_related("player__season", "batch", "item").prefetch_related("attempts")
     return turns.order_by("player__joined_at", F("batch__number"), "position")
+
+
+def assigned_images(person: User) -> QuerySet[ItemImage, int]:
+    """Return images of sentences that `person` has yet to guess: captions of them elsewhere may reveal the word.
+
+    Closed seasons are left out: their sentences never come back.
+    """
+    turns = Turn.objects.filter(player__user=person, player__season__closed_at=None, outcome__in=UNFINISHED)
+    return ItemImage.objects.filter(item__in=turns.values("item")).values_list("image", flat=True)
