@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from research.selection.views import places, selections, subsets, tables
+from research.selection.views import places, selections, subsets
 
 app_name = "corpora"
 
@@ -13,13 +13,13 @@ SUBSET = "projects/<slug:slug>/subsets/<slug:subset_slug>"
 urlpatterns = [
     path("collections/<slug:slug>/places/", places.collection_places, name="collection-places"),
     path("collections/<slug:slug>/places/look-up/", places.collection_locate, name="collection-locate"),
-    path(f"{TABLE}/", tables.table_show, name="table-show"),
-    path(f"{TABLE}/upload/", tables.table_upload, name="table-upload"),
-    path(f"{TABLE}/replace/", tables.table_replace, name="table-replace"),
-    path(f"{TABLE}/reset/", tables.table_reset, name="table-reset"),
-    path(f"{TABLE}/table.json", tables.table_export, name="table-export"),
-    path(f"{TABLE}/versions/<int:number>/table.json", tables.version_export, name="version-export"),
-    path(f"{TABLE}/languages/<str:tag>/", tables.areas_edit, name="areas-edit"),
+    path(f"{TABLE}/", places.table_show, name="table-show"),
+    path(f"{TABLE}/upload/", places.table_upload, name="table-upload"),
+    path(f"{TABLE}/replace/", places.table_replace, name="table-replace"),
+    path(f"{TABLE}/reset/", places.table_reset, name="table-reset"),
+    path(f"{TABLE}/table.json", places.table_export, name="table-export"),
+    path(f"{TABLE}/versions/<int:number>/table.json", places.version_export, name="version-export"),
+    path(f"{TABLE}/languages/<str:tag>/", places.areas_edit, name="areas-edit"),
     path("projects/<slug:slug>/selections/", selections.selection_list, name="selection-list"),
     path("projects/<slug:slug>/selections/new/", selections.selection_create, name="selection-create"),
     path(f"{SELECTION}/", selections.selection_show, name="selection-show"),

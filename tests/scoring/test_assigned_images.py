@@ -122,5 +122,5 @@ def test_an_image_that_lost_its_references_is_shown_no_more(client):
     put_references(reference_set=references, captions={gone.image_id: []}, now=NOW)
     client.force_login(references.project.created_by)
     page = client.get(reverse("scoring:scoring-images", args=[references.project.slug, scoring.pk]))
-    assert len(page.context["listing"].images) == 2
+    assert len(page.context["listing"]["images"]) == 2
     assert gone.key not in page.content.decode()

@@ -256,7 +256,7 @@ def test_a_command_writes_figures_over_a_subset_without_a_limit(scoring, subset,
 def test_pages_and_files_take_the_filter_and_refuse_what_it_is_not(scoring, subset) -> None:
     client, slug = client_of(scoring.project.created_by), scoring.project.slug
     page = client.get(reverse("scoring:score-list", args=[slug]), {"images": "subset:xm3"})
-    assert page.context["page"].groups[0].lines[0].images == 4
+    assert page.context["page"]["groups"][0]["lines"][0]["images"] == 4
     wrong = client.get(reverse("scoring:score-list", args=[slug]), {"images": "subset:no"})
     assert wrong.status_code == 422
     assert "This project has no subset “no”." in wrong.content.decode()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from typing import Any
 
 from django.core.cache import cache
 from django.utils.translation import gettext as _
@@ -12,7 +12,7 @@ from charts import texts
 from core.people.models import User
 from crosslens_metrics.paired import PairedDifference
 from research.scoring.models import Scoring
-from research.scoring.pages.images import ShownImage, image_with_texts
+from research.scoring.pages.images import image_with_texts
 from research.scoring.pages.scores import value_text
 from research.scoring.selectors.images import PerImage, gains_by_image, per_image
 from research.scoring.selectors.restricting import ImageRestriction, restriction
@@ -24,44 +24,6 @@ RESAMPLES = 2_000
 """Fewer than in a paper, so that a page of eight metrics comes within a moment; the page says how many."""
 KEPT_S = 24 * 3600
 MAX_APART = 5
-
-
-@dataclass(frozen=True)
-class DifferenceLine:
-    """The difference in one metric as text. If it is undefined, `why` says why."""
-
-    title: str
-    test: str
-    base: str
-    warnings: Sequence[str]
-    difference: str = ""
-    interval: str = ""
-    p: str = ""
-    is_clear: bool = False
-    why: str = ""
-
-
-@dataclass(frozen=True)
-class ImageGain:
-    """An image with both models' captions, and the gain of the first."""
-
-    gain: str
-    test: ShownImage
-    base_caption: str
-
-
-@dataclass(frozen=True)
-class ComparePage:
-    lines: Sequence[DifferenceLine]
-    images: int
-    left_out: int
-    resamples: int
-    seed: int
-    metric: str
-    title: str
-    metrics: Sequence[tuple[str, str]]
-    test_ahead: Sequence[ImageGain]
-    base_ahead: Sequence[ImageGain]
 
 
 def labels_of(rows: Sequence[ScoringRow]) -> Mapping[int, str]:
@@ -88,7 +50,7 @@ def compare_page(
     method: str,
     metric: str,
     filter: ImageFilter = ALL_IMAGES,
-) -> ComparePage:
+) -> dict[str, Any]:
     """Prepare the comparison; `viewer` is None if no images may be shown.
 
     Raises
@@ -101,18 +63,18 @@ def compare_page(
     results = [result for name in names if (result := _result(test, base, name, method, only)) is not None]
     chosen = metric if metric in names else next(iter(names), "")
     ahead, behind = _apart(test, base, chosen, viewer, only) if viewer and chosen else ([], [])
-    return ComparePage(
-        lines=[_line(result) for result in results],
-        images=max((result.images for result in results), default=0),
-        left_out=max((result.left_out for result in results), default=0),
-        resamples=RESAMPLES,
-        seed=SEED,
-        metric=chosen,
-        title=title_of(chosen) if chosen else "",
-        metrics=[(name, title_of(name)) for name in names],
-        test_ahead=ahead,
-        base_ahead=behind,
-    )
+    return {
+        "lines": [_line(result) for result in results],
+        "images": max((result.images for result in results), default=0),
+        "left_out": max((result.left_out for result in results), default=0),
+        "resamples": RESAMPLES,
+        "seed": SEED,
+        "metric": chosen,
+        "title": title_of(chosen) if chosen else "",
+        "metrics": [(name, title_of(name)) for name in names],
+        "test_ahead": ahead,
+        "base_ahead": behind,
+    }
 
 
 def _result(
@@ -130,30 +92,31 @@ def _result(
     return result
 
 
-def _line(result: PairedResult) -> DifferenceLine:
+def _line(result: PairedResult) -> dict[str, Any]:
+    """Write the difference in one metric. If it is undefined, `why` says why."""
     times, difference = shown_times(result.metric), result.difference
-    line = DifferenceLine(
-        title=title_of(result.metric),
-        test=value_text(None if result.test.value is None else result.test.value * times),
-        base=value_text(None if result.base.value is None else result.base.value * times),
-        warnings=result.warnings,
-    )
+    line = {
+        "title": title_of(result.metric),
+        "test": value_text(None if result.test.value is None else result.test.value * times),
+        "base": value_text(None if result.base.value is None else result.base.value * times),
+        "warnings": result.warnings,
+        **dict.fromkeys(("difference", "interval", "p", "why"), ""),
+    }
     if not isinstance(difference, PairedDifference):
-        return replace(line, why=texts.reason_undefined(difference))
+        return line | {"why": texts.reason_undefined(difference)}
     low, high = difference.interval.low * times, difference.interval.high * times
     text = _("%(low)s to %(high)s") % {"low": texts.signed_number(low, 2), "high": texts.signed_number(high, 2)}
-    return replace(
-        line,
-        difference=texts.signed_number(difference.difference * times, 2),
-        interval=text,
-        p=texts.p_value(difference.p).removeprefix("p = ").removeprefix("p "),
-        is_clear=low > 0 or high < 0,
-    )
+    return line | {
+        "difference": texts.signed_number(difference.difference * times, 2),
+        "interval": text,
+        "p": texts.p_value(difference.p).removeprefix("p = ").removeprefix("p "),
+        "is_clear": low > 0 or high < 0,
+    }
 
 
 def _apart(
     test: Scoring, base: Scoring, metric: str, viewer: User, only: ImageRestriction | None
-) -> tuple[list[ImageGain], list[ImageGain]]:
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     figures = [per_image(done, metric) for one in (test, base) if (done := current_pass(one)) is not None]
     if len(figures) < 2 or figures[0] is None or figures[1] is None:
         return [], []
@@ -167,9 +130,9 @@ def _apart(
     ours, theirs = image_with_texts(test, ids, viewer), image_with_texts(base, ids, viewer)
     times = shown_times(metric)
 
-    def lines(rows: Sequence[tuple[int, float]]) -> list[ImageGain]:
+    def lines(rows: Sequence[tuple[int, float]]) -> list[dict[str, Any]]:
         return [
-            ImageGain(texts.signed_number(gain * times), ours[image], theirs[image].caption)
+            {"gain": texts.signed_number(gain * times), "test": ours[image], "base_caption": theirs[image]["caption"]}
             for image, gain in rows
             if image in ours
         ]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from django.core.paginator import Page, Paginator
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from charts import texts
 from charts.plots import DrawnPlot, bar_plot
 from core.images.models import CollectionImage
-from core.images.selectors import ServedImage, served_image
+from core.images.selectors import served_image
 from core.people.models import User
 from research.scoring.models import Pass, Reference, ReferenceSet, Score, Scoring
 from research.scoring.pages.scores import value_text
@@ -25,6 +25,7 @@ from research.scoring.rules.packing import unpack_floats, unpack_integers
 from research.scoring.selectors.human_judgements import HumanJudgements, human_judgements_on
 from research.scoring.selectors.images import (
     ImageDisagreement,
+    ImageTexts,
     PerImage,
     disagreements,
     gains_by_image,
@@ -48,47 +49,13 @@ class ScoredImagesShown(TextChoices):
     DISAGREEMENT = "disagreement", _("Metric against people")
 
 
-@dataclass(frozen=True)
-class ShownJudgement:
-    """People's judgement of an image against another model's caption, and the metric's."""
-
-    other: str
-    caption: str
-    verdict: str
-    gain: str
-    is_metric_higher: bool
-
-
-@dataclass(frozen=True)
-class ShownImage:
-    image: ServedImage
-    key: str
-    caption: str
-    references: Sequence[str]
-    figures: Sequence[tuple[str, str, bool]]
-    """Title, value, and whether it is the metric that the page is about."""
-    judgement: ShownJudgement | None
-
-
-@dataclass(frozen=True)
-class ImagesPage:
-    metric: str
-    title: str
-    metrics: Sequence[tuple[str, str]]
-    show: ScoredImagesShown
-    page: Page[Ranked]
-    images: Sequence[ShownImage]
-    distribution: DrawnPlot
-    others: Sequence[HumanJudgements]
-    against: HumanJudgements | None
-    warning: str
-    """Why the metric cannot be put beside people; empty where it can."""
-
-
 def images_page(
     scoring: Scoring, viewer: User, *, metric: str, show: str, against: str, number: str
-) -> ImagesPage | None:
-    """Prepare the page; None if nothing is computed yet. Unknown choices fall back to the first one."""
+) -> dict[str, Any] | None:
+    """Prepare the page; None if nothing is computed yet. Unknown choices fall back to the first one.
+
+    `warning` says why the metric cannot be put beside people; empty where it can.
+    """
     scoring_pass = current_pass(scoring)
     titles = _metrics_of(scoring_pass) if scoring_pass is not None else []
     if scoring_pass is None or not titles:
@@ -105,18 +72,18 @@ def images_page(
     chosen = next((one for one in others if str(one.other_id) == against), others[0] if others else None)
     rows, warning = _rows(scoring, values, metric, wanted, chosen)
     page: Page[Ranked] = Paginator(rows, PER_PAGE).get_page(number)
-    return ImagesPage(
-        metric=metric,
-        title=title_of(metric),
-        metrics=[(name, title_of(name)) for name in titles],
-        show=wanted,
-        page=page,
-        images=_shown(scoring, scoring_pass, metric, list(page), chosen, viewer),
-        distribution=_distribution(values.values * shown_times(metric), title_of(metric)),
-        others=others,
-        against=chosen,
-        warning=warning,
-    )
+    return {
+        "metric": metric,
+        "title": title_of(metric),
+        "metrics": [(name, title_of(name)) for name in titles],
+        "show": wanted,
+        "page": page,
+        "images": _shown(scoring, scoring_pass, metric, list(page), chosen, viewer),
+        "distribution": _distribution(values.values * shown_times(metric), title_of(metric)),
+        "others": others,
+        "against": chosen,
+        "warning": warning,
+    }
 
 
 def references_page(
@@ -133,12 +100,9 @@ def references_page(
     return page, [(entry, texts[entry.image_id]) for entry in page]
 
 
-def image_with_texts(scoring: Scoring, images: Iterable[int], viewer: User) -> dict[int, ShownImage]:
+def image_with_texts(scoring: Scoring, images: Iterable[int], viewer: User) -> dict[int, dict[str, Any]]:
     """Prepare an image with its texts, without figures."""
-    return {
-        image: ShownImage(served_image(texts.image, viewer), texts.key, texts.caption, texts.references, [], None)
-        for image, texts in texts_of(scoring, images).items()
-    }
+    return {image: _with_texts(texts, viewer) for image, texts in texts_of(scoring, images).items()}
 
 
 def _metrics_of(scoring_pass: Pass) -> list[str]:
@@ -194,7 +158,7 @@ def _shown(
     rows: Sequence[Ranked],
     chosen: HumanJudgements | None,
     viewer: User,
-) -> list[ShownImage]:
+) -> list[dict[str, Any]]:
     ids = [row.image_id if isinstance(row, ImageDisagreement) else row[0] for row in rows]
     texts = texts_of(scoring, ids)
     figures = _figures_of(scoring_pass, ids, metric)
@@ -207,31 +171,30 @@ def _shown(
         if isinstance(row, ImageDisagreement) and chosen
     }
     return [
-        ShownImage(
-            image=served_image(texts[image].image, viewer),
-            key=texts[image].key,
-            caption=texts[image].caption,
-            references=texts[image].references,
-            figures=figures[image],
-            judgement=disagreement_of.get(image),
-        )
+        _with_texts(texts[image], viewer) | {"figures": figures[image], "judgement": disagreement_of.get(image)}
         for image in ids
         if image in texts
     ]
 
 
-def _judgement_of(row: ImageDisagreement, metric: str, other: str, caption: str) -> ShownJudgement:
-    return ShownJudgement(
-        other=other,
-        caption=caption,
-        verdict=texts.signed_number(row.verdict, 1),
-        gain=texts.signed_number(row.value * shown_times(metric), 1),
-        is_metric_higher=row.gap > 0,
-    )
+def _with_texts(texts: ImageTexts, viewer: User) -> dict[str, Any]:
+    image = served_image(texts.image, viewer)
+    return {"image": image, "key": texts.key, "caption": texts.caption, "references": texts.references}
+
+
+def _judgement_of(row: ImageDisagreement, metric: str, other: str, caption: str) -> dict[str, Any]:
+    """Say what people judged of an image against another model's caption, and what the metric does."""
+    return {
+        "other": other,
+        "caption": caption,
+        "verdict": texts.signed_number(row.verdict, 1),
+        "gain": texts.signed_number(row.value * shown_times(metric), 1),
+        "is_metric_higher": row.gap > 0,
+    }
 
 
 def _figures_of(scoring_pass: Pass, images: Sequence[int], metric: str) -> dict[int, list[tuple[str, str, bool]]]:
-    """Format all metrics of some images, in the order of tables."""
+    """Format all metrics of some images, in the order of tables: title, value, and whether the page is about it."""
     place = {image: index for index, image in enumerate(unpack_integers(scoring_pass.image_ids).tolist())}
     scores = Score.objects.filter(scoring_pass=scoring_pass, value__isnull=False).only("metric", "values")
     lines: dict[int, list[tuple[str, str, bool]]] = {image: [] for image in images}

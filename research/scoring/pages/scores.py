@@ -22,18 +22,9 @@ from research.scoring.selectors.scores import (
     metric_order,
     title_of,
 )
-from tabular.tables import TEXT, ColumnHead, TableColumn, asked_order, column_heads, in_order
+from tabular.tables import TEXT, TableColumn, asked_order, column_heads, in_order
 
 DIGITS = 1
-
-
-@dataclass(frozen=True)
-class ScoresQuery:
-    """A reader's choices; an empty one means all."""
-
-    language: str = ""
-    metric: str = ""
-    collection: str = ""
 
 
 @dataclass(frozen=True)
@@ -43,49 +34,6 @@ class ShownFigure:
     text: str = ""
     is_best: bool = False
     why: str = ""
-
-
-@dataclass(frozen=True)
-class ScoreLine:
-    row: ScoringRow
-    images: int | None
-    left_out: int
-    learned: int
-    """Images that the model was trained on."""
-    cells: Sequence[ShownFigure]
-
-
-@dataclass(frozen=True)
-class ScoringGroup:
-    """Scorings that may be compared: with the same references and tokenisation."""
-
-    row: ScoringRow
-    lines: Sequence[ScoreLine]
-    warnings: Sequence[str]
-
-
-@dataclass(frozen=True)
-class ScoreMatrix:
-    """A table of one metric: a line for each group, a cell for each model."""
-
-    title: str
-    models: Sequence[str]
-    lines: Sequence[tuple[ScoringGroup, Sequence[ShownFigure]]]
-    plot: DrawnPlot | None
-
-
-@dataclass(frozen=True)
-class ScoresPage:
-    asked: ScoresQuery
-    columns: Sequence[TableColumn[ScoringRow]]
-    heads: Sequence[ColumnHead]
-    groups: Sequence[ScoringGroup]
-    matrix: ScoreMatrix | None
-    plots: Sequence[DrawnPlot]
-    languages: Sequence[tuple[str, str]]
-    collections: Sequence[tuple[str, str]]
-    metrics: Sequence[tuple[str, str]]
-    is_anything_there: bool
 
 
 class MethodDifference(NamedTuple):
@@ -100,14 +48,14 @@ Key = tuple[int, str, bool]
 Figures = Mapping[tuple[int, str], ScoreCell]
 
 
-def scores_page(
-    rows: Sequence[ScoringRow], cells: Iterable[ScoreCell], asked: ScoresQuery, query: QueryDict
-) -> ScoresPage:
+def scores_page(rows: Sequence[ScoringRow], cells: Iterable[ScoreCell], query: QueryDict) -> dict[str, Any]:
+    """Prepare the page for a reader's choices, of which an empty one means all."""
+    asked = {name: query.get(name, "") for name in ("language", "metric", "collection")}
     figures = {(cell.scoring_id, cell.metric): cell for cell in cells}
     chosen = [row for row in rows if _is_asked_for(row, asked)]
     chosen_ids = {row.scoring.pk for row in chosen}
     names = sorted({metric for scoring, metric in figures if scoring in chosen_ids}, key=metric_order)
-    shown = [name for name in names if asked.metric in ("", name)]
+    shown = [name for name in names if asked["metric"] in ("", name)]
     metrics = [TableColumn(name, title_of(name), partial(_value, figures, metric=name)) for name in shown]
     columns = [TableColumn("model", _("Model"), _model, kind=TEXT), *metrics]
     order = asked_order(query, columns)
@@ -119,25 +67,24 @@ def scores_page(
     groups = [
         _group(in_order(sorted(several, key=_model), columns, order), figures, shown, learned) for several in ordered
     ]
-    is_matrix = bool(asked.metric and shown)
-    return ScoresPage(
-        asked=asked,
-        columns=metrics,
-        heads=column_heads(columns, order, query),
-        groups=groups,
-        matrix=_matrix(asked.metric, groups, figures) if is_matrix else None,
-        plots=_plots(groups[0], figures, shown) if len(groups) == 1 and not is_matrix else [],
-        languages=[
+    is_matrix = bool(asked["metric"] and shown)
+    return {
+        "asked": asked,
+        "heads": column_heads(columns, order, query),
+        "groups": groups,
+        "matrix": _matrix(asked["metric"], groups, figures) if is_matrix else None,
+        "plots": _plots(groups[0], figures, shown) if len(groups) == 1 and not is_matrix else [],
+        "languages": [
             (one.tag, one.name)
             for one in _unique(rows, lambda row: row.scoring.references.language, lambda one: one.english_name)
         ],
-        collections=[
+        "collections": [
             (one.slug, one.name)
             for one in _unique(rows, lambda row: row.scoring.references.collection, lambda one: one.name)
         ],
-        metrics=[(name, title_of(name)) for name in sorted({metric for _, metric in figures}, key=metric_order)],
-        is_anything_there=bool(rows),
-    )
+        "metrics": [(name, title_of(name)) for name in sorted({metric for _, metric in figures}, key=metric_order)],
+        "is_anything_there": bool(rows),
+    }
 
 
 def value_text(cell_value: float | None) -> str:
@@ -145,9 +92,9 @@ def value_text(cell_value: float | None) -> str:
     return "" if cell_value is None else texts.plain_number(cell_value, DIGITS)
 
 
-def _is_asked_for(row: ScoringRow, asked: ScoresQuery) -> bool:
+def _is_asked_for(row: ScoringRow, asked: Mapping[str, str]) -> bool:
     references = row.scoring.references
-    return asked.language in ("", references.language_id) and asked.collection in ("", references.collection.slug)
+    return asked["language"] in ("", references.language_id) and asked["collection"] in ("", references.collection.slug)
 
 
 def _name_of_group(row: ScoringRow) -> tuple[str, str, str, bool]:
@@ -165,7 +112,8 @@ def _model(row: ScoringRow) -> str:
 
 def _group(
     rows: Sequence[ScoringRow], figures: Figures, columns: Sequence[str], learned: Mapping[int, int]
-) -> ScoringGroup:
+) -> dict[str, Any]:
+    """Show scorings that may be compared: with the same references and tokenisation."""
     best: dict[str, float] = {}
     unlike: dict[MethodDifference, list[str]] = defaultdict(list)
     for name in columns:
@@ -177,19 +125,18 @@ def _group(
         elif len(values) > 1:
             best[name] = max(values)
     lines = [
-        ScoreLine(
-            row=row,
+        {
+            "row": row,
             **_counts(row, figures, columns),
-            learned=learned.get(row.scoring.pk, 0),
-            cells=[_shown(figures.get((row.scoring.pk, name)), best.get(name)) for name in columns],
-        )
+            "learned": learned.get(row.scoring.pk, 0),
+            "cells": [_shown(figures.get((row.scoring.pk, name)), best.get(name)) for name in columns],
+        }
         for row in rows
     ]
     noted = [figures[row.scoring.pk, name] for row in rows for name in columns if (row.scoring.pk, name) in figures]
     notes = [f"{', '.join(models)}: {note}" for note, models in by_note(noted, name="model").items()]
-    return ScoringGroup(
-        rows[0], lines, [*(_warning(titles, difference) for difference, titles in unlike.items()), *notes]
-    )
+    warnings = [_warning(titles, difference) for difference, titles in unlike.items()]
+    return {"row": rows[0], "lines": lines, "warnings": warnings + notes}
 
 
 def _counts(row: ScoringRow, figures: Figures, columns: Sequence[str]) -> dict[str, Any]:
@@ -225,10 +172,10 @@ def _shown(cell: ScoreCell | None, best: float | None) -> ShownFigure:
     return ShownFigure(value_text(cell.shown), cell.value is not None and cell.value == best, cell.why)
 
 
-def _plots(group: ScoringGroup, figures: Figures, columns: Sequence[str]) -> list[DrawnPlot]:
+def _plots(group: Mapping[str, Any], figures: Figures, columns: Sequence[str]) -> list[DrawnPlot]:
     plots = []
     for name in columns:
-        values = [(line.row.scoring.model.name, _value(figures, line.row, name)) for line in group.lines]
+        values = [(line["row"].scoring.model.name, _value(figures, line["row"], name)) for line in group["lines"]]
         highest = max((value for _, value in values if value is not None), default=None)
         if highest is None:
             continue
@@ -241,25 +188,26 @@ def _plots(group: ScoringGroup, figures: Figures, columns: Sequence[str]) -> lis
     return plots
 
 
-def _matrix(metric: str, groups: Sequence[ScoringGroup], figures: Figures) -> ScoreMatrix:
-    models = sorted({line.row.scoring.model.name for group in groups for line in group.lines}, key=str.casefold)
+def _matrix(metric: str, groups: Sequence[Mapping[str, Any]], figures: Figures) -> dict[str, Any]:
+    """Show one metric: a line for each group, a cell for each model."""
+    models = sorted({line["row"].scoring.model.name for group in groups for line in group["lines"]}, key=str.casefold)
     numbers = {name: number for number, name in enumerate(models, start=1)}
     lines, tracks, highest, lowest = [], [], 0.0, 0.0
     for group in groups:
         cells, dots = {}, []
-        for line in group.lines:
-            name, value = line.row.scoring.model.name, _value(figures, line.row, metric)
-            cells[name] = line.cells[0]
+        for line in group["lines"]:
+            name, value = line["row"].scoring.model.name, _value(figures, line["row"], metric)
+            cells[name] = line["cells"][0]
             if value is not None:
                 dots.append(NumberedDot(numbers[name], name, value, value_text(value)))
                 highest, lowest = max(highest, value), min(lowest, value)
         lines.append((group, [cells.get(name, ShownFigure()) for name in models]))
-        tracks.append((group.row.scoring.references.language.name, dots))
+        tracks.append((group["row"].scoring.references.language.name, dots))
     ends = (-round_end(-lowest) if lowest < 0 else 0.0, round_end(highest))
     has_dots = any(dots for _, dots in tracks)
-    return ScoreMatrix(
-        title=title_of(metric),
-        models=models,
-        lines=lines,
-        plot=dot_plot(title_of(metric), tracks, ends=ends) if has_dots else None,
-    )
+    return {
+        "title": title_of(metric),
+        "models": models,
+        "lines": lines,
+        "plot": dot_plot(title_of(metric), tracks, ends=ends) if has_dots else None,
+    }

@@ -24,7 +24,7 @@ from research.scoring.models import ReferenceSet, Scoring
 from research.scoring.pages.comparing import compare_page, labels_of
 from research.scoring.pages.images import ScoredImagesShown, images_page
 from research.scoring.pages.progress import progress_of
-from research.scoring.pages.scores import ScoresQuery, scores_page
+from research.scoring.pages.scores import scores_page
 from research.scoring.permissions import has_assigned_images, scoring_for
 from research.scoring.rules.metrics import MetricChoiceError
 from research.scoring.selectors import setup
@@ -47,11 +47,9 @@ def score_list(request: HttpRequest, slug: str) -> HttpResponse:
         cells = restricted_figures(cells, project=project, filter=images.filter)
     except ImageFilterError as refused:
         images = with_reason(images, refused)
-    asked = ScoresQuery(**{name: request.GET.get(name, "") for name in ("language", "metric", "collection")})
-    page = scores_page(rows, cells, asked, request.GET)
     context = {
         "project": project,
-        "page": page,
+        "page": scores_page(rows, cells, request.GET),
         "progress": progress_of(rows),
         "layouts": ScoreLayout,
         "images": images,
@@ -66,7 +64,7 @@ def scores_progress(request: HttpRequest, slug: str) -> HttpResponse:
     project = project_for(request.user, slug, *READERS)
     progress, page = progress_of(scoring_rows(project)), reverse("scoring:score-list", args=[slug])
     context = {"project": project, "progress": progress}
-    return render_part(request, "scoring/_progress.html", context, page=page, is_over=not progress.is_open)
+    return render_part(request, "scoring/_progress.html", context, page=page, is_over=not progress["open"])
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -181,7 +179,7 @@ def scoring_images(request: HttpRequest, slug: str, scoring_id: int) -> HttpResp
         "project": scoring.project,
         "scoring": scoring,
         "listing": page,
-        "page": page.page,
+        "page": page["page"],
         "shows": ScoredImagesShown,
     }
     return render(request, "scoring/images.html", context)

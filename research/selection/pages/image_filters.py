@@ -29,15 +29,6 @@ OFFERED = ("region", "country", "continent", "chosen", *(f"level:{level}" for le
 
 
 @dataclass(frozen=True)
-class ImageFilterChoice:
-    """An entry of the form's list."""
-
-    value: str
-    label: str
-    is_chosen: bool
-
-
-@dataclass(frozen=True)
 class AskedImages:
     """What the address asks for. With an `error` there are no figures to show, and `filter` is of all images.
 
@@ -46,12 +37,13 @@ class AskedImages:
 
     filter: ImageFilter
     error: str
-    choices: Sequence[ImageFilterChoice]
+    choices: Sequence[tuple[str, str]]
+    chosen: str
     left_out: int = 0
 
     @property
     def label(self) -> str:
-        return next((choice.label for choice in self.choices if choice.is_chosen), "")
+        return dict(self.choices)[self.chosen]
 
     @property
     def is_all(self) -> bool:
@@ -78,7 +70,7 @@ def asked_images(
     except ImageFilterError as refused:
         filter, error = ALL_IMAGES, str(refused)
     left_out = CollectionImage.objects.left_out().filter(collection__in=collections).count()
-    return AskedImages(filter, error, _choices(filter, project), left_out)
+    return AskedImages(filter, error, _choices(filter, project), str(filter), left_out)
 
 
 def with_reason(asked: AskedImages, error: ImageFilterError) -> AskedImages:
@@ -99,12 +91,12 @@ def words_of(filter: ImageFilter, subsets: Mapping[str, str] | None = None) -> s
     return ", ".join(_words(term, subsets or {}) for term in filter.terms) or _("All images")
 
 
-def _choices(filter: ImageFilter, project: Project) -> list[ImageFilterChoice]:
+def _choices(filter: ImageFilter, project: Project) -> list[tuple[str, str]]:
     subsets = dict(project.subsets.order_by("name", "pk").values_list("slug", "name"))
     values = ["", *OFFERED, *(f"subset:{slug}" for slug in subsets)]
     if str(filter) not in values:
         values.append(str(filter))
-    return [ImageFilterChoice(value, words_of(parse(value), subsets), value == str(filter)) for value in values]
+    return [(value, words_of(parse(value), subsets)) for value in values]
 
 
 def _words(term: FilterTerm, subsets: Mapping[str, str]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from django.db.models import Count, Q, QuerySet
 from django.utils.translation import gettext as _
@@ -40,18 +40,6 @@ class PlacedImage:
         return ", ".join([*self.regions, " / ".join(self.countries), self.continent])
 
 
-@dataclass(frozen=True)
-class PlaceSummary:
-    """Numbers of images of a collection. `countries` has (name, images), those of disputed places joined by “/”."""
-
-    located: int
-    at_sea: int
-    problems: int
-    waiting: int
-    without: int
-    countries: list[tuple[str, int]]
-
-
 def placed_entries(collection: Collection, *, only_problems: bool = False) -> QuerySet[CollectionImage]:
     entries = collection.entries.select_related("image__place").order_by("position", "pk")
     return entries.exclude(image__place__problem="").filter(image__place__isnull=False) if only_problems else entries
@@ -61,24 +49,25 @@ def placed_images(entries: Iterable[CollectionImage]) -> list[PlacedImage]:
     return [_placed(entry) for entry in entries]
 
 
-def place_summary(collection: Collection) -> PlaceSummary:
+def place_summary(collection: Collection) -> dict[str, Any]:
+    """Count the images of a collection; `countries` has (name, images), those of disputed places joined by “/”."""
     places = ImagePlace.objects.filter(image__entries__collection=collection)
     sound = places.filter(problem="")
     counted = sound.exclude(countries="").values_list("countries").annotate(images=Count("pk")).order_by("-images")
     coordinates = collection.entries.aggregate(
         given=Count("pk", filter=Q(image__latitude__isnull=False)), images=Count("pk")
     )
-    return PlaceSummary(
-        located=sound.exclude(countries="").count(),
-        at_sea=sound.filter(countries="").count(),
-        problems=places.exclude(problem="").count(),
-        waiting=max(coordinates["given"] - places.count(), 0),
-        without=coordinates["images"] - coordinates["given"],
-        countries=[
+    return {
+        "located": sound.exclude(countries="").count(),
+        "at_sea": sound.filter(countries="").count(),
+        "problems": places.exclude(problem="").count(),
+        "waiting": max(coordinates["given"] - places.count(), 0),
+        "without": coordinates["images"] - coordinates["given"],
+        "countries": [
             (" / ".join(map(codes.country_name, several.split())), images)
             for several, images in counted[:MAX_COUNTRIES]
         ],
-    )
+    }
 
 
 def _placed(entry: CollectionImage) -> PlacedImage:

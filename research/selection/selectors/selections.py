@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
+from typing import Any
 from urllib.parse import urlsplit
 
 from django.db.models import Count, Q, QuerySet
@@ -21,15 +22,13 @@ from geography import codes
 from geography.places import PointPlace
 from research.selection.models import (
     Candidate,
-    Exchange,
-    LanguageCollection,
     PlaceLevelChoice,
     SelectedImage,
     Selection,
 )
 from research.selection.rules.candidates import is_address, is_web
 from research.selection.selectors.pools import place_of
-from research.selection.selectors.usage import ImagesUse, are_in_use, uses_of
+from research.selection.selectors.usage import are_in_use, uses_of
 
 SHOWN_OF_EACH = 4
 """Images of each language in a preview."""
@@ -69,33 +68,6 @@ class ShownImage:
     place: str
 
 
-@dataclass(frozen=True)
-class SelectionPage:
-    """A selection with its counts by language, in the order in which the languages chose."""
-
-    selection: Selection
-    rows: Sequence[LanguageRow]
-    totals: LanguageRow
-    without_place: Sequence[Language]
-    not_fetched: int
-    left_out: int
-    uses: Sequence[ImagesUse]
-    language_collections: QuerySet[LanguageCollection]
-    exchanges: QuerySet[Exchange]
-
-    @property
-    def is_going(self) -> bool:
-        return self.selection.state in OPEN_STATES
-
-    @property
-    def is_done(self) -> bool:
-        return self.selection.state == JobState.DONE
-
-    @property
-    def is_confirmed(self) -> bool:
-        return self.selection.confirmed_at is not None
-
-
 def selections_of(project: Project) -> QuerySet[Selection]:
     """Selections of a project, the newest first, with `size`: the number of images chosen."""
     rows = Selection.objects.filter(project=project).select_related("source", "candidates", "collection")
@@ -121,20 +93,23 @@ def has_begun(selection: Selection, language: Language) -> bool:
     return are_in_use(collections_of(selection, language.pk))
 
 
-def selection_page(selection: Selection) -> SelectionPage:
+def selection_page(selection: Selection) -> dict[str, Any]:
+    """Describe a selection with its counts by language, in the order in which the languages chose."""
     rows = language_rows(selection)
     not_fetched = selection.selected_images.filter(image__isnull=True).count()
-    return SelectionPage(
-        selection=selection,
-        rows=rows,
-        totals=_totals(rows),
-        without_place=[row.language for row in rows if row.language is not None and not row.has_place],
-        not_fetched=not_fetched,
-        left_out=sum(selection.counts.get("left_out", {}).values()),
-        uses=uses_of(collections_of(selection)),
-        language_collections=selection.language_collections.select_related("collection", "language"),
-        exchanges=selection.exchanges.select_related("language", "by"),
-    )
+    return {
+        "is_going": selection.state in OPEN_STATES,
+        "is_done": selection.state == JobState.DONE,
+        "is_confirmed": selection.confirmed_at is not None,
+        "rows": rows,
+        "totals": _totals(rows),
+        "without_place": [row.language for row in rows if row.language is not None and not row.has_place],
+        "not_fetched": not_fetched,
+        "left_out": sum(selection.counts.get("left_out", {}).values()),
+        "uses": uses_of(collections_of(selection)),
+        "language_collections": selection.language_collections.select_related("collection", "language"),
+        "exchanges": selection.exchanges.select_related("language", "by"),
+    }
 
 
 def language_rows(selection: Selection) -> list[LanguageRow]:
@@ -214,21 +189,10 @@ COLUMNS = ("key", "url", *CHECKSUMS, *ATTRIBUTION, "language", "level")
 AT_ONCE = 1000
 
 
-@dataclass(frozen=True)
-class SelectedFiles:
-    """How many images were chosen, and how many of them have their files."""
-
-    total: int
-    there: int
-
-    @property
-    def missing(self) -> int:
-        return self.total - self.there
-
-
-def selected_files(selection: Selection) -> SelectedFiles:
-    rows = selection.selected_images
-    return SelectedFiles(rows.count(), rows.filter(image__isnull=False).count())
+def selected_files(selection: Selection) -> dict[str, int]:
+    """Count the images chosen, and those of them that have their files or lack them."""
+    total, missing = selection.selected_images.count(), selection.selected_images.filter(image__isnull=True).count()
+    return {"total": total, "there": total - missing, "missing": missing}
 
 
 def missing_rows(selection: Selection) -> Iterator[dict[str, str]]:

@@ -25,7 +25,7 @@ from core.people.requests import RefusalsShown, as_download, render_part, user_o
 from research.selection import tasks
 from research.selection.forms.selections import CandidatesForm, ConfirmForm, ExchangeForm, SelectionForm
 from research.selection.models import PlaceLevelChoice, SelectedImage, Selection
-from research.selection.pages.selections import map_of
+from research.selection.pages.places import selection_map
 from research.selection.permissions import selection_for
 from research.selection.selectors import selections as selectors
 from research.selection.selectors.pools import lists_of, summary_of
@@ -64,8 +64,8 @@ def selection_create(request: HttpRequest, slug: str) -> HttpResponse:
 def selection_show(request: HttpRequest, slug: str, number: int) -> HttpResponse:
     selection = selection_for(request.user, slug, number)
     context = _page(selection) | {"groups": selectors.shown_by_language(selection, user_of(request))}
-    if context["page"].is_done:
-        context |= {"map": map_of(selection), "form": ConfirmForm()}
+    if context["page"]["is_done"]:
+        context |= {"map": selection_map(selection), "form": ConfirmForm()}
     return render(request, "corpora/selection.html", context)
 
 
@@ -74,7 +74,7 @@ def selection_progress(request: HttpRequest, slug: str, number: int) -> HttpResp
     """Render the part that refreshes itself; at the end the whole page is loaded again."""
     selection = selection_for(request.user, slug, number)
     context, page = _page(selection), reverse("corpora:selection-show", args=[slug, number])
-    is_over = not context["page"].is_going
+    is_over = not context["page"]["is_going"]
     return render_part(request, "corpora/_selection_progress.html", context, page=page, is_over=is_over)
 
 
@@ -113,7 +113,7 @@ def selected_list(request: HttpRequest, slug: str, number: int, tag: str) -> Htt
         "shown": selectors.shown_images(page, user_of(request)),
         "has_begun": selectors.has_begun(selection, language),
         "is_done": selection.state == JobState.DONE,
-        "map": map_of(selection, language=language.tag),
+        "map": selection_map(selection, language=language.tag),
         "levels": PlaceLevelChoice.choices,
         "level": level,
     }

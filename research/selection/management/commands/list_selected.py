@@ -8,7 +8,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from research.selection.management.selections import selection_numbered
+from core.people.management.arguments import project_named
+from research.selection.models import Selection
 from research.selection.selectors.selections import COLUMNS, aria2_lines, is_file_name, missing_rows
 
 
@@ -27,7 +28,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *, project: str, number: int, layout: str, **options: Any) -> None:
-        selection = selection_numbered(project, number)
+        selection = _selection_numbered(project, number)
         if selection.candidates_id is None:
             raise CommandError("The images of this selection are stored already. There is nothing to fetch.")
         if layout == "csv":
@@ -39,3 +40,12 @@ class Command(BaseCommand):
         left_out = sum(not is_file_name(row["key"]) for row in missing_rows(selection))
         if left_out:
             self.stderr.write(f"Left out, because no file can be named as their key: {left_out}. Use --format csv.")
+
+
+def _selection_numbered(project: str, number: int) -> Selection:
+    rows = Selection.objects.select_related("project", "collection").filter(project=project_named(project))
+    selection = rows.filter(number=number).first()
+    if selection is None:
+        known = ", ".join(str(one.number) for one in rows.order_by("number")) or "none"
+        raise CommandError(f"The project has no selection {number}. It has: {known}.")
+    return selection
