@@ -106,17 +106,6 @@ def agreement(human: ArrayLike, metric: ArrayLike, *, flip: bool, resamples: int
     )
 
 
-def group_parts(column: str, cells: Sequence[str], values: Sequence[str]) -> list[EvaluationPart]:
-    """Those whose cell is one of the values, whatever its capitals, and the rest."""
-    wanted = {comparable(value) for value in values}
-    chosen = np.array([comparable(cell) in wanted for cell in cells], dtype=bool)
-    named = ", ".join(values)
-    return [
-        EvaluationPart(GROUP, f"{column} is {named}", chosen),
-        EvaluationPart(REST, f"{column} is not {named}", ~chosen),
-    ]
-
-
 def is_mirrored(human: Sequence[Decimal], metric: Sequence[Decimal]) -> bool:
     """Whether each point comes as often as its mirror image: the signs were flipped before."""
     points = Counter(zip(human, metric, strict=True))
@@ -275,17 +264,20 @@ def _numbers(
 
 
 def _parts(table: TextTable, group: tuple[str, Sequence[str]] | None) -> tuple[list[EvaluationPart], list[str]]:
+    """All evaluations; with a group those whose cell is one of its values, whatever its capitals, and the rest."""
     everything = EvaluationPart(ALL, "all", np.ones(len(table.rows), dtype=bool))
     if group is None:
         return [everything], []
-    place = table.place(group[0])
-    cells, column = table.texts(place), table.columns[place]
-    there = {comparable(cell) for cell in cells}
-    notes = [f"No evaluation has {column} {value}." for value in group[1] if comparable(value) not in there]
-    empty = sum(not cell.strip() for cell in cells)
+    place, named = table.place(group[0]), ", ".join(group[1])
+    cells, column = [comparable(cell) for cell in table.texts(place)], table.columns[place]
+    notes = [f"No evaluation has {column} {value}." for value in group[1] if comparable(value) not in cells]
+    empty = cells.count("")
     if empty:
         notes.append(f"{empty} evaluations have no {column}; they are not in the group.")
-    return [everything, *group_parts(column, cells, group[1])], notes
+    wanted = {comparable(value) for value in group[1]}
+    chosen = np.array([cell in wanted for cell in cells], dtype=bool)
+    in_group = EvaluationPart(GROUP, f"{column} is {named}", chosen)
+    return [everything, in_group, EvaluationPart(REST, f"{column} is not {named}", ~chosen)], notes
 
 
 def _exact(numbers: Sequence[Decimal | None], there: Iterable[bool]) -> list[Decimal]:

@@ -29,21 +29,8 @@ def sums(columns: Mapping[str, Sequence[Fraction]]) -> dict[str, list[Fraction]]
 def same_but_for_rounding(
     total: Sequence[Fraction], parts: int, others: Mapping[str, Sequence[Decimal]]
 ) -> Iterator[tuple[str, Fraction]]:
-    """Columns that hold a sum as computed before its parts were rounded, and how far they are apart at most.
-
-    Parameters
-    ----------
-    total : sequence of Fraction, length n_models
-        The sum.
-    parts : int
-        How many metrics it is of.
-    others : mapping of str to sequence of Decimal, length n_models
-        Columns as they are written.
-
-    Yields
-    ------
-    tuple of str and Fraction
-        Name of the column, and how far they are apart.
+    """Names of columns that hold the sum of so many `parts` as computed before these were rounded, and how far at most
+    they are apart from the `total` of the rounded ones; `others` are columns as they are written.
     """
     for name, scores in others.items():
         decimals = max(-int(score.as_tuple().exponent) for score in scores)

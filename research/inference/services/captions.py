@@ -31,7 +31,6 @@ from crosslens_metrics.formats.problems import LineError
 from crosslens_metrics.formats.records import LineRecord, count_lines, json_records, read_record
 from research.inference.models import CaptioningModel, ModelCaption
 from research.inference.rules.captions import CaptionLine, caption_line
-from research.inference.services.models import give_model
 
 log = logging.getLogger(__name__)
 
@@ -157,6 +156,9 @@ def _take_in_model(job: ImportJob, *, now: datetime) -> None:
     """Give the project of an import the model that it fills, if that is in none yet: otherwise there would be two."""
     model = model_to_fill(job.options["model"], job.project, by=job.created_by)
     if model is not None and model.project_id is None and not model.is_shared and job.project is not None:
+        # It brings backends and so numpy, which no process loads at its start.
+        from research.inference.services.models import give_model
+
         give_model(model=model, project=job.project, is_shared=False, by=job.created_by, now=now)
 
 
