@@ -41,7 +41,7 @@ MIN_REACH = 1e-6
 DrawnPlot = dict[str, Any]
 """What `_plot.html` needs, and the template that extends it for one kind of plot.
 
-Whoever points at a mark reads its `name` and `value`. A `kind` goes into the name of the class that draws it.
+The tooltip of a mark shows its `name` and `value`. A `kind` goes into the name of the class that draws it.
 """
 
 

@@ -22,7 +22,7 @@ from office.recruitment.selectors.costs import CostRow, cost_rows
 from office.recruitment.services.studies import RateInCurrency, set_rates
 from tests.annotation.submitting import submit_captions
 from tests.annotation.test_quality_table import rated_round
-from tests.factories import NOW, make_annotator, make_comparison, make_rater, make_round, make_user
+from tests.factories import NOW, make_annotator, make_comparison, make_project, make_rater, make_round, make_user
 from tests.recruitment.panel import make_study
 from tests.sxs_eval.judged import judge_all
 
@@ -31,11 +31,6 @@ HOUR_MS = 3_600_000
 COSTS, CSV, RATES = (
     reverse(f"recruitment:{name}", args=["lions"]) for name in ("cost-list", "cost-export", "rates-edit")
 )
-
-
-@pytest.fixture
-def round(project: Project) -> Round:
-    return make_round(project=project, images=6, batch_size=3, replication=2)
 
 
 def worked(round: Round, name: str, hours: float = 1) -> User:
@@ -105,8 +100,8 @@ def test_captions_and_their_time_cost_the_rate_of_the_language_or_of_the_project
     assert (row.cost, row.currency) == (Decimal("15.00"), "GBP")
 
 
-def test_who_rated_captions_has_ratings_and_who_wrote_them_the_share_that_is_good(project: Project):
-    good, bad = Rating.GOOD, Rating.BAD
+def test_who_rated_captions_has_ratings_and_who_wrote_them_the_share_that_is_good():
+    project, good, bad = make_project("tigers"), Rating.GOOD, Rating.BAD
     verification, raters = rated_round((good, bad, good, good), project=project, places=1)
     for one in Round.objects.all():
         figures.compute(round_id=one.pk, now=NOW)

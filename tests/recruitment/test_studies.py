@@ -18,7 +18,7 @@ from django.utils import timezone
 from annotation.models import AnnotatorState, AnnotatorStatus, CaptionItem, Round, RoundKind
 from annotation.services.batches import KIND, submit_batch
 from core.allocation.models import Batch, BatchState
-from core.people.models import Consent, LanguageLevel, Membership, Project, Role, User
+from core.people.models import Consent, LanguageLevel, Membership, Role, User
 from core.people.selectors.qualification import NotQualifiedError
 from core.people.services.accounts import delete_account
 from office.practice.services.attempts import answer_item, start_attempt
@@ -37,48 +37,6 @@ from tests.recruitment.panel import CODES, Panel, make_study
 from tests.sxs_eval.judged import answer
 
 pytestmark = pytest.mark.django_db
-
-
-def make_lions() -> tuple[Project, Round, None]:
-    project = make_project("lions")
-    return project, make_round(project=project, images=6, batch_size=3, replication=2), None
-
-
-def make_begun() -> tuple[Project, Round, Study]:
-    project, round, _none = make_lions()
-    return project, round, make_study(project)
-
-
-@pytest.fixture
-def world(made_once, request) -> tuple[Project, Round, Study | None]:
-    return made_once(make_begun if {"study", "panel", "user"} & {*request.fixturenames} else make_lions)
-
-
-@pytest.fixture
-def project(world) -> Project:
-    return world[0]
-
-
-@pytest.fixture
-def round(world) -> Round:
-    return world[1]
-
-
-@pytest.fixture
-def study(world) -> Study:
-    return world[2]
-
-
-@pytest.fixture
-def panel(study: Study) -> Panel:
-    return Panel(study)
-
-
-@pytest.fixture
-def user(panel: Panel) -> User:
-    """The account of somebody from the panel, 5f1a, who has just arrived."""
-    panel.send("5f1a")
-    return Participant.objects.get().user
 
 
 def work(panel: Panel, round: Round, person: str, **about) -> User:
@@ -289,10 +247,8 @@ class TestReturning:
         assert Participant.objects.get().state == ParticipantState.DONE
 
     def test_others_take_as_much_as_they_like(self, panel, round):
-        other = client_of(make_annotator(round))
-        assert other.post(reverse("annotation:batch-take", args=[round.pk]))["Location"] != reverse(
-            "recruitment:study-finish"
-        )
+        taken = client_of(make_annotator(round)).post(reverse("annotation:batch-take", args=[round.pk]))
+        assert taken["Location"] != reverse("recruitment:study-finish")
 
     def test_who_leaves_gives_everything_back_and_gets_no_code(self, user, panel, round):
         take(round, user, now=timezone.now())
@@ -309,12 +265,10 @@ class TestReturning:
         )  # fmt: skip
         assert CODES["failed_url"] in finish(panel, "5f1a")
 
-    def test_who_failed_the_practice_returns_with_the_code_for_screened_out(self, panel, project):
+    def test_who_failed_the_practice_returns_with_the_code_for_screened_out(self, user, panel, project):
         make_practice(project, tries=1)
-        panel.send("5f1a")
-        person = Participant.objects.get().user
         assert "You have not submitted all batches yet." in finish(panel, "5f1a")
-        attempt = start_attempt(person=person, project=project, kind="rating", language="de", now=NOW)
+        attempt = start_attempt(person=user, project=project, kind="rating", language="de", now=NOW)
         for position in (1, 2, 3):
             answer_item(attempt=attempt, position=position, answer="BAD", now=NOW)
         assert CODES["screened_out_url"] in finish(panel, "5f1a")
@@ -463,9 +417,8 @@ class TestManagers:
         assert (study.places, study.rate, study.is_open, study.failed_url) == (9, 12, False, "")
 
 
-def test_deleting_an_account_erases_what_the_panel_calls_the_person(panel):
-    panel.send("5f1a")
-    delete_account(user=Participant.objects.get().user, now=timezone.now())
+def test_deleting_an_account_erases_what_the_panel_calls_the_person(user):
+    delete_account(user=user, now=timezone.now())
     participant = Participant.objects.get()
     assert "5f1a" not in participant.panel_id + participant.session_id
     assert participant.state == ParticipantState.LEFT
