@@ -25,7 +25,7 @@ from core.images.services.attributions import edit_images
 from core.jobs.models import JobState
 from core.jobs.services.leases import LEASE, NUDGE_AFTER, rows_to_nudge
 from core.people.models import AuditEntry, Delivery, Project, WebhookEvent
-from office.dashboard.services.collection_images import count_image_again, leave_out_image
+from office.dashboard.services.projects import count_image_again, leave_out_image
 from tests.annotation.released import UNTIL, Campaign
 from tests.annotation.submitting import caption_from_file
 from tests.clients import client_of

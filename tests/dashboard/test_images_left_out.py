@@ -20,7 +20,7 @@ from annotation.services.verification import fill_verification
 from core.images.models import Collection, CollectionImage
 from core.images.services.collections import duplicate_collection
 from core.people.models import AuditEntry
-from office.dashboard.services.collection_images import count_image_again, leave_out_image
+from office.dashboard.services.projects import count_image_again, leave_out_image
 from research.scoring.models import Scoring
 from research.scoring.selectors.scores import score_cells
 from research.scoring.services.scorings import ask_where_changed

@@ -36,14 +36,16 @@ from office.dashboard.selectors.project_contents import (
     uses_of_image,
 )
 from office.dashboard.selectors.setup import is_released, setup_of
-from office.dashboard.services.collection_images import count_image_again, leave_out_image, take_out_image
 from office.dashboard.services.project_deletion import ask_for_deletion
 from office.dashboard.services.projects import (
     LifecycleError,
     archive_project,
+    count_image_again,
     duplicate_project,
+    leave_out_image,
     rename_project,
     restore_project,
+    take_out_image,
 )
 from office.dashboard.tasks import ask_for_deletion as send_deletion
 from research.inference.services.runs import delete_trials_of

@@ -21,7 +21,7 @@ from core.people.permissions import project_for
 from core.people.requests import csv_download, user_of
 from office.recruitment.forms import RatesForm, StudyForm, StudySettingsForm
 from office.recruitment.models import Study
-from office.recruitment.pages.costs import costs_as_csv, costs_page, selected_rows
+from office.recruitment.pages import costs_as_csv, costs_page, selected_rows
 from office.recruitment.rules.panels import FREED, PanelKind, ParameterNames, address_for, is_an_id, is_genuine
 from office.recruitment.selectors.costs import cost_rows, languages_of_work, rates_of
 from office.recruitment.selectors.work import pay_rows, total_owed

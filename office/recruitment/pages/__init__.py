@@ -1,1 +1,0 @@
-"""What pages of recruitment compute."""
