@@ -9,7 +9,7 @@ from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext
 
 from crosslens_metrics.formats.records import is_text
 
@@ -42,10 +42,10 @@ class TagLinesField(forms.CharField):
             tag, value = tag.strip(), value.removeprefix(" ")
             if not tag or (not value.strip() and (colon or not self.has_bare_tags)):
                 raise ValidationError(
-                    _("Line %(number)d is not like “de: …”: %(line)s"), params={"number": number, "line": line}
+                    gettext("Line %(number)d is not like “de: …”: %(line)s"), params={"number": number, "line": line}
                 )
             if tag in texts:
-                raise ValidationError(_("%(tag)s is listed twice. Remove one."), params={"tag": tag})
+                raise ValidationError(gettext("%(tag)s is listed twice. Remove one."), params={"tag": tag})
             texts[tag] = value
         return texts
 
@@ -64,12 +64,14 @@ class JsonObjectField(forms.CharField):
         try:
             parsed = json.loads(text, parse_constant=_refused)
         except (ValueError, RecursionError) as error:
-            raise ValidationError(_("This is not valid JSON: %(error)s"), params={"error": error}) from error
+            raise ValidationError(gettext("This is not valid JSON: %(error)s"), params={"error": error}) from error
         if not isinstance(parsed, dict):
-            raise ValidationError(_("Enter an object, for example %(example)s."), params={"example": '{"seed": 1}'})
+            raise ValidationError(
+                gettext("Enter an object, for example %(example)s."), params={"example": '{"seed": 1}'}
+            )
         if not _can_be_kept(parsed, deep=MAX_DEPTH):
             raise ValidationError(
-                _(
+                gettext(
                     "It cannot be stored: it has invalid characters, a number that is too large, or too many "
                     "nested levels."
                 )

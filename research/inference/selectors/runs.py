@@ -27,7 +27,7 @@ from research.inference.models import (
     TrainingValidation,
     Worker,
 )
-from research.inference.permissions import models_for, runs_for, trainings_for
+from research.inference.permissions import runs_for, trainings_for
 from research.inference.rules.runs import unpack_ids
 from research.inference.selectors import assigned_work
 from research.inference.selectors.gallery import hidden_from
@@ -149,10 +149,6 @@ def runs(viewer: User, model: CaptioningModel | None = None, *, now: datetime) -
     there = Worker.objects.filter(run=OuterRef("pk"), seen_at__gte=now - THERE_FOR)
     rows = rows.annotate(is_loading=Q(state=RunState.QUEUED) & Exists(there))
     return rows if model is None else rows.filter(model=model)
-
-
-def model_of_runs(model_id: int, viewer: User) -> CaptioningModel | None:
-    return models_for(viewer).filter(pk=model_id).first()
 
 
 def run_details(run: Run, *, now: datetime) -> RunDetails:

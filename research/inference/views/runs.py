@@ -31,6 +31,7 @@ from research.inference.permissions import (
     may_give_run,
     may_steer,
     model_for,
+    models_for,
     run_for,
     run_to_give,
     run_to_steer,
@@ -69,7 +70,7 @@ TRAINING_ACTIONS = {
 def run_list(request: HttpRequest) -> HttpResponse:
     check_reader(request.user)
     asked = request.GET.get("model", "")
-    model = selectors.model_of_runs(int(asked), user_of(request)) if NUMBER.fullmatch(asked) else None
+    model = models_for(request.user).filter(pk=int(asked)).first() if NUMBER.fullmatch(asked) else None
     runs = selectors.runs(user_of(request), model, now=timezone.now())
     page = Paginator(runs, RUNS_PER_PAGE).get_page(request.GET.get("page"))
     return render(request, "inference/runs.html", {"page": page, "model": model})
