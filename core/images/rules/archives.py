@@ -53,14 +53,11 @@ def open_zip(file: IO[bytes]) -> zipfile.ZipFile:
         raise _not_a_zip() from error
     entries = archive.infolist()
     if len(entries) > limits.MAX_ZIP_ENTRIES:
-        raise FileRefusedError(
-            _("The zip file has more than %(limit)s files. Split it into several.") % {"limit": limits.MAX_ZIP_ENTRIES}
-        )
+        text = _("The zip file has more than %(limit)s files. Split it into several.")
+        raise FileRefusedError(text % {"limit": limits.MAX_ZIP_ENTRIES})
     if sum(entry.file_size for entry in entries) > limits.MAX_ZIP_BYTES:
-        raise FileRefusedError(
-            _("The zip file would unpack to more than %(limit)s GB. Split it into several.")
-            % {"limit": limits.MAX_ZIP_BYTES // 10**9}
-        )
+        text = _("The zip file would unpack to more than %(limit)s GB. Split it into several.")
+        raise FileRefusedError(text % {"limit": limits.MAX_ZIP_BYTES // 10**9})
     return archive
 
 
@@ -124,9 +121,8 @@ def _check_contents_size(file: IO[bytes]) -> None:
         size = _zip64_size(file, start + at - LOCATOR_BYTES)
     file.seek(0)
     if size > MAX_CONTENTS_BYTES:
-        raise FileRefusedError(
-            _("The zip file has more than %(limit)s files. Split it into several.") % {"limit": limits.MAX_ZIP_ENTRIES}
-        )
+        text = _("The zip file has more than %(limit)s files. Split it into several.")
+        raise FileRefusedError(text % {"limit": limits.MAX_ZIP_ENTRIES})
 
 
 def _zip64_size(file: IO[bytes], locator: int) -> int:

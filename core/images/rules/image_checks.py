@@ -140,9 +140,8 @@ def _kind_of(file: IO[bytes], name: str) -> str:
     head = file.read(HEAD_BYTES)
     kind = image_kind(head)
     if kind is None:
-        raise ImageRefusedError(
-            _("This is %(what)s. Convert it to JPEG, PNG, WebP, TIFF or GIF.") % {"what": _described(head)}
-        )
+        text = _("This is %(what)s. Convert it to JPEG, PNG, WebP, TIFF or GIF.")
+        raise ImageRefusedError(text % {"what": _described(head)})
     suffix = PurePosixPath(name).suffix.lower()
     if suffix and suffix not in SUFFIXES[kind]:
         raise ImageRefusedError(

@@ -72,18 +72,14 @@ def lines_of(file: IO[bytes], *, name: str, size_bytes: int) -> Iterator[Manifes
         Where it cannot be used as a whole.
     """
     if size_bytes > limits.MAX_MANIFEST_BYTES:
-        raise FileRefusedError(
-            _("The manifest is larger than %(limit)s MB. Split it into several.")
-            % {"limit": limits.MAX_MANIFEST_BYTES // 10**6}
-        )
+        text = _("The manifest is larger than %(limit)s MB. Split it into several.")
+        raise FileRefusedError(text % {"limit": limits.MAX_MANIFEST_BYTES // 10**6})
     records = csv_records(file, column="file") if name.lower().endswith(".csv") else json_records(file)
     seen: dict[str, int] = {}
     for count, record in enumerate(records, start=1):
         if count > limits.MAX_MANIFEST_LINES:
-            raise FileRefusedError(
-                _("The manifest has more than %(limit)s lines. Split it into several.")
-                % {"limit": limits.MAX_MANIFEST_LINES}
-            )
+            text = _("The manifest has more than %(limit)s lines. Split it into several.")
+            raise FileRefusedError(text % {"limit": limits.MAX_MANIFEST_LINES})
         line = read_record(record, partial(_line, record.number))
         if isinstance(line, ManifestLine):
             first = seen.setdefault(line.file, line.number)
@@ -165,10 +161,8 @@ def _angle(name: str, value: Any, limit: int) -> float | None:
     except (TypeError, ValueError, OverflowError):
         degrees = math.nan
     if not abs(degrees) <= limit:  # false for NaN too
-        raise LineError(
-            _("%(name)s must be a number of degrees between -%(limit)s and %(limit)s, for example 48.2082.")
-            % {"name": name, "limit": limit}
-        )
+        text = _("%(name)s must be a number of degrees between -%(limit)s and %(limit)s, for example 48.2082.")
+        raise LineError(text % {"name": name, "limit": limit})
     return degrees
 
 
@@ -183,9 +177,8 @@ def _extra(values: Mapping[str, Any]) -> dict[str, Any]:
     except ValueError as error:  # 1e400 is read as infinity, which no database takes for JSON
         raise LineError(malformed(error)) from error
     if len(text) > limits.MAX_EXTRA_CHARACTERS:
-        raise LineError(
-            _("The additional columns have more than %(limit)s characters.") % {"limit": limits.MAX_EXTRA_CHARACTERS}
-        )
+        reason = _("The additional columns have more than %(limit)s characters.")
+        raise LineError(reason % {"limit": limits.MAX_EXTRA_CHARACTERS})
     if not is_text(text) or "\\u0000" in text:
         raise LineError(not_utf8())
     return extra

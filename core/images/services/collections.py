@@ -101,13 +101,11 @@ def put_in(
     free = [key for key in keys if key not in taken]
     if not free:
         other = taken[keys[0]]
-        raise KeyTakenError(
-            _(
-                "Another image in this collection has the key “%(key)s” (file “%(file)s”). Give this one "
-                "another key in a manifest, or rename it."
-            )
-            % {"key": other.key, "file": other.file_name or other.key}
+        text = _(
+            "Another image in this collection has the key “%(key)s” (file “%(file)s”). Give this one "
+            "another key in a manifest, or rename it."
         )
+        raise KeyTakenError(text % {"key": other.key, "file": other.file_name or other.key})
     if entry is not None:
         return ImportOutcome.ALREADY, _named_too(entry, [free[0], path])
     position = (entries.aggregate(last=Max("position"))["last"] or 0) + 1

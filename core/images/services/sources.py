@@ -87,9 +87,8 @@ def plan_of_path(path: Path, stack: ExitStack) -> list[ImportEntry | LineError]:
         return _with_keys(_plan(source, _manifests_in(source)))
     if path.suffix.lower() in manifests.SUFFIXES:
         return _with_keys(_plan_of_manifest(path))
-    raise FileRefusedError(
-        _("“%(path)s” is not a folder, a zip file or a manifest (.csv, .jsonl or .json).") % {"path": path}
-    )
+    text = _("“%(path)s” is not a folder, a zip file or a manifest (.csv, .jsonl or .json).")
+    raise FileRefusedError(text % {"path": path})
 
 
 def plan_of_upload(folder: str, names: list[str], stack: ExitStack) -> list[ImportEntry | LineError]:
@@ -165,9 +164,8 @@ def spooled_file(content: SourceFile) -> tempfile.SpooledTemporaryFile[bytes]:
 
 def _plan(source: SourceFiles, named: list[str], after: int = 0) -> list[ImportEntry | LineError]:
     if len(named) > 1:
-        raise FileRefusedError(
-            _("There are %(count)s manifests: %(names)s. Keep one.") % {"count": len(named), "names": ", ".join(named)}
-        )
+        text = _("There are %(count)s manifests: %(names)s. Keep one.")
+        raise FileRefusedError(text % {"count": len(named), "names": ", ".join(named)})
     plan: list[ImportEntry | LineError] = []
     number = after
     if not named:

@@ -44,10 +44,8 @@ class FileNameCheck(FileUploadHandler):
     def new_file(self, field_name: str, file_name: str, *about: Any, **more: Any) -> None:
         super().new_file(field_name, file_name, *about, **more)
         if len(file_name.encode()) > limits.MAX_NAME_BYTES:
-            raise LongFileNameError(
-                _("The name of the file “%(name)s…” is longer than %(limit)s bytes. Rename it.")
-                % {"name": file_name[:SHOWN_OF_A_NAME], "limit": limits.MAX_NAME_BYTES}
-            )
+            text = _("The name of the file “%(name)s…” is longer than %(limit)s bytes. Rename it.")
+            raise LongFileNameError(text % {"name": file_name[:SHOWN_OF_A_NAME], "limit": limits.MAX_NAME_BYTES})
 
     def receive_data_chunk(self, raw_data: bytes, start: int) -> bytes:
         return raw_data
@@ -76,9 +74,8 @@ def receive(request: HttpRequest) -> None:
     try:
         request.FILES  # noqa: B018 - reading it is what takes the files in
     except TooManyFilesSent as error:
-        raise UploadTooLargeError(
-            _("That is more than %(limit)s files at once. Put them in a zip file.") % {"limit": limits.MAX_UPLOAD_FILES}
-        ) from error
+        text = _("That is more than %(limit)s files at once. Put them in a zip file.")
+        raise UploadTooLargeError(text % {"limit": limits.MAX_UPLOAD_FILES}) from error
 
 
 def upload_page(

@@ -73,10 +73,8 @@ def _must_not_leave_projects_alone(user: User) -> None:
     locked = Membership.objects.filter(Q(project__in=managed, role=Role.MANAGER) | Q(user=user)).order_by("pk")
     list(locked.select_for_update().values_list("pk", flat=True))
     if alone := managed_by_nobody_else(user):
-        raise LastManagerError(
-            _("Nobody else manages %(projects)s. Invite another manager first, or make somebody one.")
-            % {"projects": ", ".join(project.name for project in alone)}
-        )
+        text = _("Nobody else manages %(projects)s. Invite another manager first, or make somebody one.")
+        raise LastManagerError(text % {"projects": ", ".join(project.name for project in alone)})
 
 
 def _known(user: User) -> set[str]:

@@ -104,14 +104,12 @@ def _target(url: str) -> tuple[SplitResult, str]:
         raise UnreachableError(_("The name %(host)s cannot be resolved. Check the address.") % {"host": host}) from None
     # All of them, not just the first: their order may change.
     if not settings.WEBHOOKS_TO_PRIVATE_ADDRESSES and not all(map(is_public, addresses)):
-        raise UnreachableError(
-            _(
-                "%(host)s leads to a private address. Webhooks are not sent there, because they could reach "
-                "services that only this server can. Enter a public address, or ask the people who run this "
-                "installation."
-            )
-            % {"host": host}
+        text = _(
+            "%(host)s leads to a private address. Webhooks are not sent there, because they could reach "
+            "services that only this server can. Enter a public address, or ask the people who run this "
+            "installation."
         )
+        raise UnreachableError(text % {"host": host})
     return parts, str(addresses[0])
 
 

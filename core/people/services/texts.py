@@ -44,10 +44,8 @@ def save_translation(
         audit_log.lock(project, by)
         original = original_of(project, kind)
         if original is None or original.version != version:
-            raise StaleTranslationError(
-                _("Version %(version)d was published in the meantime. Check what it changed, then publish again.")
-                % {"version": original.version if original else 0}
-            )
+            text = _("Version %(version)d was published in the meantime. Check what it changed, then publish again.")
+            raise StaleTranslationError(text % {"version": original.version if original else 0})
         about = {"project": project, "kind": kind, "language": language, "version": version}
         last = TextTranslation.objects.filter(**about).order_by("revision").last()
         if last is None or last.published_at is not None:

@@ -75,10 +75,8 @@ def add_webhook(*, project: Project, url: str, events: Iterable[WebhookEvent], b
     with transaction.atomic():
         audit_log.lock(project, by)
         if Webhook.objects.filter(project=project, is_active=True).count() >= MAX_WEBHOOKS:
-            raise WebhookError(
-                _("A project can have at most %(most)s webhooks. Turn off one that you no longer need.")
-                % {"most": MAX_WEBHOOKS}
-            )
+            text = _("A project can have at most %(most)s webhooks. Turn off one that you no longer need.")
+            raise WebhookError(text % {"most": MAX_WEBHOOKS})
         secret = SECRET_PREFIX + base64.b64encode(secrets.token_bytes(SECRET_BYTES)).decode()
         wanted = [event.value for event in events]
         hook = Webhook.objects.create(
