@@ -59,29 +59,9 @@ class LookUpAdmin(LookUpOnly, admin.ModelAdmin):  # type: ignore[type-arg]
     show_full_result_count = False
 
 
-class LookUpInline(LookUpOnly, admin.TabularInline):  # type: ignore[type-arg]
-    extra = 0
-
-
-class MembershipInline(LookUpInline):
-    model = Membership
-
-
-class LanguageSkillInline(LookUpInline):
-    model = LanguageSkill
-
-
-class ConsentTextInline(LookUpOnly, admin.StackedInline):  # type: ignore[type-arg]
-    model = ConsentText
-    extra = 0
-
-
-class InvitationUseInline(LookUpInline):
-    model = InvitationUse
-
-
-class InvitationMailInline(LookUpInline):
-    model = InvitationMail
+def look_up_inline(model: type[Model], kind: type[Any] = admin.TabularInline) -> type[Any]:
+    """Make an inline of the rows of a model, to be looked up."""
+    return type(f"{model.__name__}Inline", (LookUpOnly, kind), {"model": model, "extra": 0})
 
 
 class PasswordForm(AdminPasswordChangeForm):  # type: ignore[type-arg]
@@ -103,7 +83,7 @@ class PersonAdmin(UserAdmin):  # type: ignore[type-arg]
     )
     list_display = ("username", "email", "is_active", "is_staff", "last_login", "deleted_at")
     readonly_fields = ("deleted_at",)
-    inlines = (MembershipInline, LanguageSkillInline)
+    inlines = (look_up_inline(Membership), look_up_inline(LanguageSkill))
 
     def save_model(self, request: HttpRequest, row: User, form: Any, change: bool) -> None:
         super().save_model(request, row, form, change)
@@ -120,7 +100,7 @@ def look_up(model: type[Model], *columns: str, **options: Any) -> None:
 
 look_up(
     Project, "name", "slug", "created_by", "created_at",
-    search_fields=("name", "slug"), inlines=(MembershipInline, ConsentTextInline),
+    search_fields=("name", "slug"), inlines=(look_up_inline(Membership), look_up_inline(ConsentText, admin.StackedInline)),
 )  # fmt: skip
 look_up(
     Membership, "user", "role", "project", "joined_at",
@@ -129,7 +109,7 @@ look_up(
 look_up(
     Invitation, "project", "role", "places", "places_taken", "expires_at", "revoked_at", "created_by",
     list_filter=("role", "project"), exclude=("token",),
-    inlines=(InvitationUseInline, InvitationMailInline),
+    inlines=(look_up_inline(InvitationUse), look_up_inline(InvitationMail)),
 )  # fmt: skip
 look_up(
     Consent, "user", "text", "given_at", "withdrawn_at", "answers_kept",

@@ -133,28 +133,22 @@ class ProviderAdapter(DefaultSocialAccountAdapter):
         confirmed = [one.email.lower() for one in sociallogin.email_addresses if one.verified]
         addresses = [address for address in confirmed if is_allowed(address, provider.domains)]
         if provider.domains and not addresses:
-            raise _refused(
-                request,
-                _(
-                    "%(name)s gave no e-mail address that may be used here. Use another account, or sign in with your "
-                    "password."
-                )
-                % {"name": provider.name},
+            text = _(
+                "%(name)s gave no e-mail address that may be used here. Use another account, or sign in with your "
+                "password."
             )
+            raise _refused(request, text % {"name": provider.name})
         sociallogin.email_addresses = [one for one in sociallogin.email_addresses if one.email.lower() in addresses]
         if sociallogin.is_existing or sociallogin.state.get("process") == AuthProcess.CONNECT:
             return
         sociallogin.user.email = addresses[0] if addresses else ""
         owner = owner_of(addresses[0]) if addresses else None
         if owner is not None and not provider.links_by_address:
-            raise _refused(
-                request,
-                _(
-                    "You already have an account here with this e-mail address. Sign in to it, then connect %(name)s "
-                    "in your profile."
-                )
-                % {"name": provider.name},
+            text = _(
+                "You already have an account here with this e-mail address. Sign in to it, then connect %(name)s "
+                "in your profile."
             )
+            raise _refused(request, text % {"name": provider.name})
         if owner is not None:
             sociallogin.connect(request, owner)
         else:

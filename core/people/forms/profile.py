@@ -23,11 +23,6 @@ from core.people.rules.roles import CONTRIBUTORS, JUDGES, needs_consent
 LEVEL = "level-"
 
 
-def likely_first(languages: Iterable[Language], page_language: str | None) -> list[Language]:
-    """Put the language of the page first: its reader most likely knows it."""
-    return sorted(languages, key=lambda language: language.tag != tag_of(page_language))
-
-
 class LanguagesForm(forms.Form):
     """How well somebody knows each of some languages, in fields named `level-<tag>`."""
 
@@ -169,7 +164,9 @@ class JoinForm(LanguagesForm):
         self.needs_language = invitation.role in CONTRIBUTORS
         languages = list(invitation.languages.all())
         self.has_choice = len(languages) > 1 or not self.needs_language
-        super().__init__(*args, languages=likely_first(languages, get_language()), user=user, **kwargs)
+        # Its reader most likely knows the language of the page.
+        languages.sort(key=lambda language: language.tag != tag_of(get_language()))
+        super().__init__(*args, languages=languages, user=user, **kwargs)
         self.makes_account = user is None
         if user is not None:
             self._drop("username", "email", "password1", "password2")

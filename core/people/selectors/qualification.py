@@ -141,29 +141,16 @@ def _missing_requirements(
         }
         requirements.append(MissingRequirement("role", missing[work.role]))
     if work.needs_english and not user.reads_english:
-        requirements.append(
-            MissingRequirement(
-                "english",
-                _("This work needs good English, and your profile does not say that you read it well."),
-                "people:profile-show",
-            )
-        )
+        text = _("This work needs good English, and your profile does not say that you read it well.")
+        requirements.append(MissingRequirement("english", text, "people:profile-show"))
     if level not in WORKING_LEVELS:
-        requirements.append(
-            MissingRequirement(
-                "language",
-                _(
-                    "This work is for native or fluent speakers of %(language)s, and your profile does not say "
-                    "that you are one."
-                )
-                % {"language": work.language.name},
-                "people:profile-show",
-            )
+        text = _(
+            "This work is for native or fluent speakers of %(language)s, and your profile does not say "
+            "that you are one."
         )
+        said = text % {"language": work.language.name}
+        requirements.append(MissingRequirement("language", said, "people:profile-show"))
     if not has_consented:
-        requirements.append(
-            MissingRequirement(
-                "consent", _("You have not agreed to this project's consent text yet."), "people:consent-give"
-            )
-        )
+        text = _("You have not agreed to this project's consent text yet.")
+        requirements.append(MissingRequirement("consent", text, "people:consent-give"))
     return requirements
