@@ -19,7 +19,7 @@ from annotation.formats.captions import CaptionLayout, export_captions
 from annotation.models import Caption, Round, RoundKind, RoundState
 from annotation.services.rounds import create_round
 from core.images.models import Collection
-from core.images.selectors.image_names import images_named
+from core.images.selectors.filters import images_named
 from core.languages.models import Language
 from core.people.models import Project, User
 from core.people.services import audit_log

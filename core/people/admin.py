@@ -100,7 +100,8 @@ def look_up(model: type[Model], *columns: str, **options: Any) -> None:
 
 look_up(
     Project, "name", "slug", "created_by", "created_at",
-    search_fields=("name", "slug"), inlines=(look_up_inline(Membership), look_up_inline(ConsentText, admin.StackedInline)),
+    search_fields=("name", "slug"),
+    inlines=(look_up_inline(Membership), look_up_inline(ConsentText, admin.StackedInline)),
 )  # fmt: skip
 look_up(
     Membership, "user", "role", "project", "joined_at",

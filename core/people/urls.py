@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from core.people.views import invitations, inviting, profile, projects
+from core.people.views import invitations, profile, projects
 
 app_name = "people"
 urlpatterns = [
@@ -20,7 +20,7 @@ urlpatterns = [
     path("projects/<slug:slug>/webhooks/<int:webhook_id>/test/", projects.webhook_test, name="webhook-test"),
     path("projects/<slug:slug>/webhooks/<int:webhook_id>/off/", projects.webhook_turn_off, name="webhook-turn-off"),
     path("projects/<slug:slug>/deliveries/<int:delivery_id>/retry/", projects.delivery_retry, name="delivery-retry"),
-    path("join/<str:token>/", invitations.invitation_accept, name="invitation-accept"),
+    path("join/<str:token>/", profile.invitation_accept, name="invitation-accept"),
     path("projects/<slug:slug>/consent/", profile.consent_give, name="consent-give"),
     path("projects/<slug:slug>/consent/withdraw/", profile.consent_withdraw, name="consent-withdraw"),
     path("projects/<slug:slug>/log/", projects.log_show, name="log-show"),
@@ -30,9 +30,9 @@ urlpatterns = [
     path("projects/<slug:slug>/people/consent/", projects.consent_publish, name="consent-publish"),
     path("projects/<slug:slug>/people/texts/", projects.text_list, name="text-list"),
     path("projects/<slug:slug>/people/texts/<str:kind>/<str:tag>/", projects.text_translate, name="text-translate"),
-    path("projects/<slug:slug>/people/invitations/", inviting.invitation_list, name="invitation-list"),
-    path("projects/<slug:slug>/people/invitations/csv/", inviting.invitation_export, name="invitation-export"),
-    path("projects/<slug:slug>/people/invitations/new/", inviting.invitation_create, name="invitation-create"),
-    path("projects/<slug:slug>/people/invitations/addresses/", inviting.invitation_import, name="invitation-import"),
-    path("projects/<slug:slug>/people/invitations/change/", inviting.invitation_change, name="invitation-change"),
+    path("projects/<slug:slug>/people/invitations/", invitations.invitation_list, name="invitation-list"),
+    path("projects/<slug:slug>/people/invitations/csv/", invitations.invitation_export, name="invitation-export"),
+    path("projects/<slug:slug>/people/invitations/new/", invitations.invitation_create, name="invitation-create"),
+    path("projects/<slug:slug>/people/invitations/addresses/", invitations.invitation_import, name="invitation-import"),
+    path("projects/<slug:slug>/people/invitations/change/", invitations.invitation_change, name="invitation-change"),
 ]

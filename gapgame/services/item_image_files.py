@@ -19,7 +19,7 @@ from django.utils.translation import gettext as _
 from core.images.models import Collection, CollectionImage, Image, ImportJob
 from core.images.rules.image_checks import ImageFacts, ImageRefusedError, check_name, inspect
 from core.images.rules.manifests import ImageAttribution, path_inside
-from core.images.selectors.image_names import NamedImages, images_named
+from core.images.selectors.filters import NamedImages, images_named
 from core.images.services.collections import file_name_of, put_in
 from core.images.services.images import image_of, sha256_of, store_original
 from core.images.services.sources import ImportEntry, SourceFile, spooled_file

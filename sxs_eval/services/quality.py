@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from core.allocation.models import Pool
 from core.allocation.services.lifecycle import reject_all_work, reject_work, return_all_work
 from core.images.models import Image
-from core.images.selectors.image_names import images_named
+from core.images.selectors.filters import images_named
 from core.people.models import Project, User
 from core.people.services import audit_log
 from crosslens_metrics.formats.problems import FileRefusedError, LineError

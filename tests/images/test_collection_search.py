@@ -11,8 +11,7 @@ from django.db import connection
 from django.urls import reverse
 
 from core.images.models import CollectionImage, Image, ImportJob, ImportOutcome, ImportRow
-from core.images.selectors.filters import entries_page
-from core.images.selectors.image_names import images_named
+from core.images.selectors.filters import entries_page, images_named
 from core.images.services.collections import duplicate_collection
 from research.inference.models import CaptioningModel, ModelCaption
 from research.selection.services.places import locate_images

@@ -377,7 +377,7 @@ def test_several_are_revoked_at_once(client: Client, project: Project):
 def test_all_that_the_filters_select_can_be_changed_on_all_pages(
     client: Client, project: Project, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("core.people.views.inviting.PER_PAGE", 2)
+    monkeypatch.setattr("core.people.views.invitations.PER_PAGE", 2)
     raters = [make_invitation(project, role=Role.RATER) for _number in range(3)]
     kept = make_invitation(project)
     assert "All 3 invitations, on all pages" in page_of(client, role="rater")

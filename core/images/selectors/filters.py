@@ -1,22 +1,27 @@
-"""Find images in a collection: by words, licence, import, and by filters that the apps above register.
+"""Find images: in a collection by words, licence, import and further filters, and anywhere by what files call them.
 
 The apps above know where images were taken and what models wrote about them. Each registers a filter here when it is
-ready, and the collection's page, its bulk edit and its addresses offer all of them.
+ready, and the collection's page, its bulk edit and its addresses offer all of them. `crosslens_metrics.formats.names`
+has the rule for names.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, TypeVar, cast
 
 from django.core.cache import cache
 from django.core.paginator import Page, Paginator
-from django.db.models import Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.utils.translation import gettext as _
 
-from core.images.models import Collection, CollectionImage, ImportRow
+from core.images.models import Collection, CollectionImage, Image, ImageName, ImportRow
 from core.images.selectors.attributions import lacks_author, lacks_licence
 from core.people.models import User
+from crosslens_metrics.formats.names import closest, spellings
 
 NONE, NO_AUTHOR, IS = "none", "no-author", "is:"
 """Values of the filter by licence; `IS` is followed by a licence."""
@@ -129,3 +134,111 @@ def _of_licence(value: str) -> Q:
     if value == NO_AUTHOR:
         return lacks_author("image__")
     return Q(image__licence=value.removeprefix(IS))
+
+
+SHA256_CHARACTERS = 64
+MAX_NAMED = 3
+NAMES_PER_QUERY = 150
+"""Each has up to a hundred spellings, asked of two columns; SQLite takes 32,766 values in a query as it is built."""
+
+
+@dataclass(frozen=True)
+class NamedImages:
+    """The images that a name may mean, and their keys with their collections; one is an answer."""
+
+    name: str
+    images: tuple[Image, ...] = ()
+    keys: tuple[str, ...] = ()
+
+    @property
+    def only(self) -> Image | None:
+        return self.images[0] if len(self.images) == 1 else None
+
+    @property
+    def problem(self) -> str:
+        """Why it is no answer, for who gave the name; empty if it is one."""
+        if not self.images:
+            message = _(
+                "No image has the key, file name or SHA-256 “%(name)s”. Check the spelling, or import the image."
+            )
+            return message % {"name": self.name}
+        if len(self.images) == 1:
+            return ""
+        message = _(
+            "“%(name)s” may be any of %(count)s images: %(keys)s. Name the collection, or the key of one of them."
+        )
+        keys = ", ".join(self.keys[:MAX_NAMED]) + (", …" if len(self.keys) > MAX_NAMED else "")
+        return message % {"name": self.name, "count": len(self.images), "keys": keys}
+
+
+def images_named(
+    references: Iterable[str], collection: Collection | None, *, among: QuerySet[Collection] | None = None
+) -> dict[str, NamedImages]:
+    """Find the images that each reference may mean: by one of the image's names, else by SHA-256.
+
+    Looked for in `collection`, or in those `among` which it may be; in all there are where neither is said.
+    """
+    left, found = iter(dict.fromkeys(references)), dict[str, NamedImages]()
+    while some := list(islice(left, NAMES_PER_QUERY)):
+        found |= _some_named(some, collection, among)
+    return found
+
+
+def _some_named(
+    references: list[str], collection: Collection | None, among: QuerySet[Collection] | None
+) -> dict[str, NamedImages]:
+    spelt = {reference: spellings(reference) for reference in references}
+    within = _within(collection, among)
+    entries = _entries({name for several in spelt.values() for name in several}, within)
+    names_of = {entry.pk: list(_names(entry)) for entry in entries.values()}
+    by_name = defaultdict(set)
+    for pk, names in names_of.items():
+        for name in (*names, entries[pk].file_name):
+            by_name[name].add(pk)
+    by_digest = _by_digest(spelt, None if collection is None and among is None else within)
+    found = {}
+    for reference, several in spelt.items():
+        candidates = sorted({pk for name in several for pk in by_name.get(name, ())})
+        by_key = dict.fromkeys(entries[pk].image_id for pk in candidates if entries[pk].key == reference)
+        nearest = [*by_key] or closest(
+            reference, [(name, entries[pk].image_id) for pk in candidates for name in names_of[pk]]
+        )
+        of_image = {entries[pk].image_id: entries[pk] for pk in reversed(candidates)}
+        matches = [of_image[image] for image in nearest]
+        keys = tuple(f"“{entry.key}” ({entry.collection.name})" for entry in matches)
+        found[reference] = NamedImages(reference, tuple(entry.image for entry in matches), keys)
+        image = next((by_digest[name.lower()] for name in several if name.lower() in by_digest), None)
+        if not matches and image is not None:
+            found[reference] = NamedImages(reference, (image,), (reference,))
+    return found
+
+
+def _within(collection: Collection | None, among: QuerySet[Collection] | None) -> QuerySet[CollectionImage]:
+    entries = CollectionImage.objects.all()
+    if collection is not None:
+        return entries.filter(collection=collection)
+    return entries if among is None else entries.filter(collection__in=among.values("pk"))
+
+
+def _entries(names: set[str], within: QuerySet[CollectionImage]) -> dict[int, CollectionImage]:
+    # By number: with a query in its place, no database would use the indexes of the other two.
+    named_too = list(ImageName.objects.filter(name__in=names).values_list("entry", flat=True))
+    entries = within.filter(Q(key__in=names) | Q(file_name__in=names) | Q(pk__in=named_too))
+    return entries.select_related("image", "collection").prefetch_related("names").in_bulk()
+
+
+def _names(entry: CollectionImage) -> Iterator[str]:
+    """The key, further names, and the file's name, unless one of those says in which folder it is."""
+    more = [one.name for one in entry.names.all()]
+    yield entry.key
+    yield from more
+    if entry.file_name and not any(name.endswith(f"/{entry.file_name}") for name in more):
+        yield entry.file_name
+
+
+def _by_digest(spelt: Mapping[str, list[str]], within: QuerySet[CollectionImage] | None) -> dict[str, Image]:
+    digests = {name.lower() for several in spelt.values() for name in several if len(name) == SHA256_CHARACTERS}
+    images = Image.objects.filter(sha256__in=digests) if digests else Image.objects.none()
+    if within is not None:
+        images = images.filter(Exists(within.filter(image=OuterRef("pk"))))
+    return {image.sha256: image for image in images}

@@ -38,7 +38,7 @@ VIEWS_OF_WORK = (
     "sxs_eval.views.judging",
 )
 """Modules whose pages people see who annotate, rate or play, ..."""
-ADDRESSES_OF_WORK = frozenset({"annotation:guidelines-show", "people:invitation-accept"})
+ADDRESSES_OF_WORK = frozenset({"annotation:guidelines-show"})
 """... and addresses in other modules."""
 
 FILES_OF_WORK = (
@@ -81,7 +81,6 @@ FILES_OF_WORK = (
     "core/people/services/tokens.py",
     "core/people/templatetags/moments.py",
     "core/people/views/account.py",
-    "core/people/views/invitations.py",
     "core/people/views/profile.py",
     "office/practice/models.py",
     "office/practice/selectors/practising.py",

@@ -165,7 +165,10 @@ _pages_of_raters: dict[str, HasWork] = {}
 
 
 def register_for_raters(address: str, has_work: HasWork) -> None:
-    """Register the name of a page with work for raters; call it when the app is ready."""
+    """Register the name of a page with work for raters; call it when the app is ready.
+
+    They have two, in apps that do not know each other, so each registers whether there is anything on its own.
+    """
     _pages_of_raters[address] = has_work
 
 

@@ -1,4 +1,9 @@
-"""Mails: each a row that is sent once, and those about an address that somebody typed or an administrator replaced."""
+"""Mails: each a row that is sent once, and those about an address that somebody typed or an administrator replaced.
+
+A row is written with what asks for it, and sent in the background. A worker claims a row before it sends. If it dies
+before it knows whether the server took the message, the row is marked as not sent: the message is not lost without a
+word, and never arrives twice. Of an address that was typed a worker looks up the owner, so that no page reveals it.
+"""
 
 from __future__ import annotations
 

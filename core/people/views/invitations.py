@@ -1,167 +1,215 @@
-"""Joining a project by the link of an invitation."""
+"""A manager's pages of invitations: the list, new ones, a list of addresses, and changes to several."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from datetime import datetime
 from typing import Any
 
-from allauth.account.utils import perform_login
-from allauth.core.internal import ratelimit
-from allauth.decorators import rate_limit
 from django.contrib import messages
-from django.contrib.auth.decorators import login_not_required
-from django.http import HttpRequest, HttpResponse
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.http import url_has_allowed_host_and_scheme
-from django.utils.translation import get_language
+from django.utils.translation import get_language, ngettext
 from django.utils.translation import gettext as _
-from django.views.decorators.debug import sensitive_post_parameters
-from django.views.decorators.http import require_http_methods
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from core.people.forms.profile import JoinForm
-from core.people.models import Invitation, Role, User
-from core.people.permissions import has_role
-from core.people.requests import user_of
-from core.people.rules.invitations import InvitationState
-from core.people.rules.roles import JUDGES, qualifies_to_judge, qualifies_to_write
-from core.people.selectors.invitations import invitation_state
-from core.people.selectors.projects import start_page
-from core.people.selectors.texts import newest_consent_text, shown_consent
-from core.people.services.invitations import InvitationClosedError, accept_invitation, join
-from core.people.services.members import MembershipError
-from core.people.tasks import send_confirmation
+from core.jobs.tasks import ask_for_sweep
+from core.languages.rules.registry import GROUPS
+from core.people.formats.invitations import invitations_as_csv, links_as_text
+from core.people.forms.invitations import DAYS, AddressesForm, ChangeForm, InvitationForm, InvitationsFilterForm
+from core.people.models import Invitation, Project, Role
+from core.people.permissions import project_for
+from core.people.requests import csv_download, user_of
+from core.people.rules.invitations import InvitationAction
+from core.people.selectors.invitations import (
+    InvitationChoice,
+    InvitationFilters,
+    InvitationRow,
+    choices_of,
+    invitations_of,
+    rows_of,
+)
+from core.people.selectors.texts import has_gaps, newest_consent_text
+from core.people.services.invitations import ChangedInvitations, InvitationMailing, change_many, invite_many
 
-PLACES_FOR_A_CLASS = 60
-"""How many people may join by a link without waiting for one another."""
-OF_THE_PROJECT = {Role.MANAGER: "annotation:project-show", Role.RESEARCHER: "sxs_eval:comparison-list"}
-"""The pages of a project on which those begin who have no work of their own."""
-
-
-@sensitive_post_parameters("password1", "password2")
-@rate_limit(action="signup")
-@require_http_methods(["GET", "HEAD", "POST"])
-@login_not_required
-def invitation_accept(request: HttpRequest, token: str) -> HttpResponse:
-    # PostgreSQL cannot even look up a text with a NUL in it.
-    invitations = Invitation.objects.select_related("project").filter(token=token.replace("\0", ""))
-    invitation = invitations.first() if token.isprintable() else None
-    if invitation is None:
-        return render(request, "people/invitation_closed.html", {"state": "unknown"}, status=404)
-    user = user_of(request) if request.user.is_authenticated else None
-    if user is not None and invitation.uses.filter(user=user).exists():
-        return redirect(_next_page(request, invitation, user))
-    state = invitation_state(invitation, timezone.now())
-    if state is not InvitationState.OPEN:
-        return _closed(request, invitation, state)
-    text = newest_consent_text(invitation.project)
-    form = JoinForm(request.POST or None, invitation=invitation, user=user, text=text)
-    return (form.is_valid() and _joined(request, invitation, form, user)) or _join_page(request, invitation, form)
+PER_PAGE = 50
+"""Enough for a link in each of the 36 languages."""
+MAX_CHOSEN = 2000
 
 
-def _joined(request: HttpRequest, invitation: Invitation, form: JoinForm, user: User | None) -> HttpResponse | None:
-    """Accept the invitation, and sign a new account in. Return None, with the reason in `form`, if impossible."""
-    cleaned = form.cleaned_data
-    values: dict[str, Any] = {
-        "token": invitation.token,
-        "levels": form.levels(),
-        "reads_english": cleaned.get("reads_english", user.reads_english if user else False),
-        "consent_version": cleaned.get("consent_version"),
-        "now": timezone.now(),
-    }
-    account = {"username": cleaned.get("username", ""), "email": cleaned.get("email", "")}
-    password = cleaned.get("password1", "")
-    # A player with several accounts can collect answers with one for another. A link for one class limits that itself.
-    counted: ratelimit.RateLimitUsage | None = ratelimit.RateLimitUsage([])
-    if user is None and invitation.role == Role.PLAYER and invitation.places > PLACES_FOR_A_CLASS:
-        counted = ratelimit.consume(request, app="allauth.account", action="new_player")
-    if counted is None:
-        text = _(
-            "Too many people are joining from your network right now. Try again in 20 seconds, or in an hour if "
-            "60 accounts have been created."
-        )
-        form.add_error(None, text)
-        return None
-    try:
-        if user is not None:
-            accept_invitation(user=user, **values)
-            member = user
-        else:
-            member = join(**account, password=password, interface_language=get_language() or "", **values)
-    except MembershipError as refusal:
-        counted.rollback()
-        if isinstance(refusal, InvitationClosedError):
-            return _closed(request, invitation, refusal.state)
-        form.add_error(None, str(refusal))
-        return None
-    _welcome(request, invitation, member)
-    if account["email"]:
-        _ask_to_confirm(request, member, account["email"])
-    after = _next_page(request, invitation, member)
-    return redirect(after) if user else perform_login(request, member, email_verification="none", redirect_url=after)
-
-
-def _next_page(request: HttpRequest, invitation: Invitation, user: User) -> str:
-    """Return to the page that led here, such as a season of a game; else to the work of the role."""
-    wanted = request.GET.get("next", "")
-    if url_has_allowed_host_and_scheme(wanted, {request.get_host()}, require_https=request.is_secure()):
-        return wanted
-    role = Role(invitation.role)
-    if not has_role(user, invitation.project, role):
-        return reverse("people:home-show")
-    if role in OF_THE_PROJECT:
-        return reverse(OF_THE_PROJECT[role], args=[invitation.project.slug])
-    return reverse(start_page(user, {role}, now=timezone.now()) or "people:home-show")
-
-
-def _welcome(request: HttpRequest, invitation: Invitation, user: User) -> None:
-    messages.success(request, _("Welcome to %(project)s.") % {"project": invitation.project.name})
-    if invitation.role not in JUDGES:
-        return
-    levels = user.language_skills.filter(language__in=invitation.languages.all()).values_list("level", flat=True)
-    if invitation.role == Role.RATER:
-        if not any(qualifies_to_judge(level=level) for level in levels):
-            messages.warning(
-                request,
-                _("Captions are compared by people who are native or fluent in the language. According to your "
-                    "profile, you are not, so you do not get such work. If that is wrong, correct it in your "
-                    "profile."),
-            )  # fmt: skip
-    elif not any(qualifies_to_write(reads_english=user.reads_english, level=level) for level in levels):
-        messages.warning(
-            request,
-            _("Captions are written by people who read English well and are native or fluent in the language. "
-                "According to your profile, you are not, so you do not get such work. If that is wrong, correct "
-                "it in your profile."),
-        )  # fmt: skip
-
-
-def _ask_to_confirm(request: HttpRequest, user: User, email: str) -> None:
-    """Answer the same for every address: only a mail to it reveals whether it has an account."""
-    send_confirmation.delay_on_commit(user.pk, request.build_absolute_uri("/"), get_language() or "")
-    text = _(
-        "We have sent a link to %(address)s. Follow it to confirm your address. Until then, sign in with "
-        "your user name."
-    )
-    messages.info(request, text % {"address": email})
-
-
-def _closed(request: HttpRequest, invitation: Invitation, state: InvitationState) -> HttpResponse:
-    context = {"state": state.value, "project": invitation.project}
-    return render(request, "people/invitation_closed.html", context, status=410)
-
-
-def _join_page(request: HttpRequest, invitation: Invitation, form: JoinForm) -> HttpResponse:
-    text = newest_consent_text(invitation.project)
-    if text:
-        form.show(text)
+@require_safe
+def invitation_list(request: HttpRequest, slug: str) -> HttpResponse:
+    project = project_for(user_of(request), slug, Role.MANAGER)
+    form = InvitationsFilterForm(request.GET, project=project)
+    wanted = form.wanted()
+    now = timezone.now()
+    page = Paginator(invitations_of(project, wanted, now=now), PER_PAGE).get_page(request.GET.get("page"))
+    listed = _with_links(request, rows_of(list(page.object_list), now=now))
     context = {
-        "invitation": invitation,
-        "project": invitation.project,
-        "role": Role(invitation.role).label,
-        "languages": invitation.languages.all(),
+        "project": project,
         "form": form,
-        "text": text,
-        "shown": shown_consent(text, wants_original=request.GET.get("text") == "original") if text else None,
+        "page": page,
+        "invitations": listed,
+        "copied": links_as_text(listed),
+        "is_filtered": wanted != InvitationFilters(),
+        "actions": InvitationAction,
     }
-    return render(request, "people/join.html", context, status=422 if form.is_bound else 200)
+    return render(request, "people/invitations.html", context)
+
+
+@require_safe
+def invitation_export(request: HttpRequest, slug: str) -> HttpResponseBase:
+    """Everything that the list shows with the same filters, with links, as CSV."""
+    project, now = project_for(user_of(request), slug, Role.MANAGER), timezone.now()
+    wanted = InvitationsFilterForm(request.GET, project=project).wanted()
+    rows = rows_of(list(invitations_of(project, wanted, now=now)), now=now)
+    return csv_download(invitations_as_csv(_with_links(request, rows)), f"{project.slug}-invitations.csv")
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def invitation_create(request: HttpRequest, slug: str) -> HttpResponse:
+    project = project_for(user_of(request), slug, Role.MANAGER)
+    form = InvitationForm(request.POST or None, initial=_initial(request))
+    if not form.is_valid():
+        context = {"project": project, "form": form, "groups": GROUPS}
+        context["has_gaps"] = has_gaps(newest_consent_text(project))
+        return render(request, "people/invitation_create.html", context, status=422 if form.is_bound else 200)
+    made = _invite(request, project, form)
+    if len(made) > 1:
+        text = ngettext("%(number)s link is ready.", "%(number)s links are ready.", len(made))
+        messages.success(request, text % {"number": len(made)})
+        return _to_those(slug, made)
+    if made[0].email:
+        messages.success(request, _("The link is being sent to %(address)s.") % {"address": made[0].email})
+    else:
+        messages.success(request, _("The link is ready. Copy it and pass it on."))
+    return redirect("people:invitation-list", slug)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def invitation_import(request: HttpRequest, slug: str) -> HttpResponse:
+    """Read a list of addresses, show what it would make, and make it once that is confirmed."""
+    project = project_for(user_of(request), slug, Role.MANAGER)
+    form = AddressesForm(request.POST or None, request.FILES or None, project=project, now=timezone.now())
+    if not form.is_valid() or not form.cleaned_data["is_confirmed"]:
+        context = {"project": project, "form": form, "lines": form.lines if form.is_valid() else []}
+        context["has_gaps"] = has_gaps(newest_consent_text(project))
+        status = 422 if form.is_bound and form.errors else 200
+        return render(request, "people/invitation_import.html", context, status=status)
+    made = _invite(request, project, form)
+    text = ngettext("%(number)s invitation is being sent.", "%(number)s invitations are being sent.", len(made))
+    messages.success(request, text % {"number": len(made)})
+    return _to_those(slug, made)
+
+
+@require_POST
+def invitation_change(request: HttpRequest, slug: str) -> HttpResponse:
+    """Show what would happen to each of the chosen invitations, and do it once that is confirmed."""
+    project, now = project_for(user_of(request), slug, Role.MANAGER), timezone.now()
+    form = ChangeForm(_chosen(request, project))
+    if not form.is_valid() or not form.pks:
+        messages.error(request, _("Choose at least one invitation."))
+        return redirect("people:invitation-list", slug)
+    action = InvitationAction(form.cleaned_data["action"])
+    if not form.cleaned_data["is_confirmed"]:
+        choices = choices_of(list(project.invitations.filter(pk__in=form.pks)), action, now=now)
+        return render(request, "people/invitations_change.html", _preview(project, form, action, choices, now))
+    changed = change_many(
+        project=project,
+        invitations=form.pks,
+        action=action,
+        valid_for=form.valid_for,
+        sends=form.cleaned_data["sends"],
+        mailing=_mailing(request),
+        now=now,
+    )
+    ask_for_sweep()
+    _tell(request, action, changed)
+    return redirect("people:invitation-list", slug)
+
+
+def _initial(request: HttpRequest) -> dict[str, Any]:
+    """Return the role and languages that the address of the page names, alone or as a group."""
+    asked, group = request.GET.get("role"), request.GET.get("group", "")
+    tags = [*request.GET.getlist("language"), *(GROUPS[group].tags if group in GROUPS else ())]
+    return {"languages": tags} | ({"role": asked} if asked in Role.values else {})
+
+
+def _invite(request: HttpRequest, project: Project, form: InvitationForm | AddressesForm) -> list[Invitation]:
+    now = timezone.now()
+    made = invite_many(
+        project=project,
+        wanted=form.wanted(),
+        expires_at=form.expires_at(now),
+        created_by=user_of(request),
+        mailing=_mailing(request),
+        now=now,
+    )
+    ask_for_sweep()
+    return made
+
+
+def _mailing(request: HttpRequest) -> InvitationMailing:
+    return InvitationMailing(by=user_of(request), site=request.build_absolute_uri("/"), language=get_language() or "")
+
+
+def _to_those(slug: str, made: Sequence[Invitation]) -> HttpResponse:
+    """Lead to the list of those that were just made, to copy their links."""
+    keys = sorted(invitation.pk for invitation in made)
+    return redirect(reverse("people:invitation-list", args=[slug]) + f"?made={keys[0]}-{keys[-1]}")
+
+
+def _with_links(request: HttpRequest, rows: Iterable[InvitationRow]) -> list[tuple[InvitationRow, str]]:
+    return [
+        (row, request.build_absolute_uri(reverse("people:invitation-accept", args=[row.invitation.token])))
+        for row in rows
+    ]
+
+
+def _chosen(request: HttpRequest, project: Project) -> QueryDict:
+    """Put the boxes that were ticked, or all invitations that the filters select, into one field."""
+    data = request.POST.copy()
+    data.setdefault("days", str(DAYS))
+    if data.get("chosen"):
+        return data
+    pks = [pk for pk in data.getlist("pk") if pk.isdecimal()]
+    if data.get("all"):
+        wanted = InvitationsFilterForm(data, project=project).wanted()
+        selected = invitations_of(project, wanted, now=timezone.now())
+        pks = [str(pk) for pk in selected.values_list("pk", flat=True)[:MAX_CHOSEN]]
+    data["chosen"] = ",".join(pks)
+    return data
+
+
+def _preview(
+    project: Project, form: ChangeForm, action: InvitationAction, choices: Sequence[InvitationChoice], now: datetime
+) -> dict[str, Any]:
+    rows = {row.invitation.pk: row for row in rows_of([choice.invitation for choice in choices], now=now)}
+    described = [(rows[choice.invitation.pk], choice) for choice in choices]
+    return {
+        "project": project,
+        "form": form,
+        "action": action,
+        "possible": [(row, choice) for row, choice in described if choice.reason is None],
+        "left_out": [(row, choice) for row, choice in described if choice.reason is not None],
+    }
+
+
+def _tell(request: HttpRequest, action: InvitationAction, changed: ChangedInvitations) -> None:
+    said = []
+    if action is InvitationAction.EXTEND:
+        text = ngettext("%(number)s invitation was extended.", "%(number)s invitations were extended.", changed.done)
+        said.append(text % {"number": changed.done})
+    elif action is InvitationAction.REVOKE:
+        text = ngettext("%(number)s invitation was revoked.", "%(number)s invitations were revoked.", changed.done)
+        said.append(text % {"number": changed.done})
+    if changed.mails:
+        text = ngettext("%(number)s link is being sent.", "%(number)s links are being sent.", changed.mails)
+        said.append(text % {"number": changed.mails})
+    if left_out := len(changed.left_out):
+        said.append(ngettext("%(number)s was left out.", "%(number)s were left out.", left_out) % {"number": left_out})
+    (messages.success if changed.done else messages.warning)(request, " ".join(said))

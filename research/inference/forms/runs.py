@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy as _
 
 from core.images.models import Collection, Image
 from core.images.permissions import collections_to_use
-from core.images.selectors.image_names import images_named
+from core.images.selectors.filters import images_named
 from core.languages.models import Language
 from core.people.forms.fields import NameCharField
 from core.people.forms.owners import OWNER_FIELDS, OwnerForm

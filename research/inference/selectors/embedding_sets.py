@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from core.images.models import CollectionImage
 from core.images.selectors import ServedImage, served_image
-from core.images.selectors.image_names import images_named
+from core.images.selectors.filters import images_named
 from core.people.models import User
 from crosslens_metrics.named_vectors import SAME_WITHIN
 from research.inference.models import EmbeddingSet, ModelCaption

@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 
 from core.images.models import Collection, CollectionImage
 from core.images.permissions import collections_in
-from core.images.selectors.image_names import images_named
+from core.images.selectors.filters import images_named
 from core.people.models import Project, User
 from core.people.services import audit_log
 from crosslens_metrics.formats.names import readable_name
