@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from django.urls import include, path, re_path
 
-from core.people.api import schema, views
+from core.people.api import operations, views
 
 app_name = "api"
 urlpatterns = [
     # It has nothing of anybody's, and makers of clients ask for it without a token.
-    path("schema/", schema.SchemaView.as_view(), name="schema"),
+    path("schema/", operations.SchemaView.as_view(), name="schema"),
     path("docs/", views.docs_show, name="docs"),
     path("", include("core.people.api.urls")),
     path("", include("annotation.api.urls")),

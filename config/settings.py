@@ -262,7 +262,7 @@ SPECTACULAR_SETTINGS = {
     },
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
-        "core.people.api.schema.add_problems",
+        "core.people.api.operations.add_problems",
     ],
 }
 

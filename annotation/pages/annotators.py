@@ -18,7 +18,7 @@ from annotation.pages.progress import alpha, exact_share, minutes, seen_of
 from annotation.selectors.annotators import AnnotatorRow, RoundOfOne
 from charts import texts
 from core.people.models import User
-from core.people.pages.addresses import address
+from core.people.pages import address
 from crosslens_metrics.caption_stats import mean_to_one_decimal
 from tabular import tables
 from tabular.tables import NO_VALUE, TEXT, PageTable, TableColumn, for_readers, isolated, link, note, parts, tag

@@ -16,7 +16,7 @@ from annotation.rules.waiting import WaitsFor
 from annotation.selectors.control_room import RoomRow, room_rows
 from annotation.selectors.overview import ProjectProgress
 from core.languages.models import Language
-from core.people.pages.addresses import address
+from core.people.pages import address
 from tabular import tables
 from tabular.tables import TEXT, ColumnHead, TableColumn
 

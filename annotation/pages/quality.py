@@ -15,7 +15,7 @@ from annotation.selectors.quality import SHARES, QualityRow, QualityTable
 from charts import plots, texts
 from core.languages.models import Language
 from core.people.models import Project
-from core.people.pages.addresses import address
+from core.people.pages import address
 from crosslens_metrics.quality import LEVELS
 from crosslens_metrics.undefined import UndefinedReason
 from research.selection.pages.image_filters import AskedImages

@@ -19,7 +19,7 @@ from core.images.selectors import ServedImage, served_image
 from core.jobs.models import OPEN_STATES
 from core.languages.models import Language
 from core.people.models import Project, User
-from core.people.pages.addresses import address
+from core.people.pages import address
 from core.people.permissions import usable_in
 from research.inference.models import ModelCaption
 from research.selection.models import ImagePlace, PlaceLevelChoice

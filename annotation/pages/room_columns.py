@@ -17,7 +17,7 @@ from annotation.rules.waiting import WaitingPage, WaitsFor
 from annotation.selectors.control_room import RoomRow
 from annotation.selectors.quality import ShareOfCaptions
 from charts import texts
-from core.people.pages.addresses import address
+from core.people.pages import address
 from tabular.tables import NUMBER, TEXT
 
 

@@ -10,7 +10,7 @@ from django.http import HttpRequest
 from django.utils.functional import cached_property
 
 from core.people.models import Role, User
-from core.people.pages.project_navigation import ProjectNavigation, RolesIn
+from core.people.pages import ProjectNavigation, RolesIn
 from core.people.permissions import READERS, may_start_projects
 from core.people.selectors.projects import named_roles_of, own_projects
 from core.people.services.ownership import projects_to_own

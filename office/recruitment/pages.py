@@ -14,7 +14,7 @@ from annotation.models import Rating
 from annotation.pages.annotators import caption
 from annotation.pages.quality import or_better
 from charts import texts
-from core.people.pages.addresses import address
+from core.people.pages import address
 from office.recruitment.selectors.costs import CostRow, totals_of
 from tabular import tables
 from tabular.downloads import cells_of, table_lines

@@ -13,7 +13,7 @@ from django.utils.translation import ngettext
 
 from charts import texts
 from charts.plots import DrawnPlot, IntervalEstimate, bar_plot, range_plot
-from core.people.pages.addresses import address
+from core.people.pages import address
 from crosslens_metrics.intervals import Interval
 from crosslens_metrics.reports.comparison import WIDTH_POINTS
 from crosslens_metrics.reports.comparison_figures import (

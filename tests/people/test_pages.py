@@ -1,4 +1,4 @@
-"""Where people begin, and the pages about members, one's own profile and consent."""
+"""Where people begin, the pages about members, one's own profile and consent, and who sees a project's navigation."""
 
 from __future__ import annotations
 
@@ -6,19 +6,24 @@ from typing import Any
 
 import pytest
 from django.conf import settings as django_settings
+from django.contrib.auth.models import AnonymousUser
 from django.db import connection
-from django.test import Client
+from django.http import HttpRequest
+from django.test import Client, RequestFactory
 from django.test.utils import CaptureQueriesContext
-from django.urls import reverse
+from django.urls import resolve, reverse
 from django.utils import timezone
 
+from core.people.context_processors import navigation
 from core.people.models import Consent, Invitation, InvitationUse, LanguageLevel, Membership, Project, Role, User
+from core.people.pages import ProjectNavigation
+from core.people.rules.project_pages import page_of
 from core.people.selectors.invitations import rows_of
 from core.people.services.accounts import set_language_skills
 from core.people.services.consent import give_consent
 from core.people.services.members import add_member
 from tests.clients import client_of
-from tests.factories import NOW, make_user
+from tests.factories import NOW, make_project, make_user
 from tests.people.conftest import PASSWORD
 from tests.people.invitations import make_invitation, publish
 
@@ -226,3 +231,78 @@ def test_markdown_cannot_smuggle_in_a_script(annotator: User, project: Project):
     assert "<script>alert" not in page
     assert 'href="javascript' not in page
     assert '<img src="https://evil' not in page
+
+
+ROUTE = "projects/<slug:slug>/"
+
+
+def request_of(user: User | AnonymousUser, path: str) -> HttpRequest:
+    request = RequestFactory().get(path)
+    request.user, request.resolver_match = user, resolve(path)
+    return request
+
+
+def navigation_of(user: User | AnonymousUser, path: str) -> ProjectNavigation:
+    found = navigation(request_of(user, path))["navigation"]
+    assert isinstance(found, ProjectNavigation)
+    return found
+
+
+@pytest.fixture
+def log_url(project):
+    return reverse("people:log-show", args=[project.slug])
+
+
+@pytest.mark.parametrize(
+    ("route", "name"),
+    [
+        ("", "annotation:project-show"),
+        ("languages/<str:tag>/", "annotation:project-show"),
+        ("comparisons/<int:comparison_id>/settings/", "sxs_eval:comparison-list"),
+        ("comparisons/results/", "sxs_eval:results-show"),
+        ("people/<int:pk>/remove/", "people:member-list"),
+        ("people/texts/<str:kind>/<str:tag>/", "people:text-list"),
+    ],
+)
+def test_an_address_belongs_to_the_page_with_the_longest_path(route, name):
+    page = page_of(ROUTE + route)
+    assert page is not None
+    assert page.name == name
+
+
+@pytest.mark.parametrize(
+    "route", ["work/", "projects/new/", f"{ROUTE}nowhere/", f"{ROUTE}practice/", "api/v1/projects/"]
+)
+def test_other_addresses_belong_to_none(route):
+    assert page_of(route) is None
+
+
+def test_a_page_of_a_project_costs_the_one_query_of_the_main_navigation(project, log_url, django_assert_num_queries):
+    make_project(slug="tigers", manager=project.created_by)
+    with django_assert_num_queries(1):
+        found = navigation(request_of(project.created_by, log_url))
+        assert found["ways"].manages
+        assert found["navigation"]
+        assert found["navigation"].project == project.name
+        assert [str(link.label) for link in found["navigation"].place] == ["Settings", "Audit log"]
+
+
+def test_other_pages_cost_none(project, django_assert_num_queries):
+    with django_assert_num_queries(0):
+        assert not navigation_of(project.created_by, reverse("annotation:work-show"))
+
+
+@pytest.mark.parametrize("role", [Role.ANNOTATOR, Role.RATER, Role.PLAYER])
+def test_who_works_in_a_project_does_not_see_it(project, log_url, role):
+    person = make_user()
+    Membership.objects.create(project=project, user=person, role=role)
+    assert not navigation_of(person, log_url)
+
+
+def test_nobody_sees_it_in_the_project_of_others(log_url):
+    assert not navigation_of(make_project(slug="tigers").created_by, log_url)
+    assert not navigation_of(AnonymousUser(), log_url)
+
+
+def test_a_request_that_no_view_answers_has_none():
+    assert not navigation(RequestFactory().get("/projects/lions/"))["navigation"]

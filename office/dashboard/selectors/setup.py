@@ -19,7 +19,7 @@ from core.images.permissions import collections_in
 from core.images.selectors.attributions import lacks_author, lacks_licence
 from core.jobs.models import JobState
 from core.people.models import Project, Role, User
-from core.people.pages.addresses import address
+from core.people.pages import address
 from core.people.selectors.texts import has_gaps, newest_consent_text
 from office.dashboard.rules.setup import LanguageFacts, ProjectFacts, ProjectStep, SetupStep, next_step, setup_steps
 from research.inference.models import ModelCaption

@@ -1,1 +1,0 @@
-"""What pages about people and projects compute."""
