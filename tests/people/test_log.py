@@ -1,11 +1,11 @@
-"""The page of what was changed in a project, its file, and the command that checks it."""
+"""The log of a project: numbered without a gap, any edit shows; its page, its file, and the command that checks it."""
 
 from __future__ import annotations
 
 import csv
 import io
 import re
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from core.people.services.invitations import accept_invitation, invite, revoke_i
 from core.people.services.members import remove_member
 from tests.clients import client_of
 from tests.commands import output_of
+from tests.concurrency import together
 from tests.factories import NOW, make_project, make_user
 from tests.queries import queries_of
 
@@ -211,3 +212,45 @@ def test_the_command_says_how_far_the_logs_go_and_fails_where_one_was_edited(pro
     output_of("check_audit_log", "lions")
     with pytest.raises(CommandError, match="no project 'tigers'"):
         output_of("check_audit_log", "tigers")
+
+
+TO_THE_MICROSECOND = datetime(2026, 11, 21, 12, 0, 0, 123456, tzinfo=UTC)
+
+
+def write(project: Project, manager: User, count: int = 3) -> None:
+    for number in range(count):
+        details = {"number": number, "share": 0.1 * number, "wörter": ["ä", None]}
+        audit_log.record(
+            project=project, action="round.opened", about="Pilot 1", by=manager, now=TO_THE_MICROSECOND, details=details
+        )
+
+
+def test_entries_are_numbered_nothing_is_broken_and_a_missing_entry_shows(project: Project, manager: User):
+    write(project, manager)
+    assert list(AuditEntry.objects.filter(project=project).values_list("number", flat=True)) == [3, 2, 1]
+    assert list(audit_log.broken_entries(project)) == []
+    AuditEntry.objects.filter(project=project, number=2).delete()
+    assert list(audit_log.broken_entries(project)) == [3]
+
+
+@pytest.mark.parametrize(
+    "change", [{"about": "Pilot 2"}, {"details": {}}, {"action": "round.closed"}, {"by": None}, {"number": 7}]
+)
+def test_an_edited_entry_shows(project: Project, manager: User, change: dict[str, object]):
+    write(project, manager)
+    AuditEntry.objects.filter(project=project, number=2).update(**change)
+    assert list(audit_log.broken_entries(project))
+
+
+def test_what_is_said_of_a_thing_is_cut_to_what_fits(project: Project, manager: User):
+    entry = audit_log.record(project=project, action="round.opened", about="x" * 1000, by=None, now=TO_THE_MICROSECOND)
+    assert len(entry.about) == 200
+    assert list(audit_log.broken_entries(project)) == []
+
+
+@pytest.mark.postgres
+@pytest.mark.django_db(transaction=True)
+def test_who_write_at_once_take_turns(project: Project, manager: User):
+    together(lambda _number: write(project, manager, 2), list(range(4)))
+    assert sorted(AuditEntry.objects.filter(project=project).values_list("number", flat=True)) == list(range(1, 9))
+    assert list(audit_log.broken_entries(project)) == []

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from importlib import import_module
 from typing import Any
 
 import pytest
+from django.apps import apps
+from django.contrib.auth import BACKEND_SESSION_KEY
 from django.core.cache import cache
 from django.db import OperationalError
 from django.test import Client
@@ -348,3 +351,20 @@ def test_the_page_is_for_who_is_signed_in_offers_ninety_days_and_shows_nobody_el
     assert '<option value="90" selected>' in client_of(make_user()).get(TOKENS_PAGE).content.decode()
     make_token(make_user(), name="of somebody else")
     assert b"of somebody else" not in client_of(make_user()).get(TOKENS_PAGE).content
+
+
+def test_an_update_in_which_the_backend_moved_signs_nobody_out(client: Client) -> None:
+    """Sessions name the class that signed somebody in, which has moved since 0.1.0."""
+    migration = import_module("core.people.migrations.0007_sessions_name_moved_backend")
+    client.force_login(make_user("ann"))
+    assert client.get(reverse("people:profile-show")).status_code == 200
+    ((old, new),) = migration.MOVED.items()
+    session = client.session
+    assert session[BACKEND_SESSION_KEY] == new
+    session[BACKEND_SESSION_KEY] = old
+    session.save()
+    assert client.get(reverse("people:profile-show")).status_code == 302
+
+    migration.name_moved_backend(apps, None)
+
+    assert client.get(reverse("people:profile-show")).status_code == 200
