@@ -16,7 +16,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import connection
 
 from core.images.models import ImportJob, ImportKind, ImportOutcome
-from core.images.services import import_jobs, reading_time
+from core.images.services import import_jobs
 from core.images.services import imports as image_imports
 from core.jobs.models import JobState
 from core.languages.models import Language
@@ -39,7 +39,7 @@ TOO_LONG = "Reading the file went on for more than"
 
 def hang(*_given: Any, **_named: Any) -> None:
     # The time is over here, however slow the machine was before.
-    assert 0 < signal.setitimer(signal.ITIMER_REAL, 0.01)[0] <= reading_time.MAX_SILENT_S
+    assert 0 < signal.setitimer(signal.ITIMER_REAL, 0.01)[0] <= import_jobs.MAX_SILENT_S
     Event().wait(5)
     pytest.fail("Nothing interrupted the reader.")
 
@@ -120,9 +120,9 @@ WAITED_FOR = {
 @pytest.mark.parametrize("name", WAITED_FOR)
 def test_names_are_compared_in_one_pass_while_a_page_waits(name, monkeypatch):
     # In one pass that is a tenth of it; each name compared with each takes half a minute.
-    monkeypatch.setattr(reading_time, "MAX_SILENT_S", 5)
+    monkeypatch.setattr(import_jobs, "MAX_SILENT_S", 5)
     read, error = WAITED_FOR[name]
-    with pytest.raises(error), reading_time.limited_time():
+    with pytest.raises(error), import_jobs.limited_time():
         read()
 
 
@@ -131,19 +131,19 @@ def test_what_the_database_does_is_not_interrupted_and_what_follows_is():
         signal.raise_signal(signal.SIGALRM)
         return execute(*query)
 
-    with reading_time.limited_time():
+    with import_jobs.limited_time():
         with connection.execute_wrapper(ring):
             assert Language.objects.exists()
-        with pytest.raises(reading_time.ReadingTimeError):
+        with pytest.raises(import_jobs.ReadingTimeError):
             Event().wait(5)
 
 
 def test_the_limit_counts_from_the_last_result_and_not_outside_of_an_import(monkeypatch):
-    monkeypatch.setattr(reading_time, "MAX_SILENT_S", 60)
-    with reading_time.limited_time():
+    monkeypatch.setattr(import_jobs, "MAX_SILENT_S", 60)
+    with import_jobs.limited_time():
         signal.setitimer(signal.ITIMER_REAL, 1)
-        reading_time.restart()
+        import_jobs.restart_time()
         assert signal.getitimer(signal.ITIMER_REAL)[0] > 50
     assert signal.getitimer(signal.ITIMER_REAL)[0] == 0
-    reading_time.restart()
+    import_jobs.restart_time()
     assert signal.getitimer(signal.ITIMER_REAL)[0] == 0

@@ -1,12 +1,15 @@
-"""Run import jobs of any kind: claim, progress, and the outcome of each file or line."""
+"""Run import jobs of any kind: claim, progress, the outcome of each file or line, and the limit of time without any."""
 
 from __future__ import annotations
 
 import logging
+import signal
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
+from types import FrameType
 from typing import Any, TypeVar
 
 from django.db import IntegrityError, InterfaceError, OperationalError, transaction
@@ -15,14 +18,58 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from core.images.models import Collection, Image, ImportJob, ImportKind, ImportOutcome, ImportRow
-from core.images.services import file_storage, reading_time
-from core.images.services.reading_time import ReadingTimeError
+from core.images.services import file_storage
 from core.jobs.models import JobState
 from core.jobs.services import leases
-from core.jobs.services.leases import LeaseLostError
+from core.jobs.services.leases import LEASE, LeaseLostError
 from core.people.models import Project
 from crosslens_metrics.formats.problems import FileRefusedError
 from crosslens_metrics.formats.records import printable
+
+MAX_SILENT_S = LEASE.total_seconds() - 10
+"""Shorter than a lease: otherwise another worker would begin with the same file while this one still reads it."""
+
+AGAIN_S = 0.1
+DATABASE = ("django.db.", "psycopg", "sqlite3")
+"""Modules that are not interrupted: a transaction or a connection would be left half changed."""
+
+
+class ReadingTimeError(BaseException):
+    """Reading took too long. It is no `Exception`: no reader may take it for a fault of one line and read on."""
+
+
+@contextmanager
+def limited_time() -> Iterator[None]:
+    """Interrupt the block as soon as `MAX_SILENT_S` have passed since it began, or since the last `restart_time`.
+
+    Python interrupts only the main thread, in which workers and commands import. Elsewhere there is no limit.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGALRM, _interrupt)
+    try:
+        restart_time()
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def restart_time() -> None:
+    """Begin to count anew, because there was a result."""
+    if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGALRM) is _interrupt:
+        signal.setitimer(signal.ITIMER_REAL, MAX_SILENT_S, MAX_SILENT_S)
+
+
+def _interrupt(_signal: int, frame: FrameType | None) -> None:
+    while frame is not None:
+        if frame.f_globals.get("__name__", "").startswith(DATABASE):
+            signal.setitimer(signal.ITIMER_REAL, AGAIN_S, MAX_SILENT_S)
+            return
+        frame = frame.f_back
+    raise ReadingTimeError
+
 
 Clock = Callable[[], datetime]
 T = TypeVar("T")
@@ -134,7 +181,7 @@ def to_the_end(job: ImportJob, *, clock: Clock) -> Iterator[int]:
     its row of the report, so all up to that number are done.
     """
     try:
-        with reading_time.limited_time():
+        with limited_time():
             yield job.rows.order_by("-number").values_list("number", flat=True).first() or 0
     except FileRefusedError as refused:
         finish(job, now=clock(), error=str(refused))
@@ -149,7 +196,7 @@ def to_the_end(job: ImportJob, *, clock: Clock) -> Iterator[int]:
             "Reading the file went on for more than %(limit)d seconds without a result. Split it into smaller files. "
             "What was imported is kept."
         )
-        _end_or_let_go(job, error, reason % {"limit": reading_time.MAX_SILENT_S}, now=clock())
+        _end_or_let_go(job, error, reason % {"limit": MAX_SILENT_S}, now=clock())
     except Exception as error:
         # Such an error may be temporary: the lease has to expire before the sweep restarts the job.
         if _may_pass(error) and not job.options.get(IS_INLINE):
@@ -219,7 +266,7 @@ def write_report(job: ImportJob, rows: Iterable[ImportRow], *, now: datetime) ->
 
 def extend(job: ImportJob, *, now: datetime, done: int = 0) -> datetime:
     attempts = 0 if done else F("attempts")
-    reading_time.restart()
+    restart_time()
     return leases.renewed_lease(job, now=now, done=F("done") + done, attempts=attempts)
 
 

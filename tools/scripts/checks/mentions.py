@@ -16,7 +16,7 @@ from config.variables import OPTIONAL, REQUIRED
 from core.images.rules import limits
 from core.images.rules.image_checks import WEBP_BYTES_PER_PIXEL
 from core.images.rules.manifests import ALIASES, NAMES, TEXT_COLUMNS
-from core.images.services.reading_time import MAX_SILENT_S
+from core.images.services.import_jobs import MAX_SILENT_S
 from core.people.rules.passwords import OWN_WORDS
 from crosslens_metrics.formats.judgements import COLUMNS as JUDGEMENT_COLUMNS
 from crosslens_metrics.formats.limits import MAX_ROW_CHARACTERS
