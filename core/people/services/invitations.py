@@ -34,6 +34,18 @@ from core.people.services.consent import give_consent
 from core.people.services.mails import MailOutbox
 from core.people.services.members import MembershipError, add_member, lock_person
 
+TOKEN_BYTES = 32
+
+
+class UserNameTakenError(MembershipError):
+    pass
+
+
+class InvitationClosedError(MembershipError):
+    def __init__(self, state: InvitationState) -> None:
+        super().__init__(str(state.label))
+        self.state = state
+
 
 @dataclass(frozen=True)
 class InvitationMailing:
@@ -93,19 +105,6 @@ def _message(mail: InvitationMail, now: datetime) -> EmailMessage | str:
 
 
 INVITATIONS = MailOutbox(InvitationMail, _message)
-
-
-TOKEN_BYTES = 32
-
-
-class UserNameTakenError(MembershipError):
-    pass
-
-
-class InvitationClosedError(MembershipError):
-    def __init__(self, state: InvitationState) -> None:
-        super().__init__(str(state.label))
-        self.state = state
 
 
 @dataclass(frozen=True)
