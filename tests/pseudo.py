@@ -13,7 +13,7 @@ import pytest
 from django.conf import settings
 from django.utils.translation import trans_real
 
-from core.people.templatetags import fixed
+from core.people.templatetags import sheets
 
 LANGUAGE = "id"
 """Whose catalogue is replaced: one without plural forms, read from left to right."""
@@ -63,12 +63,12 @@ class Catalogue:
 def pseudo(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """The code of the language that is the pseudo-locale during a test."""
     # What was rendered in Indonesian before has Indonesian words.
-    fixed._rendered.cache_clear()
+    sheets._rendered.cache_clear()
     translation = trans_real.translation(LANGUAGE)
     others = vars(translation)["_catalog"]
     monkeypatch.setattr(translation, "_catalog", Catalogue(others))
     yield LANGUAGE
-    fixed._rendered.cache_clear()
+    sheets._rendered.cache_clear()
 
 
 class _Texts(HTMLParser):
