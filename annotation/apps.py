@@ -21,7 +21,7 @@ class AnnotationConfig(AppConfig):
         from core.people.services.ownership import register
         from research.inference.models import CaptioningModel
         from research.inference.selectors import assigned_work
-        from research.inference.services import captions
+        from research.inference.services import caption_switches
         from research.selection.selectors import usage
 
         refusals.register_module("annotation.refusals")
@@ -38,6 +38,6 @@ class AnnotationConfig(AppConfig):
         register_for_raters("annotation:work-show", verification.has_captions_to_rate)
         register(Collection, lambda used: Round.objects.filter(collection=used))
         usage.register(image_uses.rounds_of)
-        captions.register_switching_off(english_captions.english_switched_off)
+        caption_switches.register(english_captions.english_switched_off)
         image_pages.register("rounds", image_uses.uses_section)
         register(CaptioningModel, lambda used: Round.objects.filter(captioners=used))

@@ -29,7 +29,7 @@ from core.people.services.accounts import delete_account
 from core.people.services.consent import publish_consent_text, withdraw_consent
 from core.people.services.members import lock_person, remove_member
 from research.inference.models import CaptioningModel
-from research.inference.services.captions import switch_off
+from research.inference.services.caption_switches import switch_off
 from tests.annotation import released
 from tests.annotation.submitting import submit_captions, take, write
 from tests.annotation.verifying import make_reviewer, make_verification, rate

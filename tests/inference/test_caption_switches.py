@@ -14,7 +14,7 @@ from annotation.services.rounds import add_missing_tasks
 from core.people.models import AuditEntry, Membership, Role
 from research.inference.models import ModelCaption
 from research.inference.selectors import gallery
-from research.inference.services.captions import switch_off, switch_on
+from research.inference.services.caption_switches import switch_off, switch_on
 from sxs_eval.services.comparisons import fill_comparison
 from tests.annotation.submitting import take
 from tests.clients import client_of

@@ -1,13 +1,9 @@
-"""Import a model's captions by hundreds of lines, and switch captions off and on again.
-
-Each line is imported with its row of the report in one transaction. What was rated, compared or scored keeps captions
-that are switched off.
-"""
+"""Import a model's captions by hundreds of lines, each with its row of the report in one transaction."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from functools import partial
 from itertools import islice
@@ -26,7 +22,6 @@ from core.images.services.import_jobs import Clock
 from core.images.services.imports import Opener, queue_file, run_local_file, run_queued_file, unexpected_error_text
 from core.languages.models import Language
 from core.people.models import Project, User
-from core.people.services import audit_log
 from crosslens_metrics.formats.problems import LineError
 from crosslens_metrics.formats.records import LineRecord, count_lines, json_records, read_record
 from research.inference.models import CaptioningModel, ModelCaption
@@ -35,7 +30,6 @@ from research.inference.rules.captions import CaptionLine, caption_line
 log = logging.getLogger(__name__)
 
 LINES_PER_TRANSACTION = 250
-_when_off: list[Callable[[ModelCaption], None]] = []
 
 
 def start_upload(
@@ -191,50 +185,3 @@ def _outcome(line: CaptionLine, named: NamedImages, stored: dict[int, str]) -> t
 
 def _nameless(number: int) -> str:
     return _("line %(number)s") % {"number": number}
-
-
-def register_switching_off(when_off: Callable[[ModelCaption], None]) -> None:
-    """Register what follows, in the same transaction, when a caption is switched off; call it when the app is ready."""
-    _when_off.append(when_off)
-
-
-def switch_off(*, caption_id: int, reason: str, by: User | None, now: datetime) -> ModelCaption:
-    """Keep a caption out of new work. One that is off already stays as it is, with its first reason."""
-    with transaction.atomic():
-        caption = _locked(caption_id)
-        if caption.switched_off_at is None:
-            caption.switched_off_at, caption.switched_off_by, caption.switched_off_reason = now, by, reason
-            _save(caption)
-            for follow in _when_off:
-                follow(caption)
-            _record(caption, "model-caption.switched-off", reason, by, now)
-    return caption
-
-
-def switch_on(*, caption_id: int, by: User | None, now: datetime) -> ModelCaption:
-    """Use a caption again. Tasks that got another one meanwhile keep that."""
-    with transaction.atomic():
-        caption = _locked(caption_id)
-        if caption.switched_off_at is not None:
-            caption.switched_off_at, caption.switched_off_by, caption.switched_off_reason = None, None, ""
-            _save(caption)
-            _record(caption, "model-caption.switched-on", "", by, now)
-    return caption
-
-
-def _locked(caption_id: int) -> ModelCaption:
-    captions = ModelCaption.objects.select_for_update(no_key=True, of=("self",))
-    return captions.select_related("model__project", "image").get(pk=caption_id)
-
-
-def _save(caption: ModelCaption) -> None:
-    caption.save(update_fields=["switched_off_at", "switched_off_by", "switched_off_reason"])
-
-
-def _record(caption: ModelCaption, action: str, reason: str, by: User | None, now: datetime) -> None:
-    """Record it in the log of the project that the model belongs to, if it belongs to one."""
-    project = caption.model.project
-    if project is not None:
-        about = f"{caption.model.name}, {caption.language_id}, image {caption.image.sha256[:12]}"
-        details = {"reason": reason} if reason else {}
-        audit_log.record(project=project, action=action, about=about, by=by, now=now, details=details)

@@ -22,7 +22,8 @@ from core.people.requests import is_htmx, user_of, way_back
 from research.inference.forms.captions import CaptionsForm, GalleryForm, SwitchOffForm
 from research.inference.permissions import caption_to_switch
 from research.inference.selectors.gallery import gallery_page, hidden_from
-from research.inference.services.captions import start_upload, switch_off, switch_on
+from research.inference.services.caption_switches import switch_off, switch_on
+from research.inference.services.captions import start_upload
 from research.inference.tasks import ask_for_caption_import
 
 
