@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.core.paginator import Page, Paginator
 from django.db.models import Count, F, Q, QuerySet, TextChoices
@@ -143,20 +144,14 @@ class PlayersShown(TextChoices):
 
 
 @dataclass(frozen=True)
-class RuleBroken:
-    """`detail`: the evidence about play as a whole; `turns`: single turns that are marked by this rule."""
-
-    label: str
-    detail: str
-    turns: int
-
-
-@dataclass(frozen=True)
 class PlayerRow:
-    """`points` and `turns` are None until the season is closed."""
+    """`points` and `turns` are None until the season is closed. `rules`: what play breaks.
+
+    Each has a `label`, a `detail`: the evidence about play as a whole, and the number of `turns` that are marked by it.
+    """
 
     player: Player
-    rules: Sequence[RuleBroken]
+    rules: Sequence[dict[str, Any]]
     points: float | None
     turns: int | None
 
@@ -184,13 +179,13 @@ def players_page(season: Season, show: PlayersShown, *, number: str) -> tuple[Pa
     return page, [_row(season, player, rules.get(player.pk, [])) for player in players]
 
 
-def _row(season: Season, player: Player, rules: Sequence[RuleBroken]) -> PlayerRow:
+def _row(season: Season, player: Player, rules: Sequence[dict[str, Any]]) -> PlayerRow:
     if season.closed_at is None:
         return PlayerRow(player, rules, points=None, turns=None)
     return PlayerRow(player, rules, points=player.total / MICRO, turns=player.turns)
 
 
-def _rules_of(players: Sequence[Player]) -> dict[int, list[RuleBroken]]:
+def _rules_of(players: Sequence[Player]) -> dict[int, list[dict[str, Any]]]:
     marks = Mark.objects.filter(player__in=players).order_by()
     of_play = marks.filter(turn=None).values_list("player", "rule", "detail")
     details = {(player, rule): detail for player, rule, detail in of_play}
@@ -201,7 +196,8 @@ def _rules_of(players: Sequence[Player]) -> dict[int, list[RuleBroken]]:
     rules = defaultdict(list)
     for player, rule in sorted(details.keys() | of_turns.keys()):
         label = str(TurnScriptRule(rule).label) if rule in TurnScriptRule.values else rule
-        rules[player].append(RuleBroken(label, details.get((player, rule), ""), of_turns[player, rule]))
+        detail, turns = details.get((player, rule), ""), of_turns[player, rule]
+        rules[player].append({"label": label, "detail": detail, "turns": turns})
     return rules
 
 

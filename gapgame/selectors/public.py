@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from itertools import groupby
+from typing import Any
 
 from django.contrib.auth.models import AnonymousUser
 from django.core.paginator import Page, Paginator
@@ -23,37 +24,15 @@ from gapgame.models import (
     PlayerStatus,
     Season,
     SeasonAccess,
-    SeasonLanguage,
     Turn,
     TurnOutcome,
 )
 from gapgame.rules.play import MICRO, points_shown
-from gapgame.selectors.play import FOUND, PlayerScore, TurnPage, score_of, turn_page
+from gapgame.selectors.play import FOUND, TurnPage, score_of, turn_page
 
 LOOKED_AT_AGAIN = 12
 SHOWN = {"found": Q(outcome__in=FOUND), "missed": Q(outcome__in=[TurnOutcome.FAILED, TurnOutcome.CUT_OFF])}
 ROWS = 50
-
-
-@dataclass(frozen=True)
-class BatchSummary:
-    """The result of a batch. `tallies`: how many turns ended how, the words found first.
-
-    `nearest` is the closest wrong guess, if any: guess, word, percentage.
-
-    `best_before`: the points of the best earlier batch of the same size; None if there is none. `again`: the first
-    turns whose word was not found, to look at once more; `more_missed` counts the others.
-    """
-
-    batch: GameBatch
-    size: int
-    tallies: Mapping[str, int]
-    points: int
-    best_before: int | None
-    best_streak: int
-    nearest: tuple[str, str, int] | None
-    again: list[Turn]
-    more_missed: int
 
 
 def past_turns(
@@ -66,8 +45,13 @@ def past_turns(
     return turns, [turn_page(turn, now=now) for turn in turns.object_list]
 
 
-def last_batch(player: Player) -> BatchSummary | None:
-    """Return the player's newest batch, if it is done."""
+def last_batch(player: Player) -> dict[str, Any] | None:
+    """Describe the player's newest batch, if it is done. `tallies`: how many turns ended how, the words found first.
+
+    `nearest` is the closest wrong guess, if any: guess, word, percentage. `best_before`: the points of the best earlier
+    batch of the same size; None if there is none. `again`: the first turns whose word was not found, to look at once
+    more; `more_missed` counts the others.
+    """
     batch = player.batches.order_by("-number").first()
     if batch is None or batch.all_turns.filter(outcome__in=UNFINISHED).exists():
         return None
@@ -85,19 +69,19 @@ def last_batch(player: Player) -> BatchSummary | None:
         _("Not found"): missed,
         _("Skipped"): counts["skipped"],
     }
-    return BatchSummary(
-        batch=batch,
-        size=counts["size"],
-        tallies=tallies,
-        points=points_shown(counts["score"] or 0),
-        best_before=_best_before(batch, counts["size"]),
-        best_streak=_best_streak(turns),
-        nearest=_nearest(turns),
-        again=list(
+    return {
+        "batch": batch,
+        "size": counts["size"],
+        "tallies": tallies,
+        "points": points_shown(counts["score"] or 0),
+        "best_before": _best_before(batch, counts["size"]),
+        "best_streak": _best_streak(turns),
+        "nearest": _nearest(turns),
+        "again": list(
             turns.filter(SHOWN["missed"]).select_related("item__language").order_by("position")[:LOOKED_AT_AGAIN]
         ),
-        more_missed=max(0, missed - LOOKED_AT_AGAIN),
-    )
+        "more_missed": max(0, missed - LOOKED_AT_AGAIN),
+    }
 
 
 def _best_before(batch: GameBatch, size: int) -> int | None:
@@ -133,27 +117,6 @@ class SeasonState(StrEnum):
     CLOSED = "closed"
 
 
-@dataclass(frozen=True)
-class SeasonPage:
-    """A season's own page, for people who may or may not take part yet.
-
-    `needs`: what to do first: "sign-in" (open to everybody, with `join_token`), "invitation" (signed in, but no player
-    of the project), "consent", "address" (to be confirmed), or "" for those who can join or have joined.
-    """
-
-    season: Season
-    state: SeasonState
-    description: str
-    prizes: str
-    languages: list[SeasonLanguage]
-    needs: str
-    join_token: str
-    player: Player | None
-    score: PlayerScore | None
-    batch: BatchSummary | None
-    has_turns_left: bool
-
-
 def state_of(season: Season, now: datetime) -> SeasonState:
     if season.closed_at is not None:
         return SeasonState.CLOSED
@@ -171,24 +134,29 @@ def listed_seasons(seasons: QuerySet[Season], viewer: User, now: datetime) -> Se
     return sorted(ahead, key=lambda season: state_of(season, now) != SeasonState.ON) + over[::-1]
 
 
-def season_page(season: Season, viewer: User | AnonymousUser, now: datetime) -> SeasonPage:
+def season_page(season: Season, viewer: User | AnonymousUser, now: datetime) -> dict[str, Any]:
+    """Describe a season's own page, for people who may or may not take part yet.
+
+    `needs`: what to do first: "sign-in" (open to everybody, with `join_token`), "invitation" (signed in, but no player
+    of the project), "consent", "address" (to be confirmed), or "" for those who can join or have joined.
+    """
     player = Player.objects.filter(season=season, user=viewer.pk).first() if viewer.pk else None
     if player:
         player.season = season
     token = season.invitation.token if season.access == SeasonAccess.OPEN and season.invitation else ""
-    return SeasonPage(
-        season=season,
-        state=state_of(season, now),
-        description=to_html(season.description),
-        prizes=to_html(season.prizes),
-        languages=list(season.languages.select_related("language")),
-        needs=_needs(season, viewer, has_joined=player is not None),
-        join_token=token,
-        player=player,
-        score=score_of(player, None) if player else None,
-        batch=last_batch(player) if player else None,
-        has_turns_left=bool(player) and Turn.objects.filter(player=player, outcome__in=UNFINISHED).exists(),
-    )
+    return {
+        "season": season,
+        "state": state_of(season, now),
+        "description": to_html(season.description),
+        "prizes": to_html(season.prizes),
+        "languages": list(season.languages.select_related("language")),
+        "needs": _needs(season, viewer, has_joined=player is not None),
+        "join_token": token,
+        "player": player,
+        "score": score_of(player, None) if player else None,
+        "batch": last_batch(player) if player else None,
+        "has_turns_left": bool(player) and Turn.objects.filter(player=player, outcome__in=UNFINISHED).exists(),
+    }
 
 
 def _needs(season: Season, viewer: User | AnonymousUser, *, has_joined: bool) -> str:
@@ -213,22 +181,11 @@ class LeaderboardRow:
     is_me: bool
 
 
-@dataclass(frozen=True)
-class LeaderboardPage:
-    """Ranks `first` to `last`; players who prefer not to be named are left out. `me` is the viewer's own row."""
+def leaderboard_page(season: Season, viewer: User | AnonymousUser, asked: str | None) -> dict[str, Any]:
+    """Return page `asked` of the leaderboard: ranks `first` to `last`, which cost the same on any page.
 
-    rows: list[LeaderboardRow]
-    number: int
-    pages: int
-    first: int
-    last: int
-    ranked: int
-    set_aside: int
-    me: LeaderboardRow | None
-
-
-def leaderboard_page(season: Season, viewer: User | AnonymousUser, asked: str | None) -> LeaderboardPage:
-    """Return page `asked` of the leaderboard: a range of ranks, which costs the same on any page."""
+    Players who prefer not to be named are left out. `me` is the viewer's own row.
+    """
     players = Player.objects.filter(season=season)
     ranked = players.aggregate(last=Max("rank"))["last"] or 0
     pages = max(1, -(-ranked // ROWS))
@@ -237,16 +194,16 @@ def leaderboard_page(season: Season, viewer: User | AnonymousUser, asked: str | 
     first, last = (number - 1) * ROWS + 1, min(number * ROWS, ranked)
     shown = players.filter(rank__range=(first, last), is_on_leaderboard=True).order_by("rank")
     mine = players.filter(user=viewer.pk, rank__isnull=False).first()
-    return LeaderboardPage(
-        rows=[_row(player, viewer) for player in shown],
-        number=number,
-        pages=pages,
-        first=first,
-        last=last,
-        ranked=ranked,
-        set_aside=_set_aside(season),
-        me=_row(mine, viewer) if mine else None,
-    )
+    return {
+        "rows": [_row(player, viewer) for player in shown],
+        "number": number,
+        "pages": pages,
+        "first": first,
+        "last": last,
+        "ranked": ranked,
+        "set_aside": _set_aside(season),
+        "me": _row(mine, viewer) if mine else None,
+    }
 
 
 def winners_of(season: Season) -> list[LeaderboardRow]:

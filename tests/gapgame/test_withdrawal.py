@@ -42,7 +42,7 @@ def withdraw(*, keeps: bool) -> int:
 
 
 def named(season: Season) -> list[tuple[int, str]]:
-    return [(row.rank, row.nickname) for row in leaderboard_page(season, AnonymousUser(), None).rows]
+    return [(row.rank, row.nickname) for row in leaderboard_page(season, AnonymousUser(), None)["rows"]]
 
 
 @pytest.mark.long(reason="at least three others run each of its lines")
@@ -58,7 +58,7 @@ def test_turns_that_are_removed_stay_stored_but_are_in_no_figure_and_no_manager_
     assert named(season) == [(1, "bob")]
     assert Turn.objects.filter(player=ann()).count() == 1
     assert len(list(turn_records(season))) == len(turns_of(season)) == 1
-    assert leaderboard_page(season, AnonymousUser(), None).set_aside == 0
+    assert leaderboard_page(season, AnonymousUser(), None)["set_aside"] == 0
     decide(player_id=ann().pk, season=season, status=PlayerStatus.CLEARED, by=season.project.created_by, now=NOW)
     assert ann().status == PlayerStatus.WITHDRAWN
     assert named(season) == [(1, "bob")]
