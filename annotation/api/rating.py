@@ -119,7 +119,7 @@ def batch_response(request: Request, batch_id: UUID) -> Response:
             "text": item.text,
             "rating": item.rating or None,
         }
-        for item in (verification.ratings_page(batch, user, now).items if is_shown else ())
+        for item in (verification.ratings_page(batch, user, now)["items"] if is_shown else ())
     ]
     about: dict[str, Any] = dict(RatingHeadSerializer(head).data)
     return Response(about | {"captions": CaptionToRateSerializer(captions, many=True).data})

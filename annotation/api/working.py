@@ -273,7 +273,7 @@ def _items(batch: CaptionBatch, user: User) -> Sequence[dict[str, Any]]:
     if batch.stage == Stage.RATE:
         return [
             _item(item.position, item.image, english=item.text, rating=item.rating or None)
-            for item in work.rate_page(batch, user, timezone.now()).items
+            for item in work.rate_page(batch, user, timezone.now())["items"]
         ]
     written = work.submitted if batch.stage == Stage.SUBMITTED else work.own_captions
     return [

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
-from django.core.paginator import Page, Paginator
+from django.core.paginator import Paginator
 from django.http import QueryDict
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
@@ -27,19 +27,6 @@ PER_PAGE = 50
 RECENTLY = timedelta(days=7)
 EXCLUDED, UNDECIDED = "excluded", "undecided"
 AT_WORK, RECENT, QUIET, NOT_BEGUN = "at-work", "recent", "quiet", "not-begun"
-
-
-@dataclass(frozen=True)
-class AnnotatorsPage:
-    """`seen` identifies everything that the page shows; `query` asks for the same again."""
-
-    page: Page[AnnotatorRow]
-    table: PageTable[AnnotatorRow]
-    languages: Sequence[tuple[str, str]]
-    statuses: Sequence[tuple[str, str]]
-    activities: Sequence[tuple[str, str]]
-    query: str
-    seen: str
 
 
 def columns(slug: str) -> list[TableColumn[AnnotatorRow]]:
@@ -96,7 +83,8 @@ def _status(row: AnnotatorRow) -> str:
     return "" if status == UNDECIDED else tag(dict(_statuses())[status], kind)
 
 
-def annotators_page(rows: Sequence[AnnotatorRow], query: QueryDict, *, slug: str, now: datetime) -> AnnotatorsPage:
+def annotators_page(rows: Sequence[AnnotatorRow], query: QueryDict, *, slug: str, now: datetime) -> dict[str, Any]:
+    """Prepare the page: `seen` identifies everything that it shows; `query` asks for the same again."""
     name, tag = query.get("name", "").strip(), query.get("language", "")
     status, activity = query.get("status", ""), query.get("activity", "")
     shown = [
@@ -112,15 +100,15 @@ def annotators_page(rows: Sequence[AnnotatorRow], query: QueryDict, *, slug: str
     page = Paginator(tables.in_order(shown, known, order), PER_PAGE).get_page(query.get("page"))
     kept = query.copy()
     kept.pop("seen", None)
-    return AnnotatorsPage(
-        page=page,
-        table=PageTable("annotators-caption", caption(page.paginator.count), known, page, _empty(slug, kept), query),
-        languages=sorted({(row.language.pk, row.language.name) for row in rows}, key=lambda one: one[1]),
-        statuses=_statuses(),
-        activities=_activities(),
-        query=kept.urlencode(),
-        seen=seen_of((list(page), page.number, page.paginator.count)),
-    )
+    return {
+        "page": page,
+        "table": PageTable("annotators-caption", caption(page.paginator.count), known, page, _empty(slug, kept), query),
+        "languages": sorted({(row.language.pk, row.language.name) for row in rows}, key=lambda one: one[1]),
+        "statuses": _statuses(),
+        "activities": _activities(),
+        "query": kept.urlencode(),
+        "seen": seen_of((list(page), page.number, page.paginator.count)),
+    }
 
 
 def _statuses() -> list[tuple[str, str]]:

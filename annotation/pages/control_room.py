@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
 from datetime import date, datetime
+from typing import Any
 
 from django.http import QueryDict
 from django.utils.translation import gettext as _
@@ -18,7 +18,7 @@ from annotation.selectors.overview import ProjectProgress
 from core.languages.models import Language
 from core.people.pages import address
 from tabular import tables
-from tabular.tables import TEXT, ColumnHead, TableColumn
+from tabular.tables import TEXT, TableColumn
 
 CURRENT, ALL = "current", "all"
 COLUMNS, DEFAULT = "columns", "default"
@@ -26,44 +26,11 @@ CHOSEN = ("language", "round", "choose")
 """What says which rows are ticked. Links to the same page leave it out; the script of the page adds what is ticked."""
 
 
-@dataclass(frozen=True)
-class RoomLine:
-    """A row of the table; `name` and `value` are those of its checkbox. The last three are addresses."""
-
-    row: RoomRow
-    language: str
-    title: str
-    cells: Sequence[RoomCell]
-    name: str
-    value: str
-    is_chosen: bool
-    page: str
-    samples: str
-    settings: str
-
-
-@dataclass(frozen=True)
-class RoomPage:
-    """What the page shows: `seen` identifies all of it, so that it is not sent twice; `query` asks for it again.
+def room_page(progress: ProjectProgress, query: QueryDict, *, kept_columns: str, now: datetime) -> dict[str, Any]:
+    """Prepare the page: `seen` identifies all that it shows, so that it is not sent twice; `query` asks for it again.
 
     `columns` are all there are, and whether each is shown.
     """
-
-    progress: ProjectProgress
-    lines: Sequence[RoomLine]
-    heads: Sequence[ColumnHead]
-    totals: Sequence[RoomCell]
-    columns: Sequence[tuple[RoomColumn, bool]]
-    is_default: bool
-    which: Sequence[tuple[str, str]]
-    states: Sequence[tuple[str, object]]
-    waits: Sequence[tuple[str, object]]
-    asked: Sequence[tuple[str, str]]
-    query: str
-    seen: str
-
-
-def room_page(progress: ProjectProgress, query: QueryDict, *, kept_columns: str, now: datetime) -> RoomPage:
     known = room_columns(now.date())
     is_default, shown = _shown(known, kept_columns)
     rows = _asked(room_rows(progress, now=now), query)
@@ -77,20 +44,20 @@ def room_page(progress: ProjectProgress, query: QueryDict, *, kept_columns: str,
         kept.pop(name, None)
     totals = [_cell(column, RoomCell(column.add(rows), column.kind), wide) for column in shown]
     heads = tables.column_heads([_language_column(), *(_sortable(column, wide) for column in shown)], order, kept)
-    return RoomPage(
-        progress=progress,
-        lines=lines,
-        heads=heads,
-        totals=totals,
-        columns=[(column, column in shown) for column in known],
-        is_default=is_default,
-        which=_which(),
-        states=RoundState.choices,
-        waits=WaitsFor.choices,
-        asked=[(name, value) for name, values in kept.lists() for value in values],
-        query=kept.urlencode(),
-        seen=_seen(progress, lines, totals),
-    )
+    return {
+        "progress": progress,
+        "lines": lines,
+        "heads": heads,
+        "totals": totals,
+        "columns": [(column, column in shown) for column in known],
+        "is_default": is_default,
+        "which": _which(),
+        "states": RoundState.choices,
+        "waits": WaitsFor.choices,
+        "asked": [(name, value) for name, values in kept.lists() for value in values],
+        "query": kept.urlencode(),
+        "seen": _seen(progress, lines, totals),
+    }
 
 
 def asked_columns(query: QueryDict) -> str | None:
@@ -145,21 +112,22 @@ def _asked(rows: Iterable[RoomRow], query: QueryDict) -> list[RoomRow]:
 
 def _line(
     row: RoomRow, shown: Sequence[RoomColumn], wide: Collection[str], query: QueryDict, *, is_current: bool
-) -> RoomLine:
+) -> dict[str, Any]:
+    """Prepare a row of the table; `name` and `value` are those of its checkbox. The last three are addresses."""
     round, slug = row.round, row.round.project.slug
     name, value = ("language", round.language_id) if is_current else ("round", str(round.pk))
-    return RoomLine(
-        row=row,
-        language=round.language.name,
-        title=round.title,
-        cells=[_cell(column, column.cell(row), wide) for column in shown],
-        name=name,
-        value=value,
-        is_chosen=query.get("choose") == ALL or value in query.getlist(name),
-        page=address("annotation:language-show", slug, round.language_id),
-        samples=address("annotation:samples-show", slug, round.pk) if round.opened_at or round.source else "",
-        settings=address("annotation:round-settings", slug, round.pk),
-    )
+    return {
+        "row": row,
+        "language": round.language.name,
+        "title": round.title,
+        "cells": [_cell(column, column.cell(row), wide) for column in shown],
+        "name": name,
+        "value": value,
+        "is_chosen": query.get("choose") == ALL or value in query.getlist(name),
+        "page": address("annotation:language-show", slug, round.language_id),
+        "samples": address("annotation:samples-show", slug, round.pk) if round.opened_at or round.source else "",
+        "settings": address("annotation:round-settings", slug, round.pk),
+    }
 
 
 def _cell(column: RoomColumn, cell: RoomCell, wide: Collection[str]) -> RoomCell:
@@ -170,8 +138,8 @@ def _narrowed(column: RoomColumn, kind: str, wide: Collection[str]) -> str:
     return f"{kind} is-wide" if column.name in wide else kind
 
 
-def _seen(progress: ProjectProgress, lines: Sequence[RoomLine], totals: Sequence[RoomCell]) -> str:
-    said = [(line.value, line.title, line.cells) for line in lines]
+def _seen(progress: ProjectProgress, lines: Sequence[dict[str, Any]], totals: Sequence[RoomCell]) -> str:
+    said = [(line["value"], line["title"], line["cells"]) for line in lines]
     return seen_of((progress.awaits_tasks, progress.done, progress.wanted, progress.left_out, totals, said))
 
 

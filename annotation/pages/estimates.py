@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
+from typing import Any
 
 from django.utils.translation import gettext as _
 
@@ -39,20 +40,6 @@ class EstimateLine:
         return texts.plain_number(self.estimate.hours)
 
 
-@dataclass(frozen=True)
-class EstimatePage:
-    lines: PageTable[EstimateLine]
-    total: EstimateLine
-    left_out: int
-    too_few: Sequence[Language]
-
-    @property
-    def is_assumed(self) -> bool:
-        return any(
-            pace.basis == EstimateBasis.ASSUMED for one in self.lines for pace in (one.caption, one.rating) if pace
-        )
-
-
 def estimate_page(
     plan: LanguagePlan,
     languages: Sequence[NewRound],
@@ -61,7 +48,7 @@ def estimate_page(
     currency: str,
     left_out: int,
     today: date,
-) -> EstimatePage:
+) -> dict[str, Any]:
     """Estimate every language with its own replication; `left_out` images have no English caption.
 
     In the languages of `too_few`, the people of the plan are fewer than those who describe each image.
@@ -74,12 +61,15 @@ def estimate_page(
         )
         lines.append(EstimateLine(new.language, of_language, caption, rating, _ends_on(of_language, today)))
     everything = total_estimate(line.estimate for line in lines)
-    return EstimatePage(
-        lines=PageTable("estimate-head", "", _columns(currency, has_cost=everything.cost is not None), lines),
-        total=EstimateLine(None, everything, None, None, _ends_on(everything, today)),
-        left_out=left_out,
-        too_few=[new.language for new in languages if new.replication > plan.people],
-    )
+    return {
+        "lines": PageTable("estimate-head", "", _columns(currency, has_cost=everything.cost is not None), lines),
+        "total": EstimateLine(None, everything, None, None, _ends_on(everything, today)),
+        "left_out": left_out,
+        "is_assumed": any(
+            pace.basis == EstimateBasis.ASSUMED for one in lines for pace in (one.caption, one.rating) if pace
+        ),
+        "too_few": [new.language for new in languages if new.replication > plan.people],
+    }
 
 
 def _columns(currency: str, *, has_cost: bool) -> list[TableColumn[EstimateLine]]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from math import ceil
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from django.http import QueryDict
 from django.utils.formats import date_format
@@ -76,26 +76,6 @@ class PlotFigure:
         return self.table is None
 
 
-@dataclass(frozen=True)
-class PlotsPage:
-    """`seen` identifies everything that the page shows; `query` asks for the same again."""
-
-    days: PlotFigure | None
-    ratings: PlotFigure | None
-    verdicts: PlotFigure | None
-    lengths: Sequence[PlotFigure]
-    lengths_table: PlotTable | None
-    languages: Sequence[tuple[str, str]]
-    kinds: Sequence[tuple[str, object]]
-    kind: str
-    query: str
-    seen: str
-
-    @property
-    def is_anything_there(self) -> bool:
-        return bool(self.days or self.ratings or self.verdicts)
-
-
 def plots_page(
     series: Sequence[RoundSeries],
     *,
@@ -103,27 +83,28 @@ def plots_page(
     language: Language | None,
     query: QueryDict,
     today: date,
-) -> PlotsPage:
+) -> dict[str, Any]:
+    """Prepare the page: `seen` identifies everything that it shows; `query` asks for the same again."""
     kind = query.get("kind") or (ANY if language else RoundKind.MAIN.value)
     asked = [one for one in series if kind in (ANY, one.round.kind)]
     written = [one for one in asked if not one.is_rating]
     lengths, lengths_table = _lengths(written)
     kept = query.copy()
     kept.pop("seen", None)
-    return PlotsPage(
-        days=_days(written, today),
-        ratings=_levels("ratings", _("Ratings of English captions, by round"), written),
-        verdicts=_levels(
+    return {
+        "days": _days(written, today),
+        "ratings": _levels("ratings", _("Ratings of English captions, by round"), written),
+        "verdicts": _levels(
             "verdicts", _("Ratings of written captions, by round"), [one for one in asked if one.is_rating]
         ),
-        lengths=lengths,
-        lengths_table=lengths_table,
-        languages=[(one.pk, one.name) for one in languages],
-        kinds=[(ANY, _("All rounds")), *RoundKind.choices],
-        kind=kind,
-        query=kept.urlencode(),
-        seen=seen_of((today, [(one.round.pk, one.sums) for one in asked])),
-    )
+        "lengths": lengths,
+        "lengths_table": lengths_table,
+        "languages": [(one.pk, one.name) for one in languages],
+        "kinds": [(ANY, _("All rounds")), *RoundKind.choices],
+        "kind": kind,
+        "query": kept.urlencode(),
+        "seen": seen_of((today, [(one.round.pk, one.sums) for one in asked])),
+    }
 
 
 def plots_of_one(rows: Sequence[RoundOfOne], *, today: date) -> list[PlotFigure]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from django.core.paginator import Page, Paginator
@@ -15,7 +14,7 @@ from annotation.models import Caption, CaptionState, Release
 from annotation.rules.releases import CONTINENT, LICENCES, codes_of, place_name
 from annotation.services.release_contents import IMAGE
 from core.images.models import CollectionImage, Image
-from core.images.selectors import ServedImage, served_image
+from core.images.selectors import served_image
 from core.jobs.models import OPEN_STATES
 from core.languages.models import Language
 from core.people.models import Project, User
@@ -106,25 +105,6 @@ PER_PAGE = 24
 MAX_SEARCH_CHARACTERS = 200
 
 
-@dataclass(frozen=True)
-class LanguageCaptions:
-    """Captions in one language, with text and model; `language` is None if the platform no longer knows it."""
-
-    tag: str
-    name: str
-    language: Language | None
-    captions: Sequence[Any]
-
-
-@dataclass(frozen=True)
-class ShownImage:
-    """`served` is None if the image is no longer stored."""
-
-    image: IndexedImage
-    served: ServedImage | None
-    spoken: Sequence[LanguageCaptions]
-
-
 def wanted_of(query: Mapping[str, str]) -> IndexQuery:
     """Read the filters of an address."""
     names = ("language", "chosen", "place", "level")
@@ -191,33 +171,38 @@ def project_image_page(entry: CollectionImage, project: Project, viewer: User) -
     }
 
 
-def _shown(images: Sequence[IndexedImage], viewer: User, wanted: IndexQuery | None) -> list[ShownImage]:
+def _shown(images: Sequence[IndexedImage], viewer: User, wanted: IndexQuery | None) -> list[dict[str, Any]]:
     """Show all captions, or with `wanted` only those in its language, or with its text."""
     stored = {image.sha256: image for image in Image.objects.filter(sha256__in=[image.sha256 for image in images])}
     languages = Language.objects.in_bulk({caption.language for image in images for caption in image.captions})
     return [
-        ShownImage(
-            image,
-            served_image(stored[image.sha256], viewer) if image.sha256 in stored else None,
-            _spoken([(one.language, one) for one in image.captions if wanted is None or wanted.has(one)], languages),
-        )
+        {
+            "image": image,
+            "served": served_image(stored[image.sha256], viewer) if image.sha256 in stored else None,
+            "spoken": _spoken(
+                [(one.language, one) for one in image.captions if wanted is None or wanted.has(one)], languages
+            ),
+        }
         for image in images
     ]
 
 
 def _spoken(
     captions: Sequence[tuple[str, Any]], languages: Mapping[str, Language] | None = None
-) -> list[LanguageCaptions]:
-    """Sort captions, each with the tag of its language, by the name of the language."""
+) -> list[dict[str, Any]]:
+    """Sort captions, each with the tag of its language, by the name of the language.
+
+    `language` is None if the platform no longer knows it.
+    """
     known = Language.objects.in_bulk({tag for tag, _ in captions}) if languages is None else languages
     by_tag: dict[str, list[Any]] = {}
     for tag, caption in captions:
         by_tag.setdefault(tag, []).append(caption)
     spoken = [
-        LanguageCaptions(tag, known[tag].name if tag in known else tag, known.get(tag), of_tag)
+        {"tag": tag, "name": known[tag].name if tag in known else tag, "language": known.get(tag), "captions": of_tag}
         for tag, of_tag in by_tag.items()
     ]
-    return sorted(spoken, key=lambda one: (one.name, one.tag))
+    return sorted(spoken, key=lambda one: (one["name"], one["tag"]))
 
 
 def _names(tags: Iterable[str]) -> dict[str, str]:

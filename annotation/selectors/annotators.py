@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Any
 
 from django.db.models import Count, Max, Q, Sum
 
@@ -187,18 +188,11 @@ def rounds_of_one(project: Project, person: User, *, now: datetime) -> list[Roun
     return sorted(rows, key=lambda row: in_campaign(row.round))
 
 
-@dataclass(frozen=True)
-class OpenBatch:
-    """An unfinished batch. `takers` could probably take it over; there are none if it cannot be moved."""
+def open_batches(project: Project, person: User, *, now: datetime) -> list[dict[str, Any]]:
+    """List the unfinished batches that a person has in a project, by deadline.
 
-    batch: Batch
-    images: int
-    is_overdue: bool
-    takers: Sequence[User]
-
-
-def open_batches(project: Project, person: User, *, now: datetime) -> list[OpenBatch]:
-    """List those that a person has in a project, by deadline."""
+    `takers` could probably take one over; there are none if it cannot be moved.
+    """
     assigned = Batch.objects.filter(state=BatchState.OPEN, pool__round__project=project, person=person)
     count = Count("assignments", filter=Q(assignments__state=AssignmentState.ASSIGNED))
     batches = assigned.annotate(images=count).select_related("person", "pool__round__language", "pool__round__verifies")
@@ -206,7 +200,7 @@ def open_batches(project: Project, person: User, *, now: datetime) -> list[OpenB
     rounds: list[Round] = [batch.pool.round for batch in ordered if batch.deadline > now]
     can_be_moved = [one for one in rounds if one.kind != RoundKind.VERIFICATION and one.state == RoundState.OPEN]
     takers = _takers(project, can_be_moved)
-    return [OpenBatch(batch, batch.images, batch.deadline <= now, takers[batch.pool_id]) for batch in ordered]
+    return [{"batch": batch, "is_overdue": batch.deadline <= now, "takers": takers[batch.pool_id]} for batch in ordered]
 
 
 def _takers(project: Project, rounds: Sequence[Round]) -> dict[int, list[User]]:

@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from django.db.models import Q, QuerySet
 from django.utils.translation import gettext as _
@@ -34,21 +35,12 @@ from research.inference.permissions import models_in
 from research.inference.selectors.assigned_work import warning_of_examples
 
 
-@dataclass(frozen=True)
-class ActionOffer:
-    """An action that is allowed now, what follows from it, and whether it is the one to take next."""
-
-    action: RoundAction
-    consequence: str
-    is_next: bool
-
-
 @dataclass(frozen=True, kw_only=True)
 class RoundStep:
     """A round with the actions that are allowed now. `wanted` and `done` count captions, or ratings of them."""
 
     round: Round
-    offers: Sequence[ActionOffer]
+    offers: Sequence[Mapping[str, Any]]
     hint: str
     wanted: int
     done: int
@@ -60,7 +52,7 @@ class RoundStep:
 
     @property
     def actions(self) -> list[RoundAction]:
-        return [offer.action for offer in self.offers]
+        return [offer["action"] for offer in self.offers]
 
     @property
     def has_decisions(self) -> bool:
@@ -204,10 +196,15 @@ def _steps(
 
 def _offers(
     step: CampaignStep, steps: Sequence[CampaignStep], *, is_next: bool, is_complete: bool
-) -> list[ActionOffer]:
+) -> list[dict[str, Any]]:
+    """List what is allowed now, what follows from it, and whether it is the one to take next."""
     come_next = {RoundAction.OPEN: is_next, RoundAction.CLOSE: is_complete, RoundAction.ACCEPT: is_next}
     return [
-        ActionOffer(action, consequence(action, step, steps), come_next.get(action, False))
+        {
+            "action": action,
+            "consequence": consequence(action, step, steps),
+            "is_next": come_next.get(action, False),
+        }
         for action in rules.actions_of(step, steps)
     ]
 

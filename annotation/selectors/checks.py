@@ -43,7 +43,7 @@ from annotation.models import (
 )
 from core.allocation.models import AssignmentState
 from core.images.models import CollectionImage, Image
-from core.images.selectors import ServedImage, served_image
+from core.images.selectors import served_image
 from core.languages.models import Language
 from core.people.models import Project, User
 
@@ -85,23 +85,6 @@ class CheckedCaption:
     others: Sequence[SpotCheck]
 
 
-@dataclass(frozen=True)
-class CheckedImage:
-    key: str
-    image: ServedImage
-    are_ratings_apart: bool
-    rows: Sequence[CheckedCaption]
-
-
-@dataclass(frozen=True)
-class CheckPage:
-    """A page of images. `after` and `before` are the cursors to the next and previous page; 0 if there is none."""
-
-    images: Sequence[CheckedImage]
-    after: int
-    before: int
-
-
 def rounds_to_check(project: Project, language: Language) -> list[Round]:
     """List the rounds that have captions, the newest first."""
     rounds = Round.objects.filter(project=project, language=language, state__in=WORKED_ON)
@@ -115,8 +98,11 @@ def authors_of(rounds: Iterable[Round]) -> list[User]:
     return list(User.objects.filter(pk__in=people).order_by("username"))
 
 
-def check_page(asked: CheckFilters, viewer: User, *, after: int = 0, before: int = 0) -> CheckPage:
-    """List the images after, or before, a cursor; from the first if there is none."""
+def check_page(asked: CheckFilters, viewer: User, *, after: int = 0, before: int = 0) -> dict[str, Any]:
+    """List the images after, or before, a cursor; from the first if there is none.
+
+    `after` and `before` are the cursors to the next and previous page; 0 if there is none.
+    """
     captions = _asked_for(asked).order_by("-image" if before else "image")
     captions = captions.filter(image__lt=before) if before else captions.filter(image__gt=after)
     images = list(captions.values_list("image", flat=True).distinct()[: IMAGES_AT_ONCE + 1])
@@ -124,11 +110,11 @@ def check_page(asked: CheckFilters, viewer: User, *, after: int = 0, before: int
     images = sorted(images[:IMAGES_AT_ONCE])
     is_last = not (has_more or before)
     is_first = not (has_more if before else after)
-    return CheckPage(
-        images=_shown(asked, images, viewer),
-        after=0 if is_last or not images else images[-1],
-        before=0 if is_first or not images else images[0],
-    )
+    return {
+        "images": _shown(asked, images, viewer),
+        "after": 0 if is_last or not images else images[-1],
+        "before": 0 if is_first or not images else images[0],
+    }
 
 
 def row_of(caption: Caption, viewer: User) -> CheckedCaption:
@@ -199,7 +185,7 @@ def _with_all_it_needs(captions: QuerySet[Caption]) -> QuerySet[Caption]:
     )
 
 
-def _shown(asked: CheckFilters, images: Sequence[int], viewer: User) -> list[CheckedImage]:
+def _shown(asked: CheckFilters, images: Sequence[int], viewer: User) -> list[dict[str, Any]]:
     captions = _with_all_it_needs(_of_round(asked.round).filter(image__in=images))
     wanted = set(_asked_for(asked).filter(image__in=images).values_list("pk", flat=True))
     rows: dict[Image, list[CheckedCaption]] = defaultdict(list)
@@ -207,12 +193,12 @@ def _shown(asked: CheckFilters, images: Sequence[int], viewer: User) -> list[Che
         rows[caption.image].append(_row(caption, asked.round, viewer, is_asked=caption.pk in wanted))
     keys = _keys(asked.round, rows)
     return [
-        CheckedImage(
-            key=keys[image.pk],
-            image=served_image(image, viewer),
-            are_ratings_apart=_are_apart(row.caption.item.rating for row in of_image if row.caption.item),
-            rows=of_image,
-        )
+        {
+            "key": keys[image.pk],
+            "image": served_image(image, viewer),
+            "are_ratings_apart": _are_apart(row.caption.item.rating for row in of_image if row.caption.item),
+            "rows": of_image,
+        }
         for image, of_image in rows.items()
     ]
 

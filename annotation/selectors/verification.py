@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from datetime import datetime
+from typing import Any
 
 from django.db.models import Count, Q, QuerySet
 
@@ -20,7 +21,7 @@ from annotation.models import (
     VerificationBatch,
 )
 from annotation.permissions import REVIEWER_ROLES
-from annotation.selectors.work import RatingPage, RoundWork, batch_head, rating_page, works_of
+from annotation.selectors.work import RoundWork, batch_head, rating_page, works_of
 from core.allocation.models import AssignmentState, BatchState
 from core.allocation.selectors import open_and_resumable
 from core.images.models import CollectionImage
@@ -80,7 +81,7 @@ def not_for(reviewer: User) -> Q:
     )
 
 
-def ratings_page(batch: VerificationBatch, viewer: User, now: datetime) -> RatingPage:
+def ratings_page(batch: VerificationBatch, viewer: User, now: datetime) -> dict[str, Any]:
     verdicts = to_rate(batch).select_related("caption__image")
     return rating_page(batch, [(one, one.caption.image, one.caption.text) for one in verdicts], viewer, now)
 

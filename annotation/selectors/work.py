@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.db.models import Count, Q, QuerySet
@@ -68,14 +68,6 @@ class CaptionToRate:
     image: ServedImage
     text: str
     rating: str
-
-
-@dataclass(frozen=True)
-class RatingPage:
-    batch: RoundBatchHead
-    items: Sequence[CaptionToRate]
-    levels: Sequence[LevelChoice]
-    rated: int
 
 
 class DraftText(NamedTuple):
@@ -184,7 +176,7 @@ def batch_head(batch: CaptionBatch | VerificationBatch, *, size: int, now: datet
     )
 
 
-def rate_page(batch: CaptionBatch, viewer: User, now: datetime) -> RatingPage:
+def rate_page(batch: CaptionBatch, viewer: User, now: datetime) -> dict[str, Any]:
     items = items_of(batch).select_related("image", "english")
     return rating_page(batch, [(item, item.image, item.english.text) for item in items], viewer, now)
 
@@ -194,17 +186,19 @@ def rating_page(
     rows: Sequence[tuple[CaptionItem | Verdict, Image, str]],
     viewer: User,
     now: datetime,
-) -> RatingPage:
+) -> dict[str, Any]:
     """Show rows of a batch, each with its image and the caption to rate."""
-    return RatingPage(
-        batch=batch_head(batch, size=len(rows), now=now),
-        items=[CaptionToRate(row.position, served_image(image, viewer), text, row.rating) for row, image, text in rows],
-        levels=[
+    return {
+        "batch": batch_head(batch, size=len(rows), now=now),
+        "items": [
+            CaptionToRate(row.position, served_image(image, viewer), text, row.rating) for row, image, text in rows
+        ],
+        "levels": [
             LevelChoice(level.value, str(level.label), str(key), str(text_checks.LEVEL_GUIDANCE[level.value]))
             for key, level in enumerate(Rating, start=1)
         ],
-        rated=sum(1 for row, _image, _text in rows if row.rating),
-    )
+        "rated": sum(1 for row, _image, _text in rows if row.rating),
+    }
 
 
 def first_to_write(batch: CaptionBatch) -> int | None:

@@ -94,7 +94,7 @@ def batch_rate(request: HttpRequest, batch_id: UUID) -> HttpResponse:
         return elsewhere
     if request.method == "POST":
         return _keep_ratings(request, batch)
-    return render(request, "annotation/rate.html", vars(rate_page(batch, user_of(request), timezone.now())))
+    return render(request, "annotation/rate.html", rate_page(batch, user_of(request), timezone.now()))
 
 
 def _keep_ratings(request: HttpRequest, batch: CaptionBatch) -> HttpResponse:

@@ -48,7 +48,7 @@ def project_show(request: HttpRequest, slug: str) -> HttpResponse:
     if columns is not None:
         return _keep_columns(request, slug, columns)
     context = _progress(request, slug) | {"layouts": CaptionLayout, "actions": OFFERED}
-    project, rounds = context["project"], [line.row.round for line in context["page"].lines]
+    project, rounds = context["project"], [line["row"].round for line in context["page"]["lines"]]
     images, rows = over_images(
         request, project, lambda only: [] if only.is_all else progress_over(rounds, only, project=project)
     )
@@ -60,7 +60,7 @@ def project_show(request: HttpRequest, slug: str) -> HttpResponse:
 def project_progress(request: HttpRequest, slug: str) -> HttpResponse:
     """Render the part of the page that refreshes itself."""
     context = _progress(request, slug)
-    return _unless_seen(request, "annotation/_room.html", context, seen=context["page"].seen)
+    return _unless_seen(request, "annotation/_room.html", context, seen=context["page"]["seen"])
 
 
 @require_safe
@@ -110,7 +110,7 @@ def _keep_columns(request: HttpRequest, slug: str, columns: str) -> HttpResponse
 def _annotators(request: HttpRequest, slug: str) -> dict[str, Any]:
     project, now = project_for(request.user, slug, Role.MANAGER), timezone.now()
     page = annotators_page(selectors.annotators(project, now=now), request.GET, slug=slug, now=now)
-    return {"project": project, "page": page, "seen": page.seen}
+    return {"project": project, "page": page, "seen": page["seen"]}
 
 
 def _plots(request: HttpRequest, slug: str) -> dict[str, Any]:
@@ -124,7 +124,7 @@ def _plots(request: HttpRequest, slug: str) -> dict[str, Any]:
         query=request.GET,
         today=timezone.now().astimezone(UTC).date(),
     )
-    return {"project": project, "page": page, "seen": page.seen}
+    return {"project": project, "page": page, "seen": page["seen"]}
 
 
 def _statistics(request: HttpRequest, slug: str) -> dict[str, Any]:

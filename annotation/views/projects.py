@@ -21,7 +21,7 @@ from annotation import tasks
 from annotation.formats.captions import CaptionLayout, export_captions, file_name
 from annotation.forms.projects import CollectionForm, LanguagesForm, ProjectForm, RoundForm
 from annotation.models import Round
-from annotation.pages.estimates import EstimatePage, estimate_page
+from annotation.pages.estimates import estimate_page
 from annotation.permissions import round_of
 from annotation.selectors import overview
 from annotation.selectors.estimates import SettingsUsed, last_settings, measured_times, settings_used
@@ -250,7 +250,7 @@ class _SetupRequest:
         status = 422 if self.form.errors else 200
         return render(self.request, "annotation/manage_project_create.html", context, status=status)
 
-    def _estimate(self) -> EstimatePage:
+    def _estimate(self) -> dict[str, Any]:
         covered = overview.coverage_of(self.collection, self.form.cleaned_data["captioners"])
         return estimate_page(
             self.form.plan(images=covered.by_any),

@@ -194,10 +194,10 @@ def verification_show(request: HttpRequest, batch_id: UUID) -> HttpResponse:
     if request.method == "POST":
         return _keep(request, batch)
     page = ratings_page(batch, user_of(request), timezone.now())
-    if page.batch.is_open:
-        return render(request, "annotation/rate_captions.html", vars(page))
+    if page["batch"].is_open:
+        return render(request, "annotation/rate_captions.html", page)
     resume_url = reverse("annotation:verification-resume", args=[batch_id])
-    return render(request, "annotation/away.html", {"batch": page.batch, "resume_url": resume_url})
+    return render(request, "annotation/away.html", {"batch": page["batch"], "resume_url": resume_url})
 
 
 def _keep(request: HttpRequest, batch: VerificationBatch) -> HttpResponse:

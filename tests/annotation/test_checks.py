@@ -63,7 +63,7 @@ def path(round) -> str:
 
 
 def rows_of(round: Round, viewer: User) -> list[selectors.CheckedCaption]:
-    return [row for shown in check_page(CheckFilters(round), viewer).images for row in shown.rows]
+    return [row for shown in check_page(CheckFilters(round), viewer)["images"] for row in shown["rows"]]
 
 
 def found(round: Round, viewer: User, **asked) -> list[tuple[int, str]]:
@@ -71,9 +71,9 @@ def found(round: Round, viewer: User, **asked) -> list[tuple[int, str]]:
     images = list(round.collection.entries.order_by("position").values_list("key", flat=True))
     page = check_page(CheckFilters(round, **asked), viewer)
     return [
-        (images.index(shown.key) + 1, row.caption.author.username)
-        for shown in page.images
-        for row in shown.rows
+        (images.index(shown["key"]) + 1, row.caption.author.username)
+        for shown in page["images"]
+        for row in shown["rows"]
         if row.is_asked
     ]
 
@@ -94,8 +94,10 @@ class TestWhatIsShown:
 
         page = check_page(CheckFilters(round, annotator=ann), manager)
 
-        assert [[row.caption.author.username for row in shown.rows] for shown in page.images] == [["ann", "bea"]] * 3
-        assert [[row.is_asked for row in shown.rows] for shown in page.images] == [[True, False]] * 3
+        assert [[row.caption.author.username for row in shown["rows"]] for shown in page["images"]] == [
+            ["ann", "bea"]
+        ] * 3
+        assert [[row.is_asked for row in shown["rows"]] for shown in page["images"]] == [[True, False]] * 3
 
     def test_verdicts_that_count_stand_beside_a_caption(self, round, manager):
         rating = make_verification(round, places=1)
@@ -223,15 +225,15 @@ class TestPages:
     def test_one_walks_through_all_of_them_and_back(self, many):
         viewer, asked = many.project.created_by, CheckFilters(many)
         first = check_page(asked, viewer)
-        second = check_page(asked, viewer, after=first.after)
-        third = check_page(asked, viewer, after=second.after)
+        second = check_page(asked, viewer, after=first["after"])
+        third = check_page(asked, viewer, after=second["after"])
 
-        assert [len(page.images) for page in (first, second, third)] == [3, 3, 2]
-        assert len({shown.key for page in (first, second, third) for shown in page.images}) == 8
-        assert (first.before, third.after) == (0, 0)
-        back = check_page(asked, viewer, before=third.before)
-        assert [shown.key for shown in back.images] == [shown.key for shown in second.images]
-        assert check_page(asked, viewer, before=back.before).before == 0
+        assert [len(page["images"]) for page in (first, second, third)] == [3, 3, 2]
+        assert len({shown["key"] for page in (first, second, third) for shown in page["images"]}) == 8
+        assert (first["before"], third["after"]) == (0, 0)
+        back = check_page(asked, viewer, before=third["before"])
+        assert [shown["key"] for shown in back["images"]] == [shown["key"] for shown in second["images"]]
+        assert check_page(asked, viewer, before=back["before"])["before"] == 0
 
     def test_how_much_is_asked_of_the_database_does_not_grow_with_the_round(self, many):
         viewer = many.project.created_by

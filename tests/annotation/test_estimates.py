@@ -231,11 +231,11 @@ class TestPage:
         assert not Project.objects.filter(name="Tigers").exists()
         shown = page.context["estimate"]
         # German: 4 captions in the pilot, 8 in the main round, 12 + 12 ratings; Bengali: 2 + 4 and 6 + 12.
-        assert [(line.language.pk, line.estimate.captions, line.estimate.ratings) for line in shown.lines] == [
+        assert [(line.language.pk, line.estimate.captions, line.estimate.ratings) for line in shown["lines"]] == [
             ("bn", 6, 18),
             ("de", 12, 24),
         ]
-        assert shown.total.estimate.cost == Decimal("1.50") + Decimal("2.67")
+        assert shown["total"].estimate.cost == Decimal("1.50") + Decimal("2.67")
         assert "4.17 EUR" in page.text
         assert 'value="Tigers"' in page.text
         assert "German" in page.text[page.text.index("Each image needs more people than you have") :]
@@ -243,7 +243,7 @@ class TestPage:
     def test_the_estimate_says_what_the_chosen_models_leave_out(self, manager, path, collection, answers):
         ModelCaption.objects.filter(model__name="blip", image=collection.entries.first().image).delete()
         page = manager.post(path, answers | {"estimate": "1", "pilot_images": "2"})
-        assert page.context["estimate"].left_out == 1
+        assert page.context["estimate"]["left_out"] == 1
         assert "1 image has no English caption by the chosen models" in page.text
 
     @pytest.mark.long(reason="at least three others run each of its lines")

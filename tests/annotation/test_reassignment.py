@@ -249,8 +249,8 @@ class TestThePages:
         (overdue,) = open_batches(round.project, busy, now=NOW)
         (open_batch,) = open_batches(round.project, batch.lease.person, now=NOW)
 
-        assert (open_batch.batch.pk, open_batch.images, open_batch.takers) == (batch.pk, 3, [bea])
-        assert (overdue.is_overdue, overdue.takers) == (True, [])
+        assert (open_batch["batch"].pk, open_batch["batch"].images, open_batch["takers"]) == (batch.pk, 3, [bea])
+        assert (overdue["is_overdue"], overdue["takers"]) == (True, [])
 
 
 def submit(batch: CaptionBatch) -> None:

@@ -62,7 +62,7 @@ class TestPages:
 
     def numbers(self, client, **query: str) -> list[int]:
         listing = client.get(address("release-images"), query).context["listing"]
-        return [shown.image.number for shown in listing["images"]]
+        return [shown["image"].number for shown in listing["images"]]
 
     def test_an_image_has_its_captions_in_all_languages(self, client, release):
         text = client.get(address("release-image")).content.decode()
