@@ -53,6 +53,11 @@ def count_flips(first: ArrayLike, again: ArrayLike) -> tuple[int, int]:
     ----------
     first, again : array_like of int, shape (n_repeats,)
         Scores of the test caption against the base caption; the degree does not matter.
+
+    Returns
+    -------
+    tuple of int
+        Of the same sign, and of the opposite one.
     """
     sign_first, sign_again = np.sign(np.asarray(first, dtype=int)), np.sign(np.asarray(again, dtype=int))
     return int((sign_first == sign_again).sum()), int((sign_first * sign_again < 0).sum())

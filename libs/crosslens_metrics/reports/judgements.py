@@ -62,7 +62,7 @@ def report_lines(report: ReportedFigures) -> Iterator[str]:
         _("Ordinal alpha"),
         alpha
         if isinstance(alpha, UndefinedComparison)
-        else f"{alpha.value:z.3f} {interval_text(alpha.interval, 'z.3f')} ({alpha.images})",
+        else f"{alpha.value:z.3f} {_interval_text(alpha.interval, 'z.3f')} ({alpha.images})",
         _("agreement over images that two or more raters judged: 1 is full, 0 is chance"),
     )
     yield line(
@@ -136,7 +136,7 @@ def line(label: str, value: str | UndefinedComparison, meaning: str) -> str:
     return f"  {label:<{LABEL_WIDTH}} {value:<{VALUE_WIDTH}}  {meaning}"
 
 
-def interval_text(interval: Interval | UndefinedComparison, form: str) -> str:
+def _interval_text(interval: Interval | UndefinedComparison, form: str) -> str:
     """An interval, or a mark for one that is undefined where its figure is defined."""
     if isinstance(interval, UndefinedComparison):
         return f"[{_('no interval')}: {interval.message}]"
@@ -187,7 +187,7 @@ def _gain(gain: GainFigure | UndefinedComparison) -> str | UndefinedComparison:
     return (
         gain
         if isinstance(gain, UndefinedComparison)
-        else f"{gain.points:+z.1f} {interval_text(gain.interval, '+z.1f')}"
+        else f"{gain.points:+z.1f} {_interval_text(gain.interval, '+z.1f')}"
     )
 
 
@@ -201,7 +201,7 @@ def _sign_test(test: SignTest | UndefinedComparison) -> str | UndefinedCompariso
 def _share(share: TrialShare | UndefinedComparison) -> str | UndefinedComparison:
     if isinstance(share, UndefinedComparison):
         return share
-    return f"{share.percent:.1f}% {interval_text(share.interval, '.1f')} ({share.total})"
+    return f"{share.percent:.1f}% {_interval_text(share.interval, '.1f')} ({share.total})"
 
 
 def _rater_line(rater: RaterFigures) -> str:
@@ -218,7 +218,7 @@ def _model_line(model: RankedModel) -> str:
     if isinstance(model.strength, UndefinedComparison):
         return line(model.model, model.strength, _("strength"))
     mark = f"  ({bound_message(model.bound)})" if model.bound in BOUNDS else ""
-    return f"  {model.model:<{LABEL_WIDTH}}  {model.strength:+z.3f} {interval_text(model.interval, '+z.3f')}{mark}"
+    return f"  {model.model:<{LABEL_WIDTH}}  {model.strength:+z.3f} {_interval_text(model.interval, '+z.3f')}{mark}"
 
 
 def _pair_line(pair: RankedPair) -> str:
@@ -229,7 +229,7 @@ def _pair_line(pair: RankedPair) -> str:
         more = "" if isinstance(pair.interval, UndefinedComparison) else pair.more_images.message
     else:
         more = _("not separable: %(more)s more") % {"more": pair.more_images}
-    difference = f"{pair.difference:.3f} {interval_text(pair.interval, '+z.3f')}"
+    difference = f"{pair.difference:.3f} {_interval_text(pair.interval, '+z.3f')}"
     return f"  {pair.stronger} > {pair.weaker}:  {difference}  {more}".rstrip()
 
 

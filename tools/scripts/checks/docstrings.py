@@ -10,7 +10,7 @@ from pathlib import Path
 from tools.scripts.checks.sources import TextFinding, at, files_in, text_of, unless
 
 WITH_SHAPE_OR_UNIT = re.compile(r"ArrayLike|NDArray|Points|Interval|Generator")
-INTERNAL = {"comparison_text", "encoding", "n_grams", "text", "vocabulary"}
+INTERNAL = {"encoding", "figures", "n_grams", "text", "vocabulary"}
 """Modules that the others are made of."""
 SECTION = r"^{name}\n-+\n(.*?)(?=^\w+\n-+\n|\Z)"
 
