@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -11,7 +12,7 @@ from django.urls import reverse
 from core.images.models import Image
 from core.jobs.models import JobState
 from core.people.models import Project
-from gapgame.models import ItemSet, Season, SeasonAccess, SkipReason, TurnOutcome
+from gapgame.models import ItemSet, Season, SeasonAccess, SeasonLanguage, SkipReason, TurnOutcome
 from gapgame.services import playing
 from gapgame.services.playing import GRACE
 from tests.clients import client_of
@@ -259,3 +260,16 @@ def test_the_work_of_a_project_leads_to_the_game(project, manager) -> None:
     for client in (manager, client_of(make_researcher(project))):
         assert link in client.get(reverse("annotation:guidelines-show", args=[project.slug])).content.decode()
     assert link in client_of(make_researcher(project)).get(reverse("sxs_eval:evaluation-list")).content.decode()
+
+
+def test_after_a_batch_the_same_language_is_offered_first(season) -> None:
+    german = make_vectors("de")
+    SeasonLanguage.objects.create(season=season, language_id="de", vectors=german, signature=german.signature)
+    player = make_player(season)
+    play(player, item=season.item_set.items.first(), guesses=("cat",))
+
+    page = client_of(player.user).get(reverse("gapgame:season-show", args=[season.slug])).content.decode()
+
+    offered = re.findall(r'class="(button[^"]*)"\s+type="submit" name="language" value="(\w+)"', page)
+    assert [language for kind, language in sorted(offered) if "primary" in kind] == ["en"]
+    assert len(offered) == 2
