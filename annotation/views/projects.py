@@ -32,7 +32,7 @@ from annotation.views.shared import kept_from_file, over_images
 from core.images.models import Collection
 from core.images.permissions import collections_in
 from core.languages.models import Language
-from core.languages.rules.registry import GROUPS, LanguageGroup
+from core.languages.rules.groups import GROUPS, LanguageGroup
 from core.people.models import Project, Role
 from core.people.permissions import READERS, manages_anything, project_for
 from core.people.requests import as_download, user_of

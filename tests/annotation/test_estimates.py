@@ -25,7 +25,7 @@ from annotation.selectors.estimates import last_settings, measured_times, settin
 from annotation.services.campaign import LanguageBeginning
 from core.images.models import Collection
 from core.languages.models import Language
-from core.languages.rules.registry import GROUPS
+from core.languages.rules.groups import GROUPS
 from core.people.models import Project
 from office.recruitment.services.studies import RateInCurrency, set_rates
 from research.inference.models import ModelCaption

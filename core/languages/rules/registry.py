@@ -13,9 +13,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from django.utils.functional import Promise
-from django.utils.translation import gettext_lazy
-
 
 def _(message: str) -> str:
     """Mark a message for the catalogues. Django's own needs the settings, which read this."""
@@ -71,22 +68,3 @@ LANGUAGES: tuple[RegisteredLanguage, ...] = (
     RegisteredLanguage("sw", _("Swahili"), "Kiswahili"),
     RegisteredLanguage("te", _("Telugu"), "తెలుగు", ("Telu",)),
 )
-
-
-class LanguageGroup(NamedTuple):
-    name: Promise | str
-    tags: tuple[str, ...]
-
-
-LOW_RESOURCE = ("bn", "quz", "mi", "sw", "te")
-
-GROUPS = {
-    "all": LanguageGroup(gettext_lazy("All 36"), tuple(one.tag for one in LANGUAGES)),
-    "core": LanguageGroup(gettext_lazy("The core four"), ("en", "es", "hi", "zh")),
-    "low-resource": LanguageGroup(gettext_lazy("The low-resource five"), LOW_RESOURCE),
-    "web": LanguageGroup(
-        gettext_lazy("The thirty by web content"),
-        tuple(one.tag for one in LANGUAGES if one.tag not in ("en", *LOW_RESOURCE)),
-    ),
-}
-"""All, and three groups of Thapliyal et al. (2022): those on which models were compared, the last five and the rest."""

@@ -18,7 +18,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from core.jobs.tasks import ask_for_sweep
-from core.languages.rules.registry import GROUPS
+from core.languages.rules.groups import GROUPS
 from core.people.formats.invitations import invitations_as_csv, links_as_text
 from core.people.forms.invitations import DAYS, AddressesForm, ChangeForm, InvitationForm, InvitationsFilterForm
 from core.people.models import Invitation, Project, Role
