@@ -3,4 +3,4 @@
 What has no value for some data raises `UndefinedFigureError`, which says why; nothing here returns NaN.
 """
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
