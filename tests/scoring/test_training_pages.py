@@ -6,7 +6,6 @@ import pytest
 from django.urls import reverse
 
 from core.people.models import Role
-from research.inference import tasks
 from research.inference.models import Training
 from research.inference.services.trainings import read_data
 from research.scoring.models import ReferenceSet
@@ -27,7 +26,7 @@ def client(client, project):
 @pytest.fixture
 def asked(monkeypatch):
     asked: list[int] = []
-    monkeypatch.setattr(tasks, "ask_for_training", asked.append)
+    monkeypatch.setattr("research.scoring.views.references.ask_for_training", asked.append)
     return asked
 
 

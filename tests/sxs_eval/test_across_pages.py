@@ -236,7 +236,7 @@ def test_each_comparison_is_a_point_and_correlations_stand_over_the_core_languag
     # Four wins and one loss of six.
     assert column_of(shown["table"], "gain")[german] == "+50.0"
     assert column_of(shown["table"], "difference")[german].startswith("+")
-    assert "B against A, German: people +50.0, metric +" in shown["plot"].summary
+    assert "B against A, German: people +50.0, metric +" in shown["plot"]["summary"]
     assert column_of(shown["correlations"], "evaluations") == ["5", "2", "3"]
     assert column_of(shown["correlations"], "points") == ["10", "4", "6"]
     once = page(manager, metric="rouge-l", flip="no").context["page"]
