@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from datetime import timedelta
 from random import Random
-from threading import Barrier
+from threading import Barrier, Event
 
 import pytest
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError, connection, transaction
 from django.db.models import F
 from django.db.utils import OperationalError
 
 from core.allocation.models import Assignment, AssignmentState, Batch, BatchState, Pool, Task
-from core.allocation.services import lifecycle
+from core.allocation.services import assigning, lifecycle
 from core.allocation.services.assigning import SHUFFLE_KEYS, resume_batch, take_batch
-from core.allocation.services.errors import NoTasksAvailableError, OpenBatchExistsError, PoolClosedError
+from core.allocation.services.errors import NoTasksAvailableError, OpenBatchExistsError, PoolBusyError, PoolClosedError
 from core.allocation.services.lifecycle import expire_overdue, finish_batch, renew_lease
 from core.people.models import User
 from tests.concurrency import together
@@ -268,6 +268,29 @@ class TestAllAtOnce:
 
         assert [batch.assignments.count() for batch in batches] == [10] * 16
         assert_exact(pool)
+
+    @pytest.mark.skipif(not connection.features.has_select_for_update, reason="SQLite has one writer at a time")
+    def test_places_that_a_rival_holds_for_longer_are_busy_and_not_gone(self, monkeypatch):
+        monkeypatch.setattr(assigning, "BUSY_PAUSES_S", (0.0, 0.01))
+        pool, person = make_pool(2), make_user()
+        is_held, may_end = Event(), Event()
+
+        def take_or_hold(is_rival: bool) -> Batch | None:
+            if is_rival:
+                with transaction.atomic():
+                    list(Task.objects.filter(pool=pool).select_for_update())
+                    is_held.set()
+                    may_end.wait(60)
+                return None
+            is_held.wait(60)
+            try:
+                return take(pool, person)
+            finally:
+                may_end.set()
+
+        with pytest.raises(PoolBusyError):
+            together(take_or_hold, [True, False])
+        assert take(pool, person).assignments.count() == 2
 
     def test_without_the_guard_the_same_rivals_oversell(self):
         """The control: look, then take, as one would write it at first. It shows that the race is there to be lost."""
