@@ -15,6 +15,7 @@ import pytest
 from annotation.models import AnnotatorStatus, Caption, CaptionState, Exclusion, Round, RoundState, Tally
 from annotation.rules.campaign import UnfinishedBatches
 from annotation.services import annotator_status, batches, campaign
+from annotation.services.round_batches import StaleStateError
 from annotation.services.tallies import recount
 from core.allocation.models import Assignment, AssignmentState, Batch, BatchState
 from core.allocation.services import assigning
@@ -28,7 +29,9 @@ from tests.factories import MINUTE, NOW, make_annotator, make_round
 from tests.people.hooks import make_webhook
 from tests.tiers import runs
 
-INTERRUPTED = (NotQualifiedError, PoolClosedError, PoolBusyError, BatchReturnedError, NoTasksAvailableError)
+INTERRUPTED = (
+    NotQualifiedError, PoolClosedError, PoolBusyError, BatchReturnedError, NoTasksAvailableError, StaleStateError,
+)  # fmt: skip
 
 
 def managed(round: Round, service: Callable[..., Any], /, **fields: Any) -> Callable[[], Any]:
