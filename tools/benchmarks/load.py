@@ -16,6 +16,7 @@ import asyncio
 import collections
 import json
 import re
+import sys
 import time
 from typing import Any
 
@@ -96,6 +97,7 @@ class SimulatedAnnotator(SimulatedPerson):
             text=f"Ein kleiner Hund läuft neben dem Ball Nummer {position} über die Wiese.",
             revision=revision[1],
             active_ms="2000",
+            confirms="yes",
             **({"ahead": str(following[0])} if following else {}),
         )
         self.page, self.positions = json.loads(answer)["ahead"], tuple(following)
@@ -190,7 +192,10 @@ def main() -> None:
     options = arguments(__doc__, kind="caption", target="", people=16, seconds=20.0, cookies="[]")
     work = {"caption": SimulatedAnnotator, "judge": SimulatedRater}[options.kind]
     cookies = json.loads(options.cookies)
-    print_result(asyncio.run(run(work, BASE, options.target, options.people, options.seconds, cookies)))
+    result = asyncio.run(run(work, BASE, options.target, options.people, options.seconds, cookies))
+    if not result["tasks_per_s"]:
+        sys.exit(f"Nobody did anything, so nothing was measured. Errors, and how often: {result['errors']}")
+    print_result(result)
 
 
 if __name__ == "__main__":
