@@ -202,12 +202,12 @@ def _caption_statements(text: str) -> list[str]:
         "UPDATE allocation_task SET places_taken = 2 WHERE pool_id = %(pool)s",
         (
             "INSERT INTO annotation_captionitem (assignment_id, batch_id, person_id, position, image_id, english_id,"
-            " rating, rated_at, rating_ms, text, revision, saved_at, writing_ms)"
+            " rating, rated_at, rating_ms, text, revision, is_autosaved, saved_at, writing_ms)"
             " SELECT own.id, own.batch_id, own.person_id, own.position, what.image_id, what.english_id,"
             " CASE (own.id * 7919 + own.person_id * 31 + what.image_id * 13) %% 10"
             " WHEN 0 THEN 'BAD' WHEN 1 THEN 'BAD' WHEN 2 THEN 'MEDIUM' WHEN 3 THEN 'MEDIUM'"
             " WHEN 4 THEN 'NOT-ENOUGH-INFO' WHEN 5 THEN 'EXCELLENT' WHEN 6 THEN 'EXCELLENT' ELSE 'GOOD' END,"
-            f" batch.taken_at, 4000 + own.id %% 5000, {text}, 1,"
+            f" batch.taken_at, 4000 + own.id %% 5000, {text}, 1, false,"
             " batch.taken_at, 30000 + own.id %% 40000"
             " FROM allocation_assignment AS own JOIN allocation_batch AS batch ON batch.id = own.batch_id"
             " JOIN annotation_captiontask AS what ON what.task_id = own.task_id WHERE batch.pool_id = %(pool)s"
