@@ -10,8 +10,8 @@ from typing import Any
 from annotation.models import Round, RoundFigures, RoundKind, RoundState
 from core.languages.models import Language
 from core.people.models import Project
-from crosslens_metrics.intervals import Interval
 from crosslens_metrics.quality import LEVELS
+from crosslens_metrics.sampling.intervals import Interval
 
 SHARES = ("good", "medium", "bad", "not_enough_info")
 QUALITY = "quality"

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from django.utils.translation import gettext as _
 
-from crosslens_metrics.intervals import Interval
+from crosslens_metrics.sampling.intervals import Interval
 from gapgame.rules.figures import EqualSamples, ResampledFigure, TurnMean, TurnReason, TurnShare, UndefinedFigure
 from gapgame.rules.report import EqualOutcomes, EqualSize, GameReport, GroupOutcomes, TurnOutcomes
 from gapgame.rules.turns import OUTCOMES

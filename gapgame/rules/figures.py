@@ -9,10 +9,10 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from crosslens_metrics.clusters import subset_sums
-from crosslens_metrics.intervals import Interval, middle_of, share_interval
 from crosslens_metrics.messages import gettext_noop as _
 from crosslens_metrics.reports.figures import AbsentFigure, ReportFigure, random_stream
+from crosslens_metrics.sampling.intervals import Interval, middle_of, share_interval
+from crosslens_metrics.sampling.resampling import subset_sums
 from crosslens_metrics.undefined import UndefinedReason
 
 
@@ -60,8 +60,8 @@ value_or_reason = UndefinedFigure.value_or_reason
 class TurnShare(ReportFigure):
     """A share in percent, with two 95% intervals.
 
-    `interval` is exact (Clopper-Pearson) and assumes independent trials; `over_players` is a bootstrap over players,
-    with all their turns, and does not.
+    `interval` is exact (Clopper-Pearson) and assumes independent trials; `over_players` takes whole
+    players, with all their turns, and does not.
     """
 
     count: int
@@ -73,7 +73,7 @@ class TurnShare(ReportFigure):
 
 @dataclass(frozen=True)
 class TurnMean(ReportFigure):
-    """A mean, with Student's 95% interval (observations independent) and one from a bootstrap over players."""
+    """A mean, with Student's 95% interval (observations independent) and one over players."""
 
     count: int
     mean: float
@@ -86,9 +86,10 @@ def share_of_turns(count: int, total: int, over_players: Interval | UndefinedFig
     return TurnShare(count, total, 100 * count / total, Interval(100 * interval.low, 100 * interval.high), over_players)
 
 
-def varied(low: float, high: float) -> Interval | UndefinedFigure:
-    """Return a bootstrap's interval, or that its resamples are all alike."""
-    return Interval(low, high) if low < high else UndefinedFigure(UndefinedReason.NO_VARIATION)
+def varied(low: float, high: float, *, least: float, most: float) -> Interval | UndefinedFigure:
+    """Return the interval within the ends of the scale, or that there is one unit only, or that all are alike."""
+    # Not a number is not below another.
+    return Interval(max(least, low), min(most, high)) if low < high else UndefinedFigure(UndefinedReason.NO_VARIATION)
 
 
 @dataclass(frozen=True)

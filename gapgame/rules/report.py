@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crosslens_metrics.clusters import mean_interval, ratio_bounds, subset_sums
-from crosslens_metrics.intervals import Interval, share_bounds
 from crosslens_metrics.reports.figures import ReportFigure, random_stream
+from crosslens_metrics.sampling.intervals import Interval, mean_interval, share_bounds
+from crosslens_metrics.sampling.resampling import subset_sums
+from crosslens_metrics.sampling.variance import ratio_bounds
 from crosslens_metrics.undefined import UndefinedReason
 from gapgame.rules.figures import (
     EqualSamples,
@@ -34,7 +35,7 @@ from gapgame.rules.play import ATTEMPTS
 from gapgame.rules.turns import ALL_OUTCOMES, OUTCOMES, FilteredTurns, PlayedTurn, TurnRule, filtered_turns
 
 METHOD = "gap-game"
-VERSION = 1
+VERSION = 2
 """Version of the method: raised when the same turns would give another figure."""
 RESAMPLES = 1_000
 BY = ("word", "image", "player", "language")
@@ -155,7 +156,7 @@ def build_report(
     seed : int
         Each figure draws from a stream of its own, so none changes when another is added.
     resamples : int
-        Of the bootstrap over players and of the splits made equal.
+        How often splits are made equal.
     vectors : str
         The signature of the word vectors behind the similarities, for the report's own.
     by : collection of str
@@ -169,7 +170,7 @@ def build_report(
     table = _TurnTable(counted)
     split_of, splits = _codes(turn.split for turn in counted)
     chosen = [np.ones(len(counted), dtype=bool), *(split_of == code for code in range(len(splits)))]
-    figures = _outcomes(table, chosen, resamples, random_stream(seed, "players"))
+    figures = _outcomes(table, chosen)
     ordered = [(code, splits[code]) for code in sorted(range(len(splits)), key=lambda code: splits[code])]
     return GameReport(
         signature=ReportSignature(
@@ -221,10 +222,8 @@ class _TurnTable:
         self.player = None if "" in names else players
 
 
-def _outcomes(
-    table: _TurnTable, chosen: Sequence[NDArray[np.bool_]], resamples: int, rng: np.random.Generator
-) -> list[TurnOutcomes]:
-    """Compute the figures of several subsets of the turns, with intervals from the same resamples of players."""
+def _outcomes(table: _TurnTable, chosen: Sequence[NDArray[np.bool_]]) -> list[TurnOutcomes]:
+    """Compute the figures of several subsets of the turns, with intervals over players."""
     ratios, players = [], 0
     numerators, denominators = [], []
     if table.player is not None and len(table.values):
@@ -234,7 +233,7 @@ def _outcomes(
             turns = sums[:, :KINDS].sum(axis=1, keepdims=True)
             numerators += [sums[:, :KINDS], sums[:, SIMILARITY], sums[:, INEXACT_SIMILARITY]]
             denominators += [np.repeat(turns, KINDS, axis=1), sums[:, GUESSES], sums[:, INEXACT]]
-        low, high = ratio_bounds(np.hstack(numerators), np.hstack(denominators), resamples=resamples, rng=rng)
+        low, high = ratio_bounds(np.hstack(numerators), np.hstack(denominators), is_share=True)
         ratios = list(zip(low.tolist(), high.tolist(), strict=True))
     width = KINDS + 2 * ATTEMPTS
     return [
@@ -245,7 +244,7 @@ def _outcomes(
 
 @dataclass(frozen=True)
 class _PlayerBounds:
-    """The bootstrap's bounds for some turns; `players` is 0 if they are unknown."""
+    """The bounds over players for some turns; `players` is 0 if they are unknown."""
 
     players: int
     bounds: Sequence[tuple[float, float]]
@@ -257,8 +256,8 @@ class _PlayerBounds:
             return UndefinedFigure(TurnReason.ONE_PLAYER)
         low, high = self.bounds[place]
         if np.isnan(low) or np.isnan(high):
-            return UndefinedFigure(UndefinedReason.RESAMPLES_UNDEFINED)
-        return varied(unit * low, unit * high)
+            return UndefinedFigure(TurnReason.ONE_PLAYER)
+        return varied(unit * low, unit * high, least=0, most=unit)
 
 
 def _figures_of(table: _TurnTable, subset: NDArray[np.bool_], bounds: _PlayerBounds) -> TurnOutcomes:

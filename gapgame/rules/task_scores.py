@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from crosslens_metrics.clusters import mean_interval, ratio_bounds
-from crosslens_metrics.intervals import Interval
-from crosslens_metrics.reports.figures import ReportFigure, random_stream
+from crosslens_metrics.reports.figures import ReportFigure
+from crosslens_metrics.sampling.intervals import Interval, mean_interval
+from crosslens_metrics.sampling.variance import ratio_bounds
 from crosslens_metrics.word_vectors import WordVectorSource
 from gapgame.rules.figures import (
     TurnMean,
@@ -25,7 +25,7 @@ from gapgame.rules.play import ATTEMPTS, is_exact
 from gapgame.rules.turns import SOLVED, FilteredTurns, PlayedTurn, filtered_turns
 
 METHOD = "gap-task"
-VERSION = 2
+VERSION = 3
 
 
 @dataclass(frozen=True)
@@ -34,8 +34,6 @@ class TaskSignature(ReportFigure):
     version: int
     vectors: str
     """Empty if none were given."""
-    seed: int
-    resamples: int
 
 
 @dataclass(frozen=True)
@@ -49,7 +47,7 @@ class WithoutVector(ReportFigure):
 
 @dataclass(frozen=True)
 class MeanDifference(ReportFigure):
-    """The mean over items, in percentage points, with the 95% bootstrap interval over items."""
+    """The mean over items, in percentage points, with the 95% interval over items."""
 
     points: float
     interval: Interval | UndefinedFigure
@@ -97,8 +95,6 @@ def score(
     vectors: WordVectorSource | None,
     turns: Sequence[PlayedTurn] | None = None,
     keep: Collection[str] = (),
-    seed: int = 0,
-    resamples: int = 1_000,
 ) -> TaskScores:
     """Compute accuracy and mean similarity of predictions, and how they compare with people."""
     correct = np.array([is_exact(one.predicted, one.word, language=one.language) for one in filled], dtype=float)
@@ -113,9 +109,9 @@ def score(
         similarity = TurnMean(len(values), float(values.mean()), interval, independent)
     people = None
     if turns is not None:
-        people = _beside_people(filled, correct, turns, keep, seed, resamples)
+        people = _beside_people(filled, correct, turns, keep)
     return TaskScores(
-        signature=TaskSignature(METHOD, VERSION, vectors.signature if vectors else "", seed, resamples),
+        signature=TaskSignature(METHOD, VERSION, vectors.signature if vectors else ""),
         instances=len(filled),
         accuracy=share_of_turns(int(correct.sum()), len(filled), independent),
         similarity=similarity,
@@ -154,8 +150,6 @@ def _beside_people(
     correct: NDArray[np.float64],
     turns: Sequence[PlayedTurn],
     keep: Collection[str],
-    seed: int,
-    resamples: int,
 ) -> BesidePeople | UndefinedFigure:
     counts, filters = filtered_turns(turns, keep=keep)
     attempts: dict[str, list[int]] = {}
@@ -180,16 +174,15 @@ def _beside_people(
         filters=filters,
         machine_percent=100 * float(machine.mean()),
         people_percent=tuple(100 * float(mean) for mean in people.mean(axis=0)),
-        machine_minus_people=_differences(machine[:, None] - people, seed, resamples),
+        machine_minus_people=_differences(machine[:, None] - people),
     )
 
 
-def _differences(differences: NDArray[np.float64], seed: int, resamples: int) -> tuple[MeanDifference, ...]:
-    rng = random_stream(seed, "machine and people")
-    low, high = ratio_bounds(differences, np.ones_like(differences), resamples=resamples, rng=rng)
+def _differences(differences: NDArray[np.float64]) -> tuple[MeanDifference, ...]:
+    low, high = ratio_bounds(differences, np.ones_like(differences), is_share=False)
     return tuple(
-        MeanDifference(100 * float(mean), varied(100 * float(below), 100 * float(above)))
-        for mean, below, above in zip(differences.mean(axis=0), low, high, strict=True)
+        MeanDifference(100 * float(mean), varied(100 * below, 100 * above, least=-100, most=100))
+        for mean, below, above in zip(differences.mean(axis=0), low.tolist(), high.tolist(), strict=True)
     )
 
 

@@ -9,15 +9,15 @@ from enum import StrEnum
 
 import numpy as np
 
-from crosslens_metrics.clusters import ratio_bounds
 from crosslens_metrics.hidden_characters import visible_text
-from crosslens_metrics.intervals import Interval
-from crosslens_metrics.reports.figures import ReportFigure, random_stream
+from crosslens_metrics.reports.figures import ReportFigure
+from crosslens_metrics.sampling.intervals import Interval
+from crosslens_metrics.sampling.variance import ratio_bounds
 from crosslens_metrics.text import lower_case
 from gapgame.rules.figures import UndefinedFigure, varied
 
 METHOD = "lexical-translation"
-VERSION = 1
+VERSION = 2
 
 
 @dataclass(frozen=True)
@@ -34,8 +34,6 @@ class TranslatedInstance:
 class TranslationSignature(ReportFigure):
     method: str
     version: int
-    seed: int
-    resamples: int
 
 
 @dataclass(frozen=True)
@@ -50,7 +48,7 @@ class WordScores(ReportFigure):
 
 @dataclass(frozen=True)
 class TranslationScores(ReportFigure):
-    """`ali` from −1 to 1, `accuracy` from 0 to 1, each with its 95% bootstrap interval over source words."""
+    """`ali` from −1 to 1, `accuracy` from 0 to 1, each with its 95% interval over source words."""
 
     signature: TranslationSignature
     instances: int
@@ -67,7 +65,7 @@ def compared_form(word: str, *, language: str = "") -> str:
     return " ".join(lower_case(visible_text(word), language=language).split())
 
 
-def score(translated: Sequence[TranslatedInstance], *, seed: int = 0, resamples: int = 1_000) -> TranslationScores:
+def score(translated: Sequence[TranslatedInstance]) -> TranslationScores:
     """Compute the Ambiguous Lexical Index (ALI) and accuracy.
 
     An instance counts 1 for a prediction among the positives, −1 among the negatives, and 0 for anything else. ALI is
@@ -77,8 +75,6 @@ def score(translated: Sequence[TranslatedInstance], *, seed: int = 0, resamples:
     ----------
     translated : sequence of Translated
         At least one; words in the form of `compared_form`.
-    seed, resamples : int
-        Of the bootstrap over source words.
 
     Returns
     -------
@@ -95,21 +91,16 @@ def score(translated: Sequence[TranslatedInstance], *, seed: int = 0, resamples:
     instances = np.bincount(of_word).astype(float)
     right = np.bincount(of_word, hits)
     index = np.bincount(of_word, hits - misses) / instances
-    low, high = ratio_bounds(
-        np.stack([index, right], 1),
-        np.stack([np.ones_like(instances), instances], 1),
-        resamples=resamples,
-        rng=random_stream(seed, METHOD),
-    )
-    intervals = [varied(below, above) for below, above in zip(low.tolist(), high.tolist(), strict=True)]
+    (ali_low,), (ali_high,) = ratio_bounds(index[:, None], np.ones((len(words), 1)), is_share=False)
+    (low,), (high,) = ratio_bounds(right[:, None], instances[:, None], is_share=True)
     return TranslationScores(
-        signature=TranslationSignature(METHOD, VERSION, seed, resamples),
+        signature=TranslationSignature(METHOD, VERSION),
         instances=len(translated),
         words=len(words),
         ali=float(index.mean()),
-        ali_interval=intervals[0],
+        ali_interval=varied(ali_low, ali_high, least=-1, most=1),
         accuracy=float(hits.mean()),
-        accuracy_interval=intervals[1],
+        accuracy_interval=varied(low, high, least=0, most=1),
         by_word=tuple(
             WordScores(str(word), int(number), float(ali), float(share))
             for word, number, ali, share in zip(words, instances, index, right / instances, strict=True)

@@ -15,7 +15,7 @@ from typing import Any
 
 from charts import texts
 from charts.texts import place_x
-from crosslens_metrics.intervals import Interval
+from crosslens_metrics.sampling.intervals import Interval
 
 BAR_ROW = 30
 LABEL_END = 41.0

@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from crosslens_metrics.reports.figures import AbsentFigure
 
 if TYPE_CHECKING:
-    from crosslens_metrics.intervals import Interval
+    from crosslens_metrics.sampling.intervals import Interval
 
 MINUS = "−"
 MIN_P = 0.0001

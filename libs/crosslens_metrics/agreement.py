@@ -14,7 +14,7 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
 
-from crosslens_metrics.intervals import Interval, percentile_interval
+from crosslens_metrics.sampling.intervals import Interval, percentile_interval
 from crosslens_metrics.undefined import UndefinedFigureError, UndefinedReason
 
 Level = Literal["nominal", "ordinal", "interval"]

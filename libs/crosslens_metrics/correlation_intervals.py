@@ -8,9 +8,9 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from crosslens_metrics.bootstrap import Weights, bootstrap_interval
 from crosslens_metrics.correlations import Coefficient, both_finite, centred, correlation, flipped, kendall_tau_b
-from crosslens_metrics.intervals import Interval
+from crosslens_metrics.sampling.intervals import Interval
+from crosslens_metrics.sampling.resampling import Weights, bootstrap_interval
 from crosslens_metrics.undefined import UndefinedFigureError
 
 Values = NDArray[np.float64]

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from crosslens_metrics.intervals import NORMAL_QUANTILE, Interval, percentile_interval
+from crosslens_metrics.sampling.intervals import NORMAL_QUANTILE, Interval, percentile_interval
 from crosslens_metrics.undefined import UndefinedFigureError, UndefinedReason
 
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from crosslens_metrics.bootstrap import CELLS_AT_ONCE, interval_of, resample_weights, sums_by_group
-from crosslens_metrics.intervals import SAME_WITHIN, Interval
+from crosslens_metrics.sampling.intervals import SAME_WITHIN, Interval
+from crosslens_metrics.sampling.resampling import CELLS_AT_ONCE, interval_of, resample_weights, sums_by_group
 from crosslens_metrics.undefined import UndefinedFigureError, UndefinedReason
 
 METHODS = ("bootstrap", "permutation")

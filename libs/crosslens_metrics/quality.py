@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from crosslens_metrics.agreement import alpha_of_ratings
-from crosslens_metrics.intervals import Interval, wilson_interval
+from crosslens_metrics.sampling.intervals import Interval, wilson_interval
 from crosslens_metrics.undefined import UndefinedFigureError, UndefinedReason
 
 LEVELS = ("NOT-ENOUGH-INFO", "BAD", "MEDIUM", "GOOD", "EXCELLENT")

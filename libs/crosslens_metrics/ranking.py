@@ -15,7 +15,7 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
 
-from crosslens_metrics.intervals import Interval
+from crosslens_metrics.sampling.intervals import Interval
 from crosslens_metrics.undefined import UndefinedFigureError, UndefinedReason
 
 MAX_ITERATIONS = 1_000

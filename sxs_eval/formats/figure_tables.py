@@ -10,9 +10,9 @@ from django.db.models import TextChoices
 from django.utils.translation import gettext_lazy as _
 
 from core.people.models import Project
-from crosslens_metrics.intervals import Interval
 from crosslens_metrics.reports.comparison import METHOD, VERSION
 from crosslens_metrics.reports.comparison_figures import GainFigure, SignTest, UndefinedComparison
+from crosslens_metrics.sampling.intervals import Interval
 from research.selection.rules.image_filters import ALL_IMAGES, ImageFilter
 from sxs_eval.selectors.across import SEED, ComparisonResult, OverallResults, interval_of
 from sxs_eval.selectors.results import RESAMPLES

@@ -11,11 +11,11 @@ from django.utils.translation import gettext as _
 from charts import texts
 from charts.plots import DrawnPlot, IntervalEstimate, PlotPoint, range_plot, scatter_plot
 from crosslens_metrics.correlations import Coefficient
-from crosslens_metrics.intervals import Interval
 from crosslens_metrics.reports.comparison_figures import BOUNDS, SignTest, UndefinedComparison, bound_message
 from crosslens_metrics.reports.comparisons import ModelRanking, RankedComponent, RankedModel, RankedPair
 from crosslens_metrics.reports.correlations import RESAMPLES, MetricAgreement
 from crosslens_metrics.reports.figures import UndefinedScore
+from crosslens_metrics.sampling.intervals import Interval
 from research.scoring.selectors.scores import shown_times, title_of
 from sxs_eval.formats.metric_gains import SEED, correlations
 from sxs_eval.pages.report import (

@@ -14,7 +14,6 @@ from django.utils.translation import ngettext
 from charts import texts
 from charts.plots import DrawnPlot, IntervalEstimate, bar_plot, range_plot
 from core.people.pages import address
-from crosslens_metrics.intervals import Interval
 from crosslens_metrics.reports.comparison import WIDTH_POINTS
 from crosslens_metrics.reports.comparison_figures import (
     AlphaFigure,
@@ -27,6 +26,7 @@ from crosslens_metrics.reports.comparison_figures import (
     TrialShare,
     UndefinedComparison,
 )
+from crosslens_metrics.sampling.intervals import Interval
 from crosslens_metrics.scales import FIVE_POINTS, Scale
 from research.selection.models import PlaceLevelChoice
 from sxs_eval.models import LEFT_OUT, Comparison, RaterState

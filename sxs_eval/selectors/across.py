@@ -11,10 +11,10 @@ from core.languages.models import Language
 from core.people.models import Project
 from crosslens_metrics import gains
 from crosslens_metrics.gains import gain
-from crosslens_metrics.intervals import Interval
 from crosslens_metrics.reports.comparison import WIDTH_POINTS, DecidedImages, summarise
 from crosslens_metrics.reports.comparison_figures import GainFigure, SignTest, UndefinedComparison, value_or_reason
 from crosslens_metrics.reports.comparisons import ModelContest, ModelRanking, pool, rank_models
+from crosslens_metrics.sampling.intervals import Interval
 from research.scoring.selectors.restricting import restricted_figures
 from research.scoring.selectors.scores import ScoreCell, differences_between, metric_order, score_cells
 from research.selection.rules.image_filters import ALL_IMAGES, ImageFilter

@@ -26,8 +26,8 @@ from charts.plots import (
     scatter_plot,
 )
 from charts.world import CELL, LegendEntry, MapPoint, dot_outline, world_map
-from crosslens_metrics.intervals import Interval
 from crosslens_metrics.reports.comparison_figures import UndefinedComparison
+from crosslens_metrics.sampling.intervals import Interval
 from crosslens_metrics.undefined import UndefinedReason
 from geography.outlines import HEIGHT, WIDTH, country_paths, project
 

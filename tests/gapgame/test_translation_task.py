@@ -270,7 +270,7 @@ def test_the_example_of_the_method_gives_one_half(file: Path) -> None:
         {"word": "bank", "instances": 1, "ali": 1.0, "accuracy": 1.0},
         {"word": "seal", "instances": 3, "ali": 0.0, "accuracy": pytest.approx(1 / 3)},
     ]
-    assert scores["ali_interval"] == {"low": 0.0, "high": 1.0}
+    assert scores["ali_interval"] == {"low": -1.0, "high": 1.0}, "Two words, 1 and 0, say nothing of others."
     assert scores_of(file, "--seed", "7")["signature"]["seed"] == 7
 
 

@@ -15,7 +15,7 @@ import pytest
 import scipy
 
 from crosslens_metrics.gains import gain_interval, majority_outcomes, pooled_gain_interval
-from crosslens_metrics.intervals import LEVEL, Interval, share_bounds
+from crosslens_metrics.sampling.intervals import LEVEL, Interval, share_bounds
 from tests.tiers import some
 
 RATERS = 3

@@ -16,7 +16,7 @@ from crosslens_metrics.gains import (
     pooled_gain,
     pooled_gain_interval,
 )
-from crosslens_metrics.sign_test import count_flips
+from crosslens_metrics.sampling.significance import count_flips
 from crosslens_metrics.undefined import UndefinedFigureError, UndefinedReason
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy
 
-from crosslens_metrics.intervals import Interval, percentile_interval, share_bounds, share_interval
+from crosslens_metrics.sampling.intervals import Interval, percentile_interval, share_bounds, share_interval
 
 
 @pytest.mark.parametrize("trials", [1, 2, 7, 40, 1_000])

@@ -9,9 +9,9 @@ import pytest
 import scipy
 
 from crosslens_metrics import paired
-from crosslens_metrics.bootstrap import bootstrap_interval, resample_weights
 from crosslens_metrics.paired import paired_difference, paired_difference_of_sums
-from crosslens_metrics.sign_test import sign_test
+from crosslens_metrics.sampling.resampling import bootstrap_interval, resample_weights
+from crosslens_metrics.sampling.significance import sign_test
 from crosslens_metrics.undefined import UndefinedFigureError, UndefinedReason
 
 CROSSED = np.array([188, 96, 168, 176, 153, 172, 177, 163, 146, 173, 186, 168, 177, 184, 96]) / 8

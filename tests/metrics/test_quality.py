@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 import scipy
 
-from crosslens_metrics.intervals import wilson_interval
 from crosslens_metrics.quality import (
     CODES,
     LEVELS,
@@ -21,6 +20,7 @@ from crosslens_metrics.quality import (
     ordinal_alpha,
     quality_of,
 )
+from crosslens_metrics.sampling.intervals import wilson_interval
 from crosslens_metrics.undefined import UndefinedReason
 
 N, B, M, G, E = range(5)

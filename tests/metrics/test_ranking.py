@@ -7,7 +7,6 @@ import math
 import numpy as np
 import pytest
 
-from crosslens_metrics.intervals import Interval, percentile_interval
 from crosslens_metrics.ranking import (
     RankingOutcomes,
     ResampledStrengths,
@@ -20,6 +19,7 @@ from crosslens_metrics.ranking import (
     resampled_strengths,
     win_table,
 )
+from crosslens_metrics.sampling.intervals import Interval, percentile_interval
 from crosslens_metrics.undefined import UndefinedFigureError, UndefinedReason
 
 BASEBALL = [

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from crosslens_metrics.intervals import Interval
 from crosslens_metrics.ranking import StrengthBound
 from crosslens_metrics.reports.comparison import DecidedImages
 from crosslens_metrics.reports.comparison_figures import BOUNDS, GainFigure, UndefinedComparison
@@ -17,6 +16,7 @@ from crosslens_metrics.reports.comparisons import (
     pool,
     rank_models,
 )
+from crosslens_metrics.sampling.intervals import Interval
 from crosslens_metrics.undefined import UndefinedReason
 
 

@@ -11,9 +11,9 @@ from django.core.cache import cache
 from django.urls import reverse
 
 from core.people.models import Project
-from crosslens_metrics.intervals import Interval
 from crosslens_metrics.reports.comparison_figures import UndefinedComparison
 from crosslens_metrics.reports.correlations import correlations_of
+from crosslens_metrics.sampling.intervals import Interval
 from crosslens_metrics.undefined import UndefinedReason
 from research.inference.models import ModelCaption
 from sxs_eval.formats import metric_gains as downloads

@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 from django.core.management import CommandError
 
-from crosslens_metrics.intervals import Interval
 from crosslens_metrics.reports import judgements
 from crosslens_metrics.reports.comparison_figures import ComparisonReason, GainFigure
+from crosslens_metrics.sampling.intervals import Interval
 from crosslens_metrics.undefined import UndefinedReason
 from tests.commands import output_of
 from tests.servers import ROOT

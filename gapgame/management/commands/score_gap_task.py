@@ -11,7 +11,6 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.utils.translation import gettext as _
 
-from crosslens_metrics.commands.running import whole_number
 from crosslens_metrics.formats.problems import FileProblemsError
 from crosslens_metrics.word_vectors import MalformedTableError, WordVectorSource, open_table
 from gapgame.formats.predictions import read_filled
@@ -47,7 +46,6 @@ class Command(BaseCommand):
             choices=[str(rule) for rule in TurnRule],
             help="count turns that this rule leaves out (repeatable)",
         )
-        parser.add_argument("--seed", type=whole_number(-(2**63), 2**63 - 1), default=0, help="default 0")
         parser.add_argument("--json", action="store_true", dest="for_programs", help="print JSON")
 
     def handle(self, *, gold: Path, predictions: Path, for_programs: bool, **options: Any) -> None:
@@ -57,7 +55,7 @@ class Command(BaseCommand):
         except FileProblemsError as refused:
             raise CommandError(str(refused)) from refused
         vectors = _vectors(options["vectors"]) if options["vectors"] else None
-        scores = score(filled, vectors=vectors, turns=turns, keep=options["keep"], seed=options["seed"])
+        scores = score(filled, vectors=vectors, turns=turns, keep=options["keep"])
         if for_programs:
             self.stdout.write(json.dumps(scores.as_json(), ensure_ascii=False, indent=2, allow_nan=False))
             return
@@ -84,7 +82,7 @@ def _lines(scores: TaskScores) -> Iterator[str]:
     elif scores.people is not None:
         yield from _people_lines(scores.people)
     signature = scores.signature
-    yield _("%(method)s %(version)s, seed %(seed)s, %(resamples)s bootstrap resamples, vectors: %(vectors)s") % {
+    yield _("%(method)s %(version)s, vectors: %(vectors)s") % {
         **vars(signature),
         "vectors": signature.vectors or _("none"),
     }

@@ -11,7 +11,6 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.utils.translation import gettext as _
 
-from crosslens_metrics.commands.running import whole_number
 from crosslens_metrics.formats.problems import FileProblemsError
 from gapgame.formats.predictions import EXAMPLE, read_predictions, read_published, read_translated
 from gapgame.formats.report_text import interval_text
@@ -45,12 +44,11 @@ class Command(BaseCommand):
         parser.add_argument(
             "--part", "--split", default="", help="valid or test of a folder (default test), or a list of --splits"
         )
-        parser.add_argument("--seed", type=whole_number(-(2**63), 2**63 - 1), default=0, help="default 0")
         parser.add_argument("--json", action="store_true", dest="for_programs", help="print JSON")
 
-    def handle(self, *, file: Path, task: Path | None, seed: int, for_programs: bool, **options: Any) -> None:
+    def handle(self, *, file: Path, task: Path | None, for_programs: bool, **options: Any) -> None:
         try:
-            scores = score(_read(file, task, **options), seed=seed)
+            scores = score(_read(file, task, **options))
         except FileProblemsError as refused:
             raise CommandError(str(refused)) from refused
         if for_programs:
@@ -91,4 +89,4 @@ def _lines(scores: TranslationScores) -> Iterator[str]:
     yield _("ALI, accuracy and instances by source word:")
     for one in scores.by_word:
         yield f"  {one.word:<24} {one.ali:+z.4f} {one.accuracy:.4f} {one.instances}"
-    yield _("%(method)s %(version)s, seed %(seed)s, %(resamples)s bootstrap resamples") % vars(scores.signature)
+    yield _("%(method)s %(version)s") % vars(scores.signature)

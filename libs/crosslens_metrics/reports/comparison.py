@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crosslens_metrics import agreement, gains, sign_test
-from crosslens_metrics.intervals import Interval, share_bounds
+from crosslens_metrics import agreement, gains
 from crosslens_metrics.reports.comparison_figures import (
     AlphaFigure,
     ComparisonOutcome,
@@ -37,8 +36,10 @@ from crosslens_metrics.reports.comparison_figures import (
     value_or_reason,
 )
 from crosslens_metrics.reports.figures import random_stream
+from crosslens_metrics.sampling import significance
+from crosslens_metrics.sampling.intervals import Interval, share_bounds
+from crosslens_metrics.sampling.significance import count_flips
 from crosslens_metrics.scales import SEVEN_POINTS, Scale
-from crosslens_metrics.sign_test import count_flips
 
 METHOD = "sxs-majority"
 VERSION = 1
@@ -253,7 +254,7 @@ def _outcome(
                 value_or_reason(lambda: gains.gain_interval(wins, losses, parts_of, resamples=resamples, rng=rng)),
             )
         ),
-        sign_test=value_or_reason(lambda: SignTest(sign_test.sign_test(wins, losses), wins + losses)),
+        sign_test=value_or_reason(lambda: SignTest(significance.sign_test(wins, losses), wins + losses)),
     )
 
 

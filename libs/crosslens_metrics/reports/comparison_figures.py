@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from crosslens_metrics.intervals import Interval, share_interval
 from crosslens_metrics.messages import gettext
 from crosslens_metrics.messages import gettext_noop as _
 from crosslens_metrics.ranking import StrengthBound
 from crosslens_metrics.reports.figures import AbsentFigure, ReportFigure
+from crosslens_metrics.sampling.intervals import Interval, share_interval
 from crosslens_metrics.undefined import UndefinedReason
 
 

@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crosslens_metrics import gains, ranking, sign_test
-from crosslens_metrics.intervals import Interval, percentile_interval
+from crosslens_metrics import gains, ranking
 from crosslens_metrics.reports.comparison import DecidedImages
 from crosslens_metrics.reports.comparison_figures import GainFigure, SignTest, UndefinedComparison, value_or_reason
 from crosslens_metrics.reports.figures import ReportFigure, random_stream
+from crosslens_metrics.sampling import significance
+from crosslens_metrics.sampling.intervals import Interval, percentile_interval
 from crosslens_metrics.undefined import UndefinedReason
 
 RANKING_METHOD = "bradley-terry"
@@ -135,7 +136,7 @@ def pool(decided: Sequence[DecidedImages], *, seed: int, resamples: int = 10_000
 
     def signs() -> SignTest:
         wins, losses = int((net > 0).sum()), int((net < 0).sum())
-        return SignTest(sign_test.sign_test(wins, losses), wins + losses)
+        return SignTest(significance.sign_test(wins, losses), wins + losses)
 
     def interval() -> Interval:
         return gains.pooled_gain_interval(image, outcome, resamples=resamples, rng=random_stream(seed, "pooled gain"))

@@ -15,7 +15,6 @@ from crosslens_metrics.correlation_intervals import correlation_interval
 from crosslens_metrics.correlations import Coefficient, correlation
 from crosslens_metrics.formats.problems import FileProblemsError, LineError
 from crosslens_metrics.formats.tables import TextTable
-from crosslens_metrics.intervals import Interval
 from crosslens_metrics.language_tags import comparable
 from crosslens_metrics.reports.figures import (
     ReportFigure,
@@ -25,6 +24,7 @@ from crosslens_metrics.reports.figures import (
     value_or_reason,
     with_interval,
 )
+from crosslens_metrics.sampling.intervals import Interval
 
 RESAMPLES = 10_000
 ALL, GROUP, REST = "all", "group", "rest"

@@ -12,9 +12,9 @@ from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
-from crosslens_metrics.intervals import Interval
 from crosslens_metrics.messages import gettext
 from crosslens_metrics.messages import gettext_noop as _
+from crosslens_metrics.sampling.intervals import Interval
 from crosslens_metrics.undefined import UndefinedFigureError, UndefinedReason
 
 T = TypeVar("T")

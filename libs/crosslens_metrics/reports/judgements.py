@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from crosslens_metrics.formats.judgements import FileComparison, JudgementFile
-from crosslens_metrics.intervals import Interval
 from crosslens_metrics.messages import gettext as _
 from crosslens_metrics.messages import ngettext
 from crosslens_metrics.reports.comparison import WIDTH_POINTS, DecidedImages, build_report, decided
@@ -35,6 +34,7 @@ from crosslens_metrics.reports.comparisons import (
     rank_models,
 )
 from crosslens_metrics.reports.figures import ReportFigure
+from crosslens_metrics.sampling.intervals import Interval
 
 LABEL_WIDTH = 24
 VALUE_WIDTH = 34

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from core.languages.models import Language
 from core.people.models import Project
-from crosslens_metrics.intervals import Interval
 from crosslens_metrics.reports.figures import UndefinedScore, value_or_reason
+from crosslens_metrics.sampling.intervals import Interval
 from crosslens_metrics.signatures import Signature
 from research.scoring.models import Pass, Reference, Score
 from research.scoring.rules.packing import unpack_floats, unpack_integers

@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from charts import texts
 from core.jobs.models import OPEN_STATES, JobState
 from core.people.models import Project
-from crosslens_metrics.intervals import Interval
+from crosslens_metrics.sampling.intervals import Interval
 from crosslens_metrics.scoring import FIGURES
 from crosslens_metrics.signatures import Signature, differences
 from research.inference.models import Training

@@ -11,11 +11,11 @@ import numpy as np
 from django.core.cache import cache
 from numpy.typing import NDArray
 
-from crosslens_metrics.bootstrap import interval_of, resample_weights, sums_by_group
-from crosslens_metrics.intervals import Interval
 from crosslens_metrics.java import ToolFailedError, ToolMissingError
 from crosslens_metrics.paired import MAX_UNITS
 from crosslens_metrics.reports.figures import UndefinedScore, value_or_reason
+from crosslens_metrics.sampling.intervals import Interval
+from crosslens_metrics.sampling.resampling import interval_of, resample_weights, sums_by_group
 from crosslens_metrics.scoring import prepare
 from crosslens_metrics.signatures import Signature
 from crosslens_metrics.sums import CIDER, Statistic, statistic_of

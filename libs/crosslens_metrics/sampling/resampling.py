@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from crosslens_metrics.intervals import Interval, percentile_interval
+from crosslens_metrics.sampling.intervals import Interval, percentile_interval
 from crosslens_metrics.undefined import UndefinedFigureError, UndefinedReason
 
 CELLS_AT_ONCE = 2_000_000
@@ -137,3 +137,30 @@ def interval_of(resampled: ArrayLike) -> Interval:
         message = f"{undefined} of {len(figures)} resamples have no such figure: there is too little."
         raise UndefinedFigureError(UndefinedReason.RESAMPLES_UNDEFINED, message)
     return percentile_interval(defined)
+
+
+def subset_sums(values: ArrayLike, *, size: int, resamples: int, rng: np.random.Generator) -> NDArray[np.float64]:
+    """The column sums of many random subsets of rows, each of `size` rows drawn without replacement.
+
+    Parameters
+    ----------
+    values : array_like of float, shape (n_rows, n_columns)
+    size : int
+        At most n_rows.
+    resamples : int
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    ndarray of float, shape (resamples, n_columns)
+        Where `size` is n_rows there is but one subset, and all rows of the answer are the same.
+    """
+    values = np.asarray(values, dtype=float)
+    rows = len(values)
+    whole = values.sum(axis=0)
+    # What is left out is as random as what is drawn, and drawing the smaller of the two is cheaper.
+    drawn = min(size, rows - size)
+    parts = np.empty((resamples, values.shape[1]))
+    for resample in range(resamples):
+        parts[resample] = values[rng.choice(rows, drawn, replace=False, shuffle=False)].sum(axis=0)
+    return parts if drawn == size else whole - parts

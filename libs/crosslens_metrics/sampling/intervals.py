@@ -1,4 +1,4 @@
-"""Intervals: of a share exactly, of anything else from resamples."""
+"""Intervals: of shares exactly or by a score, of anything else from resamples or by Student's t."""
 
 from __future__ import annotations
 
@@ -156,3 +156,105 @@ def wilson_interval(successes: int, trials: int) -> Interval:
     low = (centre - reach) / (trials + square) if successes else 0.0
     high = (centre + reach) / (trials + square) if successes < trials else 1.0
     return Interval(low, high)
+
+
+def paired_interval(first: int, second: int, pairs: int) -> Interval:
+    """Bonett and Price's 95% interval of the difference of two shares of the same pairs, as WINS − LOSSES is one.
+
+    It has width where all pairs say the same, since one more of either kind is taken to have been seen.
+
+    Parameters
+    ----------
+    first, second : int
+        Pairs for the one and for the other; the rest are for neither.
+    pairs : int
+        At least one.
+
+    Returns
+    -------
+    Interval
+        Within −1 to 1.
+
+    References
+    ----------
+    D. G. Bonett and R. M. Price (2012), Adjusted Wald confidence interval for a difference of binomial proportions
+    based on paired data.
+    """
+    if min(first, second) < 0 or first + second > pairs or not pairs:
+        raise ValueError(f"{first} and {second} of {pairs} are no shares.")
+    one, other = (first + 1) / (pairs + 2), (second + 1) / (pairs + 2)
+    half = NORMAL_QUANTILE * math.sqrt((one + other - (one - other) ** 2) / (pairs + 2))
+    return Interval(max(-1.0, one - other - half), min(1.0, one - other + half))
+
+
+def mean_interval(total: float, squares: float, number: int) -> Interval:
+    """Student's 95% interval of a mean of independent observations.
+
+    Parameters
+    ----------
+    total, squares : float
+        The sums of the observations and of their squares.
+    number : int
+        How many observations there are.
+
+    Returns
+    -------
+    Interval
+        In the unit of the observations.
+
+    Raises
+    ------
+    UndefinedFigureError
+        With fewer than two observations, or where all are the same: an interval without width would claim certainty.
+    """
+    if number < 2:
+        raise UndefinedFigureError(UndefinedReason.NO_VARIATION, "One observation does not show how much they vary.")
+    mean = total / number
+    variance = (squares - number * mean**2) / (number - 1)
+    # Below this it is what rounding left of a difference of squares.
+    return student_interval(mean, variance / number if variance > 1e-12 else 0.0, number - 1)
+
+
+def student_interval(value: float, variance: float, degrees_of_freedom: float) -> Interval:
+    """The 95% interval around a figure by Student's t.
+
+    Parameters
+    ----------
+    value : float
+    variance : float
+        Of the figure.
+    degrees_of_freedom : float
+
+    Returns
+    -------
+    Interval
+        In the unit of the figure.
+
+    Raises
+    ------
+    UndefinedFigureError
+        Without variance: an interval without width would claim certainty.
+    """
+    if math.sqrt(variance) <= SAME_WITHIN * max(1.0, abs(value)):
+        raise UndefinedFigureError(UndefinedReason.NO_VARIATION, "All units say the same: they show no uncertainty.")
+    half = float(student_quantile(degrees_of_freedom)) * math.sqrt(variance)
+    return Interval(value - half, value + half)
+
+
+def student_quantile(degrees_of_freedom: ArrayLike) -> NDArray[np.float64]:
+    """How many standard errors a 95% interval reaches to either side.
+
+    Parameters
+    ----------
+    degrees_of_freedom : array_like of float
+        Above 0; may be infinite.
+
+    Returns
+    -------
+    ndarray of float
+    """
+    import numpy as np
+    import scipy
+
+    # SciPy's has no value for infinitely many degrees of freedom.
+    return np.asarray(scipy.special.stdtrit(np.minimum(degrees_of_freedom, 1e9), 0.5 + LEVEL / 2), dtype=float)

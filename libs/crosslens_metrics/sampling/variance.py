@@ -1,0 +1,198 @@
+"""How far a figure would move if the units of its factors were drawn anew: jackknife and two-way clustering.
+
+Both are deterministic, take one pass over the rows, and use Student's t with as few degrees of freedom as there are
+units, so that they hold for three raters as they do for thirty: docs/statistics.md has their coverage.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import scipy
+from numpy.typing import ArrayLike, NDArray
+
+from crosslens_metrics.sampling.intervals import LEVEL, SAME_WITHIN, Interval, student_quantile
+from crosslens_metrics.undefined import UndefinedFigureError, UndefinedReason
+
+Values = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Component:
+    """The variance of a figure over the units of a factor, and how many there are."""
+
+    variance: float
+    units: int
+
+    @property
+    def degrees_of_freedom(self) -> int:
+        return self.units - 1
+
+
+def clustered(influence: ArrayLike, units: ArrayLike) -> Component:
+    """The variance of a figure over units that are drawn whole, such as all that one rater said.
+
+    Parameters
+    ----------
+    influence : array_like of float, shape (n_rows,)
+        How far each row moves the figure; they add up to about zero.
+    units : array_like of int or str, shape (n_rows,)
+        Which unit each row is of.
+
+    Returns
+    -------
+    Component
+        In the squared unit of the figure.
+
+    Raises
+    ------
+    UndefinedFigureError
+        With fewer than two units.
+
+    References
+    ----------
+    A. C. Cameron, J. B. Gelbach and D. L. Miller (2011), Robust inference with multiway clustering.
+    """
+    unit_of = np.unique(np.asarray(units), return_inverse=True)[1]
+    sums = np.bincount(unit_of, np.asarray(influence, dtype=float))
+    _refuse_one(len(sums))
+    return Component(len(sums) / (len(sums) - 1) * float(sums @ sums), len(sums))
+
+
+def jackknife(left_out: ArrayLike) -> Component:
+    """The variance of a figure from what it is without each unit in turn.
+
+    Parameters
+    ----------
+    left_out : array_like of float, shape (n_units,)
+        The figure, on the scale on which its interval is symmetrical.
+
+    Returns
+    -------
+    Component
+        In the squared unit of the figure.
+
+    Raises
+    ------
+    UndefinedFigureError
+        With fewer than two units, or where the figure is undefined without one of them.
+
+    References
+    ----------
+    B. Efron and C. Stein (1981), The jackknife estimate of variance.
+    """
+    values = np.asarray(left_out, dtype=float)
+    _refuse_one(len(values))
+    if not np.isfinite(values).all():
+        raise UndefinedFigureError(
+            UndefinedReason.RESAMPLES_UNDEFINED, "Without one of its units the figure is undefined."
+        )
+    return Component((len(values) - 1) * float(values.var()), len(values))
+
+
+def two_way(first: Component, second: Component, both: float) -> tuple[float, float]:
+    """The variance of a figure whose rows are crossed by two factors, and its degrees of freedom.
+
+    The variance over cells, that is in both factors' components, is taken off once; what is left is never less than
+    either factor alone. Degrees of freedom are Satterthwaite's.
+
+    Parameters
+    ----------
+    first, second : Component
+        Over each factor.
+    both : float
+        The variance over the cells, in the squared unit of the figure.
+
+    Returns
+    -------
+    variance, degrees_of_freedom : float
+
+    References
+    ----------
+    A. C. Cameron, J. B. Gelbach and D. L. Miller (2011), Robust inference with multiway clustering.
+    F. E. Satterthwaite (1946), An approximate distribution of estimates of variance components.
+    """
+    variance = max(first.variance + second.variance - both, first.variance, second.variance)
+    parts = sum(one.variance**2 / one.degrees_of_freedom for one in (first, second))
+    return variance, variance**2 / parts if parts else math.inf
+
+
+def unanimous_interval(units: int, *, low: float, high: float, is_high: bool) -> Interval:
+    """The 95% interval of a mean over units all of which are at one end of its scale.
+
+    The mean is at least the share of units that would be at that end, which Clopper and Pearson bound from as many
+    successes as trials: five units of five say little, and no more than that is claimed.
+
+    Parameters
+    ----------
+    units : int
+        At least one.
+    low, high : float
+        The ends of the scale.
+    is_high : bool
+        At which end they are.
+
+    Returns
+    -------
+    Interval
+        In the unit of the scale.
+    """
+    reach = (high - low) * ((1 - LEVEL) / 2) ** (1 / units)
+    return Interval(low + reach, high) if is_high else Interval(low, high - reach)
+
+
+def ratio_bounds(
+    numerators: ArrayLike, denominators: ArrayLike, *, is_share: bool
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The 95% intervals, over units such as players or authors, of many ratios of sums.
+
+    By the jackknife, with Student's t for one unit less than have a denominator; of shares on the scale of log-odds.
+    Where all units are at one end of the scale, by `unanimous_interval`.
+
+    Parameters
+    ----------
+    numerators, denominators : array_like of float, shape (n_units, n_ratios)
+        The sums of each unit; the denominators are not negative.
+    is_share : bool
+        Whether the ratios are from 0 to 1.
+
+    Returns
+    -------
+    low, high : ndarray of float, shape (n_ratios,)
+        NaN where fewer than two units have a denominator; exactly equal where all units have the same ratio, which is
+        no interval.
+
+    References
+    ----------
+    B. Efron and C. Stein (1981), The jackknife estimate of variance.
+    """
+    above, below = np.asarray(numerators, dtype=float), np.asarray(denominators, dtype=float)
+    counts = below > 0
+    units = counts.sum(axis=0)
+    sums, totals = above.sum(axis=0), below.sum(axis=0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        value = sums / totals
+        left_out = np.where(counts, (sums - above) / (totals - below), 0)
+        off = np.where(counts, left_out - left_out.sum(axis=0) / units, 0)
+        error = np.sqrt((units - 1) / units * (off**2).sum(axis=0))
+        half = student_quantile(np.maximum(units - 1, 1)) * error
+        if not is_share:
+            low, high = value - half, value + half
+        else:
+            reach = half / (value * (1 - value))
+            low, high = scipy.special.expit(scipy.special.logit(value) + np.array([-1, 1])[:, None] * reach)
+    is_same = error <= SAME_WITHIN * np.maximum(1, np.abs(value))
+    low, high = np.where(is_same, value, low), np.where(is_same, value, high)
+    if is_share:
+        for end in (0, 1):
+            for place in np.flatnonzero(np.isclose(value, end, rtol=0, atol=SAME_WITHIN)):
+                interval = unanimous_interval(int(units[place]), low=0, high=1, is_high=bool(end))
+                low[place], high[place] = interval.low, interval.high
+    return np.where(units < 2, np.nan, low), np.where(units < 2, np.nan, high)
+
+
+def _refuse_one(units: int) -> None:
+    if units < 2:
+        raise UndefinedFigureError(UndefinedReason.NO_VARIATION, "One unit does not show how much they vary.")

@@ -1,0 +1,156 @@
+"""Intervals over players and of means hold the truth as often as they claim; each has a control that does not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy
+
+from crosslens_metrics.sampling.designs import Factor, Method, SamplingDesign
+from crosslens_metrics.sampling.intervals import mean_interval, paired_interval, share_interval
+from crosslens_metrics.sampling.resampling import subset_sums
+from crosslens_metrics.sampling.significance import anytime_interval, holm
+from crosslens_metrics.sampling.variance import (
+    Component,
+    clustered,
+    jackknife,
+    ratio_bounds,
+    two_way,
+    unanimous_interval,
+)
+from crosslens_metrics.undefined import UndefinedFigureError, UndefinedReason
+from tests.metrics.test_coverage_of_intervals import Coverage
+
+RUNS, TURNS, TRUTH = 400, 20, 0.5
+
+
+@pytest.mark.long(reason="at least three others run each of its lines")
+@pytest.mark.parametrize("players", [2, 3, 5, 20])
+def test_the_interval_over_players_holds_the_truth_where_that_over_turns_does_not(players: int) -> None:
+    rng = np.random.default_rng([7, players])
+    held, held_by_turns = [], []
+    for _ in range(RUNS):
+        # Right answers of each player: their skills vary around the truth.
+        right = rng.binomial(TURNS, rng.beta(2, 2, size=players)).astype(float)
+        (low,), (high,) = ratio_bounds(right[:, None], np.full((players, 1), TURNS), is_share=True)
+        held.append(low == high or low <= TRUTH <= high)
+        held_by_turns.append(share_interval(int(right.sum()), players * TURNS).holds(TRUTH))
+    assert not Coverage.of(held).is_too_low
+    assert Coverage.of(held_by_turns).is_too_low
+
+
+def test_students_interval_holds_the_truth_where_the_normal_one_does_not() -> None:
+    rng = np.random.default_rng(8)
+    values = rng.normal(0.5, 0.1, size=(4_000, 4))
+    held, held_narrow = [], []
+    for row in values:
+        interval = mean_interval(row.sum(), np.square(row).sum(), 4)
+        held.append(interval.holds(0.5))
+        held_narrow.append(abs(row.mean() - 0.5) <= 1.96 * row.std(ddof=1) / 2)
+    assert Coverage.of(held).is_nominal
+    assert Coverage.of(held_narrow).is_too_low
+
+
+def test_the_jackknife_over_units_of_equal_size_is_students_interval() -> None:
+    values = np.random.default_rng(9).normal(0.5, 0.1, size=8)
+    (low,), (high,) = ratio_bounds(values[:, None], np.ones((8, 1)), is_share=False)
+    student = mean_interval(values.sum(), np.square(values).sum(), 8)
+    assert (low, high) == (pytest.approx(student.low), pytest.approx(student.high))
+    left_out = [np.delete(values, unit).mean() for unit in range(8)]
+    assert jackknife(left_out).variance == pytest.approx(values.var(ddof=1) / 8)
+    assert clustered((values - values.mean()) / 8, range(8)).variance == pytest.approx(values.var(ddof=1) / 8)
+
+
+def test_bounds_over_units_say_what_they_cannot_know() -> None:
+    assert np.isnan(ratio_bounds([[1.0]], [[2.0]], is_share=True)).all(), "One player does not show how players differ."
+    low, high = ratio_bounds([[1, 2], [0, 2]], [[1, 2], [0, 2]], is_share=True)
+    assert np.isnan([low[0], high[0]]).all(), "Only one has a denominator."
+    assert (low[1], high[1]) == (pytest.approx(0.025**0.5), 1), "Two of two are no certainty."
+    (low,), (high,) = ratio_bounds([[0.1], [0.3]], [[0.3], [0.9]], is_share=False)
+    assert low == high, "Digits that only rounding makes are no width."
+
+
+def test_of_two_factors_neither_is_lost_and_what_both_hold_counts_once() -> None:
+    images, raters = Component(4.0, 600), Component(1.0, 5)
+    assert two_way(images, raters, 0.5)[0] == pytest.approx(4.5)
+    assert two_way(images, raters, 3.0)[0] == 4.0, "Never less than one factor alone."
+    assert two_way(Component(0.0, 600), Component(1.0, 5), 0.0)[1] == pytest.approx(4), (
+        "The raters' degrees of freedom."
+    )
+
+
+def test_unanimous_units_claim_as_much_as_clopper_and_pearson() -> None:
+    for units in (3, 30):
+        assert unanimous_interval(units, low=0, high=1, is_high=True).low == pytest.approx(
+            share_interval(units, units).low
+        )
+    assert unanimous_interval(3, low=-100, high=100, is_high=False).high == pytest.approx(41.5, abs=0.1)
+
+
+def test_a_gain_that_all_images_share_has_an_interval() -> None:
+    # The adjusted estimates are 601/602 and 1/602.
+    interval = paired_interval(600, 0, 600)
+    assert (interval.low, interval.high) == (pytest.approx(0.990172, abs=1e-6), 1.0)
+    assert paired_interval(0, 600, 600).low == -1
+
+
+def test_holm_multiplies_the_smallest_by_all_and_never_turns_the_order() -> None:
+    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
+    assert holm([0.9, 0.8]).tolist() == [1.0, 1.0]
+    assert holm([]).tolist() == []
+
+
+def test_an_interval_that_holds_at_any_time_is_wider_and_not_left_by_looking() -> None:
+    rng, looks, left_by_either = np.random.default_rng(3), range(50, 601, 50), [0, 0]
+    for _ in range(100):
+        outcomes = rng.choice([1, -1, 0], size=600, p=[0.4, 0.4, 0.2])
+        is_out = [False, False]
+        for images in looks:
+            wins, losses = int((outcomes[:images] > 0).sum()), int((outcomes[:images] < 0).sum())
+            anytime, fixed = anytime_interval(wins, losses, images), paired_interval(wins, losses, images)
+            assert anytime.width > fixed.width
+            is_out = [is_out[0] or not anytime.holds(0), is_out[1] or not fixed.holds(0)]
+        left_by_either = [left_by_either[0] + is_out[0], left_by_either[1] + is_out[1]]
+    assert left_by_either[0] <= 5
+    assert left_by_either[1] > 12, "Whoever looks at a fixed interval twelve times is misled by it."
+
+
+@pytest.mark.parametrize(("wins", "losses", "neither"), [(3, 1, 2), (0, 4, 0), (5, 0, 5)])
+def test_the_best_likelihood_under_a_difference_is_what_a_search_finds(wins: int, losses: int, neither: int) -> None:
+    from crosslens_metrics.sampling.significance import _best_likelihood
+
+    for difference in (-0.4, 0.0, 0.7):
+
+        def worse(loss: float, difference: float = difference) -> float:
+            chances = [loss + difference, loss, max(0.0, 1 - difference - 2 * loss)]
+            return -float(scipy.special.xlogy([wins, losses, neither], chances).sum())
+
+        found = scipy.optimize.minimize_scalar(
+            worse, bounds=(max(0, -difference), (1 - difference) / 2), method="bounded", options={"xatol": 1e-10}
+        )
+        assert _best_likelihood(wins, losses, neither, difference) == pytest.approx(-found.fun, abs=1e-6)
+
+
+def test_a_design_says_what_its_interval_holds_for() -> None:
+    design = SamplingDesign(Method.BOOTSTRAP, {Factor.IMAGE: 600}, {Factor.RATER: 5})
+    assert design.words == "generalises to other images, with these 5 raters (percentile bootstrap)"
+    both = SamplingDesign(Method.TWO_WAY, {Factor.IMAGE: 600, Factor.RATER: 5})
+    assert both.words.startswith("generalises to other images and other raters like these (two-way")
+    assert both.as_json()["varies"] == {"image": 600, "rater": 5}
+
+
+@pytest.mark.parametrize(
+    ("values", "reason"), [([0.5], UndefinedReason.NO_VARIATION), ([0.5, 0.5], UndefinedReason.NO_VARIATION)]
+)
+def test_a_mean_without_variation_has_no_interval(values: list[float], reason: UndefinedReason) -> None:
+    with pytest.raises(UndefinedFigureError) as caught:
+        mean_interval(sum(values), sum(value**2 for value in values), len(values))
+    assert caught.value.reason == reason
+
+
+@pytest.mark.parametrize("size", [2, 9, 10])
+def test_subsets_are_drawn_without_replacement_and_evenly(size: int) -> None:
+    sums = subset_sums(np.eye(10), size=size, resamples=3_000, rng=np.random.default_rng(2))
+    assert set(np.unique(sums)) <= {0.0, 1.0}
+    assert (sums.sum(axis=1) == size).all()
+    assert sums.mean(axis=0) == pytest.approx(np.full(10, size / 10), abs=0.04)
