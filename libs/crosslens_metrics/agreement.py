@@ -14,12 +14,15 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
 
-from crosslens_metrics.sampling.intervals import Interval, percentile_interval
+from crosslens_metrics.sampling.designs import Factor, Method, SamplingDesign
+from crosslens_metrics.sampling.intervals import Interval, percentile_interval, student_interval
+from crosslens_metrics.sampling.variance import jackknife, two_way
 from crosslens_metrics.undefined import UndefinedFigureError, UndefinedReason
 
 Level = Literal["nominal", "ordinal", "interval"]
 LEVELS: tuple[Level, ...] = ("nominal", "ordinal", "interval")
 CELLS_AT_ONCE = 5_000_000
+MAX_RATERS = 100
 
 
 def krippendorff_alpha(ratings: ArrayLike, *, level: Level) -> float:
@@ -123,6 +126,54 @@ def alpha_interval(
             UndefinedReason.RESAMPLES_UNDEFINED, "Some resamples hold one rating only: too few units differ."
         )
     return percentile_interval(resampled)
+
+
+def alpha_with_other_raters(units: ArrayLike, raters: ArrayLike, values: ArrayLike, *, level: Level) -> Interval:
+    """The 95% interval of `alpha_of_ratings` over other units and other raters.
+
+    Jackknives over units and over raters, added, with Student's t and Satterthwaite's degrees of freedom. It errs on
+    the wide side, since what one rater says of one unit is in both.
+
+    Parameters
+    ----------
+    units : array_like of int or str, shape (n_ratings,)
+        What was rated.
+    raters : array_like of int or str, shape (n_ratings,)
+        By whom. More than `MAX_RATERS` are left out some at a time.
+    values : array_like of float, shape (n_ratings,)
+        Finite.
+    level : {"nominal", "ordinal", "interval"}
+
+    Returns
+    -------
+    Interval
+        Dimensionless, with its design.
+
+    Raises
+    ------
+    UndefinedFigureError
+        As `alpha_of_ratings`; with one unit or rater; or where alpha is undefined without one of them.
+    """
+    unit, given = np.asarray(units), np.asarray(values, dtype=float)
+    names, rater = np.unique(np.asarray(raters), return_inverse=True)
+    table = _table(unit, given, level)
+    kinds, frequency = _kinds(table.counts)
+    n_units = int(frequency.sum())
+    left_out = _alphas(_RatingTable(table.scale, table.counts[kinds]), frequency - np.eye(len(kinds)), level)
+    by_unit = jackknife(np.repeat(left_out, frequency))
+    if len(names) < 2:
+        raise UndefinedFigureError(UndefinedReason.ONE_RATER, "One rater does not show how raters differ.")
+    group = rater % MAX_RATERS
+    by_rater = jackknife(
+        [
+            alpha_of_ratings(unit[group != one], given[group != one], level=level)
+            for one in range(min(len(names), MAX_RATERS))
+        ]
+    )
+    variance, freedom = two_way(by_unit, by_rater, 0.0)
+    value = alpha_of_ratings(unit, given, level=level)
+    design = SamplingDesign(Method.JACKKNIFE, {Factor.IMAGE: n_units, Factor.RATER: len(names)})
+    return student_interval(value, variance, freedom).within(-np.inf, 1.0).of(design)
 
 
 @dataclass(frozen=True)

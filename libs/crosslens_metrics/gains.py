@@ -1,4 +1,7 @@
-"""Side by side: what the raters of an image decide, and the gain over images with its uncertainty."""
+"""Side by side: what the raters of an image decide, and the gain with its uncertainty.
+
+A gain has two intervals: the published one, over images and with these raters; and one over images and raters.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,16 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from crosslens_metrics.sampling.intervals import NORMAL_QUANTILE, Interval, percentile_interval
+from crosslens_metrics.sampling.designs import Factor, Method, SamplingDesign
+from crosslens_metrics.sampling.intervals import (
+    NORMAL_QUANTILE,
+    Interval,
+    paired_interval,
+    percentile_interval,
+    student_interval,
+)
+from crosslens_metrics.sampling.significance import sign_test, student_p
+from crosslens_metrics.sampling.variance import clustered, two_way, unanimous_interval
 from crosslens_metrics.undefined import UndefinedFigureError, UndefinedReason
 
 
@@ -27,6 +39,42 @@ def majority_outcomes(better: ArrayLike, worse: ArrayLike, ratings: ArrayLike) -
     """
     better, worse, ratings = np.asarray(better), np.asarray(worse), np.asarray(ratings)
     return (2 * better > ratings).astype(np.int8) - (2 * worse > ratings).astype(np.int8)
+
+
+def moved_outcomes(signs: ArrayLike, images: ArrayLike) -> NDArray[np.float64]:
+    """How far each judgement moved the outcome of its image from what another rater would have made of it.
+
+    Another rater's judgement is taken to say better, worse and neither as often as all judgements here do: the
+    difference is the projection of the outcome on that one judgement.
+
+    Parameters
+    ----------
+    signs : array_like of int, shape (n_judgements,)
+        +1 better, −1 worse, 0 neither.
+    images : array_like of int, shape (n_judgements,)
+        From 0.
+
+    Returns
+    -------
+    ndarray of float, shape (n_judgements,)
+        In outcomes, around a mean of zero.
+
+    References
+    ----------
+    W. Hoeffding (1948), A class of statistics with asymptotically normal distribution.
+    """
+    sign, image = np.asarray(signs, dtype=int), np.asarray(images, dtype=int)
+    if not len(sign):
+        return np.zeros(0)
+    better, worse = np.bincount(image, sign > 0).astype(int), np.bincount(image, sign < 0).astype(int)
+    ratings = np.bincount(image)[image]
+    better_of_others, worse_of_others = better[image] - (sign > 0), worse[image] - (sign < 0)
+    expected = np.zeros(len(sign))
+    for other in (-1, 0, 1):
+        outcome = majority_outcomes(better_of_others + (other > 0), worse_of_others + (other < 0), ratings)
+        expected += (sign == other).mean() * outcome
+    moved = majority_outcomes(better[image], worse[image], ratings) - expected
+    return np.asarray(moved - moved.mean(), dtype=float)
 
 
 def gain(wins: int, losses: int, images: int) -> float:
@@ -83,12 +131,76 @@ def gain_interval(wins: int, losses: int, images: int, *, resamples: int, rng: n
     Raises
     ------
     UndefinedFigureError
-        Without images, or where all have the same outcome.
+        Without images.
+
+    Notes
+    -----
+    Where all images have the same outcome, so that resamples show nothing, it is Bonett and Price's.
     """
     gain(wins, losses, images)
+    if images in (wins, losses, images - wins - losses):
+        return paired_interval(wins, losses, images).times(100)
     kinds = np.array([wins, losses, images - wins - losses])
     draws = rng.multinomial(images, kinds / images, size=resamples)
     return percentile_interval(100 * (draws[:, 0] - draws[:, 1]) / images)
+
+
+def with_other_raters(
+    images: ArrayLike, outcomes: ArrayLike, *, judged: ArrayLike, raters: ArrayLike, moved: ArrayLike
+) -> tuple[Interval, float]:
+    """The 95% interval of a gain over other images and other raters, and the p-value of no gain.
+
+    Two-way clustering by image and rater, with Student's t and Satterthwaite's degrees of freedom. Over images the
+    outcomes vary; over raters what each moved of them. Where all outcomes and all raters are at one end, so many
+    unanimous raters say how much: docs/statistics.md has the coverage.
+
+    Parameters
+    ----------
+    images : array_like of int, shape (n_outcomes,)
+        Which image each outcome belongs to; one image may be in several comparisons.
+    outcomes : array_like of int, shape (n_outcomes,)
+        +1, 0 or −1.
+    judged : array_like of int, shape (n_judgements,)
+        Of which outcome each judgement is, from 0.
+    raters : array_like of int or str, shape (n_judgements,)
+    moved : array_like of float, shape (n_judgements,)
+        From `moved_outcomes`.
+
+    Returns
+    -------
+    Interval
+        In percentage points, with its design.
+    float
+        A probability.
+
+    Raises
+    ------
+    UndefinedFigureError
+        Without images, with one rater, or where every image has no winner and nobody ever said otherwise.
+
+    References
+    ----------
+    A. C. Cameron, J. B. Gelbach and D. L. Miller (2011), Robust inference with multiway clustering.
+    """
+    value = pooled_gain(outcomes)
+    image, outcome = np.unique(np.asarray(images), return_inverse=True)[1], np.asarray(outcomes, dtype=float)
+    rater = np.unique(np.asarray(raters), return_inverse=True)[1]
+    n_images, n_raters = int(image.max()) + 1, int(rater.max(initial=-1)) + 1
+    if n_raters < 2:
+        raise UndefinedFigureError(UndefinedReason.ONE_RATER, "One rater does not show how raters differ.")
+    units = {Factor.IMAGE: n_images, Factor.RATER: n_raters}
+    share = 100 * np.asarray(moved, dtype=float) / len(outcome)
+    by_rater = clustered(share, rater)
+    if n_images < 2 or not (np.ptp(outcome) or by_rater.variance):
+        if abs(value) < 100 or by_rater.variance:
+            raise UndefinedFigureError(UndefinedReason.NO_VARIATION, "All images have the same outcome.")
+        interval = unanimous_interval(n_raters, low=-100, high=100, is_high=value > 0)
+        return interval.of(SamplingDesign(Method.UNANIMOUS, units)), sign_test(n_raters, 0)
+    by_image = clustered(100 * (outcome - outcome.mean()) / len(outcome), image)
+    cell = np.unique(image[np.asarray(judged, dtype=int)] * n_raters + rater, return_inverse=True)[1]
+    variance, freedom = two_way(by_image, by_rater, float(np.square(np.bincount(cell, share)).sum()))
+    interval = student_interval(value, variance, freedom).within(-100, 100)
+    return interval.of(SamplingDesign(Method.TWO_WAY, units)), student_p(value, variance, freedom)
 
 
 def images_needed(wins: int, losses: int, images: int, *, width_points: float) -> int:
@@ -167,8 +279,11 @@ def pooled_gain_interval(
     Raises
     ------
     UndefinedFigureError
-        Without outcomes, or where every image has the same ones.
+        Without outcomes, or where every image has the same ones, but for one each: see `gain_interval`.
     """
+    if len(np.unique(np.asarray(images))) == len(np.asarray(images)) and len(np.unique(outcomes)) == 1:
+        same = np.asarray(outcomes)
+        return gain_interval(int((same > 0).sum()), int((same < 0).sum()), len(same), resamples=resamples, rng=rng)
     pooled_gain(outcomes)
     image_of = np.unique(np.asarray(images), return_inverse=True)[1]
     per_image = np.stack([np.bincount(image_of, weights=outcomes), np.bincount(image_of)], axis=1)

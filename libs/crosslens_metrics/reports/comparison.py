@@ -6,8 +6,8 @@ docs/side-by-side-files.md.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -32,11 +32,13 @@ from crosslens_metrics.reports.comparison_figures import (
     SignTest,
     TrialShare,
     UndefinedComparison,
+    WithOtherRaters,
     share_of_trials,
     value_or_reason,
 )
 from crosslens_metrics.reports.figures import random_stream
 from crosslens_metrics.sampling import significance
+from crosslens_metrics.sampling.designs import Factor, Method, SamplingDesign
 from crosslens_metrics.sampling.intervals import Interval, share_bounds
 from crosslens_metrics.sampling.significance import count_flips
 from crosslens_metrics.scales import SEVEN_POINTS, Scale
@@ -44,6 +46,8 @@ from crosslens_metrics.scales import SEVEN_POINTS, Scale
 METHOD = "sxs-majority"
 VERSION = 1
 """Of the method: goes up when the same judgements would give another figure."""
+MIN_RATERS = 5
+"""(ours) From so many raters on, what holds with other raters like them is the primary interval."""
 WIDTH_POINTS = 10.0
 """(ours) For an interval of this width, ± 5 points, the report says how many images it takes."""
 Repeat = tuple[int, int, str]
@@ -77,6 +81,11 @@ class DecidedImages:
 
     image: NDArray[Any]
     outcome: NDArray[np.int8]
+    judged: NDArray[np.int_] = field(default_factory=lambda: np.zeros(0, dtype=int))
+    """The place among `image` of each judgement; of similar images there is none."""
+    rater: NDArray[Any] = field(default_factory=lambda: np.zeros(0, dtype=object))
+    moved: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+    """How far each judgement moved the outcome: `gains.moved_outcomes`."""
 
 
 def build_report(
@@ -121,7 +130,7 @@ def build_report(
         Figures, each with its interval, or why it has none.
     """
     tally = _ImageTally(judged, replication)
-    outcome = _outcome(tally, slice(None), not_judged, counted_similar, resamples, random_stream(seed, "gain"))
+    outcome = _outcome(tally, tally.everything, not_judged, counted_similar, resamples, random_stream(seed, "gain"))
     regions = _regions(tally, region_of, not_judged_in or {}, counted_similar_in or {}, resamples, seed)
     preferred, left = _sides(judged)
     return ReportedFigures(
@@ -130,7 +139,7 @@ def build_report(
         set_aside=set_aside,
         outcome=outcome,
         precision=_precision(outcome),
-        alpha=value_or_reason(lambda: _alpha(tally.image, judged.score, resamples, random_stream(seed, "alpha"))),
+        alpha=value_or_reason(lambda: _alpha(tally, judged, resamples, random_stream(seed, "alpha"))),
         distribution={score: int((judged.score == score).sum()) for score in judged.scale.numbers},
         left=share_of_trials(int(left.sum()), int(preferred.sum()), ComparisonReason.NO_SIDE_PREFERRED),
         flips=_flips(repeats),
@@ -167,7 +176,7 @@ def summarise(
     """Of `build_report`, which takes the same, what takes little time: most goes into the interval of alpha."""
     tally = _ImageTally(judged, replication)
     return ComparisonSummary(
-        _outcome(tally, slice(None), not_judged, counted_similar, resamples, random_stream(seed, "gain")),
+        _outcome(tally, tally.everything, not_judged, counted_similar, resamples, random_stream(seed, "gain")),
         value_or_reason(lambda: agreement.alpha_of_ratings(tally.image, judged.score, level="ordinal")),
     )
 
@@ -192,7 +201,7 @@ def decided(
         similar = ()
     images = np.array([*np.asarray(tally.names, dtype=object)[tally.is_complete], *similar], dtype=object)
     outcomes = np.concatenate([tally.outcome[tally.is_complete], np.zeros(len(similar), dtype=np.int8)])
-    return DecidedImages(images, outcomes)
+    return DecidedImages(images, outcomes, *tally.judgements_of(tally.is_complete))
 
 
 def _says_something(complete: int, incomplete: int) -> bool:
@@ -212,6 +221,16 @@ class _ImageTally:
         worse = np.bincount(self.image[judged.score < 0], minlength=n)
         self.outcome = gains.majority_outcomes(better, worse, self.judgements)
         self.is_complete = self.judgements >= replication
+        self.everything = np.ones(n, dtype=bool)
+        self.rater = judged.rater
+        self.moved = np.zeros(len(self.image))
+        counts = self.is_complete[self.image]
+        self.moved[counts] = gains.moved_outcomes(np.sign(judged.score[counts]), self.image[counts])
+
+    def judgements_of(self, chosen: NDArray[np.bool_]) -> tuple[NDArray[np.int_], NDArray[Any], NDArray[np.float64]]:
+        """Of the judgements of chosen images: the place of the image among these, the rater, and what it moved."""
+        counts = chosen[self.image]
+        return (np.cumsum(chosen) - 1)[self.image[counts]], self.rater[counts], self.moved[counts]
 
 
 def _codes(column: NDArray[Any]) -> tuple[NDArray[np.int_], list[Hashable]]:
@@ -223,7 +242,7 @@ def _codes(column: NDArray[Any]) -> tuple[NDArray[np.int_], list[Hashable]]:
 
 def _outcome(
     tally: _ImageTally,
-    chosen: slice | NDArray[np.bool_],
+    chosen: NDArray[np.bool_],
     not_judged: int,
     counted_similar: int,
     resamples: int,
@@ -236,6 +255,8 @@ def _outcome(
     lacking = np.bincount(judgements[~is_complete], minlength=tally.replication)
     lacking[0] += not_judged
     parts_of = images if _says_something(len(outcomes), int(lacking.sum())) else 0
+    judged, raters, moved = tally.judgements_of(chosen & tally.is_complete)
+    counted = np.concatenate([outcomes, np.zeros(counted_similar, dtype=np.int8)])
     return ComparisonOutcome(
         images=ImageCounts(
             denominator=images,
@@ -249,12 +270,37 @@ def _outcome(
         losses=_part(losses, parts_of),
         neither=_part(images - wins - losses, parts_of),
         gain=value_or_reason(
-            lambda: GainFigure(
+            lambda: gain_figure(
                 gains.gain(wins, losses, parts_of),
-                value_or_reason(lambda: gains.gain_interval(wins, losses, parts_of, resamples=resamples, rng=rng)),
+                lambda: gains.gain_interval(wins, losses, parts_of, resamples=resamples, rng=rng),
+                DecidedImages(np.arange(len(counted)), counted, judged, raters, moved),
             )
         ),
         sign_test=value_or_reason(lambda: SignTest(significance.sign_test(wins, losses), wins + losses)),
+    )
+
+
+def gain_figure(points: float, published: Callable[[], Interval], decided: DecidedImages) -> GainFigure:
+    """A gain with both of its intervals; `published` is over images, with these raters."""
+    images, raters = len(set(decided.image.tolist())), len(set(decided.rater.tolist()))
+    method = Method.BONETT_PRICE if len(np.unique(decided.outcome)) == 1 else Method.BOOTSTRAP
+    design = SamplingDesign(method, {Factor.IMAGE: images}, {Factor.RATER: raters} if raters else {})
+    return GainFigure(
+        points,
+        value_or_reason(lambda: published().of(design)),
+        value_or_reason(
+            lambda: WithOtherRaters(
+                *gains.with_other_raters(
+                    decided.image,
+                    decided.outcome,
+                    judged=decided.judged,
+                    raters=decided.rater,
+                    moved=decided.moved,
+                )
+            )
+        ),
+        raters,
+        "other_raters" if raters >= MIN_RATERS else "interval",
     )
 
 
@@ -274,12 +320,16 @@ def _precision(outcome: ComparisonOutcome) -> GainPrecision | UndefinedCompariso
     return value_or_reason(precision)
 
 
-def _alpha(image: NDArray[np.int_], score: NDArray[np.int_], resamples: int, rng: np.random.Generator) -> AlphaFigure:
+def _alpha(tally: _ImageTally, judged: CountedJudgements, resamples: int, rng: np.random.Generator) -> AlphaFigure:
+    image, score = tally.image, judged.score
     value = agreement.alpha_of_ratings(image, score, level="ordinal")
     interval = value_or_reason(
         lambda: agreement.alpha_interval(image, score, level="ordinal", resamples=resamples, rng=rng)
     )
-    return AlphaFigure(int((np.bincount(image) > 1).sum()), value, interval)
+    other_raters = value_or_reason(
+        lambda: agreement.alpha_with_other_raters(image, judged.rater, score, level="ordinal")
+    )
+    return AlphaFigure(int((np.bincount(image) > 1).sum()), value, interval, other_raters)
 
 
 def _sides(judged: CountedJudgements) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:

@@ -25,6 +25,7 @@ class ComparisonReason(StrEnum):
 MESSAGES: dict[UndefinedReason | ComparisonReason, str] = {
     UndefinedReason.NO_IMAGES: _("No image has all its judgements yet."),
     UndefinedReason.NO_DECIDED: _("No image has a majority for either model, so there is nothing to test."),
+    UndefinedReason.ONE_RATER: _("All judgements are by one rater, so they do not show how raters differ."),
     UndefinedReason.NO_VARIATION: _("All resamples of the images give the same figure, so they show no uncertainty."),
     UndefinedReason.NO_PAIR_OF_RATINGS: _("No image was judged by two raters, so agreement cannot be measured."),
     UndefinedReason.ALL_RATINGS_EQUAL: _(
@@ -97,11 +98,23 @@ class TrialShare(ReportFigure):
 
 
 @dataclass(frozen=True)
+class WithOtherRaters(ReportFigure):
+    """The interval of a gain over other images and other raters, in percentage points, and the p-value of no gain."""
+
+    interval: Interval
+    p: float
+
+
+@dataclass(frozen=True)
 class GainFigure(ReportFigure):
-    """WINS − LOSSES, and its 95% bootstrap interval over images, both in percentage points."""
+    """WINS − LOSSES in percentage points, with the published 95% interval, over images and with these raters."""
 
     points: float
     interval: Interval | UndefinedComparison
+    other_raters: WithOtherRaters | UndefinedComparison
+    raters: int
+    primary: str
+    """Which of the two answers the usual question, whether the model is better: `interval` or `other_raters`."""
 
 
 @dataclass(frozen=True)
@@ -145,11 +158,15 @@ class ImageCounts(ReportFigure):
 
 @dataclass(frozen=True)
 class AlphaFigure(ReportFigure):
-    """Ordinal Krippendorff's alpha over the images that two raters or more judged, incomplete ones included (ours)."""
+    """Ordinal Krippendorff's alpha over the images that two raters or more judged, incomplete ones included (ours).
+
+    `interval` is over images, with these raters.
+    """
 
     images: int
     value: float
     interval: Interval | UndefinedComparison
+    other_raters: Interval | UndefinedComparison
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crosslens_metrics import gains, ranking
-from crosslens_metrics.reports.comparison import DecidedImages
+from crosslens_metrics.reports.comparison import DecidedImages, gain_figure
 from crosslens_metrics.reports.comparison_figures import GainFigure, SignTest, UndefinedComparison, value_or_reason
 from crosslens_metrics.reports.figures import ReportFigure, random_stream
 from crosslens_metrics.sampling import significance
@@ -147,7 +147,7 @@ def pool(decided: Sequence[DecidedImages], *, seed: int, resamples: int = 10_000
         outcomes=len(outcome),
         wins=int((outcome > 0).sum()),
         losses=int((outcome < 0).sum()),
-        gain=value_or_reason(lambda: GainFigure(gains.pooled_gain(outcome), value_or_reason(interval))),
+        gain=value_or_reason(lambda: gain_figure(gains.pooled_gain(outcome), interval, _together(decided, image))),
         sign_test=value_or_reason(signs),
     )
 
@@ -243,6 +243,18 @@ def _component(contests: Sequence[ModelContest], names: list[str], seed: int, re
         models=tuple(_model(names, model, strengths, bounds[model], of_model(model)) for model in order),
         pairs=tuple(_pair(names, *pair, strengths, of_pair(pair), images) for pair in combinations(order, 2)),
         resamples_unfitted=resampled.unfitted(core),
+    )
+
+
+def _together(decided: Sequence[DecidedImages], image: NDArray[np.int_]) -> DecidedImages:
+    """Outcomes of several comparisons, with the number of each one's image."""
+    starts = np.cumsum([0, *(len(part.outcome) for part in decided)])
+    return DecidedImages(
+        image,
+        np.concatenate([part.outcome for part in decided]),
+        np.concatenate([part.judged + start for part, start in zip(decided, starts, strict=False)]),
+        np.concatenate([part.rater for part in decided]),
+        np.concatenate([part.moved for part in decided]),
     )
 
 

@@ -55,7 +55,7 @@ def as_json(value: Any) -> Any:
     if isinstance(value, ReportFigure):
         return value.as_json()
     if isinstance(value, Interval):
-        return {"low": value.low, "high": value.high}
+        return {"low": value.low, "high": value.high} | ({"design": value.design.as_json()} if value.design else {})
     if isinstance(value, Mapping):
         return {str(key): as_json(item) for key, item in value.items()}
     if isinstance(value, tuple):

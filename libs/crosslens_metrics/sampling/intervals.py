@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from statistics import NormalDist
 from typing import TYPE_CHECKING
 
+from crosslens_metrics.sampling.designs import SamplingDesign
 from crosslens_metrics.undefined import UndefinedFigureError, UndefinedReason
 
 if TYPE_CHECKING:
@@ -21,10 +22,11 @@ SAME_WITHIN = 1e-12
 
 @dataclass(frozen=True)
 class Interval:
-    """A 95% interval, in the unit of its figure."""
+    """A 95% interval, in the unit of its figure, and the design from which it follows what it generalises to."""
 
     low: float
     high: float
+    design: SamplingDesign | None = field(default=None, compare=False)
 
     @property
     def width(self) -> float:
@@ -32,6 +34,17 @@ class Interval:
 
     def holds(self, value: float) -> bool:
         return self.low <= value <= self.high
+
+    def of(self, design: SamplingDesign) -> Interval:
+        return replace(self, design=design)
+
+    def times(self, unit: float) -> Interval:
+        """In another unit, such as percent."""
+        return replace(self, low=unit * self.low, high=unit * self.high)
+
+    def within(self, least: float, most: float) -> Interval:
+        """Cut to the ends of its scale, which Student's interval ignores."""
+        return replace(self, low=max(least, self.low), high=min(most, self.high))
 
 
 def percentile_interval(resampled: ArrayLike) -> Interval:

@@ -66,6 +66,23 @@ def count_flips(first: ArrayLike, again: ArrayLike) -> tuple[int, int]:
     return int((sign_first == sign_again).sum()), int((sign_first * sign_again < 0).sum())
 
 
+def student_p(value: float, variance: float, degrees_of_freedom: float) -> float:
+    """The two-sided p-value of a figure that would be zero, by Student's t.
+
+    Parameters
+    ----------
+    value, variance : float
+        The figure and its variance, above 0.
+    degrees_of_freedom : float
+
+    Returns
+    -------
+    float
+        A probability.
+    """
+    return 2 * float(scipy.special.stdtr(min(degrees_of_freedom, 1e9), -abs(value) / math.sqrt(variance)))
+
+
 def holm(p_values: ArrayLike) -> NDArray[np.float64]:
     """Correct the p-values of a family of tests so that the chance of one false finding or more stays at the level.
 
@@ -86,7 +103,7 @@ def holm(p_values: ArrayLike) -> NDArray[np.float64]:
     order = np.argsort(plain, kind="stable")
     corrected = np.empty_like(plain)
     corrected[order] = np.maximum.accumulate(plain[order] * np.arange(len(plain), 0, -1))
-    return np.minimum(corrected, 1.0)
+    return np.asarray(np.minimum(corrected, 1.0))
 
 
 def anytime_interval(wins: int, losses: int, images: int) -> Interval:
