@@ -13,9 +13,12 @@ from crosslens_metrics.gains import (
     gain_interval,
     images_needed,
     majority_outcomes,
+    moved_outcomes,
     pooled_gain,
     pooled_gain_interval,
+    with_other_raters,
 )
+from crosslens_metrics.sampling.intervals import paired_interval
 from crosslens_metrics.sampling.significance import count_flips
 from crosslens_metrics.undefined import UndefinedFigureError, UndefinedReason
 
@@ -64,15 +67,62 @@ def test_ten_thousand_resamples_of_3600_images_take_no_time():
 
 
 @pytest.mark.parametrize(("wins", "losses", "images"), [(4, 0, 4), (0, 4, 4), (0, 0, 4), (1, 0, 1)])
-def test_outcomes_that_are_all_alike_give_a_gain_without_interval(wins, losses, images):
+def test_outcomes_that_are_all_alike_give_an_interval_of_bonett_and_price_and_no_number_of_images(wins, losses, images):
     assert gain(wins, losses, images) in {100, -100, 0}
-    for figure in (
-        lambda: gain_interval(wins, losses, images, resamples=100, rng=rng()),
-        lambda: images_needed(wins, losses, images, width_points=5),
-    ):
-        with pytest.raises(UndefinedFigureError) as refused:
-            figure()
-        assert refused.value.reason == UndefinedReason.NO_VARIATION
+    interval = gain_interval(wins, losses, images, resamples=100, rng=rng())
+    assert interval == paired_interval(wins, losses, images).times(100)
+    assert interval.width > 50
+    with pytest.raises(UndefinedFigureError) as refused:
+        images_needed(wins, losses, images, width_points=5)
+    assert refused.value.reason == UndefinedReason.NO_VARIATION
+
+
+def judged_by_three(signs, raters):
+    """Images with three judgements each, as `with_other_raters` takes them."""
+    image = np.repeat(np.arange(len(signs)), 3)
+    said = np.asarray(signs)
+    outcomes = majority_outcomes((said > 0).sum(1), (said < 0).sum(1), np.full(len(said), 3))
+    return {
+        "images": np.arange(len(said)),
+        "outcomes": outcomes,
+        "judged": image,
+        "raters": np.asarray(raters).ravel(),
+        "moved": moved_outcomes(said.ravel(), image),
+    }
+
+
+def test_a_judgement_moves_an_outcome_by_what_another_would_not_have_made_of_it():
+    # Half of all judgements say better, a third worse and a sixth neither.
+    signs = np.array([1, 1, -1, 1, -1, 0])
+    moved = moved_outcomes(signs, [0, 0, 0, 1, 1, 1])
+    # Of the first image (+1): without a better, one better and one worse are left: 1/2 − 1/3; without the worse, +1.
+    # Of the second (0): without the better, -1 with a third; without the worse, +1 with a half; without neither, 1/6.
+    raw = np.array([1 - 1 / 6, 1 - 1 / 6, 0, 1 / 3, -1 / 2, -1 / 6])
+    assert moved == pytest.approx(raw - raw.mean())
+
+
+def test_raters_who_differ_widen_the_interval_over_other_raters_and_not_the_published_one():
+    signs = rng().choice([1, 0, -1], size=(300, 3), p=[0.4, 0.2, 0.4])
+    three = np.tile(["a", "b", "c"], 300)
+    alike, _ = with_other_raters(**judged_by_three(signs, three))
+    differ = signs.copy()
+    differ[:, 0], differ[:, 1] = 1, -1
+    apart, p = with_other_raters(**judged_by_three(differ, three))
+    assert apart.width > 4 * alike.width
+    assert p > 0.5
+    assert alike.design.varies == {"image": 300, "rater": 3}
+
+
+def test_raters_who_all_agree_claim_no_more_than_so_many_raters_can():
+    interval, p = with_other_raters(**judged_by_three(np.ones((600, 3)), np.tile(["a", "b", "c"], 600)))
+    assert (interval.low, interval.high) == (pytest.approx(-41.5, abs=0.1), 100)
+    assert p == pytest.approx(0.25)
+    with pytest.raises(UndefinedFigureError) as refused:
+        with_other_raters(**judged_by_three(np.ones((600, 3)), np.full(1800, "a")))
+    assert refused.value.reason == UndefinedReason.ONE_RATER
+    with pytest.raises(UndefinedFigureError) as refused:
+        with_other_raters(**judged_by_three(np.zeros((600, 3)), np.tile(["a", "b", "c"], 600)))
+    assert refused.value.reason == UndefinedReason.NO_VARIATION
 
 
 def test_without_images_there_is_no_gain():

@@ -188,7 +188,7 @@ def test_every_resample_draws_as_many_units_as_there_are():
 
 def test_resamples_come_in_parts_that_do_not_change_them(monkeypatch):
     whole = np.concatenate(list(resample_weights(50, resamples=90, rng=rng())))
-    monkeypatch.setattr("crosslens_metrics.bootstrap.CELLS_AT_ONCE", 400)
+    monkeypatch.setattr("crosslens_metrics.sampling.resampling.CELLS_AT_ONCE", 400)
     assert np.array_equal(np.concatenate(list(resample_weights(50, resamples=90, rng=rng()))), whole)
 
 

@@ -63,8 +63,15 @@ def report_lines(report: ReportedFigures) -> Iterator[str]:
         alpha
         if isinstance(alpha, UndefinedComparison)
         else f"{alpha.value:z.3f} {_interval_text(alpha.interval, 'z.3f')} ({alpha.images})",
-        _("agreement over images that two or more raters judged: 1 is full, 0 is chance"),
+        _("agreement over images that two or more raters judged, with these raters: 1 is full, 0 is chance"),
     )
+    if not isinstance(alpha, UndefinedComparison):
+        others = alpha.other_raters
+        yield line(
+            "  " + _("other raters"),
+            others if isinstance(others, UndefinedComparison) else _interval_text(others, "z.3f"),
+            _("its interval; %(what)s") % {"what": _words(others)},
+        )
     yield line(
         _("Judgements"),
         _("%(number)s, plus %(apart)s set aside") % {"number": report.judgements, "apart": report.set_aside},
@@ -107,9 +114,7 @@ def pooled_lines(pooled: PooledGain, *, incomplete: int) -> Iterator[str]:
         _("one per image and comparison; %(number)s comparisons") % {"number": pooled.comparisons},
     )
     yield line(_("Incomplete"), str(incomplete), _("incomplete ones are not part of any percentage"))
-    yield line(
-        _("WINS − LOSSES"), _gain(pooled.gain), _("points; the bootstrap resamples images with all their comparisons")
-    )
+    yield from _gain_lines(pooled.gain)
     yield line(_("Sign test"), _sign_test(pooled.sign_test), _("over images, by the sign of the sum of their outcomes"))
 
 
@@ -166,11 +171,11 @@ def _outcome_lines(outcome: ComparisonOutcome) -> Iterator[str]:
         )
     yield line(_("WINS"), _part(outcome.wins), _("images where most raters prefer the test caption"))
     yield line(_("LOSSES"), _part(outcome.losses), _("images where most raters prefer the base caption"))
+    yield from _gain_lines(outcome.gain)
     yield line(
-        _("WINS − LOSSES"), _gain(outcome.gain), _("points, with the 95% bootstrap confidence interval over images")
-    )
-    yield line(
-        _("Sign test"), _sign_test(outcome.sign_test), _("how likely a split at least this uneven is by chance alone")
+        _("Sign test"),
+        _sign_test(outcome.sign_test),
+        _("how likely a split at least this uneven is by chance alone, with these raters"),
     )
 
 
@@ -183,19 +188,41 @@ def _part(part: ImagePart) -> str | UndefinedComparison:
     return part.percent if isinstance(part.percent, UndefinedComparison) else f"{part.percent:.1f}% ({part.count})"
 
 
-def _gain(gain: GainFigure | UndefinedComparison) -> str | UndefinedComparison:
-    return (
-        gain
-        if isinstance(gain, UndefinedComparison)
-        else f"{gain.points:+z.1f} {_interval_text(gain.interval, '+z.1f')}"
+def _gain_lines(gain: GainFigure | UndefinedComparison) -> Iterator[str]:
+    """The gain with these raters, and with other raters like them; the primary one is marked."""
+    label = _("WINS − LOSSES")
+    if isinstance(gain, UndefinedComparison):
+        yield line(label, gain, _("points"))
+        return
+    others = gain.other_raters
+    mark = " (" + _("primary") + ")"
+    yield line(
+        label,
+        f"{gain.points:+z.1f} {_interval_text(gain.interval, '+z.1f')}" + (mark if gain.primary == "interval" else ""),
+        _("points; %(what)s") % {"what": _words(gain.interval)},
     )
+    yield line(
+        "  " + _("other raters"),
+        others
+        if isinstance(others, UndefinedComparison)
+        else f"{gain.points:+z.1f} {_interval_text(others.interval, '+z.1f')}, {_p(others.p)}"
+        + (mark if gain.primary == "other_raters" else ""),
+        _("the same; %(what)s") % {"what": "" if isinstance(others, UndefinedComparison) else _words(others.interval)},
+    )
+
+
+def _words(interval: Interval | UndefinedComparison) -> str:
+    return interval.design.words if isinstance(interval, Interval) and interval.design else ""
+
+
+def _p(p: float) -> str:
+    return f"p = {p:.4f}" if p >= MIN_P else f"p < {MIN_P}"
 
 
 def _sign_test(test: SignTest | UndefinedComparison) -> str | UndefinedComparison:
     if isinstance(test, UndefinedComparison):
         return test
-    p = f"p = {test.p:.4f}" if test.p >= MIN_P else f"p < {MIN_P}"
-    return _("%(p)s, %(decided)s decided") % {"p": p, "decided": test.decided}
+    return _("%(p)s, %(decided)s decided") % {"p": _p(test.p), "decided": test.decided}
 
 
 def _share(share: TrialShare | UndefinedComparison) -> str | UndefinedComparison:
