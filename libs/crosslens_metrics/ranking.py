@@ -1,29 +1,31 @@
 """Many models in one order: Bradley-Terry strengths over comparisons that share images.
 
 A ranking never fails as a whole. Models that were never compared with each other, not even by way of others, are ranked
-apart (`components`); where some never lost to the others, or never won, `prior` keeps their strengths finite; where
-they did so in too many resamples, only what is said of them has no interval (`ResampledStrengths`).
+apart (`components`); where some never lost to the others, or never won, `prior` keeps their strengths finite; where too
+few wins link models either way, only what is said of them has no interval (`well_linked`).
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
+from itertools import permutations
 
 import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from crosslens_metrics.sampling.intervals import Interval
+from crosslens_metrics.sampling.variance import clustered, two_way
 from crosslens_metrics.undefined import UndefinedFigureError, UndefinedReason
 
 MAX_ITERATIONS = 1_000
-MAX_SHARE_UNFITTED = 0.01
-"""(ours) Of the resamples, in how many models may be in several groups before intervals of them are undefined."""
-DECIMALS = 6
-"""Of the strengths from resamples: what follows is where the fit stopped, which would pass for variation."""
-CELLS_AT_ONCE = 5_000_000
+MIN_WINS = 5
+"""(ours) Of one model over another, if only by way of others, before their lead has an interval: fewer are missing in
+more than one resample of a hundred, and the lead with them."""
+FIT_WITHIN = 1e-6
+"""Of a standard error, in log-odds: what is smaller is where the fit stopped, which would pass for variation."""
 PRIOR_IMAGES = 1.0
 """(ours) Without a majority, for each compared pair of models whose lead the judgements do not bound."""
 
@@ -32,13 +34,17 @@ PRIOR_IMAGES = 1.0
 class RankingOutcomes:
     """One row per image and comparison: `outcome` +1 where the test caption won, −1 where the base caption did, else 0.
 
-    `base` and `test` are models, from 0. The same image may come in several comparisons.
+    `base` and `test` are models, from 0. The same image may come in several comparisons. Judgements are as
+    `crosslens_metrics.gains.with_other_raters` takes them: the row that each is of, its rater, and how far it moved it.
     """
 
     image: NDArray[np.int_]
     base: NDArray[np.int_]
     test: NDArray[np.int_]
     outcome: NDArray[np.int8]
+    judged: NDArray[np.int_] = field(default_factory=lambda: np.zeros(0, dtype=int))
+    rater: NDArray[np.int_] = field(default_factory=lambda: np.zeros(0, dtype=int))
+    moved: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
 
 
 class StrengthBound(StrEnum):
@@ -52,55 +58,6 @@ class StrengthBound(StrEnum):
     NEVER_LOST = "never_lost"
     NEVER_WON = "never_won"
     GROUP = "group"
-
-
-@dataclass(frozen=True)
-class ResampledStrengths:
-    """Strengths from resamples of the images, and `groups` of the models in each, of shape (n_resamples, n_models).
-
-    Between models of different groups of a resample, strengths say nothing.
-    """
-
-    strengths: NDArray[np.float64]
-    groups: NDArray[np.int_]
-
-    def unfitted(self, models: NDArray[np.bool_]) -> int:
-        """How many resamples have `models` in several groups."""
-        return int((~self._are_together(models)).sum())
-
-    def of(self, models: NDArray[np.bool_]) -> NDArray[np.float64]:
-        """Strengths from the resamples that have `models` in one group.
-
-        Raises
-        ------
-        UndefinedFigureError
-            Where more than 1% of the resamples do not (ours).
-        """
-        unfitted, resamples = self.unfitted(models), len(self.groups)
-        if unfitted > MAX_SHARE_UNFITTED * resamples:
-            message = f"{unfitted} of {resamples} resamples have no strengths."
-            raise UndefinedFigureError(UndefinedReason.RESAMPLES_UNDEFINED, message)
-        return self.strengths[self._are_together(models)]
-
-    def core(self) -> NDArray[np.bool_]:
-        """Which models are in one group in 99% of the resamples: all, or those that are left (ours).
-
-        Left out, time and again, is who is most often not in the one largest group of those left; several, where they
-        are so equally often.
-        """
-        is_same = self.groups[:, :, None] == self.groups[:, None, :]
-        left = np.ones(self.groups.shape[1], dtype=bool)
-        while self.unfitted(left) > MAX_SHARE_UNFITTED * len(self.groups):
-            sizes = np.where(left, is_same[:, :, left].sum(axis=2), 0)
-            largest = sizes.max(axis=1, keepdims=True)
-            is_outside = (sizes < largest) | ((sizes == largest).sum(axis=1, keepdims=True) > largest)
-            outside = is_outside.sum(axis=0)
-            left &= outside < outside[left].max()
-        return left
-
-    def _are_together(self, models: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        of_models = self.groups[:, models]
-        return np.asarray((of_models == of_models[:, :1]).all(axis=1))
 
 
 def bradley_terry(wins: ArrayLike) -> NDArray[np.float64]:
@@ -271,54 +228,92 @@ def win_table(outcomes: RankingOutcomes, *, n_models: int) -> NDArray[np.float64
     ndarray of float, shape (n_models, n_models)
         In images; half a win to each for one without a majority.
     """
-    cells = _cells(outcomes, n_models).sum(axis=0)
-    return np.asarray(cells, dtype=float).reshape(n_models, n_models)
+    wins = np.zeros((n_models, n_models))
+    test_share = (outcomes.outcome.astype(float) + 1) / 2
+    np.add.at(wins, (outcomes.test, outcomes.base), test_share)
+    np.add.at(wins, (outcomes.base, outcomes.test), 1 - test_share)
+    return wins
 
 
-def resampled_strengths(
-    outcomes: RankingOutcomes, *, n_models: int, resamples: int, rng: np.random.Generator
-) -> ResampledStrengths:
-    """`bradley_terry` over resamples of the images, each with all its comparisons, and with the same `prior`.
+def well_linked(wins: ArrayLike) -> NDArray[np.int_]:
+    """A number for each model, the same for models that `MIN_WINS` wins link either way, if only by way of others.
 
-    Where a resample falls into several groups nonetheless, it is that of each group. Images with the same outcomes in
-    the same comparisons are one kind, drawn from a multinomial distribution.
+    As many as the wins that would have to be missing until one of the two had never beaten the other, which is the
+    smallest cut between them.
 
     Parameters
     ----------
-    outcomes : Outcomes
-    n_models : int
-    resamples : int
-        Of the bootstrap, at least 1.
-    rng : numpy.random.Generator
+    wins : array_like of float, shape (n_models, n_models)
+        `wins[a, b]` is how many images model a won against b; one without a majority is half a win to each.
 
     Returns
     -------
-    Resampled
-        Log-odds, for each resample and model.
+    ndarray of int, shape (n_models,)
+
+    References
+    ----------
+    L. R. Ford and D. R. Fulkerson (1956), Maximal flow through a network.
     """
-    added = prior(win_table(outcomes, n_models=n_models))
-    kinds, frequency = np.unique(_cells(outcomes, n_models), axis=0, return_counts=True)
-    n_images = int(frequency.sum())
-    at_once = max(1, CELLS_AT_ONCE // len(kinds))
-    strengths, groups_of = np.zeros((resamples, n_models)), np.zeros((resamples, n_models), dtype=int)
-    for start in range(0, resamples, at_once):
-        draws = rng.multinomial(n_images, frequency / n_images, size=min(at_once, resamples - start))
-        # Of few images many resamples are alike: one fit serves all of them.
-        distinct, alike = np.unique(draws @ kinds, axis=0, return_inverse=True)
-        fits, groups_in = np.zeros((len(distinct), n_models)), np.zeros((len(distinct), n_models), dtype=int)
-        for number, cells in enumerate(distinct):
-            table = cells.reshape(n_models, n_models) + added
-            groups_in[number] = groups(table)
-            for group in range(groups_in[number].max() + 1):
-                members = np.flatnonzero(groups_in[number] == group)
-                try:
-                    fits[number, members] = bradley_terry(table[np.ix_(members, members)]).round(DECIMALS)
-                except UndefinedFigureError:
-                    # It came to no end: of none of them anything is known.
-                    groups_in[number, members] = n_models + members
-        rows = slice(start, start + len(draws))
-        strengths[rows], groups_of[rows] = fits[alike.reshape(-1)], groups_in[alike.reshape(-1)]
-    return ResampledStrengths(strengths, groups_of)
+    # Halves are whole numbers of twice the unit, which is what the algorithm takes.
+    flows = scipy.sparse.csr_array(np.rint(2 * np.asarray(wins, dtype=float)).astype(np.int32))
+    models = flows.shape[0]
+    is_linked = np.eye(models, dtype=bool)
+    for one, other in permutations(range(models), 2):
+        flow = scipy.sparse.csgraph.maximum_flow(flows, one, other).flow_value
+        is_linked[one, other] = flow >= 2 * MIN_WINS
+    return np.asarray(scipy.sparse.csgraph.connected_components(is_linked & is_linked.T, directed=False)[1], dtype=int)
+
+
+class StrengthVariances:
+    """The variances of strengths over images, and over images and raters, from how far each row moved them.
+
+    To the first order a row moves the strengths by the inverse of the information times its score, so that no fit need
+    be repeated.
+
+    References
+    ----------
+    A. C. Cameron, J. B. Gelbach and D. L. Miller (2011), Robust inference with multiway clustering.
+    """
+
+    def __init__(self, outcomes: RankingOutcomes, strengths: NDArray[np.float64]) -> None:
+        """`strengths` are what `bradley_terry` gives for the outcomes."""
+        models = len(strengths)
+        self._outcomes = outcomes
+        apart = np.eye(models)[outcomes.test] - np.eye(models)[outcomes.base]
+        expected = scipy.special.expit(apart @ strengths)
+        information = (apart * (expected * (1 - expected))[:, None]).T @ apart
+        self._per_outcome = apart @ np.linalg.pinv(information, hermitian=True)
+        self._residual = (outcomes.outcome.astype(float) + 1) / 2 - expected
+
+    def with_these_raters(self, contrast: NDArray[np.float64]) -> tuple[float, float]:
+        """The variance of a contrast of strengths over other images, and its degrees of freedom."""
+        by_image = clustered(self._residual * (self._per_outcome @ contrast), self._outcomes.image)
+        return _beyond_the_fit(by_image.variance), by_image.degrees_of_freedom
+
+    def with_other_raters(self, contrast: NDArray[np.float64]) -> tuple[float, float]:
+        """The variance of a contrast of strengths over other images and raters, and its degrees of freedom.
+
+        Raises
+        ------
+        UndefinedFigureError
+            With one rater, or none known.
+        """
+        outcomes = self._outcomes
+        if len(np.unique(outcomes.rater)) < 2:
+            raise UndefinedFigureError(UndefinedReason.ONE_RATER, "One rater does not show how raters differ.")
+        moved = self._per_outcome @ contrast
+        by_image = clustered(self._residual * moved, outcomes.image)
+        # An outcome is two shares of a win wide.
+        of_judgement = moved[outcomes.judged] * outcomes.moved / 2
+        by_rater = clustered(of_judgement, outcomes.rater)
+        cell = outcomes.image[outcomes.judged] * (int(outcomes.rater.max()) + 1) + outcomes.rater
+        by_cell = np.bincount(np.unique(cell, return_inverse=True)[1], of_judgement)
+        variance, freedom = two_way(by_image, by_rater, float(by_cell @ by_cell))
+        return _beyond_the_fit(variance), freedom
+
+
+def _beyond_the_fit(variance: float) -> float:
+    return variance if variance > FIT_WITHIN**2 else 0.0
 
 
 def images_to_separate(difference: float, interval: Interval, *, images: int) -> int:
@@ -350,13 +345,3 @@ def images_to_separate(difference: float, interval: Interval, *, images: int) ->
             UndefinedReason.NO_DIFFERENCE, ("The images show no difference that more images could confirm.")
         )
     return math.ceil(images * (interval.width / 2 / difference) ** 2)
-
-
-def _cells(outcomes: RankingOutcomes, n_models: int) -> NDArray[np.float64]:
-    """Per image, how often each model beat each other one, half wins included, the table laid out flat."""
-    image_of = np.unique(outcomes.image, return_inverse=True)[1]
-    test_share = (outcomes.outcome.astype(float) + 1) / 2
-    cells = np.zeros((int(image_of.max(initial=-1)) + 1, n_models * n_models))
-    np.add.at(cells, (image_of, outcomes.test * n_models + outcomes.base), test_share)
-    np.add.at(cells, (image_of, outcomes.base * n_models + outcomes.test), 1 - test_share)
-    return cells

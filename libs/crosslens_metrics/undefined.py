@@ -26,6 +26,7 @@ class UndefinedReason(StrEnum):
     ALL_VALUES_EQUAL = "all_values_equal"
     SAME_IN_ALL_EVALUATIONS = "same_in_all_evaluations"
     ONE_SIGN_ONLY = "one_sign_only"
+    FEW_WINS = "few_wins"
     ONE_RATER = "one_rater"
     NO_KNOWN_WORD = "no_known_word"
     NO_WORDS = "no_words"

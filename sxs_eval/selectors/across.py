@@ -172,7 +172,7 @@ def _ranking(comparisons: Sequence[Comparison], outcomes: dict[int, DecidedImage
     contests = [
         ModelContest(comparison.base.name, comparison.test.name, outcomes[comparison.pk]) for comparison in comparisons
     ]
-    return rank_models(contests, seed=SEED, resamples=RESAMPLES)
+    return rank_models(contests)
 
 
 class LackingReason(StrEnum):

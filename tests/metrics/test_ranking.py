@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import math
+from itertools import combinations
 
 import numpy as np
 import pytest
 
+from crosslens_metrics.gains import majority_outcomes, moved_outcomes
 from crosslens_metrics.ranking import (
     RankingOutcomes,
-    ResampledStrengths,
     StrengthBound,
+    StrengthVariances,
     bounds,
     bradley_terry,
     components,
     images_to_separate,
     prior,
-    resampled_strengths,
+    well_linked,
     win_table,
 )
-from crosslens_metrics.sampling.intervals import Interval, percentile_interval
+from crosslens_metrics.sampling.intervals import Interval, student_interval, student_quantile
 from crosslens_metrics.undefined import UndefinedFigureError, UndefinedReason
 
 BASEBALL = [
@@ -74,41 +76,95 @@ def test_an_image_without_majority_is_half_a_win_to_each():
     assert table.tolist() == [[0, 0.5, 0], [1.5, 0, 0], [0, 1, 0]]
 
 
-@pytest.mark.long(reason="at least three others run each of its lines")
+def lead_of(outcomes: RankingOutcomes, first: int, second: int, *, models: int = 3) -> tuple[float, Interval, Interval]:
+    """With its intervals, with these raters and with others."""
+    strengths = bradley_terry(win_table(outcomes, n_models=models))
+    variances = StrengthVariances(outcomes, strengths)
+    contrast = np.eye(models)[first] - np.eye(models)[second]
+    lead = float(contrast @ strengths)
+    these = student_interval(lead, *variances.with_these_raters(contrast))
+    others = these
+    if len(outcomes.rater):
+        others = student_interval(lead, *variances.with_other_raters(contrast))
+    return lead, these, others
+
+
 def test_known_strengths_are_found_and_their_intervals_hold_them():
     known = [0.6, 0.2, -0.8]
     outcomes = a_season(images=2_000, strengths=known)
 
-    resampled = resampled_strengths(outcomes, n_models=3, resamples=400, rng=np.random.default_rng(1))
-
-    assert resampled.core().all()
-    assert resampled.unfitted(resampled.core()) == 0
     # A tenth of halves draws strengths together by about a tenth.
     assert bradley_terry(win_table(outcomes, n_models=3)).tolist() == pytest.approx(known, abs=0.12)
-    lead = percentile_interval(resampled.strengths[:, 0] - resampled.strengths[:, 2])
+    _, lead, _ = lead_of(outcomes, 0, 2)
     assert lead.holds(1.4 * 0.9)
     assert lead.width < 0.2
 
 
-@pytest.mark.long(reason="at least three others run each of its lines")
+def test_of_two_models_the_interval_is_that_of_the_log_of_the_odds():
+    rows = [(image, 0, 1, -1 if image < 30 else 1) for image in range(40)]
+    lead, interval, _ = lead_of(outcomes_of(rows), 0, 1, models=2)
+    error = math.sqrt(1 / 30 + 1 / 10) * math.sqrt(40 / 39)
+    assert interval.width / 2 == pytest.approx(error * float(student_quantile(39)), rel=1e-4)
+    assert lead == pytest.approx(math.log(3), abs=1e-6)
+
+
 def test_images_that_decide_several_comparisons_alike_widen_the_intervals():
     coins = np.random.default_rng(0).choice([-1, 1], size=400)
     pairs = [(0, 1), (0, 2), (1, 2)]
     shared = outcomes_of([(image, *pair, int(coin)) for image, coin in enumerate(coins) for pair in pairs])
-    as_if_apart = RankingOutcomes(np.arange(len(shared.image)), *_columns(shared))
+    as_if_apart = RankingOutcomes(np.arange(len(shared.image)), shared.base, shared.test, shared.outcome)
 
-    widths = [
-        percentile_interval(
-            resampled_strengths(outcomes, n_models=3, resamples=300, rng=np.random.default_rng(0)).strengths[:, 0]
-        ).width
-        for outcomes in (as_if_apart, shared)
-    ]
+    widths = [lead_of(outcomes, 0, 2)[1].width for outcomes in (as_if_apart, shared)]
 
     assert widths[1] > 1.3 * widths[0]
 
 
-def _columns(outcomes: RankingOutcomes) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    return outcomes.base, outcomes.test, outcomes.outcome
+def judged_by_raters_who_like_a_model(rng, *, models, images, raters, liking):
+    """Equal models, all pairs, three raters an image; each rater has a liking for each model."""
+    likes, quality = liking * rng.standard_normal((raters, models)), 8 * rng.standard_normal((images, models))
+    parts = []
+    for number, (base, test) in enumerate(combinations(range(models), 2)):
+        who = np.argsort(rng.random((images, raters)), axis=1)[:, :3]
+        apart = (quality[:, test] - quality[:, base])[:, None] + likes[who, test] - likes[who, base]
+        signs = np.round(np.clip((apart + 30 * rng.standard_normal((images, 3))) / 24, -1, 1)).astype(int)
+        outcome = majority_outcomes((signs > 0).sum(1), (signs < 0).sum(1), np.full(images, 3))
+        image = np.repeat(np.arange(images), 3)
+        moved = moved_outcomes(signs.ravel(), image)
+        pair = (np.full(images, base), np.full(images, test))
+        parts.append((np.arange(images), *pair, outcome, image + number * images, who.ravel(), moved))
+    return RankingOutcomes(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+
+@pytest.mark.long(reason="at least three others run each of its lines")
+@pytest.mark.parametrize(
+    ("models", "images", "raters", "liking"), [(4, 100, 5, 0), (4, 100, 5, 10), (8, 300, 10, 6), (4, 100, 3, 6)]
+)
+def test_leads_of_equal_models_hold_with_other_raters_and_not_with_these_alone(models, images, raters, liking):
+    rng = np.random.default_rng([3, models, raters, liking])
+    held, held_by_these = [], []
+    for _ in range(100):
+        outcomes = judged_by_raters_who_like_a_model(rng, models=models, images=images, raters=raters, liking=liking)
+        for first, second in combinations(range(models), 2):
+            _, these, others = lead_of(outcomes, first, second, models=models)
+            held.append(others.holds(0))
+            held_by_these.append(these.holds(0))
+    # The leads of one run are not independent.
+    assert np.mean(held) > 0.93
+    if liking:
+        assert np.mean(held_by_these) < 0.7
+
+
+@pytest.mark.parametrize(
+    ("wins", "linked"),
+    [
+        ([[0, 9, 0], [5, 0, 30], [0, 5, 0]], [0, 0, 0]),
+        ([[0, 9, 0], [5, 0, 30], [0, 4.5, 0]], [0, 0, 1]),
+        # By way of the third, four wins more.
+        ([[0, 1, 4], [9, 0, 0], [0, 4, 0]], [0, 0, 1]),
+    ],
+)
+def test_models_are_linked_by_as_many_wins_as_would_have_to_be_missing(wins, linked):
+    assert well_linked(wins).tolist() == linked
 
 
 @pytest.mark.parametrize(
@@ -164,68 +220,20 @@ def test_what_the_prior_keeps_finite_is_told_model_by_model():
     assert strengths.argsort().tolist()[::3] == [3, 2]
 
 
-def test_one_lucky_image_is_too_little_for_intervals():
-    rows = [(image, 0, 1, -1) for image in range(30)] + [(30, 0, 1, 1)]
-    assert bradley_terry(win_table(outcomes_of(rows), n_models=2)) is not None
-    resampled = resampled_strengths(outcomes_of(rows), n_models=2, resamples=200, rng=np.random.default_rng(0))
-    assert not resampled.core().any()
-    with pytest.raises(UndefinedFigureError) as refused:
-        resampled.of(np.array([True, True]))
-    assert refused.value.reason == UndefinedReason.RESAMPLES_UNDEFINED
-
-
-def grouped(*parts: tuple[int, list[int]]) -> ResampledStrengths:
-    """So many resamples with the models in these groups."""
-    groups = np.concatenate([np.tile(groups, (times, 1)) for times, groups in parts])
-    return ResampledStrengths(np.zeros(groups.shape), groups)
-
-
-@pytest.mark.parametrize(
-    ("resampled", "core"),
-    [
-        (grouped((99, [0, 0, 0]), (1, [0, 0, 1])), [0, 1, 2]),
-        (grouped((98, [0, 0, 0]), (2, [1, 1, 0])), [0, 1]),
-        (grouped((50, [0, 0, 0, 0, 0]), (50, [1, 0, 1, 0, 1])), [0, 2, 4]),
-        (grouped((50, [0, 0, 0, 0]), (50, [1, 0, 1, 0])), []),
-        # Without 3, each of the last two is apart equally often: both go.
-        (grouped((96, [0] * 6), (2, [1, 1, 1, 0, 1, 1]), (1, [1, 1, 1, 1, 0, 1]), (1, [0] * 5 + [1])), [0, 1, 2]),
-    ],
-)
-def test_models_that_resamples_bound_are_those_whom_nearly_all_have_in_one_group(resampled, core):
-    assert np.flatnonzero(resampled.core()).tolist() == core
-
-
-def test_a_resample_in_several_groups_has_the_strengths_of_each():
-    rows = [(image, 0, 1, -1 if image < 20 else 1) for image in range(30)] + [(30, 1, 2, 0)]
-    resampled = resampled_strengths(outcomes_of(rows), n_models=3, resamples=200, rng=np.random.default_rng(0))
-    alone = resampled.groups[:, 2] != resampled.groups[:, 1]
-    assert 0.2 < alone.mean() < 0.5
-    assert np.isfinite(resampled.strengths).all()
-    assert resampled.core().tolist() == [True, True, False]
-    pair = resampled.of(np.array([True, True, False]))
-    assert percentile_interval(pair[:, 0] - pair[:, 1]).holds(math.log(2))
-
-
-@pytest.mark.long(reason="at least three others run each of its lines")
 def test_as_many_images_as_are_said_to_separate_two_models_just_do():
     outcomes = a_season(images=300, strengths=[0.1, 0.0, -0.1], seed=2)
     strengths = bradley_terry(win_table(outcomes, n_models=3))
-    first, second = np.argsort(-strengths)[:2]
-    difference = strengths[first] - strengths[second]
-    resampled = resampled_strengths(outcomes, n_models=3, resamples=300, rng=np.random.default_rng(0)).strengths
-    now = percentile_interval(resampled[:, first] - resampled[:, second])
+    first, second = (int(model) for model in np.argsort(-strengths)[:2])
+    difference, now, _ = lead_of(outcomes, first, second)
     assert now.holds(0)
 
-    needed = images_to_separate(difference, now, images=300)
+    times = round(images_to_separate(difference, now, images=300) / 300)
 
-    times = round(needed / 300)
     repeated = RankingOutcomes(
         np.concatenate([outcomes.image + 300 * copy for copy in range(times)]),
-        *(np.tile(column, times) for column in _columns(outcomes)),
+        *(np.tile(column, times) for column in (outcomes.base, outcomes.test, outcomes.outcome)),
     )
-    then = resampled_strengths(repeated, n_models=3, resamples=300, rng=np.random.default_rng(1)).strengths
-    low = percentile_interval(then[:, first] - then[:, second]).low
-    assert low == pytest.approx(0, abs=0.2 * difference)
+    assert lead_of(repeated, first, second)[1].low == pytest.approx(0, abs=0.1 * difference)
 
 
 def test_no_difference_is_separated_by_no_number_of_images():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
@@ -11,19 +11,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crosslens_metrics import gains, ranking
-from crosslens_metrics.reports.comparison import DecidedImages, gain_figure
+from crosslens_metrics.reports.comparison import MIN_RATERS, DecidedImages, gain_figure
 from crosslens_metrics.reports.comparison_figures import GainFigure, SignTest, UndefinedComparison, value_or_reason
 from crosslens_metrics.reports.figures import ReportFigure, random_stream
 from crosslens_metrics.sampling import significance
-from crosslens_metrics.sampling.intervals import Interval, percentile_interval
+from crosslens_metrics.sampling.designs import Factor, Method, SamplingDesign
+from crosslens_metrics.sampling.intervals import LEVEL, Interval, student_interval
 from crosslens_metrics.undefined import UndefinedReason
 
 RANKING_METHOD = "bradley-terry"
-RANKING_VERSION = 2
+RANKING_VERSION = 3
 MIN_RANKED = 3
 """Models: of two, the gain says it all."""
-RANKING_RESAMPLES = 1_000
-"""(ours) At most: each takes a fit, and the bounds of an interval move by little after so many."""
 
 
 @dataclass(frozen=True)
@@ -59,24 +58,32 @@ class RankedModel(ReportFigure):
     """`strength` is a log-odds: a lead of 1 is odds of 2.7 to 1.
 
     Its mean is zero over the models of the component that judgements bound, over all where there is none. `bound` marks
-    one that only the prior keeps finite; it has no interval. Nor has one that resamples bound too seldom; intervals of
-    the others are of their distance from the mean of the others.
+    one that only the prior keeps finite; it has no interval. Nor has one that too few wins link with others. Intervals
+    are of the distance from the mean of those that have one.
     """
 
     model: str
     strength: float | UndefinedComparison
     bound: ranking.StrengthBound
     interval: Interval | UndefinedComparison
+    other_raters: Interval | UndefinedComparison
 
 
 @dataclass(frozen=True)
 class RankedPair(ReportFigure):
-    """`more_images` at which the interval of the difference would end at zero; none more where it is separable."""
+    """`interval` with these raters, `other_raters` with others like them; `p` by the primary of the two.
+
+    `p_holm` is corrected for all pairs of the component, and `separable` follows it. `more_images` at which the
+    interval of the difference would end at zero; none more where it is separable.
+    """
 
     stronger: str
     weaker: str
     difference: float
     interval: Interval | UndefinedComparison
+    other_raters: Interval | UndefinedComparison
+    p: float | UndefinedComparison
+    p_holm: float | UndefinedComparison
     separable: bool | UndefinedComparison
     images_needed: int | UndefinedComparison
     more_images: int | UndefinedComparison
@@ -89,21 +96,16 @@ class RankingSignature(ReportFigure):
     method: str
     version: int
     prior_images: float
-    resamples: int
-    seed: int
 
 
 @dataclass(frozen=True)
 class RankedComponent(ReportFigure):
-    """Models that were compared with each other, if only by way of others; `models` from the strongest on.
-
-    `resamples_unfitted` are left out of the models' intervals, since they do not bound all that have one.
-    """
+    """Models that were compared with each other, if only by way of others; `models` from the strongest on."""
 
     images: int
+    raters: int
     models: tuple[RankedModel, ...]
     pairs: tuple[RankedPair, ...]
-    resamples_unfitted: int
 
 
 @dataclass(frozen=True)
@@ -152,9 +154,7 @@ def pool(decided: Sequence[DecidedImages], *, seed: int, resamples: int = 10_000
     )
 
 
-def rank_models(
-    contests: Sequence[ModelContest], *, seed: int, resamples: int = RANKING_RESAMPLES
-) -> ModelRanking | None:
+def rank_models(contests: Sequence[ModelContest]) -> ModelRanking | None:
     """All models that were compared, by Bradley-Terry strength; an image without a majority is half a win to each.
 
     None where fewer models have outcomes than take a ranking.
@@ -163,9 +163,6 @@ def rank_models(
     ----------
     contests : sequence of ModelContest
         One for each comparison.
-    seed : int
-    resamples : int
-        Of the bootstrap.
 
     Returns
     -------
@@ -176,11 +173,10 @@ def rank_models(
     names = sorted({name for contest in contests for name in (contest.base, contest.test)})
     if len(names) < MIN_RANKED:
         return None
-    resamples = min(resamples, RANKING_RESAMPLES)
     return ModelRanking(
-        signature=RankingSignature(RANKING_METHOD, RANKING_VERSION, ranking.PRIOR_IMAGES, resamples, seed),
+        signature=RankingSignature(RANKING_METHOD, RANKING_VERSION, ranking.PRIOR_IMAGES),
         components=tuple(
-            _component(contests, [names[model] for model in models], seed, resamples)
+            _component(contests, [names[model] for model in models])
             for models in ranking.components(ranking.win_table(_outcomes(contests, names), n_models=len(names)))
         ),
     )
@@ -188,62 +184,138 @@ def rank_models(
 
 def _outcomes(contests: Sequence[ModelContest], names: list[str]) -> ranking.RankingOutcomes:
     lengths = [len(contest.decided.outcome) for contest in contests]
+    parts = [contest.decided for contest in contests]
+    together = _together(parts, _numbers(parts))
     return ranking.RankingOutcomes(
-        image=_numbers([contest.decided for contest in contests]),
+        image=together.image,
         base=np.repeat([names.index(contest.base) for contest in contests], lengths),
         test=np.repeat([names.index(contest.test) for contest in contests], lengths),
-        outcome=np.concatenate([contest.decided.outcome for contest in contests]),
+        outcome=together.outcome,
+        judged=together.judged,
+        rater=np.unique(together.rater, return_inverse=True)[1],
+        moved=together.moved,
     )
 
 
-def _component(contests: Sequence[ModelContest], names: list[str], seed: int, resamples: int) -> RankedComponent:
+def _component(contests: Sequence[ModelContest], names: list[str]) -> RankedComponent:
     outcomes = _outcomes([contest for contest in contests if contest.base in names], names)
     table = ranking.win_table(outcomes, n_models=len(names))
-    images = len(np.unique(outcomes.image))
+    images, raters = len(np.unique(outcomes.image)), len(np.unique(outcomes.rater))
     bounds = ranking.bounds(table)
     fitted = value_or_reason(lambda: ranking.bradley_terry(table + ranking.prior(table)))
     if isinstance(fitted, UndefinedComparison):
-        models = (RankedModel(name, fitted, bound, fitted) for name, bound in zip(names, bounds, strict=True))
-        return RankedComponent(images, tuple(models), (), 0)
+        models = (RankedModel(name, fitted, bound, fitted, fitted) for name, bound in zip(names, bounds, strict=True))
+        return RankedComponent(images, raters, tuple(models), ())
     is_measured = np.array([bound == ranking.StrengthBound.JUDGEMENTS for bound in bounds])
     middle = is_measured if is_measured.any() else ~is_measured
     strengths = fitted - fitted[middle].mean()
-    resampled = ranking.resampled_strengths(
-        outcomes, n_models=len(names), resamples=resamples, rng=random_stream(seed, "strengths")
-    )
-    core = resampled.core()
-    has_interval = core & is_measured if (core & is_measured).sum() > 1 else np.zeros_like(core)
-    if has_interval.any():
-        about = resampled.strengths[:, has_interval].mean(axis=1, keepdims=True)
-        shift = fitted[has_interval].mean() - fitted[middle].mean()
-        resampled = replace(resampled, strengths=resampled.strengths - about + shift)
-    # Resamples of one-sided judgements are one-sided too: intervals from them would make the prior look certain.
-    group_of = ranking.groups(table)
+    leads = _Leads(table, bounds, ranking.StrengthVariances(outcomes, fitted), strengths, images, raters)
     order = [int(model) for model in np.argsort(-strengths, kind="stable")]
-
-    def of_model(model: int) -> NDArray[np.float64] | UndefinedComparison:
-        if not is_measured[model]:
-            is_group = bounds[model] == ranking.StrengthBound.GROUP
-            return UndefinedComparison(
-                UndefinedReason.GROUP_UNBOUNDED if is_group else UndefinedReason.STRENGTH_UNBOUNDED
-            )
-        return resampled.of(core) if has_interval[model] else UndefinedComparison(UndefinedReason.RESAMPLES_UNDEFINED)
-
-    def of_pair(pair: tuple[int, int]) -> NDArray[np.float64] | UndefinedComparison:
-        if group_of[pair[0]] != group_of[pair[1]]:
-            is_compared = table[pair] + table[pair[::-1]] > 0
-            return UndefinedComparison(
-                UndefinedReason.STRENGTH_UNBOUNDED if is_compared else UndefinedReason.NOT_COMPARED
-            )
-        both = np.isin(np.arange(len(names)), pair)
-        return value_or_reason(lambda: resampled.of(core if core[both].all() else both))
-
+    pairs = list(combinations(order, 2))
+    plain = {pair: p for pair in pairs if isinstance(p := leads.p(*pair), float)}
+    corrected = dict(zip(plain, significance.holm(list(plain.values())).tolist(), strict=True))
     return RankedComponent(
         images=images,
-        models=tuple(_model(names, model, strengths, bounds[model], of_model(model)) for model in order),
-        pairs=tuple(_pair(names, *pair, strengths, of_pair(pair), images) for pair in combinations(order, 2)),
-        resamples_unfitted=resampled.unfitted(core),
+        raters=raters,
+        models=tuple(
+            RankedModel(names[model], float(strengths[model]), bounds[model], *leads.of_model(model)) for model in order
+        ),
+        pairs=tuple(_pair(names, leads, *pair, corrected.get(pair, 1.0), images) for pair in pairs),
     )
+
+
+TwoIntervals = tuple[Interval | UndefinedComparison, Interval | UndefinedComparison]
+"""With these raters, and with others like them."""
+
+
+class _Leads:
+    """The leads of models over each other, and over the mean of the largest set of well-linked models."""
+
+    def __init__(
+        self,
+        table: NDArray[np.float64],
+        bounds: list[ranking.StrengthBound],
+        variances: ranking.StrengthVariances,
+        strengths: NDArray[np.float64],
+        images: int,
+        raters: int,
+    ) -> None:
+        self._table, self._bounds, self._variances = table, bounds, variances
+        self.strengths, self.raters = strengths, raters
+        self._groups, self._linked = ranking.groups(table), ranking.well_linked(table)
+        self._these = SamplingDesign(Method.STUDENT, {Factor.IMAGE: images}, {Factor.RATER: raters} if raters else {})
+        self._others = SamplingDesign(Method.TWO_WAY, {Factor.IMAGE: images, Factor.RATER: raters})
+
+    def of_model(self, model: int) -> TwoIntervals:
+        if self._bounds[model] != ranking.StrengthBound.JUDGEMENTS:
+            # What only the prior keeps finite would look certain.
+            is_group = self._bounds[model] == ranking.StrengthBound.GROUP
+            why = UndefinedReason.GROUP_UNBOUNDED if is_group else UndefinedReason.STRENGTH_UNBOUNDED
+            return UndefinedComparison(why), UndefinedComparison(why)
+        linked = self._linked == np.bincount(self._linked).argmax()
+        if linked.sum() < 2 or not linked[model]:
+            why = UndefinedReason.FEW_WINS
+            return UndefinedComparison(why), UndefinedComparison(why)
+        contrast = linked / -linked.sum()
+        contrast[model] += 1
+        return self._intervals(contrast, float(self.strengths[model]))
+
+    def of_pair(self, one: int, other: int) -> TwoIntervals:
+        if self._groups[one] != self._groups[other]:
+            is_compared = self._table[one, other] + self._table[other, one] > 0
+            why = UndefinedReason.STRENGTH_UNBOUNDED if is_compared else UndefinedReason.NOT_COMPARED
+            return UndefinedComparison(why), UndefinedComparison(why)
+        if self._linked[one] != self._linked[other]:
+            why = UndefinedReason.FEW_WINS
+            return UndefinedComparison(why), UndefinedComparison(why)
+        return self._intervals(self._contrast(one, other), float(self.strengths[one] - self.strengths[other]))
+
+    def primary(self, intervals: TwoIntervals) -> Interval | UndefinedComparison:
+        """Of the interval with these raters and the one with others, the one that decides."""
+        return intervals[self.raters >= MIN_RATERS]
+
+    def p(self, one: int, other: int) -> float | UndefinedComparison:
+        """The p-value of no lead, by the interval that decides, or why there is none."""
+        interval = self.primary(self.of_pair(one, other))
+        if isinstance(interval, UndefinedComparison):
+            return interval
+        is_others = self.raters >= MIN_RATERS
+        variance = self._variances.with_other_raters if is_others else self._variances.with_these_raters
+        lead = float(self.strengths[one] - self.strengths[other])
+        return significance.student_p(lead, *variance(self._contrast(one, other)))
+
+    def _contrast(self, one: int, other: int) -> NDArray[np.float64]:
+        contrast = np.zeros(len(self.strengths))
+        contrast[one], contrast[other] = 1, -1
+        return contrast
+
+    def _intervals(self, contrast: NDArray[np.float64], value: float) -> TwoIntervals:
+        def these() -> Interval:
+            return student_interval(value, *self._variances.with_these_raters(contrast)).of(self._these)
+
+        def others() -> Interval:
+            return student_interval(value, *self._variances.with_other_raters(contrast)).of(self._others)
+
+        return value_or_reason(these), value_or_reason(others)
+
+
+def _pair(names: list[str], leads: _Leads, stronger: int, weaker: int, corrected: float, images: int) -> RankedPair:
+    """`corrected` is the p-value after Holm's correction for all pairs."""
+    difference = float(leads.strengths[stronger] - leads.strengths[weaker])
+    intervals = leads.of_pair(stronger, weaker)
+    primary = leads.primary(intervals)
+    p = leads.p(stronger, weaker)
+    if isinstance(primary, UndefinedComparison):
+        return RankedPair(names[stronger], names[weaker], difference, *intervals, *[primary] * 5)
+    separable = corrected < 1 - LEVEL
+    needed = value_or_reason(lambda: ranking.images_to_separate(difference, primary, images=images))
+    more: int | UndefinedComparison = needed
+    if separable:
+        more = 0
+    elif not isinstance(needed, UndefinedComparison):
+        # The correction for all pairs takes more than one pair alone.
+        more = max(1, needed - images)
+    return RankedPair(names[stronger], names[weaker], difference, *intervals, p, corrected, separable, needed, more)
 
 
 def _together(decided: Sequence[DecidedImages], image: NDArray[np.int_]) -> DecidedImages:
@@ -262,45 +334,3 @@ def _numbers(decided: Sequence[DecidedImages]) -> NDArray[np.int_]:
     """One number per image, the same for the same image of another comparison."""
     seen: dict[Any, int] = {}
     return np.array([seen.setdefault(name, len(seen)) for part in decided for name in part.image.tolist()], dtype=int)
-
-
-def _model(
-    names: list[str],
-    model: int,
-    strengths: NDArray[np.float64],
-    bound: ranking.StrengthBound,
-    resampled: NDArray[np.float64] | UndefinedComparison,
-) -> RankedModel:
-    interval = (
-        resampled
-        if isinstance(resampled, UndefinedComparison)
-        else value_or_reason(lambda: percentile_interval(resampled[:, model]))
-    )
-    return RankedModel(names[model], float(strengths[model]), bound, interval)
-
-
-def _pair(
-    names: list[str],
-    stronger: int,
-    weaker: int,
-    strengths: NDArray[np.float64],
-    resampled: NDArray[np.float64] | UndefinedComparison,
-    images: int,
-) -> RankedPair:
-    difference = float(strengths[stronger] - strengths[weaker])
-    interval = (
-        resampled
-        if isinstance(resampled, UndefinedComparison)
-        else value_or_reason(lambda: percentile_interval(resampled[:, stronger] - resampled[:, weaker]))
-    )
-    if isinstance(interval, UndefinedComparison):
-        return RankedPair(names[stronger], names[weaker], difference, interval, interval, interval, interval)
-    separable = not interval.holds(0)
-    needed = value_or_reason(lambda: ranking.images_to_separate(difference, interval, images=images))
-    more: int | UndefinedComparison = needed
-    if separable:
-        more = 0
-    elif not isinstance(needed, UndefinedComparison):
-        # Bounds from resamples are not quite symmetric: what is not separable takes one image more at least.
-        more = max(1, needed - images)
-    return RankedPair(names[stronger], names[weaker], difference, interval, separable, needed, more)

@@ -128,9 +128,10 @@ def ranking_lines(ranking: ModelRanking) -> Iterator[str]:
         yield _("Strengths of the models (Bradley-Terry): a lead of 1 means odds of 2.7 to 1 of winning an image")
         yield from (_model_line(model) for model in component.models)
         yield ""
-        yield _("Pairs: lead with its interval, and images needed beyond the current %(images)s to separate them") % {
-            "images": component.images
-        }
+        yield _(
+            "Pairs: lead with its intervals, the p-value corrected for %(pairs)s pairs, and images needed beyond the "
+            "current %(images)s to separate them"
+        ) % {"pairs": len(component.pairs), "images": component.images}
         yield from (_pair_line(pair) for pair in component.pairs)
 
 
@@ -245,7 +246,9 @@ def _model_line(model: RankedModel) -> str:
     if isinstance(model.strength, UndefinedComparison):
         return line(model.model, model.strength, _("strength"))
     mark = f"  ({bound_message(model.bound)})" if model.bound in BOUNDS else ""
-    return f"  {model.model:<{LABEL_WIDTH}}  {model.strength:+z.3f} {_interval_text(model.interval, '+z.3f')}{mark}"
+    others = f"{_('other raters')} {_interval_text(model.other_raters, '+z.3f')}"
+    interval = _interval_text(model.interval, "+z.3f")
+    return f"  {model.model:<{LABEL_WIDTH}}  {model.strength:+z.3f} {interval}  {others}{mark}"
 
 
 def _pair_line(pair: RankedPair) -> str:
@@ -257,7 +260,9 @@ def _pair_line(pair: RankedPair) -> str:
     else:
         more = _("not separable: %(more)s more") % {"more": pair.more_images}
     difference = f"{pair.difference:.3f} {_interval_text(pair.interval, '+z.3f')}"
-    return f"  {pair.stronger} > {pair.weaker}:  {difference}  {more}".rstrip()
+    others = f"{_('other raters')} {_interval_text(pair.other_raters, '+z.3f')}"
+    p = "" if isinstance(pair.p_holm, UndefinedComparison) else _("Holm %(p)s") % {"p": _p(pair.p_holm)}
+    return f"  {pair.stronger} > {pair.weaker}:  {difference}  {others}  {p}  {more}".rstrip()
 
 
 @dataclass(frozen=True)
@@ -367,7 +372,7 @@ def report_on(judgements: JudgementFile, *, seed: int, replication: int, resampl
     return FileReport(
         comparisons=tuple(reports),
         pooled=tuple(_pooled(outcomes, incomplete, seed, resamples)),
-        ranking=rank_models(contests, seed=seed, resamples=resamples),
+        ranking=rank_models(contests),
         ignored_columns=judgements.ignored_columns,
         alike_images=judgements.alike_images,
     )
