@@ -159,10 +159,10 @@ def alpha_with_other_raters(units: ArrayLike, raters: ArrayLike, values: ArrayLi
     table = _table(unit, given, level)
     kinds, frequency = _kinds(table.counts)
     n_units = int(frequency.sum())
+    if len(names) < 2 or n_units < 2:
+        raise UndefinedFigureError(UndefinedReason.NO_VARIATION, "One rater or unit does not show how they differ.")
     left_out = _alphas(_RatingTable(table.scale, table.counts[kinds]), frequency - np.eye(len(kinds)), level)
     by_unit = jackknife(np.repeat(left_out, frequency))
-    if len(names) < 2:
-        raise UndefinedFigureError(UndefinedReason.ONE_RATER, "One rater does not show how raters differ.")
     group = rater % MAX_RATERS
     by_rater = jackknife(
         [

@@ -11,10 +11,10 @@ from django.utils.translation import gettext_lazy as _
 
 from core.people.models import Project
 from crosslens_metrics.reports.comparison import METHOD, VERSION
-from crosslens_metrics.reports.comparison_figures import GainFigure, SignTest, UndefinedComparison
+from crosslens_metrics.reports.comparison_figures import GainFigure, SignTest, UndefinedComparison, WithOtherRaters
 from crosslens_metrics.sampling.intervals import Interval
 from research.selection.rules.image_filters import ALL_IMAGES, ImageFilter
-from sxs_eval.selectors.across import SEED, ComparisonResult, OverallResults, interval_of
+from sxs_eval.selectors.across import SEED, ComparisonResult, OverallResults, interval_of, other_raters_of
 from sxs_eval.selectors.results import RESAMPLES
 from tabular.downloads import CSV_TYPE, cells_of, stamp, table_lines
 
@@ -58,8 +58,12 @@ def _seed(row: ComparisonResult) -> int:
     return row.comparison.seed if row.comparison else SEED
 
 
-def _bound(row: ComparisonResult, name: str) -> float | None:
-    interval = interval_of(row.gain)
+def _bound(
+    row: ComparisonResult,
+    name: str,
+    of: Callable[[GainFigure | UndefinedComparison], Interval | UndefinedComparison | None] = interval_of,
+) -> float | None:
+    interval = of(row.gain)
     return getattr(interval, name) if isinstance(interval, Interval) else None
 
 
@@ -84,6 +88,14 @@ COLUMNS: Mapping[str, Callable[[ComparisonResult], Any]] = {
     "gain": lambda row: row.gain.points if isinstance(row.gain, GainFigure) else None,
     "gain_low": lambda row: _bound(row, "low"),
     "gain_high": lambda row: _bound(row, "high"),
+    "other_raters_low": lambda row: _bound(row, "low", other_raters_of),
+    "other_raters_high": lambda row: _bound(row, "high", other_raters_of),
+    "other_raters_p": lambda row: (
+        row.gain.other_raters.p
+        if isinstance(row.gain, GainFigure) and isinstance(row.gain.other_raters, WithOtherRaters)
+        else None
+    ),
+    "raters": lambda row: row.gain.raters if isinstance(row.gain, GainFigure) else None,
     "p": lambda row: row.sign_test.p if isinstance(row.sign_test, SignTest) else None,
     "alpha": lambda row: row.alpha if isinstance(row.alpha, float) else None,
     "undefined": _reasons,

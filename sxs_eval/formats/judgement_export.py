@@ -12,15 +12,13 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Se
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache, partial
-from itertools import islice
 from operator import itemgetter
 from typing import Any
 
-from django.db.models import F, Q, QuerySet, TextChoices, Value
+from django.db.models import F, QuerySet, TextChoices, Value
 from django.utils.translation import gettext_lazy as _
 
-from core.images.models import CollectionImage, Image
-from core.images.selectors import keys_in_order
+from core.images.models import Image
 from core.people.models import Project
 from core.people.rules.pseudonyms import pseudonym
 from crosslens_metrics.scales import SCALES, Scale
@@ -28,7 +26,7 @@ from research.selection.rules.image_filters import ALL_IMAGES, ImageFilter
 from research.selection.selectors.image_places import ORIGIN_COLUMNS, UNKNOWN, ImageOrigin, origins_of
 from research.selection.selectors.subsets import images_of
 from sxs_eval.models import Comparison, GoldPair, Judgement, Pair, RaterState, TrialKind
-from sxs_eval.selectors.results import REGION, images_left_out, stopped_raters
+from sxs_eval.selectors.results import REGION, image_keys, images_left_out, stopped_raters
 from tabular.downloads import CSV_TYPE, JSON_LINES_TYPE, as_iso, cells_of, in_pieces, stamp, table_lines
 
 IMAGES_AT_ONCE = 200
@@ -148,7 +146,7 @@ def _rows(
     for comparison in comparisons:
         of_this, name_of = stopped[comparison.pk], cache(partial(pseudonym, comparison.project))
         out = images_out.get(comparison.collection_id, ())
-        for keys in _left(_keys(comparison), left.get(comparison.pk)):
+        for keys in _left(image_keys(comparison, at_once=IMAGES_AT_ONCE), left.get(comparison.pk)):
             origins = origins_of(comparison.project, keys)
             answers = [*_answers(comparison, keys, until), *_unseen(comparison, keys)]
             judged = [
@@ -178,18 +176,6 @@ def _left(parts: Iterable[dict[int, str]], images: QuerySet[Image] | None) -> It
             yield keys
         elif left := set(images.filter(pk__in=list(keys)).values_list("pk", flat=True)):
             yield {image: key for image, key in keys.items() if image in left}
-
-
-def _keys(comparison: Comparison) -> Iterator[dict[int, str]]:
-    """Map image to key, in the order of the collection; images that were removed from it since come last, by hash."""
-    yield from keys_in_order(comparison.collection_id, at_once=IMAGES_AT_ONCE)
-    here = CollectionImage.objects.filter(collection=comparison.collection_id).values("image")
-    shown = Q(pk__in=Pair.objects.filter(comparison=comparison).values("image"))
-    shown |= Q(pk__in=GoldPair.objects.filter(comparison=comparison).values("image"))
-    gone = Image.objects.filter(shown).exclude(pk__in=here).order_by("sha256").values_list("pk", "sha256")
-    hashes = iter(gone)
-    while keys := dict(islice(hashes, IMAGES_AT_ONCE)):
-        yield keys
 
 
 def _answers(comparison: Comparison, images: Iterable[int], until: datetime) -> Iterator[Mapping[str, Any]]:

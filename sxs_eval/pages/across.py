@@ -35,6 +35,7 @@ from sxs_eval.selectors.across import (
     EvaluationTable,
     LackingReason,
     OverallResults,
+    other_raters_of,
 )
 from tabular.tables import NO_VALUE, TEXT, PageTable, TableColumn, figure, isolated, note, parts, tag
 
@@ -71,6 +72,7 @@ def _columns_before() -> list[TableColumn[ComparisonResult]]:
         TableColumn("language", _("Language"), lambda row: row.languages, kind=TEXT),
         TableColumn("gain", _("ΔSxS"), lambda row: isolated(gain_points(row.gain))),
         TableColumn("interval", interval_label(), lambda row: figure(gain_interval(row.gain)), kind=TEXT),
+        TableColumn("other_raters", _("With other raters"), _with_other_raters, kind=TEXT),
         TableColumn("wins", _("WINS"), lambda row: _percent(row.percent(row.wins))),
         TableColumn("losses", _("LOSSES"), lambda row: _percent(row.percent(row.losses))),
         TableColumn("p", _("p-value"), lambda row: figure(_p(row.sign_test))),
@@ -83,6 +85,13 @@ def _columns_after() -> list[TableColumn[ComparisonResult]]:
         TableColumn("incomplete", _("Incomplete"), lambda row: row.incomplete),
         TableColumn("set_aside", _("Set aside"), lambda row: row.set_aside),
     ]
+
+
+def _with_other_raters(row: ComparisonResult) -> str:
+    interval = other_raters_of(row.gain)
+    if isinstance(interval, Interval):
+        return figure(texts.interval_text(interval, with_sign=True))
+    return note(texts.reason_undefined(interval))
 
 
 def _models(row: ComparisonResult) -> str:
@@ -107,9 +116,13 @@ def _percent(value: float | None) -> str:
 
 
 def _p(test: SignTest | UndefinedComparison) -> str:
-    if isinstance(test, UndefinedComparison):
+    return _pair_p(test if isinstance(test, UndefinedComparison) else test.p)
+
+
+def _pair_p(p: float | UndefinedComparison) -> str:
+    if isinstance(p, UndefinedComparison):
         return ""
-    return texts.p_value(test.p).removeprefix("p = ").removeprefix("p ")
+    return texts.p_value(p).removeprefix("p = ").removeprefix("p ")
 
 
 def _model_columns() -> list[TableColumn[RankedModel]]:
@@ -126,6 +139,12 @@ def _model_columns() -> list[TableColumn[RankedModel]]:
             lambda model: (
                 figure(texts.interval_text(model.interval, 2, with_sign=True)) or texts.reason_undefined(model.interval)
             ),
+            kind=TEXT,
+        ),
+        TableColumn(
+            "other_raters",
+            _("With other raters"),
+            lambda model: figure(texts.interval_text(model.other_raters, 2, with_sign=True)),
             kind=TEXT,
         ),
     ]
@@ -146,6 +165,14 @@ def _pair_columns() -> list[TableColumn[RankedPair]]:
             lambda pair: figure(texts.interval_text(pair.interval, 2, with_sign=True)),
             kind=TEXT,
         ),
+        TableColumn(
+            "other_raters",
+            _("With other raters"),
+            lambda pair: figure(texts.interval_text(pair.other_raters, 2, with_sign=True)),
+            kind=TEXT,
+        ),
+        TableColumn("p", _("p-value"), lambda pair: figure(_pair_p(pair.p))),
+        TableColumn("p_holm", _("p, Holm"), lambda pair: figure(_pair_p(pair.p_holm))),
         TableColumn("separable", _("With the images so far"), _separable, kind=TEXT),
     ]
 
@@ -193,16 +220,8 @@ def _strength_plot(component: RankedComponent) -> DrawnPlot:
 
 def _signature(ranking: ModelRanking, component: RankedComponent) -> str:
     signature = ranking.signature
-    text = _("%(method)s/%(version)s, %(images)s images, %(resamples)s bootstrap resamples, seed %(seed)s")
-    values = {
-        "method": signature.method,
-        "version": signature.version,
-        "images": component.images,
-        "resamples": signature.resamples,
-        "seed": signature.seed,
-    }
-    unfitted = _("; the strengths were undefined in %(number)s resamples") % {"number": component.resamples_unfitted}
-    return text % values + (unfitted if component.resamples_unfitted else "")
+    text = _("%(method)s/%(version)s, %(images)s images, %(raters)s raters")
+    return text % {**vars(signature), "images": component.images, "raters": component.raters}
 
 
 def metrics_page(evaluations: EvaluationTable, *, metric: str, flip: bool) -> dict[str, Any]:

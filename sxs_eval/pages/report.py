@@ -93,22 +93,54 @@ def _headline(outcome: ComparisonOutcome) -> Iterator[ReportLine]:
         outcome.images.denominator,
         _("Images where most raters prefer the base model's caption, by any degree."),
     )
-    yield ReportLine(
-        _("ΔSxS"),
-        _(
-            "WINS − LOSSES in percentage points, with its 95 percent confidence interval from bootstrap resamples of "
-            "the images."
-        ),
-        gain_points(gain),
-        gain_interval(gain),
-        why_no_gain(gain),
-    )
+    yield from _gain_lines(gain)
     yield ReportLine(
         _("Sign test"),
-        _("The p-value: how likely wins and losses at least this uneven would be if both models were equally good."),
+        _(
+            "The p-value with these raters: how likely wins and losses at least this uneven would be if both models "
+            "were equally good."
+        ),
         "" if isinstance(test, UndefinedComparison) else texts.p_value(test.p),
         why=texts.reason_undefined(test),
     )
+
+
+def _gain_lines(gain: GainFigure | UndefinedComparison) -> Iterator[ReportLine]:
+    """The published interval, and the one that holds with other raters too; the one to rely on is marked."""
+    label = _("ΔSxS")
+    if isinstance(gain, UndefinedComparison):
+        yield ReportLine(label, _("WINS − LOSSES in percentage points."), "", why=gain.message)
+        return
+    primary = _("This is the interval to rely on.")
+    yield ReportLine(
+        label,
+        _("WINS − LOSSES in percentage points. The 95%% confidence interval %(words)s.")
+        % {"words": design_words(gain.interval)}
+        + (f" {primary}" if gain.primary == "interval" else ""),
+        gain_points(gain),
+        gain_interval(gain),
+        texts.reason_undefined(gain.interval),
+    )
+    others = gain.other_raters
+    label = _("ΔSxS with other raters")
+    if isinstance(others, UndefinedComparison):
+        yield ReportLine(
+            label, _("The same gain, with an interval for other raters like these."), "", why=others.message
+        )
+        return
+    yield ReportLine(
+        label,
+        _("The same gain. The 95%% confidence interval %(words)s; %(p)s for no gain.")
+        % {"words": design_words(others.interval), "p": texts.p_value(others.p)}
+        + (f" {primary}" if gain.primary == "other_raters" else ""),
+        gain_points(gain),
+        texts.interval_text(others.interval, with_sign=True),
+    )
+
+
+def design_words(interval: Interval | UndefinedComparison) -> str:
+    """What an interval generalises to; empty where there is none."""
+    return interval.design.words if isinstance(interval, Interval) and interval.design else ""
 
 
 def _part_line(label: str, part: ImagePart, images: int, meaning: str) -> ReportLine:
@@ -227,6 +259,10 @@ def _agreement_line(alpha: AlphaFigure | UndefinedComparison) -> ReportLine:
     if isinstance(alpha, UndefinedComparison):
         return ReportLine(label, meaning, "", why=alpha.message)
     value = f"α = {texts.plain_number(alpha.value, 3)} ({_images(alpha.images)})"
+    if isinstance(alpha.other_raters, Interval):
+        meaning += " " + _("With other raters like these: %(interval)s.") % {
+            "interval": texts.interval_text(alpha.other_raters, 3)
+        }
     return ReportLine(
         label, meaning, value, texts.interval_text(alpha.interval, 3), texts.reason_undefined(alpha.interval)
     )

@@ -85,6 +85,14 @@ class OverallResults:
     languages: Sequence[Language]
 
 
+def other_raters_of(gain: GainFigure | UndefinedComparison) -> Interval | UndefinedComparison | None:
+    """Return the interval of a gain with other raters, or why it has none; None where there is no gain either."""
+    if isinstance(gain, UndefinedComparison):
+        return None
+    others = gain.other_raters
+    return others if isinstance(others, UndefinedComparison) else others.interval
+
+
 def interval_of(gain: GainFigure | UndefinedComparison) -> Interval | UndefinedComparison | None:
     """Return the interval of a gain or why it has none; None where there is no gain either."""
     return gain.interval if isinstance(gain, GainFigure) else None

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
-from itertools import chain
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from numpy.typing import NDArray
 
 from core.images.models import CollectionImage, Image
+from core.images.selectors import keys_in_order
 from core.people.models import Project
 from core.people.rules.pseudonyms import pseudonym
 from crosslens_metrics.reports.comparison import (
@@ -30,13 +31,14 @@ from research.scoring.selectors.restricting import restriction
 from research.selection.models import PlaceLevelChoice
 from research.selection.rules.image_filters import ALL_IMAGES, ImageFilter
 from research.selection.selectors.subsets import newest_choices
-from sxs_eval.models import LEFT_OUT, Comparison, Judgement, Pair, RaterState, RaterStatus, TrialKind
+from sxs_eval.models import LEFT_OUT, Comparison, GoldPair, Judgement, Pair, RaterState, RaterStatus, TrialKind
 from sxs_eval.rules.judging import has_failed
 from sxs_eval.selectors.overview import scripted_raters
 
 REGION = "region"
 """The column of a manifest that says where an image is from."""
 RESAMPLES = 10_000
+ALL_AT_ONCE = 1_000_000
 PAIR_COLUMNS = ("comparison_id", "pk", "image_id", "task_id")
 JUDGEMENT_COLUMNS = ("comparison_id", "pair_id", "person_id", "score", "test_is_left", "active_ms", "is_late")
 REPEAT_COLUMNS = (
@@ -136,6 +138,7 @@ def evidence_of(comparisons: Iterable[Comparison], filter: ImageFilter = ALL_IMA
 def report_of(comparison: Comparison, evidence: ComparisonEvidence | None = None) -> ReportedFigures:
     """Compute the report with the comparison's own seed: the same judgements always give the same figures."""
     known = evidence or evidence_of([comparison])[comparison.pk]
+    names = {image: key for keys in image_keys(comparison, at_once=ALL_AT_ONCE) for image, key in keys.items()}
     return build_report(
         known.judged,
         seed=comparison.seed,
@@ -147,8 +150,21 @@ def report_of(comparison: Comparison, evidence: ComparisonEvidence | None = None
         set_aside=known.set_aside.total,
         not_judged_in=_count_by_region(known.not_judged, known.region_of),
         counted_similar_in=_count_by_region(known.similar, known.region_of),
+        name_of=lambda image: names[image],
         resamples=RESAMPLES,
     )
+
+
+def image_keys(comparison: Comparison, *, at_once: int) -> Iterator[dict[int, str]]:
+    """Map image to key, in the order of the collection; images that were removed from it since come last, by hash."""
+    yield from keys_in_order(comparison.collection_id, at_once=at_once)
+    here = CollectionImage.objects.filter(collection=comparison.collection_id).values("image")
+    shown = Q(pk__in=Pair.objects.filter(comparison=comparison).values("image"))
+    shown |= Q(pk__in=GoldPair.objects.filter(comparison=comparison).values("image"))
+    gone = Image.objects.filter(shown).exclude(pk__in=here).order_by("sha256").values_list("pk", "sha256")
+    hashes = iter(gone)
+    while keys := dict(islice(hashes, at_once)):
+        yield keys
 
 
 def level_outcomes(comparison: Comparison, evidence: ComparisonEvidence) -> list[RegionOutcome]:

@@ -231,7 +231,9 @@ def test_as_many_images_as_are_said_to_separate_two_models_just_do():
 
     repeated = RankingOutcomes(
         np.concatenate([outcomes.image + 300 * copy for copy in range(times)]),
-        *(np.tile(column, times) for column in (outcomes.base, outcomes.test, outcomes.outcome)),
+        np.tile(outcomes.base, times),
+        np.tile(outcomes.test, times),
+        np.tile(outcomes.outcome, times),
     )
     assert lead_of(repeated, first, second)[1].low == pytest.approx(0, abs=0.1 * difference)
 

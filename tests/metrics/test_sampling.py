@@ -90,7 +90,7 @@ def test_unanimous_units_claim_as_much_as_clopper_and_pearson() -> None:
 def test_a_gain_that_all_images_share_has_an_interval() -> None:
     # The adjusted estimates are 601/602 and 1/602.
     interval = paired_interval(600, 0, 600)
-    assert (interval.low, interval.high) == (pytest.approx(0.990172, abs=1e-6), 1.0)
+    assert [interval.low, interval.high] == pytest.approx([0.990172, 1.0], abs=1e-6)
     assert paired_interval(0, 600, 600).low == -1
 
 

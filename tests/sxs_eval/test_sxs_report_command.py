@@ -16,8 +16,9 @@ import pytest
 from django.core.management import CommandError
 
 from crosslens_metrics.reports import judgements
-from crosslens_metrics.reports.comparison_figures import ComparisonReason, GainFigure
+from crosslens_metrics.reports.comparison_figures import ComparisonReason, GainFigure, UndefinedComparison
 from crosslens_metrics.sampling.intervals import Interval
+from crosslens_metrics.signatures import sample_digest
 from crosslens_metrics.undefined import UndefinedReason
 from tests.commands import output_of
 from tests.servers import ROOT
@@ -151,7 +152,14 @@ def test_wins_losses_the_gain_and_images_needed_by_hand(figures):
     assert outcome["neither"] == {"count": 3, "percent": 30.0}
     assert outcome["gain"]["points"] == 30.0
     low, high = exact_quantiles(5, 2, 10)
-    assert outcome["gain"]["interval"] == {"low": low, "high": high}
+    gain = outcome["gain"]
+    assert (gain["interval"]["low"], gain["interval"]["high"]) == (low, high)
+    assert gain["interval"]["design"]["words"] == (
+        "generalises to other images, with these 3 raters (percentile bootstrap)"
+    )
+    assert gain["other_raters"]["interval"]["design"]["varies"] == {"image": 10, "rater": 3}
+    assert gain["other_raters"]["interval"]["low"] < low < high < gain["other_raters"]["interval"]["high"]
+    assert (gain["raters"], gain["primary"]) == (3, "interval")
     assert outcome["sign_test"] == {"p": pytest.approx(2 * (1 + 7 + 21) / 2**7), "decided": 7}
     # The variance of the outcome is 0.7 − 0.3² = 0.61.
     needed = math.ceil((2 * 1.959964 * 100 / 10) ** 2 * 0.61)
@@ -186,7 +194,8 @@ def test_regions_by_hand(figures):
     assert (coast["region"], hills["region"]) == ("coast", "hills")
     assert coast["outcome"]["gain"]["points"] == pytest.approx(100 * 4 / 6)
     low, high = exact_quantiles(5, 1, 6)
-    assert coast["outcome"]["gain"]["interval"] == pytest.approx({"low": low, "high": high})
+    interval = coast["outcome"]["gain"]["interval"]
+    assert [interval["low"], interval["high"]] == pytest.approx([low, high])
     assert hills["outcome"]["gain"]["points"] == -25
     assert hills["outcome"]["images"]["incomplete"] == 2
 
@@ -194,8 +203,13 @@ def test_regions_by_hand(figures):
 def test_the_signature_tells_how_the_figures_were_made(figures):
     assert figures["signature"] == {
         "method": "sxs-majority",
-        "version": 1,
+        "version": 2,
         "replication": 3,
+        "scale": 7,
+        "complete": 10,
+        "counted_similar": 0,
+        "set_aside": 1,
+        "sample": sample_digest([f"i{image:02}" for image in range(1, 11)]),
         "resamples": RESAMPLES,
         "seed": 11,
     }
@@ -410,4 +424,6 @@ def test_pairs_that_count_unseen_need_neither_rater_nor_score_when_there_are_no_
 
 
 def test_what_rounds_to_nothing_has_no_sign_of_less_than_nothing():
-    assert judgements._gain(GainFigure(-0.04, Interval(-0.06, 0.04))) == "+0.0 [-0.1, +0.0]"
+    why = UndefinedComparison(UndefinedReason.ONE_RATER)
+    (line, _) = judgements._gain_lines(GainFigure(-0.04, Interval(-0.06, 0.04), why, 1, "interval"))
+    assert "+0.0 [-0.1, +0.0]" in line

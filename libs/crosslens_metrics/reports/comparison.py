@@ -42,9 +42,10 @@ from crosslens_metrics.sampling.designs import Factor, Method, SamplingDesign
 from crosslens_metrics.sampling.intervals import Interval, share_bounds
 from crosslens_metrics.sampling.significance import count_flips
 from crosslens_metrics.scales import SEVEN_POINTS, Scale
+from crosslens_metrics.signatures import sample_digest
 
 METHOD = "sxs-majority"
-VERSION = 1
+VERSION = 2
 """Of the method: goes up when the same judgements would give another figure."""
 MIN_RATERS = 5
 """(ours) From so many raters on, what holds with other raters like them is the primary interval."""
@@ -100,6 +101,7 @@ def build_report(
     set_aside: int = 0,
     not_judged_in: Mapping[str, int] | None = None,
     counted_similar_in: Mapping[str, int] | None = None,
+    name_of: Callable[[Any], str] = str,
     resamples: int = 10_000,
 ) -> ReportedFigures:
     """All figures of one comparison.
@@ -121,6 +123,8 @@ def build_report(
         Judgements that were made and do not count; told beside the figures.
     not_judged_in, counted_similar_in : mapping of region to int, optional
         The same by region.
+    name_of : callable
+        The name of an image, for the signature, where `judged` has another code of it.
     resamples : int
         Of the bootstrap.
 
@@ -134,7 +138,20 @@ def build_report(
     regions = _regions(tally, region_of, not_judged_in or {}, counted_similar_in or {}, resamples, seed)
     preferred, left = _sides(judged)
     return ReportedFigures(
-        signature=ComparisonSignature(METHOD, VERSION, replication, resamples, seed),
+        signature=ComparisonSignature(
+            method=METHOD,
+            version=VERSION,
+            replication=replication,
+            scale=judged.scale.points,
+            complete=int(tally.is_complete.sum()),
+            counted_similar=counted_similar,
+            set_aside=set_aside,
+            sample=sample_digest(
+                [name_of(name) for name, is_complete in zip(tally.names, tally.is_complete, strict=True) if is_complete]
+            ),
+            resamples=resamples,
+            seed=seed,
+        ),
         judgements=len(judged.score),
         set_aside=set_aside,
         outcome=outcome,

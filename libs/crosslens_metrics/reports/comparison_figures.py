@@ -140,6 +140,14 @@ class ComparisonSignature(ReportFigure):
     method: str
     version: int
     replication: int
+    scale: int
+    """Points."""
+    complete: int
+    counted_similar: int
+    set_aside: int
+    """Judgements that the rules in force left out."""
+    sample: str
+    """Names the complete images: `crosslens_metrics.signatures.sample_digest`."""
     resamples: int
     seed: int
 
