@@ -236,6 +236,50 @@ def images_needed(wins: int, losses: int, images: int, *, width_points: float) -
     return math.ceil((2 * NORMAL_QUANTILE * 100 / width_points) ** 2 * variance)
 
 
+def random_effects(wins: ArrayLike, losses: ArrayLike, images: ArrayLike) -> tuple[float, Interval]:
+    """The mean gain over comparisons like these, each of which has a true gain of its own, and its 95% interval.
+
+    Comparisons weigh by their images, the less the more their gains differ; the interval is Hartung and Knapp's. Each
+    comparison's variance takes one more image of either kind to have been seen, so that none is certain.
+
+    Parameters
+    ----------
+    wins, losses, images : array_like of int, shape (n_comparisons,)
+        Of each comparison; at least two with images.
+
+    Returns
+    -------
+    float
+        In percentage points.
+    Interval
+        In percentage points, with its design.
+
+    Raises
+    ------
+    UndefinedFigureError
+        With fewer than two comparisons, or where all have the same gain.
+
+    References
+    ----------
+    R. DerSimonian and N. Laird (1986), Meta-analysis in clinical trials.
+    J. Hartung and G. Knapp (2001), A refined method for the meta-analysis of controlled clinical trials.
+    """
+    won, lost, number = (np.asarray(column, dtype=float) for column in (wins, losses, images))
+    if len(number) < 2:
+        raise UndefinedFigureError(UndefinedReason.NO_VARIATION, "One comparison does not show how they differ.")
+    value = 100 * (won - lost) / number
+    one, other = (won + 1) / (number + 2), (lost + 1) / (number + 2)
+    within = 100**2 * (one + other - (one - other) ** 2) / (number + 2)
+    weight = 1 / within
+    spread = float(weight @ (value - weight @ value / weight.sum()) ** 2) - (len(number) - 1)
+    between = max(0.0, spread / float(weight.sum() - weight @ weight / weight.sum()))
+    weight = 1 / (within + between)
+    mean = float(weight @ value / weight.sum())
+    variance = float(weight @ (value - mean) ** 2) / ((len(number) - 1) * float(weight.sum()))
+    design = SamplingDesign(Method.RANDOM_EFFECTS, {Factor.COMPARISON: len(number)})
+    return mean, student_interval(mean, variance, len(number) - 1).within(-100, 100).of(design)
+
+
 def pooled_gain(outcomes: ArrayLike) -> float:
     """`gain` over all outcomes (+1, 0, −1) of several comparisons, one for each image and comparison.
 

@@ -11,7 +11,13 @@ from django.utils.translation import gettext_lazy as _
 
 from core.people.models import Project
 from crosslens_metrics.reports.comparison import METHOD, VERSION
-from crosslens_metrics.reports.comparison_figures import GainFigure, SignTest, UndefinedComparison, WithOtherRaters
+from crosslens_metrics.reports.comparison_figures import (
+    GainFigure,
+    MeanGain,
+    SignTest,
+    UndefinedComparison,
+    WithOtherRaters,
+)
 from crosslens_metrics.sampling.intervals import Interval
 from research.selection.rules.image_filters import ALL_IMAGES, ImageFilter
 from sxs_eval.selectors.across import SEED, ComparisonResult, OverallResults, interval_of, other_raters_of
@@ -94,6 +100,11 @@ COLUMNS: Mapping[str, Callable[[ComparisonResult], Any]] = {
         row.gain.other_raters.p
         if isinstance(row.gain, GainFigure) and isinstance(row.gain.other_raters, WithOtherRaters)
         else None
+    ),
+    "mean_gain": lambda row: row.random_effects.points if isinstance(row.random_effects, MeanGain) else None,
+    "mean_gain_low": lambda row: row.random_effects.interval.low if isinstance(row.random_effects, MeanGain) else None,
+    "mean_gain_high": lambda row: (
+        row.random_effects.interval.high if isinstance(row.random_effects, MeanGain) else None
     ),
     "raters": lambda row: row.gain.raters if isinstance(row.gain, GainFigure) else None,
     "p": lambda row: row.sign_test.p if isinstance(row.sign_test, SignTest) else None,

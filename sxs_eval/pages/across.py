@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from charts import texts
 from charts.plots import DrawnPlot, IntervalEstimate, PlotPoint, range_plot, scatter_plot
 from crosslens_metrics.correlations import Coefficient
-from crosslens_metrics.reports.comparison_figures import BOUNDS, SignTest, UndefinedComparison, bound_message
+from crosslens_metrics.reports.comparison_figures import BOUNDS, MeanGain, SignTest, UndefinedComparison, bound_message
 from crosslens_metrics.reports.comparisons import ModelRanking, RankedComponent, RankedModel, RankedPair
 from crosslens_metrics.reports.correlations import RESAMPLES, MetricAgreement
 from crosslens_metrics.reports.figures import UndefinedScore
@@ -63,7 +63,15 @@ def _result_columns() -> list[TableColumn[ComparisonResult]]:
 
 
 def _pooled_columns() -> list[TableColumn[ComparisonResult]]:
-    return [*_columns_before(), TableColumn("outcomes", _("Outcomes"), lambda row: row.outcomes), *_columns_after()]
+    mean: TableColumn[ComparisonResult] = TableColumn(
+        "random_effects", _("Mean over comparisons"), lambda row: figure(_mean_gain(row)), kind=TEXT
+    )
+    return [
+        *_columns_before(),
+        mean,
+        TableColumn("outcomes", _("Outcomes"), lambda row: row.outcomes),
+        *_columns_after(),
+    ]
 
 
 def _columns_before() -> list[TableColumn[ComparisonResult]]:
@@ -85,6 +93,13 @@ def _columns_after() -> list[TableColumn[ComparisonResult]]:
         TableColumn("incomplete", _("Incomplete"), lambda row: row.incomplete),
         TableColumn("set_aside", _("Set aside"), lambda row: row.set_aside),
     ]
+
+
+def _mean_gain(row: ComparisonResult) -> str:
+    mean = row.random_effects
+    if not isinstance(mean, MeanGain):
+        return ""
+    return with_interval(texts.signed_number(mean.points), texts.interval_text(mean.interval, with_sign=True))
 
 
 def _with_other_raters(row: ComparisonResult) -> str:

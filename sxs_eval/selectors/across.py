@@ -12,7 +12,13 @@ from core.people.models import Project
 from crosslens_metrics import gains
 from crosslens_metrics.gains import gain
 from crosslens_metrics.reports.comparison import WIDTH_POINTS, DecidedImages, summarise
-from crosslens_metrics.reports.comparison_figures import GainFigure, SignTest, UndefinedComparison, value_or_reason
+from crosslens_metrics.reports.comparison_figures import (
+    GainFigure,
+    MeanGain,
+    SignTest,
+    UndefinedComparison,
+    value_or_reason,
+)
 from crosslens_metrics.reports.comparisons import ModelContest, ModelRanking, pool, rank_models
 from crosslens_metrics.sampling.intervals import Interval
 from research.scoring.selectors.restricting import restricted_figures
@@ -52,6 +58,8 @@ class ComparisonResult:
     losses: int
     gain: GainFigure | UndefinedComparison
     sign_test: SignTest | UndefinedComparison
+    random_effects: MeanGain | UndefinedComparison | None = None
+    """Of several: the mean over comparisons, each with a true gain of its own."""
     alpha: float | UndefinedComparison | None = None
     images_needed: int | UndefinedComparison | None = None
     """Images for an interval of the requested width, if outcomes stay as frequent."""
@@ -151,15 +159,20 @@ def _result(comparison: Comparison, evidence: ComparisonEvidence, width_points: 
 
 
 def _pooled(results: Sequence[ComparisonResult], outcomes: dict[int, DecidedImages]) -> list[ComparisonResult]:
-    by_models: dict[tuple[str, str], list[ComparisonResult]] = {}
+    """Pool comparisons of the same two models, whichever is the base; judgements on different scales stay apart."""
+    by_models: dict[tuple[frozenset[str], int], list[ComparisonResult]] = {}
     for result in results:
-        by_models.setdefault((result.base, result.test), []).append(result)
+        assert result.comparison
+        key = (frozenset({result.base, result.test}), result.comparison.scale)
+        by_models.setdefault(key, []).append(result)
     return [_pool(parts, outcomes) for parts in by_models.values() if len(parts) > 1]
 
 
 def _pool(parts: Sequence[ComparisonResult], outcomes: dict[int, DecidedImages]) -> ComparisonResult:
     comparisons = [comparison for part in parts for comparison in part.comparisons]
-    pooled = pool([outcomes[comparison.pk] for comparison in comparisons], seed=SEED, resamples=RESAMPLES)
+    base = comparisons[0].base_id
+    decided = [outcomes[one.pk] if one.base_id == base else outcomes[one.pk].turned() for one in comparisons]
+    pooled = pool(decided, seed=SEED, resamples=RESAMPLES)
     return ComparisonResult(
         comparisons=[comparison for comparison in comparisons if len(outcomes[comparison.pk].outcome)],
         base=parts[0].base,
@@ -172,6 +185,7 @@ def _pool(parts: Sequence[ComparisonResult], outcomes: dict[int, DecidedImages])
         wins=pooled.wins,
         losses=pooled.losses,
         gain=pooled.gain,
+        random_effects=pooled.random_effects,
         sign_test=pooled.sign_test,
     )
 

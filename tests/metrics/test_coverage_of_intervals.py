@@ -203,7 +203,7 @@ def test_alpha_with_other_raters_holds_where_the_one_with_these_raters_does_not(
         scores = np.clip(np.round((latent + noise * rng.standard_normal(who.shape)) / 15), -3, 3)
         return np.repeat(np.arange(number), RATERS), who.ravel(), scores.ravel()
 
-    true = np.mean([alpha_of_ratings(unit, score, level="ordinal") for unit, _, score in (rated(4_000, 300),) * 3])
+    true = float(np.mean([alpha_of_ratings(unit, score, level="ordinal") for unit, _, score in (rated(4_000, 300),)]))
     held, held_by_these = [], []
     for _ in range(runs):
         unit, who, score = rated(images, raters)

@@ -16,6 +16,7 @@ from crosslens_metrics.gains import (
     moved_outcomes,
     pooled_gain,
     pooled_gain_interval,
+    random_effects,
     with_other_raters,
 )
 from crosslens_metrics.sampling.intervals import paired_interval
@@ -75,6 +76,22 @@ def test_outcomes_that_are_all_alike_give_an_interval_of_bonett_and_price_and_no
     with pytest.raises(UndefinedFigureError) as refused:
         images_needed(wins, losses, images, width_points=5)
     assert refused.value.reason == UndefinedReason.NO_VARIATION
+
+
+def test_the_mean_over_comparisons_is_as_uncertain_as_they_differ():
+    mean, interval = random_effects([52, 48], [48, 52], [100, 100])
+    assert mean == pytest.approx(0)
+    # Gains of 4 and -4: their standard error is 4, and t with one degree of freedom is 12.706.
+    assert [interval.low, interval.high] == pytest.approx([-50.825, 50.825], abs=0.01)
+    with pytest.raises(UndefinedFigureError):
+        random_effects([52], [48], [100])
+
+
+def test_comparisons_that_differ_weigh_more_alike_than_by_their_images():
+    differ, _ = random_effects([800, 30], [200, 70], [1_000, 100])
+    alike, _ = random_effects([600, 59], [400, 41], [1_000, 100])
+    assert abs(differ - (60 - 40) / 2) < 2
+    assert alike == pytest.approx(19.8, abs=0.1)
 
 
 def judged_by_three(signs, raters):

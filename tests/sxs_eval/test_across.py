@@ -48,6 +48,13 @@ def test_the_pooled_sign_test_looks_at_each_image_once():
     assert pooled.sign_test.p == pytest.approx(2 / 2**5)
 
 
+def test_a_comparison_that_is_turned_says_the_opposite():
+    once = pool([part([1, 1, 0, -1]), part([1, -1], first=2).turned().turned()], seed=0)
+    turned = pool([part([1, 1, 0, -1]).turned(), part([1, -1], first=2).turned()], seed=0)
+    assert points(once.gain) == -points(turned.gain)
+    assert (once.wins, once.losses) == (turned.losses, turned.wins)
+
+
 def test_nothing_pooled_says_why():
     pooled = pool([], seed=0)
     assert pooled.gain == UndefinedComparison(UndefinedReason.NO_IMAGES)

@@ -52,6 +52,17 @@ def shown(project: Project, **asked: str) -> str:
     return text_of(response)
 
 
+def test_the_same_models_the_other_way_round_are_turned_and_another_scale_is_pooled_apart():
+    project, collection = make_project("lions"), make_collection(4)
+    base, test = (make_captioner(collection, f"m{n}", language="de") for n in range(2))
+    for seed, pair in enumerate([(base, test), (test, base), (base, test)]):
+        scores = [2, 2, 2, -2] if pair[0] == base else [-2, -2, -2, 2]
+        judged_once(project, collection, *pair, scores, seed=seed, scale=5 if seed == 2 else 7)
+    (pooled,) = results(project).pooled
+    assert (pooled.base, pooled.test, len(pooled.comparisons)) == ("m0", "m1", 2)
+    assert (pooled.wins, pooled.losses) == (6, 2)
+
+
 class TestAcross:
     @pytest.fixture
     def project(self, made_once) -> Project:
@@ -84,8 +95,8 @@ class TestAcross:
         (pooled,) = results(project).pooled
         assert (pooled.outcomes, pooled.incomplete, pooled.set_aside) == (6, 6, 6)
         text = shown(project).split("Pooled")[1]
-        assert "LOSSES p-value Outcomes Images Incomplete Set aside" in text
-        assert "66.7% 16.7% 0.3750 6 6 6 6" in text
+        assert "LOSSES p-value Mean over comparisons Outcomes Images Incomplete Set aside" in text
+        assert "66.7% 16.7% 0.3750 – 6 6 6 6" in text
         # French has no outcome left, so the figures are of German alone.
         assert "German" in text.split("66.7%")[0]
         assert "French" not in text.split("66.7%")[0]

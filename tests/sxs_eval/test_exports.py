@@ -123,6 +123,7 @@ class TestRoundTrip:
         assert pooled["figures"] == {
             "comparisons": len(own.comparisons),
             **{name: getattr(own, name) for name in names},
+            "random_effects": own.random_effects.as_json(),
             "gain": own.gain.as_json(),
             "sign_test": own.sign_test.as_json(),
         }

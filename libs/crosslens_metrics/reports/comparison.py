@@ -7,7 +7,7 @@ docs/side-by-side-files.md.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -87,6 +87,10 @@ class DecidedImages:
     rater: NDArray[Any] = field(default_factory=lambda: np.zeros(0, dtype=object))
     moved: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
     """How far each judgement moved the outcome: `gains.moved_outcomes`."""
+
+    def turned(self) -> DecidedImages:
+        """The same with base and test exchanged."""
+        return replace(self, outcome=-self.outcome, moved=-self.moved)
 
 
 def build_report(

@@ -119,6 +119,14 @@ class GainFigure(ReportFigure):
 
 
 @dataclass(frozen=True)
+class MeanGain(ReportFigure):
+    """The mean gain over comparisons, each with a true gain of its own, in percentage points."""
+
+    points: float
+    interval: Interval
+
+
+@dataclass(frozen=True)
 class SignTest(ReportFigure):
     p: float
     decided: int

@@ -12,7 +12,13 @@ from numpy.typing import NDArray
 
 from crosslens_metrics import gains, ranking
 from crosslens_metrics.reports.comparison import MIN_RATERS, DecidedImages, gain_figure
-from crosslens_metrics.reports.comparison_figures import GainFigure, SignTest, UndefinedComparison, value_or_reason
+from crosslens_metrics.reports.comparison_figures import (
+    GainFigure,
+    MeanGain,
+    SignTest,
+    UndefinedComparison,
+    value_or_reason,
+)
 from crosslens_metrics.reports.figures import ReportFigure, random_stream
 from crosslens_metrics.sampling import significance
 from crosslens_metrics.sampling.designs import Factor, Method, SamplingDesign
@@ -38,7 +44,8 @@ class ModelContest:
 class PooledGain(ReportFigure):
     """The gain over all outcomes (one per image and comparison); resampled are images, with all their comparisons.
 
-    `comparisons` counts those that have outcomes.
+    `comparisons` counts those that have outcomes, each of which weighs by its images; in `random_effects` they weigh
+    the more alike, the more their gains differ.
 
     The sign test is over images, each with the sign of the sum of its outcomes, since outcomes of one image are not
     independent.
@@ -50,6 +57,7 @@ class PooledGain(ReportFigure):
     wins: int
     losses: int
     gain: GainFigure | UndefinedComparison
+    random_effects: MeanGain | UndefinedComparison
     sign_test: SignTest | UndefinedComparison
 
 
@@ -140,6 +148,11 @@ def pool(decided: Sequence[DecidedImages], *, seed: int, resamples: int = 10_000
         wins, losses = int((net > 0).sum()), int((net < 0).sum())
         return SignTest(significance.sign_test(wins, losses), wins + losses)
 
+    def means() -> MeanGain:
+        parts = [part.outcome for part in decided if len(part.outcome)]
+        wins, losses = ([int((sign * part > 0).sum()) for part in parts] for sign in (1, -1))
+        return MeanGain(*gains.random_effects(wins, losses, [len(part) for part in parts]))
+
     def interval() -> Interval:
         return gains.pooled_gain_interval(image, outcome, resamples=resamples, rng=random_stream(seed, "pooled gain"))
 
@@ -150,6 +163,7 @@ def pool(decided: Sequence[DecidedImages], *, seed: int, resamples: int = 10_000
         wins=int((outcome > 0).sum()),
         losses=int((outcome < 0).sum()),
         gain=value_or_reason(lambda: gain_figure(gains.pooled_gain(outcome), interval, _together(decided, image))),
+        random_effects=value_or_reason(means),
         sign_test=value_or_reason(signs),
     )
 

@@ -115,6 +115,15 @@ def pooled_lines(pooled: PooledGain, *, incomplete: int) -> Iterator[str]:
     )
     yield line(_("Incomplete"), str(incomplete), _("incomplete ones are not part of any percentage"))
     yield from _gain_lines(pooled.gain)
+    mean = pooled.random_effects
+    yield line(
+        _("Random effects"),
+        mean
+        if isinstance(mean, UndefinedComparison)
+        else f"{mean.points:+z.1f} {_interval_text(mean.interval, '+z.1f')}",
+        _("points, mean over comparisons; %(what)s")
+        % {"what": "" if isinstance(mean, UndefinedComparison) else _words(mean.interval)},
+    )
     yield line(_("Sign test"), _sign_test(pooled.sign_test), _("over images, by the sign of the sum of their outcomes"))
 
 
@@ -385,9 +394,14 @@ def _equal_by_region(comparison: FileComparison) -> dict[str, int]:
 def _pooled(
     outcomes: list[tuple[FileComparison, DecidedImages]], incomplete: dict[str, int], seed: int, resamples: int
 ) -> Iterator[PooledReport]:
+    """Pool comparisons of the same two models, whichever is the base."""
     by_models: dict[tuple[str, str], list[tuple[FileComparison, DecidedImages]]] = {}
     for comparison, part in outcomes:
-        by_models.setdefault((comparison.base_model, comparison.test_model), []).append((comparison, part))
+        base, test = comparison.base_model, comparison.test_model
+        is_turned = (test, base) in by_models and base != test
+        by_models.setdefault((test, base) if is_turned else (base, test), []).append(
+            (comparison, part.turned() if is_turned else part)
+        )
     for (base, test), parts in by_models.items():
         if len(parts) > 1:
             names = tuple(comparison.name for comparison, part in parts if len(part.outcome))

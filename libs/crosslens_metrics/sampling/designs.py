@@ -21,6 +21,7 @@ class Factor(StrEnum):
     MODEL = "model"
     LANGUAGE = "language"
     EVALUATION = "evaluation"
+    COMPARISON = "comparison"
 
 
 class Method(StrEnum):
@@ -34,6 +35,7 @@ class Method(StrEnum):
     JACKKNIFE = "jackknife-t"
     TWO_WAY = "two-way-t"
     UNANIMOUS = "clopper-pearson-units"
+    RANDOM_EFFECTS = "random-effects-t"
     ANYTIME = "confidence-sequence"
 
 
@@ -46,6 +48,7 @@ METHODS: Mapping[Method, str] = {
     Method.JACKKNIFE: _("jackknife with Student’s t"),
     Method.TWO_WAY: _("two-way clustering with Student’s t"),
     Method.UNANIMOUS: _("Clopper–Pearson, because all agree"),
+    Method.RANDOM_EFFECTS: _("random effects, Hartung–Knapp"),
     Method.ANYTIME: _("confidence sequence"),
 }
 
@@ -58,6 +61,7 @@ OTHERS: Mapping[Factor, str] = {
     Factor.TURN: _("other turns"),
     Factor.MODEL: _("other models like these"),
     Factor.LANGUAGE: _("other languages like these"),
+    Factor.COMPARISON: _("other comparisons like these"),
     Factor.EVALUATION: _("other evaluations, if none shares a model or a language with another"),
 }
 
@@ -71,6 +75,7 @@ def _these(factor: Factor, number: int) -> str:
         Factor.TURN: ngettext("this turn", "these %(number)s turns", number),
         Factor.MODEL: ngettext("this model", "these %(number)s models", number),
         Factor.LANGUAGE: ngettext("this language", "these %(number)s languages", number),
+        Factor.COMPARISON: ngettext("this comparison", "these %(number)s comparisons", number),
         Factor.EVALUATION: ngettext("this evaluation", "these %(number)s evaluations", number),
     }
     return words[factor] % {"number": number}
