@@ -22,13 +22,11 @@ def report_lines(report: GameReport) -> Iterator[str]:
         number = _("kept") if applied.is_kept else str(applied.left_out)
         yield _line(str(applied.rule), f"{number} ({applied.matched})", applied.says)
     yield ""
-    yield _(
-        "Shares: exact (Clopper-Pearson) 95 percent confidence interval, assuming independent turns; then a "
-        "bootstrap over players."
-    )
-    yield _(
-        "Means: Student's 95 percent confidence interval, assuming independent guesses; then a bootstrap over players."
-    )
+    designs = report.overall.designs
+    yield _("First 95%% interval of a share: %(says)s") % {"says": designs["interval_of_shares"].words}
+    yield _("First 95%% interval of a mean: %(says)s") % {"says": designs["interval_of_means"].words}
+    if "over_players" in designs:
+        yield _("Second 95%% interval: %(says)s") % {"says": designs["over_players"].words}
     yield from _outcome_lines(_("All splits"), report.overall)
     for split in report.splits:
         yield from _outcome_lines(split.split, split.figures)
@@ -39,8 +37,7 @@ def report_lines(report: GameReport) -> Iterator[str]:
     yield ""
     signature = report.signature
     yield _(
-        "%(method)s %(version)s, seed %(seed)s, %(resamples)s bootstrap resamples, left out: %(left_out)s, "
-        "vectors: %(vectors)s"
+        "%(method)s %(version)s, seed %(seed)s, %(resamples)s draws, left out: %(left_out)s, vectors: %(vectors)s"
     ) % {
         "method": signature.method,
         "version": signature.version,

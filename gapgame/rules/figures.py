@@ -33,9 +33,7 @@ MESSAGES: dict[UndefinedReason | TurnReason, str] = {
     UndefinedReason.NO_VARIATION: _(
         "There is only one value, or all are the same, so there is no variation to estimate an interval from."
     ),
-    UndefinedReason.RESAMPLES_UNDEFINED: _(
-        "There are too few values: the figure is undefined in some bootstrap resamples."
-    ),
+    UndefinedReason.RESAMPLES_UNDEFINED: _("There are too few values: the figure is undefined in some of the draws."),
     TurnReason.NO_TURNS: _("No turns count here."),
     TurnReason.NO_GUESSES: _("Nobody made this attempt."),
     TurnReason.NO_SIMILARITIES: _("The turns give outcomes, but not how close the guesses were."),
@@ -60,8 +58,8 @@ value_or_reason = UndefinedFigure.value_or_reason
 class TurnShare(ReportFigure):
     """A share in percent, with two 95% intervals.
 
-    `interval` is exact (Clopper-Pearson) and assumes independent trials; `over_players` takes whole
-    players, with all their turns, and does not.
+    `interval` is exact (Clopper-Pearson): other turns with these players, as if turns were independent. `over_players`
+    is that over other players like these, taken whole with all their turns (`sampling.variance.ratio_bounds`).
     """
 
     count: int
@@ -86,10 +84,10 @@ def share_of_turns(count: int, total: int, over_players: Interval | UndefinedFig
     return TurnShare(count, total, 100 * count / total, Interval(100 * interval.low, 100 * interval.high), over_players)
 
 
-def varied(low: float, high: float, *, least: float, most: float) -> Interval | UndefinedFigure:
-    """Return the interval within the ends of the scale, or that there is one unit only, or that all are alike."""
+def varied(low: float, high: float) -> Interval | UndefinedFigure:
+    """Return the interval, or that there is one unit only, or that all are alike."""
     # Not a number is not below another.
-    return Interval(max(least, low), min(most, high)) if low < high else UndefinedFigure(UndefinedReason.NO_VARIATION)
+    return Interval(low, high) if low < high else UndefinedFigure(UndefinedReason.NO_VARIATION)
 
 
 @dataclass(frozen=True)

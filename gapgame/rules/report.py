@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crosslens_metrics.reports.figures import ReportFigure, random_stream
+from crosslens_metrics.sampling.designs import Factor, Method, SamplingDesign
 from crosslens_metrics.sampling.intervals import Interval, mean_interval, share_bounds
 from crosslens_metrics.sampling.resampling import subset_sums
 from crosslens_metrics.sampling.variance import ratio_bounds
@@ -75,10 +76,14 @@ class AttemptSimilarity(ReportFigure):
 
 @dataclass(frozen=True)
 class TurnOutcomes(ReportFigure):
-    """The figures of some turns. `players` is None if some turns do not name their player."""
+    """The figures of some turns. `players` is None if some turns do not name their player.
+
+    `designs` say what intervals generalise to: `interval` of shares and of means, and `over_players` of both.
+    """
 
     turns: int
     players: int | None
+    designs: Mapping[str, SamplingDesign]
     outcomes: Mapping[str, TurnShare | UndefinedFigure]
     similarity: tuple[AttemptSimilarity, ...]
 
@@ -233,7 +238,7 @@ def _outcomes(table: _TurnTable, chosen: Sequence[NDArray[np.bool_]]) -> list[Tu
             turns = sums[:, :KINDS].sum(axis=1, keepdims=True)
             numerators += [sums[:, :KINDS], sums[:, SIMILARITY], sums[:, INEXACT_SIMILARITY]]
             denominators += [np.repeat(turns, KINDS, axis=1), sums[:, GUESSES], sums[:, INEXACT]]
-        low, high = ratio_bounds(np.hstack(numerators), np.hstack(denominators), is_share=True)
+        low, high = ratio_bounds(np.hstack(numerators), np.hstack(denominators))
         ratios = list(zip(low.tolist(), high.tolist(), strict=True))
     width = KINDS + 2 * ATTEMPTS
     return [
@@ -257,7 +262,7 @@ class _PlayerBounds:
         low, high = self.bounds[place]
         if np.isnan(low) or np.isnan(high):
             return UndefinedFigure(TurnReason.ONE_PLAYER)
-        return varied(unit * low, unit * high, least=0, most=unit)
+        return varied(unit * low, unit * high)
 
 
 def _figures_of(table: _TurnTable, subset: NDArray[np.bool_], bounds: _PlayerBounds) -> TurnOutcomes:
@@ -273,9 +278,11 @@ def _figures_of(table: _TurnTable, subset: NDArray[np.bool_], bounds: _PlayerBou
         interval = value_or_reason(lambda: _on_scale(mean_interval(float(sums[total]), float(squares[total]), count)))
         return TurnMean(count, float(sums[total]) / count, interval, bounds.interval(place, 1))
 
+    players = None if table.player is None else len(np.unique(table.player[subset]))
     return TurnOutcomes(
         turns=turns,
-        players=None if table.player is None else len(np.unique(table.player[subset])),
+        players=players,
+        designs=_designs(turns, players or 0),
         outcomes={
             name: share_of_turns(int(sums[code]), turns, bounds.interval(code, 100))
             if turns
@@ -291,6 +298,17 @@ def _figures_of(table: _TurnTable, subset: NDArray[np.bool_], bounds: _PlayerBou
             for attempt in range(ATTEMPTS)
         ),
     )
+
+
+def _designs(turns: int, players: int) -> dict[str, SamplingDesign]:
+    fixed = {Factor.PLAYER: players} if players else {}
+    designs = {
+        "interval_of_shares": SamplingDesign(Method.CLOPPER_PEARSON, {Factor.TURN: turns}, fixed),
+        "interval_of_means": SamplingDesign(Method.STUDENT, {Factor.TURN: turns}, fixed),
+    }
+    if players > 1:
+        designs["over_players"] = SamplingDesign(Method.JACKKNIFE, {Factor.PLAYER: players})
+    return designs
 
 
 def _on_scale(interval: Interval) -> Interval:

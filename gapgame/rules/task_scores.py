@@ -47,7 +47,7 @@ class WithoutVector(ReportFigure):
 
 @dataclass(frozen=True)
 class MeanDifference(ReportFigure):
-    """The mean over items, in percentage points, with the 95% interval over items."""
+    """The mean over items, in percentage points, with the 95% interval over items (jackknife)."""
 
     points: float
     interval: Interval | UndefinedFigure
@@ -179,9 +179,9 @@ def _beside_people(
 
 
 def _differences(differences: NDArray[np.float64]) -> tuple[MeanDifference, ...]:
-    low, high = ratio_bounds(differences, np.ones_like(differences), is_share=False)
+    low, high = ratio_bounds(differences, np.ones_like(differences), least=-1, most=1)
     return tuple(
-        MeanDifference(100 * float(mean), varied(100 * below, 100 * above, least=-100, most=100))
+        MeanDifference(100 * float(mean), varied(100 * below, 100 * above))
         for mean, below, above in zip(differences.mean(axis=0), low.tolist(), high.tolist(), strict=True)
     )
 

@@ -48,7 +48,7 @@ class WordScores(ReportFigure):
 
 @dataclass(frozen=True)
 class TranslationScores(ReportFigure):
-    """`ali` from −1 to 1, `accuracy` from 0 to 1, each with its 95% interval over source words."""
+    """`ali` from −1 to 1, `accuracy` from 0 to 1, each with its 95% interval over source words (jackknife)."""
 
     signature: TranslationSignature
     instances: int
@@ -91,16 +91,16 @@ def score(translated: Sequence[TranslatedInstance]) -> TranslationScores:
     instances = np.bincount(of_word).astype(float)
     right = np.bincount(of_word, hits)
     index = np.bincount(of_word, hits - misses) / instances
-    (ali_low,), (ali_high,) = ratio_bounds(index[:, None], np.ones((len(words), 1)), is_share=False)
-    (low,), (high,) = ratio_bounds(right[:, None], instances[:, None], is_share=True)
+    (ali_low,), (ali_high,) = ratio_bounds(index[:, None], np.ones((len(words), 1)), least=-1, most=1)
+    (low,), (high,) = ratio_bounds(right[:, None], instances[:, None])
     return TranslationScores(
         signature=TranslationSignature(METHOD, VERSION),
         instances=len(translated),
         words=len(words),
         ali=float(index.mean()),
-        ali_interval=varied(ali_low, ali_high, least=-1, most=1),
+        ali_interval=varied(float(ali_low), float(ali_high)),
         accuracy=float(hits.mean()),
-        accuracy_interval=varied(low, high, least=0, most=1),
+        accuracy_interval=varied(float(low), float(high)),
         by_word=tuple(
             WordScores(str(word), int(number), float(ali), float(share))
             for word, number, ali, share in zip(words, instances, index, right / instances, strict=True)

@@ -142,9 +142,24 @@ def test_equal_samples_have_as_many_guesses_of_every_split_and_attempt() -> None
 def test_the_same_seed_gives_the_same_figures_and_another_does_not(golden: Path) -> None:
     assert run_json(golden, "--seed", "5") == run_json(golden, "--seed", "5")
     turns = [
-        PlayedTurn(OUTCOMES[number % 3], f"intersect_{number % 2}", player=str(number % 9)) for number in range(200)
+        PlayedTurn(OUTCOMES[number % 3], f"intersect_{number % 5 // 3}", player=str(number % 9))
+        for number in range(200)
     ]
-    assert build_report(turns, seed=1).overall != build_report(turns, seed=2).overall
+    one, other = build_report(turns, seed=1), build_report(turns, seed=2)
+    assert one.equal_size != other.equal_size
+    assert one.overall == other.overall, "Intervals need no draws."
+
+
+def test_intervals_say_what_they_generalise_to(golden: Path) -> None:
+    designs = run_json(golden)["overall"]["designs"]
+    players = designs["over_players"]["varies"]["player"]
+    assert designs["interval_of_shares"]["fixed"] == {"player": players}
+    said = run(golden)
+    assert f"First 95% interval of a share: generalises to other turns, with these {players} players" in said
+    assert "Second 95% interval: generalises to other players like these (jackknife with Student’s t)" in said
+    alone = build_report([PlayedTurn("failed", "intersect_0", player="ann")] * 9).overall
+    assert alone.outcomes["failed"].over_players == UndefinedFigure(TurnReason.ONE_PLAYER)  # type: ignore[union-attr]
+    assert "over_players" not in alone.designs
 
 
 def test_figures_without_a_value_say_why(tmp_path: Path) -> None:

@@ -270,8 +270,19 @@ def test_the_example_of_the_method_gives_one_half(file: Path) -> None:
         {"word": "bank", "instances": 1, "ali": 1.0, "accuracy": 1.0},
         {"word": "seal", "instances": 3, "ali": 0.0, "accuracy": pytest.approx(1 / 3)},
     ]
-    assert scores["ali_interval"] == {"low": -1.0, "high": 1.0}, "Two words, 1 and 0, say nothing of others."
-    assert scores_of(file, "--seed", "7")["signature"]["seed"] == 7
+    for name, ends in (("ali", (-1, 1)), ("accuracy", (0, 1))):
+        bounds = tuple(scores[f"{name}_interval"].values())
+        assert bounds == pytest.approx(ends, abs=1e-6), "Two words that differ say nothing of others."
+    assert scores["signature"] == {"method": "lexical-translation", "version": 2}
+
+
+def test_words_that_are_all_right_are_no_certainty(file: Path) -> None:
+    right = [{"word": word, "positives": ["a"], "negatives": [], "prediction": "a"} for word in ("x", "y", "z")]
+    scores = scores_of(write(file, right))
+
+    # Clopper and Pearson's lower bound of three successes of three is 0.025 ** (1 / 3) = 0.2924.
+    assert scores["accuracy_interval"] == {"low": pytest.approx(0.2924, abs=1e-4), "high": 1}
+    assert scores["ali_interval"] == {"low": pytest.approx(2 * 0.2924 - 1, abs=1e-4), "high": 1}
 
 
 def test_words_are_compared_in_small_letters_however_their_accents_are_written(file: Path) -> None:
@@ -288,7 +299,7 @@ def test_one_source_word_shows_nothing_of_how_words_differ(file: Path) -> None:
 
     assert scores["ali_interval"]["undefined"] == "no_variation"
     said = output_of("score_lexical_translation", file)
-    assert "ALI (95% bootstrap interval over source words): 0.0000 [–: There is only one value" in said
+    assert "ALI (95% interval over source words: jackknife with Student’s t): 0.0000 [–: There is only one" in said
     assert "  seal                     +0.0000 0.3333 3" in said
 
 

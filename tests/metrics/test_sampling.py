@@ -32,7 +32,7 @@ def test_the_interval_over_players_holds_the_truth_where_that_over_turns_does_no
     for _ in range(RUNS):
         # Right answers of each player: their skills vary around the truth.
         right = rng.binomial(TURNS, rng.beta(2, 2, size=players)).astype(float)
-        (low,), (high,) = ratio_bounds(right[:, None], np.full((players, 1), TURNS), is_share=True)
+        (low,), (high,) = ratio_bounds(right[:, None], np.full((players, 1), TURNS))
         held.append(low == high or low <= TRUTH <= high)
         held_by_turns.append(share_interval(int(right.sum()), players * TURNS).holds(TRUTH))
     assert not Coverage.of(held).is_too_low
@@ -51,23 +51,27 @@ def test_students_interval_holds_the_truth_where_the_normal_one_does_not() -> No
     assert Coverage.of(held_narrow).is_too_low
 
 
-def test_the_jackknife_over_units_of_equal_size_is_students_interval() -> None:
+def test_the_jackknife_over_units_of_equal_size_is_students_variance() -> None:
     values = np.random.default_rng(9).normal(0.5, 0.1, size=8)
-    (low,), (high,) = ratio_bounds(values[:, None], np.ones((8, 1)), is_share=False)
+    (low,), (high,) = ratio_bounds(values[:, None], np.ones((8, 1)), least=-100, most=100)
     student = mean_interval(values.sum(), np.square(values).sum(), 8)
-    assert (low, high) == (pytest.approx(student.low), pytest.approx(student.high))
+    assert (low, high) == (pytest.approx(student.low, rel=1e-3), pytest.approx(student.high, rel=1e-3)), (
+        "In the middle of a wide scale, log-odds are straight."
+    )
     left_out = [np.delete(values, unit).mean() for unit in range(8)]
     assert jackknife(left_out).variance == pytest.approx(values.var(ddof=1) / 8)
     assert clustered((values - values.mean()) / 8, range(8)).variance == pytest.approx(values.var(ddof=1) / 8)
 
 
 def test_bounds_over_units_say_what_they_cannot_know() -> None:
-    assert np.isnan(ratio_bounds([[1.0]], [[2.0]], is_share=True)).all(), "One player does not show how players differ."
-    low, high = ratio_bounds([[1, 2], [0, 2]], [[1, 2], [0, 2]], is_share=True)
+    assert np.isnan(ratio_bounds([[1.0]], [[2.0]])).all(), "One player does not show how players differ."
+    low, high = ratio_bounds([[1, 2], [0, 2]], [[1, 2], [0, 2]])
     assert np.isnan([low[0], high[0]]).all(), "Only one has a denominator."
     assert (low[1], high[1]) == (pytest.approx(0.025**0.5), 1), "Two of two are no certainty."
-    (low,), (high,) = ratio_bounds([[0.1], [0.3]], [[0.3], [0.9]], is_share=False)
+    (low,), (high,) = ratio_bounds([[0.1], [0.3]], [[0.3], [0.9]])
     assert low == high, "Digits that only rounding makes are no width."
+    (low,), (high,) = ratio_bounds([[-1.0], [-1.0], [-1.0]], np.ones((3, 1)), least=-1, most=1)
+    assert (low, high) == (-1, pytest.approx(1 - 2 * 0.025 ** (1 / 3))), "Three of three at the end of any scale."
 
 
 def test_of_two_factors_neither_is_lost_and_what_both_hold_counts_once() -> None:

@@ -25,9 +25,17 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("turns", type=Path, help=".jsonl, or .csv of counts (columns: see docs/game-files.md)")
         parser.add_argument("--json", action="store_true", dest="for_programs", help="print JSON")
-        parser.add_argument("--seed", type=whole_number(-(2**63), 2**63 - 1), default=0, help="default 0")
         parser.add_argument(
-            "--resamples", type=whole_number(100, 100_000), default=RESAMPLES, help="default %(default)s"
+            "--seed",
+            type=whole_number(-(2**63), 2**63 - 1),
+            default=0,
+            help="of the draws of equal size (default 0)",
+        )
+        parser.add_argument(
+            "--resamples",
+            type=whole_number(100, 100_000),
+            default=RESAMPLES,
+            help="how often splits are made equal; intervals need no draws (default %(default)s)",
         )
         parser.add_argument(
             "--keep",

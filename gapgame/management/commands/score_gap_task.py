@@ -95,7 +95,7 @@ def _people_lines(people: BesidePeople) -> Iterator[str]:
     for attempt, (percent, difference) in enumerate(pairs, start=1):
         yield "  " + _(
             "people by attempt %(attempt)s: %(percent).2f%%; machine minus people: %(points)s points "
-            "(bootstrap over items)"
+            "(95%% interval over items: jackknife with Student’s t)"
         ) % {
             "attempt": attempt,
             "percent": percent,

@@ -79,10 +79,10 @@ def _read(
 
 def _lines(scores: TranslationScores) -> Iterator[str]:
     yield _("%(instances)s instances of %(words)s source words") % vars(scores)
-    yield _("ALI (95%% bootstrap interval over source words): %(figure)s") % {
+    yield _("ALI (95%% interval over source words: jackknife with Student’s t): %(figure)s") % {
         "figure": f"{scores.ali:z.4f} {interval_text(scores.ali_interval, 'z.4f')}"
     }
-    yield _("Accuracy (95%% bootstrap interval over source words): %(figure)s") % {
+    yield _("Accuracy (95%% interval over source words: jackknife with Student’s t): %(figure)s") % {
         "figure": f"{scores.accuracy:.4f} {interval_text(scores.accuracy_interval, '.4f')}"
     }
     yield ""

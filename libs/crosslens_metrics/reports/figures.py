@@ -14,6 +14,7 @@ import numpy as np
 
 from crosslens_metrics.messages import gettext
 from crosslens_metrics.messages import gettext_noop as _
+from crosslens_metrics.sampling.designs import SamplingDesign
 from crosslens_metrics.sampling.intervals import Interval
 from crosslens_metrics.undefined import UndefinedFigureError, UndefinedReason
 
@@ -52,7 +53,7 @@ class AbsentFigure(ReportFigure):
 
 def as_json(value: Any) -> Any:
     """`value` of plain JSON types: no NaN, no infinity."""
-    if isinstance(value, ReportFigure):
+    if isinstance(value, ReportFigure | SamplingDesign):
         return value.as_json()
     if isinstance(value, Interval):
         return {"low": value.low, "high": value.high} | ({"design": value.design.as_json()} if value.design else {})

@@ -144,31 +144,32 @@ def unanimous_interval(units: int, *, low: float, high: float, is_high: bool) ->
 
 
 def ratio_bounds(
-    numerators: ArrayLike, denominators: ArrayLike, *, is_share: bool
+    numerators: ArrayLike, denominators: ArrayLike, *, least: float = 0.0, most: float = 1.0
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The 95% intervals, over units such as players or authors, of many ratios of sums.
 
-    By the jackknife, with Student's t for one unit less than have a denominator; of shares on the scale of log-odds.
-    Where all units are at one end of the scale, by `unanimous_interval`.
+    By the jackknife with Student's t for one unit less than have a denominator, on the scale of log-odds between the
+    ends that a ratio can have, so that no interval passes them. Where all units are at an end, by `unanimous_interval`.
 
     Parameters
     ----------
     numerators, denominators : array_like of float, shape (n_units, n_ratios)
         The sums of each unit; the denominators are not negative.
-    is_share : bool
-        Whether the ratios are from 0 to 1.
+    least, most : float
+        The ends of the scale of the ratios: those of shares, if not given.
 
     Returns
     -------
     low, high : ndarray of float, shape (n_ratios,)
-        NaN where fewer than two units have a denominator; exactly equal where all units have the same ratio, which is
-        no interval.
+        NaN where fewer than two units have a denominator; exactly equal where all units have the same ratio but not at
+        an end of the scale, which is no interval.
 
     References
     ----------
     B. Efron and C. Stein (1981), The jackknife estimate of variance.
     """
-    above, below = np.asarray(numerators, dtype=float), np.asarray(denominators, dtype=float)
+    below = np.asarray(denominators, dtype=float)
+    above = (np.asarray(numerators, dtype=float) - least * below) / (most - least)
     counts = below > 0
     units = counts.sum(axis=0)
     sums, totals = above.sum(axis=0), below.sum(axis=0)
@@ -177,20 +178,16 @@ def ratio_bounds(
         left_out = np.where(counts, (sums - above) / (totals - below), 0)
         off = np.where(counts, left_out - left_out.sum(axis=0) / units, 0)
         error = np.sqrt((units - 1) / units * (off**2).sum(axis=0))
-        half = student_quantile(np.maximum(units - 1, 1)) * error
-        if not is_share:
-            low, high = value - half, value + half
-        else:
-            reach = half / (value * (1 - value))
-            low, high = scipy.special.expit(scipy.special.logit(value) + np.array([-1, 1])[:, None] * reach)
-    is_same = error <= SAME_WITHIN * np.maximum(1, np.abs(value))
+        reach = student_quantile(np.maximum(units - 1, 1)) * error / (value * (1 - value))
+        low, high = scipy.special.expit(scipy.special.logit(value) + np.array([-1, 1])[:, None] * reach)
+    is_same = error <= SAME_WITHIN
     low, high = np.where(is_same, value, low), np.where(is_same, value, high)
-    if is_share:
-        for end in (0, 1):
-            for place in np.flatnonzero(np.isclose(value, end, rtol=0, atol=SAME_WITHIN)):
-                interval = unanimous_interval(int(units[place]), low=0, high=1, is_high=bool(end))
-                low[place], high[place] = interval.low, interval.high
-    return np.where(units < 2, np.nan, low), np.where(units < 2, np.nan, high)
+    for end in (0, 1):
+        for place in np.flatnonzero(np.isclose(value, end, rtol=0, atol=SAME_WITHIN)):
+            interval = unanimous_interval(int(units[place]), low=0, high=1, is_high=bool(end))
+            low[place], high[place] = interval.low, interval.high
+    low, high = (np.where(units < 2, np.nan, least + (most - least) * bound) for bound in (low, high))
+    return low, high
 
 
 def _refuse_one(units: int) -> None:
