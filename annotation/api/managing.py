@@ -248,16 +248,21 @@ class StatisticsSerializer(serializers.Serializer[Any]):
 class ShareSerializer(serializers.Serializer[Any]):
     count = serializers.IntegerField()
     share = serializers.FloatField(allow_null=True, help_text="Of verified captions; null while there are none.")
-    low = serializers.FloatField(allow_null=True, help_text="The 95% Wilson interval.")
+    low = serializers.FloatField(allow_null=True, help_text="The 95% Wilson interval, with these authors.")
     high = serializers.FloatField(allow_null=True)
+    authors_low = serializers.FloatField(allow_null=True, help_text="The 95% interval over other authors like these.")
+    authors_high = serializers.FloatField(allow_null=True)
+    authors_undefined = serializers.CharField(allow_blank=True, help_text="Why there is no interval over authors.")
 
 
 class ReviewerSerializer(serializers.Serializer[Any]):
     rater = serializers.CharField(help_text="A pseudonym.")
     ratings = serializers.IntegerField()
-    agreed = serializers.IntegerField(help_text="Ratings that are the caption's median.")
+    compared = serializers.IntegerField(help_text="Ratings of captions that somebody else rated too.")
+    agreed = serializers.IntegerField(help_text="Ratings that are the median of the others' ratings of the caption.")
     confusion = serializers.DictField(
-        child=serializers.DictField(child=serializers.IntegerField()), help_text="By rating, then by the median."
+        child=serializers.DictField(child=serializers.IntegerField()),
+        help_text="By rating, then by the median of the others.",
     )
 
 
@@ -278,6 +283,10 @@ class RoundQualitySerializer(serializers.Serializer[Any]):
     medium = ShareSerializer(help_text="MEDIUM or better.")
     bad = ShareSerializer()
     not_enough_info = ShareSerializer()
+    authors = serializers.IntegerField(allow_null=True, help_text="People who wrote the verified captions.")
+    designs = serializers.DictField(
+        child=serializers.DictField(), help_text="What the intervals generalise to: interval and over_authors."
+    )
     alpha = serializers.FloatField(allow_null=True, help_text="Krippendorff's alpha, ordinal.")
     alpha_undefined = serializers.CharField(allow_blank=True, help_text="Why there is no alpha.")
     raters = ReviewerSerializer(many=True)

@@ -20,6 +20,8 @@ from annotation.selectors.quality import (
 from annotation.selectors.verification_figures import figures_of
 from core.people.models import Project
 from crosslens_metrics.quality import LEVELS
+from crosslens_metrics.sampling.intervals import Interval
+from crosslens_metrics.undefined import UndefinedReason
 from research.selection.rules.image_filters import ALL_IMAGES, ImageFilter
 from research.selection.selectors.subsets import images_of
 from tabular.downloads import CSV_TYPE, csv_line
@@ -28,7 +30,8 @@ COLUMNS = (
     *("language", "round", "number", "state", "raters_per_caption"),
     *("images", "sampled", "verified", "ratings"),
     *(f"{share}{part}" for share in SHARES for part in ("", "_percent", "_low", "_high")),
-    "alpha",
+    *("alpha", "authors"),
+    *(f"{share}_authors_{end}" for share in SHARES for end in ("low", "high")),
 )
 DIGITS = 6
 NameOf = Callable[[int], str]
@@ -65,11 +68,14 @@ def write(table: QualityTable, layout: QualityLayout, *, name_of: NameOf) -> Ite
         return
     yield csv_line(COLUMNS)
     for row in table.rows:
-        yield csv_line([*_about(row.round).values(), *_counts(row).values(), *_cells(row), rounded(row.alpha)])
+        over_authors = [end for share in SHARES for end in _over_authors(row.share(share)).values()]
+        percent = [None if end is None else rounded(100 * end) for end in over_authors]
+        cells = [*_cells(row), rounded(row.alpha), row.authors, *percent]
+        yield csv_line([*_about(row.round).values(), *_counts(row).values(), *cells])
 
 
 def as_json(table: QualityTable, *, name_of: NameOf) -> list[dict[str, Any]]:
-    """Return a row for each round, with each rater's confusion: `said` by rows, the overall levels by columns."""
+    """Return a row for each round, with each rater's confusion: `said` by rows, the others' levels by columns."""
     return [
         {
             **_about(row.round),
@@ -78,6 +84,8 @@ def as_json(table: QualityTable, *, name_of: NameOf) -> list[dict[str, Any]]:
             **_counts(row),
             "levels": row.levels,
             **{name: _share(row.share(name)) for name in SHARES},
+            "authors": row.authors,
+            "designs": {name: design.as_json() for name, design in row.designs.items()},
             "alpha": rounded(row.alpha),
             "alpha_undefined": row.alpha_undefined,
             "raters": sorted(
@@ -85,6 +93,7 @@ def as_json(table: QualityTable, *, name_of: NameOf) -> list[dict[str, Any]]:
                     {
                         "rater": name_of(reviewer["person"]),
                         "ratings": reviewer["verdicts"],
+                        "compared": reviewer["compared"],
                         "agreed": reviewer["agreed"],
                         "confusion": {
                             level: dict(zip(LEVELS, cells, strict=True))
@@ -101,7 +110,7 @@ def as_json(table: QualityTable, *, name_of: NameOf) -> list[dict[str, Any]]:
 
 
 def as_text(table: QualityTable) -> Iterator[str]:
-    """Format the table for a terminal: shares in percent, with their 95% intervals."""
+    """Format the table for a terminal: shares in percent, with their 95% intervals over captions and over authors."""
     heads = ("language", "round", "verified", "%Good+", "%Med+", "%Bad", "%no info", "alpha")
     lines: list[Sequence[str]] = [heads]
     for row in table.rows:
@@ -118,6 +127,8 @@ def as_text(table: QualityTable) -> Iterator[str]:
     widths = [max(len(line[column]) for line in lines) for column in range(len(heads))]
     for line in lines:
         yield "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+    yield "In brackets 95% intervals: over captions, with these authors (Wilson);"
+    yield "then over other authors like these (jackknife with Student’s t), – where it cannot be computed."
 
 
 def rounded(value: float | None) -> float | None:
@@ -147,12 +158,28 @@ def _cells(row: QualityRow) -> Iterator[object]:
         yield from (None if value is None else rounded(100 * value) for value in (share.value, *bounds))
 
 
-def _share(share: ShareOfCaptions) -> dict[str, float | None]:
+def _share(share: ShareOfCaptions) -> dict[str, Any]:
     low, high = (share.interval.low, share.interval.high) if share.interval else (None, None)
-    return {"count": share.count, "share": rounded(share.value), "low": rounded(low), "high": rounded(high)}
+    return {
+        "count": share.count,
+        "share": rounded(share.value),
+        "low": rounded(low),
+        "high": rounded(high),
+        **{f"authors_{end}": rounded(value) for end, value in _over_authors(share).items()},
+        "authors_undefined": str(share.over_authors) if isinstance(share.over_authors, UndefinedReason) else "",
+    }
+
+
+def _over_authors(share: ShareOfCaptions) -> dict[str, float | None]:
+    interval = share.over_authors
+    return {end: getattr(interval, end) if isinstance(interval, Interval) else None for end in ("low", "high")}
 
 
 def _percent(share: ShareOfCaptions) -> str:
     if share.value is None or share.interval is None:
         return "–"
-    return f"{100 * share.value:.1f} [{100 * share.interval.low:.1f}, {100 * share.interval.high:.1f}]"
+    intervals = [
+        f"[{100 * one.low:.1f}, {100 * one.high:.1f}]" if isinstance(one, Interval) else "[–]"
+        for one in (share.interval, share.over_authors)
+    ]
+    return " ".join([f"{100 * share.value:.1f}", *intervals])

@@ -17,6 +17,7 @@ from core.languages.models import Language
 from core.people.models import Project
 from core.people.pages import address
 from crosslens_metrics.quality import LEVELS
+from crosslens_metrics.sampling.intervals import Interval
 from crosslens_metrics.undefined import UndefinedReason
 from research.selection.pages.image_filters import AskedImages
 from tabular.tables import NO_VALUE, TEXT, PageTable, TableColumn, figure, for_readers, link, note, parts
@@ -29,6 +30,13 @@ WHY_NO_ALPHA: Mapping[str, StrPromise] = {
         "No caption has two ratings on the scale, so agreement cannot be computed."
     ),
     UndefinedReason.ALL_RATINGS_EQUAL: gettext_lazy("All ratings are the same, so agreement is undefined."),
+}
+WHY_NOT_OVER_AUTHORS: Mapping[str, StrPromise] = {
+    UndefinedReason.NO_AUTHORS: gettext_lazy("Some captions have no known author."),
+    UndefinedReason.ONE_AUTHOR: gettext_lazy("All captions are by one author, so they do not show how authors differ."),
+    UndefinedReason.NO_VARIATION: gettext_lazy(
+        "All authors have the same share, so they do not show how authors differ."
+    ),
 }
 LEVEL_NAMES = {level.value: level.label for level in Rating}
 FROM_THE_BEST = tuple(reversed(LEVELS))
@@ -84,12 +92,28 @@ def _verified(row: QualityRow | None) -> str:
 
 
 def _share(name: str, one: RoundOfLanguage) -> str | None:
-    """A share in percent, and its interval; nothing while nothing is verified."""
+    """A share in percent, and its intervals; nothing while nothing is verified."""
     share = one[1].share(name) if one[1] else None
     if share is None or share.value is None or share.interval is None:
         return None
-    interval = type(share.interval)(100 * share.interval.low, 100 * share.interval.high)
-    return parts(texts.percentage(100 * share.value), note(figure(texts.interval_text(interval))))
+    return parts(
+        texts.percentage(100 * share.value),
+        note(figure(_percentages(share.interval))),
+        note(_over_authors(share.over_authors)),
+    )
+
+
+def _over_authors(interval: Interval | UndefinedReason | None) -> str:
+    if interval is None:
+        return ""
+    if isinstance(interval, UndefinedReason):
+        none = _("authors: %(interval)s") % {"interval": NO_VALUE}
+        return format_html('<abbr title="{}">{}</abbr>', WHY_NOT_OVER_AUTHORS[interval], none)
+    return figure(_("authors: %(interval)s") % {"interval": _percentages(interval)})
+
+
+def _percentages(interval: Interval) -> str:
+    return texts.interval_text(Interval(100 * interval.low, 100 * interval.high))
 
 
 def _agreement(row: QualityRow) -> str:
@@ -114,16 +138,17 @@ def levels_plot(row: QualityRow) -> plots.DrawnPlot:
 
 
 def confusions_of(row: QualityRow, *, name_of: Callable[[int], str]) -> list[dict[str, Any]]:
-    """Return each reviewer's ratings against the overall levels, from the best level down.
+    """Return each reviewer's ratings against the medians of the others, from the best level down.
 
-    A row has a rating, and how often it came with each overall level, and whether they are the same.
+    A row has a rating, and how often it came with each median, and whether they are the same.
     """
     places = [LEVELS.index(level) for level in FROM_THE_BEST]
     confusions = [
         {
             "name": name_of(reviewer["person"]),
-            "verdicts": reviewer["verdicts"],
-            "agreement": texts.percentage(100 * reviewer["agreed"] / reviewer["verdicts"]),
+            "compared": reviewer["compared"],
+            "alone": reviewer["verdicts"] - reviewer["compared"],
+            "agreement": texts.percentage(100 * reviewer["agreed"] / max(1, reviewer["compared"])),
             "rows": [
                 (LEVEL_NAMES[LEVELS[said]], [(reviewer["confusion"][said][at], said == at) for at in places])
                 for said in places

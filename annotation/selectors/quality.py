@@ -11,20 +11,29 @@ from annotation.models import Round, RoundFigures, RoundKind, RoundState
 from core.languages.models import Language
 from core.people.models import Project
 from crosslens_metrics.quality import LEVELS
+from crosslens_metrics.sampling.designs import Factor, Method, SamplingDesign
 from crosslens_metrics.sampling.intervals import Interval
+from crosslens_metrics.undefined import UndefinedReason
 
 SHARES = ("good", "medium", "bad", "not_enough_info")
 QUALITY = "quality"
 """The key of `verification_figures.figures_of` among the figures of a round."""
+AGAINST_OTHERS, OVER_AUTHORS = "against_others", "over_authors"
+"""Keys within it that figures do not have which were stored by Crosslens 0.2."""
 
 
 @dataclass(frozen=True)
 class ShareOfCaptions:
-    """Shares of all verified captions; no value while there are none."""
+    """Shares of all verified captions; no value while there are none.
+
+    `interval` is over captions of these authors; `over_authors`, over other authors like these, may say why there is
+    none, and is None of figures that were stored without.
+    """
 
     count: int
     value: float | None
     interval: Interval | None
+    over_authors: Interval | UndefinedReason | None = None
 
 
 @dataclass(frozen=True)
@@ -66,8 +75,26 @@ class QualityRow:
 
     @property
     def reviewers(self) -> Sequence[Mapping[str, Any]]:
-        """Each person's ratings against the median of all reviewers of a caption: `quality.confusions`."""
-        return self.figures.get("raters", [])
+        """Each person's ratings against the median of the others: `quality.confusions`. Stored without: none."""
+        return self.figures.get(AGAINST_OTHERS, [])
+
+    @property
+    def authors(self) -> int | None:
+        """How many people wrote the verified captions; None where some captions have no known author."""
+        authors = self.figures.get("authors", [])
+        return len(authors) if sum(author["verified"] for author in authors) == self.verified else None
+
+    @property
+    def designs(self) -> dict[str, SamplingDesign]:
+        """What the intervals of shares generalise to: `interval` and `over_authors`."""
+        if not self.reviewers:
+            return {}
+        reviewers = {Factor.REVIEWER: len(self.reviewers)}
+        authors = {Factor.AUTHOR: self.authors} if self.authors else {}
+        designs = {"interval": SamplingDesign(Method.WILSON, {Factor.CAPTION: self.verified}, authors | reviewers)}
+        if self.authors and self.authors > 1:
+            designs[OVER_AUTHORS] = SamplingDesign(Method.JACKKNIFE, authors, reviewers)
+        return designs
 
     @property
     def is_of_pilot(self) -> bool:
@@ -78,7 +105,11 @@ class QualityRow:
         share = self.figures.get(name)
         if not share or share["share"] is None:
             return ShareOfCaptions(0, None, None)
-        return ShareOfCaptions(share["count"], share["share"], Interval(share["low"], share["high"]))
+        of_captions, stored = Interval(share["low"], share["high"]), share.get(OVER_AUTHORS)
+        over_authors: Interval | UndefinedReason | None = None
+        if stored:
+            over_authors = UndefinedReason(stored["undefined"]) if "undefined" in stored else Interval(**stored)
+        return ShareOfCaptions(share["count"], share["share"], of_captions, over_authors)
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -14,13 +15,13 @@ from django.db.models import QuerySet
 from numpy.typing import NDArray
 
 from annotation.models import CaptionState, Round, Verdict, VerificationTask
+from annotation.selectors.quality import AGAINST_OTHERS, OVER_AUTHORS
 from core.allocation.models import AssignmentState
 from core.images.models import Image, is_left_out
 from crosslens_metrics.quality import (
     CODES,
     GOOD,
     LEVELS,
-    NOT_ENOUGH_INFO,
     CaptionShare,
     confusions,
     medians,
@@ -53,7 +54,11 @@ def figures_of(round: Round, images: QuerySet[Image] | None = None) -> dict[str,
     verified = answers[caption_of] >= places if len(rows) else np.zeros(0, dtype=bool)
     captions, reviewers, ratings = captions[verified], reviewers[verified], ratings[verified]
     authors = {row[0]: row[4] for row in rows}
-    quality, alpha = quality_of(captions, ratings), ordinal_alpha(captions, ratings)
+    author_of = [authors[caption] for caption in captions.tolist()]
+    quality = quality_of(captions, ratings, None if None in author_of else author_of)
+    alpha = ordinal_alpha(captions, ratings)
+    people, numbers = np.unique(reviewers, return_counts=True)
+    number_of = dict(zip(people.tolist(), numbers.tolist(), strict=True))
     sample = VerificationTask.objects.filter(
         ~is_left_out(collection="caption__round__collection", image="caption__image"),
         round=round,
@@ -74,12 +79,12 @@ def figures_of(round: Round, images: QuerySet[Image] | None = None) -> dict[str,
         "alpha": None if isinstance(alpha, UndefinedReason) else alpha,
         "alpha_undefined": str(alpha) if isinstance(alpha, UndefinedReason) else "",
         "authors": _by_author(authors, captions, ratings),
-        "raters": [
+        AGAINST_OTHERS: [
             {
                 "person": person,
-                "verdicts": int(table.sum()),
+                "verdicts": number_of[person],
+                "compared": int(table.sum()),
                 "agreed": int(np.trace(table)),
-                "not_enough_info": int(table[NOT_ENOUGH_INFO].sum()),
                 "confusion": table.tolist(),
             }
             for person, table in confusions(captions, reviewers, ratings).items()
@@ -102,10 +107,12 @@ def _by_author(
 
 
 def _share(share: CaptionShare) -> dict[str, Any]:
-    interval = share.interval
+    interval, found = share.interval, share.over_authors
+    over_authors = {"undefined": str(found)} if isinstance(found, UndefinedReason) else found and asdict(found)
     return {
         "count": share.count,
         "share": share.value,
         "low": interval.low if interval else None,
         "high": interval.high if interval else None,
+        OVER_AUTHORS: over_authors,
     }

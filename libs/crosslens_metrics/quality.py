@@ -1,4 +1,4 @@
-"""How good rated captions are: medians of ratings, shares with intervals, agreement, raters against the median.
+"""How good rated captions are: medians of ratings, shares with intervals, agreement, raters against others.
 
 Ratings are codes: the place of a level in `LEVELS`. Tables are in long form, one row for each rating.
 """
@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from crosslens_metrics.agreement import alpha_of_ratings
 from crosslens_metrics.sampling.intervals import Interval, wilson_interval
+from crosslens_metrics.sampling.variance import ratio_bounds
 from crosslens_metrics.undefined import UndefinedFigureError, UndefinedReason
 
 LEVELS = ("NOT-ENOUGH-INFO", "BAD", "MEDIUM", "GOOD", "EXCELLENT")
@@ -23,10 +24,12 @@ CODES: Mapping[str, int] = {level: code for code, level in enumerate(LEVELS)}
 
 @dataclass(frozen=True)
 class CaptionShare:
-    """How many of all verified captions, with Wilson's 95% interval; no value where there is no caption."""
+    """How many of all verified captions, with two 95% intervals; no value where there is no caption."""
 
     count: int
     of: int
+    by_author: tuple[tuple[int, int], ...] = ()
+    """The same two numbers for each author; nothing where some captions have no known author."""
 
     @property
     def value(self) -> float | None:
@@ -34,7 +37,22 @@ class CaptionShare:
 
     @property
     def interval(self) -> Interval | None:
+        """Wilson's, that generalises to other captions of these authors."""
         return wilson_interval(self.count, self.of) if self.of else None
+
+    @property
+    def over_authors(self) -> Interval | UndefinedReason | None:
+        """That generalises to other authors like these, taken with all their captions; or why there is none.
+
+        Captions of one author are alike: where the share varies among authors, `interval` is much too narrow for this.
+        """
+        if not self.of:
+            return None
+        if len(self.by_author) < 2:
+            return UndefinedReason.ONE_AUTHOR if self.by_author else UndefinedReason.NO_AUTHORS
+        counts, captions = np.array(self.by_author).T
+        (low,), (high,) = ratio_bounds(counts[:, None], captions[:, None])
+        return Interval(float(low), float(high)) if low < high else UndefinedReason.NO_VARIATION
 
 
 @dataclass(frozen=True)
@@ -43,6 +61,8 @@ class QualityCounts:
 
     levels: tuple[int, ...]
     """How many captions came out at each of LEVELS."""
+    by_author: tuple[tuple[int, ...], ...] = ()
+    """The same for each author; nothing where some captions have no known author."""
 
     @property
     def captions(self) -> int:
@@ -50,19 +70,23 @@ class QualityCounts:
 
     @property
     def good_or_better(self) -> CaptionShare:
-        return CaptionShare(self.levels[GOOD] + self.levels[EXCELLENT], self.captions)
+        return self._share(GOOD, EXCELLENT)
 
     @property
     def medium_or_better(self) -> CaptionShare:
-        return CaptionShare(sum(self.levels[MEDIUM:]), self.captions)
+        return self._share(MEDIUM, GOOD, EXCELLENT)
 
     @property
     def bad(self) -> CaptionShare:
-        return CaptionShare(self.levels[BAD], self.captions)
+        return self._share(BAD)
 
     @property
     def not_enough_info(self) -> CaptionShare:
-        return CaptionShare(self.levels[NOT_ENOUGH_INFO], self.captions)
+        return self._share(NOT_ENOUGH_INFO)
+
+    def _share(self, *at: int) -> CaptionShare:
+        count, *counts = (sum(levels[level] for level in at) for levels in (self.levels, *self.by_author))
+        return CaptionShare(count, self.captions, tuple(zip(counts, map(sum, self.by_author), strict=True)))
 
 
 def median_rating(ratings: Sequence[int]) -> int:
@@ -114,7 +138,7 @@ def medians(captions: ArrayLike, ratings: ArrayLike) -> tuple[NDArray[np.generic
     return rated, np.where(says_nothing, NOT_ENOUGH_INFO, in_order[np.where(says_nothing, 0, middle)])
 
 
-def quality_of(captions: ArrayLike, ratings: ArrayLike) -> QualityCounts:
+def quality_of(captions: ArrayLike, ratings: ArrayLike, authors: ArrayLike | None = None) -> QualityCounts:
     """The row of the quality table that these ratings give; arguments as of `medians`.
 
     Parameters
@@ -123,14 +147,23 @@ def quality_of(captions: ArrayLike, ratings: ArrayLike) -> QualityCounts:
         Which caption was rated.
     ratings : array_like of int, shape (n_ratings,)
         Places in `LEVELS`.
+    authors : array_like of int, shape (n_ratings,), optional
+        Who wrote the caption; needed for intervals over authors.
 
     Returns
     -------
-    Quality
+    QualityCounts
         Counts of captions, with their shares.
     """
-    counts = np.bincount(medians(captions, ratings)[1], minlength=len(LEVELS))
-    return QualityCounts(tuple(int(count) for count in counts))
+    together = medians(captions, ratings)[1]
+    counts = np.bincount(together, minlength=len(LEVELS))
+    by_author = np.zeros((0, len(LEVELS)), dtype=np.int_)
+    if authors is not None:
+        of_caption = np.asarray(authors)[np.unique(np.asarray(captions), return_index=True)[1]]
+        people, person_of = np.unique(of_caption, return_inverse=True)
+        by_author = np.zeros((len(people), len(LEVELS)), dtype=np.int_)
+        np.add.at(by_author, (person_of, together), 1)
+    return QualityCounts(tuple(counts.tolist()), tuple(map(tuple, by_author.tolist())))
 
 
 def ordinal_alpha(captions: ArrayLike, ratings: ArrayLike) -> float | UndefinedReason:
@@ -156,10 +189,45 @@ def ordinal_alpha(captions: ArrayLike, ratings: ArrayLike) -> float | UndefinedR
         return undefined.reason
 
 
-def confusions(captions: ArrayLike, raters: ArrayLike, ratings: ArrayLike) -> dict[int, NDArray[np.int_]]:
-    """For each rater how often they said what (rows) where all raters together came to what (columns), by `LEVELS`.
+def medians_of_others(captions: ArrayLike, ratings: ArrayLike) -> NDArray[np.int_]:
+    """For each rating, `medians` of the other ratings of its caption.
 
-    A rater's own rating is among those that the median is made of.
+    A median that a rating is itself part of agrees with it too often: of three raters who answer at random on four
+    levels, each is the median of all three 56% of the time, and of the other two 25%.
+
+    Parameters
+    ----------
+    captions : array_like of int or str, shape (n_ratings,)
+        What was rated.
+    ratings : array_like of int, shape (n_ratings,)
+        Places in `LEVELS`.
+
+    Returns
+    -------
+    ndarray of int, shape (n_ratings,)
+        Places in `LEVELS`; −1 where a caption has no other rating.
+    """
+    units, given = _long_form(captions, ratings)
+    _, unit_of, sizes = np.unique(units, return_inverse=True, return_counts=True)
+    order = np.lexsort((given, unit_of))
+    rank = np.empty(len(given), dtype=np.int_)
+    rank[order] = np.arange(len(given))
+    start = (np.cumsum(sizes) - sizes)[unit_of]
+    others = sizes[unit_of] - 1
+    is_unknown = given == NOT_ENOUGH_INFO
+    unknown = np.bincount(unit_of[is_unknown], minlength=len(sizes))[unit_of] - is_unknown
+    middle = start + unknown + (others - unknown - 1) // 2
+    # In the order of all, the others from the rating itself on come one later.
+    middle += middle >= rank
+    says_nothing = 2 * unknown > others
+    median = np.where(says_nothing, NOT_ENOUGH_INFO, given[order][np.where(says_nothing, 0, middle)])
+    return np.where(others > 0, median, -1)
+
+
+def confusions(captions: ArrayLike, raters: ArrayLike, ratings: ArrayLike) -> dict[int, NDArray[np.int_]]:
+    """For each rater how often they said what (rows) where the others came to what (columns), by `LEVELS`.
+
+    Captions that nobody else rated are left out.
 
     Parameters
     ----------
@@ -173,12 +241,12 @@ def confusions(captions: ArrayLike, raters: ArrayLike, ratings: ArrayLike) -> di
     dict of int to ndarray of int, shape (n_levels, n_levels)
         By rater.
     """
-    units, given = _long_form(captions, ratings)
-    rated, together = medians(units, given)
-    came_to = together[np.searchsorted(rated, units)]
+    came_to = medians_of_others(captions, ratings)
+    is_compared = came_to >= 0
     people, person_of = np.unique(np.asarray(raters), return_inverse=True)
     table = np.zeros((len(people), len(LEVELS), len(LEVELS)), dtype=np.int_)
-    np.add.at(table, (person_of, given, came_to), 1)
+    said = np.asarray(ratings, dtype=np.int_)
+    np.add.at(table, (person_of[is_compared], said[is_compared], came_to[is_compared]), 1)
     return dict(zip(people.tolist(), table, strict=True))
 
 

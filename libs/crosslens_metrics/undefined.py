@@ -11,6 +11,8 @@ class UndefinedReason(StrEnum):
     NO_IMAGES = "no_images"
     NO_DECIDED = "no_decided"
     NO_VARIATION = "no_variation"
+    NO_AUTHORS = "no_authors"
+    ONE_AUTHOR = "one_author"
     NO_PAIR_OF_RATINGS = "no_pair_of_ratings"
     ALL_RATINGS_EQUAL = "all_ratings_equal"
     RESAMPLES_UNDEFINED = "resamples_undefined"

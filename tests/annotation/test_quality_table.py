@@ -18,8 +18,9 @@ from annotation.services import verification as services
 from core.allocation.models import Assignment, AssignmentState
 from core.people.models import User
 from core.people.rules.pseudonyms import pseudonym
+from crosslens_metrics.sampling.intervals import Interval
 from tests.annotation.verifying import make_captioned_round, make_reviewer, make_verification, submit, take
-from tests.factories import NOW
+from tests.factories import NOW, make_user
 
 pytestmark = pytest.mark.django_db
 E, G, M, B, N = Rating.EXCELLENT, Rating.GOOD, Rating.MEDIUM, Rating.BAD, Rating.NOT_ENOUGH_INFO
@@ -63,10 +64,11 @@ def test_the_table_says_what_the_medians_of_three_come_to():
     }
     assert figures["good"]["low"] == pytest.approx(0.1176, abs=1e-4)
     assert figures["good"]["high"] == pytest.approx(0.7693, abs=1e-4)
-    assert [(row["person"], row["verdicts"], row["agreed"]) for row in figures["raters"]] == [
-        (reviewers[0].pk, 5, 5),
-        (reviewers[1].pk, 5, 3),
-        (reviewers[2].pk, 5, 1),
+    # Of the other two the medians are G B B G E for the first reviewer, E B B G M and G G B N M for the others.
+    assert [(row["person"], row["verdicts"], row["compared"], row["agreed"]) for row in figures["against_others"]] == [
+        (reviewers[0].pk, 5, 5, 1),
+        (reviewers[1].pk, 5, 5, 1),
+        (reviewers[2].pk, 5, 5, 0),
     ]
     assert json.loads(json.dumps(figures)) == figures
 
@@ -99,7 +101,7 @@ def test_what_has_fewer_ratings_than_wanted_is_not_verified_yet():
     figures = figures_of(round)
 
     assert (figures["sampled"], figures["verified"], figures["verdicts"]) == (5, 0, 10)
-    assert figures["good"] == {"count": 0, "share": None, "low": None, "high": None}
+    assert figures["good"] == {"count": 0, "share": None, "low": None, "high": None, "over_authors": None}
     assert (figures["alpha"], figures["alpha_undefined"]) == (None, "no_pair_of_ratings")
 
 
@@ -162,7 +164,11 @@ def test_the_files_have_a_row_for_each_round_and_pseudonyms_for_raters():
 
     assert [(row["language"], row["round"], row["verified"], row["good"]) for row in rows] == [("de", "main", "5", "2")]
     assert float(rows[0]["good_percent"]) == pytest.approx(40)
-    assert entry["good"] == {"count": 2, "share": 0.4, "low": 0.117621, "high": 0.769276}
+    of_captions = {"count": 2, "share": 0.4, "low": 0.117621, "high": 0.769276}
+    none = {"authors_low": None, "authors_high": None, "authors_undefined": "one_author"}
+    assert entry["good"] == of_captions | none
+    assert (entry["authors"], rows[0]["authors"], rows[0]["good_authors_low"]) == (1, "1", "")
+    assert entry["designs"]["interval"]["fixed"] == {"author": 1, "reviewer": 3}
     assert {one["rater"] for one in entry["raters"]} == {name_of(reviewer.pk) for reviewer in reviewers}
     by_name = {one["rater"]: one["confusion"] for one in entry["raters"]}
     assert by_name[name_of(reviewers[2].pk)]["BAD"] == {
@@ -170,6 +176,40 @@ def test_the_files_have_a_row_for_each_round_and_pseudonyms_for_raters():
         "GOOD": 1,
     }
     assert not any(reviewer.username in json.dumps(entry) for reviewer in reviewers)
+
+
+def test_captions_of_several_authors_have_an_interval_over_authors_too():
+    round, _ = rated_round((E, G, B, M, G, B), places=1)
+    captions = Caption.objects.filter(round=round.verifies).order_by("text")
+    others = [make_user(), make_user()]
+    for place, caption in enumerate(captions):
+        if place % 3:
+            Caption.objects.filter(pk=caption.pk).update(author=others[place % 3 - 1])
+
+    (row,) = fresh_table(round.project).rows
+    (cells,) = csv.DictReader(io.StringIO("".join(write(fresh_table(round.project), QualityLayout.CSV, name_of=str))))
+
+    # Good are 1 of 2, 2 of 2 and 0 of 2.
+    assert row.designs["over_authors"].words == (
+        "generalises to other authors like these, with this reviewer (jackknife with Student’s t)"
+    )
+    interval = row.share("good").over_authors
+    assert isinstance(interval, Interval)
+    assert 0 < interval.low < 0.118 < 0.769 < interval.high < 1, "Wider than Wilson's."
+    assert (cells["authors"], float(cells["good_authors_high"])) == ("3", pytest.approx(100 * interval.high, abs=1e-5))
+    assert [(one["verdicts"], one["compared"]) for one in row.reviewers] == [(6, 0)], "Nobody else rated them."
+
+
+def test_figures_that_were_stored_without_have_no_interval_over_authors():
+    round, _ = rated_round(*OPINIONS)
+    stored = figures_of(round)
+    del stored["against_others"], stored["good"]["over_authors"]
+
+    (row,) = quality_table(round.project, {round.pk: stored}).rows
+
+    assert row.share("good").over_authors is None
+    assert row.share("good").interval is not None
+    assert (row.reviewers, row.designs) == ([], {})
 
 
 def test_the_command_prints_the_table_counted_now(capsys):
@@ -180,7 +220,7 @@ def test_the_command_prints_the_table_counted_now(capsys):
     call_command("quality_table", round.project.slug, "--json")
     (entry,) = json.loads(capsys.readouterr().out)
 
-    assert "5 of 5    40.0 [11.8, 76.9]" in text
+    assert "5 of 5    40.0 [11.8, 76.9] [–]" in text
     assert entry["verified"] == 5
 
 

@@ -1,4 +1,4 @@
-"""The median of three ratings for every combination, shares with their intervals, and raters against the median."""
+"""The median of three ratings for every combination, shares with their intervals, and raters against the others."""
 
 from __future__ import annotations
 
@@ -13,15 +13,18 @@ from crosslens_metrics.quality import (
     CODES,
     LEVELS,
     NOT_ENOUGH_INFO,
+    CaptionShare,
     QualityCounts,
     confusions,
     median_rating,
     medians,
+    medians_of_others,
     ordinal_alpha,
     quality_of,
 )
 from crosslens_metrics.sampling.intervals import wilson_interval
 from crosslens_metrics.undefined import UndefinedReason
+from tests.metrics.test_coverage_of_intervals import Coverage
 
 N, B, M, G, E = range(5)
 # Every combination of three, whatever their order, and what it comes to: worked out by hand from PROTOCOLS.md.
@@ -117,16 +120,77 @@ def test_what_is_no_share_has_no_interval(successes, trials):
         wilson_interval(successes, trials)
 
 
-def test_each_rater_stands_against_the_median_of_all():
-    captions = [1, 1, 1, 2, 2, 2]
-    raters = [7, 8, 9, 9, 7, 11]
-    ratings = [G, G, B, N, E, M]  # come to GOOD and to MEDIUM
+def test_each_rater_stands_against_the_median_of_the_others():
+    captions = [1, 1, 1, 2, 2, 2, 3]
+    raters = [7, 8, 9, 9, 7, 11, 7]
+    ratings = [G, G, B, N, E, M, G]  # the others come to BAD, BAD, GOOD; MEDIUM, MEDIUM, EXCELLENT; to nothing
 
     by_rater = confusions(captions, raters, ratings)
 
     said = {rater: [tuple(cell) for cell in np.argwhere(table).tolist()] for rater, table in by_rater.items()}
-    assert said == {7: [(G, G), (E, M)], 8: [(G, G)], 9: [(N, M), (B, G)], 11: [(M, M)]}
-    assert sum(table.sum() for table in by_rater.values()) == len(ratings)
+    assert said == {7: [(G, B), (E, M)], 8: [(G, B)], 9: [(N, M), (B, G)], 11: [(M, E)]}
+    assert confusions([1], [7], [G])[7].sum() == 0, "Nobody else rated it."
+
+
+def test_the_median_of_others_is_that_without_the_rating():
+    rng = np.random.default_rng(4)
+    captions, ratings = rng.integers(0, 200, size=600), rng.integers(0, 5, size=600)
+
+    others = medians_of_others(captions, ratings)
+
+    for place, median in enumerate(others.tolist()):
+        rest = np.delete(ratings, place)[np.delete(captions, place) == captions[place]]
+        assert median == (median_rating(rest.tolist()) if len(rest) else -1)
+
+
+def test_raters_who_answer_at_random_agree_with_the_others_by_chance_and_with_themselves_more():
+    captions = np.repeat(np.arange(4_000), 3)
+    ratings = np.random.default_rng(6).integers(1, 5, size=len(captions))  # on four levels
+
+    assert (medians_of_others(captions, ratings) == ratings).mean() == pytest.approx(0.25, abs=0.015)
+    assert (np.repeat(medians(captions, ratings)[1], 3) == ratings).mean() > 0.5
+
+
+def test_a_share_has_an_interval_over_authors_beside_wilsons():
+    # Of three authors 4 of 4, 3 of 4 and 1 of 4 captions are good.
+    levels = [G] * 4 + [G] * 3 + [B] + [E] + [B] * 3
+
+    quality = quality_of(range(12), levels, np.repeat([5, 6, 7], 4))
+
+    assert quality.by_author == ((0, 0, 0, 4, 0), (0, 1, 0, 3, 0), (0, 3, 0, 0, 1))
+    good = quality.good_or_better
+    # Student's t of the three shares, by hand: 8/12, the standard error 0.2205, and t = 4.303 with two degrees.
+    reach = 4.303 * 0.2205 / (8 / 12 * 4 / 12)
+    low, high = scipy.special.expit(np.log(2) + np.array([-reach, reach]))
+    assert (good.over_authors.low, good.over_authors.high) == (pytest.approx(low, abs=1e-3), pytest.approx(high, 1e-3))
+    assert good.interval == wilson_interval(8, 12)
+    assert quality.not_enough_info.over_authors.low == 0
+    assert quality.not_enough_info.over_authors.high == pytest.approx(1 - 0.025 ** (1 / 3))
+
+
+def test_one_author_or_an_unknown_one_shows_nothing_of_how_authors_differ():
+    assert quality_of([1, 2], [G, B], [5, 5]).bad.over_authors is UndefinedReason.ONE_AUTHOR
+    assert quality_of([1, 2], [G, B]).bad.over_authors is UndefinedReason.NO_AUTHORS
+    assert quality_of([1, 2, 3, 4], [G, B, G, B], [5, 5, 6, 6]).bad.over_authors is UndefinedReason.NO_VARIATION
+    assert quality_of([], [], []).bad.over_authors is None
+
+
+@pytest.mark.long(reason="at least three others run each of its lines")
+@pytest.mark.parametrize("authors", [2, 3, 5, 10, 20])
+def test_the_interval_over_authors_holds_the_truth_where_wilsons_does_not(authors):
+    rng, truth, alike = np.random.default_rng([2, authors]), 0.8, 0.1
+    held, held_by_wilsons = [], []
+    for _ in range(1_000):
+        captions = rng.integers(30, 91, size=authors)
+        good = rng.binomial(captions, rng.beta(truth * (1 / alike - 1), (1 - truth) * (1 / alike - 1), size=authors))
+        share = CaptionShare(
+            int(good.sum()), int(captions.sum()), tuple(zip(good.tolist(), captions.tolist(), strict=True))
+        )
+        interval = share.over_authors
+        held.append(not isinstance(interval, UndefinedReason) and interval.holds(truth))
+        held_by_wilsons.append(share.interval.holds(truth))
+    assert not Coverage.of(held).is_too_low
+    assert Coverage.of(held_by_wilsons).is_too_low
 
 
 def test_alpha_is_of_the_scale_and_leaves_out_what_has_no_place_on_it():

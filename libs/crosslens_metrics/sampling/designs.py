@@ -16,6 +16,8 @@ class Factor(StrEnum):
     IMAGE = "image"
     RATER = "rater"
     AUTHOR = "author"
+    CAPTION = "caption"
+    REVIEWER = "reviewer"
     PLAYER = "player"
     TURN = "turn"
     MODEL = "model"
@@ -57,6 +59,8 @@ OTHERS: Mapping[Factor, str] = {
     Factor.IMAGE: _("other images"),
     Factor.RATER: _("other raters like these"),
     Factor.AUTHOR: _("other authors like these"),
+    Factor.CAPTION: _("other captions"),
+    Factor.REVIEWER: _("other reviewers like these"),
     Factor.PLAYER: _("other players like these"),
     Factor.TURN: _("other turns"),
     Factor.MODEL: _("other models like these"),
@@ -71,6 +75,8 @@ def _these(factor: Factor, number: int) -> str:
         Factor.IMAGE: ngettext("this image", "these %(number)s images", number),
         Factor.RATER: ngettext("this rater", "these %(number)s raters", number),
         Factor.AUTHOR: ngettext("this author", "these %(number)s authors", number),
+        Factor.CAPTION: ngettext("this caption", "these %(number)s captions", number),
+        Factor.REVIEWER: ngettext("this reviewer", "these %(number)s reviewers", number),
         Factor.PLAYER: ngettext("this player", "these %(number)s players", number),
         Factor.TURN: ngettext("this turn", "these %(number)s turns", number),
         Factor.MODEL: ngettext("this model", "these %(number)s models", number),
