@@ -19,7 +19,7 @@ from crosslens_metrics.scales import SEVEN_POINTS
 from research.inference.models import CaptioningModel
 from research.selection.rules.image_filters import MAX_FILTER_CHARACTERS, ImageFilter, ImageFilterError, parse
 from sxs_eval.models import SCALE_CHOICES, Comparison, EqualCaptions
-from sxs_eval.rules.judging import GOLD_PERCENT, REPEAT_PERCENT
+from sxs_eval.rules.judging import CHECKS_BEFORE_PAUSE, FAILURES_PERCENT, GOLD_PERCENT, REPEAT_PERCENT
 from sxs_eval.selectors.planning import ComparisonSetting, FilteredImages, LanguageCoverage
 from sxs_eval.services.comparisons import ATTENTION, PoolSettings
 
@@ -125,14 +125,16 @@ class _JudgingForm(BatchesForm):
         label=_("Attention items before a rater can be paused"),
         min_value=1,
         max_value=MAX_CHECKS,
-        initial=5,
-        help_text=_("Gold pairs and repeats together. More of them make a pause after a single slip less likely."),
+        initial=CHECKS_BEFORE_PAUSE,
+        help_text=_(
+            "Gold pairs and repeats together. With few of them, chance alone pauses many raters who pay attention."
+        ),
     )
     failures_percent = forms.IntegerField(
         label=_("Pause a rater above this many failures in 100"),
         min_value=0,
         max_value=100,
-        initial=40,
+        initial=FAILURES_PERCENT,
         help_text=_(
             "A paused rater gets no more pairs, and their judgements do not count until a manager decides. "
             "With 100, nobody is paused."

@@ -17,6 +17,14 @@ from research.inference.rules.captions import CaptionLine, caption_line
 
 GOLD_PERCENT, REPEAT_PERCENT = 10, 5
 """(ours) What a new comparison begins with: attention items per 100 pairs."""
+CHECKS_BEFORE_PAUSE, FAILURES_PERCENT = 15, 40
+"""(ours) When a new comparison pauses a rater: above 40% failures among at least 15 attention items.
+
+By the binomial distribution, looked at after each of 90 repeats and without gold pairs, this pauses 1 and 5% of raters
+who contradict themselves in 15 and 20% of repeats; with at least 5 items it would be 9 and 18%. It pauses 56% of those
+who answer at random on seven points within 30 repeats, 68% within 90, and more than 99% within 90 items of which two
+thirds are gold pairs.
+"""
 MIN_GAP = 5
 """(ours) The fewest trials between a pair and its repeat in one batch."""
 READING_S = 1.5

@@ -20,6 +20,7 @@ from research.inference.permissions import models_in
 from research.selection.rules.image_filters import ImageFilter, ImageFilterError, parse
 from research.selection.selectors.subsets import images_of
 from sxs_eval.models import LEFT_OUT, Comparison, EqualCaptions, Judgement, RaterState, RaterStatus, TrialKind
+from sxs_eval.rules.judging import CHECKS_BEFORE_PAUSE, FAILURES_PERCENT
 from sxs_eval.rules.planning import (
     PACE_S,
     REASONS,
@@ -52,8 +53,8 @@ class ComparisonSetting:
     lease_s: int = 4 * 3600
     gold_percent: int = 0
     repeat_percent: int = 0
-    checks_before_pause: int = 5
-    failures_percent: int = 40
+    checks_before_pause: int = CHECKS_BEFORE_PAUSE
+    failures_percent: int = FAILURES_PERCENT
 
 
 @dataclass(frozen=True)

@@ -196,7 +196,8 @@ def test_captions_of_several_authors_have_an_interval_over_authors_too():
     interval = row.share("good").over_authors
     assert isinstance(interval, Interval)
     assert 0 < interval.low < 0.118 < 0.769 < interval.high < 1, "Wider than Wilson's."
-    assert (cells["authors"], float(cells["good_authors_high"])) == ("3", pytest.approx(100 * interval.high, abs=1e-5))
+    assert cells["authors"] == "3"
+    assert float(cells["good_authors_high"]) == pytest.approx(100 * interval.high, abs=1e-5)
     assert [(one["verdicts"], one["compared"]) for one in row.reviewers] == [(6, 0)], "Nobody else rated them."
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from datetime import timedelta
 from random import Random
 from typing import Any
@@ -94,6 +95,35 @@ def test_what_fails_an_attention_item(kind, score, first, failed):
 )
 def test_who_is_paused(failures, pauses):
     assert rules.must_pause(failures, checks_before_pause=5, failures_percent=40) is pauses
+
+
+def share_paused(failing: float, checks: int, *, checks_before_pause: int, failures_percent: int) -> float:
+    """The exact chance that somebody who fails each attention item with this chance is paused at one of them."""
+    paused, at_work = 0.0, {0: 1.0}
+    for answered in range(1, checks + 1):
+        moved: defaultdict[int, float] = defaultdict(float)
+        for failures, chance in at_work.items():
+            moved[failures] += chance * (1 - failing)
+            moved[failures + 1] += chance * failing
+        at_work = {}
+        for failures, chance in moved.items():
+            outcomes = [True] * failures + [False] * (answered - failures)
+            if rules.must_pause(outcomes, checks_before_pause=checks_before_pause, failures_percent=failures_percent):
+                paused += chance
+            else:
+                at_work[failures] = chance
+    return paused
+
+
+def test_a_new_comparison_pauses_few_who_pay_attention_and_most_who_do_not():
+    new = {"checks_before_pause": rules.CHECKS_BEFORE_PAUSE, "failures_percent": rules.FAILURES_PERCENT}
+    random_repeat, random_gold = 18 / 49, 4 / 7  # on seven points: an opposite sign, and no better caption
+
+    assert share_paused(0.2, 90, **new) < 0.05, "Who contradicts themselves in a fifth of repeats pays attention."
+    assert share_paused(random_repeat, 90, **new) > 0.65
+    assert share_paused((2 * random_gold + random_repeat) / 3, 30, **new) > 0.9
+    assert share_paused(1, 15, **new) == pytest.approx(1), "Who always chooses the left contradicts every repeat."
+    assert share_paused(0.2, 90, checks_before_pause=5, failures_percent=40) > 0.15
 
 
 def test_captions_are_equal_whatever_their_form_of_unicode_and_white_space():
