@@ -113,7 +113,7 @@ def _over_authors(interval: Interval | UndefinedReason | None) -> str:
 
 
 def _percentages(interval: Interval) -> str:
-    return texts.interval_text(Interval(100 * interval.low, 100 * interval.high))
+    return texts.interval_text(interval.times(100))
 
 
 def _agreement(row: QualityRow) -> str:

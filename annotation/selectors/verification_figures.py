@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -28,6 +27,7 @@ from crosslens_metrics.quality import (
     ordinal_alpha,
     quality_of,
 )
+from crosslens_metrics.sampling.intervals import Interval
 from crosslens_metrics.undefined import UndefinedReason
 
 
@@ -107,12 +107,15 @@ def _by_author(
 
 
 def _share(share: CaptionShare) -> dict[str, Any]:
-    interval, found = share.interval, share.over_authors
-    over_authors = {"undefined": str(found)} if isinstance(found, UndefinedReason) else found and asdict(found)
+    found = share.over_authors
+    over_authors = {"undefined": str(found)} if isinstance(found, UndefinedReason) else _ends(found)
     return {
         "count": share.count,
         "share": share.value,
-        "low": interval.low if interval else None,
-        "high": interval.high if interval else None,
+        **(_ends(share.interval) or {"low": None, "high": None}),
         OVER_AUTHORS: over_authors,
     }
+
+
+def _ends(interval: Interval | None) -> dict[str, float] | None:
+    return {"low": interval.low, "high": interval.high} if interval else None

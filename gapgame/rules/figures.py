@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from crosslens_metrics.messages import gettext_noop as _
 from crosslens_metrics.reports.figures import AbsentFigure, ReportFigure, random_stream
+from crosslens_metrics.sampling.designs import SamplingDesign
 from crosslens_metrics.sampling.intervals import Interval, middle_of, share_interval
 from crosslens_metrics.sampling.resampling import subset_sums
 from crosslens_metrics.undefined import UndefinedReason
@@ -79,15 +80,18 @@ class TurnMean(ReportFigure):
     over_players: Interval | UndefinedFigure
 
 
-def share_of_turns(count: int, total: int, over_players: Interval | UndefinedFigure) -> TurnShare:
+def share_of_turns(
+    count: int, total: int, over_players: Interval | UndefinedFigure, design: SamplingDesign | None = None
+) -> TurnShare:
     interval = share_interval(count, total)
-    return TurnShare(count, total, 100 * count / total, Interval(100 * interval.low, 100 * interval.high), over_players)
+    percent = Interval(100 * interval.low, 100 * interval.high, design)
+    return TurnShare(count, total, 100 * count / total, percent, over_players)
 
 
-def varied(low: float, high: float) -> Interval | UndefinedFigure:
+def varied(low: float, high: float, design: SamplingDesign | None = None) -> Interval | UndefinedFigure:
     """Return the interval, or that there is one unit only, or that all are alike."""
     # Not a number is not below another.
-    return Interval(low, high) if low < high else UndefinedFigure(UndefinedReason.NO_VARIATION)
+    return Interval(low, high, design) if low < high else UndefinedFigure(UndefinedReason.NO_VARIATION)
 
 
 @dataclass(frozen=True)

@@ -76,16 +76,17 @@ class AttemptSimilarity(ReportFigure):
 
 @dataclass(frozen=True)
 class TurnOutcomes(ReportFigure):
-    """The figures of some turns. `players` is None if some turns do not name their player.
-
-    `designs` say what intervals generalise to: `interval` of shares and of means, and `over_players` of both.
-    """
+    """The figures of some turns. `players` is None if some turns do not name their player."""
 
     turns: int
     players: int | None
-    designs: Mapping[str, SamplingDesign]
     outcomes: Mapping[str, TurnShare | UndefinedFigure]
     similarity: tuple[AttemptSimilarity, ...]
+
+    @property
+    def designs(self) -> dict[str, SamplingDesign]:
+        """Of each kind of interval, as long as not all players agree."""
+        return designs_of(self.turns, self.players or 0)
 
 
 @dataclass(frozen=True)
@@ -140,6 +141,18 @@ class GameReport(ReportFigure):
     equal_size: EqualSize | UndefinedFigure
     equal_samples: EqualSamples | UndefinedFigure
     by: Mapping[str, tuple[GroupOutcomes, ...]]
+
+
+def designs_of(turns: int, players: int) -> dict[str, SamplingDesign]:
+    """What the kinds of intervals generalise to; `players` is 0 if they are unknown."""
+    fixed = {Factor.PLAYER: players} if players else {}
+    designs = {
+        "interval_of_shares": SamplingDesign(Method.CLOPPER_PEARSON, {Factor.TURN: turns}, fixed),
+        "interval_of_means": SamplingDesign(Method.STUDENT, {Factor.TURN: turns}, fixed),
+    }
+    if players > 1:
+        designs["over_players"] = SamplingDesign(Method.JACKKNIFE, {Factor.PLAYER: players})
+    return designs
 
 
 def build_report(
@@ -238,8 +251,9 @@ def _outcomes(table: _TurnTable, chosen: Sequence[NDArray[np.bool_]]) -> list[Tu
             turns = sums[:, :KINDS].sum(axis=1, keepdims=True)
             numerators += [sums[:, :KINDS], sums[:, SIMILARITY], sums[:, INEXACT_SIMILARITY]]
             denominators += [np.repeat(turns, KINDS, axis=1), sums[:, GUESSES], sums[:, INEXACT]]
-        low, high = ratio_bounds(np.hstack(numerators), np.hstack(denominators))
-        ratios = list(zip(low.tolist(), high.tolist(), strict=True))
+        below = np.hstack(denominators)
+        low, high = ratio_bounds(np.hstack(numerators), below)
+        ratios = list(zip(low.tolist(), high.tolist(), np.count_nonzero(below, axis=0).tolist(), strict=True))
     width = KINDS + 2 * ATTEMPTS
     return [
         _figures_of(table, subset, _PlayerBounds(players, ratios[place * width : (place + 1) * width]))
@@ -249,20 +263,21 @@ def _outcomes(table: _TurnTable, chosen: Sequence[NDArray[np.bool_]]) -> list[Tu
 
 @dataclass(frozen=True)
 class _PlayerBounds:
-    """The bounds over players for some turns; `players` is 0 if they are unknown."""
+    """The bounds over players for some turns, and over how many; `players` is 0 if they are unknown."""
 
     players: int
-    bounds: Sequence[tuple[float, float]]
+    bounds: Sequence[tuple[float, float, int]]
 
-    def interval(self, place: int, unit: float) -> Interval | UndefinedFigure:
+    def interval(self, place: int, value: float, unit: float) -> Interval | UndefinedFigure:
         if not self.players:
             return UndefinedFigure(TurnReason.NO_PLAYERS)
         if self.players < 2:
             return UndefinedFigure(TurnReason.ONE_PLAYER)
-        low, high = self.bounds[place]
-        if np.isnan(low) or np.isnan(high):
+        low, high, players = self.bounds[place]
+        if players < 2:
             return UndefinedFigure(TurnReason.ONE_PLAYER)
-        return varied(unit * low, unit * high)
+        method = Method.UNANIMOUS if value in (0, unit) else Method.JACKKNIFE
+        return varied(unit * low, unit * high, SamplingDesign(method, {Factor.PLAYER: players}))
 
 
 def _figures_of(table: _TurnTable, subset: NDArray[np.bool_], bounds: _PlayerBounds) -> TurnOutcomes:
@@ -275,16 +290,23 @@ def _figures_of(table: _TurnTable, subset: NDArray[np.bool_], bounds: _PlayerBou
         count = int(sums[number])
         if not count:
             return missing
-        interval = value_or_reason(lambda: _on_scale(mean_interval(float(sums[total]), float(squares[total]), count)))
-        return TurnMean(count, float(sums[total]) / count, interval, bounds.interval(place, 1))
+        value, design = float(sums[total]) / count, designs["interval_of_means"]
+        student = value_or_reason(lambda: mean_interval(float(sums[total]), float(squares[total]), count).of(design))
+        interval = student if isinstance(student, UndefinedFigure) else student.within(0, 1)
+        return TurnMean(count, value, interval, bounds.interval(place, value, 1))
 
     players = None if table.player is None else len(np.unique(table.player[subset]))
+    designs = designs_of(turns, players or 0)
     return TurnOutcomes(
         turns=turns,
         players=players,
-        designs=_designs(turns, players or 0),
         outcomes={
-            name: share_of_turns(int(sums[code]), turns, bounds.interval(code, 100))
+            name: share_of_turns(
+                int(sums[code]),
+                turns,
+                bounds.interval(code, 100 * float(sums[code]) / turns, 100),
+                designs["interval_of_shares"],
+            )
             if turns
             else UndefinedFigure(TurnReason.NO_TURNS)
             for code, name in enumerate(OUTCOMES)
@@ -298,22 +320,6 @@ def _figures_of(table: _TurnTable, subset: NDArray[np.bool_], bounds: _PlayerBou
             for attempt in range(ATTEMPTS)
         ),
     )
-
-
-def _designs(turns: int, players: int) -> dict[str, SamplingDesign]:
-    fixed = {Factor.PLAYER: players} if players else {}
-    designs = {
-        "interval_of_shares": SamplingDesign(Method.CLOPPER_PEARSON, {Factor.TURN: turns}, fixed),
-        "interval_of_means": SamplingDesign(Method.STUDENT, {Factor.TURN: turns}, fixed),
-    }
-    if players > 1:
-        designs["over_players"] = SamplingDesign(Method.JACKKNIFE, {Factor.PLAYER: players})
-    return designs
-
-
-def _on_scale(interval: Interval) -> Interval:
-    """Cut the interval to [0, 1], the range of similarities, which Student's interval ignores."""
-    return Interval(max(0.0, interval.low), min(1.0, interval.high))
 
 
 def _equal_size(

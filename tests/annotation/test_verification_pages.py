@@ -241,6 +241,12 @@ def test_the_table_says_where_answers_are_still_to_be_counted(rated):
     assert "still being counted" in page
 
 
+def test_the_table_says_why_there_is_no_interval_over_authors(rated):
+    page = reader(rated).get(reverse("annotation:quality-show", args=[rated.project.slug])).content.decode()
+
+    assert "All captions are by one author, so they do not show how authors differ." in page
+
+
 def test_each_rater_stands_against_the_others_by_user_name_for_managers_and_pseudonym_for_researchers(rated):
     address = reverse("annotation:quality-round", args=[rated.project.slug, rated.pk])
     reviewers = {verdict.person for verdict in Verdict.objects.select_related("person")}

@@ -151,9 +151,13 @@ def test_the_same_seed_gives_the_same_figures_and_another_does_not(golden: Path)
 
 
 def test_intervals_say_what_they_generalise_to(golden: Path) -> None:
-    designs = run_json(golden)["overall"]["designs"]
-    players = designs["over_players"]["varies"]["player"]
-    assert designs["interval_of_shares"]["fixed"] == {"player": players}
+    report = run_json(golden)
+    failed = report["overall"]["outcomes"]["failed"]
+    players = report["overall"]["players"]
+    assert failed["interval"]["design"]["fixed"] == {"player": players}
+    assert failed["over_players"]["design"]["varies"] == {"player": players}
+    nobody = report["overall"]["outcomes"]["attempt_3"]["over_players"]
+    assert nobody["design"]["method"] == "clopper-pearson-units", "All players agree."
     said = run(golden)
     assert f"First 95% interval of a share: generalises to other turns, with these {players} players" in said
     assert "Second 95% interval: generalises to other players like these (jackknife with Student’s t)" in said
