@@ -11,7 +11,7 @@ from crosslens_metrics.sampling.intervals import mean_interval, paired_interval,
 from crosslens_metrics.sampling.resampling import subset_sums
 from crosslens_metrics.sampling.significance import anytime_interval, holm
 from crosslens_metrics.sampling.variance import (
-    Component,
+    VarianceComponent,
     clustered,
     jackknife,
     ratio_bounds,
@@ -75,10 +75,10 @@ def test_bounds_over_units_say_what_they_cannot_know() -> None:
 
 
 def test_of_two_factors_neither_is_lost_and_what_both_hold_counts_once() -> None:
-    images, raters = Component(4.0, 600), Component(1.0, 5)
+    images, raters = VarianceComponent(4.0, 600), VarianceComponent(1.0, 5)
     assert two_way(images, raters, 0.5)[0] == pytest.approx(4.5)
     assert two_way(images, raters, 3.0)[0] == 4.0, "Never less than one factor alone."
-    assert two_way(Component(0.0, 600), Component(1.0, 5), 0.0)[1] == pytest.approx(4), (
+    assert two_way(VarianceComponent(0.0, 600), VarianceComponent(1.0, 5), 0.0)[1] == pytest.approx(4), (
         "The raters' degrees of freedom."
     )
 

@@ -302,7 +302,21 @@ def _outcome(
 
 
 def gain_figure(points: float, published: Callable[[], Interval], decided: DecidedImages) -> GainFigure:
-    """A gain with both of its intervals; `published` is over images, with these raters."""
+    """A gain with both of its intervals.
+
+    Parameters
+    ----------
+    points : float
+    published : callable
+        The interval over images, with these raters.
+    decided : DecidedImages
+        What the gain is of.
+
+    Returns
+    -------
+    GainFigure
+        In percentage points.
+    """
     images, raters = len(set(decided.image.tolist())), len(set(decided.rater.tolist()))
     method = Method.BONETT_PRICE if len(np.unique(decided.outcome)) == 1 else Method.BOOTSTRAP
     design = SamplingDesign(method, {Factor.IMAGE: images}, {Factor.RATER: raters} if raters else {})

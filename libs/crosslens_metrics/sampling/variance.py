@@ -20,7 +20,7 @@ Values = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Component:
+class VarianceComponent:
     """The variance of a figure over the units of a factor, and how many there are."""
 
     variance: float
@@ -31,7 +31,7 @@ class Component:
         return self.units - 1
 
 
-def clustered(influence: ArrayLike, units: ArrayLike) -> Component:
+def clustered(influence: ArrayLike, units: ArrayLike) -> VarianceComponent:
     """The variance of a figure over units that are drawn whole, such as all that one rater said.
 
     Parameters
@@ -43,7 +43,7 @@ def clustered(influence: ArrayLike, units: ArrayLike) -> Component:
 
     Returns
     -------
-    Component
+    VarianceComponent
         In the squared unit of the figure.
 
     Raises
@@ -58,10 +58,10 @@ def clustered(influence: ArrayLike, units: ArrayLike) -> Component:
     unit_of = np.unique(np.asarray(units), return_inverse=True)[1]
     sums = np.bincount(unit_of, np.asarray(influence, dtype=float))
     _refuse_one(len(sums))
-    return Component(len(sums) / (len(sums) - 1) * float(sums @ sums), len(sums))
+    return VarianceComponent(len(sums) / (len(sums) - 1) * float(sums @ sums), len(sums))
 
 
-def jackknife(left_out: ArrayLike) -> Component:
+def jackknife(left_out: ArrayLike) -> VarianceComponent:
     """The variance of a figure from what it is without each unit in turn.
 
     Parameters
@@ -71,7 +71,7 @@ def jackknife(left_out: ArrayLike) -> Component:
 
     Returns
     -------
-    Component
+    VarianceComponent
         In the squared unit of the figure.
 
     Raises
@@ -89,10 +89,10 @@ def jackknife(left_out: ArrayLike) -> Component:
         raise UndefinedFigureError(
             UndefinedReason.RESAMPLES_UNDEFINED, "Without one of its units the figure is undefined."
         )
-    return Component((len(values) - 1) * float(values.var()), len(values))
+    return VarianceComponent((len(values) - 1) * float(values.var()), len(values))
 
 
-def two_way(first: Component, second: Component, both: float) -> tuple[float, float]:
+def two_way(first: VarianceComponent, second: VarianceComponent, both: float) -> tuple[float, float]:
     """The variance of a figure whose rows are crossed by two factors, and its degrees of freedom.
 
     The variance over cells, that is in both factors' components, is taken off once; what is left is never less than
@@ -100,7 +100,7 @@ def two_way(first: Component, second: Component, both: float) -> tuple[float, fl
 
     Parameters
     ----------
-    first, second : Component
+    first, second : VarianceComponent
         Over each factor.
     both : float
         The variance over the cells, in the squared unit of the figure.
