@@ -21,10 +21,13 @@ Statistic = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
 @dataclass(frozen=True)
 class PairedDifference:
-    """What the first is better by, its 95% bootstrap interval, both in the metric's unit, and a two-sided p-value."""
+    """What the first is better by, its 95% bootstrap interval, both in the metric's unit, and a two-sided p-value.
+
+    No interval where all images differ by the same, which a permutation can test nonetheless.
+    """
 
     difference: float
-    interval: Interval
+    interval: Interval | None
     p: float
 
 
@@ -56,7 +59,7 @@ def paired_difference(
     ValueError
         If the lengths differ, a figure is not finite, or there is no such method.
     UndefinedFigureError
-        Without images, or where all images differ by the same amount: resampling them shows nothing.
+        Without images; with "bootstrap" also where all images differ by the same amount: resampling shows nothing.
 
     Notes
     -----
@@ -126,11 +129,12 @@ def paired_difference_of_sums(
         raise ValueError("The statistic of all images is not finite.")
     rounding = SAME_WITHIN * float(np.abs(figures).max())
     resampled = _bootstrapped(one, other, statistic, resamples, rng)
-    if np.nanmax(resampled) - np.nanmin(resampled) <= rounding:
+    is_same = np.nanmax(resampled) - np.nanmin(resampled) <= rounding
+    if is_same and (method == "bootstrap" or len(one) < 2):
         raise UndefinedFigureError(
             UndefinedReason.NO_VARIATION, "All images differ by the same: resampling them shows nothing."
         )
-    interval = interval_of(resampled)
+    interval = None if is_same else interval_of(resampled)
     if method == "bootstrap":
         return PairedDifference(difference, interval, _share(resampled - difference, difference, rounding))
     if len(one) < 60 and 2 ** len(one) <= resamples:

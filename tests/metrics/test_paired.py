@@ -144,20 +144,27 @@ def test_the_same_seed_gives_the_same_and_another_one_another():
     assert one == again != other
 
 
-@pytest.mark.parametrize("method", paired.METHODS)
 @pytest.mark.parametrize(
-    ("first", "second", "reason"),
+    ("first", "second", "method", "reason"),
     [
-        ([], [], UndefinedReason.NO_IMAGES),
-        ([0.3], [0.1], UndefinedReason.NO_VARIATION),
-        ([0.1, 0.2, 0.7], [0.1, 0.2, 0.7], UndefinedReason.NO_VARIATION),
-        ([0.1, 0.2, 0.7], [0.2, 0.3, 0.8], UndefinedReason.NO_VARIATION),
+        *(([], [], method, UndefinedReason.NO_IMAGES) for method in paired.METHODS),
+        *(([0.3], [0.1], method, UndefinedReason.NO_VARIATION) for method in paired.METHODS),
+        ([0.1, 0.2, 0.7], [0.1, 0.2, 0.7], "bootstrap", UndefinedReason.NO_VARIATION),
+        ([0.1, 0.2, 0.7], [0.2, 0.3, 0.8], "bootstrap", UndefinedReason.NO_VARIATION),
     ],
 )
-def test_what_resampling_cannot_show_is_undefined(method, first, second, reason):
+def test_what_resampling_cannot_show_is_undefined(first, second, method, reason):
     with pytest.raises(UndefinedFigureError) as refused:
         paired_difference(first, second, method=method, resamples=200, rng=rng())
     assert refused.value.reason == reason
+
+
+@pytest.mark.parametrize(("apart", "p"), [(0.1, 2 / 2**12), (0.0, 1)])
+def test_a_permutation_tests_what_is_the_same_on_all_images_and_no_resample_could_bound(apart, p):
+    second = rng().random(12)
+    result = paired_difference(second + apart, second, method="permutation", resamples=5_000, rng=rng())
+    assert result.interval is None
+    assert result.p == pytest.approx(p)
 
 
 @pytest.mark.parametrize(

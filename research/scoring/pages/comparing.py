@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 from charts import texts
 from core.people.models import User
 from crosslens_metrics.paired import PairedDifference
+from crosslens_metrics.sampling.intervals import LEVEL
 from research.scoring.models import Scoring
 from research.scoring.pages.images import image_with_texts
 from research.scoring.pages.scores import value_text
@@ -104,13 +105,13 @@ def _line(result: PairedResult) -> dict[str, Any]:
     }
     if not isinstance(difference, PairedDifference):
         return line | {"why": texts.reason_undefined(difference)}
-    low, high = difference.interval.low * times, difference.interval.high * times
-    text = _("%(low)s to %(high)s") % {"low": texts.signed_number(low, 2), "high": texts.signed_number(high, 2)}
+    interval = difference.interval.times(times) if difference.interval else None
     return line | {
         "difference": texts.signed_number(difference.difference * times, 2),
-        "interval": text,
+        "interval": texts.interval_text(interval, 2, with_sign=True) if interval else "",
         "p": texts.p_value(difference.p).removeprefix("p = ").removeprefix("p "),
-        "is_clear": low > 0 or high < 0,
+        "is_clear": not interval.holds(0) if interval else difference.p < 1 - LEVEL,
+        "why": "" if interval else _("No interval: all images differ by the same."),
     }
 
 
