@@ -88,6 +88,11 @@ class Comparison(models.Model):
         default=False, help_text="Whether background work still has to look for images without a pair."
     )
     left_out = models.PositiveIntegerField(default=0, help_text="Images that lack a caption of one of the models.")
+    looks = models.JSONField(
+        default=list,
+        blank=True,
+        help_text="Numbers of complete images, none twice in a row, at which its results were opened or downloaded.",
+    )
     excluded_at = models.DateTimeField(
         null=True, blank=True, help_text="Since when it is left out of results; empty while it counts."
     )

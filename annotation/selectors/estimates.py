@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -18,14 +18,7 @@ from annotation.rules.estimates import (
     seconds_per_answer,
 )
 from core.people.models import Project, Role, User
-
-RateOf = Callable[[Project], tuple[Decimal, str] | None]
-_rate_of: list[RateOf] = []
-
-
-def register_rate(rate_of: RateOf) -> None:
-    """Register the query for what an hour costs in a project, and in which currency; the app of costs is above this."""
-    _rate_of[:] = [rate_of]
+from core.people.selectors.rates import rate_of
 
 
 @dataclass(frozen=True)
@@ -109,5 +102,5 @@ def settings_used(project: Project) -> SettingsUsed | None:
         lease_s=newest.pool.lease_s,
         pilot_images=next((pilot.sample_size for pilot in reversed(pilots) if pilot.sample_size), None),
         captioners=frozenset(newest.captioners.values_list("pk", flat=True)),
-        rate=next((rate_of(project) for rate_of in _rate_of), None),
+        rate=rate_of(project),
     )

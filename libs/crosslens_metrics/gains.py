@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from crosslens_metrics.sampling.designs import Factor, Method, SamplingDesign
 from crosslens_metrics.sampling.intervals import (
+    IMAGES_FOR_POWER,
     NORMAL_QUANTILE,
     Interval,
     paired_interval,
@@ -227,13 +228,45 @@ def images_needed(wins: int, losses: int, images: int, *, width_points: float) -
     UndefinedFigureError
         Without images, or where all have the same outcome.
     """
+    return math.ceil((2 * NORMAL_QUANTILE * 100 / width_points) ** 2 * _variance(wins, losses, images))
+
+
+def images_to_see(wins: int, losses: int, images: int) -> int:
+    """How many images it takes for an 80% chance that the 95% interval of a gain leaves out zero.
+
+    The gain is taken to be what was seen, with outcomes as frequent, and with these raters.
+
+    Parameters
+    ----------
+    wins, losses : int
+        Images in favour of the test model, and of the base model.
+    images : int
+        All of them, those that nobody won included.
+
+    Returns
+    -------
+    int
+        Images in all, those there are included.
+
+    Raises
+    ------
+    UndefinedFigureError
+        Without images or a gain, or where all have the same outcome.
+    """
+    variance = _variance(wins, losses, images)
+    if wins == losses:
+        raise UndefinedFigureError(UndefinedReason.NO_DIFFERENCE, "The images show no gain that more could confirm.")
+    return math.ceil(IMAGES_FOR_POWER * NORMAL_QUANTILE**2 * variance / ((wins - losses) / images) ** 2)
+
+
+def _variance(wins: int, losses: int, images: int) -> float:
     mean = gain(wins, losses, images) / 100
     variance = (wins + losses) / images - mean**2
     if variance <= 0:
         raise UndefinedFigureError(
             UndefinedReason.NO_VARIATION, "Every image has the same outcome: their variance is unknown."
         )
-    return math.ceil((2 * NORMAL_QUANTILE * 100 / width_points) ** 2 * variance)
+    return variance
 
 
 def random_effects(wins: ArrayLike, losses: ArrayLike, images: ArrayLike) -> tuple[float, Interval]:

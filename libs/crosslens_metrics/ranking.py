@@ -16,7 +16,7 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
 
-from crosslens_metrics.sampling.intervals import Interval
+from crosslens_metrics.sampling.intervals import IMAGES_FOR_POWER, Interval
 from crosslens_metrics.sampling.variance import clustered, two_way
 from crosslens_metrics.undefined import UndefinedFigureError, UndefinedReason
 
@@ -317,9 +317,10 @@ def _beyond_the_fit(variance: float) -> float:
 
 
 def images_to_separate(difference: float, interval: Interval, *, images: int) -> int:
-    """How many images it takes until the 95% interval of a difference ends at zero, if the difference stays as it is.
+    """How many images it takes for an 80% chance that the 95% interval of a difference leaves out zero.
 
-    Widths shrink with the square root of the images, each of which is taken to be judged in all comparisons as now.
+    The difference is taken to be what was seen. Widths shrink with the square root of the images, each of which is
+    taken to be judged in all comparisons as now.
 
     Parameters
     ----------
@@ -344,4 +345,4 @@ def images_to_separate(difference: float, interval: Interval, *, images: int) ->
         raise UndefinedFigureError(
             UndefinedReason.NO_DIFFERENCE, ("The images show no difference that more images could confirm.")
         )
-    return math.ceil(images * (interval.width / 2 / difference) ** 2)
+    return math.ceil(IMAGES_FOR_POWER * images * (interval.width / 2 / difference) ** 2)

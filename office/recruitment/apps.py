@@ -5,9 +5,9 @@ class RecruitmentConfig(AppConfig):
     name = "office.recruitment"
 
     def ready(self) -> None:
-        from annotation.selectors.estimates import register_rate
         from core.allocation.services.assigning import limit_batches
         from core.people import personal_data
+        from core.people.selectors.rates import register_rate
         from office.recruitment.selectors import costs, work
         from office.recruitment.services import participants
 

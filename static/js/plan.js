@@ -13,7 +13,16 @@ function addUp() {
   place("sessions").textContent = boxes.length;
   place("judgements").textContent = sum("judgements");
   place("attention").textContent = sum("attention");
-  place("hours").textContent = (sum("seconds") / SECONDS_PER_HOUR).toFixed(1).replace(".", point);
+  const hours = sum("seconds") / SECONDS_PER_HOUR;
+  const write = (output, value, digits) => { output.textContent = value.toFixed(digits).replace(".", point); };
+  write(place("hours"), hours, 1);
+  const pay = place("pay");
+  if (pay) write(pay, hours * Number(pay.dataset.rate), 2);
+  const within = place("within");
+  if (!within) return;
+  const items = sum("judgements") + sum("attention");
+  const { quantile, deviation, error } = within.dataset;
+  write(within, (quantile * Math.hypot(Math.sqrt(items) * deviation, items * error)) / SECONDS_PER_HOUR, 1);
 }
 
 form.addEventListener("change", (event) => {

@@ -21,7 +21,7 @@ from crosslens_metrics.reports.comparison_figures import (
 from crosslens_metrics.sampling.intervals import Interval
 from research.selection.rules.image_filters import ALL_IMAGES, ImageFilter
 from sxs_eval.selectors.across import SEED, ComparisonResult, OverallResults, interval_of, other_raters_of
-from sxs_eval.selectors.results import RESAMPLES
+from sxs_eval.selectors.results import RESAMPLES, looks_before
 from tabular.downloads import CSV_TYPE, cells_of, stamp, table_lines
 
 TEX_ESCAPES = str.maketrans(
@@ -73,6 +73,10 @@ def _bound(
     return getattr(interval, name) if isinstance(interval, Interval) else None
 
 
+def _anytime_bound(row: ComparisonResult, name: str) -> float | None:
+    return getattr(row.anytime_interval, name) if isinstance(row.anytime_interval, Interval) else None
+
+
 def _reasons(row: ComparisonResult) -> str:
     return "; ".join(f"{name}: {figure.reason}" for name, figure in row.undefined.items())
 
@@ -110,6 +114,10 @@ COLUMNS: Mapping[str, Callable[[ComparisonResult], Any]] = {
     "p": lambda row: row.sign_test.p if isinstance(row.sign_test, SignTest) else None,
     "alpha": lambda row: row.alpha if isinstance(row.alpha, float) else None,
     "undefined": _reasons,
+    "planned_images": lambda row: row.planned_images,
+    "looks": lambda row: row.comparison and looks_before(row.comparison, row.planned_images),
+    "anytime_low": lambda row: _anytime_bound(row, "low"),
+    "anytime_high": lambda row: _anytime_bound(row, "high"),
     "replication": lambda row: row.comparison and row.comparison.replication,
     "scale": lambda row: row.comparison and row.comparison.scale,
     "seed": _seed,

@@ -21,6 +21,8 @@ from django.utils.translation import ngettext
 from crosslens_metrics.formats.lines import LineFields, LineReader
 from crosslens_metrics.formats.problems import FileProblemsError, FileRefusedError, LineError
 from crosslens_metrics.language_tags import MalformedTagError, canonical_tag
+from sxs_eval.formats.designs import PlannedDesign
+from sxs_eval.rules.pace import JudgingPace
 from sxs_eval.rules.planning import (
     REASONS,
     EvaluationPlan,
@@ -186,11 +188,16 @@ class PaceUsed:
     source: str
     judgements: int = 0
     note: str = ""
+    measured: JudgingPace | None = None
+
+    def within_hours(self, cost: PlanCost) -> float | None:
+        """How far the hours may be off; None where that is not known."""
+        return self.measured.within_hours(cost.judgements + cost.attention) if self.measured else None
 
     def text(self) -> str:
         reasons = {
             "given": _("as entered"),
-            "measured": _("the median of %(number)s judgements") % {"number": self.judgements},
+            "measured": _("the mean of %(number)s judgements") % {"number": self.judgements},
             "default": _("assumed: %(why)s") % {"why": self.note},
         }
         seconds = f"{self.seconds:.1f}".removesuffix(".0")
@@ -209,6 +216,8 @@ class PlanReport:
     attention_percent: int
     replication: int
     pace: PaceUsed
+    design: PlannedDesign | None = None
+    """None where there are fewer than two images."""
 
     @property
     def totals(self) -> PlanCost:
@@ -232,8 +241,9 @@ class PlanReport:
             "core_without_scores": list(self.plan.core_without_scores),
             "every_difference_is_small": self.plan.is_all_small,
             "ignored_columns": list(self.file.ignored_columns),
-            "per_session": _cost_json(self.cost),
-            "totals": _cost_json(self.totals) | {"sessions": self.totals.sessions},
+            "per_session": self._cost_json(self.cost),
+            "totals": self._cost_json(self.totals) | {"sessions": self.totals.sessions},
+            "power": self.design.as_json() if self.design else None,
         }
 
     def lines(self) -> Iterator[str]:
@@ -255,15 +265,36 @@ class PlanReport:
             yield from ("  " + missing_text(gap, self.file.sets) for gap in self.plan.missing)
         yield ""
         yield from self._cost_lines()
+        if self.design:
+            yield ""
+            yield from self.design.lines()
+            yield _("Which gain to expect of a pair is unknown until it is judged: a difference of scores is none.")
 
     def _cost_lines(self) -> Iterator[str]:
         yield _("Cost, at %(pace)s:") % {"pace": self.pace.text()}
-        head = ["", _("sessions"), _("images"), _("judgements"), _("attention items"), _("hours")]
+        head = ["", _("sessions"), _("images"), _("judgements"), _("attention items"), _("hours"), ""]
         rows = [
-            [name, *map(str, (cost.sessions, cost.images, cost.judgements, cost.attention)), f"{cost.hours:.1f}"]
+            [
+                *(name, *map(str, (cost.sessions, cost.images, cost.judgements, cost.attention)), f"{cost.hours:.1f}"),
+                within_text(self.pace.within_hours(cost)),
+            ]
             for name, cost in ((_("per session"), self.cost), (_("in total"), self.totals))
         ]
         yield from _table([head, *rows], to_the_right=range(1, 6))
+
+    def _cost_json(self, cost: PlanCost) -> dict[str, Any]:
+        within = self.pace.within_hours(cost)
+        return {
+            "images": cost.images,
+            "judgements": cost.judgements,
+            "attention_items": cost.attention,
+            "hours": round(cost.hours, 3),
+            "hours_within": None if within is None else round(within, 3),
+        }
+
+
+def within_text(hours: float | None) -> str:
+    return "" if hours is None else f"± {hours:.1f}"
 
 
 def warnings_of(plan: EvaluationPlan, file: ScoreFile) -> Iterator[str]:
@@ -332,15 +363,7 @@ def _session_json(pair: ProposedSession) -> dict[str, Any]:
         "test": pair.test,
         "differences": [_float(difference) for difference in pair.differences],
         "reasons": [str(reason) for reason in pair.reasons],
-    }
-
-
-def _cost_json(cost: PlanCost) -> dict[str, Any]:
-    return {
-        "images": cost.images,
-        "judgements": cost.judgements,
-        "attention_items": cost.attention,
-        "hours": round(cost.hours, 3),
+        "expected_gain": None,
     }
 
 

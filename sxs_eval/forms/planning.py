@@ -30,8 +30,9 @@ from sxs_eval.forms.comparisons import MAX_ATTENTION_PERCENT, MAX_SEED
 from sxs_eval.models import SCALE_CHOICES
 from sxs_eval.rules import planning
 from sxs_eval.rules.judging import GOLD_PERCENT, REPEAT_PERCENT
+from sxs_eval.rules.pace import JudgingPace
 from sxs_eval.rules.planning import EvaluationPlan, SmallThresholds, plan_sessions
-from sxs_eval.selectors.planning import ComparisonSetting, JudgingPace
+from sxs_eval.selectors.planning import ComparisonSetting
 
 MAX_PAIRS = 900
 """(ours) On one page: each has a checkbox, and a form with more than 1,000 fields is refused."""
@@ -116,6 +117,14 @@ class PlanForm(forms.Form):
     replication = forms.IntegerField(
         label=_("Raters per pair"), min_value=1, max_value=MAX_REPLICATION, initial=planning.REPLICATION
     )
+    raters = forms.IntegerField(
+        label=_("Raters in all"),
+        min_value=1,
+        max_value=planning.MAX_RATERS,
+        required=False,
+        initial=planning.RATERS,
+        help_text=_("How many people judge in each comparison. Only the power depends on it."),
+    )
     gold_percent = forms.IntegerField(
         label=_("Gold pairs per 100 pairs"), min_value=0, max_value=MAX_ATTENTION_PERCENT, initial=GOLD_PERCENT
     )
@@ -155,14 +164,19 @@ class PlanForm(forms.Form):
             )
             return text % values
         text = ngettext(
-            "Leave empty to use %(seconds)s, the median of %(number)d judgement in this project.",
-            "Leave empty to use %(seconds)s, the median of %(number)d judgements in this project.",
+            "Leave empty to use %(seconds)s, the mean of %(number)d judgement in this project.",
+            "Leave empty to use %(seconds)s, the mean of %(number)d judgements in this project.",
             self.measured.judgements,
         )
         return text % values
 
-    def pace_s(self) -> float:
-        return float(self.cleaned_data["pace"] or self.measured.seconds)
+    def judging_pace(self) -> JudgingPace:
+        given = self.cleaned_data["pace"]
+        return JudgingPace(float(given)) if given else self.measured
+
+    def raters_in_all(self) -> int:
+        replication: int = self.cleaned_data["replication"]
+        return self.cleaned_data["raters"] or max(planning.RATERS, replication)
 
     def _with_upload(
         self, data: QueryDict | None, files: MultiValueDict[str, UploadedFile[bytes]] | None
@@ -216,6 +230,8 @@ class PlanForm(forms.Form):
             self.add_error("scores", refused.lines())
             return cleaned
         self._check_images(cleaned)
+        if cleaned.get("raters") and cleaned["raters"] < cleaned.get("replication", 0):
+            self.add_error("raters", gettext("There must be at least as many raters as judge each pair."))
         self._check_size()
         if not self.errors:
             self.plan = plan_sessions(self.score_file.scores, core=cleaned["core"], thresholds=self.thresholds())
@@ -274,6 +290,7 @@ class PlanForm(forms.Form):
             "subset",
             "seed",
             "replication",
+            "raters",
             "gold_percent",
             "repeat_percent",
             "pace",

@@ -43,22 +43,27 @@ CorrelatedPart = tuple[str, MetricAgreement]
 """All evaluations, those in the core languages, or the others: their name, and how far people and metric agree."""
 
 
-def across_page(overall: OverallResults) -> dict[str, Any]:
+def across_page(overall: OverallResults, *, half_width: float) -> dict[str, Any]:
     estimates = [gain_estimate(_name_of(result), result.gain) for result in overall.results]
     return {
-        "results": PageTable("comparisons", _("Comparisons"), _result_columns(), overall.results),
+        "results": PageTable("comparisons", _("Comparisons"), _result_columns(half_width), overall.results),
         "pooled": PageTable("pooled-table", _("Pooled"), _pooled_columns(), overall.pooled),
         "gain_plot": gain_plot(_("Gain of each comparison, in points"), estimates),
         "ranking": _component_parts(overall.ranking) if overall.ranking else [],
     }
 
 
-def _result_columns() -> list[TableColumn[ComparisonResult]]:
+def _result_columns(half_width: float) -> list[TableColumn[ComparisonResult]]:
     return [
         *_columns_before(),
         TableColumn("alpha", _("Alpha"), lambda row: isolated(_number(row.alpha))),
         *_columns_after(),
-        TableColumn("needed", _("Images needed"), _images_needed),
+        TableColumn(
+            "width",
+            _("Images for ± %(points)s points") % {"points": texts.plain_number(half_width, 0)},
+            lambda row: _number_of(row.images_needed),
+        ),
+        TableColumn("needed", _("Images needed"), lambda row: _number_of(row.images_to_see)),
     ]
 
 
@@ -118,8 +123,8 @@ def _name_of(row: ComparisonResult) -> str:
     return _("%(test)s against %(base)s, %(language)s") % names
 
 
-def _images_needed(row: ComparisonResult) -> int | None:
-    return row.images_needed if isinstance(row.images_needed, int) else None
+def _number_of(images: int | UndefinedComparison | None) -> int | None:
+    return images if isinstance(images, int) else None
 
 
 def _number(alpha: float | UndefinedComparison | None) -> str:
@@ -199,7 +204,10 @@ def _separable(pair: RankedPair) -> str:
     if pair.separable:
         return tag(_("separable"), "success")
     more = None if isinstance(pair.more_images, UndefinedComparison) else pair.more_images
-    return parts(tag(_("not separable"), "warning"), _("about %(more)s more images") % {"more": more} if more else why)
+    return parts(
+        tag(_("not separable"), "warning"),
+        _("about %(more)s more images for an 80%% chance") % {"more": more} if more else why,
+    )
 
 
 def _component_parts(ranking: ModelRanking) -> list[dict[str, Any]]:

@@ -57,8 +57,12 @@ def report_page(
     *,
     scale: Scale,
     levels: Sequence[RegionOutcome],
+    looks: int,
 ) -> dict[str, Any]:
-    """Return what the page shows; `beside` says what the headline leaves out, and `levels` is by places of images."""
+    """Return what the page shows; `beside` says what the headline leaves out, and `levels` is by places of images.
+
+    `looks` is at how many numbers of complete images, before all were, results were looked at.
+    """
     # Images whose region is unknown come last.
     regions = sorted(report.regions, key=lambda part: (not part.region, part.region))
     estimates = [gain_estimate(region_name(part.region), part.outcome.gain) for part in regions]
@@ -66,8 +70,8 @@ def report_page(
     rated = [row for row in report.raters if isinstance(row.left, TrialShare)]
     return {
         "report": report,
-        "headline": list(_headline(report.outcome)),
-        "beside": [*remarks_on(report, evidence), *_scripted(raters)],
+        "headline": list(_headline(report.outcome, planned=evidence.pairs)),
+        "beside": [*_stopping(report, evidence, looks), *remarks_on(report, evidence), *_scripted(raters)],
         "figures": list(_figures(report)),
         "distribution": distribution,
         "levels_given": PageTable("levels-given", distribution["title"], _bar_columns(), distribution["bars"]),
@@ -79,7 +83,7 @@ def report_page(
     }
 
 
-def _headline(outcome: ComparisonOutcome) -> Iterator[ReportLine]:
+def _headline(outcome: ComparisonOutcome, *, planned: int) -> Iterator[ReportLine]:
     gain, test = outcome.gain, outcome.sign_test
     yield _part_line(
         _("WINS"),
@@ -94,6 +98,18 @@ def _headline(outcome: ComparisonOutcome) -> Iterator[ReportLine]:
         _("Images where most raters prefer the base model's caption, by any degree."),
     )
     yield from _gain_lines(gain)
+    if outcome.images.denominator < planned:
+        anytime = outcome.anytime_interval
+        yield ReportLine(
+            _("ΔSxS at any time"),
+            _(
+                "The same gain, with these raters, and a 95 percent confidence interval that holds however often you look. "
+                "Those above hold only once all planned images are complete."
+            ),
+            gain_points(gain),
+            texts.interval_text(anytime, with_sign=True),
+            texts.reason_undefined(anytime),
+        )
     yield ReportLine(
         _("Sign test"),
         _(
@@ -156,6 +172,27 @@ def why_no_gain(gain: GainFigure | UndefinedComparison) -> str:
 
 def gain_interval(gain: GainFigure | UndefinedComparison) -> str:
     return "" if isinstance(gain, UndefinedComparison) else texts.interval_text(gain.interval, with_sign=True)
+
+
+def _stopping(report: ReportedFigures, evidence: ComparisonEvidence, looks: int) -> Iterator[str]:
+    """Say when judging was to stop, and how often somebody looked before."""
+    planned, complete = evidence.pairs, report.outcome.images.denominator
+    yield ngettext(
+        "Planned: %(number)s image. Complete: %(complete)s.",
+        "Planned: %(number)s images. Complete: %(complete)s.",
+        planned,
+    ) % {"number": planned, "complete": complete}
+    yield (
+        ngettext(
+            "Before all planned images were complete, results were looked at once.",
+            "Before all planned images were complete, results were looked at %(number)s times, each time with another "
+            "number of complete images.",
+            looks,
+        )
+        % {"number": looks}
+        if looks
+        else _("Before all planned images were complete, nobody looked at results.")
+    )
 
 
 def remarks_on(report: ReportedFigures, evidence: ComparisonEvidence) -> Iterator[str]:
@@ -237,7 +274,7 @@ def _figures(report: ReportedFigures) -> Iterator[ReportLine]:
     yield _seconds_line(report)
     precision = report.precision
     yield ReportLine(
-        _("Images needed"),
+        _("Images for ± %(points)s points") % {"points": texts.plain_number(WIDTH_POINTS / 2, 0)},
         _(
             "How many images are needed for a 95%% confidence interval of ± %(points)s points, if the share of "
             "each outcome stays the same."
@@ -245,6 +282,17 @@ def _figures(report: ReportedFigures) -> Iterator[ReportLine]:
         % {"points": texts.plain_number(WIDTH_POINTS / 2, 0)},
         "" if isinstance(precision, UndefinedComparison) else _("%(images)s, %(more)s more than now") % vars(precision),
         why=texts.reason_undefined(precision),
+    )
+    to_see = precision if isinstance(precision, UndefinedComparison) else precision.to_see
+    yield ReportLine(
+        _("Images needed"),
+        _(
+            "How many images are needed for an 80%% chance that the interval of the gain leaves out zero, if the gain "
+            "is what was seen, with these raters."
+        )
+        % {},
+        "" if isinstance(to_see, UndefinedComparison) else str(to_see),
+        why=texts.reason_undefined(to_see),
     )
 
 

@@ -23,6 +23,8 @@ SMALL_POINTS = Fraction(1)
 """(ours) Score points below which a difference is small, on the ×100 scale on which CIDEr is usually printed."""
 IMAGES = 600
 REPLICATION = 3
+RATERS, MAX_RATERS = 10, 200
+"""(ours) Who take part in a comparison, for its power."""
 PACE_S = 20.0
 """(ours) Seconds per judgement if none was measured."""
 SECONDS_PER_HOUR = 3600

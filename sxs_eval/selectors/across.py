@@ -63,6 +63,10 @@ class ComparisonResult:
     alpha: float | UndefinedComparison | None = None
     images_needed: int | UndefinedComparison | None = None
     """Images for an interval of the requested width, if outcomes stay as frequent."""
+    images_to_see: int | UndefinedComparison | None = None
+    """Images for an 80% chance that the interval leaves out zero, if the gain is what was seen."""
+    planned_images: int | None = None
+    anytime_interval: Interval | UndefinedComparison | None = None
 
     @property
     def languages(self) -> str:
@@ -155,6 +159,9 @@ def _result(comparison: Comparison, evidence: ComparisonEvidence, width_points: 
         sign_test=outcome.sign_test,
         alpha=summary.alpha,
         images_needed=value_or_reason(lambda: gains.images_needed(wins, losses, images, width_points=width_points)),
+        images_to_see=value_or_reason(lambda: gains.images_to_see(wins, losses, images)),
+        planned_images=evidence.pairs,
+        anytime_interval=outcome.anytime_interval,
     )
 
 

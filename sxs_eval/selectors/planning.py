@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection as Container
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 
-from django.db.models import Count, Exists, OuterRef, QuerySet
+import numpy as np
+from django.db.models import Count, Exists, F, FloatField, OuterRef, QuerySet, Sum
+from django.db.models.functions import Cast
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -14,6 +17,9 @@ from django.utils.translation import ngettext
 from core.images.models import Collection, CollectionImage
 from core.languages.models import Language
 from core.people.models import Project
+from core.people.rules.pay import cost_of
+from core.people.selectors.rates import rate_of
+from crosslens_metrics.power import MeasuredSpread, measured_spread
 from crosslens_metrics.scales import SEVEN_POINTS
 from research.inference.models import CaptioningModel, ModelCaption
 from research.inference.permissions import models_in
@@ -21,8 +27,8 @@ from research.selection.rules.image_filters import ImageFilter, ImageFilterError
 from research.selection.selectors.subsets import images_of
 from sxs_eval.models import LEFT_OUT, Comparison, EqualCaptions, Judgement, RaterState, RaterStatus, TrialKind
 from sxs_eval.rules.judging import CHECKS_BEFORE_PAUSE, FAILURES_PERCENT
+from sxs_eval.rules.pace import JudgingPace, RaterTimes, pace_of
 from sxs_eval.rules.planning import (
-    PACE_S,
     REASONS,
     PairVerdict,
     PlanCost,
@@ -31,8 +37,8 @@ from sxs_eval.rules.planning import (
     difference_text,
 )
 
-MIN_TIMED = 20
-"""(ours) The fewest judgements whose median predicts the pace."""
+MAX_READ = 20_000
+"""(ours) Judgements from which spreads are estimated, the newest ones: more would say the same."""
 SET_ASIDE = (RaterState.PAUSED, *LEFT_OUT)
 
 
@@ -125,29 +131,46 @@ def coverage_of(
     return sorted(rows, key=lambda row: -row.images)
 
 
-@dataclass(frozen=True)
-class JudgingPace:
-    """Seconds per judgement: the median of that many `judgements`, or the default if that is 0."""
-
-    seconds: float
-    judgements: int = 0
-
-
 def measured_pace(project: Project | None = None) -> JudgingPace:
     """Measure judgements that count and were timed, in `project` or anywhere; the default if they are too few."""
+    seconds = Cast("active_ms", FloatField()) / 1000
+    by_rater = _counted(project).filter(active_ms__gt=0).order_by().values("person").alias(seconds=seconds)
+    sums = by_rater.annotate(number=Count("pk"), total=Sum("seconds"), squares=Sum(F("seconds") * F("seconds")))
+    return pace_of([RaterTimes(*row) for row in sums.values_list("number", "total", "squares")])
+
+
+@dataclass(frozen=True)
+class PlannedPay:
+    """What a plan's hours cost at the project's `rate` per hour."""
+
+    cost: Decimal
+    rate: Decimal
+    currency: str
+
+
+def pay_of(project: Project, cost: PlanCost) -> PlannedPay | None:
+    """Return None if the project has no rate."""
+    paid = rate_of(project)
+    if paid is None:
+        return None
+    rate, currency = paid
+    return PlannedPay(cost_of(active_ms=round(1000 * cost.seconds), rate=rate), rate, currency)
+
+
+def spread_of(project: Project) -> MeasuredSpread:
+    """Estimate from the judgements of `project` that count how far preferences differ; the priors if they are few."""
+    judged = _counted(project).order_by("-pk").values_list("comparison", "pair", "person", "score")[:MAX_READ]
+    rows = np.array(list(judged), dtype=int).reshape(-1, 4)
+    of_each = [rows[rows[:, 0] == comparison] for comparison in np.unique(rows[:, 0])]
+    return measured_spread((part[:, 1], part[:, 2], np.sign(part[:, 3])) for part in of_each)
+
+
+def _counted(project: Project | None) -> QuerySet[Judgement]:
     set_aside = RaterStatus.objects.filter(
         comparison=OuterRef("comparison"), person=OuterRef("person"), state__in=SET_ASIDE
     )
-    timed = Judgement.objects.filter(~Exists(set_aside), kind=TrialKind.PAIR, choice__isnull=False, active_ms__gt=0)
-    timed = timed.filter(is_late=False)
-    if project is not None:
-        timed = timed.filter(comparison__project=project)
-    number = timed.count()
-    if number < MIN_TIMED:
-        return JudgingPace(PACE_S)
-    middle = timed.order_by("active_ms").values_list("active_ms", flat=True)[(number - 1) // 2 : number // 2 + 1]
-    around = list(middle)
-    return JudgingPace(sum(around) / len(around) / 1000, number)
+    counted = Judgement.objects.filter(~Exists(set_aside), kind=TrialKind.PAIR, choice__isnull=False, is_late=False)
+    return counted if project is None else counted.filter(comparison__project=project)
 
 
 @dataclass(frozen=True)

@@ -199,6 +199,23 @@ def decided_of(comparison: Comparison, evidence: ComparisonEvidence) -> DecidedI
     )
 
 
+def complete_images(comparison: Comparison, evidence: ComparisonEvidence) -> int:
+    """Count the images that the gain is over."""
+    return len(decided_of(comparison, evidence).outcome)
+
+
+def complete_images_of(comparisons: Iterable[Comparison]) -> dict[int, int]:
+    """Count them by comparison, without any filter."""
+    chosen = list(comparisons)
+    evidence = evidence_of(chosen)
+    return {comparison.pk: complete_images(comparison, evidence[comparison.pk]) for comparison in chosen}
+
+
+def looks_before(comparison: Comparison, planned: int | None) -> int:
+    """Count at how many numbers of complete images, fewer than planned, its results were looked at."""
+    return len({images for images in comparison.looks if planned is None or images < planned})
+
+
 def rater_rows(comparison: Comparison, report: ReportedFigures, evidence: ComparisonEvidence) -> list[ReportedRater]:
     """List everybody who judged in the comparison or did an attention item, counted or not."""
     name_of = cache(partial(pseudonym, comparison.project))

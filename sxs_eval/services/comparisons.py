@@ -6,7 +6,7 @@ Pairs are made in the background, some at a time, so that nobody's judging waits
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from itertools import islice
@@ -316,6 +316,22 @@ def name_of(comparison: Comparison) -> str:
 def record_change(action: str, comparison: Comparison, by: User | None, now: datetime, details: dict[str, Any]) -> None:
     about = name_of(comparison)
     audit_log.record(project=comparison.project, action=action, about=about, by=by, now=now, details=details)
+
+
+def record_looks(comparisons: Iterable[Comparison], complete: Mapping[int, int]) -> None:
+    """Record that results over so many complete images were seen, by comparison, unless they were at its last look."""
+    unseen = [one for one in comparisons if complete[one.pk] and one.looks[-1:] != [complete[one.pk]]]
+    if not unseen:
+        return
+    with transaction.atomic():
+        locked = Comparison.objects.select_for_update(no_key=True).order_by("pk").only("looks")
+        now = {one.pk: one for one in locked.filter(pk__in=[one.pk for one in unseen])}
+        for one in now.values():
+            if one.looks[-1:] != [complete[one.pk]]:
+                one.looks.append(complete[one.pk])
+        Comparison.objects.bulk_update(now.values(), ["looks"])
+    for one in unseen:
+        one.looks = now[one.pk].looks if one.pk in now else one.looks
 
 
 def ask_for_missing_pairs(*, comparison_ids: Iterable[int]) -> None:

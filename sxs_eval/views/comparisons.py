@@ -38,7 +38,7 @@ from sxs_eval.models import Comparison, Instructions
 from sxs_eval.permissions import check_reader, comparison_for
 from sxs_eval.rules.planning import PairVerdict, total_cost
 from sxs_eval.selectors import overview, planning
-from sxs_eval.selectors.planning import PlanRow, measured_pace, plan_rows
+from sxs_eval.selectors.planning import PlanRow, measured_pace, pay_of, plan_rows
 from sxs_eval.services import comparison_removal as removal
 from sxs_eval.services import comparisons as services
 from sxs_eval.services.comparisons import ComparisonError
@@ -267,7 +267,7 @@ def _plan_rows(project: Project, form: PlanForm) -> list[PlanRow]:
         project=project,
         collection=form.cleaned_data["collection"],
         setting=form.setting(),
-        pace_s=form.pace_s(),
+        pace_s=form.judging_pace().seconds,
     )
 
 
@@ -319,19 +319,37 @@ def _proposal(
         for verdict in PairVerdict
     ]
     warning = warning_of_examples(project, form.cleaned_data["collection"])
+    cost, pace = total_cost(row.cost for row in counted), form.judging_pace()
     return _plan_page(
         request,
         project,
         form,
         status=status,
         parts=parts,
-        ticked=total_cost(row.cost for row in counted),
+        ticked=cost,
+        within=pace.within_hours(cost.judgements + cost.attention),
+        pace=pace,
+        pay=pay_of(project, cost),
+        design=_design(project, form, rows),
         sets=form.score_file.sets,
         thresholds=thresholds_text(form.thresholds()),
         notes=[*warnings_of(form.plan, form.score_file), *([warning] if warning else [])],
         missing=[missing_text(gap, form.score_file.sets) for gap in form.plan.missing],
         seen=form.fingerprint(),
     )
+
+
+def _design(project: Project, form: PlanForm, rows: Sequence[PlanRow]) -> dict[str, Any] | None:
+    """Return what the largest of the comparisons could see; None where none has two images."""
+    from crosslens_metrics.power import JudgingDesign
+    from sxs_eval.formats.designs import PlannedDesign
+    from sxs_eval.pages.planning import design_page
+
+    images = max((row.cost.images for row in rows if row.key), default=0)
+    if images < 2:
+        return None
+    design = JudgingDesign(images, form.raters_in_all(), form.cleaned_data["replication"])
+    return design_page(PlannedDesign(design, planning.spread_of(project)))
 
 
 def _plan_page(

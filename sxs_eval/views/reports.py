@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TypeVar
 
 from django.contrib import messages
@@ -25,10 +26,24 @@ from sxs_eval.models import Comparison
 from sxs_eval.pages.across import across_page, metrics_page
 from sxs_eval.pages.report import report_page
 from sxs_eval.permissions import comparison_for, has_assigned_images
-from sxs_eval.selectors.across import EvaluationTable, UnknownReferencesError, evaluations_of, results_of
+from sxs_eval.selectors.across import (
+    EvaluationTable,
+    OverallResults,
+    UnknownReferencesError,
+    evaluations_of,
+    results_of,
+)
 from sxs_eval.selectors.overview import progress_of
 from sxs_eval.selectors.pairs import PairsShown, pairs_page
-from sxs_eval.selectors.results import evidence_of, level_outcomes, rater_rows, report_of
+from sxs_eval.selectors.results import (
+    complete_images_of,
+    evidence_of,
+    level_outcomes,
+    looks_before,
+    rater_rows,
+    report_of,
+)
+from sxs_eval.services.comparisons import record_looks
 
 L = TypeVar("L", JudgementLayout, MetricsLayout, TableLayout)
 
@@ -41,9 +56,17 @@ def comparison_show(request: HttpRequest, slug: str, comparison_id: int) -> Http
         lambda filter: evidence_of([comparison], filter)[comparison.pk],
     )
     report = report_of(comparison, evidence)
+    _record_looks(request, [comparison], images, {comparison.pk: report.outcome.images.denominator})
     levels = level_outcomes(comparison, evidence)
     raters = rater_rows(comparison, report, evidence)
-    page = report_page(report, evidence, raters, scale=SCALES[comparison.scale], levels=levels)
+    page = report_page(
+        report,
+        evidence,
+        raters,
+        scale=SCALES[comparison.scale],
+        levels=levels,
+        looks=looks_before(comparison, evidence.pairs),
+    )
     context = _head(request, comparison) | {"page": page, "pairs": evidence.pairs, "layouts": JudgementLayout}
     return render(request, "sxs_eval/report.html", context | {"images": images}, status=images.status)
 
@@ -76,19 +99,39 @@ def results_show(request: HttpRequest, slug: str) -> HttpResponse:
         asked_images(request.GET, project, collections=project.comparisons.values("collection")),
         lambda filter: results_of(project, width_points=2 * width.half_width, language=language, filter=filter),
     )
+    _record_results(request, results, images)
     context = {
         "project": project,
         "form": width,
         "language": language,
         "languages": [(one.tag, one.name) for one in results.languages],
         "half_width": width.half_width,
-        "page": across_page(results),
+        "page": across_page(results, half_width=width.half_width),
         "images": images,
         "layouts": JudgementLayout,
         "table_layouts": TableLayout,
         "left_out": Comparison.objects.left_out().filter(project=project).count(),
     }
     return render(request, "sxs_eval/across.html", context, status=images.status)
+
+
+def _record_results(request: HttpRequest, results: OverallResults, images: AskedImages) -> None:
+    comparisons = [row.comparison for row in results.results if row.comparison]
+    _record_looks(
+        request, comparisons, images, {row.comparison.pk: row.images for row in results.results if row.comparison}
+    )
+
+
+def _record_looks(
+    request: HttpRequest, comparisons: list[Comparison], images: AskedImages, complete: Mapping[int, int] | None
+) -> None:
+    """Record that results were seen, so that a report can say how often they were looked at.
+
+    `complete` images are counted here where the page shows some of them, or does not count them.
+    """
+    if request.method == "GET":
+        is_known = complete is not None and images.filter.is_all
+        record_looks(comparisons, complete if complete and is_known else complete_images_of(comparisons))
 
 
 def captions_are_closed() -> str:
@@ -122,6 +165,7 @@ def judgements_export(request: HttpRequest, slug: str, layout: str) -> HttpRespo
     if images.error:
         messages.error(request, images.error)
         return redirect("sxs_eval:results-show", slug)
+    _record_looks(request, chosen, images, None)
     if request.method == "GET":
         audit_log.record(project=project, action="judgements.exported", about=layout, by=user_of(request), now=until)
     response = StreamingHttpResponse(pieces, content_type=wanted.content_type)
@@ -138,6 +182,7 @@ def tables_export(request: HttpRequest, slug: str, layout: str) -> HttpResponseB
     if images.error:
         messages.error(request, images.error)
         return redirect("sxs_eval:results-show", slug)
+    _record_results(request, results, images)
     response = HttpResponse(table(results, wanted), content_type=wanted.content_type)
     return as_download(response, table_name(project, wanted, until, images.filter))
 

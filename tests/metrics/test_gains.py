@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from itertools import product
 
@@ -12,6 +13,7 @@ from crosslens_metrics.gains import (
     gain,
     gain_interval,
     images_needed,
+    images_to_see,
     majority_outcomes,
     moved_outcomes,
     pooled_gain,
@@ -161,6 +163,24 @@ def test_as_many_images_as_are_said_to_be_needed_give_the_width_asked_for():
     interval = gain_interval(round(0.4 * needed), round(0.25 * needed), needed, resamples=40_000, rng=rng())
 
     assert interval.width == pytest.approx(4, rel=0.03)
+
+
+def test_as_many_images_as_are_said_to_be_needed_see_the_gain_with_a_chance_of_80_percent():
+    needed = images_to_see(40, 30, 100)
+    draws = rng().multinomial(needed, [0.4, 0.3, 0.3], size=4000)
+    share = (draws[:, 0] - draws[:, 1]) / needed
+    error = np.sqrt(((draws[:, 0] + draws[:, 1]) / needed - share**2) / needed)
+
+    assert needed == math.ceil((1.959964 + 0.841621) ** 2 * 0.69 / 0.1**2)
+    assert (np.abs(share) > 1.96 * error).mean() == pytest.approx(0.8, abs=0.03)
+    for counts, reason in (
+        ((30, 30, 100), UndefinedReason.NO_DIFFERENCE),
+        ((4, 0, 4), UndefinedReason.NO_VARIATION),
+        ((0, 0, 0), UndefinedReason.NO_IMAGES),
+    ):
+        with pytest.raises(UndefinedFigureError) as refused:
+            images_to_see(*counts)
+        assert refused.value.reason == reason
 
 
 def test_comparisons_that_share_no_image_pool_like_one():

@@ -220,7 +220,7 @@ def test_what_the_prior_keeps_finite_is_told_model_by_model():
     assert strengths.argsort().tolist()[::3] == [3, 2]
 
 
-def test_as_many_images_as_are_said_to_separate_two_models_just_do():
+def test_as_many_images_as_are_said_to_separate_two_models_do_with_a_chance_of_80_percent():
     outcomes = a_season(images=300, strengths=[0.1, 0.0, -0.1], seed=2)
     strengths = bradley_terry(win_table(outcomes, n_models=3))
     first, second = (int(model) for model in np.argsort(-strengths)[:2])
@@ -235,7 +235,9 @@ def test_as_many_images_as_are_said_to_separate_two_models_just_do():
         np.tile(outcomes.test, times),
         np.tile(outcomes.outcome, times),
     )
-    assert lead_of(repeated, first, second)[1].low == pytest.approx(0, abs=0.1 * difference)
+    # Of samples whose interval would end at zero on the average, half are separable; where it ends here, 80% are.
+    end = 0.8416 / (1.96 + 0.8416) * difference
+    assert lead_of(repeated, first, second)[1].low == pytest.approx(end, abs=0.1 * difference)
 
 
 def test_no_difference_is_separated_by_no_number_of_images():

@@ -16,7 +16,7 @@ from django.core.management import CommandError
 from django.db import OperationalError
 
 from sxs_eval.management.commands import plan_evaluations
-from sxs_eval.selectors.planning import JudgingPace
+from sxs_eval.rules.pace import JudgingPace
 from tests.commands import output_of
 from tests.factories import make_collection, make_project
 from tests.selection.placing import make_subset
@@ -69,12 +69,26 @@ def test_the_table_tells_each_pair_with_both_differences_the_reasons_and_the_cos
         "Cost, at 20 s per judgement (as entered):",
         "per session 1 600 1800 0 10.0",
         "in total 2 1200 3600 0 20.0",
+        "Power of 600 images, each judged by 3 of 10 raters:",
+        "Which gain to expect of a pair is unknown until it is judged: a difference of scores is none.",
     ):
         assert line in lines
 
 
 def test_the_same_for_programs_has_keys_that_stay(file):
-    assert as_json(file) == {
+    plan = as_json(file)
+    power = plan.pop("power")
+    assert (power["images"], power["raters"], power["replication"]) == (600, 10, 3)
+    assert power["spread"] == {
+        "image": 20.0, "rater": 6.0, "rest": 40.0, "source": "prior", "judgements": 0, "raters": 0
+    }  # fmt: skip
+    assert [seen["points"] for seen in power["seen"]] == [3.0, 5.0, 8.0]
+    assert {*power["seen"][0]} == {"points", "these_raters", "other_raters"}
+    assert [row["replication"] for row in power["equal_cost"]] == [1, 2, 3, 5]
+    assert {*power["smallest_gain"]} == {"these_raters", "other_raters"}
+    for session in [*plan["sessions"], *plan["clear"], *plan["unscored"]]:
+        assert session.pop("expected_gain") is None
+    assert plan == {
         "sets": ["xm3600", "coco"],
         "core": ["zh", "en", "hi", "es"],
         "thresholds": {"small": 1.0, "small_percent": None},
@@ -94,8 +108,15 @@ def test_the_same_for_programs_has_keys_that_stay(file):
         "core_without_scores": ["en", "hi", "es"],
         "every_difference_is_small": False,
         "ignored_columns": ["note"],
-        "per_session": {"images": 600, "judgements": 1800, "attention_items": 0, "hours": 10.0},
-        "totals": {"images": 1200, "judgements": 3600, "attention_items": 0, "hours": 20.0, "sessions": 2},
+        "per_session": {"images": 600, "judgements": 1800, "attention_items": 0, "hours": 10.0, "hours_within": None},
+        "totals": {
+            "images": 1200,
+            "judgements": 3600,
+            "attention_items": 0,
+            "hours": 20.0,
+            "hours_within": None,
+            "sessions": 2,
+        },
     }
 
 
@@ -127,7 +148,9 @@ def test_the_shortest_pace_that_the_command_names_is_taken(file):
 def test_the_cost_follows_images_replication_attention_and_pace(file):
     plan = as_json(file, "--images", "100", "--replication", "2", "--attention-percent", "15", "--pace", "36")
 
-    assert plan["per_session"] == {"images": 100, "judgements": 200, "attention_items": 30, "hours": 2.3}
+    assert plan["per_session"] == {
+        "images": 100, "judgements": 200, "attention_items": 30, "hours": 2.3, "hours_within": None
+    }  # fmt: skip
     assert plan["totals"]["hours"] == 4.6
 
 
@@ -159,12 +182,13 @@ def test_with_too_few_judgements_the_pace_is_assumed_and_that_is_said(file):
 
 @pytest.mark.django_db
 def test_a_measured_pace_is_used_and_said(file, monkeypatch):
-    monkeypatch.setattr(plan_evaluations, "measured_pace", lambda: JudgingPace(12.5, 340))
+    monkeypatch.setattr(plan_evaluations, "measured_pace", lambda: JudgingPace(12.5, 340, 4, 8.0, 2.0))
 
-    assert "at 12.5 s per judgement (the median of 340 judgements)" in run(file, *TWO)
+    assert "at 12.5 s per judgement (the mean of 340 judgements)" in run(file, *TWO)
     plan = json.loads(run(file, *TWO, "--json"))
     assert plan["pace"] == {"seconds": 12.5, "source": "measured", "judgements": 340}
-    assert plan["per_session"]["hours"] == 6.25
+    assert (plan["per_session"]["hours"], plan["per_session"]["hours_within"]) == (6.25, 3.22)
+    assert "per session 1 600 1800 0 6.2 ± 3.2" in [" ".join(line.split()) for line in run(file, *TWO).splitlines()]
 
 
 def test_without_a_database_or_with_an_empty_one_the_pace_is_assumed(file, monkeypatch):
@@ -215,6 +239,7 @@ def test_without_a_database_or_with_an_empty_one_it_plans_all_the_same(file, tmp
         ([*TWO, "--core", "zh,d"], "'d' is not a BCP-47 language tag"),
         ([*TWO, "--images", "0"], "must be a whole number from 1"),
         ([*TWO, "--pace", "0"], "must be a number from 0.1"),
+        ([*TWO, "--pace", "20", "--raters", "2"], "--replication 3 needs as many --raters, not 2."),
     ],
 )
 def test_what_does_not_fit_is_told(file, options, message):

@@ -11,7 +11,8 @@ from core.people.models import User
 from sxs_eval.formats.plans import MAX_BYTES
 from sxs_eval.forms.planning import MAX_PAIRS
 from sxs_eval.models import Comparison, Judgement, RaterState, RaterStatus
-from sxs_eval.selectors.planning import MIN_TIMED, JudgingPace, measured_pace
+from sxs_eval.rules.pace import MIN_TIMED, JudgingPace
+from sxs_eval.selectors.planning import measured_pace
 from sxs_eval.services.judging import take_batch
 from tests.factories import NOW, make_comparison, make_project, make_rater
 from tests.sxs_eval.planning import SCORES, form_of, page_of
@@ -88,19 +89,22 @@ def judged(comparison: Comparison, *seconds: float) -> User:
     return rater
 
 
-def test_hours_are_reckoned_with_the_median_pace_of_the_project_where_it_is_measured(manager, project, collection):
+def test_hours_are_reckoned_with_the_mean_pace_of_the_project_where_it_is_measured(manager, project, collection):
     comparison = make_comparison(project=project, images=MIN_TIMED)
     judged(comparison, *[10.0] * (MIN_TIMED // 2), *[11.0] * (MIN_TIMED // 2 - 1))
     assert measured_pace(project) == JudgingPace(20.0)
 
     judged(comparison, 60.0)
 
-    assert measured_pace(project) == JudgingPace(10.5, MIN_TIMED)
-    assert measured_pace() == JudgingPace(10.5, MIN_TIMED)
+    pace = measured_pace(project)
+    # Half of them took 10 seconds, one a minute, and the rest 11.
+    assert (pace.seconds, pace.judgements, pace.raters) == (pytest.approx((100 + 99 + 60) / 20), MIN_TIMED, 2)
+    assert measured_pace() == pace
     assert measured_pace(make_project()) == JudgingPace(20.0)
     page = manager.post(page_of(project), form_of(collection))
-    assert page.context["ticked"].hours == pytest.approx((18 + 4) * 10.5 / 3600)
-    assert f"This is the median of {MIN_TIMED} judgements in this project." in page.content.decode()
+    assert page.context["ticked"].hours == pytest.approx((18 + 4) * 12.95 / 3600)
+    assert page.context["within"] == pytest.approx(pace.within_hours(22))
+    assert f"This is the mean of {MIN_TIMED} judgements in this project." in page.content.decode()
     given = manager.post(page_of(project), form_of(collection, pace="36"))
     assert given.context["ticked"].hours == pytest.approx((18 + 4) / 100)
 
@@ -112,6 +116,6 @@ def test_the_pace_is_that_of_judgements_that_count_and_were_timed(project):
     judged(comparison, *[0.0] * MIN_TIMED)
     status = RaterStatus.objects.create(comparison=comparison, person=bob)
 
-    assert measured_pace(project) == JudgingPace(10.0, MIN_TIMED)
+    assert measured_pace(project) == JudgingPace(10.0, MIN_TIMED, 1)
     RaterStatus.objects.filter(pk=status.pk).update(state=RaterState.RESTORED)
     assert measured_pace(project).judgements == 2 * MIN_TIMED

@@ -112,7 +112,9 @@ class TestFigures:
         assert "Seconds per judgement 4.0 (13 of 14)" in text
         # The variance of the outcome is 3/4 − (1/4)² = 0.6875.
         needed = math.ceil((2 * 1.959964 * 100 / 10) ** 2 * 0.6875)
-        assert f"Images needed {needed}, {needed - 4} more than now" in text
+        assert f"Images for ± 5 points {needed}, {needed - 4} more than now" in text
+        to_see = math.ceil((1.959964 + 0.841621) ** 2 * 0.6875 / 0.25**2)
+        assert f"Images needed {to_see}" in text
         assert re.search(r"(\d+\.\d%) \(\d+ of \d+\) \d+\.\d to \d+\.\d", text.split("Median seconds")[1])
 
     def test_times_are_the_active_ones_and_figures_the_same_each_time(self, comparison):

@@ -163,7 +163,12 @@ def test_wins_losses_the_gain_and_images_needed_by_hand(figures):
     assert outcome["sign_test"] == {"p": pytest.approx(2 * (1 + 7 + 21) / 2**7), "decided": 7}
     # The variance of the outcome is 0.7 − 0.3² = 0.61.
     needed = math.ceil((2 * 1.959964 * 100 / 10) ** 2 * 0.61)
-    assert figures["precision"] == {"width_points": 10.0, "images": needed, "more": needed - 10}
+    to_see = math.ceil((1.959964 + 0.841621) ** 2 * 0.61 / 0.3**2)
+    expected = {"width_points": 10.0, "images": needed, "more": needed - 10, "to_see": to_see}
+    assert figures["precision"] == expected
+    anytime = outcome["anytime_interval"]
+    assert anytime["low"] < low < high < anytime["high"]
+    assert anytime["design"]["method"] == "confidence-sequence"
 
 
 def test_agreement_and_distribution_by_hand(figures):

@@ -298,7 +298,14 @@ def _outcome(
             )
         ),
         sign_test=value_or_reason(lambda: SignTest(significance.sign_test(wins, losses), wins + losses)),
+        anytime_interval=value_or_reason(lambda: _anytime(wins, losses, parts_of, len(set(raters.tolist())))),
     )
+
+
+def _anytime(wins: int, losses: int, images: int, raters: int) -> Interval:
+    gains.gain(wins, losses, images)
+    design = SamplingDesign(Method.ANYTIME, {Factor.IMAGE: images}, {Factor.RATER: raters} if raters else {})
+    return significance.anytime_interval(wins, losses, images).times(100).of(design)
 
 
 def gain_figure(points: float, published: Callable[[], Interval], decided: DecidedImages) -> GainFigure:
@@ -350,7 +357,9 @@ def _precision(outcome: ComparisonOutcome) -> GainPrecision | UndefinedCompariso
 
     def precision() -> GainPrecision:
         needed = gains.images_needed(outcome.wins.count, outcome.losses.count, images, width_points=WIDTH_POINTS)
-        return GainPrecision(WIDTH_POINTS, needed, max(0, needed - images))
+        counts = (outcome.wins.count, outcome.losses.count, images)
+        to_see = value_or_reason(lambda: gains.images_to_see(*counts))
+        return GainPrecision(WIDTH_POINTS, needed, max(0, needed - images), to_see)
 
     return value_or_reason(precision)
 

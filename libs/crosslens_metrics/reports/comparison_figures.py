@@ -134,11 +134,15 @@ class SignTest(ReportFigure):
 
 @dataclass(frozen=True)
 class GainPrecision(ReportFigure):
-    """How many images, and how many more than now, an interval of `width_points` takes."""
+    """How many images, and how many more than now, an interval of `width_points` takes.
+
+    `to_see` is how many an 80% chance takes that the interval leaves out zero, if the gain is what was seen.
+    """
 
     width_points: float
     images: int
     more: int
+    to_see: int | UndefinedComparison
 
 
 @dataclass(frozen=True)
@@ -221,6 +225,8 @@ class ComparisonOutcome(ReportFigure):
     neither: ImagePart
     gain: GainFigure | UndefinedComparison
     sign_test: SignTest | UndefinedComparison
+    anytime_interval: Interval | UndefinedComparison
+    """Of the gain, in points: it holds however often somebody looks while judgements come in."""
 
 
 @dataclass(frozen=True)

@@ -81,8 +81,8 @@ class RankedModel(ReportFigure):
 class RankedPair(ReportFigure):
     """`interval` with these raters, `other_raters` with others like them; `p` by the primary of the two.
 
-    `p_holm` is corrected for all pairs of the component, and `separable` follows it. `more_images` at which the
-    interval of the difference would end at zero; none more where it is separable.
+    `p_holm` is corrected for all pairs of the component, and `separable` follows it. `more_images` for an 80%
+    chance that the interval of the difference leaves out zero; none more where it is separable.
     """
 
     stronger: str

@@ -47,7 +47,7 @@ def report_lines(report: ReportedFigures) -> Iterator[str]:
     yield from _outcome_lines(report.outcome)
     precision = report.precision
     yield line(
-        _("Images needed"),
+        _("Images for ± %(points).0f points") % {"points": WIDTH_POINTS / 2},
         precision
         if isinstance(precision, UndefinedComparison)
         else _("%(images)s, %(more)s more than now") % vars(precision),
@@ -56,6 +56,12 @@ def report_lines(report: ReportedFigures) -> Iterator[str]:
             "stays the same"
         )
         % {"width": WIDTH_POINTS},
+    )
+    to_see = precision if isinstance(precision, UndefinedComparison) else precision.to_see
+    yield line(
+        _("Images needed"),
+        to_see if isinstance(to_see, UndefinedComparison) else str(to_see),
+        _("for an 80%% chance that the interval leaves out zero, if the gain is what was seen") % {},
     )
     alpha = report.alpha
     yield line(
@@ -267,7 +273,7 @@ def _pair_line(pair: RankedPair) -> str:
         # What leaves it without an interval is said there.
         more = "" if isinstance(pair.interval, UndefinedComparison) else pair.more_images.message
     else:
-        more = _("not separable: %(more)s more") % {"more": pair.more_images}
+        more = _("not separable: %(more)s more for an 80%% chance") % {"more": pair.more_images}
     difference = f"{pair.difference:.3f} {_interval_text(pair.interval, '+z.3f')}"
     others = f"{_('other raters')} {_interval_text(pair.other_raters, '+z.3f')}"
     p = "" if isinstance(pair.p_holm, UndefinedComparison) else _("Holm %(p)s") % {"p": _p(pair.p_holm)}

@@ -20,13 +20,16 @@ from core.people.management.arguments import project_named
 from core.people.models import Project
 from crosslens_metrics.commands.running import language_tag, whole_number
 from crosslens_metrics.formats.problems import FileProblemsError
+from crosslens_metrics.power import JudgingDesign, MeasuredSpread
 from research.selection.management.image_filters import image_filter, image_filter_errors
 from research.selection.rules.image_filters import ImageFilter
 from research.selection.selectors.subsets import check, images_matching
+from sxs_eval.formats.designs import PlannedDesign
 from sxs_eval.formats.plans import PaceUsed, PlanReport, read_scores
 from sxs_eval.rules import planning
+from sxs_eval.rules.pace import MIN_TIMED
 from sxs_eval.rules.planning import SmallThresholds, cost_of_session, plan_sessions
-from sxs_eval.selectors.planning import MIN_TIMED, measured_pace
+from sxs_eval.selectors.planning import measured_pace, spread_of
 
 
 def number(least: str, most: str) -> Callable[[str], Fraction]:
@@ -79,12 +82,19 @@ class Command(BaseCommand):
             help="images per session: a number, or with --project an image filter such as subset:xm600 "
             "(default %(default)s)",
         )
-        parser.add_argument("--project", metavar="PROJECT", help="whose images and pace count; needs the database")
+        parser.add_argument(
+            "--project", metavar="PROJECT", help="whose images, pace and judgements count; needs the database"
+        )
         parser.add_argument(
             "--replication",
             type=whole_number(1, 20),
             default=planning.REPLICATION,
             help="raters per pair (default %(default)s)",
+        )
+        parser.add_argument(
+            "--raters",
+            type=whole_number(1, planning.MAX_RATERS),
+            help=f"raters who judge in a session, for its power (default {planning.RATERS}, or --replication if more)",
         )
         parser.add_argument(
             "--attention-percent",
@@ -124,6 +134,7 @@ class Command(BaseCommand):
             attention_percent=options["attention_percent"],
             replication=options["replication"],
             pace=pace,
+            design=_design(images, options["raters"], options["replication"], project),
         )
         if for_programs:
             self.stdout.write(json.dumps(report.as_json(), ensure_ascii=False, indent=2, allow_nan=False))
@@ -155,6 +166,16 @@ def _number_of(wanted: int | ImageFilter, project: Project | None) -> int:
     raise CommandError(f"No image is left by --images {wanted}. Check the places and subsets of {project.slug!r}.")
 
 
+def _design(images: int, raters: int | None, replication: int, project: Project | None) -> PlannedDesign | None:
+    raters = raters or max(planning.RATERS, replication)
+    if raters < replication:
+        raise CommandError(f"--replication {replication} needs as many --raters, not {raters}.")
+    if images < 2:
+        return None
+    spread = spread_of(project) if project else MeasuredSpread()
+    return PlannedDesign(JudgingDesign(images, raters, replication), spread)
+
+
 def _pace(given: Fraction | None, project: Project | None) -> PaceUsed:
     if given is not None:
         return PaceUsed(float(given), "given")
@@ -165,7 +186,7 @@ def _pace(given: Fraction | None, project: Project | None) -> PaceUsed:
     except DatabaseError:
         return PaceUsed(planning.PACE_S, "default", note=_("the database could not be reached"))
     if measured.judgements:
-        return PaceUsed(measured.seconds, "measured", measured.judgements)
+        return PaceUsed(measured.seconds, "measured", measured.judgements, measured=measured)
     note = _("there are fewer than %(number)s judgements to measure it from") % {"number": MIN_TIMED}
     return PaceUsed(planning.PACE_S, "default", note=note)
 
