@@ -6,8 +6,8 @@ from collections.abc import Collection as Container
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import TYPE_CHECKING
 
-import numpy as np
 from django.db.models import Count, Exists, F, FloatField, OuterRef, QuerySet, Sum
 from django.db.models.functions import Cast
 from django.utils.functional import Promise
@@ -19,7 +19,6 @@ from core.languages.models import Language
 from core.people.models import Project
 from core.people.rules.pay import cost_of
 from core.people.selectors.rates import rate_of
-from crosslens_metrics.power import MeasuredSpread, measured_spread
 from crosslens_metrics.scales import SEVEN_POINTS
 from research.inference.models import CaptioningModel, ModelCaption
 from research.inference.permissions import models_in
@@ -36,6 +35,9 @@ from sxs_eval.rules.planning import (
     cost_of_session,
     difference_text,
 )
+
+if TYPE_CHECKING:
+    from crosslens_metrics.power import MeasuredSpread
 
 MAX_READ = 20_000
 """(ours) Judgements from which spreads are estimated, the newest ones: more would say the same."""
@@ -159,6 +161,11 @@ def pay_of(project: Project, cost: PlanCost) -> PlannedPay | None:
 
 def spread_of(project: Project) -> MeasuredSpread:
     """Estimate from the judgements of `project` that count how far preferences differ; the priors if they are few."""
+    # Services that make comparisons import this module, and workers start without NumPy and SciPy.
+    import numpy as np
+
+    from crosslens_metrics.power import measured_spread
+
     judged = _counted(project).order_by("-pk").values_list("comparison", "pair", "person", "score")[:MAX_READ]
     rows = np.array(list(judged), dtype=int).reshape(-1, 4)
     of_each = [rows[rows[:, 0] == comparison] for comparison in np.unique(rows[:, 0])]
