@@ -103,8 +103,8 @@ def _headline(outcome: ComparisonOutcome, *, planned: int) -> Iterator[ReportLin
         yield ReportLine(
             _("ΔSxS at any time"),
             _(
-                "The same gain, with these raters, and a 95 percent confidence interval that holds however often you look. "
-                "Those above hold only once all planned images are complete."
+                "The same gain, with these raters, and a 95 percent confidence interval that holds however often you "
+                "look. Those above hold only once all planned images are complete."
             ),
             gain_points(gain),
             texts.interval_text(anytime, with_sign=True),
