@@ -58,6 +58,7 @@ def report_page(
     scale: Scale,
     levels: Sequence[RegionOutcome],
     looks: int,
+    comparison: Comparison,
 ) -> dict[str, Any]:
     """Return what the page shows; `beside` says what the headline leaves out, and `levels` is by places of images.
 
@@ -73,6 +74,7 @@ def report_page(
         "headline": list(_headline(report.outcome, planned=evidence.pairs)),
         "beside": [*_stopping(report, evidence, looks), *remarks_on(report, evidence), *_scripted(raters)],
         "figures": list(_figures(report)),
+        "appendix": list(_appendix(report, evidence, raters, looks, comparison)),
         "distribution": distribution,
         "levels_given": PageTable("levels-given", distribution["title"], _bar_columns(), distribution["bars"]),
         "regions": PageTable("regions", "", _region_columns(), regions),
@@ -242,6 +244,40 @@ def remarks_on(report: ReportedFigures, evidence: ComparisonEvidence) -> Iterato
         ) % {"number": apart.of_images}
 
 
+def _appendix(
+    report: ReportedFigures,
+    evidence: ComparisonEvidence,
+    raters: Sequence[ReportedRater],
+    looks: int,
+    comparison: Comparison,
+) -> Iterator[str]:
+    """Write what the appendix of a paper has to say about a comparison, in sentences that can be copied."""
+    yield _(
+        "%(raters)s raters gave %(judgements)s judgements on a scale of %(points)s points, %(replication)s per image."
+    ) % {
+        "raters": len(report.raters),
+        "judgements": report.judgements,
+        "points": report.signature.scale,
+        "replication": comparison.replication,
+    }
+    yield from _stopping(report, evidence, looks)
+    yield from remarks_on(report, evidence)
+    yield _(
+        "Attention was checked by %(gold)s gold pairs and %(repeats)s repeats per 100 pairs. Raters who failed more "
+        "than %(percent)s%% of at least %(checks)s of them were paused: %(paused)s of them are paused or excluded."
+    ) % {
+        "gold": comparison.gold_percent,
+        "repeats": comparison.repeat_percent,
+        "percent": comparison.failures_percent,
+        "checks": comparison.checks_before_pause,
+        "paused": sum(row.state in (RaterState.PAUSED, *LEFT_OUT) for row in raters),
+    }
+    for line in [*_gain_lines(report.outcome.gain), _agreement_line(report.alpha), _seconds_line(report)]:
+        yield f"{line.label}: {with_interval(line.value or _('undefined'), line.interval)}. {line.why or line.meaning}"
+    yield _("Sample of images: %(sample)s.") % {"sample": report.signature.sample}
+    yield _("Add what raters were told and what they were paid per hour.")
+
+
 def _scripted(raters: Sequence[ReportedRater]) -> Iterator[str]:
     if number := sum(row.is_scripted and row.state in ("", RaterState.RESTORED) for row in raters):
         yield ngettext(
@@ -307,6 +343,9 @@ def _agreement_line(alpha: AlphaFigure | UndefinedComparison) -> ReportLine:
     if isinstance(alpha, UndefinedComparison):
         return ReportLine(label, meaning, "", why=alpha.message)
     value = f"α = {texts.plain_number(alpha.value, 3)} ({_images(alpha.images)})"
+    meaning += " " + _("%(percent)s of the pairs of judgements of an image are on the same side.") % {
+        "percent": texts.percentage(alpha.same_side)
+    }
     if isinstance(alpha.other_raters, Interval):
         meaning += " " + _("With other raters like these: %(interval)s.") % {
             "interval": texts.interval_text(alpha.other_raters, 3)

@@ -66,6 +66,7 @@ def comparison_show(request: HttpRequest, slug: str, comparison_id: int) -> Http
         scale=SCALES[comparison.scale],
         levels=levels,
         looks=looks_before(comparison, evidence.pairs),
+        comparison=comparison,
     )
     context = _head(request, comparison) | {"page": page, "pairs": evidence.pairs, "layouts": JudgementLayout}
     return render(request, "sxs_eval/report.html", context | {"images": images}, status=images.status)

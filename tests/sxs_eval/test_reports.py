@@ -239,6 +239,18 @@ class TestWhatDoesNotCount:
         assert isinstance(report(comparison).flips.same, UndefinedComparison)
 
 
+def test_the_appendix_says_who_judged_what_until_when_and_how_far_they_agreed():
+    comparison = make_comparison(images=3, replication=2, gold_percent=10)
+    for scores in ([3, 2, -1], [2, 1, 1]):
+        judge_all(comparison, make_rater(comparison), dict(zip(keys_of(comparison), scores, strict=True)))
+    appendix = page_of(comparison).split("For the appendix of a paper")[1]
+    assert "2 raters gave 6 judgements on a scale of 7 points, 2 per image." in appendix
+    assert "Attention was checked by 10 gold pairs and 0 repeats per 100 pairs." in appendix
+    assert "66.7% of the pairs of judgements of an image are on the same side." in appendix
+    assert "generalises to other images, with these 2 raters" in appendix
+    assert "Add what raters were told and what they were paid per hour." in appendix
+
+
 class TestUndefined:
     def test_a_comparison_that_nobody_judged_says_why_there_is_nothing(self, client):
         comparison = make_comparison(images=2)

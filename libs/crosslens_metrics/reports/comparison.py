@@ -373,7 +373,14 @@ def _alpha(tally: _ImageTally, judged: CountedJudgements, resamples: int, rng: n
     other_raters = value_or_reason(
         lambda: agreement.alpha_with_other_raters(image, judged.rater, score, level="ordinal")
     )
-    return AlphaFigure(int((np.bincount(image) > 1).sum()), value, interval, other_raters)
+    pairs = _pairs_within(image)
+    alike = sum(_pairs_within(image[np.sign(score) == sign]) for sign in (-1, 0, 1))
+    return AlphaFigure(int((np.bincount(image) > 1).sum()), value, 100 * alike / pairs, interval, other_raters)
+
+
+def _pairs_within(groups: NDArray[np.int_]) -> int:
+    counts = np.bincount(groups)
+    return int((counts * (counts - 1)).sum())
 
 
 def _sides(judged: CountedJudgements) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:

@@ -181,11 +181,13 @@ class ImageCounts(ReportFigure):
 class AlphaFigure(ReportFigure):
     """Ordinal Krippendorff's alpha over the images that two raters or more judged, incomplete ones included (ours).
 
-    `interval` is over images, with these raters.
+    `interval` is over images, with these raters. `same_side` is how many percent of the pairs of judgements of an image
+    prefer the same caption, or both neither.
     """
 
     images: int
     value: float
+    same_side: float
     interval: Interval | UndefinedComparison
     other_raters: Interval | UndefinedComparison
 

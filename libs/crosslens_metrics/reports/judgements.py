@@ -68,8 +68,11 @@ def report_lines(report: ReportedFigures) -> Iterator[str]:
         _("Ordinal alpha"),
         alpha
         if isinstance(alpha, UndefinedComparison)
-        else f"{alpha.value:z.3f} {_interval_text(alpha.interval, 'z.3f')} ({alpha.images})",
-        _("agreement over images that two or more raters judged, with these raters: 1 is full, 0 is chance"),
+        else f"{alpha.value:z.3f} {_interval_text(alpha.interval, 'z.3f')} ({alpha.images}), {alpha.same_side:.1f}%",
+        _(
+            "agreement over images that two or more raters judged, with these raters: 1 is full, 0 is chance; then how "
+            "many pairs of judgements of an image are on the same side"
+        ),
     )
     if not isinstance(alpha, UndefinedComparison):
         others = alpha.other_raters
