@@ -26,14 +26,14 @@ RUNS, SEED = 400, 0
 """(ours) Simulated evaluations: a chance of 80% is known to ± 4 points."""
 MAX_SIMULATED = 6_000
 """(ours) Judgements of an evaluation; of more, the power is given as if there were so many, which is less."""
-LARGEST_GAIN = 60.0
+MAX_GAIN = 60.0
 """(ours) In points; what sees no gain up to here is said to see none."""
 GAIN_STEP = 0.25
 """In points."""
 MIN_JUDGEMENTS, MIN_RATERS = 300, 5
 """(ours) The fewest from which spreads are estimated."""
 REPLICATIONS = (1, 2, 3, 5)
-LEAST_REST = 0.05
+MIN_REST = 0.05
 """Of the variance: judgements of the same image by the same rater are never taken to be all alike."""
 
 
@@ -238,7 +238,7 @@ class _Simulation:
         def is_seen(points: float) -> bool:
             return (chance(_mean_for(points, self.spread, self.design.replication)) or 0.0) >= POWER
 
-        low, high = 0.0, LARGEST_GAIN
+        low, high = 0.0, MAX_GAIN
         if not is_seen(high):
             return None
         while high - low > GAIN_STEP:
@@ -336,7 +336,7 @@ def _variances(image: ArrayLike, rater: ArrayLike, sign: NDArray[np.float64]) ->
     off = sign - sign.mean()
     alike = [_products(off, image_of) / shared, _products(off, rater_of) / _pairs(rater_of) * raters / (raters - 1)]
     shares = np.maximum(np.array(alike) / slope**2, 0.0)
-    shares *= min(1.0, (1 - LEAST_REST) / max(float(shares.sum()), 1e-12))
+    shares *= min(1.0, (1 - MIN_REST) / max(float(shares.sum()), 1e-12))
     return np.asarray(total * np.append(shares, 1 - shares.sum()))
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from crosslens_metrics.power import (
-    LARGEST_GAIN,
+    MAX_GAIN,
     MIN_JUDGEMENTS,
     MIN_RATERS,
     RUNS,
@@ -120,7 +120,7 @@ def smallest_lines(power: DesignPower) -> Iterator[str]:
         (power.smallest_other, _("Smallest gain seen with 80%% power, with other raters: %(gain)s.")),
     )
     for smallest, text in texts:
-        gain = _("none up to %(points)s points") % {"points": f"{LARGEST_GAIN:.0f}"}
+        gain = _("none up to %(points)s points") % {"points": f"{MAX_GAIN:.0f}"}
         if smallest is not None:
             gain = _("%(points)s points") % {"points": f"{smallest:.1f}"}
         yield text % {"gain": gain}

@@ -26,7 +26,7 @@ from research.selection.rules.image_filters import ALL_IMAGES, ImageFilter
 from research.selection.selectors.image_places import ORIGIN_COLUMNS, UNKNOWN, ImageOrigin, origins_of
 from research.selection.selectors.subsets import images_of
 from sxs_eval.models import Comparison, GoldPair, Judgement, Pair, RaterState, TrialKind
-from sxs_eval.selectors.results import REGION, image_keys, images_left_out, stopped_raters
+from sxs_eval.selectors.results import REGION, image_keys, images_left_out, looks_before, stopped_raters
 from tabular.downloads import CSV_TYPE, JSON_LINES_TYPE, as_iso, cells_of, in_pieces, stamp, table_lines
 
 IMAGES_AT_ONCE = 200
@@ -47,6 +47,8 @@ class JudgementRow:
     rater: str
     why_not: str
     origin: ImageOrigin
+    planned: int
+    """Images of the comparison, so that whoever reads the file knows when judging was to stop."""
 
     @property
     def scale(self) -> Scale:
@@ -92,6 +94,8 @@ COLUMNS: Mapping[str, Callable[[JudgementRow], Any]] = {
     "scale": lambda row: row.comparison.scale,
     "batch": lambda row: row.text("batch"),
     "position": lambda row: row.answer.get("position"),
+    "planned_images": lambda row: row.planned,
+    "looks": lambda row: looks_before(row.comparison, row.planned),
     **{
         column: partial(_origin_of, name=name) for column, name in zip(ORIGIN_COLUMNS, ImageOrigin._fields, strict=True)
     },
@@ -146,6 +150,7 @@ def _rows(
     for comparison in comparisons:
         of_this, name_of = stopped[comparison.pk], cache(partial(pseudonym, comparison.project))
         out = images_out.get(comparison.collection_id, ())
+        planned = Pair.objects.filter(comparison=comparison).exclude(image__in=out).count()
         for keys in _left(image_keys(comparison, at_once=IMAGES_AT_ONCE), left.get(comparison.pk)):
             origins = origins_of(comparison.project, keys)
             answers = [*_answers(comparison, keys, until), *_unseen(comparison, keys)]
@@ -157,6 +162,7 @@ def _rows(
                     name_of(one["person"]) if "person" in one else "",
                     _why_not(one, of_this, out),
                     origins.get(one["shown"], UNKNOWN),
+                    planned,
                 )
                 for one in answers
                 if of_this.get(one.get("person", 0)) != RaterState.WITHDRAWN
