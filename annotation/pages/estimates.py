@@ -22,6 +22,7 @@ from annotation.selectors.estimates import MeasuredTimes
 from annotation.services.projects import NewRound
 from charts import texts
 from core.languages.models import Language
+from core.people.rules.pay import MS_PER_HOUR
 from tabular.tables import TEXT, PageTable, TableColumn, note, parts
 
 
@@ -37,7 +38,8 @@ class EstimateLine:
 
     @property
     def hours(self) -> str:
-        return texts.plain_number(self.estimate.hours)
+        hours, within = texts.plain_number(self.estimate.hours), self.estimate.within_ms
+        return hours if within is None else f"{hours} ± {texts.plain_number(within / MS_PER_HOUR)}"
 
 
 def estimate_page(
@@ -57,7 +59,11 @@ def estimate_page(
     for new in languages:
         caption, rating = measured.caption(new.language.pk), measured.rating(new.language.pk)
         of_language = estimate(
-            replace(plan, replication=new.replication), caption_s=caption.seconds, rating_s=rating.seconds
+            replace(plan, replication=new.replication),
+            caption_s=caption.seconds,
+            rating_s=rating.seconds,
+            caption_within=caption.within,
+            rating_within=rating.within,
         )
         lines.append(EstimateLine(new.language, of_language, caption, rating, _ends_on(of_language, today)))
     everything = total_estimate(line.estimate for line in lines)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import date, timedelta
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
-from math import ceil
+from math import ceil, hypot, sqrt
 
 from django.db.models import TextChoices
 from django.utils.translation import gettext_lazy
@@ -30,11 +30,24 @@ class EstimateBasis(TextChoices):
 
 @dataclass(frozen=True)
 class TimedAnswers:
-    """Answers of several people and the active time that they took together."""
+    """Answers of several people and the active time that they took together.
+
+    `error_ms` is the standard error of the mean time of an answer over people, whose times differ.
+    """
 
     answers: int = 0
     people: int = 0
     active_ms: int = 0
+    error_ms: float = field(default=0.0, compare=False)
+
+    @classmethod
+    def of_people(cls, times: Sequence[tuple[int, int]]) -> TimedAnswers:
+        """Add up the answers and active milliseconds of each person."""
+        answers, active_ms, people = sum(one[0] for one in times), sum(one[1] for one in times), len(times)
+        if people < 2:
+            return cls(answers, people, active_ms)
+        off = sum((spent - active_ms / answers * given) ** 2 for given, spent in times)
+        return cls(answers, people, active_ms, sqrt(off * people / (people - 1)) / answers)
 
     @property
     def is_enough(self) -> bool:
@@ -43,18 +56,29 @@ class TimedAnswers:
 
 @dataclass(frozen=True)
 class SecondsPerAnswer:
-    """Mean active seconds per answer, and what they are based on."""
+    """Mean active seconds per answer, and what they are based on.
+
+    `within` is how far the mean may be off: 95% by Student's t over people; None if it is assumed.
+    """
 
     seconds: float
     basis: EstimateBasis
+    within: float | None = None
 
 
 def seconds_per_answer(in_language: TimedAnswers, in_all: TimedAnswers, *, assumed: float) -> SecondsPerAnswer:
     """Use what was measured in the language, else in all languages, else what is assumed."""
     for timed, basis in ((in_language, EstimateBasis.LANGUAGE), (in_all, EstimateBasis.ALL)):
         if timed.is_enough:
-            return SecondsPerAnswer(timed.active_ms / timed.answers / 1000, basis)
+            return SecondsPerAnswer(timed.active_ms / timed.answers / 1000, basis, _within(timed))
     return SecondsPerAnswer(assumed, EstimateBasis.ASSUMED)
+
+
+def _within(timed: TimedAnswers) -> float:
+    # Pages of work import this module, and workers start without NumPy and SciPy.
+    from crosslens_metrics.sampling.intervals import student_quantile
+
+    return float(student_quantile(timed.people - 1)) * timed.error_ms / 1000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,11 +99,14 @@ class LanguagePlan:
 
 @dataclass(frozen=True, kw_only=True)
 class Estimate:
+    """`within_ms` is how far the active time may be off, as the pace is; None where it is assumed."""
+
     images: int = 0
     captions: int = 0
     ratings: int = 0
     batches: int = 0
     active_ms: int = 0
+    within_ms: float | None = None
     cost: Decimal | None = None
     days: int = 0
 
@@ -88,10 +115,18 @@ class Estimate:
         return self.active_ms / MS_PER_HOUR
 
 
-def estimate(plan: LanguagePlan, *, caption_s: float, rating_s: float) -> Estimate:
+def estimate(
+    plan: LanguagePlan,
+    *,
+    caption_s: float,
+    rating_s: float,
+    caption_within: float | None = None,
+    rating_within: float | None = None,
+) -> Estimate:
     """Estimate a language with its pilot, the rating of that, the main round and its verification.
 
-    A pilot's captions are all rated; of the main round, one caption of each image in a sample.
+    A pilot's captions are all rated; of the main round, one caption of each image in a sample. Seconds are means, since
+    these add up to hours.
     """
     pilot = min(plan.pilot_images, plan.images) * plan.replication
     main = plan.images * plan.replication
@@ -104,21 +139,29 @@ def estimate(plan: LanguagePlan, *, caption_s: float, rating_s: float) -> Estima
         ratings=ratings,
         batches=sum(ceil(answers / plan.batch_size) for answers in (pilot, main, *rated)),
         active_ms=active_ms,
+        within_ms=None
+        if caption_within is None or rating_within is None
+        else 1000 * hypot(captions * caption_within, ratings * rating_within),
         cost=None if plan.rate is None else cost_of(active_ms=active_ms, rate=plan.rate),
         days=ceil(Decimal(active_ms) / MS_PER_HOUR / (plan.people * plan.hours_a_day)),
     )
 
 
 def total_estimate(estimates: Iterable[Estimate]) -> Estimate:
-    """Add up languages that are worked on at the same time, over the same images."""
+    """Add up languages that are worked on at the same time, over the same images.
+
+    The pace of all languages may be off to the same side, so what it may be off is added too.
+    """
     each = list(estimates)
     costs = [one.cost for one in each if one.cost is not None]
+    within = [one.within_ms for one in each if one.within_ms is not None]
     return Estimate(
         images=max((one.images for one in each), default=0),
         captions=sum(one.captions for one in each),
         ratings=sum(one.ratings for one in each),
         batches=sum(one.batches for one in each),
         active_ms=sum(one.active_ms for one in each),
+        within_ms=sum(within) if each and len(within) == len(each) else None,
         cost=sum(costs, Decimal(0)) if costs else None,
         days=max((one.days for one in each), default=0),
     )

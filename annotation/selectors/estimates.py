@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 
-from django.db.models import Count, F, Q, QuerySet, Sum
+from django.db.models import F, Q, QuerySet, Sum
 
 from annotation.models import Round, RoundKind, Tally
 from annotation.rules.estimates import (
@@ -47,15 +47,14 @@ def measured_times() -> MeasuredTimes:
 
 
 def _timed(tallies: QuerySet[Tally]) -> dict[str, TimedAnswers]:
-    sums = {
-        "answers": Sum("captions", default=0),
-        "people": Count("person", distinct=True),
-        "active_ms": Sum(F("rating_ms") + F("writing_ms"), default=0),
-    }
-    by_language = tallies.values_list("round__language").annotate(**sums)
-    return {"": TimedAnswers(**tallies.aggregate(**sums))} | {
-        tag: TimedAnswers(*values) for tag, *values in by_language
-    }
+    sums = {"answers": Sum("captions"), "active_ms": Sum(F("rating_ms") + F("writing_ms"))}
+    by_language: dict[str, list[tuple[int, int]]] = defaultdict(list)
+    of_all: dict[int, tuple[int, int]] = defaultdict(lambda: (0, 0))
+    for tag, person, answers, active_ms in tallies.values_list("round__language", "person").annotate(**sums):
+        by_language[tag].append((answers, active_ms))
+        of_all[person] = (of_all[person][0] + answers, of_all[person][1] + active_ms)
+    everything = {"": list(of_all.values()), **by_language}
+    return {tag: TimedAnswers.of_people(times) for tag, times in everything.items()}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -92,6 +92,19 @@ class TestRules:
         found = seconds_per_answer(language, everything, assumed=60)
         assert (found.seconds, found.basis) == expected
 
+    def test_hours_are_off_as_far_as_the_people_differ_whose_mean_they_follow(self):
+        timed = TimedAnswers.of_people([(50, 1_000_000), (50, 2_000_000), (100, 3_000_000)])
+        assert timed == TimedAnswers(200, 3, 6_000_000)
+        # Two people are 500 seconds off what the mean of 30 would have them take, and one is not at all.
+        assert timed.error_ms == pytest.approx((2 * 500_000**2 * 3 / 2) ** 0.5 / 200)
+        caption = seconds_per_answer(timed, TimedAnswers(), assumed=60)
+        assert caption.within == pytest.approx(4.30265 * timed.error_ms / 1000, rel=1e-4)
+        made = estimate(PLAN, caption_s=30, rating_s=10, caption_within=3, rating_within=2)
+        assert made.within_ms == pytest.approx(1000 * ((7500 * 3) ** 2 + (2700 * 2) ** 2) ** 0.5)
+        assert total_estimate([made, made]).within_ms == pytest.approx(2 * made.within_ms)
+        assumed = estimate(PLAN, caption_s=30, rating_s=10, caption_within=3)
+        assert assumed.within_ms is total_estimate([made, assumed]).within_ms is None
+
     def test_the_groups_of_languages_are_those_of_the_method(self):
         assert [len(group.tags) for group in GROUPS.values()] == [36, 4, 5, 30]
         assert {"en"} | set(GROUPS["low-resource"].tags) | set(GROUPS["web"].tags) == set(GROUPS["all"].tags)
