@@ -16,7 +16,8 @@ import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from crosslens_metrics.gains import majority_outcomes
-from crosslens_metrics.sampling.intervals import NORMAL_QUANTILE, POWER, student_quantile
+from crosslens_metrics.sampling.intervals import NORMAL_QUANTILE, POWER, paired_interval, student_quantile
+from crosslens_metrics.sampling.variance import unanimous_interval
 
 SIMILAR_WITHIN = 15.0
 """On the latent scale, of which it is the unit."""
@@ -211,8 +212,10 @@ class _Simulation:
     def these(self, mean: float) -> float:
         """The chance that the interval over images, with these raters, lies above zero."""
         outcome = _outcomes(*_votes(self._of_these, mean))
-        error = np.sqrt(outcome.var(axis=1) / outcome.shape[1])
-        return float((outcome.mean(axis=1) > NORMAL_QUANTILE * error).mean())
+        error, images = np.sqrt(outcome.var(axis=1) / outcome.shape[1]), outcome.shape[1]
+        if_unanimous = paired_interval(images, 0, images).low > 0
+        is_seen = (outcome.mean(axis=1) > NORMAL_QUANTILE * error) & ((error > 0) | if_unanimous)
+        return float(is_seen.mean())
 
     def others(self, mean: float) -> float | None:
         """The chance for the interval over images and raters: `crosslens_metrics.gains.with_other_raters`."""
@@ -230,7 +233,9 @@ class _Simulation:
         variance = np.maximum(of_images + of_raters - of_cells, np.maximum(of_images, of_raters))
         parts = of_images**2 / (images - 1) + of_raters**2 / (len(raters) - 1)
         freedom = np.divide(variance**2, parts, out=np.ones(RUNS), where=parts > 0)
-        return float((outcome.mean(axis=1) > student_quantile(freedom) * np.sqrt(variance)).mean())
+        if_unanimous = unanimous_interval(len(raters), low=-1, high=1, is_high=True).low > 0
+        is_seen = outcome.mean(axis=1) > student_quantile(freedom) * np.sqrt(variance)
+        return float((is_seen & ((variance > 0) | if_unanimous)).mean())
 
     def smallest(self, chance: Callable[[float], float | None]) -> float | None:
         """The smallest gain, in points, that is seen with a chance of 80%."""

@@ -78,6 +78,8 @@ def test_one_rater_says_nothing_of_others_and_what_sees_nothing_says_so():
     assert {seen.other_raters for seen in alone.seen} == {None}
     assert alone.smallest_other is None
     assert power_of(JudgingDesign(4, 3, 3)).smallest_these is None
+    # Two images that are both won are as one interval of the report has it: no evidence.
+    assert {seen.these_raters for seen in power_of(JudgingDesign(2, 5, 3)).seen} == {0.0}
     for images, raters, replication in ((1, 3, 3), (9, 2, 3), (9, 3, 0)):
         with pytest.raises(ValueError, match="is no design"):
             JudgingDesign(images, raters, replication)
