@@ -87,6 +87,12 @@ class Comparison(models.Model):
     awaits_pairs = models.BooleanField(
         default=False, help_text="Whether background work still has to look for images without a pair."
     )
+    chosen_by = models.CharField(
+        max_length=200,
+        blank=True,
+        default="",
+        help_text="The metric by whose scores a plan proposed it, * for one without a name; empty if none did.",
+    )
     left_out = models.PositiveIntegerField(default=0, help_text="Images that lack a caption of one of the models.")
     looks = models.JSONField(
         default=list,

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from crosslens_metrics.undefined import UndefinedFigureError, UndefinedReason
 
 Points = NDArray[np.float64]
+CELLS_AT_ONCE = 2_000_000
 
 
 class Coefficient(StrEnum):
@@ -166,7 +167,9 @@ def flipped(first: ArrayLike, second: ArrayLike) -> tuple[Points, Points]:
     return np.concatenate([x, -x]), np.concatenate([y, -y])
 
 
-def correlation(first: ArrayLike, second: ArrayLike, *, coefficient: Coefficient, flip: bool) -> float:
+def correlation(
+    first: ArrayLike, second: ArrayLike, *, coefficient: Coefficient, flip: bool, weights: ArrayLike | None = None
+) -> float:
     """A coefficient over evaluations, each one point, or two with `flip`.
 
     Parameters
@@ -176,6 +179,8 @@ def correlation(first: ArrayLike, second: ArrayLike, *, coefficient: Coefficient
     coefficient : Coefficient
     flip : bool
         Whether each evaluation also gives the point with both signs flipped.
+    weights : array_like of float, shape (n_evaluations,), or None
+        How often each evaluation counts, such as its images; those of weight 0 are left out. None for once each.
 
     Returns
     -------
@@ -191,26 +196,37 @@ def correlation(first: ArrayLike, second: ArrayLike, *, coefficient: Coefficient
     """
     if np.size(first) < 2:
         raise UndefinedFigureError(UndefinedReason.TOO_FEW_POINTS, "There are fewer than two evaluations.")
-    if flip and any(is_constant(values) for values in both_finite(first, second)):
+    x, y = both_finite(first, second)
+    counts = np.ones(len(x)) if weights is None else np.asarray(weights, dtype=float)
+    is_used = counts > 0
+    if not is_used.all():
+        return correlation(x[is_used], y[is_used], coefficient=coefficient, flip=flip, weights=counts[is_used])
+    if flip and (is_constant(x) or is_constant(y)):
         raise UndefinedFigureError(
             UndefinedReason.SAME_IN_ALL_EVALUATIONS, "One of the two is the same in every evaluation."
         )
-    points = flipped(first, second) if flip else (first, second)
-    return FUNCTIONS[coefficient](*points)
+    if flip:
+        (x, y), counts = flipped(x, y), np.concatenate([counts, counts])
+    if is_constant(counts):
+        return FUNCTIONS[coefficient](x, y)
+    return _weighted(x, y, counts, coefficient)
 
 
-def ranks(values: ArrayLike) -> Points:
+def ranks(values: ArrayLike, weights: ArrayLike | None = None) -> Points:
     """Ranks from 1, the smallest first, equal values sharing the mean of theirs.
 
     Parameters
     ----------
     values : array_like of float, shape (n,)
+    weights : array_like of float, shape (n,), or None
+        How often each value comes. None for once each.
 
     Returns
     -------
     ndarray of float, shape (n,)
     """
-    _, place, times = np.unique(np.asarray(values, dtype=float), return_inverse=True, return_counts=True)
+    place = np.unique(np.asarray(values, dtype=float), return_inverse=True)[1]
+    times = np.bincount(place, None if weights is None else np.asarray(weights, dtype=float))
     return np.asarray((times.cumsum() - (times - 1) / 2)[place], dtype=float)
 
 
@@ -280,6 +296,38 @@ def centred(values: Points) -> Points:
     for _again in range(2):
         near_zero = near_zero - near_zero.mean()
     return np.asarray(near_zero / np.abs(near_zero).max(), dtype=float)
+
+
+def _weighted(x: Points, y: Points, weights: Points, coefficient: Coefficient) -> float:
+    """A coefficient as of points that come as often as their weights say."""
+    if coefficient == Coefficient.MATTHEWS:
+        x, y = (x > 0).astype(float), (y > 0).astype(float)
+        if is_constant(x) or is_constant(y):
+            raise UndefinedFigureError(UndefinedReason.ONE_SIGN_ONLY, "One of the two is better throughout, or never.")
+    if coefficient == Coefficient.SPEARMAN:
+        x, y = ranks(x, weights), ranks(y, weights)
+    x, y = centred(x), centred(y)
+    if coefficient == Coefficient.KENDALL:
+        return _weighted_kendall(x, y, weights)
+    x, y = (values - weights @ values / weights.sum() for values in (x, y))
+    root = np.sqrt(weights)
+    return _product_moment(root * x, root * y)
+
+
+def _weighted_kendall(x: Points, y: Points, weights: Points) -> float:
+    together = 0.0
+    at_once = max(1, CELLS_AT_ONCE // len(x))
+    for start in range(0, len(x), at_once):
+        rows = slice(start, start + at_once)
+        of_x, of_y = (np.sign(np.subtract.outer(values[rows], values)) for values in (x, y))
+        together += float(weights[rows] @ (of_x * of_y) @ weights)
+    return max(-1.0, min(1.0, together / math.sqrt(_untied(x, weights) * _untied(y, weights))))
+
+
+def _untied(values: Points, weights: Points) -> float:
+    """The weight of the ordered pairs of points that differ."""
+    alike = np.bincount(np.unique(values, return_inverse=True)[1], weights)
+    return float(weights.sum() ** 2 - alike @ alike)
 
 
 def _product_moment(x: Points, y: Points) -> float:

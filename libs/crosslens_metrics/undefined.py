@@ -30,6 +30,10 @@ class UndefinedReason(StrEnum):
     ONE_SIGN_ONLY = "one_sign_only"
     FEW_WINS = "few_wins"
     ONE_RATER = "one_rater"
+    EXACT_AGREEMENT = "exact_agreement"
+    TOO_FEW_MODELS = "too_few_models"
+    UNIT_NEEDED = "unit_needed"
+    NOT_EXCHANGEABLE = "not_exchangeable"
     NO_KNOWN_WORD = "no_known_word"
     NO_WORDS = "no_words"
 

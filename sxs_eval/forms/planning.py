@@ -22,7 +22,9 @@ from core.images.permissions import collections_in
 from core.people.models import Project
 from crosslens_metrics.formats.problems import FileProblemsError
 from crosslens_metrics.language_tags import MalformedTagError, canonical_tag
+from crosslens_metrics.reports.evaluation_points import ANY_METRIC
 from crosslens_metrics.scales import SEVEN_POINTS
+from crosslens_metrics.scoring import FIGURES
 from research.selection.rules.image_filters import MAX_FILTER_CHARACTERS, ImageFilterError, parse
 from research.selection.selectors.subsets import check
 from sxs_eval.formats.plans import MAX_BYTES, ScoreFile, parse_scores
@@ -31,7 +33,7 @@ from sxs_eval.models import SCALE_CHOICES
 from sxs_eval.rules import planning
 from sxs_eval.rules.judging import GOLD_PERCENT, REPEAT_PERCENT
 from sxs_eval.rules.pace import JudgingPace
-from sxs_eval.rules.planning import EvaluationPlan, SmallThresholds, plan_sessions
+from sxs_eval.rules.planning import EvaluationPlan, ProposedSession, SmallThresholds, plan_sessions
 from sxs_eval.selectors.planning import ComparisonSetting
 
 MAX_PAIRS = 900
@@ -62,6 +64,15 @@ class PlanForm(forms.Form):
         required=False,
         max_length=200,
         help_text=_("Two names, separated by a comma. Only needed if there are more than two columns with scores."),
+    )
+    metric = forms.ChoiceField(
+        label=_("Metric of the scores"),
+        required=False,
+        choices=[("", _("another one, or several")), *((name, figure.title) for name, figure in FIGURES.items())],
+        help_text=_(
+            "Comparisons that are proposed because of these scores are marked, and left out when this metric is "
+            "compared with raters."
+        ),
     )
     core = forms.CharField(
         label=_("Core languages"),
@@ -270,6 +281,10 @@ class PlanForm(forms.Form):
         names = ("subset", "seed", "replication", "gold_percent", "repeat_percent")
         return ComparisonSetting(scale=given["scale"], images=given["only"], **{name: given[name] for name in names})
 
+    def chosen_by(self, session: ProposedSession) -> str:
+        """Return the metric that proposes a session; empty if it is proposed whatever its scores."""
+        return (self.cleaned_data["metric"] or ANY_METRIC) if session.is_chosen_by_scores else ""
+
     def fingerprint(self) -> str:
         """Return a digest of what the plan's table depends on, to check that the user saw the plan they accept."""
         given = self.cleaned_data
@@ -278,7 +293,7 @@ class PlanForm(forms.Form):
         return sha256(repr((seen, scores)).encode(errors="surrogatepass")).hexdigest()
 
     def score_fields(self) -> list[forms.BoundField]:
-        return [self[name] for name in ("file", "scores", "sets")]
+        return [self[name] for name in ("file", "scores", "sets", "metric")]
 
     def rule_fields(self) -> list[forms.BoundField]:
         return [self[name] for name in ("core", "small", "small_percent")]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from django import forms
+from django.http import QueryDict
 from django.utils.translation import gettext_lazy as _
 
+from crosslens_metrics.reports.evaluation_points import MIN_IMAGES, PointRules
 from sxs_eval.selectors.across import USUAL_WIDTH
 
 USUAL_POINTS = USUAL_WIDTH / 2
@@ -28,3 +30,32 @@ class WidthForm(forms.Form):
         if not self.is_valid() or self.cleaned_data["points"] is None:
             return USUAL_POINTS
         return float(self.cleaned_data["points"])
+
+
+class PointsForm(forms.Form):
+    """Which comparisons are points of a metric; a field that cannot be used has its usual value."""
+
+    flip = forms.ChoiceField(
+        label=_("Points"),
+        choices=[("yes", _("original and with flipped signs")), ("no", _("original only"))],
+        required=False,
+    )
+    min_images = forms.IntegerField(
+        label=_("Images judged, at least"), min_value=0, max_value=1_000_000, initial=MIN_IMAGES, required=False
+    )
+    with_chosen = forms.BooleanField(label=_("With comparisons that the metric itself chose"), required=False)
+
+    @classmethod
+    def asked(cls, query: QueryDict) -> PointsForm:
+        return cls({"min_images": MIN_IMAGES, **query.dict()})
+
+    @property
+    def rules(self) -> PointRules:
+        self.is_valid()
+        given = self.cleaned_data
+        least = given.get("min_images")
+        return PointRules(
+            flip=given.get("flip") != "no",
+            min_images=MIN_IMAGES if least is None else least,
+            with_chosen=bool(given.get("with_chosen")),
+        )

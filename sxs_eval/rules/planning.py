@@ -6,7 +6,7 @@ Every choice that the published protocol leaves open (ours) is made here, and ex
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
@@ -88,6 +88,11 @@ class ProposedSession:
     reasons: tuple[ProposalReason, ...]
 
     @property
+    def is_chosen_by_scores(self) -> bool:
+        """Whether it is proposed only because of its scores: then it is no evidence for their metric."""
+        return bool(self.reasons) and ProposalReason.CORE not in self.reasons
+
+    @property
     def verdict(self) -> PairVerdict:
         if self.reasons:
             return PairVerdict.PROPOSED
@@ -162,6 +167,7 @@ def plan_sessions(scores: Sequence[ModelScore], *, core: Sequence[str], threshol
 
     In the core languages, a pair is proposed if both models are listed there. Elsewhere, a pair is proposed if its
     differences on the two sets disagree in sign, or if either of them is small. The order of `scores` does not matter.
+    The base is the first of the two by name, whatever their scores (ours).
 
     Raises
     ------
@@ -174,11 +180,10 @@ def plan_sessions(scores: Sequence[ModelScore], *, core: Sequence[str], threshol
             raise ValueError(f"{score.model} comes twice in {score.language}.")
     languages = [tag for tag in core if tag in rows] + sorted(rows.keys() - set(core))
     models = sorted({score.model for score in scores})
-    oriented = [_base_and_test(first, second, rows.values()) for first, second in combinations(models, 2)]
     pairs = [
         _session(tag, base, test, rows[tag], is_core=tag in core, thresholds=thresholds)
         for tag in languages
-        for base, test in oriented
+        for base, test in combinations(models, 2)
     ]
     scored = [(rows[pair.language][pair.base], rows[pair.language][pair.test]) for pair in pairs if _is_scored(pair)]
     return EvaluationPlan(
@@ -192,18 +197,6 @@ def plan_sessions(scores: Sequence[ModelScore], *, core: Sequence[str], threshol
 def count_pairs(scores: Sequence[ModelScore]) -> int:
     """Return how many pairs a plan of `scores` lists, before it is made."""
     return comb(len({score.model for score in scores}), 2) * len({score.language for score in scores})
-
-
-def _base_and_test(first: str, second: str, languages: Collection[Mapping[str, ModelScore]]) -> tuple[str, str]:
-    """(ours) Choose the base: the model with the lower mean score, in all languages alike; the earlier name if equal.
-
-    The mean is over the languages and sets in which both are scored, so that neither gains by being scored elsewhere.
-    """
-    lead = Fraction(0)
-    for rows in languages:
-        if first in rows and second in rows:
-            lead += sum(gap for gap in _differences(rows[first], rows[second]) if gap is not None)
-    return (first, second) if lead >= 0 else (second, first)
 
 
 def _session(

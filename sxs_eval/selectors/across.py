@@ -219,6 +219,7 @@ class MetricDifference:
     lacking: LackingReason | None = None
     parts: Sequence[str] = ()
     references: str = ""
+    signature: str = ""
 
 
 @dataclass(frozen=True)
@@ -236,13 +237,18 @@ class EvaluationTable:
     """`metrics` are the figures that any model of a comparison has, in the order of tables.
 
     `references` is the chosen name of reference sets, or empty for the first by name in each language; `known` are the
-    names that can be chosen.
+    names that can be chosen. `images` is the filter of the images.
     """
 
     metrics: Sequence[str]
     rows: Sequence[EvaluationMetrics]
     references: str
     known: Sequence[str]
+    images: ImageFilter = ALL_IMAGES
+
+    def used(self, metric: str) -> list[str]:
+        """Return the names of the reference sets that the differences of a metric are from."""
+        return sorted({row.differences[metric].references for row in self.rows} - {""}, key=str.casefold)
 
 
 class UnknownReferencesError(LookupError):
@@ -277,6 +283,7 @@ def evaluations_of(project: Project, filter: ImageFilter = ALL_IMAGES, *, refere
         [_evaluation(row, decided_of(row, evidence[row.pk]), metrics, cells) for row in comparisons],
         references,
         known,
+        filter,
     )
 
 
@@ -309,7 +316,7 @@ def _difference(comparison: Comparison, metric: str, scores: Scores) -> MetricDi
     one, other = alike
     assert one.value is not None
     assert other.value is not None
-    return MetricDifference(one.value - other.value, references=one.reference_set)
+    return MetricDifference(one.value - other.value, references=one.reference_set, signature=one.signature)
 
 
 def _setting(cell: ScoreCell) -> tuple[int, str, bool]:

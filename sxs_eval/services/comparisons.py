@@ -62,6 +62,7 @@ def create_comparison(
     collection: Collection,
     setting: ComparisonSetting,
     by: User | None,
+    chosen_by: str = "",
     with_pairs: bool = False,
 ) -> Comparison:
     """Make a comparison. Without `with_pairs`, `fill_comparison` makes its pairs later in the background.
@@ -93,6 +94,7 @@ def create_comparison(
             pool=pool,
             awaits_pairs=True,
             created_by=by,
+            chosen_by=chosen_by,
             **settings,
         )
     if with_pairs:

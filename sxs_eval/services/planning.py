@@ -23,6 +23,7 @@ class ChosenPair(NamedTuple):
     language: Language
     base: CaptioningModel
     test: CaptioningModel
+    chosen_by: str = ""
 
 
 def create_planned(
@@ -61,6 +62,6 @@ def create_planned(
             comparison = create_comparison(
                 project=project, collection=collection, setting=setting, by=by, **session._asdict()
             )
-            record_change("comparison.added", comparison, by, now, asdict(setting))
+            record_change("comparison.added", comparison, by, now, asdict(setting) | {"chosen_by": session.chosen_by})
             made.append(comparison)
     return made, len(chosen) - len(made)

@@ -274,7 +274,11 @@ def _plan_rows(project: Project, form: PlanForm) -> list[PlanRow]:
 def _create_planned(request: HttpRequest, project: Project, form: PlanForm, rows: Sequence[PlanRow]) -> None:
     made, there = create_planned(
         project=project,
-        chosen=[ChosenPair(row.language, row.base, row.test) for row in rows if row.language and row.base and row.test],
+        chosen=[
+            ChosenPair(row.language, row.base, row.test, form.chosen_by(row.session))
+            for row in rows
+            if row.language and row.base and row.test
+        ],
         collection=form.cleaned_data["collection"],
         setting=form.setting(),
         by=user_of(request),

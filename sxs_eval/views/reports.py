@@ -21,9 +21,10 @@ from research.selection.pages.image_filters import AskedImages, asked_images, fi
 from sxs_eval.formats.figure_tables import TableLayout, table, table_name
 from sxs_eval.formats.judgement_export import JudgementLayout, export_judgements, file_name
 from sxs_eval.formats.metric_gains import MetricsLayout, as_csv, as_json, metrics_file_name
-from sxs_eval.forms.results import WidthForm
+from sxs_eval.forms.results import PointsForm, WidthForm
 from sxs_eval.models import Comparison
-from sxs_eval.pages.across import across_page, metrics_page
+from sxs_eval.pages.across import across_page
+from sxs_eval.pages.metrics import metrics_page
 from sxs_eval.pages.report import report_page
 from sxs_eval.permissions import comparison_for, has_assigned_images
 from sxs_eval.selectors.across import (
@@ -209,11 +210,12 @@ def _chosen(project: Project, comparison: str) -> list[Comparison]:
 @require_safe
 def metrics_show(request: HttpRequest, slug: str) -> HttpResponse:
     project = project_for(request.user, slug, *READERS)
-    flip = request.GET.get("flip") != "no"
+    points = PointsForm.asked(request.GET)
     images, evaluations = _evaluations(request, project)
     context = {
         "project": project,
-        "page": metrics_page(evaluations, metric=request.GET.get("metric", ""), flip=flip),
+        "page": metrics_page(evaluations, metric=request.GET.get("metric", ""), rules=points.rules),
+        "points": points,
         "layouts": MetricsLayout,
         "images": images,
     }
@@ -228,7 +230,8 @@ def metrics_export(request: HttpRequest, slug: str, layout: str) -> HttpResponse
     if images.error:
         messages.error(request, images.error)
         return redirect("sxs_eval:metrics-show", slug)
-    content = as_csv(evaluations) if wanted is MetricsLayout.CSV else as_json(evaluations)
+    rules = PointsForm.asked(request.GET).rules
+    content = as_csv(evaluations) if wanted is MetricsLayout.CSV else as_json(evaluations, rules)
     response = HttpResponse(content, content_type=wanted.content_type)
     return as_download(response, metrics_file_name(project, wanted, timezone.now()))
 

@@ -12,8 +12,7 @@ import scipy
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from crosslens_metrics import correlation_intervals
-from crosslens_metrics.correlation_intervals import correlation_interval
+from crosslens_metrics.correlation_intervals import evaluation_interval
 from crosslens_metrics.correlations import (
     FUNCTIONS,
     Coefficient,
@@ -151,7 +150,7 @@ def test_small_steps_between_large_numbers_are_those_without_the_large_number(co
     assert pearson(1e16 + steps, y) == pytest.approx(scipy.stats.pearsonr(steps, y).statistic, abs=1e-12)
     if count > 5:
         large, small = (
-            correlation_interval(x, y, coefficient=Coefficient.PEARSON, flip=False, resamples=300, rng=rng())
+            evaluation_interval(x, y, coefficient=Coefficient.PEARSON, flip=False, resamples=300, rng=rng())
             for x in (1e16 + steps, steps)
         )
         assert [large.low, large.high] == pytest.approx([small.low, small.high], abs=1e-12)
@@ -181,7 +180,7 @@ def test_kendall_of_a_hundred_thousand_points_takes_little_time():
 def test_where_a_coefficient_is_undefined_the_error_says_why(x, y, coefficient, reason):
     for figure in (
         lambda: FUNCTIONS[coefficient](x, y),
-        lambda: correlation_interval(x, y, coefficient=coefficient, flip=False, resamples=100, rng=rng()),
+        lambda: evaluation_interval(x, y, coefficient=coefficient, flip=False, resamples=100, rng=rng()),
     ):
         with pytest.raises(UndefinedFigureError) as refused:
             figure()
@@ -196,6 +195,16 @@ def test_a_metric_without_differences_has_no_correlation_by_its_mirror_image(coe
         with pytest.raises(UndefinedFigureError) as refused:
             correlation(x, y, coefficient=coefficient, flip=True)
         assert refused.value.reason == UndefinedReason.SAME_IN_ALL_EVALUATIONS
+
+
+@given(evaluations, st.sampled_from(list(Coefficient)), st.booleans(), st.integers(0, 5))
+def test_a_weight_is_how_often_an_evaluation_comes(points, coefficient, flip, seed):
+    x, y = points
+    times = rng(seed).integers(0, 4, size=len(x))
+    assume(times.sum() > 1)
+    assume((times > 0).sum() > 1)
+    value = defined(coefficient, np.repeat(x, times), np.repeat(y, times), flip=flip)
+    assert correlation(x, y, coefficient=coefficient, flip=flip, weights=times) == pytest.approx(value, abs=1e-9)
 
 
 @pytest.mark.parametrize("coefficient", list(Coefficient))
@@ -223,7 +232,7 @@ def test_intervals_are_those_of_drawing_the_evaluations_one_by_one(coefficient, 
     x = np.array([2.7, 3, 2.2, 2.7, -0.3, 1.6, 3.1, 4.3, -0.8, 2.7, -0.3, -1.7])
     y = np.array([2.61, 0.84, 1.37, 1.96, 1.28, 0, -1.22, -0.44, 1.16, 0.2, -0.33, -0.39])
 
-    interval = correlation_interval(x, y, coefficient=coefficient, flip=flip, resamples=400, rng=rng(3))
+    interval = evaluation_interval(x, y, coefficient=coefficient, flip=flip, resamples=400, rng=rng(3))
 
     drawn = rng(3).integers(0, 12, size=(400, 12))
     plain = []
@@ -236,23 +245,9 @@ def test_intervals_are_those_of_drawing_the_evaluations_one_by_one(coefficient, 
     assert [interval.low, interval.high] == pytest.approx(list(np.quantile(plain, [0.025, 0.975])), abs=1e-9)
 
 
-@pytest.mark.parametrize("flip", [False, True])
-def test_many_points_have_the_same_interval_without_a_table_of_all_pairs(flip, monkeypatch):
-    x = np.round(rng().normal(size=30), 1)
-    y = np.round(x + rng(1).normal(size=30), 1)
-    intervals = []
-    for most in (3_000, 10):
-        monkeypatch.setattr(correlation_intervals, "MAX_IN_TABLE", most)
-        intervals.append(
-            correlation_interval(x, y, coefficient=Coefficient.KENDALL, flip=flip, resamples=300, rng=rng(2))
-        )
-    table, one_by_one = intervals
-    assert [one_by_one.low, one_by_one.high] == pytest.approx([table.low, table.high], abs=1e-12)
-
-
 def test_the_same_seed_gives_the_same_interval_and_another_one_another():
     first, again, other = (
-        correlation_interval(*ANSCOMBE, coefficient=Coefficient.PEARSON, flip=True, resamples=500, rng=rng(seed))
+        evaluation_interval(*ANSCOMBE, coefficient=Coefficient.PEARSON, flip=True, resamples=500, rng=rng(seed))
         for seed in (5, 5, 6)
     )
     assert first == again != other
@@ -267,7 +262,7 @@ def test_the_same_seed_gives_the_same_interval_and_another_one_another():
 )
 def test_an_interval_that_would_claim_certainty_is_undefined(x, y, reason):
     with pytest.raises(UndefinedFigureError) as refused:
-        correlation_interval(x, y, coefficient=Coefficient.SPEARMAN, flip=False, resamples=300, rng=rng())
+        evaluation_interval(x, y, coefficient=Coefficient.SPEARMAN, flip=False, resamples=300, rng=rng())
     assert refused.value.reason == reason
 
 

@@ -50,7 +50,7 @@ def run_json(name, *arguments):
 
 
 def correlate(file, *arguments, human="Δ SxS"):
-    return run_json("correlate", file, "--human", human, "--no-intervals", *arguments)
+    return run_json("correlate", file, "--human", human, "--no-intervals", "--as-published", *arguments)
 
 
 def values(report, metric, part=0):
@@ -157,10 +157,14 @@ def test_intervals_hold_what_they_are_of_and_follow_from_the_seed(table):
     assert first == again
     for name in Coefficient:
         one, another = (report["parts"][0]["metrics"]["y"][name] for report in (first, other))
-        assert one["interval"]["low"] < one["value"] < one["interval"]["high"]
-        assert one["interval"] != another["interval"] or name == Coefficient.MATTHEWS
-    how = {"method": "percentile bootstrap over evaluations", "level": 0.95, "resamples": 300, "seed": 1}
-    assert first["intervals"] == how
+        assert one["over_evaluations"]["low"] < one["value"] < one["over_evaluations"]["high"]
+        assert one["over_evaluations"] != another["over_evaluations"] or name == Coefficient.MATTHEWS
+        assert one["interval"] is one["test"] is None, "Nothing is known of the models."
+    words = "generalises to other evaluations, if none shares a model or a language with another (percentile bootstrap)"
+    assert first["intervals"] == {
+        "level": 0.95,
+        "over_evaluations": {"words": words, "resamples": 300, "seed": 1},
+    }
 
 
 @pytest.mark.parametrize(
@@ -242,7 +246,8 @@ def test_evaluations_without_a_figure_are_left_out_where_that_is_asked_for(table
 
     report = correlate(file, "--metric", "y", "z", "--skip-missing", "--group", "g=a", human="x")
 
-    assert report["left_out"] == {"y": 2, "z": 2}
+    left_out = {"missing": 2, "few_images": 0, "chosen": 0}
+    assert report["left_out"] == {"y": left_out, "z": left_out}
     assert [part["metrics"]["z"]["evaluations"] for part in report["parts"]] == [3, 2, 1]
     assert "2 of 5 evaluations lack x or y, and are left out of it." in report["notes"]
     assert any("1 evaluations have no g" in note for note in report["notes"])
@@ -332,7 +337,7 @@ def test_the_examples_of_the_guide_are_what_is_printed():
     printed = [
         output_of(
             *("correlate", published("tables/crossmodal_draft_table5.csv"), "--human", "sxs_gain", "--no-flip"),
-            *("--metric", "delta_cider_3600", "delta_cider_val"),
+            *("--metric", "delta_cider_3600", "delta_cider_val", "--as-published"),
         ),
         of_table_2(),
     ]

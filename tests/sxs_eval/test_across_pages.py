@@ -208,11 +208,11 @@ def manager(client, request):
 
 
 def page(client, **asked):
-    return client.get(reverse("sxs_eval:metrics-show", args=["lions"]), asked)
+    return client.get(reverse("sxs_eval:metrics-show", args=["lions"]), {"min_images": 0} | asked)
 
 
 def exported(client, layout, **asked):
-    return client.get(reverse("sxs_eval:metrics-export", args=["lions", layout]), asked).content
+    return client.get(reverse("sxs_eval:metrics-export", args=["lions", layout]), {"min_images": 0} | asked).content
 
 
 def test_the_reference_set_is_chosen_on_the_page_and_in_its_files(manager, scored):
@@ -256,13 +256,55 @@ def test_the_command_reads_the_file_and_gives_the_same_figures(manager, scored, 
     file = tmp_path / "metrics.csv"
     file.write_bytes(exported(manager, "csv"))
     chosen = ("--human=gain", "--metric=rouge-l", "--group=language=zh,en,hi,es", *([] if flip else ["--no-flip"]))
-    report = json.loads(output_of("correlate", file, *chosen, "--json"))
-    said = json.loads(exported(manager, "json"))["correlations"]["rouge-l" if flip else "rouge-l --no-flip"]
-    assert report["parts"] == said["parts"]
-    shown = page(manager, metric="rouge-l", flip="yes" if flip else "no").context["page"]["correlations"]
-    (everything, *_others) = said["parts"].values() if isinstance(said["parts"], dict) else said["parts"]
+    report = json.loads(output_of("correlate", file, *chosen, "--min-images=0", "--json"))
+    asked = {"flip": "yes" if flip else "no"}
+    said = json.loads(exported(manager, "json", **asked))["correlations"]
+    assert report == said
+    shown = page(manager, metric="rouge-l", **asked).context["page"]["correlations"]
+    everything = said["parts"][0]
     value = f"{everything['metrics']['rouge-l']['pearson']['value']:+.2f}".replace("-", "−")
     assert column_of(shown, "Pearson")[0].split()[0] == value
+
+
+def test_comparisons_of_few_images_or_chosen_by_the_metric_are_no_points_unless_asked_for(manager, scored):
+    project, _collection, _models = scored
+    few = text_of(page(manager, metric="rouge-l", min_images=30))
+    assert few.count("No point: fewer than 30 images judged.") == len(ANSWERS)
+    assert "5 comparisons are no points: the table says why." in few
+    first, second, *_others = project.comparisons.order_by("pk")
+    for comparison, chosen_by in ((first, "rouge-l"), (second, "*")):
+        comparison.chosen_by = chosen_by
+        comparison.save()
+    text = text_of(page(manager, metric="rouge-l"))
+    assert "chosen by ROUGE-L" in text
+    assert "chosen by scores" in text
+    assert text.count("No point: it was planned because of these scores.") == 2
+    plots = [page(manager, metric="rouge-l", **asked).context["page"]["plot"] for asked in ({}, {"with_chosen": "on"})]
+    assert [len(plot["points"]) for plot in plots] == [len(ANSWERS) - 2, len(ANSWERS)]
+    rows = list(csv.DictReader(io.StringIO(exported(manager, "csv").decode("utf-8-sig"))))
+    assert [row["chosen_by"] for row in rows] == ["rouge-l", "*", "", "", ""]
+
+
+def test_rows_of_the_file_have_a_signature_of_what_they_are_from(manager, scored):
+    project, collection, _models = scored
+    rows = json.loads(exported(manager, "json"))["evaluations"]
+    start = f"gain-and-metrics|v:1|collection:{collection.slug}|replication:1|scale:7|scores:"
+    assert all(row["signature"].startswith(start) for row in rows)
+    assert len({row["signature"] for row in rows if row["language"] == "de"}) == 1
+    comparison = project.comparisons.get(base__name="A", test__name="B", language="de")
+    comparison.subset = 6
+    comparison.save()
+    signatures = [row["signature"] for row in json.loads(exported(manager, "json"))["evaluations"]]
+    assert sum(f"|drawn:6/{comparison.seed}|" in signature for signature in signatures) == 1
+
+
+def test_the_page_says_what_its_intervals_hold_for_and_which_references_were_used(manager, scored):
+    text = text_of(page(manager, metric="rouge-l"))
+    assert "Scored against these references: People." in text
+    assert "generalises to other models like these, with these 2 languages (jackknife with Student’s t)" in text
+    assert "2 degrees of freedom" in text
+    assert "over comparisons" in text
+    assert page(manager, metric="rouge-l", min_images="x").status_code == 200
 
 
 @pytest.mark.long(reason="at least three others run each of its lines")
@@ -270,7 +312,7 @@ def test_resamples_are_drawn_again_only_where_something_changed(manager, scored,
     drawn = []
 
     def drawing(table, **about):
-        drawn.append(about["flip"])
+        drawn.append(about["rules"].flip)
         return correlations_of(table, **about)
 
     cache.clear()

@@ -98,11 +98,21 @@ def test_a_clear_pair_can_be_ticked_and_a_proposed_one_left_out(manager, project
     assert (made.language_id, made.base.name, made.test.name) == ("de", "Alpha", "Gamma")
 
 
+@pytest.mark.parametrize(("metric", "chosen_by"), [("cider-d", "cider-d"), ("", "*")])
+def test_comparisons_proposed_by_their_scores_say_by_which_metric(
+    manager, project, collection, models, metric, chosen_by
+):
+    create(manager, project, form_of(collection, metric=metric))
+
+    made = Comparison.objects.order_by("language_id").values_list("language", "chosen_by")
+    assert list(made) == [("de", chosen_by), ("zh", "")], "Chinese is a core language."
+
+
 @pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 def test_two_people_who_create_the_same_plan_at_once_make_it_once(collection, project, models):
     chosen = [ChosenPair(make_language(tag), models["Alpha"], models["Beta"]) for tag in ("de", "zh")]
-    turned = [ChosenPair(language, test, base) for language, base, test in chosen]
+    turned = [ChosenPair(pair.language, pair.test, pair.base) for pair in chosen]
 
     created = together(
         lambda sessions: create_planned(

@@ -6,50 +6,46 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from itertools import combinations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from crosslens_metrics.correlation_intervals import correlation_interval
-from crosslens_metrics.correlations import Coefficient, correlation
+from crosslens_metrics.correlations import Coefficient
 from crosslens_metrics.formats.problems import FileProblemsError, LineError
 from crosslens_metrics.formats.tables import TextTable
 from crosslens_metrics.language_tags import comparable
+from crosslens_metrics.reports.evaluation_points import (
+    USUAL_COLUMNS,
+    EvaluationColumns,
+    EvaluationFacts,
+    PointRules,
+    facts_of,
+)
 from crosslens_metrics.reports.figures import (
     ReportFigure,
     UndefinedScore,
     as_json,
+    rounded_number,
     table_lines,
-    value_or_reason,
     with_interval,
 )
+from crosslens_metrics.reports.metric_agreement import (
+    DifferenceFigure,
+    EvaluationPoints,
+    MetricAgreement,
+    MetricDifferences,
+    TestFigure,
+    agreement,
+    differences_of,
+)
+from crosslens_metrics.sampling.designs import Factor, Method, SamplingDesign
 from crosslens_metrics.sampling.intervals import Interval
 
-RESAMPLES = 10_000
+RESAMPLES = 1_000
+P_DIGITS = 4
 ALL, GROUP, REST = "all", "group", "rest"
-METHOD = "percentile bootstrap over evaluations"
-
-
-@dataclass(frozen=True)
-class CorrelationFigure(ReportFigure):
-    """A coefficient with its 95% interval; None where no interval was asked for."""
-
-    value: float | UndefinedScore
-    interval: Interval | UndefinedScore | None
-
-
-@dataclass(frozen=True)
-class MetricAgreement(ReportFigure):
-    """Points are two per evaluation where signs were flipped too, else one."""
-
-    evaluations: int
-    points: int
-    coefficients: dict[Coefficient, CorrelationFigure]
-
-    def as_json(self) -> dict[str, Any]:
-        of_each = {str(coefficient): as_json(value) for coefficient, value in self.coefficients.items()}
-        return {"evaluations": self.evaluations, "points": self.points} | of_each
 
 
 @dataclass(frozen=True)
@@ -61,51 +57,6 @@ class EvaluationPart:
     chosen: NDArray[np.bool_]
 
 
-def agreement(human: ArrayLike, metric: ArrayLike, *, flip: bool, resamples: int | None, seed: int) -> MetricAgreement:
-    """All coefficients of one metric with people.
-
-    Every figure is resampled from the same seed, so that it does not depend on which others are asked for.
-
-    Parameters
-    ----------
-    human, metric : array_like of float, shape (n_evaluations,)
-        Differences of the same pairs of models.
-    flip : bool
-        Whether each evaluation also gives the point with both signs flipped.
-    resamples : int or None
-        None for no intervals.
-    seed : int
-        May be negative.
-
-    Returns
-    -------
-    MetricAgreement
-    """
-    people, automatic = np.asarray(human, dtype=float), np.asarray(metric, dtype=float)
-
-    def found(coefficient: Coefficient) -> CorrelationFigure:
-        value = value_or_reason(lambda: correlation(people, automatic, coefficient=coefficient, flip=flip))
-        if resamples is None or isinstance(value, UndefinedScore):
-            return CorrelationFigure(value, None)
-        interval = value_or_reason(
-            lambda: correlation_interval(
-                people,
-                automatic,
-                coefficient=coefficient,
-                flip=flip,
-                resamples=resamples,
-                rng=np.random.default_rng(seed % 2**64),
-            )
-        )
-        return CorrelationFigure(value, interval)
-
-    return MetricAgreement(
-        evaluations=len(people),
-        points=len(people) * (2 if flip else 1),
-        coefficients={coefficient: found(coefficient) for coefficient in Coefficient},
-    )
-
-
 def is_mirrored(human: Sequence[Decimal], metric: Sequence[Decimal]) -> bool:
     """Whether each point comes as often as its mirror image: the signs were flipped before."""
     points = Counter(zip(human, metric, strict=True))
@@ -113,22 +64,46 @@ def is_mirrored(human: Sequence[Decimal], metric: Sequence[Decimal]) -> bool:
 
 
 @dataclass(frozen=True)
+class LeftOutEvaluations(ReportFigure):
+    """How many evaluations are no points of a metric: without a figure, with too few images, or chosen by it."""
+
+    missing: int
+    few_images: int
+    chosen: int
+
+
+@dataclass(frozen=True)
 class CorrelationReport:
-    """`parts` are names by key; `agreements` by key of the part and metric; `left_out` evaluations by metric."""
+    """`parts` are names by key; `agreements` by key of the part and metric; `left_out` by metric; `differences` are
+    over all evaluations.
+    """
 
     human: str
     parts: dict[str, str]
     agreements: dict[str, dict[str, MetricAgreement]]
-    left_out: dict[str, int]
+    differences: tuple[MetricDifferences, ...]
+    left_out: dict[str, LeftOutEvaluations]
     notes: tuple[str, ...]
-    flip: bool
+    rules: PointRules
     seed: int
     resamples: int | None
+
+    @property
+    def over_evaluations(self) -> SamplingDesign:
+        return SamplingDesign(Method.BOOTSTRAP, {Factor.EVALUATION: self.agreements[ALL][self.metrics[0]].evaluations})
+
+    @property
+    def metrics(self) -> list[str]:
+        return list(self.agreements[ALL])
 
     def as_json(self) -> dict[str, Any]:
         return {
             "human": self.human,
-            "flip": self.flip,
+            "flip": self.rules.flip,
+            "min_images": self.rules.min_images,
+            "weights": "images" if self.rules.is_weighted else None,
+            "with_chosen": self.rules.with_chosen,
+            "as_published": self.rules.is_published,
             "parts": [
                 {
                     "part": key,
@@ -137,34 +112,58 @@ class CorrelationReport:
                 }
                 for key, by_metric in self.agreements.items()
             ],
-            "left_out": self.left_out,
+            "differences": [difference.as_json() for difference in self.differences],
+            "left_out": as_json(self.left_out),
             "notes": list(self.notes),
             "intervals": None
             if self.resamples is None
-            else {"method": METHOD, "level": 0.95, "resamples": self.resamples, "seed": self.seed},
+            else {
+                "level": 0.95,
+                "over_evaluations": {
+                    "words": self.over_evaluations.words,
+                    "resamples": self.resamples,
+                    "seed": self.seed,
+                },
+            },
         }
 
     def lines(self, *, digits: int) -> Iterator[str]:
         yield f"People: {self.human}. " + (
             "Each evaluation is two points, as it is and with both signs flipped."
-            if self.flip
+            if self.rules.flip
             else "Each evaluation is one point: signs are not flipped."
         )
+        if self.rules.is_weighted:
+            yield "Evaluations count as often as they have complete images."
         if self.resamples is not None:
-            yield f"In brackets: 95% intervals, {METHOD}, {self.resamples} resamples, seed {self.seed}."
+            yield (
+                f"Over evaluations: 95% interval, {self.over_evaluations.words}, {self.resamples} resamples, "
+                f"seed {self.seed}."
+            )
         yield from (f"Note: {note}" for note in self.notes)
         for key, by_metric in self.agreements.items():
             yield ""
             yield self.parts[key]
+            yield from table_lines(_rows(by_metric, digits))
+            yield from _designs(by_metric)
+            yield from _reasons(by_metric)
+        if self.differences:
+            yield ""
+            pairs = f"{len(self.differences)} pairs" if len(self.differences) > 1 else "one pair"
+            yield f"Differences of Fisher’s z of two metrics, with 95% intervals, p and Holm’s p over {pairs}"
             yield from table_lines(
                 [
-                    ["", *by_metric],
-                    ["evaluations", *(str(agreed.evaluations) for agreed in by_metric.values())],
-                    ["points (N)", *(str(agreed.points) for agreed in by_metric.values())],
-                    *(_row(coefficient, by_metric, digits) for coefficient in Coefficient),
+                    ["", "evaluations", *Coefficient],
+                    *(
+                        [
+                            f"{one.first} - {one.second}",
+                            str(one.evaluations),
+                            *(_difference(figure, digits) for figure in one.coefficients.values()),
+                        ]
+                        for one in self.differences
+                    ),
                 ]
             )
-            yield from _reasons(by_metric)
 
 
 def correlations_of(
@@ -173,10 +172,12 @@ def correlations_of(
     human: str,
     metrics: Sequence[str],
     group: tuple[str, Sequence[str]] | None,
-    flip: bool,
+    rules: PointRules,
     skip_missing: bool,
     resamples: int | None,
     seed: int,
+    others: Sequence[str] = (),
+    columns: EvaluationColumns = USUAL_COLUMNS,
 ) -> CorrelationReport:
     """All figures of a table.
 
@@ -189,13 +190,15 @@ def correlations_of(
         The columns of metrics' differences.
     group : tuple of str and sequence of str, or None
         A column and its values: the figures are also given over these evaluations, and over the rest.
-    flip : bool
-        Whether each evaluation also gives the point with both signs flipped.
+    rules : PointRules
     skip_missing : bool
         Whether evaluations without a figure are left out.
     resamples : int or None
         None for no intervals.
     seed : int
+    others : sequence of str
+        The columns of further metrics, of which each of `metrics` has its difference.
+    columns : EvaluationColumns
 
     Returns
     -------
@@ -206,45 +209,77 @@ def correlations_of(
     FileRefusedError
         Where it lacks a column, or a figure that is not to be skipped.
     """
-    people_at, places = table.place(human), list(dict.fromkeys(map(table.place, metrics)))
+    people_at, shown = table.place(human), list(dict.fromkeys(map(table.place, metrics)))
+    places = list(dict.fromkeys([*shown, *map(table.place, others)]))
     people, automatic = _numbers(table, people_at, places)
     if not skip_missing:
         said = "has no figure. Fill it in, or leave such rows out by --skip-missing."
         if problems := table.lacking({people_at: people, **automatic}, said):
             raise FileProblemsError(problems)
+    facts = facts_of(table, columns, rules)
     parts, notes = _parts(table, group)
+    notes = [*facts.notes, *notes]
     agreements: dict[str, dict[str, MetricAgreement]] = {part.key: {} for part in parts}
-    left_out: dict[str, int] = {}
+    left_out: dict[str, LeftOutEvaluations] = {}
+    used: dict[str, NDArray[np.bool_]] = {}
+    points: dict[str, EvaluationPoints] = {}
     for place, scores in automatic.items():
         name = table.columns[place]
         there = np.array([a is not None and b is not None for a, b in zip(people, scores, strict=True)], dtype=bool)
-        left_out[name] = int((~there).sum())
-        if left_out[name]:
-            notes.append(
-                f"{left_out[name]} of {len(there)} evaluations lack {human} or {name}, and are left out of it."
-            )
-        x, y = _exact(people, there), _exact(scores, there)
-        if flip and is_mirrored(x, y):
+        left_out[name], used[name] = _left_out(name, there, facts, rules)
+        points[name] = EvaluationPoints(
+            _as_floats(people), _as_floats(scores), facts.compared, facts.images if rules.is_weighted else None
+        )
+        if place not in shown:
+            continue
+        notes.extend(_said(human, name, left_out[name], len(there), rules))
+        if rules.flip and is_mirrored(_exact(people, used[name]), _exact(scores, used[name])):
             notes.append(f"The points of {name} hold all their mirror images already: give --no-flip.")
         for part in parts:
-            chosen = part.chosen[there]
             agreements[part.key][name] = agreement(
-                np.array(x, dtype=float)[chosen],
-                np.array(y, dtype=float)[chosen],
-                flip=flip,
-                resamples=resamples,
-                seed=seed,
+                points[name].of(used[name] & part.chosen), flip=rules.flip, resamples=resamples, seed=seed
             )
+    # Among the metrics shown each pair once, and each of them with each of the others.
+    pairs = [pair for pair in combinations(points, 2) if pair[0] in agreements[ALL]]
+    if resamples is None or facts.compared is None:
+        pairs = []
     return CorrelationReport(
         human=table.columns[people_at],
         parts={part.key: part.name for part in parts},
         agreements=agreements,
+        differences=differences_of(points, used, pairs, flip=rules.flip),
         left_out=left_out,
         notes=tuple(notes),
-        flip=flip,
+        rules=rules,
         seed=seed,
         resamples=resamples,
     )
+
+
+def _left_out(
+    metric: str, there: NDArray[np.bool_], facts: EvaluationFacts, rules: PointRules
+) -> tuple[LeftOutEvaluations, NDArray[np.bool_]]:
+    """Each evaluation for the first reason that it is left out, and which are left."""
+    is_large, is_independent = facts.is_large(rules), facts.is_independent_of(metric, rules)
+    counts = LeftOutEvaluations(
+        int((~there).sum()), int((there & ~is_large).sum()), int((there & is_large & ~is_independent).sum())
+    )
+    return counts, there & is_large & is_independent
+
+
+def _said(human: str, name: str, left: LeftOutEvaluations, total: int, rules: PointRules) -> Iterator[str]:
+    if left.missing:
+        yield f"{left.missing} of {total} evaluations lack {human} or {name}, and are left out of it."
+    if left.few_images:
+        yield (
+            f"{left.few_images} of {total} evaluations have fewer than {rules.min_images} images, and are left out of "
+            f"{name}."
+        )
+    if left.chosen:
+        yield (
+            f"{left.chosen} of {total} evaluations were chosen by {name} or an unnamed metric, and are left out of it: "
+            "--with-chosen keeps them."
+        )
 
 
 def _numbers(
@@ -280,13 +315,61 @@ def _parts(table: TextTable, group: tuple[str, Sequence[str]] | None) -> tuple[l
     return [everything, in_group, EvaluationPart(REST, f"{column} is not {named}", ~chosen)], notes
 
 
+def _as_floats(numbers: Sequence[Decimal | None]) -> NDArray[np.float64]:
+    """Those that are missing, which are never used, as zero."""
+    return np.array([float(number or 0) for number in numbers])
+
+
 def _exact(numbers: Sequence[Decimal | None], there: Iterable[bool]) -> list[Decimal]:
     return [number for number, is_there in zip(numbers, there, strict=True) if is_there and number is not None]
 
 
-def _row(coefficient: Coefficient, by_metric: Mapping[str, MetricAgreement], digits: int) -> list[str]:
-    coefficients = [agreed.coefficients[coefficient] for agreed in by_metric.values()]
-    return [coefficient, *(with_interval(one.value, one.interval, digits) for one in coefficients)]
+def _rows(by_metric: Mapping[str, MetricAgreement], digits: int) -> list[list[str]]:
+    agreed = list(by_metric.values())
+    rows = [["", *by_metric], ["evaluations", *(str(one.evaluations) for one in agreed)]]
+    rows.append(["points (N)", *(str(one.points) for one in agreed)])
+    if any(one.design is not None for one in agreed):
+        rows.append(["models", *(str(one.models) for one in agreed)])
+        rows.append(["languages", *(str(one.languages) for one in agreed)])
+    for coefficient in Coefficient:
+        figures = [one.coefficients[coefficient] for one in agreed]
+        rows.append([coefficient, *(with_interval(one.value, one.interval, digits) for one in figures)])
+        if any(one.test for one in figures):
+            rows.append(["  p", *(_p(one.test) for one in figures)])
+        if any(one.over_evaluations for one in figures):
+            rows.append(["  over evaluations", *(_bounds(one.over_evaluations, digits) for one in figures)])
+    return rows
+
+
+def _p(test: TestFigure | UndefinedScore | None) -> str:
+    if test is None:
+        return ""
+    return "undefined" if isinstance(test, UndefinedScore) else rounded_number(test.p, P_DIGITS)
+
+
+def _bounds(interval: Interval | UndefinedScore | None, digits: int) -> str:
+    return "" if interval is None else with_interval(0.0, interval, digits).partition(" ")[2]
+
+
+def _difference(figure: DifferenceFigure | UndefinedScore, digits: int) -> str:
+    if isinstance(figure, UndefinedScore):
+        return "undefined"
+    tests = f"p {rounded_number(figure.p, P_DIGITS)}, Holm {rounded_number(figure.holm, P_DIGITS)}"
+    return f"{with_interval(figure.z, figure.interval, digits)} {tests}"
+
+
+def _designs(by_metric: Mapping[str, MetricAgreement]) -> Iterator[str]:
+    """What intervals in brackets hold for, once for all metrics of which that is the same."""
+    texts: dict[str, list[str]] = {}
+    for name, agreed in by_metric.items():
+        if isinstance(agreed.design, SamplingDesign) and any(one.interval for one in agreed.coefficients.values()):
+            text = f"In brackets: 95% interval, {agreed.design.words}, {agreed.degrees_of_freedom} degrees of freedom."
+            texts.setdefault(text, []).append(name)
+        if agreed.smallest_p is not None:
+            smallest = rounded_number(agreed.smallest_p, P_DIGITS)
+            text = f"p: models change places; with {agreed.models} models no p-value below {smallest} is possible."
+            texts.setdefault(text, []).append(name)
+    yield from (f"  {', '.join(names)}: {text}" for text, names in texts.items())
 
 
 def _reasons(by_metric: Mapping[str, MetricAgreement]) -> Iterator[str]:
@@ -294,7 +377,8 @@ def _reasons(by_metric: Mapping[str, MetricAgreement]) -> Iterator[str]:
     for name, agreed in by_metric.items():
         reasons: dict[str, list[str]] = {}
         for coefficient, one in agreed.coefficients.items():
-            for what, figure in (("", one.value), ("interval of ", one.interval)):
+            whats = ("", "interval of ", "p of ", "interval over evaluations of ")
+            for what, figure in zip(whats, (one.value, one.interval, one.test, one.over_evaluations), strict=True):
                 if isinstance(figure, UndefinedScore):
                     reasons.setdefault(figure.message, []).append(what + coefficient)
         yield from (f"  undefined for {name}: {', '.join(figures)}. {reason}" for reason, figures in reasons.items())

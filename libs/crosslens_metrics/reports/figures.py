@@ -80,6 +80,17 @@ MESSAGES: dict[UndefinedReason, str] = {
         "One of the two has the same value in every evaluation, so there is nothing to correlate. With flipped signs "
         "it would vary, but only because of which model was called the base."
     ),
+    UndefinedReason.EXACT_AGREEMENT: _("A coefficient of exactly 1 or −1 shows no uncertainty, and is no certainty."),
+    UndefinedReason.TOO_FEW_MODELS: _(
+        "An interval needs evaluations of three models or more, or of two models in two languages or more."
+    ),
+    UndefinedReason.UNIT_NEEDED: _(
+        "Without one of the models (or languages, if there are two models), the coefficient is undefined or exactly 1 "
+        "or −1: there are too few."
+    ),
+    UndefinedReason.NOT_EXCHANGEABLE: _(
+        "No two models were compared in the same languages with the same others, so none can change places."
+    ),
     UndefinedReason.ONE_SIGN_ONLY: _("One of the two is always better or never better, so its signs tell nothing."),
 }
 

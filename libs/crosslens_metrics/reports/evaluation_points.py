@@ -1,0 +1,135 @@
+"""Which evaluations of a table are points of a correlation, of which models, and what its columns say of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crosslens_metrics.correlation_intervals import ComparedModels
+from crosslens_metrics.formats.problems import FileProblemsError, FileRefusedError, LineError
+from crosslens_metrics.formats.tables import TextTable, folded_name
+from crosslens_metrics.language_tags import comparable
+
+MIN_IMAGES = 30
+"""(ours) Complete images from which an evaluation is a point."""
+ANY_METRIC = "*"
+"""In the column `chosen_by`: a metric that nobody named, or several."""
+
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class PointRules:
+    """What makes a point. `is_published`: as in the papers' tables, with intervals over evaluations alone."""
+
+    flip: bool = True
+    min_images: int = MIN_IMAGES
+    is_weighted: bool = False
+    with_chosen: bool = False
+    is_published: bool = False
+
+    @classmethod
+    def as_published(cls, *, flip: bool) -> PointRules:
+        return cls(flip=flip, min_images=0, with_chosen=True, is_published=True)
+
+
+@dataclass(frozen=True)
+class EvaluationColumns:
+    """Names of columns; those that are None are looked for under their usual names, and may be missing."""
+
+    base_model: str | None = None
+    test_model: str | None = None
+    language: str | None = None
+    images: str | None = None
+    chosen_by: str | None = None
+
+    def place(self, table: TextTable, usual: str) -> int | None:
+        """Where the column with a usual name is; None where it is missing and was not asked for.
+
+        Raises
+        ------
+        FileRefusedError
+            Where the column that was asked for is missing.
+        """
+        asked: str | None = getattr(self, usual)
+        if asked is not None:
+            return table.place(asked)
+        return table.place(usual) if folded_name(usual) in map(folded_name, table.columns) else None
+
+
+USUAL_COLUMNS = EvaluationColumns()
+
+
+@dataclass(frozen=True)
+class EvaluationFacts:
+    """What is known of each evaluation beside its figures; `compared` and `images` are None without their columns."""
+
+    compared: ComparedModels | None
+    images: NDArray[np.float64] | None
+    chosen_by: tuple[frozenset[str], ...]
+    notes: tuple[str, ...]
+
+    def is_large(self, rules: PointRules) -> Mask:
+        if self.images is None:
+            return np.ones(len(self.chosen_by), dtype=bool)
+        return self.images >= rules.min_images
+
+    def is_independent_of(self, metric: str, rules: PointRules) -> Mask:
+        """Whether an evaluation was not chosen by the metric, or by one that nobody named; or that is no matter."""
+        own = {folded_name(metric), ANY_METRIC}
+        return np.array([rules.with_chosen or not own & names for names in self.chosen_by], dtype=bool)
+
+
+def facts_of(table: TextTable, columns: EvaluationColumns, rules: PointRules) -> EvaluationFacts:
+    """What the columns of a table say of its evaluations, and in notes which are missing.
+
+    Raises
+    ------
+    FileRefusedError
+        Where a column that was asked for is missing, or a cell cannot be used.
+    """
+    places = {usual: columns.place(table, usual) for usual in EvaluationColumns.__dataclass_fields__}
+    notes = [] if rules.is_published else list(_missing(places, rules))
+    images_at, chosen_at = places["images"], places["chosen_by"]
+    if rules.is_weighted and images_at is None:
+        raise FileRefusedError("Points are weighted by their images, but there is no column “images”. Give --images.")
+    images = None
+    if images_at is not None and not rules.is_published:
+        images = np.array([float(number or 0) for number in table.numbers(images_at)])
+    cells = [""] * len(table.rows) if chosen_at is None else table.texts(chosen_at)
+    chosen = tuple(frozenset(folded_name(name) for name in cell.split(",") if name.strip()) for cell in cells)
+    return EvaluationFacts(None if rules.is_published else _compared(table, places), images, chosen, tuple(notes))
+
+
+def _missing(places: dict[str, int | None], rules: PointRules) -> Sequence[str]:
+    notes = []
+    if places["base_model"] is None or places["test_model"] is None:
+        notes.append(
+            "There are no columns base_model and test_model, so intervals are over evaluations: they are too narrow if "
+            "two evaluations share a model or a language."
+        )
+    elif places["language"] is None:
+        notes.append("There is no column language: all evaluations are taken to be in one language.")
+    if places["images"] is None and rules.min_images:
+        notes.append("There is no column images, so no evaluation is left out for having too few.")
+    return notes
+
+
+def _compared(table: TextTable, places: dict[str, int | None]) -> ComparedModels | None:
+    base_at, test_at, language_at = places["base_model"], places["test_model"], places["language"]
+    if base_at is None or test_at is None:
+        return None
+    bases, tests = ([cell.strip() for cell in table.texts(place)] for place in (base_at, test_at))
+    problems = []
+    for row, base, test in zip(table.rows, bases, tests, strict=True):
+        if not base or not test:
+            problems.append(LineError("Name both models.", number=row.line))
+        elif base == test:
+            problems.append(LineError(f"{base} is compared with itself.", number=row.line))
+    if problems:
+        raise FileProblemsError(problems)
+    tags = [""] * len(table.rows) if language_at is None else [comparable(cell) for cell in table.texts(language_at)]
+    return ComparedModels(bases, tests, tags)
