@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from django.utils import translation
 
+from annotation.pages.quality import WHY_NOT_OVER_AUTHORS
 from crosslens_metrics.reports.comparison import CountedJudgements, build_report, decided
 from crosslens_metrics.reports.comparison_figures import (
     MESSAGES,
@@ -222,7 +223,7 @@ def test_what_is_undefined_says_why_and_nothing_is_nan(data, expected):
 
 def test_every_reason_has_words_in_the_language_of_the_reader():
     # What only scores can lack is said where scores are.
-    assert {*MESSAGES, *SCORE_MESSAGES} == {*UndefinedReason, *ComparisonReason}
+    assert {*MESSAGES, *SCORE_MESSAGES, *WHY_NOT_OVER_AUTHORS} == {*UndefinedReason, *ComparisonReason}
     with translation.override("en"):
         assert all(str(message).endswith(".") for message in MESSAGES.values())
 
