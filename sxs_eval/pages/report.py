@@ -275,7 +275,7 @@ def _appendix(
     for line in [*_gain_lines(report.outcome.gain), _agreement_line(report.alpha), _seconds_line(report)]:
         yield f"{line.label}: {with_interval(line.value or _('undefined'), line.interval)}. {line.why or line.meaning}"
     yield _("Sample of images: %(sample)s.") % {"sample": report.signature.sample}
-    yield _("Add what raters were told and what they were paid per hour.")
+    yield _("Add the instructions of raters, and what they were paid per hour.")
 
 
 def _scripted(raters: Sequence[ReportedRater]) -> Iterator[str]:
