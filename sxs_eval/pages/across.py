@@ -11,7 +11,7 @@ from charts.plots import DrawnPlot, IntervalEstimate, range_plot
 from crosslens_metrics.reports.comparison_figures import BOUNDS, MeanGain, SignTest, UndefinedComparison, bound_message
 from crosslens_metrics.reports.comparisons import ModelRanking, RankedComponent, RankedModel, RankedPair
 from crosslens_metrics.sampling.intervals import Interval
-from sxs_eval.pages.report import (
+from sxs_eval.pages.gains import (
     against,
     gain_estimate,
     gain_interval,

@@ -26,7 +26,7 @@ from crosslens_metrics.sampling.designs import SamplingDesign
 from crosslens_metrics.sampling.intervals import Interval
 from research.scoring.selectors.scores import shown_times, title_of
 from sxs_eval.formats.metric_gains import SEED, correlations
-from sxs_eval.pages.report import interval_label, report_link
+from sxs_eval.pages.gains import interval_label, report_link
 from sxs_eval.rules.planning import CORE
 from sxs_eval.selectors.across import EvaluationMetrics, EvaluationTable, LackingReason
 from tabular.tables import NO_VALUE, TEXT, PageTable, TableColumn, figure, isolated, note, parts, tag

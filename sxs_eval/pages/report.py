@@ -6,14 +6,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.template.loader import render_to_string
 from django.utils.html import format_html
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from charts import texts
 from charts.plots import DrawnPlot, IntervalEstimate, bar_plot, range_plot
-from core.people.pages import address
 from crosslens_metrics.reports.comparison import WIDTH_POINTS
 from crosslens_metrics.reports.comparison_figures import (
     AlphaFigure,
@@ -30,9 +28,19 @@ from crosslens_metrics.sampling.intervals import Interval
 from crosslens_metrics.scales import FIVE_POINTS, Scale
 from research.selection.models import PlaceLevelChoice
 from sxs_eval.models import LEFT_OUT, Comparison, RaterState
-from sxs_eval.selectors.across import interval_of
+from sxs_eval.pages.gains import (
+    design_words,
+    gain_estimate,
+    gain_interval,
+    gain_plot,
+    gain_points,
+    interval_label,
+    interval_or_why,
+    with_interval,
+)
+from sxs_eval.pages.remarks import remarks_on, scripted_answers, stopping_point
 from sxs_eval.selectors.results import ComparisonEvidence, ReportedRater
-from tabular.tables import TEXT, PageTable, TableColumn, figure, isolated, link, note, parts, tag
+from tabular.tables import TEXT, PageTable, TableColumn, figure, isolated, parts, tag
 
 EVEN = 50.0
 """Percent of preferences for the left side by a rater without a bias."""
@@ -72,7 +80,7 @@ def report_page(
     return {
         "report": report,
         "headline": list(_headline(report.outcome, planned=evidence.pairs)),
-        "beside": [*_stopping(report, evidence, looks), *remarks_on(report, evidence), *_scripted(raters)],
+        "beside": [*stopping_point(report, evidence, looks), *remarks_on(report, evidence), *scripted_answers(raters)],
         "figures": list(_figures(report)),
         "appendix": list(_appendix(report, evidence, raters, looks, comparison)),
         "distribution": distribution,
@@ -156,92 +164,10 @@ def _gain_lines(gain: GainFigure | UndefinedComparison) -> Iterator[ReportLine]:
     )
 
 
-def design_words(interval: Interval | UndefinedComparison) -> str:
-    """What an interval generalises to; empty where there is none."""
-    return interval.design.words if isinstance(interval, Interval) and interval.design else ""
-
-
 def _part_line(label: str, part: ImagePart, images: int, meaning: str) -> ReportLine:
     if isinstance(part.percent, UndefinedComparison):
         return ReportLine(label, meaning, "", why=part.percent.message)
     return ReportLine(label, meaning, f"{texts.percentage(part.percent)} ({_of(part.count, images)})")
-
-
-def why_no_gain(gain: GainFigure | UndefinedComparison) -> str:
-    """Say why a gain, or its interval, is undefined."""
-    return texts.reason_undefined(gain, interval_of(gain))
-
-
-def gain_interval(gain: GainFigure | UndefinedComparison) -> str:
-    return "" if isinstance(gain, UndefinedComparison) else texts.interval_text(gain.interval, with_sign=True)
-
-
-def _stopping(report: ReportedFigures, evidence: ComparisonEvidence, looks: int) -> Iterator[str]:
-    """Say when judging was to stop, and how often somebody looked before."""
-    planned, complete = evidence.pairs, report.outcome.images.denominator
-    yield ngettext(
-        "Planned: %(number)s image. Complete: %(complete)s.",
-        "Planned: %(number)s images. Complete: %(complete)s.",
-        planned,
-    ) % {"number": planned, "complete": complete}
-    yield (
-        ngettext(
-            "Before all planned images were complete, results were looked at once.",
-            "Before all planned images were complete, results were looked at %(number)s times, each time with another "
-            "number of complete images.",
-            looks,
-        )
-        % {"number": looks}
-        if looks
-        else _("Before all planned images were complete, nobody looked at results.")
-    )
-
-
-def remarks_on(report: ReportedFigures, evidence: ComparisonEvidence) -> Iterator[str]:
-    """Describe in sentences what the headline leaves out, and always the pairs with equal captions."""
-    images, apart = report.outcome.images, evidence.set_aside
-    yield ngettext(
-        "The figures are based on %(number)s image that has all its judgements.",
-        "The figures are based on %(number)s images that have all their judgements.",
-        images.complete,
-    ) % {"number": images.complete}
-    if images.incomplete:
-        yield ngettext(
-            "%(number)s image lacks judgements and is not part of any percentage (%(none)s without any).",
-            "%(number)s images lack judgements and are not part of any percentage (%(none)s without any).",
-            images.incomplete,
-        ) % {"number": images.incomplete, "none": images.incomplete_by_judgements.get(0, 0)}
-    if images.counted_similar:
-        yield ngettext(
-            "%(number)s pair with equal captions counts as SIMILAR without being shown.",
-            "%(number)s pairs with equal captions count as SIMILAR without being shown.",
-            images.counted_similar,
-        ) % {"number": images.counted_similar}
-        if images.incomplete and images.complete:
-            yield _(
-                "Until every pair is judged, the gain is biased towards zero, because all pairs with equal "
-                "captions already count."
-            )
-    if images.beyond_replication:
-        yield ngettext(
-            "%(number)s image has more judgements than required. All of them count.",
-            "%(number)s images have more judgements than required. All of them count.",
-            images.beyond_replication,
-        ) % {"number": images.beyond_replication}
-    if apart.total:
-        yield ngettext(
-            "%(number)s judgement is set aside: %(late)s late, %(paused)s by paused raters, %(excluded)s by "
-            "excluded raters.",
-            "%(number)s judgements are set aside: %(late)s late, %(paused)s by paused raters, %(excluded)s by "
-            "excluded raters.",
-            apart.total,
-        ) % {"number": apart.total, "late": apart.late, "paused": apart.paused, "excluded": apart.excluded}
-    if apart.of_images:
-        yield ngettext(
-            "%(number)s of these judgements is of an image that is left out of results.",
-            "%(number)s of these judgements are of images that are left out of results.",
-            apart.of_images,
-        ) % {"number": apart.of_images}
 
 
 def _appendix(
@@ -260,7 +186,7 @@ def _appendix(
         "points": report.signature.scale,
         "replication": comparison.replication,
     }
-    yield from _stopping(report, evidence, looks)
+    yield from stopping_point(report, evidence, looks)
     yield from remarks_on(report, evidence)
     yield _(
         "Attention was checked by %(gold)s gold pairs and %(repeats)s repeats per 100 pairs. Raters who failed more "
@@ -276,15 +202,6 @@ def _appendix(
         yield f"{line.label}: {with_interval(line.value or _('undefined'), line.interval)}. {line.why or line.meaning}"
     yield _("Sample of images: %(sample)s.") % {"sample": report.signature.sample}
     yield _("Add the instructions of raters, and what they were paid per hour.")
-
-
-def _scripted(raters: Sequence[ReportedRater]) -> Iterator[str]:
-    if number := sum(row.is_scripted and row.state in ("", RaterState.RESTORED) for row in raters):
-        yield ngettext(
-            "The answers of %(number)s rater look scripted. They count until a manager pauses this rater.",
-            "The answers of %(number)s raters look scripted. They count until a manager pauses these raters.",
-            number,
-        ) % {"number": number}
 
 
 def _figures(report: ReportedFigures) -> Iterator[ReportLine]:
@@ -429,46 +346,6 @@ def _gain_columns() -> list[TableColumn[RegionOutcome]]:
         TableColumn("gain", _("ΔSxS"), lambda part: isolated(gain_points(part.outcome.gain))),
         TableColumn("interval", interval_label(), lambda part: interval_or_why(part.outcome.gain), kind=TEXT),
     ]
-
-
-def against(base: str, test: str) -> str:
-    return render_to_string("sxs_eval/_models.html", {"base": base, "test": test})
-
-
-def report_link(comparison: Comparison) -> str:
-    url = address("sxs_eval:comparison-show", comparison.project.slug, comparison.pk)
-    return link(url, against(comparison.base.name, comparison.test.name))
-
-
-def interval_label() -> str:
-    return _("95%% confidence interval") % {}
-
-
-def gain_points(gain: GainFigure | UndefinedComparison) -> str:
-    return "" if isinstance(gain, UndefinedComparison) else texts.signed_number(gain.points)
-
-
-def interval_or_why(gain: GainFigure | UndefinedComparison) -> str:
-    return figure(gain_interval(gain)) or note(why_no_gain(gain))
-
-
-def gain_estimate(label: str, gain: GainFigure | UndefinedComparison) -> IntervalEstimate:
-    interval = interval_of(gain)
-    return IntervalEstimate(
-        label=label,
-        text=with_interval(gain_points(gain), gain_interval(gain)) or _("undefined"),
-        value=None if isinstance(gain, UndefinedComparison) else gain.points,
-        interval=interval if isinstance(interval, Interval) else None,
-    )
-
-
-def gain_plot(title: str, estimates: Sequence[IntervalEstimate]) -> DrawnPlot | None:
-    """Return None if no gain has a value."""
-    return range_plot(title, estimates, reference=0) if any(one.value is not None for one in estimates) else None
-
-
-def with_interval(value: str, interval: str) -> str:
-    return f"{value} ({interval})" if interval else value
 
 
 def _left_plot(raters: Sequence[RaterFigures]) -> DrawnPlot:
