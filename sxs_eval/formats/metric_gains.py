@@ -97,11 +97,13 @@ def _signature(row: EvaluationMetrics, evaluations: EvaluationTable) -> Signatur
 def correlations(
     evaluations: EvaluationTable, metrics: Sequence[str], *, rules: PointRules, others: Sequence[str] = ()
 ) -> CorrelationReport | None:
-    """Return what `manage.py correlate` reports about the file; None if there is no evaluation.
+    """Return what `manage.py correlate` reports about the file; None without evaluations or metrics.
 
     `others` are metrics that each of `metrics` is held against. Resampling takes long, so the result for the same file
     is kept.
     """
+    if not metrics:
+        return None
     content = as_csv(evaluations).encode()
     about = repr((list(metrics), list(others), rules, CORE, RESAMPLES, SEED))
     key = f"metrics-correlations-{sha256(about.encode() + content).hexdigest()}"

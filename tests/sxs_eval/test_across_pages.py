@@ -52,6 +52,16 @@ def shown(project: Project, **asked: str) -> str:
     return text_of(response)
 
 
+def test_without_any_score_the_file_of_metrics_has_evaluations_and_no_correlations():
+    project, collection = make_project("lions"), make_collection(4)
+    base, test = (make_captioner(collection, f"m{n}", language="de") for n in range(2))
+    judged_once(project, collection, base, test, [2, 2, 2, -2])
+    client = client_of(project.created_by)
+    content = client.get(reverse("sxs_eval:metrics-export", args=["lions", "json"])).json()
+    assert (content["correlations"], len(content["evaluations"])) == (None, 1)
+    assert client.get(reverse("sxs_eval:metrics-show", args=["lions"])).status_code == 200
+
+
 def test_the_same_models_the_other_way_round_are_turned_and_another_scale_is_pooled_apart():
     project, collection = make_project("lions"), make_collection(4)
     base, test = (make_captioner(collection, f"m{n}", language="de") for n in range(2))
