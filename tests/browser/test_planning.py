@@ -60,7 +60,7 @@ def test_costs_follow_the_ticks_and_what_is_ticked_is_made(
     page.get_by_text("2 pairs are clear").click()
     page.get_by_role("checkbox", name="Gamma against Alpha").check()
     expect_totals(page, "2", "12", "8", "0.1")
-    page.get_by_role("checkbox", name="Alpha against Beta").uncheck()
+    page.get_by_role("checkbox", name="Beta against Alpha").uncheck()
     expect_totals(page, "1", "6", "4", "0.1")
     page.get_by_role("button", name="Create selected comparisons").click()
 
@@ -85,4 +85,4 @@ def test_without_javascript_the_same_is_made_and_nothing_is_wider_than_the_scree
         assert box["x"] + box["width"] <= width
     page.get_by_role("button", name="Create selected comparisons").click()
     expect(page).to_have_url(f"{live_server.url}/projects/lions/comparisons/")
-    assert Comparison.objects.get().base.name == "Beta"
+    assert Comparison.objects.get().base.name == "Alpha"
