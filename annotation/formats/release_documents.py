@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from annotation.formats.release_tables import CSV_COLUMNS, MEANINGS, ReleaseColumn
+from annotation.formats.release_tables import MEANINGS, ReleaseColumn
 from annotation.rules.releases import LICENCES
 
 CFF_VERSION = "1.2.0"
@@ -107,11 +107,12 @@ def readme(
     filled: Sequence[str],
     there: Collection[str],
     tables: Mapping[str, Sequence[ReleaseColumn[Any]]],
+    csv_tables: Mapping[str, Sequence[str]],
 ) -> str:
     """Return README.md. Its head is what `datasets` reads: a configuration for each of the tables that is `filled`.
 
     `there` has the names of the optional files and folders that this release has; `tables` its tables
-    with their columns.
+    with their columns, and `csv_tables` the others.
     """
     configs = [line for name in filled for line in (f"  - config_name: {name}", f"    data_files: {name}.parquet")]
     configs.insert(1, "    default: true")
@@ -168,7 +169,7 @@ for file in json.loads(pathlib.Path("manifest.json").read_text("utf-8"))["files"
 ```
 """
     columns = {name: [(column.name, column.meaning) for column in of_table] for name, of_table in tables.items()}
-    for name, of_table in CSV_COLUMNS.items():
+    for name, of_table in csv_tables.items():
         if name not in OPTIONAL_FILES or name in there:
             columns[name] = [(column, MEANINGS[column]) for column in of_table]
     return "\n".join(head) + "\n" + body + "".join(_columns(name, of_table) for name, of_table in columns.items())

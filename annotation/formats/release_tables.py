@@ -165,6 +165,8 @@ PLACES_SINCE = 2
 """The first format in which images have their places and levels."""
 LANGUAGES_SINCE = 3
 """The first format that names the language of the guidelines that somebody read."""
+AUTHORS_SINCE = 4
+"""The first format whose shares have intervals over authors."""
 
 
 def stored_name(name: str) -> Callable[[CaptionRow], Any]:
@@ -340,16 +342,23 @@ def _with_languages(columns: Iterable[ReleaseColumn[Any]]) -> Iterator[ReleaseCo
 
 
 SHARES = ("good", "medium", "bad", "not_enough_info")
-QUALITY = (
-    *("language", "verified", "ratings", "raters"),
-    *(f"{share}{part}" for share in SHARES for part in ("", "_percent", "_low", "_high")),
-    *("alpha", "unfinished"),
-)
-"""Captions that have all their ratings; percentages of `verified`, with the ends of their 95% intervals."""
-
 CHANGES = ("id", "language", "change", "reason")
 LEVELS = ("chosen_for", "region", "country", "continent", "anywhere")
-CSV_COLUMNS = {"quality.csv": QUALITY, "statistics.csv": STATISTICS, "levels.csv": LEVELS, "changes.csv": CHANGES}
+
+
+def quality_columns(format: int) -> tuple[str, ...]:
+    """Captions that have all their ratings; percentages of `verified`, with the ends of their 95% intervals."""
+    over_authors = ("_authors_low", "_authors_high") if format >= AUTHORS_SINCE else ()
+    parts = ("", "_percent", "_low", "_high", *over_authors)
+    shares = [f"{share}{part}" for share in SHARES for part in parts]
+    return ("language", "verified", "ratings", "raters", *shares, "alpha", "unfinished")
+
+
+def csv_columns(format: int) -> dict[str, Sequence[str]]:
+    """Return the columns of each file that is only CSV."""
+    quality = quality_columns(format)
+    return {"quality.csv": quality, "statistics.csv": STATISTICS, "levels.csv": LEVELS, "changes.csv": CHANGES}
+
 
 MEANINGS = {
     "id": CAPTIONS[0].meaning,
@@ -368,6 +377,8 @@ MEANINGS = {
             ("_percent", "That as a percentage."),
             ("_low", "Lower end of its 95% interval (Wilson)."),
             ("_high", "Upper end of its 95% interval."),
+            ("_authors_low", "Lower end of its 95% interval over authors (jackknife): for other authors like these."),
+            ("_authors_high", "Upper end; both are empty where fewer than two are known, or all have the same share."),
         )
     },
     "alpha": "Krippendorff's ordinal alpha of the ratings, NOT-ENOUGH-INFO left out; empty where it is not defined.",

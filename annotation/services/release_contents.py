@@ -227,10 +227,11 @@ def _name(number: np.uint64) -> str:
     return f"{int(number):0{ID_DIGITS}x}"
 
 
-FORMAT = 3
+FORMAT = 4
 """Version of the files' format. A program that reads a release uses it to know what to expect.
 
-Earlier releases are built again in theirs. Since 2, images have their places and levels.
+Earlier releases are built again in theirs. Since 2, images have their places and levels; since 4, the shares of
+quality have intervals over authors.
 """
 
 
@@ -244,6 +245,8 @@ class LanguageContents:
     reviewers_of_verified: set[str] = field(default_factory=set)
     units: list[int] = field(default_factory=list)
     codes: list[int] = field(default_factory=list)
+    authors: list[str | None] = field(default_factory=list)
+    """Of `units`: who wrote the caption, None where it came from a file."""
     unfinished: int = 0
     left_out: dict[str, int] = field(default_factory=dict)
     writing_ms: int = 0

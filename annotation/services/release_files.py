@@ -279,6 +279,7 @@ class _CaptionWriter:
             if verified.level is not None:
                 about.units.append(unit)
                 about.codes.append(CODES[rating])
+                about.authors.append(caption.annotator)
                 about.reviewers_of_verified.add(reviewer)
         about.unfinished += verified.level is None
 

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from django.template.loader import render_to_string
 
 from annotation.formats import release_documents as documents
-from annotation.formats.release_tables import LEVELS, PLACES_SINCE, QUALITY, TABLES, tables_of
+from annotation.formats.release_tables import (
+    AUTHORS_SINCE,
+    LEVELS,
+    PLACES_SINCE,
+    TABLES,
+    csv_columns,
+    quality_columns,
+    tables_of,
+)
 from annotation.models import (
     CaptionTask,
     GuidelineExample,
@@ -25,6 +34,7 @@ from core.images.models import CollectionImage
 from core.people.models import ConsentText
 from crosslens_metrics.caption_stats import COLUMNS as STATISTICS
 from crosslens_metrics.quality import CaptionShare, QualityCounts, ordinal_alpha, quality_of
+from crosslens_metrics.sampling.intervals import Interval
 from tabular.downloads import as_iso, csv_line
 
 DAY_CHARACTERS = 10
@@ -80,9 +90,10 @@ def write_texts(release: Release, folder: Path, contents: ReleaseContents, chang
             filled=[name for name, rows in zip(TABLES, _rows(contents), strict=True) if rows],
             there=[*(["changes.csv"] if changes else []), *levels, *{name.partition("/")[0] for name in files}],
             tables=tables_of(format=release.format, has_coordinates=release.has_coordinates),
+            csv_tables=csv_columns(release.format),
         ),
         "CHANGES.md": changes_text(release, changes, names),
-        "quality.csv": "".join(map(csv_line, [QUALITY, *_quality(contents)])),
+        "quality.csv": "".join(map(csv_line, _quality(contents, format=release.format))),
         "statistics.csv": "".join(map(csv_line, [STATISTICS, *_statistics(contents)])),
         **levels,
         **files,
@@ -129,27 +140,32 @@ def _statistics(contents: ReleaseContents) -> list[list[Any]]:
     return rows
 
 
-def _quality(contents: ReleaseContents) -> list[list[Any]]:
-    """Return a row for each language with verified captions."""
-    rows = []
+def _quality(contents: ReleaseContents, *, format: int) -> list[list[Any]]:
+    """Return the names of the columns, and a row for each language with verified captions."""
+    has_authors = format >= AUTHORS_SINCE
+    rows: list[list[Any]] = [[*quality_columns(format)]]
     for tag, language in contents.by_language.items():
         if not language.codes:
             continue
-        quality = quality_of(language.units, language.codes)
+        authors = [author for author in language.authors if author is not None]
+        is_known = len(authors) == len(language.authors)
+        quality = quality_of(language.units, language.codes, authors if is_known else None)
         alpha = ordinal_alpha(language.units, language.codes)
         shares = (quality.good_or_better, quality.medium_or_better, quality.bad, quality.not_enough_info)
         rows.append(
             [
                 *(tag, quality.captions, len(language.codes), len(language.reviewers_of_verified)),
-                *(cell for share in shares for cell in _with_interval(share)),
+                *(cell for share in shares for cell in _with_intervals(share, has_authors=has_authors)),
                 *(round(alpha, 4) if isinstance(alpha, float) else None, language.unfinished),
             ]
         )
     return rows
 
 
-def _with_interval(share: CaptionShare) -> list[object]:
-    values = (share.value, share.interval.low, share.interval.high) if share.interval else (None, None, None)
+def _with_intervals(share: CaptionShare, *, has_authors: bool) -> list[object]:
+    intervals = [share.interval, share.over_authors] if has_authors else [share.interval]
+    ends = [(one.low, one.high) if isinstance(one, Interval) else (None, None) for one in intervals]
+    values = (share.value, *chain.from_iterable(ends))
     return [share.count, *(None if value is None else round(100 * value, 2) for value in values)]
 
 
