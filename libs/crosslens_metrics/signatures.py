@@ -1,33 +1,57 @@
-"""What a score was computed by and on. Two scores may be compared only where their signatures say the same."""
+"""What a figure was computed by and on. Two figures may be compared only where their signatures say the same."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import quote, unquote
+
+from crosslens_metrics.messages import gettext, ngettext
+from crosslens_metrics.messages import gettext_noop as _
 
 DIGEST_SHOWN = 12
 """Hexadecimal digits: two sets of references share them by chance once in 10^14."""
 KEPT_AS_IS = "+:,;/()@=~'"
-NOT_THERE = "not given"
+NOT_THERE = _("not given")
+MAX_VALUES = 3
+"""Values that a sentence about several signatures lists."""
 
 WORDS = {
-    "metric": "metrics",
-    "v": "versions of the metric",
-    "text": "text and tokens",
-    "lang": "languages",
-    "params": "METEOR's parameters",
-    "refs": "references",
-    "translator": "translators of the references",
-    "translation": "decoding of the translated references",
-    "df": "document frequencies",
-    "vectors": "word vectors",
-    "encoder": "encoders",
-    "seed": "seeds",
-    "images": "images",
-    "sample": "images",
+    "metric": _("metrics"),
+    "v": _("versions of the metric"),
+    "text": _("text and tokens"),
+    "lang": _("languages"),
+    "params": _("METEOR's parameters"),
+    "refs": _("references"),
+    "translator": _("translators of the references"),
+    "translation": _("decoding of the translated references"),
+    "df": _("document frequencies"),
+    "vectors": _("word vectors"),
+    "encoder": _("encoders"),
+    "seed": _("seeds"),
+    "images": _("images"),
+    "sample": _("images"),
+    "replication": _("judgements per image"),
+    "scale": _("points of the scale"),
+    "collection": _("collections"),
+    "drawn": _("images drawn at random"),
+    "equal": _("what happens to pairs with equal captions"),
+    "gold": _("gold pairs per 100 pairs"),
+    "repeats": _("repeats per 100 pairs"),
+    "pause": _("failures in percent / attention items after which raters are paused"),
+    "instructions": _("versions of the instructions"),
+    "complete": _("complete images"),
+    "similar": _("pairs counted as SIMILAR without being shown"),
+    "set-aside": _("judgements set aside"),
+    "comparisons": _("comparisons"),
 }
+NOT_COMPARED = ("bootstrap",)
+"""What makes no figure another, but for chance."""
+OF_LANGUAGE = ("lang", "refs", "vectors")
+"""What cannot be the same in two languages."""
+COUNTS = ("complete", "similar", "set-aside")
+"""What is added where several figures become one."""
 
 
 class MalformedSignatureError(ValueError):
@@ -75,22 +99,47 @@ class Signature:
         """The value of a setting, or None."""
         return dict(self.settings).get(key)
 
+    def without(self, *keys: str) -> Signature:
+        """The same without some of the settings."""
+        return Signature(self.metric, tuple(setting for setting in self.settings if setting[0] not in keys))
 
-def differences(one: Signature, other: Signature) -> list[str]:
-    """What two signatures say differently, in words; scores may be compared only where this is empty."""
-    a = {"metric": one.metric, **dict(one.settings)}
-    b = {"metric": other.metric, **dict(other.settings)}
-    return [
-        f"{WORDS.get(key, key)}: {a.get(key, NOT_THERE)} against {b.get(key, NOT_THERE)}"
-        for key in dict.fromkeys([*a, *b])
-        if a.get(key) != b.get(key)
-    ]
+    def with_values(self, key: str, values: Iterable[object]) -> Signature:
+        """The same with a setting that has all of some values, if there are any that are not empty."""
+        known = sorted({str(value) for value in values} - {""})
+        return Signature(self.metric, (*self.settings, (key, "+".join(known)))) if known else self
 
 
-def warning(one: Signature, other: Signature) -> str | None:
-    """A sentence against comparing two scores, or None where they may be compared."""
-    different = differences(one, other)
-    return f"These scores should not be compared: they differ in {'; '.join(different)}." if different else None
+def differences(*signatures: Signature) -> list[str]:
+    """What signatures say differently, in words; figures may be compared only where this is empty."""
+    said = [{"metric": one.metric, **dict(one.without(*NOT_COMPARED).settings)} for one in signatures]
+    parts = []
+    for key in dict.fromkeys(key for one in said for key in one):
+        values = list(dict.fromkeys(one.get(key) or gettext(NOT_THERE) for one in said))
+        if len(values) > 1:
+            parts.append(f"{gettext(WORDS.get(key, key))}: {_several(values)}")
+    return parts
+
+
+def _several(values: Sequence[str]) -> str:
+    if len(values) > MAX_VALUES:
+        number = len(values)
+        return ngettext("%(number)s value", "%(number)s different values", number) % {"number": number}
+    return f" {gettext('against')} ".join(values)
+
+
+def together(method: str, settings: Mapping[str, object], parts: Sequence[Signature]) -> Signature:
+    """The signature of a figure from several others: each setting with all values that these have."""
+    merged: dict[str, str] = {}
+    for key in dict.fromkeys(key for part in parts for key, _value in part.without("v", *NOT_COMPARED).settings):
+        values = sorted({part.get(key) or "none" for part in parts})
+        if key in COUNTS:
+            merged[key] = str(sum(int(part.get(key) or 0) for part in parts))
+        elif key == "sample" and len(values) > 1:
+            merged[key] = sample_digest([part.get(key) or "" for part in parts])
+        else:
+            merged[key] = "+".join(values)
+    made_by = sorted({f"{part.metric}/{part.get('v')}" for part in parts})
+    return Signature.of(method, {**settings, "comparisons": len(parts), "of": "+".join(made_by), **merged})
 
 
 def references_digest(references: Sequence[Sequence[str]]) -> str:

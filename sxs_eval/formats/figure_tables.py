@@ -123,6 +123,7 @@ COLUMNS: Mapping[str, Callable[[ComparisonResult], Any]] = {
     "seed": _seed,
     "resamples": lambda row: RESAMPLES,
     "method": lambda row: METHOD_NAME,
+    "signature": lambda row: row.signature,
 }
 """Numbers as they were computed; `undefined` names the reasons for missing ones."""
 
@@ -134,11 +135,11 @@ def table_name(project: Project, layout: TableLayout, until: datetime, images: I
 def table(overall: OverallResults, layout: TableLayout) -> str:
     rows = [*overall.results, *overall.pooled]
     if layout is TableLayout.TEX:
-        return "".join(_as_tex(rows))
+        return "".join(_as_tex(rows, overall.unlike))
     return "".join(table_lines(COLUMNS, cells_of(COLUMNS, rows), as_csv=True))
 
 
-def _as_tex(rows: Sequence[ComparisonResult]) -> Iterator[str]:
+def _as_tex(rows: Sequence[ComparisonResult], unlike: Sequence[str]) -> Iterator[str]:
     seeds = ", ".join(dict.fromkeys(str(_seed(row)) for row in rows)) or "none"
     replications = dict.fromkeys(str(row.comparison.replication) for row in rows if row.comparison)
     yield (
@@ -158,7 +159,12 @@ def _as_tex(rows: Sequence[ComparisonResult]) -> Iterator[str]:
             yield "\\midrule\n"
         yield " & ".join(_tex_cells(row)) + " \\\\\n"
     yield "\\bottomrule\n\\end{tabular}\n"
+    if unlike:
+        yield f"% rows should not be compared, because they differ in {'; '.join(unlike)}\n"
     for number, row in enumerate(rows, start=1):
+        yield f"% row {number}: {row.signature}\n"
+        if row.unlike:
+            yield f"% row {number}: its comparisons differ in {'; '.join(row.unlike)}\n"
         if row.comparison is None:
             yield f"% row {number}: percentages of {row.outcomes} outcomes, one per image and comparison\n"
         if reasons := _reasons(row):

@@ -22,10 +22,12 @@ from core.images.models import Image
 from core.people.models import Project
 from core.people.rules.pseudonyms import pseudonym
 from crosslens_metrics.scales import SCALES, Scale
+from crosslens_metrics.signatures import Signature
 from research.selection.rules.image_filters import ALL_IMAGES, ImageFilter
 from research.selection.selectors.image_places import ORIGIN_COLUMNS, UNKNOWN, ImageOrigin, origins_of
 from research.selection.selectors.subsets import images_of
 from sxs_eval.models import Comparison, GoldPair, Judgement, Pair, RaterState, TrialKind
+from sxs_eval.selectors.judging_designs import design_of
 from sxs_eval.selectors.results import REGION, image_keys, images_left_out, looks_before, stopped_raters
 from tabular.downloads import CSV_TYPE, JSON_LINES_TYPE, as_iso, cells_of, in_pieces, stamp, table_lines
 
@@ -49,6 +51,7 @@ class JudgementRow:
     origin: ImageOrigin
     planned: int
     """Images of the comparison, so that whoever reads the file knows when judging was to stop."""
+    design: Signature
 
     @property
     def scale(self) -> Scale:
@@ -96,6 +99,8 @@ COLUMNS: Mapping[str, Callable[[JudgementRow], Any]] = {
     "position": lambda row: row.answer.get("position"),
     "planned_images": lambda row: row.planned,
     "looks": lambda row: looks_before(row.comparison, row.planned),
+    "chosen_by": lambda row: row.comparison.chosen_by,
+    "design": lambda row: str(row.design),
     **{
         column: partial(_origin_of, name=name) for column, name in zip(ORIGIN_COLUMNS, ImageOrigin._fields, strict=True)
     },
@@ -137,12 +142,12 @@ def export_judgements(
     left = {
         one.pk: images_of(images, project=one.project, language=one.language) for one in in_order if not images.is_all
     }
-    rows = _rows(in_order, until, left)
+    rows = _rows(in_order, until, left, images)
     return in_pieces(table_lines(COLUMNS, rows, as_csv=layout is JudgementLayout.CSV))
 
 
 def _rows(
-    comparisons: Sequence[Comparison], until: datetime, left: Mapping[int, QuerySet[Image] | None]
+    comparisons: Sequence[Comparison], until: datetime, left: Mapping[int, QuerySet[Image] | None], images: ImageFilter
 ) -> Iterator[dict[str, Any]]:
     # Excluded raters and images are read before anything else, so that all of a file is of one moment.
     stopped = {comparison.pk: stopped_raters(comparison.pk) for comparison in comparisons}
@@ -150,6 +155,7 @@ def _rows(
     for comparison in comparisons:
         of_this, name_of = stopped[comparison.pk], cache(partial(pseudonym, comparison.project))
         out = images_out.get(comparison.collection_id, ())
+        design = design_of(comparison, images)
         planned = Pair.objects.filter(comparison=comparison).exclude(image__in=out).count()
         for keys in _left(image_keys(comparison, at_once=IMAGES_AT_ONCE), left.get(comparison.pk)):
             origins = origins_of(comparison.project, keys)
@@ -163,6 +169,7 @@ def _rows(
                     _why_not(one, of_this, out),
                     origins.get(one["shown"], UNKNOWN),
                     planned,
+                    design,
                 )
                 for one in answers
                 if of_this.get(one.get("person", 0)) != RaterState.WITHDRAWN

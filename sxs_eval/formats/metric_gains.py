@@ -17,10 +17,9 @@ from crosslens_metrics.formats.problems import FileRefusedError
 from crosslens_metrics.formats.tables import parse_table
 from crosslens_metrics.reports.comparison_figures import UndefinedComparison
 from crosslens_metrics.reports.correlations import RESAMPLES, CorrelationReport, correlations_of
-from crosslens_metrics.reports.evaluation_points import PointRules
-from crosslens_metrics.signatures import Signature, sample_digest
+from crosslens_metrics.reports.evaluation_points import SIGNATURE_SUFFIX, PointRules
 from sxs_eval.rules.planning import CORE
-from sxs_eval.selectors.across import EvaluationMetrics, EvaluationTable
+from sxs_eval.selectors.across import EvaluationTable
 from tabular.downloads import CSV_TYPE, stamp, table_lines
 
 HUMAN, GROUP = "gain", "language"
@@ -28,8 +27,9 @@ COLUMNS = (
     *("comparison", "base_model", "test_model", GROUP, "references", "images", "chosen_by"),
     *("signature", HUMAN),
 )  # fmt: skip
-"""Then one column for each metric: test − base on the metric's own scale, empty where there is none."""
-VERSION = 1
+"""Then three columns for each metric: test − base on its own scale, empty where there is none; what its scores were
+computed by and on; and the reference set.
+"""
 SEED = 0
 KEPT_S = 24 * 3600
 
@@ -48,7 +48,8 @@ def metrics_file_name(project: Project, layout: MetricsLayout, now: datetime) ->
 
 
 def as_csv(evaluations: EvaluationTable) -> str:
-    return "".join(table_lines((*COLUMNS, *evaluations.metrics), rows(evaluations), as_csv=True))
+    columns = [name for metric in evaluations.metrics for name in columns_of(metric)]
+    return "".join(table_lines((*COLUMNS, *columns), rows(evaluations), as_csv=True))
 
 
 def as_json(evaluations: EvaluationTable, rules: PointRules) -> str:
@@ -56,6 +57,10 @@ def as_json(evaluations: EvaluationTable, rules: PointRules) -> str:
     report = correlations(evaluations, evaluations.metrics, rules=rules)
     content = {"evaluations": rows(evaluations), "correlations": report and report.as_json()}
     return json.dumps(content, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+
+
+def columns_of(metric: str) -> tuple[str, str, str]:
+    return metric, metric + SIGNATURE_SUFFIX, f"{metric}_references"
 
 
 def rows(evaluations: EvaluationTable) -> list[dict[str, Any]]:
@@ -71,27 +76,14 @@ def rows(evaluations: EvaluationTable) -> list[dict[str, Any]]:
             "references": "; ".join(dict.fromkeys(used)),
             "images": row.images,
             "chosen_by": comparison.chosen_by,
-            "signature": str(_signature(row, evaluations)),
+            "signature": str(row.signature),
             HUMAN: None if isinstance(row.gain, UndefinedComparison) else row.gain,
         }
-        lines.append(line | {metric: row.differences[metric].value for metric in evaluations.metrics})
+        for metric in evaluations.metrics:
+            one = row.differences[metric]
+            line |= zip(columns_of(metric), (one.value, one.signature, one.references), strict=True)
+        lines.append(line)
     return lines
-
-
-def _signature(row: EvaluationMetrics, evaluations: EvaluationTable) -> Signature:
-    """Return what the gain and the differences of an evaluation are from; `scores` is a digest of their signatures."""
-    comparison = row.comparison
-    signatures = [f"{metric} {one.signature}" for metric, one in row.differences.items() if one.value is not None]
-    settings = {
-        "v": VERSION,
-        "collection": comparison.collection.slug,
-        "drawn": comparison.subset and f"{comparison.subset}/{comparison.seed}",
-        "images": "+".join(filter(None, (comparison.images, str(evaluations.images)))) or None,
-        "replication": comparison.replication,
-        "scale": comparison.scale,
-        "scores": sample_digest(signatures),
-    }
-    return Signature.of("gain-and-metrics", settings)
 
 
 def correlations(

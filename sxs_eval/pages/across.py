@@ -34,6 +34,7 @@ def across_page(overall: OverallResults, *, half_width: float) -> dict[str, Any]
     return {
         "results": PageTable("comparisons", _("Comparisons"), _result_columns(half_width), overall.results),
         "pooled": PageTable("pooled-table", _("Pooled"), _pooled_columns(), overall.pooled),
+        "unlike": overall.unlike,
         "gain_plot": gain_plot(_("Gain of each comparison, in points"), estimates),
         "ranking": _component_parts(overall.ranking) if overall.ranking else [],
     }
@@ -43,7 +44,7 @@ def _result_columns(half_width: float) -> list[TableColumn[ComparisonResult]]:
     return [
         *_columns_before(),
         TableColumn("alpha", _("Alpha"), lambda row: isolated(_number(row.alpha))),
-        *_columns_after(),
+        _images_column(),
         TableColumn(
             "width",
             _("Images for ± %(points)s points") % {"points": texts.plain_number(half_width, 0)},
@@ -54,14 +55,10 @@ def _result_columns(half_width: float) -> list[TableColumn[ComparisonResult]]:
 
 
 def _pooled_columns() -> list[TableColumn[ComparisonResult]]:
-    mean: TableColumn[ComparisonResult] = TableColumn(
-        "random_effects", _("Mean over comparisons"), lambda row: figure(_mean_gain(row)), kind=TEXT
-    )
     return [
         *_columns_before(),
-        mean,
         TableColumn("outcomes", _("Outcomes"), lambda row: row.outcomes),
-        *_columns_after(),
+        _images_column(),
     ]
 
 
@@ -70,34 +67,48 @@ def _columns_before() -> list[TableColumn[ComparisonResult]]:
         TableColumn("models", _("Models"), _models, kind="of-models"),
         TableColumn("language", _("Language"), lambda row: row.languages, kind=TEXT),
         TableColumn("gain", _("ΔSxS"), lambda row: isolated(gain_points(row.gain))),
-        TableColumn("interval", interval_label(), lambda row: figure(gain_interval(row.gain)), kind=TEXT),
-        TableColumn("other_raters", _("With other raters"), _with_other_raters, kind=TEXT),
+        TableColumn(
+            "interval",
+            interval_label(),
+            lambda row: parts(
+                figure(gain_interval(row.gain)),
+                _with_others(other_raters_of(row.gain), 1),
+                note(_mean_gain(row)),
+            ),
+            kind=TEXT,
+        ),
         TableColumn("wins", _("WINS"), lambda row: _percent(row.percent(row.wins))),
         TableColumn("losses", _("LOSSES"), lambda row: _percent(row.percent(row.losses))),
         TableColumn("p", _("p-value"), lambda row: figure(_p(row.sign_test))),
     ]
 
 
-def _columns_after() -> list[TableColumn[ComparisonResult]]:
-    return [
-        TableColumn("images", _("Images"), lambda row: row.images),
-        TableColumn("incomplete", _("Incomplete"), lambda row: row.incomplete),
-        TableColumn("set_aside", _("Set aside"), lambda row: row.set_aside),
-    ]
+def _images_column() -> TableColumn[ComparisonResult]:
+    return TableColumn("images", _("Images"), lambda row: row.images, _images)
+
+
+def _images(row: ComparisonResult) -> str:
+    """Write the images that count, and under them what does not."""
+    return parts(
+        str(row.images),
+        note(_("%(number)s incomplete") % {"number": row.incomplete} if row.incomplete else ""),
+        note(_("%(number)s set aside") % {"number": row.set_aside} if row.set_aside else ""),
+    )
 
 
 def _mean_gain(row: ComparisonResult) -> str:
     mean = row.random_effects
     if not isinstance(mean, MeanGain):
         return ""
-    return with_interval(texts.signed_number(mean.points), texts.interval_text(mean.interval, with_sign=True))
+    values = {"mean": texts.signed_number(mean.points), "interval": texts.interval_text(mean.interval, with_sign=True)}
+    return _("mean over comparisons %(mean)s: %(interval)s") % values
 
 
-def _with_other_raters(row: ComparisonResult) -> str:
-    interval = other_raters_of(row.gain)
-    if isinstance(interval, Interval):
-        return figure(texts.interval_text(interval, with_sign=True))
-    return note(texts.reason_undefined(interval))
+def _with_others(interval: Interval | UndefinedComparison | None, digits: int = 2) -> str:
+    """Write an interval with other raters, under that of the raters there were."""
+    if not isinstance(interval, Interval):
+        return ""
+    return note(_("other raters: %(interval)s") % {"interval": texts.interval_text(interval, digits, with_sign=True)})
 
 
 def _models(row: ComparisonResult) -> str:
@@ -142,15 +153,11 @@ def _model_columns() -> list[TableColumn[RankedModel]]:
         TableColumn(
             "interval",
             interval_label(),
-            lambda model: (
-                figure(texts.interval_text(model.interval, 2, with_sign=True)) or texts.reason_undefined(model.interval)
+            lambda model: parts(
+                figure(texts.interval_text(model.interval, 2, with_sign=True))
+                or texts.reason_undefined(model.interval),
+                _with_others(model.other_raters),
             ),
-            kind=TEXT,
-        ),
-        TableColumn(
-            "other_raters",
-            _("With other raters"),
-            lambda model: figure(texts.interval_text(model.other_raters, 2, with_sign=True)),
             kind=TEXT,
         ),
     ]
@@ -168,13 +175,10 @@ def _pair_columns() -> list[TableColumn[RankedPair]]:
         TableColumn(
             "interval",
             interval_label(),
-            lambda pair: figure(texts.interval_text(pair.interval, 2, with_sign=True)),
-            kind=TEXT,
-        ),
-        TableColumn(
-            "other_raters",
-            _("With other raters"),
-            lambda pair: figure(texts.interval_text(pair.other_raters, 2, with_sign=True)),
+            lambda pair: parts(
+                figure(texts.interval_text(pair.interval, 2, with_sign=True)),
+                _with_others(pair.other_raters),
+            ),
             kind=TEXT,
         ),
         TableColumn("p", _("p-value"), lambda pair: figure(_pair_p(pair.p))),
@@ -184,7 +188,7 @@ def _pair_columns() -> list[TableColumn[RankedPair]]:
 
 
 def _separable(pair: RankedPair) -> str:
-    why = note(texts.reason_undefined(pair.interval, pair.separable, pair.more_images))
+    why = texts.reason_undefined(pair.interval, pair.separable, pair.more_images)
     if isinstance(pair.separable, UndefinedComparison):
         return why
     if pair.separable:
@@ -207,7 +211,10 @@ def _component_parts(ranking: ModelRanking) -> list[dict[str, Any]]:
             "plot": _strength_plot(component),
             "plot_id": f"ranking-plot-{number}",
             "is_marked": any(model.bound in BOUNDS for model in component.models),
-            "signature": _signature(ranking, component),
+            "signature": component.signature,
+            "unlike": component.unlike,
+            "images": component.images,
+            "raters": component.raters,
         }
         for number, component in enumerate(ranking.components, start=1)
     ]
@@ -225,9 +232,3 @@ def _strength_plot(component: RankedComponent) -> DrawnPlot:
         for model in component.models
     ]
     return range_plot(_("Strength of each model"), estimates, reference=0)
-
-
-def _signature(ranking: ModelRanking, component: RankedComponent) -> str:
-    signature = ranking.signature
-    text = _("%(method)s/%(version)s, %(images)s images, %(raters)s raters")
-    return text % {**vars(signature), "images": component.images, "raters": component.raters}

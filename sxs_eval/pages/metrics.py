@@ -58,6 +58,7 @@ def metrics_page(evaluations: EvaluationTable, *, metric: str, rules: PointRules
         "plot": _plot(title, metric, plotted) if plotted else None,
         "correlations": PageTable("correlations", _("Correlations"), _correlation_columns(), list(agreed)),
         "notes": _notes(report) if report else [],
+        "unlike": report.unlike[metric] if report else [],
         "differences": PageTable(
             "differences",
             _("Correlation of %(metric)s less that of other metrics") % {"metric": title},

@@ -183,7 +183,7 @@ def _appendix(
     ) % {
         "raters": len(report.raters),
         "judgements": report.judgements,
-        "points": report.signature.scale,
+        "points": comparison.scale,
         "replication": comparison.replication,
     }
     yield from stopping_point(report, evidence, looks)
@@ -200,7 +200,7 @@ def _appendix(
     }
     for line in [*_gain_lines(report.outcome.gain), _agreement_line(report.alpha), _seconds_line(report)]:
         yield f"{line.label}: {with_interval(line.value or _('undefined'), line.interval)}. {line.why or line.meaning}"
-    yield _("Sample of images: %(sample)s.") % {"sample": report.signature.sample}
+    yield _("Signature: %(signature)s") % {"signature": report.signature}
     yield _("Add the instructions of raters, and what they were paid per hour.")
 
 

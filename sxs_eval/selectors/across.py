@@ -21,11 +21,19 @@ from crosslens_metrics.reports.comparison_figures import (
 )
 from crosslens_metrics.reports.comparisons import ModelContest, ModelRanking, pool, rank_models
 from crosslens_metrics.sampling.intervals import Interval
+from crosslens_metrics.signatures import Signature, differences
 from research.scoring.selectors.restricting import restricted_figures
 from research.scoring.selectors.scores import ScoreCell, differences_between, metric_order, score_cells
 from research.selection.rules.image_filters import ALL_IMAGES, ImageFilter
 from sxs_eval.models import Comparison
-from sxs_eval.selectors.results import RESAMPLES, ComparisonEvidence, comparisons_of, decided_of, evidence_of
+from sxs_eval.selectors.results import (
+    RESAMPLES,
+    ComparisonEvidence,
+    comparisons_of,
+    decided_of,
+    evidence_of,
+    signature_of_figures,
+)
 
 SEED = 0
 """(ours) Seed of figures over several comparisons, each of which has its own; `sxs_report` uses the same."""
@@ -45,6 +53,9 @@ class ComparisonResult:
 
     comparison: Comparison | None = None
     comparisons: Sequence[Comparison]
+    signature: Signature
+    unlike: Sequence[str] = ()
+    """Of several: in what they differ that should be the same."""
     base: str
     test: str
     images: int
@@ -78,20 +89,31 @@ class ComparisonResult:
     @property
     def undefined(self) -> dict[str, UndefinedComparison]:
         """The figures without a value, by name."""
-        figures = {"gain": self.gain, "interval": interval_of(self.gain), "p": self.sign_test, "alpha": self.alpha}
+        figures = {
+            "gain": self.gain,
+            "interval": interval_of(self.gain),
+            "other_raters": other_raters_of(self.gain),
+            "mean_gain": self.random_effects,
+            "p": self.sign_test,
+            "alpha": self.alpha,
+        }
         return {name: figure for name, figure in figures.items() if isinstance(figure, UndefinedComparison)}
 
     @property
     def why(self) -> str:
-        """Why the first of these figures has no value; empty if all have one."""
-        return next((figure.message for figure in self.undefined.values()), "")
+        """Why some of these figures have no value; empty if all have one."""
+        return " ".join(dict.fromkeys(figure.message for figure in self.undefined.values()))
 
 
 @dataclass(frozen=True)
 class OverallResults:
-    """`ranking` is None if too few models have outcomes."""
+    """`ranking` is None if too few models have outcomes.
+
+    `unlike` says in what the comparisons that have outcomes differ, so that their figures should not be compared.
+    """
 
     results: Sequence[ComparisonResult]
+    unlike: Sequence[str]
     pooled: Sequence[ComparisonResult]
     ranking: ModelRanking | None
     languages: Sequence[Language]
@@ -125,8 +147,9 @@ def results_of(
     results = [_result(comparison, evidence[comparison.pk], width_points) for comparison in chosen]
     return OverallResults(
         results=results,
+        unlike=differences(*(result.signature for result in results if result.outcomes)),
         pooled=_pooled(results, outcomes),
-        ranking=_ranking(chosen, outcomes),
+        ranking=_ranking(results, outcomes),
         languages=sorted(languages.values(), key=lambda known: known.english_name),
     )
 
@@ -145,6 +168,7 @@ def _result(comparison: Comparison, evidence: ComparisonEvidence, width_points: 
     return ComparisonResult(
         comparison=comparison,
         comparisons=[comparison],
+        signature=signature_of_figures(comparison, evidence),
         base=comparison.base.name,
         test=comparison.test.name,
         images=images,
@@ -179,8 +203,10 @@ def _pool(parts: Sequence[ComparisonResult], outcomes: dict[int, DecidedImages])
     comparisons = [comparison for part in parts for comparison in part.comparisons]
     base = comparisons[0].base_id
     decided = [outcomes[one.pk] if one.base_id == base else outcomes[one.pk].turned() for one in comparisons]
-    pooled = pool(decided, seed=SEED, resamples=RESAMPLES)
+    pooled = pool(decided, seed=SEED, resamples=RESAMPLES, signatures=[part.signature for part in parts])
     return ComparisonResult(
+        signature=pooled.signature,
+        unlike=pooled.unlike,
         comparisons=[comparison for comparison in comparisons if len(outcomes[comparison.pk].outcome)],
         base=parts[0].base,
         test=parts[0].test,
@@ -197,9 +223,11 @@ def _pool(parts: Sequence[ComparisonResult], outcomes: dict[int, DecidedImages])
     )
 
 
-def _ranking(comparisons: Sequence[Comparison], outcomes: dict[int, DecidedImages]) -> ModelRanking | None:
+def _ranking(results: Sequence[ComparisonResult], outcomes: dict[int, DecidedImages]) -> ModelRanking | None:
     contests = [
-        ModelContest(comparison.base.name, comparison.test.name, outcomes[comparison.pk]) for comparison in comparisons
+        ModelContest(result.base, result.test, outcomes[comparison.pk], result.signature)
+        for result in results
+        for comparison in result.comparisons
     ]
     return rank_models(contests)
 
@@ -224,9 +252,10 @@ class MetricDifference:
 
 @dataclass(frozen=True)
 class EvaluationMetrics:
-    """`images` are those that the gain is from; `gain` is in points."""
+    """`images` are those that the gain is from; `gain` is in points, and `signature` its own."""
 
     comparison: Comparison
+    signature: Signature
     images: int
     gain: float | UndefinedComparison
     differences: Mapping[str, MetricDifference]
@@ -280,7 +309,7 @@ def evaluations_of(project: Project, filter: ImageFilter = ALL_IMAGES, *, refere
     metrics = sorted({metric for *_of, metric in cells}, key=metric_order)
     return EvaluationTable(
         metrics,
-        [_evaluation(row, decided_of(row, evidence[row.pk]), metrics, cells) for row in comparisons],
+        [_evaluation(row, evidence[row.pk], metrics, cells) for row in comparisons],
         references,
         known,
         filter,
@@ -288,11 +317,13 @@ def evaluations_of(project: Project, filter: ImageFilter = ALL_IMAGES, *, refere
 
 
 def _evaluation(
-    comparison: Comparison, decided: DecidedImages, metrics: Sequence[str], scores: Scores
+    comparison: Comparison, evidence: ComparisonEvidence, metrics: Sequence[str], scores: Scores
 ) -> EvaluationMetrics:
+    decided = decided_of(comparison, evidence)
     wins, losses = int((decided.outcome > 0).sum()), int((decided.outcome < 0).sum())
     return EvaluationMetrics(
         comparison,
+        signature_of_figures(comparison, evidence),
         len(decided.outcome),
         value_or_reason(lambda: gain(wins, losses, len(decided.outcome))),
         {metric: _difference(comparison, metric, scores) for metric in metrics},

@@ -67,7 +67,7 @@ def human_judgements_of(project: Project, model_id: int, language: str) -> Seque
     comparisons = Comparison.objects.in_results().filter(
         Q(base=model_id) | Q(test=model_id), project=project, language=language
     )
-    comparisons = comparisons.select_related("project", "pool", "base", "test").order_by("pk")
+    comparisons = comparisons.select_related("project", "pool", "base", "test", "collection").order_by("pk")
     evidence = evidence_of(comparisons)
     scores_of: dict[tuple[int, str], dict[int, list[int]]] = defaultdict(lambda: defaultdict(list))
     for comparison in comparisons:

@@ -24,23 +24,28 @@ from crosslens_metrics.reports.comparison import (
     build_report,
     decided,
     outcomes_by_group,
+    signature_of,
 )
 from crosslens_metrics.reports.comparison_figures import RaterFigures, RegionOutcome, ReportedFigures
 from crosslens_metrics.scales import SCALES, Scale
+from crosslens_metrics.signatures import Signature
 from research.scoring.selectors.restricting import restriction
 from research.selection.models import PlaceLevelChoice
 from research.selection.rules.image_filters import ALL_IMAGES, ImageFilter
 from research.selection.selectors.subsets import newest_choices
 from sxs_eval.models import LEFT_OUT, Comparison, GoldPair, Judgement, Pair, RaterState, RaterStatus, TrialKind
 from sxs_eval.rules.judging import has_failed
+from sxs_eval.selectors.judging_designs import PairImageNames, design_of
 from sxs_eval.selectors.overview import scripted_raters
 
 REGION = "region"
 """The column of a manifest that says where an image is from."""
 RESAMPLES = 10_000
-ALL_AT_ONCE = 1_000_000
 PAIR_COLUMNS = ("comparison_id", "pk", "image_id", "task_id")
-JUDGEMENT_COLUMNS = ("comparison_id", "pair_id", "person_id", "score", "test_is_left", "active_ms", "is_late")
+JUDGEMENT_COLUMNS = (
+    *("comparison_id", "pair_id", "person_id", "score", "test_is_left", "active_ms", "is_late"),
+    "batch__instructions__version",
+)
 REPEAT_COLUMNS = (
     *("comparison_id", "person_id", "score", "is_late"),
     *("repeated__score", "repeated__is_late", "repeated__pair_id"),
@@ -82,6 +87,8 @@ class ComparisonEvidence:
     """Images to be shown that have no judgement that counts."""
     region_of: Mapping[int, str] | None
     """None if no image has a known region."""
+    image_name: NameOf
+    """The name of an image as files have it."""
 
 
 @dataclass(frozen=True)
@@ -117,6 +124,7 @@ def evidence_of(comparisons: Iterable[Comparison], filter: ImageFilter = ALL_IMA
     regions = _regions(ids)
     left_out = images_left_out(comparisons)
     names = {comparison.project_id: cache(partial(pseudonym, comparison.project)) for comparison in comparisons}
+    image_names = PairImageNames(comparisons)
     return {
         comparison.pk: _evidence(
             *_only(
@@ -130,6 +138,8 @@ def evidence_of(comparisons: Iterable[Comparison], filter: ImageFilter = ALL_IMA
             regions=regions,
             name_of=names[comparison.project_id],
             scale=SCALES[comparison.scale],
+            design=design_of(comparison, filter),
+            image_name=partial(image_names.of, comparison.collection_id),
         )
         for comparison in comparisons
     }
@@ -138,7 +148,6 @@ def evidence_of(comparisons: Iterable[Comparison], filter: ImageFilter = ALL_IMA
 def report_of(comparison: Comparison, evidence: ComparisonEvidence | None = None) -> ReportedFigures:
     """Compute the report with the comparison's own seed: the same judgements always give the same figures."""
     known = evidence or evidence_of([comparison])[comparison.pk]
-    names = {image: key for keys in image_keys(comparison, at_once=ALL_AT_ONCE) for image, key in keys.items()}
     return build_report(
         known.judged,
         seed=comparison.seed,
@@ -150,7 +159,7 @@ def report_of(comparison: Comparison, evidence: ComparisonEvidence | None = None
         set_aside=known.set_aside.total,
         not_judged_in=_count_by_region(known.not_judged, known.region_of),
         counted_similar_in=_count_by_region(known.similar, known.region_of),
-        name_of=lambda image: names[image],
+        name_of=known.image_name,
         resamples=RESAMPLES,
     )
 
@@ -188,6 +197,19 @@ def level_outcomes(comparison: Comparison, evidence: ComparisonEvidence) -> list
         for level in PlaceLevelChoice.values
         if level in by_level and by_level[level].outcome.images.denominator
     ]
+
+
+def signature_of_figures(comparison: Comparison, evidence: ComparisonEvidence) -> Signature:
+    """Return what the report on a comparison has too."""
+    return signature_of(
+        evidence.judged,
+        seed=comparison.seed,
+        replication=comparison.replication,
+        counted_similar=len(evidence.similar),
+        set_aside=evidence.set_aside.total,
+        name_of=evidence.image_name,
+        resamples=RESAMPLES,
+    )
 
 
 def decided_of(comparison: Comparison, evidence: ComparisonEvidence) -> DecidedImages:
@@ -321,6 +343,8 @@ def _evidence(
     regions: Mapping[int, str],
     name_of: NameOf,
     scale: Scale,
+    design: Signature,
+    image_name: NameOf,
 ) -> ComparisonEvidence:
     is_pair_out = np.isin(pairs[:, 2], list(left_out))
     out = pairs[is_pair_out, 1]
@@ -330,7 +354,7 @@ def _evidence(
     pairs, judgements, repeats = pairs[~is_pair_out], judgements[~is_out], repeats[~is_repeat_out]
     order = np.argsort(pairs[:, 1])
     image_of_pair, pair_ids, tasks = pairs[order, 2], pairs[order, 1], pairs[order, 3]
-    _, pair, person, score, test_is_left, active_ms, is_late = judgements.T
+    _, pair, person, score, test_is_left, active_ms, is_late, instructions = judgements.T
     people, person_code = np.unique(person, return_inverse=True)
     names = np.array([name_of(int(one)) for one in people], dtype=object)
     counts = (is_late == 0) & ~np.isin(person, list(stopped))
@@ -347,6 +371,7 @@ def _evidence(
             # A browser without scripts measures nothing, and nobody answers in no time.
             seconds=np.where(active_ms > 0, active_ms / 1000, np.nan)[counts],
             scale=scale,
+            design=design.with_values("instructions", np.unique(instructions[counts]).tolist()),
         ),
         repeats=[
             (int(first), int(again), name_of(int(rater)))
@@ -359,6 +384,7 @@ def _evidence(
         similar=image_of_pair[tasks == NONE].tolist(),
         not_judged=image_of_pair[(tasks != NONE) & ~is_judged].tolist(),
         region_of=here or None,
+        image_name=image_name,
     )
 
 

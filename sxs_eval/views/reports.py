@@ -199,7 +199,9 @@ def layout_of(layouts: type[L], layout: str) -> L:
 
 def _chosen(project: Project, comparison: str) -> list[Comparison]:
     """Return the comparison asked for, or all comparisons of the project that count in results."""
-    comparisons = Comparison.objects.filter(project=project).select_related("project", "language", "base", "test")
+    comparisons = Comparison.objects.filter(project=project).select_related(
+        "project", "language", "base", "test", "collection"
+    )
     if not comparison:
         return list(comparisons.in_results().order_by("pk"))
     if not comparison.isascii() or not comparison.isdigit() or len(comparison) > 18:

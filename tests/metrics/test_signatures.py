@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crosslens_metrics.signatures import MalformedSignatureError, Signature, differences, references_digest, warning
+from crosslens_metrics.signatures import MalformedSignatureError, Signature, differences, references_digest, together
 
 CIDER = Signature.of("cider-d", {"v": 1, "text": "whitespace-1", "n": 4, "lang": None, "refs": "3f2a00000000"})
 
@@ -39,7 +39,6 @@ def test_what_is_no_signature_is_refused(text):
 
 def test_scores_of_one_signature_may_be_compared():
     assert differences(CIDER, Signature.parse(str(CIDER))) == []
-    assert warning(CIDER, CIDER) is None
 
 
 def test_the_order_of_settings_makes_no_difference():
@@ -56,16 +55,39 @@ def test_the_order_of_settings_makes_no_difference():
         ({"v": 2}, "versions of the metric: 1 against 2"),
     ],
 )
-def test_whatever_differs_is_named_and_warned_of(change, said):
+def test_whatever_differs_is_named(change, said):
     other = Signature.of("cider-d", {**dict(CIDER.settings), **change})
 
     assert differences(CIDER, other) == [said]
-    assert said in warning(CIDER, other)
-    assert "should not be compared" in warning(other, CIDER)
 
 
 def test_different_metrics_are_not_compared():
     assert differences(CIDER, Signature("cider", CIDER.settings)) == ["metrics: cider-d against cider"]
+
+
+GAIN = Signature.of("sxs-majority", {"v": 2, "scale": 7, "complete": 6, "sample": "3f2a", "bootstrap": "10000/1"})
+
+
+def test_of_several_figures_all_values_are_named_and_many_are_counted():
+    scales = [Signature.of("sxs-majority", {**dict(GAIN.settings), "scale": points}) for points in (7, 5, 7)]
+    assert differences(*scales) == ["points of the scale: 7 against 5"]
+    sizes = [Signature.of("sxs-majority", {**dict(GAIN.settings), "complete": images}) for images in range(4)]
+    assert differences(*sizes) == ["complete images: 4 different values"]
+
+
+def test_another_seed_of_the_bootstrap_keeps_no_figures_apart():
+    assert differences(GAIN, Signature.of("sxs-majority", {**dict(GAIN.settings), "bootstrap": "10000/2"})) == []
+
+
+def test_a_figure_from_several_has_all_their_settings_and_the_sum_of_their_images():
+    other = Signature.of("sxs-majority", {**dict(GAIN.settings), "scale": 5, "gold": 10})
+    assert str(together("sxs-pooled", {"v": 1}, [GAIN, other])) == (
+        "sxs-pooled|v:1|comparisons:2|of:sxs-majority/2|scale:5+7|complete:12|sample:3f2a|gold:10+none"
+    )
+    apart = [GAIN, Signature.of("sxs-majority", {"v": 2, "sample": "9b1c"})]
+    samples = {together("sxs-pooled", {}, parts).get("sample") for parts in (apart, apart[::-1])}
+    assert len(samples) == 1
+    assert samples.isdisjoint({"3f2a", "9b1c"})
 
 
 def test_references_are_known_by_their_captions_whatever_their_order():

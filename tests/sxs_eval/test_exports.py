@@ -121,6 +121,8 @@ class TestRoundTrip:
         (own,) = results(project).pooled
         names = ("images", "outcomes", "wins", "losses")
         assert pooled["figures"] == {
+            "signature": str(own.signature),
+            "unlike": [],
             "comparisons": len(own.comparisons),
             **{name: getattr(own, name) for name in names},
             "random_effects": own.random_effects.as_json(),
@@ -176,6 +178,9 @@ class TestRows:
             "position": judgement.position,
             "planned_images": comparison.pairs.count(),
             "looks": 0,
+            "chosen_by": "",
+            "design": f"design|collection:{comparison.collection.slug}|drawn:all|images:all|equal:shown|gold:30"
+            "|repeats:30|pause:40/99",
             **dict.fromkeys(ORIGIN_COLUMNS, ""),
         }
         assert list(row) == list(COLUMNS)
@@ -305,7 +310,8 @@ class TestCommand:
         call_command(
             "export_judgements", comparison.project.slug, "--format=jsonl", "--images=subset:first", output=path
         )
-        of_it = [line for line in exported(comparison).splitlines() if json.loads(line)["image"] == first.key]
+        lines = [line.replace("|images:all|", "|images:subset:first|") for line in exported(comparison).splitlines()]
+        of_it = [line for line in lines if json.loads(line)["image"] == first.key]
         assert path.read_text(encoding="utf-8").splitlines() == of_it != []
         for images, said in (("in:PL", "No image is left by --images in:PL"), ("subset:none", "no subset “none”")):
             with pytest.raises(CommandError, match=said):

@@ -249,7 +249,7 @@ MIXED_LEVELS = "This line and line 2 differ in whether score is a number or the 
         ),
         (
             f"{HEADER},base_model,test_model\na,ann,1,m1,m2\nb,ann,1,m1,m3\n",
-            "base_model, test_model or scale differs from line 2",
+            "base_model, test_model, scale or design differs from line 2",
         ),
         (
             f"{HEADER},kind\na.jpg,ann,1,pair\na.jpg,,,equal\n",

@@ -177,7 +177,7 @@ class TestFigures:
     def test_the_seed_is_the_comparison_s_and_stands_below(self, reader, comparison):
         Comparison.objects.update(seed=4711)
         text = page_of(comparison)
-        assert "10000 bootstrap resamples, seed 4711" in text
+        assert "|bootstrap:10000/4711" in text
         assert "for the downloaded file with --seed 4711 --replication 3," in text
 
 

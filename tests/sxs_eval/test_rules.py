@@ -347,7 +347,7 @@ def test_a_comparison_in_a_file_has_one_scale_and_a_known_one(tmp_path):
     file.write_text("image,rater,score,scale\na.jpg,ann,2,7\nb.jpg,ann,2,5\nc.jpg,ann,2,six\n")
     with pytest.raises(FileProblemsError) as refused:
         read_judgements(file)
-    assert "line 3: base_model, test_model or scale differs from line 2" in str(refused.value)
+    assert "line 3: base_model, test_model, scale or design differs from line 2" in str(refused.value)
     assert f"line 4: scale is “six”. Give one of: {', '.join(map(str, SCALES))}." in str(refused.value)
 
 

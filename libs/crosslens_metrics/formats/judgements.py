@@ -18,14 +18,19 @@ from crosslens_metrics.formats.lines import LineFields, LineReader
 from crosslens_metrics.formats.names import alike_names
 from crosslens_metrics.formats.problems import LineError
 from crosslens_metrics.messages import gettext as _
-from crosslens_metrics.reports.comparison import CountedJudgements, Repeat
+from crosslens_metrics.reports.comparison import NO_DESIGN, CountedJudgements, Repeat
 from crosslens_metrics.scales import SCALES, SEVEN_POINTS, Scale
+from crosslens_metrics.signatures import MalformedSignatureError, Signature
 
 SUFFIXES = (".csv", ".jsonl", ".ndjson", ".json")
 NEEDED = ("image", "rater", "score")
-OPTIONAL = ("comparison", "base_model", "test_model", "left_is", "seconds", "region", "kind", "counts", "scale")
+OPTIONAL = (
+    *("comparison", "base_model", "test_model", "left_is", "seconds", "region", "kind", "counts", "scale"),
+    *("instructions_version", "design"),
+)
 COLUMNS = (*NEEDED, *OPTIONAL)
 NAMES = ("comparison", "rater", "base_model", "test_model", "region")
+AS_WRITTEN = ("comparison", "image", "rater", "region", "base_model", "test_model", "instructions_version", "design")
 KINDS = ("pair", "gold", "repeat", "equal")
 EXAMPLE = '{"image": …, "rater": …, "score": …}'
 
@@ -64,6 +69,8 @@ class JudgementLine(NamedTuple):
     test_model: str
     counts: bool
     scale: Scale
+    instructions_version: str
+    design: str
 
 
 @dataclass(frozen=True)
@@ -174,7 +181,7 @@ class _RowReader:
             seconds=None if kind == "equal" else _seconds(cell["seconds"]),
             counts=_ANSWERS[fields.one_of("counts", _ANSWERS, any_case=True)],
             scale=scale,
-            **{name: cell[name] for name in ("comparison", "image", "rater", "region", "base_model", "test_model")},
+            **{name: cell[name] for name in AS_WRITTEN},
         )
 
     def _check_notation(self, number: int, named: bool) -> None:
@@ -198,16 +205,18 @@ class _ComparisonRows:
         self._name = first.comparison
         self._models = (first.base_model, first.test_model)
         self._scale = first.scale
+        self._same = (*self._models, self._scale, first.design)
+        self._design = _design(first.design)
         self._rows: dict[tuple[str, str, str], JudgementLine] = {}
         self._regions: dict[str, JudgementLine] = {}
         self._gold = self._set_aside = self._duplicates = 0
 
     def add(self, row: JudgementLine) -> None:
-        if (row.base_model, row.test_model, row.scale) != (*self._models, self._scale):
+        if (row.base_model, row.test_model, row.scale, row.design) != self._same:
             raise LineError(
                 _(
-                    "base_model, test_model or scale differs from line %(line)s, which has the same comparison. Give "
-                    "the comparisons different names."
+                    "base_model, test_model, scale or design differs from line %(line)s, which has the same comparison. "
+                    "Give the comparisons different names."
                 )
                 % {"line": self.number}
             )
@@ -268,6 +277,7 @@ class _ComparisonRows:
                 test_is_left=np.array([row.test_is_left for row in pairs], dtype=np.int8),
                 seconds=np.array([math.nan if row.seconds is None else row.seconds for row in pairs], dtype=float),
                 scale=self._scale,
+                design=self._design.with_values("instructions", (row.instructions_version for row in pairs)),
             ),
             repeats=tuple(
                 (first.score, row.score, row.rater)
@@ -281,6 +291,16 @@ class _ComparisonRows:
             duplicates=self._duplicates,
             equal=tuple(row.image for row in self._rows.values() if row.kind == "equal"),
         )
+
+
+def _design(text: str) -> Signature:
+    if not text:
+        return NO_DESIGN
+    try:
+        return Signature.parse(text)
+    except MalformedSignatureError as error:
+        message = _("design is “%(cell)s”. Leave it as it was exported, or empty.")
+        raise LineError(message % {"cell": text[:40]}) from error
 
 
 def _score(text: str, scale: Scale) -> int:

@@ -18,7 +18,6 @@ from crosslens_metrics.reports.comparison_figures import (
     AlphaFigure,
     ComparisonOutcome,
     ComparisonReason,
-    ComparisonSignature,
     ComparisonSummary,
     FlipShares,
     GainFigure,
@@ -42,7 +41,7 @@ from crosslens_metrics.sampling.designs import Factor, Method, SamplingDesign
 from crosslens_metrics.sampling.intervals import Interval, share_bounds
 from crosslens_metrics.sampling.significance import count_flips
 from crosslens_metrics.scales import SEVEN_POINTS, Scale
-from crosslens_metrics.signatures import sample_digest
+from crosslens_metrics.signatures import Signature, sample_digest
 
 METHOD = "sxs-majority"
 VERSION = 2
@@ -51,6 +50,8 @@ MIN_RATERS = 5
 """(ours) From so many raters on, what holds with other raters like them is the primary interval."""
 WIDTH_POINTS = 10.0
 """(ours) For an interval of this width, ± 5 points, the report says how many images it takes."""
+NO_DESIGN = Signature("design", ())
+"""A signature without any figure, which says how pairs were drawn and judged; here nothing."""
 Repeat = tuple[int, int, str]
 
 
@@ -68,6 +69,8 @@ class CountedJudgements:
     seconds: NDArray[np.float64]
     """NaN where unknown."""
     scale: Scale = SEVEN_POINTS
+    design: Signature = NO_DESIGN
+    """How pairs were drawn and judged, as far as that is known: settings for the signature."""
 
     def __post_init__(self) -> None:
         if len({len(self.image), len(self.rater), len(self.score), len(self.test_is_left), len(self.seconds)}) > 1:
@@ -142,19 +145,14 @@ def build_report(
     regions = _regions(tally, region_of, not_judged_in or {}, counted_similar_in or {}, resamples, seed)
     preferred, left = _sides(judged)
     return ReportedFigures(
-        signature=ComparisonSignature(
-            method=METHOD,
-            version=VERSION,
+        signature=signature_of(
+            judged,
+            seed=seed,
             replication=replication,
-            scale=judged.scale.points,
-            complete=int(tally.is_complete.sum()),
             counted_similar=counted_similar,
             set_aside=set_aside,
-            sample=sample_digest(
-                [name_of(name) for name, is_complete in zip(tally.names, tally.is_complete, strict=True) if is_complete]
-            ),
+            name_of=name_of,
             resamples=resamples,
-            seed=seed,
         ),
         judgements=len(judged.score),
         set_aside=set_aside,
@@ -168,6 +166,33 @@ def build_report(
         raters=_raters(judged, preferred, left, repeats),
         regions=regions,
     )
+
+
+def signature_of(
+    judged: CountedJudgements,
+    *,
+    seed: int,
+    replication: int,
+    counted_similar: int,
+    set_aside: int,
+    name_of: Callable[[Any], str] = str,
+    resamples: int = 10_000,
+) -> Signature:
+    """The signature of all figures that `build_report`, which takes the same, gives of a comparison."""
+    images, names = _codes(judged.image)
+    complete = np.flatnonzero(np.bincount(images, minlength=len(names)) >= replication)
+    settings = {
+        "v": VERSION,
+        "replication": replication,
+        "scale": judged.scale.points,
+        **dict(judged.design.settings),
+        "complete": len(complete),
+        "similar": counted_similar,
+        "set-aside": set_aside,
+        "sample": sample_digest([name_of(names[place]) for place in complete]),
+        "bootstrap": f"{resamples}/{seed}",
+    }
+    return Signature.of(METHOD, settings)
 
 
 def outcomes_by_group(

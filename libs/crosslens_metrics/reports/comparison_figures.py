@@ -11,6 +11,7 @@ from crosslens_metrics.messages import gettext_noop as _
 from crosslens_metrics.ranking import StrengthBound
 from crosslens_metrics.reports.figures import AbsentFigure, ReportFigure
 from crosslens_metrics.sampling.intervals import Interval, share_interval
+from crosslens_metrics.signatures import Signature
 from crosslens_metrics.undefined import UndefinedReason
 
 
@@ -146,25 +147,6 @@ class GainPrecision(ReportFigure):
 
 
 @dataclass(frozen=True)
-class ComparisonSignature(ReportFigure):
-    """Two reports may be compared where this is the same, seed aside."""
-
-    method: str
-    version: int
-    replication: int
-    scale: int
-    """Points."""
-    complete: int
-    counted_similar: int
-    set_aside: int
-    """Judgements that the rules in force left out."""
-    sample: str
-    """Names the complete images: `crosslens_metrics.signatures.sample_digest`."""
-    resamples: int
-    seed: int
-
-
-@dataclass(frozen=True)
 class ImageCounts(ReportFigure):
     """`denominator` = complete + counted_similar; beside it `incomplete` images, by how many judgements they have."""
 
@@ -241,7 +223,8 @@ class RegionOutcome(ReportFigure):
 
 @dataclass(frozen=True)
 class ReportedFigures(ReportFigure):
-    signature: ComparisonSignature
+    signature: Signature
+    """Two reports may be compared where `signatures.differences` finds nothing."""
     judgements: int
     set_aside: int
     """Judgements that were made and do not count."""

@@ -23,12 +23,16 @@ from crosslens_metrics.reports.figures import ReportFigure, random_stream
 from crosslens_metrics.sampling import significance
 from crosslens_metrics.sampling.designs import Factor, Method, SamplingDesign
 from crosslens_metrics.sampling.intervals import LEVEL, Interval, student_interval
+from crosslens_metrics.signatures import Signature, differences, together
 from crosslens_metrics.undefined import UndefinedReason
 
+POOLING_METHOD = "sxs-pooled"
+POOLING_VERSION = 1
 RANKING_METHOD = "bradley-terry"
 RANKING_VERSION = 3
 MIN_RANKED = 3
 """Models: of two, the gain says it all."""
+NO_SIGNATURE = Signature("unknown", ())
 
 
 @dataclass(frozen=True)
@@ -38,6 +42,7 @@ class ModelContest:
     base: str
     test: str
     decided: DecidedImages
+    signature: Signature = NO_SIGNATURE
 
 
 @dataclass(frozen=True)
@@ -48,9 +53,11 @@ class PooledGain(ReportFigure):
     the more alike, the more their gains differ.
 
     The sign test is over images, each with the sign of the sum of its outcomes, since outcomes of one image are not
-    independent.
+    independent. `unlike` says in what the comparisons differ that should be the same.
     """
 
+    signature: Signature
+    unlike: tuple[str, ...]
     comparisons: int
     images: int
     outcomes: int
@@ -98,18 +105,15 @@ class RankedPair(ReportFigure):
 
 
 @dataclass(frozen=True)
-class RankingSignature(ReportFigure):
-    """`prior_images` without a majority for each compared pair whose lead the judgements do not bound."""
-
-    method: str
-    version: int
-    prior_images: float
-
-
-@dataclass(frozen=True)
 class RankedComponent(ReportFigure):
-    """Models that were compared with each other, if only by way of others; `models` from the strongest on."""
+    """Models that were compared with each other, if only by way of others; `models` from the strongest on.
 
+    `unlike` says in what the comparisons differ that should be the same. The `prior` of the signature is so many images
+    without a majority for each compared pair whose lead the judgements do not bound.
+    """
+
+    signature: Signature
+    unlike: tuple[str, ...]
     images: int
     raters: int
     models: tuple[RankedModel, ...]
@@ -120,11 +124,12 @@ class RankedComponent(ReportFigure):
 class ModelRanking(ReportFigure):
     """Several `components` where models were never compared: nothing is said of models of different ones."""
 
-    signature: RankingSignature
     components: tuple[RankedComponent, ...]
 
 
-def pool(decided: Sequence[DecidedImages], *, seed: int, resamples: int = 10_000) -> PooledGain:
+def pool(
+    decided: Sequence[DecidedImages], *, seed: int, resamples: int = 10_000, signatures: Sequence[Signature] = ()
+) -> PooledGain:
     """All comparisons together: of the same two models in several languages, or on several sets of images.
 
     Parameters
@@ -134,6 +139,8 @@ def pool(decided: Sequence[DecidedImages], *, seed: int, resamples: int = 10_000
     seed : int
     resamples : int
         Of the bootstrap.
+    signatures : sequence of Signature
+        Of the comparisons; those without outcomes are left out.
 
     Returns
     -------
@@ -156,7 +163,12 @@ def pool(decided: Sequence[DecidedImages], *, seed: int, resamples: int = 10_000
     def interval() -> Interval:
         return gains.pooled_gain_interval(image, outcome, resamples=resamples, rng=random_stream(seed, "pooled gain"))
 
+    known = signatures or [NO_SIGNATURE] * len(decided)
+    parts = [one for one, part in zip(known, decided, strict=True) if len(part.outcome)]
+    settings = {"v": POOLING_VERSION, "bootstrap": f"{resamples}/{seed}"}
     return PooledGain(
+        signature=together(POOLING_METHOD, settings, parts),
+        unlike=tuple(differences(*parts)),
         comparisons=sum(len(part.outcome) > 0 for part in decided),
         images=len(net),
         outcomes=len(outcome),
@@ -188,7 +200,6 @@ def rank_models(contests: Sequence[ModelContest]) -> ModelRanking | None:
     if len(names) < MIN_RANKED:
         return None
     return ModelRanking(
-        signature=RankingSignature(RANKING_METHOD, RANKING_VERSION, ranking.PRIOR_IMAGES),
         components=tuple(
             _component(contests, [names[model] for model in models])
             for models in ranking.components(ranking.win_table(_outcomes(contests, names), n_models=len(names)))
@@ -212,14 +223,18 @@ def _outcomes(contests: Sequence[ModelContest], names: list[str]) -> ranking.Ran
 
 
 def _component(contests: Sequence[ModelContest], names: list[str]) -> RankedComponent:
-    outcomes = _outcomes([contest for contest in contests if contest.base in names], names)
+    contests = [contest for contest in contests if contest.base in names]
+    signatures = [contest.signature for contest in contests]
+    about = {"v": RANKING_VERSION, "prior": ranking.PRIOR_IMAGES}
+    signed = together(RANKING_METHOD, about, signatures), tuple(differences(*signatures))
+    outcomes = _outcomes(contests, names)
     table = ranking.win_table(outcomes, n_models=len(names))
     images, raters = len(np.unique(outcomes.image)), len(np.unique(outcomes.rater))
     bounds = ranking.bounds(table)
     fitted = value_or_reason(lambda: ranking.bradley_terry(table + ranking.prior(table)))
     if isinstance(fitted, UndefinedComparison):
         models = (RankedModel(name, fitted, bound, fitted, fitted) for name, bound in zip(names, bounds, strict=True))
-        return RankedComponent(images, raters, tuple(models), ())
+        return RankedComponent(*signed, images, raters, tuple(models), ())
     is_measured = np.array([bound == ranking.StrengthBound.JUDGEMENTS for bound in bounds])
     middle = is_measured if is_measured.any() else ~is_measured
     strengths = fitted - fitted[middle].mean()
@@ -229,6 +244,7 @@ def _component(contests: Sequence[ModelContest], names: list[str]) -> RankedComp
     plain = {pair: p for pair in pairs if isinstance(p := leads.p(*pair), float)}
     corrected = dict(zip(plain, significance.holm(list(plain.values())).tolist(), strict=True))
     return RankedComponent(
+        *signed,
         images=images,
         raters=raters,
         models=tuple(

@@ -22,6 +22,7 @@ from crosslens_metrics.reports.evaluation_points import (
     EvaluationFacts,
     PointRules,
     facts_of,
+    unlike_points,
 )
 from crosslens_metrics.reports.figures import (
     ReportFigure,
@@ -75,7 +76,7 @@ class LeftOutEvaluations(ReportFigure):
 @dataclass(frozen=True)
 class CorrelationReport:
     """`parts` are names by key; `agreements` by key of the part and metric; `left_out` by metric; `differences` are
-    over all evaluations.
+    over all evaluations; `unlike` says, by metric, in what its evaluations differ that should be the same.
     """
 
     human: str
@@ -83,6 +84,7 @@ class CorrelationReport:
     agreements: dict[str, dict[str, MetricAgreement]]
     differences: tuple[MetricDifferences, ...]
     left_out: dict[str, LeftOutEvaluations]
+    unlike: dict[str, tuple[str, ...]]
     notes: tuple[str, ...]
     rules: PointRules
     seed: int
@@ -114,6 +116,7 @@ class CorrelationReport:
             ],
             "differences": [difference.as_json() for difference in self.differences],
             "left_out": as_json(self.left_out),
+            "unlike": as_json(self.unlike),
             "notes": list(self.notes),
             "intervals": None
             if self.resamples is None
@@ -141,6 +144,9 @@ class CorrelationReport:
                 f"seed {self.seed}."
             )
         yield from (f"Note: {note}" for note in self.notes)
+        for name, parts in self.unlike.items():
+            if parts:
+                yield f"Note: evaluations by {name} should not be compared, because they differ in {'; '.join(parts)}."
         for key, by_metric in self.agreements.items():
             yield ""
             yield self.parts[key]
@@ -221,6 +227,7 @@ def correlations_of(
     notes = [*facts.notes, *notes]
     agreements: dict[str, dict[str, MetricAgreement]] = {part.key: {} for part in parts}
     left_out: dict[str, LeftOutEvaluations] = {}
+    unlike: dict[str, tuple[str, ...]] = {}
     used: dict[str, NDArray[np.bool_]] = {}
     points: dict[str, EvaluationPoints] = {}
     for place, scores in automatic.items():
@@ -232,6 +239,7 @@ def correlations_of(
         )
         if place not in shown:
             continue
+        unlike[name] = tuple(unlike_points(table, columns, name, used[name]))
         notes.extend(_said(human, name, left_out[name], len(there), rules))
         if rules.flip and is_mirrored(_exact(people, used[name]), _exact(scores, used[name])):
             notes.append(f"The points of {name} hold all their mirror images already: give --no-flip.")
@@ -249,6 +257,7 @@ def correlations_of(
         agreements=agreements,
         differences=differences_of(points, used, pairs, flip=rules.flip),
         left_out=left_out,
+        unlike=unlike,
         notes=tuple(notes),
         rules=rules,
         seed=seed,

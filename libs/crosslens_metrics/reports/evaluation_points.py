@@ -12,11 +12,15 @@ from crosslens_metrics.correlation_intervals import ComparedModels
 from crosslens_metrics.formats.problems import FileProblemsError, FileRefusedError, LineError
 from crosslens_metrics.formats.tables import TextTable, folded_name
 from crosslens_metrics.language_tags import comparable
+from crosslens_metrics.signatures import OF_LANGUAGE, MalformedSignatureError, Signature, differences
 
 MIN_IMAGES = 30
 """(ours) Complete images from which an evaluation is a point."""
 ANY_METRIC = "*"
 """In the column `chosen_by`: a metric that nobody named, or several."""
+
+SIGNATURE_COLUMN, SIGNATURE_SUFFIX = "signature", "_signature"
+"""Of people's gains, and after the name of a metric those of its differences."""
 
 Mask = NDArray[np.bool_]
 
@@ -81,6 +85,39 @@ class EvaluationFacts:
         """Whether an evaluation was not chosen by the metric, or by one that nobody named; or that is no matter."""
         own = {folded_name(metric), ANY_METRIC}
         return np.array([rules.with_chosen or not own & names for names in self.chosen_by], dtype=bool)
+
+
+def unlike_points(table: TextTable, columns: EvaluationColumns, metric: str, used: Mask) -> list[str]:
+    """In what the evaluations differ that are points of a metric, as far as their signatures are in the table.
+
+    References and what else belongs to a language are compared within each language.
+    """
+    gains = _signatures(table, SIGNATURE_COLUMN, used)
+    scores = _signatures(table, metric + SIGNATURE_SUFFIX, used)
+    language_at = columns.place(table, "language")
+    languages = [""] * len(table.rows) if language_at is None else list(map(comparable, table.texts(language_at)))
+    groups: dict[str, list[Signature]] = {}
+    for place, score in scores.items():
+        groups.setdefault(languages[place], []).append(score)
+    parts = [*differences(*gains.values()), *differences(*(one.without(*OF_LANGUAGE) for one in scores.values()))]
+    return list(dict.fromkeys(parts + [part for group in groups.values() for part in differences(*group)]))
+
+
+def _signatures(table: TextTable, column: str, used: Mask) -> dict[int, Signature]:
+    """By place in the table; none where there is no such column. A cell that is no signature is refused."""
+    if folded_name(column) not in map(folded_name, table.columns):
+        return {}
+    found: dict[int, Signature] = {}
+    problems = []
+    for place, text in enumerate(table.texts(table.place(column))):
+        try:
+            if used[place] and text.strip():
+                found[place] = Signature.parse(text)
+        except MalformedSignatureError as error:
+            problems.append(LineError(str(error), number=table.rows[place].line))
+    if problems:
+        raise FileProblemsError(problems)
+    return found
 
 
 def facts_of(table: TextTable, columns: EvaluationColumns, rules: PointRules) -> EvaluationFacts:

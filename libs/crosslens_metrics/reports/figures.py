@@ -16,6 +16,7 @@ from crosslens_metrics.messages import gettext
 from crosslens_metrics.messages import gettext_noop as _
 from crosslens_metrics.sampling.designs import SamplingDesign
 from crosslens_metrics.sampling.intervals import Interval
+from crosslens_metrics.signatures import Signature
 from crosslens_metrics.undefined import UndefinedFigureError, UndefinedReason
 
 T = TypeVar("T")
@@ -55,6 +56,8 @@ def as_json(value: Any) -> Any:
     """`value` of plain JSON types: no NaN, no infinity."""
     if isinstance(value, ReportFigure | SamplingDesign):
         return value.as_json()
+    if isinstance(value, Signature):
+        return str(value)
     if isinstance(value, Interval):
         return {"low": value.low, "high": value.high} | ({"design": value.design.as_json()} if value.design else {})
     if isinstance(value, Mapping):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,6 +35,7 @@ from crosslens_metrics.reports.comparisons import (
 )
 from crosslens_metrics.reports.figures import ReportFigure
 from crosslens_metrics.sampling.intervals import Interval
+from crosslens_metrics.signatures import Signature, differences
 
 LABEL_WIDTH = 24
 VALUE_WIDTH = 34
@@ -44,6 +45,7 @@ MAX_ALIKE_SHOWN = 5
 
 def report_lines(report: ReportedFigures) -> Iterator[str]:
     """All figures of one comparison."""
+    yield f"  {report.signature}"
     yield from _outcome_lines(report.outcome)
     precision = report.precision
     yield line(
@@ -116,7 +118,15 @@ def report_lines(report: ReportedFigures) -> Iterator[str]:
         yield from _outcome_lines(region.outcome)
 
 
+def unlike_lines(unlike: Sequence[str]) -> Iterator[str]:
+    """Why figures side by side should not be compared, if they should not."""
+    if unlike:
+        yield "  " + _("These should not be compared, because they differ in %(parts)s.") % {"parts": "; ".join(unlike)}
+
+
 def pooled_lines(pooled: PooledGain, *, incomplete: int) -> Iterator[str]:
+    yield f"  {pooled.signature}"
+    yield from unlike_lines(pooled.unlike)
     yield line(
         _("Outcomes"),
         _("%(outcomes)s on %(images)s images") % vars(pooled),
@@ -144,6 +154,8 @@ def ranking_lines(ranking: ModelRanking) -> Iterator[str]:
         )
     for component in ranking.components:
         yield _("Strengths of the models (Bradley-Terry): a lead of 1 means odds of 2.7 to 1 of winning an image")
+        yield f"  {component.signature}"
+        yield from unlike_lines(component.unlike)
         yield from (_model_line(model) for model in component.models)
         yield ""
         yield _(
@@ -300,7 +312,10 @@ class PooledReport(ReportFigure):
 
 @dataclass(frozen=True)
 class FileReport(ReportFigure):
+    """`unlike` says in what the comparisons differ, so that their figures should not be compared."""
+
     comparisons: tuple[tuple[FileComparison, ReportedFigures], ...]
+    unlike: tuple[str, ...]
     pooled: tuple[PooledReport, ...]
     ranking: ModelRanking | None
     """None where fewer models have outcomes than take a ranking."""
@@ -327,6 +342,10 @@ class FileReport(ReportFigure):
             yield _title(comparison)
             yield from _notes(comparison)
             yield from report_lines(report)
+            yield ""
+        if self.unlike:
+            yield _("All comparisons")
+            yield from unlike_lines(self.unlike)
             yield ""
         for pooled in self.pooled:
             models = _models(pooled.base_model, pooled.test_model)
@@ -366,6 +385,7 @@ def report_on(judgements: JudgementFile, *, seed: int, replication: int, resampl
     """
     reports = []
     outcomes: list[tuple[FileComparison, DecidedImages]] = []
+    signatures: dict[str, Signature] = {}
     incomplete: dict[str, int] = {}
     for comparison in judgements.comparisons:
         report = build_report(
@@ -380,16 +400,18 @@ def report_on(judgements: JudgementFile, *, seed: int, replication: int, resampl
             resamples=resamples,
         )
         reports.append((comparison, report))
+        signatures[comparison.name] = report.signature
         incomplete[comparison.name] = report.outcome.images.incomplete
         outcomes.append((comparison, decided(comparison.judged, replication=replication, similar=comparison.equal)))
     contests = [
-        ModelContest(comparison.base_model, comparison.test_model, part)
+        ModelContest(comparison.base_model, comparison.test_model, part, signatures[comparison.name])
         for comparison, part in outcomes
         if comparison.base_model
     ]
     return FileReport(
         comparisons=tuple(reports),
-        pooled=tuple(_pooled(outcomes, incomplete, seed, resamples)),
+        unlike=tuple(differences(*signatures.values())),
+        pooled=tuple(_pooled(outcomes, signatures, incomplete, seed, resamples)),
         ranking=rank_models(contests),
         ignored_columns=judgements.ignored_columns,
         alike_images=judgements.alike_images,
@@ -401,20 +423,25 @@ def _equal_by_region(comparison: FileComparison) -> dict[str, int]:
 
 
 def _pooled(
-    outcomes: list[tuple[FileComparison, DecidedImages]], incomplete: dict[str, int], seed: int, resamples: int
+    outcomes: list[tuple[FileComparison, DecidedImages]],
+    signatures: Mapping[str, Signature],
+    incomplete: Mapping[str, int],
+    seed: int,
+    resamples: int,
 ) -> Iterator[PooledReport]:
-    """Pool comparisons of the same two models, whichever is the base."""
-    by_models: dict[tuple[str, str], list[tuple[FileComparison, DecidedImages]]] = {}
+    """Pool comparisons of the same two models, whichever is the base; judgements on different scales stay apart."""
+    by_models: dict[tuple[str, str, int], list[tuple[FileComparison, DecidedImages]]] = {}
     for comparison, part in outcomes:
-        base, test = comparison.base_model, comparison.test_model
-        is_turned = (test, base) in by_models and base != test
-        by_models.setdefault((test, base) if is_turned else (base, test), []).append(
+        base, test, points = comparison.base_model, comparison.test_model, comparison.judged.scale.points
+        is_turned = (test, base, points) in by_models and base != test
+        by_models.setdefault((test, base, points) if is_turned else (base, test, points), []).append(
             (comparison, part.turned() if is_turned else part)
         )
-    for (base, test), parts in by_models.items():
+    for (base, test, _points), parts in by_models.items():
         if len(parts) > 1:
             names = tuple(comparison.name for comparison, part in parts if len(part.outcome))
-            pooled = pool([part for _, part in parts], seed=seed, resamples=resamples)
+            signed = [signatures[comparison.name] for comparison, _part in parts]
+            pooled = pool([part for _, part in parts], seed=seed, resamples=resamples, signatures=signed)
             lacking = sum(incomplete[comparison.name] for comparison, _ in parts)
             yield PooledReport(base, test, names, lacking, pooled)
 

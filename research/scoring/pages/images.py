@@ -54,7 +54,8 @@ def images_page(
 ) -> dict[str, Any] | None:
     """Prepare the page; None if nothing is computed yet. Unknown choices fall back to the first one.
 
-    `warning` says why the metric cannot be put beside people; empty where it can.
+    `warning` says why the metric cannot be put beside people; empty where it can. `unlike` says in what the scores of
+    the two models differ that should be the same.
     """
     scoring_pass = current_pass(scoring)
     titles = _metrics_of(scoring_pass) if scoring_pass is not None else []
@@ -70,7 +71,7 @@ def images_page(
         else []
     )
     chosen = next((one for one in others if str(one.other_id) == against), others[0] if others else None)
-    rows, warning = _rows(scoring, values, metric, wanted, chosen)
+    rows, warning, unlike = _rows(scoring, values, metric, wanted, chosen)
     page: Page[Ranked] = Paginator(rows, PER_PAGE).get_page(number)
     return {
         "metric": metric,
@@ -83,6 +84,7 @@ def images_page(
         "others": others,
         "against": chosen,
         "warning": warning,
+        "unlike": unlike,
     }
 
 
@@ -114,20 +116,19 @@ def _metrics_of(scoring_pass: Pass) -> list[str]:
 
 def _rows(
     scoring: Scoring, values: PerImage, metric: str, show: ScoredImagesShown, chosen: HumanJudgements | None
-) -> tuple[Sequence[Ranked], str]:
+) -> tuple[Sequence[Ranked], str, Sequence[str]]:
     if show is not ScoredImagesShown.DISAGREEMENT:
         everything = len(values)
-        return (values.best(everything) if show is ScoredImagesShown.BEST else values.worst(everything)), ""
+        return (values.best(everything) if show is ScoredImagesShown.BEST else values.worst(everything)), "", ()
     if chosen is None:
-        return [], gettext("Nobody has compared captions of this model in this language yet.")
+        return [], gettext("Nobody has compared captions of this model in this language yet."), ()
     other = _scoring_of(scoring, chosen.other_id)
     other_pass = current_pass(other) if other else None
     theirs = per_image(other_pass, metric) if other_pass else None
     if theirs is None:
         message = gettext("“%(model)s” has no %(metric)s with the same references and tokenisation. Score it first.")
-        return [], message % {"model": chosen.other, "metric": title_of(metric)}
-    warning = _signature_warning(scoring, other_pass, metric)
-    return disagreements(gains_by_image(values, theirs), chosen.by_image), warning
+        return [], message % {"model": chosen.other, "metric": title_of(metric)}, ()
+    return disagreements(gains_by_image(values, theirs), chosen.by_image), "", _unlike(scoring, other_pass, metric)
 
 
 def _scoring_of(scoring: Scoring, model_id: int) -> Scoring | None:
@@ -139,16 +140,13 @@ def _scoring_of(scoring: Scoring, model_id: int) -> Scoring | None:
     ).first()
 
 
-def _signature_warning(scoring: Scoring, other: Pass | None, metric: str) -> str:
+def _unlike(scoring: Scoring, other: Pass | None, metric: str) -> Sequence[str]:
     ours = current_pass(scoring)
     signatures = [
         Score.objects.filter(scoring_pass=one, metric=metric).values_list("signature", flat=True).get()
         for one in (ours, other)
     ]
-    parts = differences_between(*signatures)
-    if not parts:
-        return ""
-    return gettext("The two models were scored differently (%(parts)s).") % {"parts": "; ".join(parts)}
+    return differences_between(*signatures)
 
 
 def _shown(

@@ -41,7 +41,7 @@ class MethodDifference(NamedTuple):
 
     one: str
     other: str
-    parts: str
+    parts: tuple[str, ...]
 
 
 Key = tuple[int, str, bool]
@@ -135,8 +135,8 @@ def _group(
     ]
     noted = [figures[row.scoring.pk, name] for row in rows for name in columns if (row.scoring.pk, name) in figures]
     notes = [f"{', '.join(models)}: {note}" for note, models in by_note(noted, name="model").items()]
-    warnings = [_warning(titles, difference) for difference, titles in unlike.items()]
-    return {"row": rows[0], "lines": lines, "warnings": warnings + notes}
+    apart = [(_titles_of(titles, difference), difference.parts) for difference, titles in unlike.items()]
+    return {"row": rows[0], "lines": lines, "unlike": apart, "notes": notes}
 
 
 def _counts(row: ScoringRow, figures: Figures, columns: Sequence[str]) -> dict[str, Any]:
@@ -152,13 +152,13 @@ def _difference(cells: Sequence[ScoreCell]) -> MethodDifference | None:
     if other is None:
         return None
     parts = differences_between(signed[0].signature, other.signature)
-    return MethodDifference(signed[0].model, other.model, "; ".join(parts))
+    return MethodDifference(signed[0].model, other.model, tuple(parts))
 
 
-def _warning(titles: Sequence[str], difference: MethodDifference) -> str:
-    """Say it once for all metrics with the same difference."""
-    text = _("%(metric)s of %(one)s and %(other)s cannot be compared, because they differ in %(parts)s.")
-    return text % {"metric": ", ".join(titles), **difference._asdict()}
+def _titles_of(titles: Sequence[str], difference: MethodDifference) -> str:
+    """Name all metrics with the same difference at once."""
+    text = _("%(metric)s of %(one)s and %(other)s")
+    return text % {"metric": ", ".join(titles), "one": difference.one, "other": difference.other}
 
 
 def _value(figures: Figures, row: ScoringRow, metric: str) -> float | None:

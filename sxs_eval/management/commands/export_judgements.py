@@ -43,7 +43,9 @@ class Command(BaseCommand):
 
 def _chosen(project: Project, comparison: int | None) -> list[Comparison]:
     comparisons = list(
-        Comparison.objects.filter(project=project).select_related("project", "language", "base", "test").order_by("pk")
+        Comparison.objects.filter(project=project)
+        .select_related("project", "language", "base", "test", "collection")
+        .order_by("pk")
     )
     if comparison is None:
         return [one for one in comparisons if one.excluded_at is None]
