@@ -31,7 +31,7 @@ WORDS = {
     "encoder": _("encoders"),
     "seed": _("seeds"),
     "images": _("images"),
-    "sample": _("images"),
+    "sample": _("samples of images"),
     "replication": _("judgements per image"),
     "scale": _("points of the scale"),
     "collection": _("collections"),
@@ -48,10 +48,12 @@ WORDS = {
 }
 NOT_COMPARED = ("bootstrap",)
 """What makes no figure another, but for chance."""
-OF_LANGUAGE = ("lang", "refs", "vectors")
-"""What cannot be the same in two languages."""
+OF_LANGUAGE = ("lang", "refs", "vectors", "images")
+"""What scores in two languages cannot have in common."""
 COUNTS = ("complete", "similar", "set-aside")
 """What is added where several figures become one."""
+OF_SAMPLE = ("sample", *COUNTS)
+"""What says which images a figure is from, and not how it was made."""
 
 
 class MalformedSignatureError(ValueError):

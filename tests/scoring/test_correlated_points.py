@@ -175,3 +175,44 @@ def test_what_is_undefined_says_why_and_nothing_is_nan(rows, table):
     assert "nan" not in text.lower().replace("unnamed", "")
     exact = [row | {"near": row["gain"]} for row in rows]
     assert "A coefficient of exactly 1 or −1 shows no uncertainty" in text_of(table(exact))
+
+
+GAIN = "sxs-majority|v:2|scale:{scale}|complete:{images}"
+SCORE = "near|v:1|text:{text}|lang:{language}|refs:{refs}"
+
+
+def signed(rows, *, scale="7", text="icu", refs=""):
+    """With signatures; what is given is that of the last row, and references are of its language unless given."""
+    for number, row in enumerate(rows):
+        is_last = row is rows[-1]
+        row["signature"] = GAIN.format(scale=scale if is_last else "7", images=number)
+        about = {"text": text if is_last else "icu", "refs": refs if is_last and refs else row["language"]}
+        row["near_signature"] = SCORE.format(language=row["language"], **about)
+    return rows
+
+
+@pytest.mark.parametrize(
+    ("last", "said"),
+    [
+        ({}, []),
+        ({"scale": "5"}, ["points of the scale: 7 against 5"]),
+        ({"text": "ptb"}, ["text and tokens: icu against ptb"]),
+        ({"refs": "others"}, ["references: fr against others"]),
+    ],
+)
+def test_evaluations_that_were_not_judged_or_scored_alike_are_named(table, rows, last, said):
+    file = table(signed(rows, **last))
+    assert report_of(file)["unlike"] == {"near": said}
+    note = "Note: evaluations by near should not be compared, because they differ in "
+    assert [line.removeprefix(note) for line in text_of(file).splitlines() if note in line] == [
+        f"{one}." for one in said
+    ]
+
+
+def test_what_is_no_point_is_not_compared_and_what_is_no_signature_is_refused(table, rows):
+    signed(rows, scale="5")
+    rows[-1]["images"] = 3
+    assert report_of(table(rows))["unlike"] == {"near": []}
+    rows[0]["signature"] = "cider-d|1"
+    with pytest.raises(CommandError, match=r"Line 2: 'cider-d.1' is no signature"):
+        report_of(table(rows))

@@ -17,6 +17,7 @@ from crosslens_metrics.sampling.intervals import Interval
 from crosslens_metrics.undefined import UndefinedReason
 from research.inference.models import ModelCaption
 from sxs_eval.formats import metric_gains as downloads
+from sxs_eval.formats.figure_tables import TableLayout, table
 from sxs_eval.models import Judgement, RaterState, RaterStatus
 from tests.clients import client_of
 from tests.commands import output_of
@@ -71,6 +72,35 @@ def test_the_same_models_the_other_way_round_are_turned_and_another_scale_is_poo
     (pooled,) = results(project).pooled
     assert (pooled.base, pooled.test, len(pooled.comparisons)) == ("m0", "m1", 2)
     assert (pooled.wins, pooled.losses) == (6, 2)
+
+
+def test_figures_side_by_side_say_in_what_they_differ(made_once):
+    project = made_once(make_compared_models)
+    assert "should not be compared" not in shown(project)
+    french = project.comparisons.get(language="fr")
+    french.gold_percent, french.failures_percent, french.checks_before_pause = 10, 30, 20
+    french.save()
+    found, text = results(project), shown(project)
+    said = (
+        "these should not be compared, because they differ in gold pairs per 100 pairs: 10 against 0; failures in "
+        "percent / attention items after which raters are paused: 30/20 against not given."
+    )
+    assert f"Gains: {said}" in text
+    assert f"m1 against m0, French, German: {said}" in text
+    assert f"Comparisons in this ranking: {said}" in text
+    (pooled,), (component,) = found.pooled, found.ranking.components
+    assert "|of:sxs-majority/2|" in str(pooled.signature)
+    assert "|gold:0+10|repeats:0|pause:30/20+none|instructions:1|complete:12|" in str(pooled.signature)
+    assert str(component.signature).startswith("bradley-terry|v:3|prior:1.0|comparisons:4|")
+    assert str(component.signature) in text
+    lines = table(found, TableLayout.TEX).splitlines()
+    assert (
+        sum(line.startswith("% rows should not be compared, because they differ in gold pairs") for line in lines) == 1
+    )
+    assert sum(": its comparisons differ in gold pairs" in line for line in lines) == 1
+    signatures = [row["signature"] for row in csv.DictReader(io.StringIO(table(found, TableLayout.CSV)))]
+    own = [str(report(row.comparison).signature) for row in found.results]
+    assert signatures == [*own, str(pooled.signature)]
 
 
 class TestAcross:

@@ -275,3 +275,12 @@ def test_a_pair_that_counts_unseen_needs_neither_rater_nor_score(read):
     assert comparison.equal == ("b.jpg",)
     assert list(comparison.judged.image) == ["a.jpg"]
     assert comparison.duplicates == 1
+
+
+def test_a_design_goes_into_the_signature_with_the_instructions_of_what_counts(read, refusal):
+    header = "image,rater,score,instructions_version,counts,design\n"
+    rows = ("a,ann,1,2,,design|gold:10\n", "b,ann,1,1,,design|gold:10\n", "c,ann,1,3,false,design|gold:10\n")
+    (comparison,) = read(header + "".join(rows)).comparisons
+    assert str(comparison.judged.design) == "design|gold:10|instructions:1+2"
+    assert "line 3: base_model, test_model, scale or design differs" in refusal(header + rows[0] + "b,ann,1,1,,\n")
+    assert "line 2: design is “|gold”." in refusal(header + "a,ann,1,1,,|gold\n")

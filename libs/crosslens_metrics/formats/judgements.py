@@ -215,8 +215,8 @@ class _ComparisonRows:
         if (row.base_model, row.test_model, row.scale, row.design) != self._same:
             raise LineError(
                 _(
-                    "base_model, test_model, scale or design differs from line %(line)s, which has the same comparison. "
-                    "Give the comparisons different names."
+                    "base_model, test_model, scale or design differs from line %(line)s, which has the same "
+                    "comparison. Give the comparisons different names."
                 )
                 % {"line": self.number}
             )

@@ -181,11 +181,12 @@ def signature_of(
     """The signature of all figures that `build_report`, which takes the same, gives of a comparison."""
     images, names = _codes(judged.image)
     complete = np.flatnonzero(np.bincount(images, minlength=len(names)) >= replication)
+    made = {"v": VERSION, "replication": replication, "scale": judged.scale.points}
     settings = {
-        "v": VERSION,
-        "replication": replication,
-        "scale": judged.scale.points,
+        **made,
         **dict(judged.design.settings),
+        # Whatever the design of a file says of these.
+        **made,
         "complete": len(complete),
         "similar": counted_similar,
         "set-aside": set_aside,

@@ -12,7 +12,7 @@ from crosslens_metrics.correlation_intervals import ComparedModels
 from crosslens_metrics.formats.problems import FileProblemsError, FileRefusedError, LineError
 from crosslens_metrics.formats.tables import TextTable, folded_name
 from crosslens_metrics.language_tags import comparable
-from crosslens_metrics.signatures import OF_LANGUAGE, MalformedSignatureError, Signature, differences
+from crosslens_metrics.signatures import OF_LANGUAGE, OF_SAMPLE, MalformedSignatureError, Signature, differences
 
 MIN_IMAGES = 30
 """(ours) Complete images from which an evaluation is a point."""
@@ -90,16 +90,17 @@ class EvaluationFacts:
 def unlike_points(table: TextTable, columns: EvaluationColumns, metric: str, used: Mask) -> list[str]:
     """In what the evaluations differ that are points of a metric, as far as their signatures are in the table.
 
-    References and what else belongs to a language are compared within each language.
+    A point is a gain and a difference of its own images, so that others may have other images. References and what
+    else belongs to a language are compared within each language.
     """
-    gains = _signatures(table, SIGNATURE_COLUMN, used)
+    gains = [one.without(*OF_SAMPLE) for one in _signatures(table, SIGNATURE_COLUMN, used).values()]
     scores = _signatures(table, metric + SIGNATURE_SUFFIX, used)
     language_at = columns.place(table, "language")
     languages = [""] * len(table.rows) if language_at is None else list(map(comparable, table.texts(language_at)))
     groups: dict[str, list[Signature]] = {}
     for place, score in scores.items():
         groups.setdefault(languages[place], []).append(score)
-    parts = [*differences(*gains.values()), *differences(*(one.without(*OF_LANGUAGE) for one in scores.values()))]
+    parts = [*differences(*gains), *differences(*(one.without(*OF_LANGUAGE) for one in scores.values()))]
     return list(dict.fromkeys(parts + [part for group in groups.values() for part in differences(*group)]))
 
 
