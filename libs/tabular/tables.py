@@ -133,6 +133,11 @@ def note(text: object) -> SafeString:
     return format_html('<span class="small muted">{}</span>', text) if text else SafeString()
 
 
+def long_note(text: object) -> SafeString:
+    """A note of several lines, such as why there is no figure."""
+    return format_html('<span class="small muted wraps">{}</span>', text) if text else SafeString()
+
+
 def tag(text: object, kind: str = "") -> SafeString:
     return format_html('<span class="tag{}">{}</span>', kind and f" tag--{kind}", text) if text else SafeString()
 

@@ -26,7 +26,7 @@ from sxs_eval.selectors.across import (
     OverallResults,
     other_raters_of,
 )
-from tabular.tables import TEXT, PageTable, TableColumn, figure, isolated, note, parts, tag
+from tabular.tables import TEXT, PageTable, TableColumn, figure, isolated, long_note, note, parts, tag
 
 
 def across_page(overall: OverallResults, *, half_width: float) -> dict[str, Any]:
@@ -188,7 +188,7 @@ def _pair_columns() -> list[TableColumn[RankedPair]]:
 
 
 def _separable(pair: RankedPair) -> str:
-    why = texts.reason_undefined(pair.interval, pair.separable, pair.more_images)
+    why = long_note(texts.reason_undefined(pair.interval, pair.separable, pair.more_images))
     if isinstance(pair.separable, UndefinedComparison):
         return why
     if pair.separable:

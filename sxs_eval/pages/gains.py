@@ -17,7 +17,7 @@ from crosslens_metrics.reports.comparison_figures import (
 from crosslens_metrics.sampling.intervals import Interval
 from sxs_eval.models import Comparison
 from sxs_eval.selectors.across import interval_of
-from tabular.tables import figure, link, note
+from tabular.tables import figure, link, long_note
 
 
 def against(base: str, test: str) -> str:
@@ -47,7 +47,7 @@ def why_no_gain(gain: GainFigure | UndefinedComparison) -> str:
 
 
 def interval_or_why(gain: GainFigure | UndefinedComparison) -> str:
-    return figure(gain_interval(gain)) or note(why_no_gain(gain))
+    return figure(gain_interval(gain)) or long_note(why_no_gain(gain))
 
 
 def gain_estimate(label: str, gain: GainFigure | UndefinedComparison) -> IntervalEstimate:

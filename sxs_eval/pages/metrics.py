@@ -29,7 +29,7 @@ from sxs_eval.formats.metric_gains import SEED, correlations
 from sxs_eval.pages.gains import interval_label, report_link
 from sxs_eval.rules.planning import CORE
 from sxs_eval.selectors.across import EvaluationMetrics, EvaluationTable, LackingReason
-from tabular.tables import NO_VALUE, TEXT, PageTable, TableColumn, figure, isolated, note, parts, tag
+from tabular.tables import NO_VALUE, TEXT, PageTable, TableColumn, figure, isolated, long_note, note, parts, tag
 
 CorrelatedPart = tuple[str, MetricAgreement]
 """All evaluations, those in the core languages, or the others: their name, and how far people and metric agree."""
@@ -111,7 +111,7 @@ def _columns(metric: str, title: str, rules: PointRules) -> list[TableColumn[Eva
         TableColumn(
             "references",
             _("References"),
-            lambda row: parts(isolated(row.differences[metric].references), note(_why(row, metric, rules))),
+            lambda row: parts(isolated(row.differences[metric].references), long_note(_why(row, metric, rules))),
             kind=TEXT,
         ),
     ]
@@ -143,8 +143,8 @@ def _correlation(coefficient: Coefficient, part: CorrelatedPart) -> str:
         isolated(value) or NO_VALUE,
         figure(_interval(found.interval)),
         note(isolated(texts.p_value(found.test.p) if isinstance(found.test, TestFigure) else "")),
-        note(texts.reason_undefined(found.value, found.interval, found.test, found.over_evaluations)),
-        note(_("over comparisons: %(interval)s") % {"interval": over} if over else ""),
+        long_note(texts.reason_undefined(found.value, found.interval, found.test, found.over_evaluations)),
+        long_note(_("over comparisons: %(interval)s") % {"interval": over} if over else ""),
     )
 
 
@@ -159,7 +159,7 @@ def _difference_columns() -> list[TableColumn[MetricDifferences]]:
     def shown(row: MetricDifferences) -> str:
         found = pearson(row)
         if isinstance(found, UndefinedScore):
-            return note(found.message)
+            return long_note(found.message)
         return isolated(texts.signed_number(found.z, 2))
 
     def of(row: MetricDifferences, name: str) -> Any:

@@ -17,16 +17,19 @@ from tabular.tables import NO_VALUE, TableColumn
 register = template.Library()
 
 MOMENT = "j M Y, H:i"
+STACKED = "table--stacked"
 
 
 @register.simple_tag(takes_context=True)
-def cells(context: Context, columns: Sequence[TableColumn[Any]], row: Any) -> SafeString:
-    """Show a row; its first cell is its head."""
+def cells(context: Context, columns: Sequence[TableColumn[Any]], row: Any, kind: str = "") -> SafeString:
+    """Show a row; its first cell is its head. Cells of a table that is stacked on small screens know their labels."""
     head, *others = [
         (column.kind and format_html(' class="{}"', column.kind), _content(context, column.shown(row)))
         for column in columns
     ]
-    return format_html('<th scope="row"{}>{}</th>{}', *head, format_html_join("", "<td{}>{}</td>", others))
+    labels = [format_html(' data-label="{}"', column.label) if STACKED in kind else "" for column in columns[1:]]
+    tds = ((name, label, content) for (name, content), label in zip(others, labels, strict=True))
+    return format_html('<th scope="row"{}>{}</th>{}', *head, format_html_join("", "<td{}{}>{}</td>", tds))
 
 
 def _content(context: Context, value: Any) -> str:
