@@ -35,17 +35,7 @@ def report_lines(report: GameReport) -> Iterator[str]:
     for name, groups in report.by.items():
         yield from _group_lines(name, groups)
     yield ""
-    signature = report.signature
-    yield _(
-        "%(method)s %(version)s, seed %(seed)s, %(resamples)s draws, left out: %(left_out)s, vectors: %(vectors)s"
-    ) % {
-        "method": signature.method,
-        "version": signature.version,
-        "seed": signature.seed,
-        "resamples": signature.resamples,
-        "left_out": ", ".join(signature.left_out) or _("nothing"),
-        "vectors": signature.vectors or _("not given"),
-    }
+    yield str(report.signature)
 
 
 def _outcome_lines(title: str, figures: TurnOutcomes) -> Iterator[str]:

@@ -18,6 +18,7 @@ from crosslens_metrics.sampling.designs import Factor, Method, SamplingDesign
 from crosslens_metrics.sampling.intervals import Interval, mean_interval, share_bounds
 from crosslens_metrics.sampling.resampling import subset_sums
 from crosslens_metrics.sampling.variance import ratio_bounds
+from crosslens_metrics.signatures import Signature, sample_digest
 from crosslens_metrics.undefined import UndefinedReason
 from gapgame.rules.figures import (
     EqualSamples,
@@ -49,20 +50,6 @@ SIMILARITY = slice(GUESSES.stop, GUESSES.stop + ATTEMPTS)
 INEXACT = slice(SIMILARITY.stop, SIMILARITY.stop + ATTEMPTS)
 INEXACT_SIMILARITY = slice(INEXACT.stop, INEXACT.stop + ATTEMPTS)
 COLUMNS = INEXACT_SIMILARITY.stop
-
-
-@dataclass(frozen=True)
-class ReportSignature(ReportFigure):
-    """How the report was made: reports with equal signatures, except the seed, are comparable."""
-
-    method: str
-    version: int
-    left_out: tuple[str, ...]
-    """The rules that were applied."""
-    seed: int
-    resamples: int
-    vectors: str
-    """The signature of the word vectors of the game; empty if unknown."""
 
 
 @dataclass(frozen=True)
@@ -132,7 +119,7 @@ class GroupOutcomes(ReportFigure):
 
 @dataclass(frozen=True)
 class GameReport(ReportFigure):
-    signature: ReportSignature
+    signature: Signature
     turns: int
     counted: int
     filters: tuple[FilteredTurns, ...]
@@ -191,8 +178,16 @@ def build_report(
     figures = _outcomes(table, chosen)
     ordered = [(code, splits[code]) for code in sorted(range(len(splits)), key=lambda code: splits[code])]
     return GameReport(
-        signature=ReportSignature(
-            METHOD, VERSION, tuple(str(rule) for rule in TurnRule if rule not in keep), seed, resamples, vectors
+        signature=Signature.of(
+            METHOD,
+            {
+                "v": VERSION,
+                "left-out": "+".join(rule for rule in TurnRule if rule not in keep) or None,
+                "vectors": vectors or None,
+                "turns": len(counted),
+                "sample": sample_digest([f"{turn.language} {turn.item} {turn.player}" for turn in counted]),
+                "bootstrap": f"{resamples}/{seed}",
+            },
         ),
         turns=len(turns),
         counted=len(counted),

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from crosslens_metrics.reports.figures import ReportFigure
 from crosslens_metrics.sampling.intervals import Interval, mean_interval
 from crosslens_metrics.sampling.variance import ratio_bounds
+from crosslens_metrics.signatures import Signature, sample_digest
 from crosslens_metrics.word_vectors import WordVectorSource
 from gapgame.rules.figures import (
     TurnMean,
@@ -26,14 +27,6 @@ from gapgame.rules.turns import SOLVED, FilteredTurns, PlayedTurn, filtered_turn
 
 METHOD = "gap-task"
 VERSION = 3
-
-
-@dataclass(frozen=True)
-class TaskSignature(ReportFigure):
-    method: str
-    version: int
-    vectors: str
-    """Empty if none were given."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +63,7 @@ class BesidePeople(ReportFigure):
 
 @dataclass(frozen=True)
 class TaskScores(ReportFigure):
-    signature: TaskSignature
+    signature: Signature
     instances: int
     accuracy: TurnShare
     similarity: TurnMean | UndefinedFigure
@@ -111,7 +104,15 @@ def score(
     if turns is not None:
         people = _beside_people(filled, correct, turns, keep)
     return TaskScores(
-        signature=TaskSignature(METHOD, VERSION, vectors.signature if vectors else ""),
+        signature=Signature.of(
+            METHOD,
+            {
+                "v": VERSION,
+                "vectors": vectors.signature if vectors else None,
+                "instances": len(filled),
+                "sample": sample_digest([f"{one.language} {one.item} {one.word}" for one in filled]),
+            },
+        ),
         instances=len(filled),
         accuracy=share_of_turns(int(correct.sum()), len(filled), independent),
         similarity=similarity,

@@ -13,6 +13,7 @@ from crosslens_metrics.hidden_characters import visible_text
 from crosslens_metrics.reports.figures import ReportFigure
 from crosslens_metrics.sampling.intervals import Interval
 from crosslens_metrics.sampling.variance import ratio_bounds
+from crosslens_metrics.signatures import Signature, references_digest
 from crosslens_metrics.text import lower_case
 from gapgame.rules.figures import UndefinedFigure, varied
 
@@ -31,12 +32,6 @@ class TranslatedInstance:
 
 
 @dataclass(frozen=True)
-class TranslationSignature(ReportFigure):
-    method: str
-    version: int
-
-
-@dataclass(frozen=True)
 class WordScores(ReportFigure):
     """Of the instances of one source word."""
 
@@ -50,7 +45,7 @@ class WordScores(ReportFigure):
 class TranslationScores(ReportFigure):
     """`ali` from −1 to 1, `accuracy` from 0 to 1, each with its 95% interval over source words (jackknife)."""
 
-    signature: TranslationSignature
+    signature: Signature
     instances: int
     words: int
     ali: float
@@ -94,7 +89,23 @@ def score(translated: Sequence[TranslatedInstance]) -> TranslationScores:
     (ali_low,), (ali_high,) = ratio_bounds(index[:, None], np.ones((len(words), 1)), least=-1, most=1)
     (low,), (high,) = ratio_bounds(right[:, None], instances[:, None])
     return TranslationScores(
-        signature=TranslationSignature(METHOD, VERSION),
+        signature=Signature.of(
+            METHOD,
+            {
+                "v": VERSION,
+                "instances": len(translated),
+                "sample": references_digest(
+                    [
+                        [
+                            f"= {one.word}",
+                            *(f"+ {word}" for word in one.positives),
+                            *(f"- {word}" for word in one.negatives),
+                        ]
+                        for one in translated
+                    ]
+                ),
+            },
+        ),
         instances=len(translated),
         words=len(words),
         ali=float(index.mean()),

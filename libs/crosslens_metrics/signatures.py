@@ -45,6 +45,9 @@ WORDS = {
     "similar": _("pairs counted as SIMILAR without being shown"),
     "set-aside": _("judgements set aside"),
     "comparisons": _("comparisons"),
+    "left-out": _("rules by which turns are left out"),
+    "turns": _("turns"),
+    "instances": _("instances"),
 }
 NOT_COMPARED = ("bootstrap",)
 """What makes no figure another, but for chance."""

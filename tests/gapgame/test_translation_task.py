@@ -273,7 +273,15 @@ def test_the_example_of_the_method_gives_one_half(file: Path) -> None:
     for name, ends in (("ali", (-1, 1)), ("accuracy", (0, 1))):
         bounds = tuple(scores[f"{name}_interval"].values())
         assert bounds == pytest.approx(ends, abs=1e-6), "Two words that differ say nothing of others."
-    assert scores["signature"] == {"method": "lexical-translation", "version": 2}
+    assert scores["signature"].startswith("lexical-translation|v:2|instances:4|sample:")
+
+
+def test_the_signature_is_of_the_instances_and_not_of_what_was_predicted(file: Path) -> None:
+    own = scores_of(write(file, EXAMPLE))["signature"]
+    guessed = [{**one, "prediction": "another"} for one in EXAMPLE]
+    assert scores_of(write(file, guessed))["signature"] == own
+    easier = [{**one, "negatives": []} for one in EXAMPLE]
+    assert scores_of(write(file, easier))["signature"] != own
 
 
 def test_words_that_are_all_right_are_no_certainty(file: Path) -> None:

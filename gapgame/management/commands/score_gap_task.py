@@ -81,11 +81,7 @@ def _lines(scores: TaskScores) -> Iterator[str]:
         yield _("People: %(why)s") % {"why": scores.people.message}
     elif scores.people is not None:
         yield from _people_lines(scores.people)
-    signature = scores.signature
-    yield _("%(method)s %(version)s, vectors: %(vectors)s") % {
-        **vars(signature),
-        "vectors": signature.vectors or _("none"),
-    }
+    yield str(scores.signature)
 
 
 def _people_lines(people: BesidePeople) -> Iterator[str]:

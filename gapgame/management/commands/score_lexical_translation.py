@@ -89,4 +89,4 @@ def _lines(scores: TranslationScores) -> Iterator[str]:
     yield _("ALI, accuracy and instances by source word:")
     for one in scores.by_word:
         yield f"  {one.word:<24} {one.ali:+z.4f} {one.accuracy:.4f} {one.instances}"
-    yield _("%(method)s %(version)s") % vars(scores.signature)
+    yield str(scores.signature)
