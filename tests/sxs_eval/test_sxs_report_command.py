@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from django.core.management import CommandError
 
-from crosslens_metrics.reports import judgements
+from crosslens_metrics.reports import judgement_lines
 from crosslens_metrics.reports.comparison_figures import ComparisonReason, GainFigure, UndefinedComparison
 from crosslens_metrics.sampling.intervals import Interval
 from crosslens_metrics.signatures import sample_digest
@@ -423,5 +423,21 @@ def test_pairs_that_count_unseen_need_neither_rater_nor_score_when_there_are_no_
 
 def test_what_rounds_to_nothing_has_no_sign_of_less_than_nothing():
     why = UndefinedComparison(UndefinedReason.ONE_RATER)
-    (line, _) = judgements._gain_lines(GainFigure(-0.04, Interval(-0.06, 0.04), why, 1, "interval"))
+    (line, _) = judgement_lines._gain_lines(GainFigure(-0.04, Interval(-0.06, 0.04), why, 1, "interval"))
     assert "+0.0 [-0.1, +0.0]" in line
+
+
+def test_comparisons_that_were_judged_differently_are_named_and_pooled_apart(tmp_path):
+    file = tmp_path / "scales.csv"
+    models = {"de": "m0,m1,7", "fr": "m1,m0,7", "hi": "m0,m1,5"}
+    rows = [f"{name},{image},ann,2,{about}" for name, about in models.items() for image in "ab"]
+    file.write_text("\n".join(["comparison,image,rater,score,base_model,test_model,scale", *rows]))
+    report = run_json(file, "--replication", "1")
+    assert report["unlike"] == ["points of the scale: 7 against 5"]
+    (pooled,) = report["pooled"]
+    assert (pooled["comparisons"], pooled["figures"]["unlike"]) == (["de", "fr"], [])
+    assert pooled["figures"]["signature"].startswith(
+        "sxs-pooled|v:1|bootstrap:10000/0|comparisons:2|of:sxs-majority/2|"
+    )
+    said = "These should not be compared, because they differ in points of the scale: 7 against 5."
+    assert said in run(file, "--replication", "1")
