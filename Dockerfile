@@ -68,6 +68,6 @@ USER 10001
 EXPOSE 8000
 ENV GRANIAN_WORKERS=2
 HEALTHCHECK --interval=30s --timeout=6s --start-period=30s CMD ["python", "config/probe.py"]
-CMD ["granian", "--interface", "asginl", "--host", "0.0.0.0", "--port", "8000", "--http", "1", "--no-ws", \
+CMD ["python", "-m", "config.serve", "--interface", "asginl", "--host", "0.0.0.0", "--port", "8000", "--http", "1", "--no-ws", \
     "--http1-header-read-timeout", "20000", "--workers-kill-timeout", "30s", "--respawn-failed-workers", \
     "--log-config", "tools/deploy/granian-logs.json", "config.asgi:application"]

@@ -1,4 +1,4 @@
-"""What the web server serves: `granian --interface asginl config.asgi:application`."""
+"""What the web server serves: `python -m config.serve --interface asginl config.asgi:application`."""
 
 from typing import Any
 

@@ -26,7 +26,7 @@ from tests.test_config_environment import PRODUCTION
 
 # Only a failure waits so long: five processes start at once, on a machine that may have other work.
 WAIT_S = 180
-WEB = ("granian", "--interface", "asginl", "--workers", "1", "config.asgi:application")
+WEB = ("config.serve", "--interface", "asginl", "--workers", "1", "config.asgi:application")
 WORKER = ("celery", "--app", "config", "worker", "--pool", "solo", "--loglevel", "INFO")
 BEAT = ("celery", "--app", "config", "beat", "--loglevel", "DEBUG")
 

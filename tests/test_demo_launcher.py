@@ -129,7 +129,7 @@ def serves_and_ends(demo: Demo, said: str, how: signal.Signals, *, page: str, sh
 
 @pytest.mark.process
 @pytest.mark.long(reason="the demo is started again")
-@pytest.mark.parametrize(("part", "command"), [("web server", "granian"), ("worker", "celery")])
+@pytest.mark.parametrize(("part", "command"), [("web server", "config.serve"), ("worker", "celery")])
 def test_when_one_part_dies_the_other_is_ended_and_it_says_which(demo: Demo, part: str, command: str):
     demo.start()
     demo.wait(lambda: demo.processes(command), START_S)

@@ -42,7 +42,7 @@ class RealServer:
         subprocess.run(command, check=True, cwd=ROOT, env=servers.embedded_environment(self.var))
 
     def start(self) -> None:
-        command = [sys.executable, "-m", "granian", "--interface", "asginl", "--host", "127.0.0.1", "--no-ws"]
+        command = [sys.executable, "-m", "config.serve", "--interface", "asginl", "--host", "127.0.0.1", "--no-ws"]
         command += ["--port", str(self.port), "--workers", "2", "--log-level", "warning", "config.asgi:application"]
         self.process = subprocess.Popen(
             command, cwd=ROOT, env=servers.embedded_environment(self.var), start_new_session=True

@@ -148,7 +148,7 @@ def _goals_of_load(which: str, database: str) -> Iterable[BenchmarkGoal]:
         f"pairs judged, to doccano's tasks, {database}", _to_doccano(which, "tasks_per_s", judging=True), least=3
     )
     yield BenchmarkGoal(f"p95 of a save, to doccano's submit, {database}", _save_to_submit(which), most=0.25)
-    for step, most in (("take", 115), ("rating page", 108)):
+    for step, most in (("take", 180), ("rating page", 108)):
         figure = partial(_step, which=which, name=step, figure="median_ms")
         yield BenchmarkGoal(f"{step}, p50, ms, {database}", figure, most=most)
     yield BenchmarkGoal(f"largest web process, MB, {database}", _largest(which), most=150)
@@ -168,8 +168,8 @@ GOALS = (
     # A million took 22,458 rows a second the plain way where 60,000 and 30,000 were asked for.
     BenchmarkGoal("CSV, to values() and json.dumps", _export_to_plain("csv"), least=2.67),
     BenchmarkGoal("release, to values() and json.dumps", _export_to_plain("release"), least=1.34),
-    # A third of what it was.
-    BenchmarkGoal("start of a web process, to Django's own setup", _start, most=3.4),
+    # All views are imported: once, as the processes are forked afterwards.
+    BenchmarkGoal("start of the web server, to Django's own setup", _start, most=8),
 )
 
 

@@ -23,8 +23,8 @@ from config import ROOT
 
 PORT, WEB_WORKERS, START_LIMIT_S, PATIENCE_S, WARM_UP_REQUESTS = 8765, 2, 60, 10, 20
 BASE = f"http://127.0.0.1:{PORT}"
-GRANIAN = f"{sys.executable} -m granian --host 127.0.0.1 --port {PORT} --workers {WEB_WORKERS} --no-ws"
-ASGI = f"{GRANIAN} --log-level warning --interface asginl config.asgi:application"
+OPTIONS = f"--host 127.0.0.1 --port {PORT} --workers {WEB_WORKERS} --no-ws --log-level warning --interface asginl"
+ASGI = f"{sys.executable} -m config.serve {OPTIONS} config.asgi:application"
 THROUGH_PROXY = {"X-Forwarded-Proto": "https", "X-Forwarded-For": "127.0.0.1", "Referer": BASE.replace("http", "https")}
 """Headers that a proxy and a browser send in production, which is where PostgreSQL is measured."""
 TOKEN = "0123456789abcdef0123456789abcdef"
@@ -100,7 +100,8 @@ def served_platform(env: Mapping[str, str], command: str = ASGI) -> Iterator[psu
 
 
 def largest_process_mb(server: psutil.Process) -> int:
-    return round(max(child.memory_info().rss for child in server.children(recursive=True)) / 2**20)
+    """What it takes of the machine: memory that processes share counts in parts (Linux's PSS)."""
+    return round(max(child.memory_full_info().pss for child in server.children(recursive=True)) / 2**20)
 
 
 class TimedCall(NamedTuple):

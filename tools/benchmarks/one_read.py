@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -17,7 +18,7 @@ from typing import Any
 
 import aiohttp
 
-from tools.benchmarks.harness import ASGI, BASE, arguments, print_result, served_platform, summary
+from tools.benchmarks.harness import BASE, OPTIONS, arguments, print_result, served_platform, summary
 
 VAR = "ONE_READ_VAR"
 
@@ -81,9 +82,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="crosslens_bench_") as var:
         os.environ[VAR] = var
         make_application()
-        with served_platform(
-            {VAR: var}, ASGI.replace("config.asgi:application", "--factory tools.benchmarks.one_read:make_application")
-        ):
+        command = f"{sys.executable} -m granian {OPTIONS} --factory tools.benchmarks.one_read:make_application"
+        with served_platform({VAR: var}, command):
             many = asyncio.run(_ask(options.people, options.seconds))
             alone = asyncio.run(_ask(1, options.seconds))
     per_s = round(len(many) / options.seconds, 1)

@@ -130,7 +130,7 @@ def run(*, port: int, ready: Callable[[], None]) -> None:
 
 def _web(port: int) -> list[str]:
     return [
-        *(sys.executable, "-m", "granian", "--interface", "asginl", "--host", HOST, "--port", str(port)),
+        *(sys.executable, "-m", "config.serve", "--interface", "asginl", "--host", HOST, "--port", str(port)),
         *("--workers", str(WEB_WORKERS), "--no-ws", "--log-level", "warning"),
         "config.asgi:application",
     ]
