@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from itertools import combinations, permutations
+from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -22,60 +21,10 @@ from crosslens_metrics.correlations import Coefficient, correlation
 from crosslens_metrics.sampling.intervals import LEVEL
 from crosslens_metrics.sampling.significance import holm
 from crosslens_metrics.undefined import UndefinedFigureError, UndefinedReason
-from tests.metrics.test_coverage_of_intervals import Coverage, say
+from tests.metrics.test_coverage_of_intervals import say
+from tools.coverage.simulations import Coverage, all_pairs, bootstrap_over_evaluations, simulated, true_correlation
 
-NOISE = 0.3
-"""Standard deviation of what raters add to the quality of a model in a language, which has 1."""
 PEARSON: dict[str, Any] = {"coefficient": Coefficient.PEARSON, "flip": True}
-TRUE = {
-    Coefficient.PEARSON: lambda r: r,
-    Coefficient.SPEARMAN: lambda r: 6 / math.pi * math.asin(r / 2),
-    Coefficient.KENDALL: lambda r: 2 / math.pi * math.asin(r),
-    Coefficient.MATTHEWS: lambda r: 2 / math.pi * math.asin(r),
-}
-"""Of normal differences with Pearson's correlation r."""
-
-
-@dataclass(frozen=True)
-class Evaluations:
-    people: np.ndarray
-    metric: np.ndarray
-    compared: ComparedModels
-
-    def without(self, **how):
-        return leave_one_out(self.people, self.metric, self.compared, **how)
-
-
-def all_pairs(people: np.ndarray, metric: np.ndarray) -> Evaluations:
-    """Of scores of shape (languages, models)."""
-    languages, models = people.shape
-    base, test = (np.tile(side, languages) for side in np.array(list(combinations(range(models), 2))).T)
-    language = np.repeat(np.arange(languages), math.comb(models, 2))
-    names = ([f"{kind}{number}" for number in numbers] for kind, numbers in (("m", base), ("m", test), ("l", language)))
-    return Evaluations(
-        people[language, test] - people[language, base], metric[language, test] - metric[language, base],
-        ComparedModels(*names),
-    )  # fmt: skip
-
-
-def simulated(models: int, languages: int, *, rho: float, shared: float, rng: np.random.Generator) -> Evaluations:
-    """`shared` of the variance of models' qualities and scores is the same in all languages."""
-
-    def related(shape: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
-        quality = rng.standard_normal(shape)
-        return quality, rho * quality + math.sqrt(1 - rho**2) * rng.standard_normal(shape)
-
-    parts = zip(related((1, models)), related((languages, models)), strict=True)
-    quality, scores = (math.sqrt(shared) * everywhere + math.sqrt(1 - shared) * here for everywhere, here in parts)
-    return all_pairs(quality + NOISE * rng.standard_normal(quality.shape), scores)
-
-
-def bootstrap_over_evaluations(found: Evaluations, rng: np.random.Generator) -> tuple[float, float]:
-    """Of Pearson's correlation with flipped signs, the cosine."""
-    x, y = found.people, found.metric
-    times = rng.multinomial(len(x), np.full(len(x), 1 / len(x)), size=200)
-    low, high = np.quantile((times @ (x * y)) / np.sqrt((times @ (x * x)) * (times @ (y * y))), [0.025, 0.975])
-    return float(low), float(high)
 
 
 @pytest.mark.parametrize("flip", [True, False])
@@ -218,15 +167,14 @@ RUNS, RUNS_OF_CONTROL = 400, 100
 def test_the_interval_over_models_holds_the_truth_where_that_over_evaluations_does_not(models, languages, flip):
     rng = np.random.default_rng([19, models, languages])
     for rho in (0.0, 0.7):
-        truth = rho / math.sqrt(1 + NOISE**2)
+        truth = true_correlation(rho, Coefficient.PEARSON)
         held, held_by_evaluations = [], []
         for run in range(RUNS):
             found = simulated(models, languages, rho=rho, shared=SHARED, rng=rng)
             interval = correlation_interval(found.without(coefficient=Coefficient.PEARSON, flip=flip))
             held.append(interval.holds(truth))
             if run < RUNS_OF_CONTROL:
-                low, high = bootstrap_over_evaluations(found, rng)
-                held_by_evaluations.append(low <= truth <= high)
+                held_by_evaluations.append(bootstrap_over_evaluations(found, rng).holds(truth))
         coverage, control = Coverage.of(held), Coverage.of(held_by_evaluations)
         say(
             f"{models} models, {languages} languages, correlation {truth:.2f}, flip {flip}: "
@@ -241,7 +189,7 @@ def test_the_interval_over_models_holds_the_truth_where_that_over_evaluations_do
 @pytest.mark.parametrize(("models", "languages"), [(4, 12), (8, 4)])
 def test_the_interval_of_ranks_and_signs_holds_the_truth_or_is_refused(models, languages, coefficient):
     rng = np.random.default_rng([20, models, languages])
-    truth = TRUE[coefficient](0.7 / math.sqrt(1 + NOISE**2))
+    truth = true_correlation(0.7, coefficient)
     held = []
     for _ in range(RUNS):
         found = simulated(models, languages, rho=0.7, shared=SHARED, rng=rng)
@@ -251,7 +199,8 @@ def test_the_interval_of_ranks_and_signs_holds_the_truth_or_is_refused(models, l
             continue
     coverage = Coverage.of(held)
     say(
-        f"{coefficient}, {models} models, {languages} languages: {100 * coverage.share:.1f}%, {300 - len(held)} refused"
+        f"{coefficient}, {models} models, {languages} languages: {100 * coverage.share:.1f}%, "
+        f"{RUNS - len(held)} refused"
     )
     assert not coverage.is_too_low
 
@@ -266,8 +215,7 @@ def test_a_metric_without_any_correlation_is_rarely_found_to_have_one(models, la
         found = simulated(models, languages, rho=0.0, shared=SHARED, rng=rng)
         test = permutation_test(found.people, found.metric, found.compared, **PEARSON, rng=rng)
         false_by_models += test.p <= level
-        low, high = bootstrap_over_evaluations(found, rng)
-        false_by_evaluations += not low <= 0 <= high
+        false_by_evaluations += not bootstrap_over_evaluations(found, rng).holds(0)
     error = 3 * math.sqrt(level * LEVEL / runs)
     say(
         f"{models} models, {languages} languages, no correlation: found in {100 * false_by_models / runs:.1f}%, "

@@ -5,9 +5,7 @@ Each has a control, an interval that is too narrow, which the same check must re
 
 from __future__ import annotations
 
-import math
 import sys
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,44 +13,12 @@ import pytest
 import scipy
 
 from crosslens_metrics.agreement import alpha_interval, alpha_of_ratings, alpha_with_other_raters
-from crosslens_metrics.gains import (
-    gain_interval,
-    majority_outcomes,
-    moved_outcomes,
-    pooled_gain_interval,
-    with_other_raters,
-)
-from crosslens_metrics.sampling.intervals import LEVEL, Interval, paired_interval, share_bounds
+from crosslens_metrics.gains import gain_interval, majority_outcomes, pooled_gain_interval
+from crosslens_metrics.sampling.intervals import LEVEL, Interval, share_bounds
 from tests.tiers import some
+from tools.coverage.simulations import RATERS, Coverage, RatersWhoDiffer, intervals_of, ratings_on_seven_points
 
-RATERS = 3
 RESAMPLES = 1_000
-STANDARD_ERRORS = 3.3
-"""Of the simulation: over all cases below, a right interval is refused once in about a hundred seeds."""
-
-
-@dataclass(frozen=True)
-class Coverage:
-    share: float
-    runs: int
-
-    @classmethod
-    def of(cls, held: Sequence[bool] | np.ndarray) -> Coverage:
-        """Whether each run's interval held the truth."""
-        return cls(float(np.mean(held)), len(held))
-
-    @property
-    def error(self) -> float:
-        """The simulation's own binomial error at the nominal rate."""
-        return STANDARD_ERRORS * math.sqrt(LEVEL * (1 - LEVEL) / self.runs)
-
-    @property
-    def is_nominal(self) -> bool:
-        return abs(self.share - LEVEL) <= self.error
-
-    @property
-    def is_too_low(self) -> bool:
-        return self.share < LEVEL - self.error
 
 
 @dataclass(frozen=True)
@@ -143,32 +109,6 @@ def test_the_interval_of_a_pooled_gain_allows_for_images_in_several_comparisons(
     assert not control.is_nominal
 
 
-@dataclass(frozen=True)
-class RatersWhoDiffer:
-    """Images and raters with a preference each, in points of a latent scale on which ±15 is neither."""
-
-    images: int
-    raters: int
-    spread: float
-    """Of the raters' preferences; that of images is 20, of judgements 40."""
-
-    def judged(self, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        """Signs and raters of three judgements of each image, of models that are equally good."""
-        raters = np.argsort(rng.random((self.images, self.raters)), axis=1)[:, :RATERS]
-        preference = self.spread * rng.standard_normal(self.raters)[raters]
-        latent = 20 * rng.standard_normal((self.images, 1)) + preference + 40 * rng.standard_normal(raters.shape)
-        return np.where(latent > 15, 1, np.where(latent < -15, -1, 0)), raters
-
-
-def intervals_of(signs: np.ndarray, raters: np.ndarray) -> tuple[Interval, Interval]:
-    """With these raters, and with other raters like them."""
-    images, image = len(signs), np.repeat(np.arange(len(signs)), RATERS)
-    outcomes = majority_outcomes((signs > 0).sum(axis=1), (signs < 0).sum(axis=1), np.full(images, RATERS))
-    moved = moved_outcomes(signs.ravel(), image)
-    others, _p = with_other_raters(np.arange(images), outcomes, judged=image, raters=raters.ravel(), moved=moved)
-    return paired_interval(int((outcomes > 0).sum()), int((outcomes < 0).sum()), images).times(100), others
-
-
 @pytest.mark.long(reason="at least three others run each of its lines")
 @pytest.mark.parametrize("spread", [0, 6, 12])
 @pytest.mark.parametrize("raters", [3, 5, 10, 30])
@@ -193,20 +133,13 @@ def test_a_gain_with_other_raters_holds_where_the_one_with_these_raters_does_not
 @pytest.mark.long(reason="at least three others run each of its lines")
 @pytest.mark.parametrize("raters", [4, 12])
 def test_alpha_with_other_raters_holds_where_the_one_with_these_raters_does_not(raters):
-    images, runs, spread = 200, 100, 12
+    images, runs = 200, 100
     rng = np.random.default_rng([7, raters])
-
-    def rated(number: int, people: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        who = np.argsort(rng.random((number, people)), axis=1)[:, :RATERS]
-        noise = 30 * np.exp(0.3 * rng.standard_normal(people))[who]
-        latent = 25 * rng.standard_normal((number, 1)) + spread * rng.standard_normal(people)[who]
-        scores = np.clip(np.round((latent + noise * rng.standard_normal(who.shape)) / 15), -3, 3)
-        return np.repeat(np.arange(number), RATERS), who.ravel(), scores.ravel()
-
-    true = float(np.mean([alpha_of_ratings(unit, score, level="ordinal") for unit, _, score in (rated(4_000, 300),)]))
+    unit, _, score = ratings_on_seven_points(4_000, 300, rng)
+    true = alpha_of_ratings(unit, score, level="ordinal")
     held, held_by_these = [], []
     for _ in range(runs):
-        unit, who, score = rated(images, raters)
+        unit, who, score = ratings_on_seven_points(images, raters, rng)
         held.append(alpha_with_other_raters(unit, who, score, level="ordinal").holds(true))
         held_by_these.append(alpha_interval(unit, score, level="ordinal", resamples=300, rng=rng).holds(true))
 

@@ -24,7 +24,7 @@ from crosslens_metrics.quality import (
 )
 from crosslens_metrics.sampling.intervals import wilson_interval
 from crosslens_metrics.undefined import UndefinedReason
-from tests.metrics.test_coverage_of_intervals import Coverage
+from tools.coverage.simulations import Coverage
 
 N, B, M, G, E = range(5)
 # Every combination of three, whatever their order, and what it comes to: worked out by hand from PROTOCOLS.md.

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import math
-from itertools import combinations
 
 import numpy as np
 import pytest
 
-from crosslens_metrics.gains import majority_outcomes, moved_outcomes
 from crosslens_metrics.ranking import (
     RankingOutcomes,
     StrengthBound,
@@ -23,6 +21,7 @@ from crosslens_metrics.ranking import (
 )
 from crosslens_metrics.sampling.intervals import Interval, student_interval, student_quantile
 from crosslens_metrics.undefined import UndefinedFigureError, UndefinedReason
+from tools.coverage.simulations import judged_by_raters_who_like_a_model, leads_of
 
 BASEBALL = [
     [0, 7, 9, 7, 7, 9, 11],
@@ -119,22 +118,6 @@ def test_images_that_decide_several_comparisons_alike_widen_the_intervals():
     assert widths[1] > 1.3 * widths[0]
 
 
-def judged_by_raters_who_like_a_model(rng, *, models, images, raters, liking):
-    """Equal models, all pairs, three raters an image; each rater has a liking for each model."""
-    likes, quality = liking * rng.standard_normal((raters, models)), 8 * rng.standard_normal((images, models))
-    parts = []
-    for number, (base, test) in enumerate(combinations(range(models), 2)):
-        who = np.argsort(rng.random((images, raters)), axis=1)[:, :3]
-        apart = (quality[:, test] - quality[:, base])[:, None] + likes[who, test] - likes[who, base]
-        signs = np.round(np.clip((apart + 30 * rng.standard_normal((images, 3))) / 24, -1, 1)).astype(int)
-        outcome = majority_outcomes((signs > 0).sum(1), (signs < 0).sum(1), np.full(images, 3))
-        image = np.repeat(np.arange(images), 3)
-        moved = moved_outcomes(signs.ravel(), image)
-        pair = (np.full(images, base), np.full(images, test))
-        parts.append((np.arange(images), *pair, outcome, image + number * images, who.ravel(), moved))
-    return RankingOutcomes(*(np.concatenate(column) for column in zip(*parts, strict=True)))
-
-
 @pytest.mark.long(reason="at least three others run each of its lines")
 @pytest.mark.parametrize(
     ("models", "images", "raters", "liking"), [(4, 100, 5, 0), (4, 100, 5, 10), (8, 300, 10, 6), (4, 100, 3, 6)]
@@ -144,8 +127,8 @@ def test_leads_of_equal_models_hold_with_other_raters_and_not_with_these_alone(m
     held, held_by_these = [], []
     for _ in range(100):
         outcomes = judged_by_raters_who_like_a_model(rng, models=models, images=images, raters=raters, liking=liking)
-        for first, second in combinations(range(models), 2):
-            _, these, others = lead_of(outcomes, first, second, models=models)
+        for lead in leads_of(outcomes, models=models):
+            these, others = lead.intervals
             held.append(others.holds(0))
             held_by_these.append(these.holds(0))
     # The leads of one run are not independent.

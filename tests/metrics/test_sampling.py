@@ -19,7 +19,7 @@ from crosslens_metrics.sampling.variance import (
     unanimous_interval,
 )
 from crosslens_metrics.undefined import UndefinedFigureError, UndefinedReason
-from tests.metrics.test_coverage_of_intervals import Coverage
+from tools.coverage.simulations import Coverage
 
 RUNS, TURNS, TRUTH = 400, 20, 0.5
 

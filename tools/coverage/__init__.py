@@ -1,0 +1,1 @@
+"""How often the intervals of crosslens_metrics hold the truth, by simulation: the tables of docs/statistics.md."""
