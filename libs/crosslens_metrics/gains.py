@@ -272,8 +272,9 @@ def _variance(wins: int, losses: int, images: int) -> float:
 def random_effects(wins: ArrayLike, losses: ArrayLike, images: ArrayLike) -> tuple[float, Interval]:
     """The mean gain over comparisons like these, each of which has a true gain of its own, and its 95% interval.
 
-    Comparisons weigh by their images, the less the more their gains differ; the interval is Hartung and Knapp's. Each
-    comparison's variance takes one more image of either kind to have been seen, so that none is certain.
+    Comparisons weigh by their images, the less the more their gains differ; the interval is Hartung and Knapp's, with
+    no less variance than if all had one true gain. Each comparison's variance takes one more image of either kind to
+    have been seen, so that none is certain.
 
     Parameters
     ----------
@@ -296,6 +297,7 @@ def random_effects(wins: ArrayLike, losses: ArrayLike, images: ArrayLike) -> tup
     ----------
     R. DerSimonian and N. Laird (1986), Meta-analysis in clinical trials.
     J. Hartung and G. Knapp (2001), A refined method for the meta-analysis of controlled clinical trials.
+    C. Röver, G. Knapp and T. Friede (2015), Hartung-Knapp-Sidik-Jonkman approach and its modification.
     """
     won, lost, number = (np.asarray(column, dtype=float) for column in (wins, losses, images))
     if len(number) < 2:
@@ -308,7 +310,9 @@ def random_effects(wins: ArrayLike, losses: ArrayLike, images: ArrayLike) -> tup
     between = max(0.0, spread / float(weight.sum() - weight @ weight / weight.sum()))
     weight = 1 / (within + between)
     mean = float(weight @ value / weight.sum())
-    variance = float(weight @ (value - mean) ** 2) / ((len(number) - 1) * float(weight.sum()))
+    # Gains that happen to agree do not make the mean more certain than the images of all comparisons together do.
+    inflation = max(1.0, float(weight @ (value - mean) ** 2) / (len(number) - 1))
+    variance = inflation / float(weight.sum())
     design = SamplingDesign(Method.RANDOM_EFFECTS, {Factor.COMPARISON: len(number)})
     return mean, student_interval(mean, variance, len(number) - 1).within(-100, 100).of(design)
 

@@ -83,10 +83,17 @@ def test_outcomes_that_are_all_alike_give_an_interval_of_bonett_and_price_and_no
 def test_the_mean_over_comparisons_is_as_uncertain_as_they_differ():
     mean, interval = random_effects([52, 48], [48, 52], [100, 100])
     assert mean == pytest.approx(0)
-    # Gains of 4 and -4: their standard error is 4, and t with one degree of freedom is 12.706.
-    assert [interval.low, interval.high] == pytest.approx([-50.825, 50.825], abs=0.01)
+    # Of 100 images each, the mean has a standard error of 6.996, and t with one degree of freedom is 12.706.
+    assert [interval.low, interval.high] == pytest.approx([-88.893, 88.893], abs=0.01)
     with pytest.raises(UndefinedFigureError):
         random_effects([52], [48], [100])
+
+
+def test_comparisons_that_happen_to_agree_are_no_more_certain_than_their_images():
+    mean, interval = random_effects([17, 17, 17], [13, 13, 13], [30, 30, 31])
+    assert mean == pytest.approx(13.2, abs=0.1)
+    # Each alone is about ±30. By their agreement alone it would be from 12.6 to 13.8.
+    assert [interval.low, interval.high] == pytest.approx([-29.9, 56.3], abs=0.1)
 
 
 def test_comparisons_that_differ_weigh_more_alike_than_by_their_images():
