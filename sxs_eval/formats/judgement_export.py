@@ -50,7 +50,7 @@ class JudgementRow:
     why_not: str
     origin: ImageOrigin
     planned: int
-    """Images of the comparison, so that whoever reads the file knows when judging was to stop."""
+    """Images of the comparison: the file says when judging was to stop."""
     design: Signature
 
     @property
