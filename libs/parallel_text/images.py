@@ -16,10 +16,11 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
+from crosslens_metrics.formats.csv_records import csv_records
 from crosslens_metrics.formats.lines import LineFields
 from crosslens_metrics.formats.names import ImageNames, without_suffix
 from crosslens_metrics.formats.problems import FileRefusedError, LineError
-from crosslens_metrics.formats.records import LineRecord, csv_records, json_records
+from crosslens_metrics.formats.records import LineRecord, json_records
 from crosslens_metrics.messages import gettext as _
 from crosslens_metrics.named_vectors import MalformedVectorsError, NamedVectors, most_central, read_named_vectors
 from parallel_text.config import CorpusConfig

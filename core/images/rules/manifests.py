@@ -15,17 +15,11 @@ from urllib.parse import urlsplit
 from django.utils.translation import gettext as _
 
 from core.images.rules import limits
+from crosslens_metrics.formats.csv_records import csv_records
 from crosslens_metrics.formats.lines import LineFields
 from crosslens_metrics.formats.names import normalised_name
 from crosslens_metrics.formats.problems import FileRefusedError, LineError
-from crosslens_metrics.formats.records import (
-    csv_records,
-    is_text,
-    json_records,
-    malformed,
-    not_utf8,
-    read_record,
-)
+from crosslens_metrics.formats.records import is_text, json_records, malformed, not_utf8, read_record
 
 NAMES = ("manifest.csv", "manifest.jsonl", "manifest.json")
 SUFFIXES = (".csv", ".jsonl", ".ndjson", ".json")

@@ -8,9 +8,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import IO, Any, Self
 
+from crosslens_metrics.formats.csv_records import csv_records
 from crosslens_metrics.formats.names import image_name, readable_name
 from crosslens_metrics.formats.problems import FileProblemsError, FileRefusedError, LineError
-from crosslens_metrics.formats.records import LineRecord, csv_records, is_json_list, is_text, json_records
+from crosslens_metrics.formats.records import LineRecord, is_json_list, is_text, json_records
 from crosslens_metrics.messages import gettext as _
 
 

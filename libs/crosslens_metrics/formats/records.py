@@ -1,13 +1,11 @@
-"""Read tables and lists that people made: broken records are reported by number, and the others are read."""
+"""Read lists that people made: broken records are reported by number, and the others are read."""
 
 from __future__ import annotations
 
 import codecs
-import csv
 import json
 import re
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import IO, Any, NoReturn, TypeVar
 
@@ -32,8 +30,6 @@ OTHER_KINDS = {
 }
 """What files begin with that people take for the text in them."""
 CELLS = re.compile(rb"[^\s{\[][^\n]*[,;\t|][^\n]*\n")
-SEPARATOR_LINE = re.compile('"?sep=[,;\t]"?')
-"""What Excel writes before the names of the columns. The separator shows by itself."""
 T = TypeVar("T")
 
 
@@ -66,7 +62,7 @@ def json_records(file: IO[bytes]) -> Iterator[LineRecord | LineError]:
     """
     if is_json_list(file):
         return _json_list(file)
-    head = _head(file).lstrip()
+    head = head_of(file).lstrip()
     if b"{" not in head and CELLS.match(head):
         raise FileRefusedError(
             _("The file looks like CSV. Give JSON instead: one object on each line, with names such as “image”.")
@@ -76,7 +72,7 @@ def json_records(file: IO[bytes]) -> Iterator[LineRecord | LineError]:
 
 def is_json_list(file: IO[bytes]) -> bool:
     """Whether all of the file is one list; raises `FileRefusedError` where it is empty or not UTF-8."""
-    return _head(file).lstrip(BLANKS.encode()).startswith(b"[")
+    return head_of(file).lstrip(BLANKS.encode()).startswith(b"[")
 
 
 def json_members(file: IO[bytes]) -> Iterator[tuple[str, LineRecord | LineError]]:
@@ -87,7 +83,7 @@ def json_members(file: IO[bytes]) -> Iterator[tuple[str, LineRecord | LineError]
     FileRefusedError
         Where the object around the lists cannot be read.
     """
-    _head(file)
+    head_of(file)
     decoder, text = _StrictDecoder(), _TextWindow(file)
     follows = "{"
     while text.peek() == follows:
@@ -124,59 +120,6 @@ def count_lines(file: IO[bytes]) -> int:
     return sum(chunk.count(b"\n") for chunk in iter(lambda: file.read(1 << 20), b""))
 
 
-def csv_records(
-    file: IO[bytes], *, column: str, more: Sequence[str] = (), keeps_case: bool = False
-) -> Iterator[LineRecord | LineError]:
-    """The rows of a CSV file as dicts; commas, semicolons or tabs part its cells, as its first line shows.
-
-    Parameters
-    ----------
-    file : binary file
-    column : str
-        A column that the first line must name, and that shows what parts the cells.
-    more : sequence of str
-        Further columns that it must name.
-    keeps_case : bool
-        Whether names of columns are as in the file. Otherwise their case does not matter, and they are in lower case.
-
-    Raises
-    ------
-    FileRefusedError
-        Where the first line does not name `column` and `more`, or one name comes twice, and where a quotation mark that
-        is never closed has taken in more lines than its own.
-    """
-    _head(file)
-    lines = _CsvLines(file)
-    header, delimiter = _csv_header(lines, (column, *more), keeps_case=keeps_case)
-    rows = csv.reader(lines, delimiter=delimiter, strict=True)
-    while True:
-        number = lines.begin_row()
-        try:
-            row = next(rows)
-        except StopIteration:
-            return
-        except (csv.Error, _RowTooLongError) as error:
-            if lines.number > number and (lines.is_at_end or isinstance(error, _RowTooLongError)):
-                raise FileRefusedError(unclosed(number)) from error
-            yield LineError(_why_no_row(error), number=number)
-            continue
-        text = "".join(row)
-        if not text.strip():
-            continue
-        if len(row) > len(header):
-            reason = _(
-                "%(found)s cells, but the first line names %(named)s. "
-                "Put cells that hold the separator in quotation marks."
-            )
-            yield LineError(reason % {"found": len(row), "named": len(header)}, number=number)
-        elif "\0" in text:
-            yield LineError(_("Holds a NUL character. Save the file as text, in UTF-8."), number=number)
-        elif not is_text(text):
-            yield LineError(not_utf8(), number=number)
-        else:
-            yield LineRecord(number, dict(zip(header, row, strict=False)))
-
-
 def is_text(*values: str) -> bool:
     """Whether the values are characters that a database keeps: no NUL, no half of a surrogate pair."""
     return not any("\0" in value or not (value.isascii() or _is_encodable(value)) for value in values)
@@ -200,7 +143,8 @@ def not_utf8() -> str:
     return _("Holds characters that are not valid UTF-8. Save the file as UTF-8.")
 
 
-def _head(file: IO[bytes]) -> bytes:
+def head_of(file: IO[bytes]) -> bytes:
+    """The beginning of a file of text, without its byte order mark; raises `FileRefusedError` where it is none."""
     file.seek(0)
     head = file.read(READ_BYTES)
     if kind := next((kind for start, kind in OTHER_KINDS.items() if head.startswith(start)), ""):
@@ -212,93 +156,6 @@ def _head(file: IO[bytes]) -> bytes:
         raise FileRefusedError(_("The file is empty."))
     file.seek(0)
     return head.removeprefix(codecs.BOM_UTF8)
-
-
-class _RowTooLongError(Exception):
-    """A row of a CSV file has more characters than any that is meant as one."""
-
-
-class _CsvLines(Iterator[str]):
-    """The lines of a file for `csv.reader`, which has no limit of its own for what stands in quotation marks.
-
-    `number` is that of the last line read, from 1.
-    """
-
-    def __init__(self, file: IO[bytes]) -> None:
-        self._pieces = _pieces(file)
-        self._characters = 0
-        self.number = 0
-        self.is_at_end = False
-
-    def begin_row(self) -> int:
-        """The number of the line at which the next row begins."""
-        self._characters = 0
-        return self.number + 1
-
-    def __next__(self) -> str:
-        try:
-            line = next(self._pieces).decode("utf-8", "surrogateescape")
-        except StopIteration:
-            self.is_at_end = True
-            raise
-        self.number += 1
-        self._characters += len(line)
-        if self._characters > limits.MAX_ROW_CHARACTERS:
-            raise _RowTooLongError
-        return line.removeprefix("\ufeff") if self.number == 1 else line
-
-
-def _pieces(file: IO[bytes]) -> Iterator[bytes]:
-    """Lines, however they end: spreadsheets on old Macs have a mere carriage return. What is too long is cut off."""
-    rest = b""
-    while chunk := file.read(READ_BYTES):
-        *whole, last = (rest + chunk).splitlines(keepends=True)
-        yield from whole
-        # What may go on; of a line that is too long, enough to tell.
-        rest = last if len(last) <= limits.MAX_LINE_BYTES or last.endswith((b"\r", b"\n")) else last[:-READ_BYTES]
-    if rest:
-        yield rest
-
-
-def unclosed(number: int) -> str:
-    """Say that a quotation mark opened on line `number` is not closed, and what to do."""
-    return _(
-        "In the row that begins on line %(number)s a quotation mark is opened and never closed, so that the lines "
-        "after it count as part of it. Close it there, or write it twice where it is meant as a character."
-    ) % {"number": number}
-
-
-def _why_no_row(error: Exception) -> str:
-    if isinstance(error, _RowTooLongError):
-        return _("The row has more than %(limit)s characters.") % {"limit": limits.MAX_ROW_CHARACTERS}
-    return _("Not a row of a CSV file (%(error)s). Check the quotation marks.") % {"error": error}
-
-
-def _csv_header(lines: _CsvLines, columns: Sequence[str], *, keeps_case: bool) -> tuple[list[str], str]:
-    try:
-        line = next(lines, "")
-        if SEPARATOR_LINE.fullmatch(line.strip()):
-            line = next(lines, "")
-    except _RowTooLongError as error:
-        reason = _("The first line has more than %(limit)s characters. Does it name the columns?")
-        raise FileRefusedError(reason % {"limit": limits.MAX_ROW_CHARACTERS}) from error
-    if not is_text(line):
-        raise FileRefusedError(not_utf8())
-    names: list[str] = []
-    for delimiter in ",;\t":
-        names = [name.strip() for name in next(csv.reader([line], delimiter=delimiter), [])]
-        names = names if keeps_case else [name.lower() for name in names]
-        if columns[0] in names:
-            repeated = sorted(name for name, count in Counter(names).items() if name and count > 1)
-            if repeated:
-                raise FileRefusedError(_("The first line names the column “%(name)s” twice.") % {"name": repeated[0]})
-            break
-    if missing := [column for column in columns if column not in names]:
-        raise FileRefusedError(
-            _("The first line names no column “%(column)s”; it has: %(names)s.")
-            % {"column": missing[0], "names": ", ".join(names)[:200]}
-        )
-    return names, delimiter
 
 
 def _json_lines(file: IO[bytes]) -> Iterator[LineRecord | LineError]:

@@ -15,8 +15,8 @@ from typing import IO, Self
 
 from django.utils.translation import gettext as _
 
+from crosslens_metrics.formats.csv_records import SEPARATOR_LINE, unclosed
 from crosslens_metrics.formats.problems import FileRefusedError
-from crosslens_metrics.formats.records import SEPARATOR_LINE, unclosed
 from parallel_text.problems import CorpusError
 from parallel_text.sentences import limited_reader
 from research.selection.rules.candidates import (

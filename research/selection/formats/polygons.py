@@ -14,8 +14,9 @@ from shapely.geometry import shape
 from shapely.validation import explain_validity
 
 from core.images.rules.attributions import reason_of
+from crosslens_metrics.formats.csv_records import csv_records
 from crosslens_metrics.formats.problems import FileProblemsError, FileRefusedError, LineError
-from crosslens_metrics.formats.records import csv_records, printable
+from crosslens_metrics.formats.records import printable
 from geography.codes import canonical, countries
 from geography.places import CoordinateFault, fault_of
 from research.selection.rules.image_filters import CODE

@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import IO, Any
 
+from crosslens_metrics.formats.csv_records import csv_records
 from crosslens_metrics.formats.problems import LineError
-from crosslens_metrics.formats.records import csv_records
 from geography import codes
 from geography.places import CONTINENTS, CoordinateFault, PointPlace, fault_of
 from research.selection.models import Selection
