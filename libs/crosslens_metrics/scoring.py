@@ -31,6 +31,8 @@ IMPLEMENTATION = "1"
 SIGMA = 6.0
 BETA = 1.2
 MAX_GRAM_LENGTH = 4
+OF_REFERENCES = "references"
+"""What a signature says where document frequencies are of the references of the scored images."""
 FARTHEST = 2.0
 """The z of WMDRel, the same for all models: how far apart texts can be at most by word vectors of length 1."""
 
@@ -290,7 +292,7 @@ def _cider_d(prepared: PreparedCaptions) -> list[ScoredFigure]:
 
 
 def _frequencies_of(prepared: PreparedCaptions) -> str:
-    return "references" if prepared.frequencies is None else prepared.frequencies.signature
+    return OF_REFERENCES if prepared.frequencies is None else prepared.frequencies.signature
 
 
 def _on_frequencies(prepared: PreparedCaptions, scores: MetricScores) -> tuple[str, ...]:

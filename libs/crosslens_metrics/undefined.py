@@ -9,6 +9,7 @@ class UndefinedReason(StrEnum):
     """A code for programs; pages and reports say it in words."""
 
     NO_IMAGES = "no_images"
+    FEW_IMAGES = "few_images"
     NO_DECIDED = "no_decided"
     NO_VARIATION = "no_variation"
     NO_AUTHORS = "no_authors"

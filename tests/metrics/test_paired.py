@@ -10,9 +10,11 @@ import scipy
 
 from crosslens_metrics import paired
 from crosslens_metrics.paired import paired_difference, paired_difference_of_sums
+from crosslens_metrics.sampling.intervals import middle_of
 from crosslens_metrics.sampling.resampling import bootstrap_interval, resample_weights
 from crosslens_metrics.sampling.significance import sign_test
 from crosslens_metrics.undefined import UndefinedFigureError, UndefinedReason
+from tools.coverage.simulations import Coverage, apart_in_scores, bootstrapped_means
 
 CROSSED = np.array([188, 96, 168, 176, 153, 172, 177, 163, 146, 173, 186, 168, 177, 184, 96]) / 8
 SELF_FERTILISED = np.array([139, 163, 160, 160, 147, 149, 149, 122, 132, 144, 130, 144, 102, 124, 144]) / 8
@@ -43,14 +45,67 @@ def test_sampled_permutations_come_near_the_exact_p():
 
 
 def test_the_interval_is_that_of_all_resamples_there_are():
-    first, second = np.array([3.0, 1, 4, 1, 5]), np.array([2.0, 7, 1, 8, 2])
-    every = [np.mean(first[list(drawn)] - second[list(drawn)]) for drawn in product(range(5), repeat=5)]
+    # Of eight images that are two of each kind, so that there are 4 ** 8 resamples of kinds.
+    first, second = np.tile([3.0, 1, 4, 1], 2), np.tile([2.0, 7, 1, 8], 2)
+    every = np.mean(np.array(list(product((first - second)[:4], repeat=8))), axis=1)
 
     paired = paired_difference(first, second, method="bootstrap", resamples=40_000, rng=rng())
 
     assert [paired.interval.low, paired.interval.high] == pytest.approx(
         list(np.quantile(every, [0.025, 0.975])), abs=0.21
     )
+    assert paired.interval.design.words == ("generalises to other images, with these 2 models (percentile bootstrap)")
+
+
+FEW = np.array([3.0, 1, 4, 1, 5]), np.array([2.0, 0, 1, -1, 2])
+"""Apart by 1, 1, 3, 2, 3: 2 on average, with a variance of 1."""
+
+
+@pytest.mark.parametrize("method", paired.METHODS)
+def test_few_images_are_not_resampled_but_have_students_interval_and_an_exact_p(method):
+    found = paired_difference(*FEW, method=method, resamples=1, rng=rng())
+
+    assert found.difference == pytest.approx(2)
+    assert found.method == "permutation"
+    # t = 2.776445 with four degrees of freedom.
+    assert [found.interval.low, found.interval.high] == pytest.approx([2 - 1.241664, 2 + 1.241664], abs=1e-6)
+    assert found.interval.design.words == "generalises to other images, with these 2 models (Student’s t)"
+    assert (found.p, found.smallest_p, found.can_be_significant) == (2 / 2**5, 2 / 2**5, False)
+
+
+@pytest.mark.parametrize(("alike", "smallest"), [(0, 2 / 2**7), (2, 2 / 2**5)])
+def test_images_on_which_both_score_the_same_make_no_p_smaller(alike, smallest):
+    apart = np.array([0.0] * alike + [1, 2, -3, 4, 5, 6, 7][: 7 - alike])
+    found = paired_difference(apart, np.zeros(7), method="permutation", resamples=100, rng=rng())
+    assert found.smallest_p == smallest
+    assert found.can_be_significant is (alike == 0)
+
+
+def test_few_images_whose_scores_depend_on_each_other_have_a_p_and_no_interval():
+    sums = [np.stack([scores, np.ones(5)], axis=1) for scores in FEW]
+    for found in (
+        paired_difference(*FEW, method="bootstrap", resamples=1, rng=rng(), are_independent=False),
+        paired_difference_of_sums(*sums, statistic=ratio, method="bootstrap", resamples=1, rng=rng()),
+    ):
+        assert (found.interval, found.why_no_interval, found.p) == (None, UndefinedReason.FEW_IMAGES, 2 / 2**5)
+
+
+@pytest.mark.long(reason="4,000 studies of each size")
+@pytest.mark.parametrize("images", [3, 5, 7])
+def test_students_interval_of_few_images_holds_the_truth_where_the_bootstraps_does_not(images):
+    held, held_by_bootstrap, found, found_by_bootstrap = [], [], [], []
+    draw = rng(images)
+    for apart in apart_in_scores(images, better=1.0, runs=4_000, rng=draw):
+        one = paired_difference(apart, np.zeros(images), method="bootstrap", resamples=1, rng=draw)
+        resampled = bootstrapped_means(apart, draw)
+        held.append(one.interval.holds(0))
+        held_by_bootstrap.append(middle_of(resampled).holds(0))
+        found.append(one.p <= 0.05)
+        found_by_bootstrap.append(np.mean(np.abs(resampled - one.difference) >= abs(one.difference)) <= 0.05)
+    assert not Coverage.of(held).is_too_low
+    assert Coverage.of(held_by_bootstrap).is_too_low
+    assert np.mean(found) <= 0.06
+    assert np.mean(found_by_bootstrap) > 0.09
 
 
 @pytest.mark.parametrize("method", paired.METHODS)
@@ -149,8 +204,8 @@ def test_the_same_seed_gives_the_same_and_another_one_another():
     [
         *(([], [], method, UndefinedReason.NO_IMAGES) for method in paired.METHODS),
         *(([0.3], [0.1], method, UndefinedReason.NO_VARIATION) for method in paired.METHODS),
-        ([0.1, 0.2, 0.7], [0.1, 0.2, 0.7], "bootstrap", UndefinedReason.NO_VARIATION),
-        ([0.1, 0.2, 0.7], [0.2, 0.3, 0.8], "bootstrap", UndefinedReason.NO_VARIATION),
+        (np.arange(8.0), np.arange(8.0), "bootstrap", UndefinedReason.NO_VARIATION),
+        (np.arange(8.0), np.arange(8.0) + 0.1, "bootstrap", UndefinedReason.NO_VARIATION),
     ],
 )
 def test_what_resampling_cannot_show_is_undefined(first, second, method, reason):
@@ -159,11 +214,11 @@ def test_what_resampling_cannot_show_is_undefined(first, second, method, reason)
     assert refused.value.reason == reason
 
 
-@pytest.mark.parametrize(("apart", "p"), [(0.1, 2 / 2**12), (0.0, 1)])
-def test_a_permutation_tests_what_is_the_same_on_all_images_and_no_resample_could_bound(apart, p):
-    second = rng().random(12)
+@pytest.mark.parametrize(("images", "apart", "p"), [(12, 0.1, 2 / 2**12), (12, 0.0, 1), (5, 0.1, 2 / 2**5)])
+def test_a_permutation_tests_what_is_the_same_on_all_images_and_no_resample_could_bound(images, apart, p):
+    second = rng().random(images)
     result = paired_difference(second + apart, second, method="permutation", resamples=5_000, rng=rng())
-    assert result.interval is None
+    assert (result.interval, result.why_no_interval) == (None, UndefinedReason.NO_VARIATION)
     assert result.p == pytest.approx(p)
 
 
@@ -183,7 +238,7 @@ def test_what_cannot_be_paired_is_refused(first, second, method, message):
 
 def test_no_resample_is_refused():
     with pytest.raises(ValueError, match="One resample or more"):
-        paired_difference([1, 2, 4], [2, 4, 1], method="bootstrap", resamples=0, rng=rng())
+        paired_difference(np.arange(8) ** 2, np.arange(8), method="bootstrap", resamples=0, rng=rng())
 
 
 def test_every_resample_draws_as_many_units_as_there_are():

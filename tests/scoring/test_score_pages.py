@@ -327,6 +327,9 @@ class TestTwoModels:
         text = text_of(response)
         assert "Good − Poor" in text
         assert "Difference over the 4 images that both describe" in text
+        assert "smallest possible: 0.1250" in text
+        assert "Fewer than 8 images are not resampled" in text
+        assert "bootstrap resamples" not in text
         assert "Good is ahead" in text
         assert "Poor is ahead" not in text
         again = manager.get(address("score-compare"), {"test": good.pk, "base": poor.pk, "method": "permutation"})

@@ -90,6 +90,15 @@ def intervals_of(signs: Whole, raters: Whole) -> tuple[Interval, Interval]:
     return paired_interval(int((outcomes > 0).sum()), int((outcomes < 0).sum()), images).times(100), others
 
 
+def apart_in_scores(images: int, *, better: float, runs: int, rng: np.random.Generator) -> Values:
+    """What two models are apart by on each image, shape (runs, images): on average by `better` less 1.
+
+    Images differ in how hard they are, and captions of one image by as much, as those of CIDEr do.
+    """
+    ease, ours, theirs = rng.gamma(2, 0.5, size=(3, runs, images))
+    return np.asarray(ease * (better * ours - theirs))
+
+
 def ratings_on_seven_points(images: int, raters: int, rng: np.random.Generator) -> tuple[Whole, Whole, Values]:
     """Images, raters and scores of raters who differ in what they prefer (by 12) and in how steady they are."""
     who = drawn_raters(images, raters, rng)
@@ -189,3 +198,9 @@ def bootstrap_over_evaluations(found: Evaluations, rng: np.random.Generator) -> 
     times = rng.multinomial(len(x), np.full(len(x), 1 / len(x)), size=200)
     low, high = np.quantile((times @ (x * y)) / np.sqrt((times @ (x * x)) * (times @ (y * y))), [0.025, 0.975])
     return Interval(float(low), float(high))
+
+
+def bootstrapped_means(values: Values, rng: np.random.Generator) -> Values:
+    """Of 300 resamples of few units."""
+    units = len(values)
+    return np.asarray(rng.multinomial(units, np.full(units, 1 / units), size=300) @ values / units)

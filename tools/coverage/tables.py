@@ -14,8 +14,9 @@ import numpy as np
 from crosslens_metrics.agreement import alpha_interval, alpha_of_ratings, alpha_with_other_raters
 from crosslens_metrics.correlation_intervals import correlation_interval, permutation_test
 from crosslens_metrics.correlations import Coefficient
+from crosslens_metrics.paired import paired_difference
 from crosslens_metrics.reports.comparison import MIN_RATERS
-from crosslens_metrics.sampling.intervals import LEVEL, share_bounds, wilson_interval
+from crosslens_metrics.sampling.intervals import LEVEL, middle_of, share_bounds, wilson_interval
 from crosslens_metrics.sampling.significance import holm, student_p
 from crosslens_metrics.sampling.variance import ratio_bounds
 from crosslens_metrics.undefined import UndefinedFigureError
@@ -177,6 +178,25 @@ def correlations(
     yield RunShare.of(found, Rule.IS_RARE)
 
 
+def scores(images: int, *, runs: int, rng: np.random.Generator) -> Iterable[Cell]:
+    false: list[Cell] = []
+    for better in (1.0, 1.3):
+        truth, old, held, by_bootstrap, by_permutation = better - 1, [], [], [], []
+        for apart in simulations.apart_in_scores(images, better=better, runs=runs, rng=rng):
+            found = paired_difference(apart, np.zeros(images), method="permutation", resamples=1, rng=rng)
+            resampled = simulations.bootstrapped_means(apart, rng)
+            held.append(found.interval is not None and found.interval.holds(truth))
+            old.append(middle_of(resampled).holds(truth))
+            by_bootstrap.append(
+                bool(np.mean(np.abs(resampled - found.difference) >= abs(found.difference)) <= 1 - LEVEL)
+            )
+            by_permutation.append(found.p <= 1 - LEVEL)
+        yield RunShare.of(old, Rule.IS_OLD)
+        yield RunShare.of(held, Rule.HOLDS)
+        false = false or [RunShare.of(by_bootstrap, Rule.IS_OLD), RunShare.of(by_permutation, Rule.IS_RARE)]
+    yield from false
+
+
 def game(players: int, *, runs: int, rng: np.random.Generator) -> Iterable[Cell]:
     for parameters in ((2, 2), (9, 1)):
         truth = parameters[0] / sum(parameters)
@@ -207,13 +227,7 @@ def _over_units(hits: np.ndarray, trials: np.ndarray, truth: float) -> list[bool
 
 def _bootstrap(shares: np.ndarray, truth: float, rng: np.random.Generator) -> list[bool | None]:
     """Of the mean over players, as it was until 0.2."""
-    players = len(shares)
-    held: list[bool | None] = []
-    for share in shares.T:
-        means = rng.multinomial(players, np.full(players, 1 / players), size=300) @ share / players
-        low, high = np.quantile(means, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-        held.append(bool(low <= truth <= high))
-    return held
+    return [middle_of(simulations.bootstrapped_means(share, rng)).holds(truth) for share in shares.T]
 
 
 TABLES = (
@@ -239,6 +253,12 @@ TABLES = (
         ("models", "languages", "shared", "flipped", "Pearson, 0", "Spearman", "Kendall", "Pearson, 0.67",
          "Spearman, 0.65", "Kendall, 0.47", "over evaluations, Pearson, 0", "p ≤ 0.05"),
         tuple(product((4, 8), (4, 12, 36), ("50%", "90%"), ("yes", "no"))), 800, correlations,
+    ),
+    CoverageTable(
+        "scores", "difference of two scores over few images",
+        ("images", "bootstrap, equal", "Student’s t", "bootstrap, 30% better", "Student’s t",
+         "p ≤ 0.05, bootstrap", "p ≤ 0.05, exact"),
+        ((3,), (4,), (5,), (6,), (7,)), 4_000, scores,
     ),
     CoverageTable(
         "game", "share of the game over players",

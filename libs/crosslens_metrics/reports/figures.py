@@ -71,6 +71,9 @@ def as_json(value: Any) -> Any:
 
 MESSAGES: dict[UndefinedReason, str] = {
     UndefinedReason.NO_IMAGES: _("There is no image to score."),
+    UndefinedReason.FEW_IMAGES: _(
+        "Fewer than 8 images are not resampled, and Student’s t needs a mean over images that do not depend on others."
+    ),
     UndefinedReason.NO_VARIATION: _("All are alike, so they do not show by how much the figure would vary."),
     UndefinedReason.RESAMPLES_UNDEFINED: _(
         "There are too few values: the figure is undefined in some bootstrap resamples."

@@ -10,8 +10,10 @@ from django.utils.translation import gettext as _
 
 from charts import texts
 from core.people.models import User
-from crosslens_metrics.paired import PairedDifference
+from crosslens_metrics.paired import MIN_RESAMPLED, PairedDifference
+from crosslens_metrics.reports.figures import UndefinedScore
 from crosslens_metrics.sampling.intervals import LEVEL
+from crosslens_metrics.undefined import UndefinedReason
 from research.scoring.models import Scoring
 from research.scoring.pages.images import image_with_texts
 from research.scoring.pages.scores import value_text
@@ -62,11 +64,13 @@ def compare_page(
     names = common_metrics(test, base)
     only = None if filter.is_all else restriction(filter, project=test.project)
     results = [result for name in names if (result := _result(test, base, name, method, only)) is not None]
+    images = max((result.images for result in results), default=0)
     chosen = metric if metric in names else next(iter(names), "")
     ahead, behind = _apart(test, base, chosen, viewer, only) if viewer and chosen else ([], [])
     return {
         "lines": [_line(result) for result in results],
-        "images": max((result.images for result in results), default=0),
+        "images": images,
+        "are_few": images < MIN_RESAMPLED,
         "left_out": max((result.left_out for result in results), default=0),
         "resamples": RESAMPLES,
         "seed": SEED,
@@ -85,7 +89,7 @@ def _result(
     if only is not None:
         return paired_result(test=test, base=base, metric=metric, method=method, resamples=RESAMPLES, only=only)
     passes = "-".join(str(done.pk) for one in (test, base) if (done := current_pass(one)) is not None)
-    key = f"scoring-paired-{passes}-{metric}-{method}-{RESAMPLES}-{SEED}"
+    key = f"scoring-paired-differences-{passes}-{metric}-{method}-{RESAMPLES}-{SEED}"
     result: PairedResult | None = cache.get(key)
     if result is None:
         result = paired_result(test=test, base=base, metric=metric, method=method, resamples=RESAMPLES)
@@ -101,7 +105,7 @@ def _line(result: PairedResult) -> dict[str, Any]:
         "test": value_text(None if result.test.value is None else result.test.value * times),
         "base": value_text(None if result.base.value is None else result.base.value * times),
         "warnings": result.warnings,
-        **dict.fromkeys(("difference", "interval", "p", "why"), ""),
+        **dict.fromkeys(("difference", "interval", "p", "smallest", "why"), ""),
     }
     if not isinstance(difference, PairedDifference):
         return line | {"why": texts.reason_undefined(difference)}
@@ -109,10 +113,21 @@ def _line(result: PairedResult) -> dict[str, Any]:
     return line | {
         "difference": texts.signed_number(difference.difference * times, 2),
         "interval": texts.interval_text(interval, 2, with_sign=True) if interval else "",
-        "p": texts.p_value(difference.p).removeprefix("p = ").removeprefix("p "),
-        "is_clear": not interval.holds(0) if interval else difference.p < 1 - LEVEL,
-        "why": "" if interval else _("No interval: all images differ by the same."),
+        "p": _p_text(difference.p),
+        "smallest": "" if difference.can_be_significant else _p_text(difference.smallest_p),
+        "is_clear": not interval.holds(0) if interval and result.images >= MIN_RESAMPLED else difference.p < 1 - LEVEL,
+        "why": _why_no_interval(difference.why_no_interval),
     }
+
+
+def _p_text(p: float) -> str:
+    return texts.p_value(p).removeprefix("p = ").removeprefix("p ")
+
+
+def _why_no_interval(reason: UndefinedReason | None) -> str:
+    if reason == UndefinedReason.NO_VARIATION:
+        return _("No interval: all images differ by the same.")
+    return UndefinedScore(reason).message if reason else ""
 
 
 def _apart(

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from crosslens_metrics.paired import PairedDifference, paired_difference, paired_difference_of_sums
 from crosslens_metrics.reports.figures import UndefinedScore, value_or_reason
+from crosslens_metrics.scoring import OF_REFERENCES
 from crosslens_metrics.signatures import Signature
 from crosslens_metrics.sums import statistic_of
 from research.scoring.models import Score, Scoring
@@ -135,7 +136,11 @@ def _difference(
     signature: str, ours: Floats, theirs: Floats, method: str, resamples: int, seed: int
 ) -> PairedDifference:
     rng = np.random.default_rng(seed)
-    statistic = statistic_of(Signature.parse(signature))
+    parts = Signature.parse(signature)
+    statistic = statistic_of(parts)
     if statistic is None:
-        return paired_difference(ours, theirs, method=method, resamples=resamples, rng=rng)
+        are_independent = parts.get("df") != OF_REFERENCES
+        return paired_difference(
+            ours, theirs, method=method, resamples=resamples, rng=rng, are_independent=are_independent
+        )
     return paired_difference_of_sums(ours, theirs, statistic=statistic, method=method, resamples=resamples, rng=rng)
