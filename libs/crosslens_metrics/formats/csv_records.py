@@ -13,20 +13,22 @@ from crosslens_metrics.formats.problems import FileRefusedError, LineError
 from crosslens_metrics.formats.records import READ_BYTES, LineRecord, head_of, is_text, not_utf8
 from crosslens_metrics.messages import gettext as _
 
-SEPARATOR_LINE = re.compile('"?sep=[,;\t]"?')
+SEPARATORS = ",;\t|"
+SEPARATOR_LINE = re.compile(f'"?sep=[{SEPARATORS}]"?')
 """What Excel writes before the names of the columns. The separator shows by itself."""
 
 
 def csv_records(
-    file: IO[bytes], *, column: str, more: Sequence[str] = (), keeps_case: bool = False
+    file: IO[bytes], *, column: str = "", more: Sequence[str] = (), keeps_case: bool = False
 ) -> Iterator[LineRecord | LineError]:
-    """The rows of a CSV file as dicts; commas, semicolons or tabs part its cells, as its first line shows.
+    """The rows of a CSV file as dicts; commas, semicolons, tabs or bars part its cells, as its first line shows.
 
     Parameters
     ----------
     file : binary file
-    column : str
-        A column that the first line must name, and that shows what parts the cells.
+    column : str, optional
+        A column that the first line must name, and that shows what parts the cells. Without one, what makes most
+        columns of the first line does.
     more : sequence of str
         Further columns that it must name.
     keeps_case : bool
@@ -40,7 +42,7 @@ def csv_records(
     """
     head_of(file)
     lines = _CsvLines(file)
-    header, delimiter = _csv_header(lines, (column, *more), keeps_case=keeps_case)
+    header, delimiter = _csv_header(lines, (column, *more) if column else (), keeps_case=keeps_case)
     rows = csv.reader(lines, delimiter=delimiter, strict=True)
     while True:
         number = lines.begin_row()
@@ -140,18 +142,16 @@ def _csv_header(lines: _CsvLines, columns: Sequence[str], *, keeps_case: bool) -
         raise FileRefusedError(reason % {"limit": limits.MAX_ROW_CHARACTERS}) from error
     if not is_text(line):
         raise FileRefusedError(not_utf8())
-    names: list[str] = []
-    for delimiter in ",;\t":
-        names = [name.strip() for name in next(csv.reader([line], delimiter=delimiter), [])]
-        names = names if keeps_case else [name.lower() for name in names]
-        if columns[0] in names:
-            repeated = sorted(name for name, count in Counter(names).items() if name and count > 1)
-            if repeated:
-                raise FileRefusedError(_("The first line names the column “%(name)s” twice.") % {"name": repeated[0]})
-            break
+    header = {one: [name.strip() for name in next(csv.reader([line], delimiter=one), [])] for one in SEPARATORS}
+    if not keeps_case:
+        header = {delimiter: [name.lower() for name in names] for delimiter, names in header.items()}
+    delimiter = max(header, key=lambda one: (bool(columns) and columns[0] in header[one], len(header[one])))
+    names = header[delimiter]
     if missing := [column for column in columns if column not in names]:
         raise FileRefusedError(
             _("The first line names no column “%(column)s”; it has: %(names)s.")
             % {"column": missing[0], "names": ", ".join(names)[:200]}
         )
+    if repeated := sorted(name for name, count in Counter(names).items() if name and count > 1):
+        raise FileRefusedError(_("The first line names the column “%(name)s” twice.") % {"name": repeated[0]})
     return names, delimiter

@@ -54,3 +54,11 @@ class FileProblemsError(FileRefusedError):
             text = ngettext("and %(number)d more problem.", "and %(number)d more problems.", more)
             shown.append(text % {"number": more})
         return shown
+
+
+class LayoutError(FileRefusedError):
+    """The file holds nothing that can be used. `layout` is its name, if it is known, and `columns` what it has."""
+
+    def __init__(self, reason: str, layout: str = "", columns: tuple[str, ...] = ()) -> None:
+        super().__init__(reason)
+        self.layout, self.columns = layout, columns

@@ -78,13 +78,15 @@ def is_json_list(file: IO[bytes]) -> bool:
 def json_members(file: IO[bytes]) -> Iterator[tuple[str, LineRecord | LineError]]:
     """The items of the lists in a JSON object, each with the name of its list, never more than one in memory.
 
+    What is no list comes as one item with the number 0.
+
     Raises
     ------
     FileRefusedError
         Where the object around the lists cannot be read.
     """
     head_of(file)
-    decoder, text = _StrictDecoder(), _TextWindow(file)
+    decoder, text = StrictDecoder(), _TextWindow(file)
     follows = "{"
     while text.peek() == follows:
         text.skip(follows)
@@ -101,7 +103,7 @@ def json_members(file: IO[bytes]) -> Iterator[tuple[str, LineRecord | LineError]
                     return
                 text.skip("]")
             else:
-                text.decode(decoder)
+                yield name, LineRecord(0, text.decode(decoder))
         except (ValueError, RecursionError) as error:
             raise FileRefusedError(malformed(error)) from error
         follows = ","
@@ -159,7 +161,7 @@ def head_of(file: IO[bytes]) -> bytes:
 
 
 def _json_lines(file: IO[bytes]) -> Iterator[LineRecord | LineError]:
-    decoder = _StrictDecoder()
+    decoder = StrictDecoder()
     for number, line in limited_lines(file, limits.MAX_LINE_BYTES):
         if line is None:
             reason = _("The line is longer than %(limit)s MB. Put one object on each line.")
@@ -196,7 +198,7 @@ def _json_list(file: IO[bytes]) -> Iterator[LineRecord | LineError]:
     if text.peek() != "[":  # it is there; what follows could not be decoded
         raise FileRefusedError(not_utf8())
     last = 0
-    for record in _items(text, _StrictDecoder()):
+    for record in _items(text, StrictDecoder()):
         last = record.number or last
         yield record
     if _is_more_after(text, "]"):
@@ -212,7 +214,7 @@ def _is_more_after(text: _TextWindow, end: str) -> bool:
     return text.peek() != ""
 
 
-def _items(text: _TextWindow, decoder: _StrictDecoder) -> Iterator[LineRecord | LineError]:
+def _items(text: _TextWindow, decoder: StrictDecoder) -> Iterator[LineRecord | LineError]:
     """The items of the list at which `text` stands; it stands at the list's end after them, if that was found."""
     text.skip("[")
     number = 0
@@ -237,7 +239,7 @@ def _items(text: _TextWindow, decoder: _StrictDecoder) -> Iterator[LineRecord | 
         text.skip(",")
 
 
-class _StrictDecoder(json.JSONDecoder):
+class StrictDecoder(json.JSONDecoder):
     """JSON without NaN and infinity; `is_clear` tells whether no object of the last value names one thing twice."""
 
     def __init__(self) -> None:

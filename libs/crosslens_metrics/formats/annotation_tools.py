@@ -1,0 +1,203 @@
+"""Exports of Label Studio, doccano, Potato and Pearmut: captions that people or models wrote, or why there are none."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import parse_qs, unquote, urlsplit
+
+from crosslens_metrics.formats.caption_rows import FIELDS, IMAGE, CaptionRow, GivenCaptions, RowReader, image_named
+from crosslens_metrics.formats.problems import LayoutError, LineError
+from crosslens_metrics.messages import gettext as _
+
+LABEL_STUDIO, DOCCANO, POTATO, PEARMUT = "Label Studio", "doccano", "Potato", "Pearmut"
+PUT_BEFORE = re.compile(r"[0-9a-f]{8}-(?=.)")
+"""What Label Studio puts before the names of files that are sent to it."""
+PICTURE = re.compile(r"<img[^>]*\bsrc\s*=\s*[\"']([^\"']+)", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class AnnotationTool:
+    """`rows` makes rows of a line or entry of its export."""
+
+    name: str
+    rows: Callable[[int, Any], Iterable[CaptionRow]]
+    is_of_model: bool = False
+
+
+def tool_of(objects: Sequence[Mapping[str, Any]]) -> AnnotationTool | None:
+    """The tool that wrote lines or entries with captions; None if it is none of these.
+
+    Raises
+    ------
+    LayoutError
+        Where the tool is known, and wrote no captions.
+    """
+    value = objects[0]
+    if {"annotation_id", "lead_time"} <= value.keys():
+        return AnnotationTool(LABEL_STUDIO, _label_studio_row)
+    if _is_task(value):
+        _refuse_label_studio(objects)
+        return AnnotationTool(LABEL_STUDIO, _label_studio_rows)
+    if "label_annotations" in value or any(":::" in str(name) for name in value):
+        if not any(_potato_texts(one) for one in objects):
+            raise LayoutError(_without_captions(POTATO, _("choices and marks")), POTATO)
+        return AnnotationTool(POTATO, _potato_rows)
+    if "annotation" in value and "item" in value and "user_id" in value:
+        if not any(_pictures(one) for one in objects):
+            raise LayoutError(_without_captions(PEARMUT, _("scores of translations")), PEARMUT)
+        return AnnotationTool(PEARMUT, _pearmut_rows, is_of_model=True)
+    if "filename" in value and value.keys() & {"bbox", "segmentation"}:
+        what = _("bounding boxes") if "bbox" in value else _("outlines of objects")
+        raise LayoutError(_without_captions(DOCCANO, what), DOCCANO)
+    if isinstance(labels := value.get("label"), list):
+        if "filename" not in value or not all(isinstance(label, str) for label in labels):
+            raise LayoutError(_without_captions(DOCCANO, _("labelled texts")), DOCCANO)
+        return AnnotationTool(DOCCANO, _doccano_rows)
+    return None
+
+
+def is_entry(value: Mapping[str, Any]) -> bool:
+    """Whether an object is one line or entry of a tool's export, and not all of it."""
+    is_of_doccano = "label" in value and not value.keys().isdisjoint({"text", "filename"})
+    is_of_pearmut = value.keys() >= {"annotation", "item", "user_id"}
+    return _is_task(value) or is_of_pearmut or is_of_doccano or "label_annotations" in value
+
+
+def _is_task(value: Mapping[str, Any]) -> bool:
+    return isinstance(value.get("data"), dict) and bool(value.keys() & {"annotations", "completions", "predictions"})
+
+
+def refuse_object(members: Mapping[str, Any]) -> None:
+    """Refuse what is one object around all of a tool's settings."""
+    if {"campaign_id", "info", "data"} <= members.keys():
+        raise LayoutError(_("This is a campaign of Pearmut, not its results. Give the file of its outputs."), PEARMUT)
+
+
+def _without_captions(tool: str, what: str) -> str:
+    return _("This is a %(tool)s export of %(what)s. It has no captions.") % {"tool": tool, "what": what}
+
+
+def _image(given: Any) -> tuple[str, ...]:
+    """The names of an image that is given by its address or place."""
+    if not isinstance(given, str):
+        return (image_named(IMAGE, given),)
+    parts = urlsplit(given)
+    local = parse_qs(parts.query).get("d")
+    path = local[0] if local else unquote(parts.path) if parts.scheme or parts.path.startswith("/data/") else given
+    name = path.rpartition("/")[2] if path.startswith("/") or parts.scheme else path
+    return tuple(dict.fromkeys(image_named(IMAGE, one) for one in (PUT_BEFORE.sub("", name, count=1), name)))
+
+
+# Label Studio
+
+
+def _results(task: Mapping[str, Any]) -> Iterable[tuple[str, Mapping[str, Any]]]:
+    """Each result of a task, with the model that predicted it, or ""."""
+    for name in ("annotations", "completions", "predictions"):
+        given = task.get(name)
+        for one in given if isinstance(given, list) else ():
+            results = one.get("result") if isinstance(one, dict) and not one.get("was_cancelled") else None
+            model = str(one.get("model_version") or name) if results and name == "predictions" else ""
+            for result in results if isinstance(results, list) else ():
+                if isinstance(result, dict):
+                    yield model, result
+
+
+def _refuse_label_studio(tasks: Sequence[Mapping[str, Any]]) -> None:
+    types = {str(result.get("type")) for task in tasks for _model, result in _results(task)}
+    if not types:
+        raise LayoutError(_("These are tasks of Label Studio that nobody has annotated yet."), LABEL_STUDIO)
+    if "textarea" in types:
+        return
+    held = {
+        "rectangle": _("bounding boxes"),
+        "rectanglelabels": _("bounding boxes"),
+        "polygon": _("outlines of objects"),
+        "polygonlabels": _("outlines of objects"),
+        "brush": _("outlines of objects"),
+        "brushlabels": _("outlines of objects"),
+        "keypointlabels": _("key points"),
+        "choices": _("choices"),
+        "rating": _("ratings"),
+        "labels": _("labelled texts"),
+    }
+    what = ", ".join(sorted({held.get(name, name) for name in types}))
+    raise LayoutError(_without_captions(LABEL_STUDIO, what), LABEL_STUDIO)
+
+
+def _label_studio_rows(number: int, task: Any) -> list[CaptionRow]:
+    data = task.get("data") if isinstance(task, dict) else None
+    if not isinstance(data, dict):
+        raise LineError(_("This is not a task of Label Studio, with “data”."))
+    given = next((data[name] for name in FIELDS[IMAGE] if name in data), None)
+    given = next(iter(data.values()), None) if given is None else given
+    names = _image(given)
+    by_model: dict[str, list[Any]] = {}
+    for model, result in _results(task):
+        value = result.get("value")
+        if result.get("type") == "textarea" and isinstance(value, dict):
+            texts = value.get("text")
+            by_model.setdefault(model, []).extend(texts if isinstance(texts, list) else [texts])
+    if not by_model:
+        raise LineError(_("There is no caption."), names[0])
+    return [CaptionRow(number, names, [GivenCaptions(texts, model=model) for model, texts in by_model.items()])]
+
+
+def _label_studio_row(number: int, value: Any) -> list[CaptionRow]:
+    """A row of its short layouts: JSON-MIN, CSV and TSV."""
+    row = RowReader().row(number, value)
+    return [row._replace(names=_image(row.name))]
+
+
+# The others
+
+
+def _doccano_rows(number: int, value: Any) -> list[CaptionRow]:
+    labels = value.get("label") if isinstance(value, dict) else None
+    if not isinstance(labels, list) or "filename" not in value:
+        raise LineError(_("This is not a line with “filename” and “label”."))
+    return [CaptionRow(number, _image(value["filename"]), [GivenCaptions(labels)])]
+
+
+def _potato_texts(value: Mapping[str, Any]) -> list[str]:
+    """What somebody typed, of all that is annotated."""
+    given = value.get("label_annotations")
+    schemes = given.values() if isinstance(given, dict) else ()
+    cells = [cell for scheme in schemes if isinstance(scheme, dict) for cell in scheme.items()]
+    cells += [(name.partition(":::")[2], cell) for name, cell in value.items() if ":::" in name]
+    return [text for name, text in cells if name.startswith("text") and isinstance(text, str) and text.strip()]
+
+
+def _potato_rows(number: int, value: Any) -> list[CaptionRow]:
+    if not isinstance(value, dict):
+        raise LineError(_("This is not a JSON object with “image” and “caption”."))
+    shown = value.get("displayed_text")
+    picture = PICTURE.search(shown) if isinstance(shown, str) else None
+    identifier = value.get("instance_id", value.get("id"))
+    names = _image(picture[1] if picture else identifier if identifier is not None else shown)
+    texts = _potato_texts(value)
+    if not texts:
+        raise LineError(_("There is no caption."), names[0])
+    return [CaptionRow(number, names, [GivenCaptions(texts)])]
+
+
+def _pictures(value: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
+    """The address of the picture of each item that has one, and its texts by model."""
+    items = value.get("item")
+    found = []
+    for item in items if isinstance(items, list) else [items]:
+        if isinstance(item, dict) and isinstance(item.get("tgt"), dict):
+            picture = PICTURE.search(str(item.get("src")))
+            found += [(picture[1], item["tgt"])] if picture else []
+    return found
+
+
+def _pearmut_rows(number: int, value: Any) -> list[CaptionRow]:
+    pictures = _pictures(value) if isinstance(value, dict) else []
+    return [
+        CaptionRow(number, _image(address), [GivenCaptions(text, model=str(model)) for model, text in texts.items()])
+        for address, texts in pictures
+    ]

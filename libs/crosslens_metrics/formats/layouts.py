@@ -1,0 +1,330 @@
+"""What a file of another tool is, found out by what is in it, and its captions line by line.
+
+What is recognised and cannot be used is refused by its name, so that nobody looks for a fault in a file that is whole.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import partial
+from itertools import groupby, islice
+from typing import IO, Any
+
+from crosslens_metrics.formats import annotation_tools
+from crosslens_metrics.formats.caption_rows import CaptionRow, GivenCaptions, RowReader, image_named
+from crosslens_metrics.formats.csv_records import SEPARATORS, csv_records
+from crosslens_metrics.formats.limits import MAX_LINE_BYTES
+from crosslens_metrics.formats.names import SUFFIXES, image_name
+from crosslens_metrics.formats.problems import LayoutError, LineError
+from crosslens_metrics.formats.records import (
+    LineRecord,
+    StrictDecoder,
+    head_of,
+    is_text,
+    json_members,
+    json_records,
+    limited_lines,
+    not_utf8,
+)
+from crosslens_metrics.formats.table_files import excel_records, parquet_records
+from crosslens_metrics.messages import gettext as _
+
+Records = Iterator[LineRecord | LineError]
+Rows = Iterator[CaptionRow | LineError]
+
+FIRST_RECORDS = 20
+"""Of a file, in which its layout shows."""
+IMAGES, ANNOTATIONS = "images", "annotations"
+JUDGEMENT, GAP_ITEM = {"image", "rater", "score"}, {"sentence", "word"}
+"""Names that their lines have."""
+TOKEN_LINE = re.compile(r"(?P<image>[^\t]+\.\w{3,4})#(?P<number>[0-9]+)\t(?P<caption>.*)")
+NAME_OF_IMAGE = re.compile(rf"\S.*({'|'.join(map(re.escape, SUFFIXES))})", re.IGNORECASE)
+
+
+class FileKind(StrEnum):
+    """What is in a file."""
+
+    IMAGES = "images"
+    CAPTIONS = "captions"
+    JUDGEMENTS = "judgements"
+    GAP_ITEMS = "gap items"
+    NAMES = "names of images"
+    SENTENCES = "sentences"
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What a file is. `rows` reads its captions, if it holds some; `is_of_model` says that a model wrote them."""
+
+    kind: FileKind
+    name: str
+    rows: Callable[[IO[bytes]], Rows] | None = None
+    is_of_model: bool = False
+
+
+def layout_of(file: IO[bytes], *, said: Mapping[str, str] | None = None) -> Layout:
+    """Find out what a file is.
+
+    Parameters
+    ----------
+    file : binary file, seekable; its text is UTF-8
+    said : mapping of str to str, optional
+        Names of the fields or columns with the parts of a line (`caption_rows.FIELDS`), where somebody gave them.
+
+    Raises
+    ------
+    LayoutError
+        Where nothing in it can be used; says what it is, as far as that shows.
+    """
+    file.seek(0)
+    start = file.read(4)
+    if start == b"PAR1":
+        return _of_records(parquet_records, file, "Parquet", said)
+    if start == b"PK\x03\x04":
+        return _of_records(excel_records, file, "Excel", said)
+    head = head_of(file).lstrip()
+    if head.startswith(b"[") or (head.startswith(b"{") and not _is_one_object(file)):
+        return _of_records(json_records, file, "JSON" if head.startswith(b"[") else "JSON Lines", said)
+    if head.startswith(b"{"):
+        return _of_object(file)
+    return _of_text(file, said)
+
+
+def _is_one_object(file: IO[bytes]) -> bool:
+    """Whether the file is one object for all images, and not one for each."""
+    file.seek(0)
+    lines = (line for _number, line in limited_lines(file, MAX_LINE_BYTES) if line is None or line.strip())
+    first, second = next(lines, b""), next(lines, b"")
+    file.seek(0)
+    if first is None:
+        return True
+    text = first.decode("utf-8-sig", "replace").strip()
+    try:
+        value = StrictDecoder().decode(text)
+    except (ValueError, RecursionError):
+        # An object over several lines begins with a piece of one; a broken line is a whole one that is wrong.
+        return not (text.endswith("}") and second)
+    return not second and not _is_line(value)
+
+
+def _is_line(value: Any) -> bool:
+    """Whether an object is of one image, and not of all."""
+    if not isinstance(value, dict) or annotation_tools.is_entry(value) or value.keys() >= GAP_ITEM:
+        return True
+    return any(isinstance(value[name], str | int | float) for name in RowReader().fields(value).images)
+
+
+# Lines, entries of a list, and rows of a table
+
+
+def _of_records(
+    read: Callable[[IO[bytes]], Records], file: IO[bytes], form: str, said: Mapping[str, str] | None
+) -> Layout:
+    records = list(islice(read(file), FIRST_RECORDS))
+    objects = [record.value for record in records if isinstance(record, LineRecord) and isinstance(record.value, dict)]
+    if not objects:
+        reason = next((record.reason for record in records if isinstance(record, LineError)), "")
+        raise LayoutError(reason or _("Each line or entry has to be an object that names an image and its caption."))
+    if not said and (tool := annotation_tools.tool_of(objects)):
+        return Layout(FileKind.CAPTIONS, tool.name, lambda file: _converted(read(file), tool.rows), tool.is_of_model)
+    names = {name.strip().lower() for value in objects for name in value}
+    if not said:
+        _refuse_coco(objects[0], _("COCO results"))
+        if names >= JUDGEMENT:
+            return Layout(FileKind.JUDGEMENTS, _("Judgements"))
+        if names >= GAP_ITEM and names & {"images", "image", "imageids", "image_ids"}:
+            return Layout(FileKind.GAP_ITEMS, _("Gap items"))
+    reader = RowReader(said)
+    rows = partial(_converted_records, read, reader)
+    fields = [reader.fields(value) for value in objects]
+    if any(one.has_captions for one in fields) or any(map(_is_xm3600, objects)):
+        has_model = any(one.model for one in fields)
+        is_coco = form == "JSON" and names <= {"image_id", "caption", "id"} and "image_id" in names
+        name = _("COCO results") if is_coco else _name_of_rows(objects[0], names, form)
+        return Layout(FileKind.CAPTIONS, name, rows, has_model or is_coco)
+    if names & {"file", "file_name"} and not said:
+        return Layout(FileKind.IMAGES, _("manifest of images"), rows)
+    raise _unknown_columns(list(objects[0]))
+
+
+def _converted_records(read: Callable[[IO[bytes]], Records], reader: RowReader, file: IO[bytes]) -> Rows:
+    return _converted(read(file), lambda number, value: [reader.row(number, value)])
+
+
+def _converted(records: Records, rows_of: Callable[[int, Any], Iterable[CaptionRow]]) -> Rows:
+    last = 0
+    for record in records:
+        if isinstance(record, LineError):
+            yield record
+            continue
+        try:
+            for row in rows_of(record.number, record.value):
+                # Several rows of one line have numbers of their own.
+                last = max(row.number, last + 1)
+                yield row._replace(number=last)
+        except LineError as error:
+            # Without its traceback, which keeps the line.
+            yield LineError(error.reason, error.name, number=record.number, captions=error.captions)
+
+
+def _is_xm3600(value: Mapping[str, Any]) -> bool:
+    return "image/key" in value
+
+
+def _name_of_rows(value: Mapping[str, Any], names: set[str], form: str) -> str:
+    if _is_xm3600(value):
+        return "Crossmodal-3600"
+    if {"raw", "filename", "img_id"} <= names:
+        return "Flickr30k (Hugging Face)"
+    if {"image_name", "comment_number", "comment"} <= names:
+        return "Flickr30k"
+    return _("Hugging Face metadata (%(form)s)") % {"form": form} if "file_name" in names else form
+
+
+def _unknown_columns(columns: Sequence[str]) -> LayoutError:
+    named = ", ".join(f"“{name}”" for name in columns if name)[:300]
+    reason = _(
+        "It has %(columns)s. Which of them has the name of the image, and which the caption? Say so by "
+        "--map image=NAME caption=NAME."
+    )
+    return LayoutError(reason % {"columns": named}, columns=tuple(columns))
+
+
+# One object around all
+
+
+def _of_object(file: IO[bytes]) -> Layout:
+    first: dict[str, Any] = {}
+    for member, record in json_members(file):
+        value = record.value if isinstance(record, LineRecord) else None
+        first.setdefault(member, value)
+        if len(first) > FIRST_RECORDS or (IMAGES in first and ANNOTATIONS in first) or _has_sentences(value):
+            break
+    if _has_sentences(first.get(IMAGES)):
+        return Layout(FileKind.CAPTIONS, "Karpathy", _karpathy_rows)
+    if isinstance(annotation := first.get(ANNOTATIONS), dict):
+        if "caption" in annotation:
+            return Layout(FileKind.CAPTIONS, _("COCO captions"), _coco_rows)
+        _refuse_coco(annotation, "COCO")
+        raise LayoutError(_("The entries under “annotations” have no “caption”."), "COCO")
+    if isinstance(first.get(IMAGES), dict):
+        raise LayoutError(_("This is a COCO list of images without captions."), "COCO")
+    annotation_tools.refuse_object(first)
+    if first and all(isinstance(value, str) or _by_language(value) for value in first.values()):
+        return Layout(FileKind.CAPTIONS, _("captions by image"), _rows_by_image)
+    raise LayoutError(
+        _("It is one JSON object with %(names)s, which is not known.")
+        % {"names": ", ".join(f"“{name}”" for name in islice(first, FIRST_RECORDS))},
+        columns=tuple(first),
+    )
+
+
+def _has_sentences(value: Any) -> bool:
+    return isinstance(value, dict) and "sentences" in value
+
+
+def _by_language(value: Any) -> bool:
+    return isinstance(value, dict) and bool(value) and all(isinstance(one, str | list) for one in value.values())
+
+
+def _karpathy_rows(file: IO[bytes]) -> Rows:
+    records = (record for member, record in json_members(file) if member == IMAGES)
+    return _converted(records, lambda number, value: [_karpathy_row(number, value)])
+
+
+def _karpathy_row(number: int, value: Any) -> CaptionRow:
+    if not _has_sentences(value) or not isinstance(value["sentences"], list):
+        raise LineError(_("This is not an image with “sentences”."))
+    name, folder = value.get("filename", ""), value.get("filepath", "")
+    known = [value["cocoid"]] if "cocoid" in value else []
+    names = [name, *([f"{folder}/{name}"] if folder else []), *known]
+    texts = [sentence.get("raw") if isinstance(sentence, dict) else None for sentence in value["sentences"]]
+    return CaptionRow(number, tuple(image_named("filename", one) for one in names), [GivenCaptions(texts)])
+
+
+def _coco_rows(file: IO[bytes]) -> Rows:
+    # Twice through the file, as images may be named after their captions.
+    files: dict[str, str] = {}
+    for member, record in json_members(file):
+        entry = record.value if member == IMAGES and isinstance(record, LineRecord) else None
+        if isinstance(entry, dict) and isinstance(entry.get("file_name"), str):
+            files[str(entry.get("id"))] = entry["file_name"].strip()
+
+    def row(number: int, value: Any) -> list[CaptionRow]:
+        if not isinstance(value, dict) or "image_id" not in value:
+            raise LineError(_("No image is named. Give its key, file name or SHA-256 as “image”."))
+        image = image_named("image_id", value["image_id"])
+        names = (files[image], image) if image in files else (image,)
+        return [CaptionRow(number, names, [GivenCaptions(value.get("caption"))])]
+
+    return _converted((record for member, record in json_members(file) if member == ANNOTATIONS), row)
+
+
+def _refuse_coco(value: Mapping[str, Any], layout: str) -> None:
+    """Say what a file of COCO holds in place of captions."""
+    if "caption" in value:
+        return
+    held = {
+        "bbox": _("bounding boxes"),
+        "keypoints": _("key points"),
+        "segmentation": _("outlines of objects"),
+        "segments_info": _("outlines of objects"),
+        "question": _("questions"),
+        "question_id": _("questions and answers"),
+        "category_id": _("categories"),
+    }
+    if what := next((words for name, words in held.items() if name in value and "image_id" in value), ""):
+        reason = _("This is a COCO file of %(what)s, without captions. COCO's captions are in captions_*.json.")
+        raise LayoutError(reason % {"what": what}, layout)
+
+
+def _rows_by_image(file: IO[bytes]) -> Rows:
+    groups = groupby(json_members(file), key=lambda pair: pair[0])
+    for number, (image, members) in enumerate(groups, start=1):
+        records = [record for _image, record in members]
+        broken = next((record for record in records if isinstance(record, LineError)), None)
+        if broken is not None:
+            yield LineError(broken.reason, image, number=number)
+            continue
+        values = [record.value for record in records if isinstance(record, LineRecord)]
+        captions = [GivenCaptions(texts)] if (texts := [one for one in values if not isinstance(one, dict)]) else []
+        captions += [GivenCaptions(of, tag) for one in values if isinstance(one, dict) for tag, of in one.items()]
+        yield CaptionRow(number, (image_name(image) or image,), captions)
+
+
+# Text and tables
+
+
+def _of_text(file: IO[bytes], said: Mapping[str, str] | None) -> Layout:
+    file.seek(0)
+    first = [line for _number, line in islice(limited_lines(file, MAX_LINE_BYTES), FIRST_RECORDS)]
+    lines = [line.decode("utf-8-sig", "surrogateescape").strip() for line in first if line and line.strip()]
+    if not all(map(is_text, lines)):
+        raise LayoutError(not_utf8())
+    if not lines:
+        raise LayoutError(_("The file is empty."))
+    if all(map(TOKEN_LINE.fullmatch, lines)):
+        return Layout(FileKind.CAPTIONS, "Flickr30k", _token_rows)
+    if all(map(NAME_OF_IMAGE.fullmatch, lines)) and not any("\t" in line for line in lines):
+        return Layout(FileKind.NAMES, _("list of images"))
+    try:
+        return _of_records(partial(csv_records, keeps_case=True), file, "CSV", said)
+    except LayoutError:
+        cells = {sign: {line.count(sign) for line in lines} for sign in SEPARATORS}
+        if len(lines) > 1 and not said and not any(len(counts) == 1 and counts != {0} for counts in cells.values()):
+            return Layout(FileKind.SENTENCES, _("sentences, one on each line"))
+        raise
+
+
+def _token_rows(file: IO[bytes]) -> Rows:
+    file.seek(0)
+    for number, line in limited_lines(file, MAX_LINE_BYTES):
+        text = (line or b"").decode("utf-8-sig", "surrogateescape").strip("\r\n")
+        match = TOKEN_LINE.fullmatch(text)
+        if match and is_text(text):
+            yield CaptionRow(number, (image_named("image", match["image"]),), [GivenCaptions(match["caption"])])
+        elif text.strip():
+            yield LineError(_("The line is not NAME#NUMBER, a tab, and a caption."), number=number)

@@ -1,0 +1,163 @@
+"""The files of text in folders and archives, and the names of the images beside them."""
+
+from __future__ import annotations
+
+import json
+import tarfile
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path, PurePosixPath
+from typing import IO, Any
+
+from crosslens_metrics.formats import limits
+from crosslens_metrics.formats.names import SUFFIXES
+from crosslens_metrics.formats.opening import KEPT_IN_MEMORY_BYTES, copy_limited, opened_text, plain_text
+from crosslens_metrics.formats.problems import FileRefusedError
+from crosslens_metrics.messages import gettext as _
+
+ZIP_MAGIC, TAR_SUFFIXES = b"PK\x03\x04", (".tar", ".tar.gz", ".tgz")
+SHARD_SUFFIXES = (".txt", ".caption", ".cap", ".json")
+TEXT_SUFFIXES = (".json", ".jsonl", ".ndjson", ".csv", ".tsv", ".txt", ".token", ".parquet", ".xlsx", ".gz")
+
+
+@dataclass(frozen=True)
+class FilePart:
+    """A file, or one inside an archive. `opened` gives its bytes, seekable."""
+
+    path: str
+    opened: Callable[[], AbstractContextManager[IO[bytes]]]
+
+
+def parts_of(path: Path, pictures: list[str]) -> Iterator[FilePart]:
+    """The files of text that a file, a folder or an archive has; names of images are put to `pictures`.
+
+    Raises
+    ------
+    FileRefusedError
+    """
+    if path.is_dir():
+        yield from _parts_of_folder(path, pictures)
+    elif not path.is_file():
+        raise FileRefusedError(_("There is no file or folder “%(path)s”.") % {"path": path})
+    elif path.name.lower().endswith(SUFFIXES):
+        pictures.append(path.name)
+    elif path.name.lower().endswith(TAR_SUFFIXES):
+        yield from _parts_of_tar(path, pictures)
+    elif _is_archive(path):
+        yield from _parts_of_zip(path, pictures)
+    else:
+        yield FilePart(str(path), partial(opened_text, path))
+
+
+def container_of(path: Path) -> str:
+    if path.is_dir():
+        return _("folder of images")
+    if path.name.lower().endswith(TAR_SUFFIXES):
+        return "WebDataset"
+    return _("image") if path.name.lower().endswith(SUFFIXES) else _("ZIP of images")
+
+
+def _is_hidden(path: PurePosixPath) -> bool:
+    return any(part.startswith(".") or part == "__MACOSX" for part in path.parts)
+
+
+def _parts_of_folder(path: Path, pictures: list[str]) -> Iterator[FilePart]:
+    for one in sorted(path.rglob("*")):
+        name = one.relative_to(path)
+        if not one.is_file() or _is_hidden(PurePosixPath(name.as_posix())):
+            continue
+        if one.name.lower().endswith(SUFFIXES):
+            pictures.append(name.as_posix())
+        elif one.name.lower().endswith(TEXT_SUFFIXES):
+            yield FilePart(str(one), partial(opened_text, one))
+
+
+def _is_archive(path: Path) -> bool:
+    """Whether it is a zip of files, and no workbook, which is one too."""
+    with path.open("rb") as file:
+        if file.read(4) != ZIP_MAGIC:
+            return False
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return "[Content_Types].xml" not in archive.namelist()
+    except (zipfile.BadZipFile, ValueError, OSError, NotImplementedError) as error:
+        raise FileRefusedError(_("This is not a zip file, or it is incomplete. Make it again.")) from error
+
+
+def _parts_of_zip(path: Path, pictures: list[str]) -> Iterator[FilePart]:
+    with zipfile.ZipFile(path) as archive:
+        for entry in archive.infolist():
+            name = PurePosixPath(entry.filename)
+            if entry.is_dir() or _is_hidden(name):
+                continue
+            if name.name.lower().endswith(SUFFIXES):
+                pictures.append(entry.filename)
+            elif name.name.lower().endswith(TEXT_SUFFIXES) or "." not in name.name:
+                most = limits.most_unpacked_bytes(entry.compress_size)
+                yield FilePart(f"{path}/{entry.filename}", partial(_copied, partial(_member, path, entry), most))
+
+
+def _member(path: Path, entry: zipfile.ZipInfo) -> AbstractContextManager[IO[bytes]]:
+    @contextmanager
+    def opened() -> Iterator[IO[bytes]]:
+        with zipfile.ZipFile(path) as archive, archive.open(entry) as file:
+            yield file
+
+    return opened()
+
+
+@contextmanager
+def _copied(opened: Callable[[], AbstractContextManager[IO[bytes]]], most: int) -> Iterator[IO[bytes]]:
+    """A seekable copy of what is packed, as text."""
+    with tempfile.SpooledTemporaryFile(KEPT_IN_MEMORY_BYTES) as copy:
+        try:
+            with opened() as file:
+                copy_limited(file, copy, most=most)
+        except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError) as error:
+            raise FileRefusedError(_("This is not a zip file, or it is incomplete. Make it again.")) from error
+        with plain_text(copy, packed_bytes=copy.tell()) as text:
+            yield text
+
+
+def _parts_of_tar(path: Path, pictures: list[str]) -> Iterator[FilePart]:
+    """WebDataset's shards: the files of one image are those whose names differ in the suffix."""
+    try:
+        with tarfile.open(path) as archive:
+            names = [member.name for member in archive if member.isfile()]
+    except (tarfile.TarError, EOFError, zlib.error, OSError) as error:
+        raise FileRefusedError(_("This is not a tar file, or it is incomplete. Make it again.")) from error
+    names = [name for name in names if not _is_hidden(PurePosixPath(name))]
+    pictures += [name for name in names if name.lower().endswith(SUFFIXES)]
+    if any(name.lower().endswith(SHARD_SUFFIXES) for name in names):
+        yield FilePart(f"{path}/{_('captions')}", partial(_shard_as_lines, path))
+
+
+@contextmanager
+def _shard_as_lines(path: Path) -> Iterator[IO[bytes]]:
+    """The captions of a shard as JSON Lines."""
+    with tempfile.SpooledTemporaryFile(KEPT_IN_MEMORY_BYTES) as lines, tarfile.open(path) as archive:
+        for member in archive:
+            name, _dot, suffix = member.name.rpartition(".")
+            if not member.isfile() or f".{suffix.lower()}" not in SHARD_SUFFIXES or member.size > limits.MAX_LINE_BYTES:
+                continue
+            packed = archive.extractfile(member)
+            text = packed.read().decode("utf-8-sig", "replace") if packed else ""
+            if line := _shard_line(name, text, is_json=suffix.lower() == "json"):
+                lines.write(json.dumps(line).encode() + b"\n")
+        lines.seek(0)
+        yield lines
+
+
+def _shard_line(name: str, text: str, *, is_json: bool) -> dict[str, Any]:
+    if not is_json:
+        return {"image": name, "caption": text}
+    with suppress(ValueError):
+        value = json.loads(text)
+        if isinstance(value, dict):
+            return {**value, "image": name}
+    return {"image": name, "caption": None}

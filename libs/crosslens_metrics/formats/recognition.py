@@ -1,0 +1,267 @@
+"""Tell what is in files before anything of them is stored: which captions, in which languages, of which images."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import IO, Any
+
+from crosslens_metrics.formats import limits
+from crosslens_metrics.formats.caption_rows import (
+    KNOWN_LANGUAGES,
+    CaptionRow,
+    GivenCaptions,
+    caption_texts,
+    image_named,
+    language_tag,
+)
+from crosslens_metrics.formats.layouts import FileKind, Layout, Rows, layout_of
+from crosslens_metrics.formats.names import ImageNames
+from crosslens_metrics.formats.parts import FilePart, container_of, parts_of
+from crosslens_metrics.formats.problems import FileRefusedError, LayoutError, LineError
+from crosslens_metrics.formats.records import is_text, limited_lines
+from crosslens_metrics.language_tags import canonical_tag
+from crosslens_metrics.messages import gettext as _
+
+UNKNOWN_LANGUAGE = "und"
+"""BCP 47's tag for a language that nobody has determined."""
+UNKNOWN_KIND, MODEL_CAPTIONS, REFERENCES = "unknown", "model captions", "references"
+WITH_REFERENCES = ("COCO", "Karpathy", "Flickr30k", "Crossmodal-3600", "Multi30k")
+"""Layouts of data sets whose captions are people's."""
+
+SUFFIX = re.compile(r"\.(?:jsonl?|ndjson|csv|tsv|txt|parquet|xlsx|gz|zip|tar|tgz)$", re.IGNORECASE)
+LANGUAGE_AT_END = re.compile(r"(?:^|[._-])(?P<tag>[A-Za-z]{2,3}(?:[-_][A-Z]{2})?)$")
+ALSO_WORDS = frozenset({"id", "no", "it"})
+"""Tags that may be other words at the end of a name, unless a point parts them."""
+RESULTS_NAME = re.compile(r"captions_[^_]+_(?P<model>.+)_results")
+
+
+@dataclass
+class RecognisedFile:
+    """What a file is and holds.
+
+    `languages` counts captions by tag; `problems` has by reason how many captions or lines it is true of, and an
+    example. `layout` is "" and `kind` "unknown" where it was not recognised.
+    """
+
+    path: str
+    kind: str = UNKNOWN_KIND
+    layout: str = ""
+    models: Counter[str] = field(default_factory=Counter)
+    languages: Counter[str] = field(default_factory=Counter)
+    images: dict[tuple[str, ...], None] = field(default_factory=dict)
+    problems: dict[str, tuple[int, str]] = field(default_factory=dict)
+    columns: tuple[str, ...] = ()
+
+    def add_problem(self, reason: str, example: str, count: int = 1) -> None:
+        before, first = self.problems.get(reason, (0, example))
+        self.problems[reason] = (before + count, first)
+
+
+@dataclass(frozen=True)
+class Recognition:
+    """What all files are. `pictures` are the names of images that came with them."""
+
+    files: list[RecognisedFile]
+    pictures: list[str]
+
+    def matched(self, file: RecognisedFile) -> int:
+        """How many of the images that a file names came with the files."""
+        known = ImageNames({name: name for name in self.pictures})
+        return sum(known.first(*names) is not None for names in file.images)
+
+
+def recognise(
+    paths: Sequence[Path], *, said: Mapping[str, str] | None = None, language: str = "", model: str = ""
+) -> Recognition:
+    """Look through files, folders and archives, and store nothing.
+
+    Parameters
+    ----------
+    paths : sequence of Path
+    said : mapping of str to str, optional
+        Names of columns with the parts of a line, as `layout_of` takes them.
+    language, model : str, optional
+        Of captions that do not say theirs.
+    """
+    pictures: list[str] = []
+    files: list[RecognisedFile] = []
+    sentences: list[tuple[RecognisedFile, FilePart]] = []
+    lists: list[list[str]] = []
+    for path in paths:
+        before = len(pictures)
+        found: list[RecognisedFile] = []
+        try:
+            for part in parts_of(path, pictures):
+                found.append(file := RecognisedFile(part.path))
+                layout = _look_into(file, part, said, language, model)
+                if layout and layout.kind == FileKind.SENTENCES:
+                    sentences.append((file, part))
+                if layout and layout.kind == FileKind.NAMES:
+                    lists.append(list(_names_in(part)))
+        except FileRefusedError as refused:
+            found.append(_refused(RecognisedFile(str(path)), refused))
+        if len(pictures) > before:
+            whole = RecognisedFile(str(path), FileKind.IMAGES, container_of(path))
+            whole.images = dict.fromkeys((name,) for name in pictures[before:])
+            found.insert(0, whole)
+        files += found or [_refused(RecognisedFile(str(path)), FileRefusedError(_("It has no files.")))]
+    for file, part in sentences:
+        _put_names_to(file, part, lists, language, model)
+    return Recognition(files, pictures)
+
+
+def captions_of(file: IO[bytes], *, said: Mapping[str, str] | None = None) -> Rows:
+    """The captions of a file of any layout, line by line.
+
+    Raises
+    ------
+    LayoutError
+        Where it holds none; says what it is, as far as that shows.
+    """
+    layout = layout_of(file, said=said)
+    if layout.rows is None:
+        raise LayoutError(_("The file has no captions: it is a %(layout)s.") % {"layout": layout.name}, layout.name)
+    return layout.rows(file)
+
+
+def _look_into(
+    file: RecognisedFile, part: FilePart, said: Mapping[str, str] | None, language: str, model: str
+) -> Layout | None:
+    try:
+        with part.opened() as opened:
+            layout = layout_of(opened, said=said)
+            file.kind, file.layout = layout.kind, layout.name
+            if layout.rows is not None:
+                _count(file, layout.rows(opened), language, model, is_of_model=layout.is_of_model)
+    except FileRefusedError as refused:
+        _refused(file, refused)
+        return None
+    return layout
+
+
+def _refused(file: RecognisedFile, refused: FileRefusedError) -> RecognisedFile:
+    file.kind = UNKNOWN_KIND
+    if isinstance(refused, LayoutError):
+        file.layout, file.columns = refused.layout, refused.columns
+    file.add_problem(str(refused), file.path)
+    return file
+
+
+def _count(file: RecognisedFile, rows: Rows, language: str, model: str, *, is_of_model: bool) -> None:
+    tags: dict[str, str] = {}
+    per_image: Counter[tuple[str, str, str]] = Counter()
+    otherwise = language or language_in_name(file.path) or UNKNOWN_LANGUAGE
+    for row in rows:
+        if isinstance(row, LineError):
+            file.add_problem(row.reason, _example(row.number, row.name), row.captions)
+            continue
+        for given in row.captions:
+            by = given.model or (model or model_in_name(file.path) if is_of_model else "")
+            try:
+                tag = otherwise if given.language is None else _tag(given.language, row.name, tags)
+                texts = caption_texts(given.value, row.name)
+            except LineError as error:
+                file.add_problem(error.reason, _example(row.number, row.name))
+                continue
+            file.languages[tag] += len(texts)
+            per_image[row.name, tag, by] += len(texts)
+            if by:
+                file.models[by] += len(texts)
+        file.images[row.names] = None
+    if file.kind != FileKind.CAPTIONS:
+        return
+    if file.models and max(per_image.values(), default=0) <= 1:
+        file.kind = MODEL_CAPTIONS
+    elif max(per_image.values(), default=0) > 1 or file.layout.startswith(WITH_REFERENCES):
+        file.kind = REFERENCES
+    if not file.languages:
+        file.add_problem(_("The file has no captions."), file.path)
+    elif file.languages[UNKNOWN_LANGUAGE]:
+        reason = _("The file does not say which language its captions are in. Say so by --language.")
+        file.add_problem(reason, file.path, file.languages[UNKNOWN_LANGUAGE])
+
+
+def _tag(written: Any, image: str, known: dict[str, str]) -> str:
+    if not isinstance(written, str) or written not in known:
+        tag = language_tag(written, image)
+        known[written] = tag
+    return known[written]
+
+
+def _example(number: int, name: str) -> str:
+    line = _("line %(number)s") % {"number": number}
+    return f"{line}: {name}" if name else line
+
+
+# Names of files
+
+
+def _stem(path: str) -> str:
+    name = PurePosixPath(path.replace("\\", "/")).name
+    while (shorter := SUFFIX.sub("", name)) != name and shorter:
+        name = shorter
+    return name
+
+
+def language_in_name(path: str) -> str:
+    """The language that a name such as `train.de.gz` or `captions_pt-BR.json` ends in; "" if it ends in none."""
+    stem = _stem(path)
+    match = LANGUAGE_AT_END.search(stem)
+    if match is None:
+        return ""
+    tag = canonical_tag(match["tag"])
+    is_clear = stem[: match.start() + 1].endswith(".") or match["tag"].lower() not in ALSO_WORDS
+    return tag if tag.split("-")[0] in KNOWN_LANGUAGES and is_clear else ""
+
+
+def model_in_name(path: str) -> str:
+    """What a file of results is called, without its language and what COCO's names have around the model."""
+    stem = _stem(path)
+    if language_in_name(path) and (match := LANGUAGE_AT_END.search(stem)):
+        stem = stem[: match.start()] or stem
+    results = RESULTS_NAME.fullmatch(stem)
+    return results["model"] if results else stem
+
+
+# Sentences line by line, as Multi30k has them
+
+
+def _names_in(part: FilePart) -> Iterator[str]:
+    with part.opened() as file:
+        yield from _lines(file)
+
+
+def _lines(file: IO[bytes]) -> Iterator[str]:
+    file.seek(0)
+    for _number, line in limited_lines(file, limits.MAX_LINE_BYTES):
+        yield (line or b"").decode("utf-8-sig", "surrogateescape").strip()
+
+
+def sentence_rows(names: Sequence[str], file: IO[bytes]) -> Rows:
+    """Captions from lines beside the names of their images."""
+    for number, (name, text) in enumerate(zip(names, _lines(file), strict=True), start=1):
+        yield CaptionRow(number, (image_named("image", name),), [GivenCaptions(text if is_text(text) else None)])
+
+
+def _put_names_to(
+    file: RecognisedFile, part: FilePart, lists: Sequence[Sequence[str]], language: str, model: str
+) -> None:
+    lines = sum(1 for _line in _names_in(part))
+    names = next((one for one in lists if len(one) == lines), None)
+    if names is None:
+        file.kind = UNKNOWN_KIND
+        there = ", ".join(f"{len(one):,}" for one in lists)
+        reason = (
+            _("It has %(lines)s sentences, and the lists of images have %(there)s names.")
+            if lists
+            else _("It has %(lines)s sentences without names of images. Give the list of their images with it.")
+        )
+        file.add_problem(reason % {"lines": f"{lines:,}", "there": there}, file.path)
+        return
+    with part.opened() as opened:
+        file.kind, file.layout = FileKind.CAPTIONS, "Multi30k"
+        _count(file, sentence_rows(names, opened), language, model, is_of_model=False)

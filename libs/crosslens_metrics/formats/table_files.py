@@ -1,0 +1,76 @@
+"""Tables of other programs as records: Excel's and Parquet's."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Iterator
+from typing import IO, Any
+
+from crosslens_metrics.formats.problems import FileRefusedError, LineError
+from crosslens_metrics.formats.records import LineRecord
+from crosslens_metrics.messages import gettext as _
+
+ROWS_AT_ONCE = 5_000
+
+
+def parquet_records(file: IO[bytes]) -> Iterator[LineRecord | LineError]:
+    """The rows of a Parquet file as dicts; of pictures in it only their names are read.
+
+    Raises
+    ------
+    FileRefusedError
+        Where it cannot be read.
+    """
+    try:
+        # 60 MB, which no reader of text needs.
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError as error:
+        raise FileRefusedError(
+            _("Parquet files need the package pyarrow: install it, or save the file as CSV.")
+        ) from error
+    try:
+        table = pyarrow.parquet.ParquetFile(file)
+        pictures = [field.name for field in table.schema_arrow if _is_picture(field.type)]
+        columns = [f"{field.name}.path" if field.name in pictures else field.name for field in table.schema_arrow]
+        number = 0
+        for batch in table.iter_batches(ROWS_AT_ONCE, columns=columns):
+            for value in batch.to_pylist():
+                number += 1
+                names = {name: (value[name] or {}).get("path") for name in pictures}
+                yield LineRecord(number, {**value, **names})
+    except (pyarrow.ArrowException, OSError) as error:
+        raise FileRefusedError(_("This is not a Parquet file, or it is incomplete. Make it again.")) from error
+
+
+def _is_picture(kind: Any) -> bool:
+    """Whether a column holds pictures with their names, as the library datasets writes them."""
+    import pyarrow.types
+
+    return bool(pyarrow.types.is_struct(kind)) and {"bytes", "path"} <= {field.name for field in kind}
+
+
+def excel_records(file: IO[bytes]) -> Iterator[LineRecord | LineError]:
+    """The rows of the first sheet of an Excel file as dicts; the first row names the columns.
+
+    Raises
+    ------
+    FileRefusedError
+        Where it cannot be read.
+    """
+    try:
+        import openpyxl
+    except ImportError as error:
+        raise FileRefusedError(
+            _("Excel files need the package openpyxl: install it, or save the file as CSV.")
+        ) from error
+    try:
+        book = openpyxl.load_workbook(file, read_only=True, data_only=True)
+        rows = book.worksheets[0].iter_rows(values_only=True)
+        header = ["" if cell is None else str(cell).strip() for cell in next(rows, ())]
+        for number, cells in enumerate(rows, start=2):
+            value = {name: cell for name, cell in zip(header, cells, strict=False) if name}
+            if any(cell not in (None, "") for cell in value.values()):
+                yield LineRecord(number, value)
+    except (zipfile.BadZipFile, KeyError, IndexError, ValueError, OSError) as error:
+        raise FileRefusedError(_("This is not an Excel file (.xlsx), or it is incomplete. Save it again.")) from error

@@ -1,0 +1,228 @@
+"""What files of other tools are recognised as, and what is said of those that hold nothing to import."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import tarfile
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from crosslens_metrics.formats.caption_rows import CaptionRow
+from crosslens_metrics.formats.recognition import RecognisedFile, captions_of, recognise
+
+TWO = ["A red hill.", "A hill under a blue sky."]
+COCO = {
+    "images": [{"id": 1, "file_name": "b1.jpg"}, {"id": 2, "file_name": "b2.jpg"}],
+    "annotations": [{"id": 7, "image_id": 1, "caption": TWO[0]}, {"id": 8, "image_id": 1, "caption": TWO[1]}],
+}
+TASK = {
+    "data": {"image": "/data/upload/1/0a1b2c3d-b1.jpg"},
+    "annotations": [{"result": [{"type": "textarea", "value": {"text": [TWO[0]]}}]}],
+    "predictions": [{"model_version": "m", "result": [{"type": "textarea", "value": {"text": [TWO[1]]}}]}],
+}
+BOXES = {**TASK, "annotations": [{"result": [{"type": "rectanglelabels", "value": {}}]}], "predictions": []}
+POTATO = {"id": "b1", "displayed_text": "<img src='img/b1.jpg'>", "label_annotations": {"c": {"text_box": TWO[0]}}}
+SHOWN = {"src": "<img src='https://e.org/b1.jpg'>", "tgt": {"A": "x", "B": "y"}}
+PEARMUT: dict[str, Any] = {"annotation": [], "user_id": "u", "item": [SHOWN]}
+HUGGING_FACE = "Hugging Face metadata"
+
+
+def lines(*values: Any) -> str:
+    return "".join(json.dumps(value) + "\n" for value in values)
+
+
+def only(path: Path, **options: Any) -> RecognisedFile:
+    [file] = recognise([path], **options).files
+    return file
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "layout", "kind", "languages"),
+    [
+        ("c.json", json.dumps(COCO), "COCO captions", "references", {"und": 2}),
+        ("c.json", json.dumps(COCO, indent=1), "COCO captions", "references", {"und": 2}),
+        ("r.json", '[{"image_id": 1, "caption": "x"}]', "COCO results", "model captions", {"und": 1}),
+        ("a.json", json.dumps({"b1": TWO, "b2": "x"}), "captions by image", "references", {"und": 3}),
+        ("a.json", json.dumps({"b1": {"en": TWO, "de": ["x"]}}), "captions by image", "references", {"en": 2, "de": 1}),
+        ("f.csv", "image_name| comment_number| comment\nb1.jpg| 0| x\n", "Flickr30k", "references", {"und": 1}),
+        ("f.token", "b1.jpg#0\tx\nb1.jpg#1\ty\n", "Flickr30k", "references", {"und": 2}),
+        (
+            "f.csv",
+            'raw,filename,img_id\n"[""x"", ""y""]",b1.jpg,0\n',
+            "Flickr30k (Hugging Face)",
+            "references",
+            {"und": 2},
+        ),
+        ("m.csv", "file_name,text\nb1.jpg,x\n", f"{HUGGING_FACE} (CSV)", "captions", {"und": 1}),
+        (
+            "m.jsonl",
+            lines({"file_name": "b1.jpg", "text": TWO}),
+            f"{HUGGING_FACE} (JSON Lines)",
+            "references",
+            {"und": 2},
+        ),
+        ("x.jsonl", lines({"image/key": "a", "de": {"caption": TWO}}), "Crossmodal-3600", "references", {"de": 2}),
+        ("t.csv", "sep=;\r\nImage;Caption;Language\r\nb1;x, y;pt_br\r\n", "CSV", "captions", {"pt-BR": 1}),
+        ("w.csv", "image,en,de,id\nb1,x,y,3\n", "CSV", "captions", {"en": 1, "de": 1}),
+        ("w.tsv", "image\tcaption_en\tcaption (de)\nb1\tx\ty\n", "CSV", "captions", {"en": 1, "de": 1}),
+        (
+            "blip.de.jsonl",
+            lines({"image": "b1", "caption": "x", "model": "b"}),
+            "JSON Lines",
+            "model captions",
+            {"de": 1},
+        ),
+        ("l.json", json.dumps([TASK]), "Label Studio", "model captions", {"und": 2}),
+        (
+            "l.csv",
+            "annotation_id,lead_time,image,caption\n1,2,/data/upload/1/0a1b2c3d-b1.jpg,x\n",
+            "Label Studio",
+            "captions",
+            {"und": 1},
+        ),
+        ("d.jsonl", lines({"id": 1, "filename": "b1.jpg", "label": ["x"]}), "doccano", "captions", {"und": 1}),
+        ("p.jsonl", lines(POTATO), "Potato", "captions", {"und": 1}),
+        ("p.csv", "user,instance_id,c:::text_box\nann,b1,x\n", "Potato", "captions", {"und": 1}),
+        ("p.jsonl", lines(PEARMUT), "Pearmut", "model captions", {"und": 2}),
+        ("j.csv", "image,rater,score\nb1,ann,1\n", "Judgements", "judgements", {}),
+        ("g.jsonl", lines({"sentence": "A ___.", "word": "x", "images": ["b1"]}), "Gap items", "gap items", {}),
+        ("manifest.csv", "file,licence\nb1.jpg,CC0\n", "manifest of images", "images", {}),
+    ],
+)
+def test_file_is_recognised_by_what_is_in_it(
+    tmp_path: Path, name: str, text: str, layout: str, kind: str, languages: dict[str, int]
+) -> None:
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    file = only(tmp_path / name)
+    assert (file.layout, file.kind, dict(file.languages)) == (layout, kind, languages)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (json.dumps([BOXES]), "This is a Label Studio export of bounding boxes."),
+        (json.dumps([{"data": {"image": "b1"}, "annotations": []}]), "tasks of Label Studio that nobody has annotated"),
+        (lines({"filename": "b1.jpg", "bbox": []}), "This is a doccano export of bounding boxes."),
+        (lines({"text": "x", "label": [[0, 1, "PER"]]}), "This is a doccano export of labelled texts."),
+        (lines({**POTATO, "label_annotations": {"s": {"good": "true"}}}), "This is a Potato export of choices"),
+        (lines({**PEARMUT, "item": [{"src": "x", "tgt": {"A": "y"}}]}), "This is a Pearmut export of scores"),
+        (json.dumps({"info": {}, "campaign_id": "c", "data": [[]]}), "This is a campaign of Pearmut"),
+        (
+            json.dumps({**COCO, "annotations": [{"image_id": 1, "category_id": 2, "bbox": [1]}]}),
+            "This is a COCO file of bounding boxes",
+        ),
+        (json.dumps([{"image_id": 1, "category_id": 2, "bbox": [1]}]), "This is a COCO file of bounding boxes"),
+        (json.dumps({"images": COCO["images"]}), "This is a COCO list of images without captions."),
+        ("foto,text_de\nb1,x\n", "It has “foto”, “text_de”. Which of them has the name of the image"),
+        (json.dumps({"corpus": {}, "n": 3}), "one JSON object with “corpus”, “n”, which is not known."),
+        ("[1, 2]", "has to be an object"),
+        ("", "The file is empty."),
+        ("A hill, red.\nTwo dogs.\n", "2 sentences without names of images."),
+    ],
+)
+def test_file_without_captions_is_refused_by_its_name(tmp_path: Path, text: str, says: str) -> None:
+    (tmp_path / "file").write_text(text, encoding="utf-8")
+    file = only(tmp_path / "file")
+    assert file.kind == "unknown"
+    assert says in next(iter(file.problems))
+
+
+def rows_of(content: bytes, **options: Any) -> list[CaptionRow]:
+    rows = list(captions_of(io.BytesIO(content), **options))
+    assert all(isinstance(row, CaptionRow) for row in rows)
+    return [row for row in rows if isinstance(row, CaptionRow)]
+
+
+def test_names_and_captions_of_entries() -> None:
+    [task] = rows_of(json.dumps([TASK]).encode())
+    assert task.names == ("b1.jpg", "0a1b2c3d-b1.jpg")
+    assert [(given.value, given.model) for given in task.captions] == [([TWO[0]], ""), ([TWO[1]], "m")]
+    first, second = rows_of(json.dumps(COCO).encode())
+    assert first.names == ("b1.jpg", "1")
+    assert [row.captions[0].value for row in (first, second)] == TWO
+    two = {**PEARMUT, "item": [SHOWN, SHOWN]}
+    assert [row.number for row in rows_of(lines(two, PEARMUT).encode())] == [1, 2, 3]
+
+
+def test_columns_that_somebody_named() -> None:
+    table = "foto;beschreibung;wer\nb1;Ein Hügel;m\n".encode()
+    [row] = rows_of(table, said={"image": "Foto", "caption": "beschreibung", "model": "wer"})
+    assert (row.names, row.captions[0].value, row.captions[0].model) == (("b1",), "Ein Hügel", "m")
+
+
+@pytest.mark.parametrize(
+    "pack", [gzip.compress, lambda text: text.decode().encode("utf-16"), lambda text: b"\xef\xbb\xbf" + text]
+)
+def test_packing_and_encoding_do_not_matter(tmp_path: Path, pack: Callable[[bytes], bytes]) -> None:
+    (tmp_path / "c.de").write_bytes(pack("Image\tCaption\r\nb1.jpg\tEin Hügel\r\n".encode()))
+    assert only(tmp_path / "c.de").languages == {"de": 1}
+
+
+def test_tables_of_other_programs(tmp_path: Path) -> None:
+    import openpyxl
+    import pyarrow
+    from pyarrow import parquet
+
+    book = openpyxl.Workbook()
+    for row in (["Image", "Caption", "Lang"], [12, "x", "en"], [13.0, "y", "de"], [None, None, None]):
+        book.active.append(row)
+    book.save(tmp_path / "t.xlsx")
+    file = only(tmp_path / "t.xlsx")
+    assert (file.layout, file.languages, set(file.images)) == ("Excel", {"en": 1, "de": 1}, {("12",), ("13",)})
+
+    pictures = [{"bytes": b"1", "path": "b1.jpg"}, {"bytes": b"2", "path": "b2.jpg"}]
+    parquet.write_table(pyarrow.table({"image": pictures, "caption": [TWO, ["x"]]}), tmp_path / "t.parquet")
+    file = only(tmp_path / "t.parquet", language="en")
+    assert (file.layout, file.languages, set(file.images)) == ("Parquet", {"en": 3}, {("b1.jpg",), ("b2.jpg",)})
+
+
+def test_archives_and_folders_match_their_captions_to_their_images(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "z.zip", "w") as archive:
+        archive.writestr("train/b1.jpg", b"")
+        archive.writestr("train/metadata.csv", "file_name,text\nb1.jpg,x\nb9.jpg,y\n")
+        archive.writestr("__MACOSX/._metadata.csv", "x")
+    with tarfile.open(tmp_path / "00000.tar", "w") as shard:
+        for name, content in (("1.jpg", b""), ("1.txt", b"x"), ("2.jpg", b""), ("2.json", b'{"caption": "y"}')):
+            member = tarfile.TarInfo(name)
+            member.size = len(content)
+            shard.addfile(member, io.BytesIO(content))
+    looked = recognise([tmp_path / "z.zip", tmp_path / "00000.tar"])
+    assert [(file.kind, file.layout, len(file.images), looked.matched(file)) for file in looked.files] == [
+        ("images", "ZIP of images", 1, 1),
+        ("captions", f"{HUGGING_FACE} (CSV)", 2, 1),
+        ("images", "WebDataset", 2, 2),
+        ("captions", "JSON Lines", 2, 2),
+    ]
+
+
+def test_sentences_go_with_a_list_of_as_many_images(tmp_path: Path) -> None:
+    (tmp_path / "val.en").write_text("A man, in a hat.\nTwo dogs.\n")
+    (tmp_path / "val.de.gz").write_bytes(gzip.compress(b"Ein Mann.\nZwei Hunde.\n"))
+    (tmp_path / "images.txt").write_text("b1.jpg\nb2.jpg\n")
+    english, german, names = recognise([tmp_path / name for name in ("val.en", "val.de.gz", "images.txt")]).files
+    assert [(file.layout, file.languages) for file in (english, german)] == [
+        ("Multi30k", {"en": 2}),
+        ("Multi30k", {"de": 2}),
+    ]
+    assert names.kind == "names of images"
+
+
+def test_problems_are_counted_by_kind_with_an_example(tmp_path: Path) -> None:
+    (tmp_path / "c.jsonl").write_text('{"image": "b1", "caption": "x"}\n{oops\n{"image": "b3", "caption": ""}\n')
+    file = only(tmp_path / "c.jsonl", language="en")
+    assert file.languages == {"en": 1}
+    assert [(count, example) for count, example in file.problems.values()] == [(1, "line 2"), (1, "line 3: b3")]
+
+
+@pytest.mark.parametrize(
+    "broken", [gzip.compress(b"x" * 999)[:40], b"PK\x03\x04broken", b"PAR1broken", '{"a'.encode("utf-16")]
+)
+def test_broken_file_is_refused(tmp_path: Path, broken: bytes) -> None:
+    (tmp_path / "file").write_bytes(broken)
+    assert only(tmp_path / "file").kind == "unknown"
