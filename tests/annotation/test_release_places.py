@@ -44,7 +44,6 @@ def test_images_have_their_places_and_levels(campaign, tmp_path):
         {"chosen_for": "de", "region": "1", "country": "0", "continent": "0", "anywhere": "1"}
     ]
     manifest = json.loads((tmp_path / "release" / "manifest.json").read_text())
-    assert manifest["format"] == 3
     assert manifest["places"] == {
         "located": 2,
         "borders": ["made-1"],
