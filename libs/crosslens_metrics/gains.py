@@ -14,14 +14,18 @@ from crosslens_metrics.sampling.designs import Factor, Method, SamplingDesign
 from crosslens_metrics.sampling.intervals import (
     IMAGES_FOR_POWER,
     NORMAL_QUANTILE,
+    SAME_WITHIN,
     Interval,
     paired_interval,
     percentile_interval,
     student_interval,
 )
-from crosslens_metrics.sampling.significance import sign_test, student_p
+from crosslens_metrics.sampling.significance import sign_test, student_p, unanimous_p
 from crosslens_metrics.sampling.variance import clustered, two_way, unanimous_interval
 from crosslens_metrics.undefined import UndefinedFigureError, UndefinedReason
+
+FEW_IMAGES = 20
+"""(ours) Images beside those of the most frequent kind, below which an interval from resamples claims too much."""
 
 
 def majority_outcomes(better: ArrayLike, worse: ArrayLike, ratings: ArrayLike) -> NDArray[np.int8]:
@@ -108,11 +112,7 @@ def gain(wins: int, losses: int, images: int) -> float:
 
 
 def gain_interval(wins: int, losses: int, images: int, *, resamples: int, rng: np.random.Generator) -> Interval:
-    """The 95% percentile bootstrap interval of `gain` over images, in percentage points.
-
-    A resample draws as many images as there are, with replacement. Since an image is one of three kinds (win, loss,
-    neither), the numbers of each kind in a resample are exactly one draw of a multinomial distribution with the
-    observed shares: no image need be drawn by itself, and 10,000 resamples of any number of images take milliseconds.
+    """The 95% interval of `gain` over images, with these raters: see `pooled_gain_interval`.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ def gain_interval(wins: int, losses: int, images: int, *, resamples: int, rng: n
     Returns
     -------
     Interval
-        In percentage points.
+        In percentage points, with its design.
 
     Raises
     ------
@@ -136,24 +136,37 @@ def gain_interval(wins: int, losses: int, images: int, *, resamples: int, rng: n
 
     Notes
     -----
-    Where all images have the same outcome, so that resamples show nothing, it is Bonett and Price's.
+    An image is one of three kinds (win, loss, neither), so that the numbers of each kind in a resample are one draw of
+    a multinomial distribution with the observed shares: no image need be drawn by itself, and 10,000 resamples of any
+    number of images take milliseconds.
     """
     gain(wins, losses, images)
-    if images in (wins, losses, images - wins - losses):
-        return paired_interval(wins, losses, images).times(100)
     kinds = np.array([wins, losses, images - wins - losses])
+    if _is_few(kinds):
+        return paired_interval(wins, losses, images).times(100).of(_over_images(Method.DECIDED, images))
     draws = rng.multinomial(images, kinds / images, size=resamples)
-    return percentile_interval(100 * (draws[:, 0] - draws[:, 1]) / images)
+    interval = percentile_interval(100 * (draws[:, 0] - draws[:, 1]) / images)
+    return interval.of(_over_images(Method.BOOTSTRAP, images))
+
+
+def _is_few(kinds: NDArray[np.int_]) -> bool:
+    """Whether numbers of images of each kind are too few for resamples."""
+    return int(kinds.sum() - kinds.max()) < FEW_IMAGES
+
+
+def _over_images(method: Method, images: int) -> SamplingDesign:
+    return SamplingDesign(method, {Factor.IMAGE: images})
 
 
 def with_other_raters(
-    images: ArrayLike, outcomes: ArrayLike, *, judged: ArrayLike, raters: ArrayLike, moved: ArrayLike
+    images: ArrayLike, outcomes: ArrayLike, *, judged: ArrayLike, raters: ArrayLike, signs: ArrayLike, moved: ArrayLike
 ) -> tuple[Interval, float]:
     """The 95% interval of a gain over other images and other raters, and the p-value of no gain.
 
     Two-way clustering by image and rater, with Student's t and Satterthwaite's degrees of freedom. Over images the
-    outcomes vary; over raters what each moved of them. Where all outcomes and all raters are at one end, so many
-    unanimous raters say how much: docs/statistics.md has the coverage.
+    outcomes vary; over raters what each moved of them. What generalises to more is no more certain: with few images
+    the interval also holds that over images alone, and where raters always agree, what so many can know of others. The
+    p-value is the largest of all. docs/statistics.md has the coverage.
 
     Parameters
     ----------
@@ -164,20 +177,22 @@ def with_other_raters(
     judged : array_like of int, shape (n_judgements,)
         Of which outcome each judgement is, from 0.
     raters : array_like of int or str, shape (n_judgements,)
+    signs : array_like of int, shape (n_judgements,)
+        +1 better, −1 worse, 0 neither.
     moved : array_like of float, shape (n_judgements,)
         From `moved_outcomes`.
 
     Returns
     -------
     Interval
-        In percentage points, with its design.
+        In percentage points, with its design: that of the widest.
     float
         A probability.
 
     Raises
     ------
     UndefinedFigureError
-        Without images, with one rater, or where every image has no winner and nobody ever said otherwise.
+        Without images, or with one rater.
 
     References
     ----------
@@ -185,23 +200,41 @@ def with_other_raters(
     """
     value = pooled_gain(outcomes)
     image, outcome = np.unique(np.asarray(images), return_inverse=True)[1], np.asarray(outcomes, dtype=float)
-    rater = np.unique(np.asarray(raters), return_inverse=True)[1]
+    of_outcome, rater = np.asarray(judged, dtype=int), np.unique(np.asarray(raters), return_inverse=True)[1]
     n_images, n_raters = int(image.max()) + 1, int(rater.max(initial=-1)) + 1
     if n_raters < 2:
         raise UndefinedFigureError(UndefinedReason.ONE_RATER, "One rater does not show how raters differ.")
-    units = {Factor.IMAGE: n_images, Factor.RATER: n_raters}
     share = 100 * np.asarray(moved, dtype=float) / len(outcome)
     by_rater = clustered(share, rater)
-    if n_images < 2 or not (np.ptp(outcome) or by_rater.variance):
-        if abs(value) < 100 or by_rater.variance:
-            raise UndefinedFigureError(UndefinedReason.NO_VARIATION, "All images have the same outcome.")
-        interval = unanimous_interval(n_raters, low=-100, high=100, is_high=value > 0)
-        return interval.of(SamplingDesign(Method.UNANIMOUS, units)), sign_test(n_raters, 0)
-    by_image = clustered(100 * (outcome - outcome.mean()) / len(outcome), image)
-    cell = np.unique(image[np.asarray(judged, dtype=int)] * n_raters + rater, return_inverse=True)[1]
-    variance, freedom = two_way(by_image, by_rater, float(np.square(np.bincount(cell, share)).sum()))
-    interval = student_interval(value, variance, freedom).within(-100, 100)
-    return interval.of(SamplingDesign(Method.TWO_WAY, units)), student_p(value, variance, freedom)
+    are_alike = math.sqrt(by_rater.variance) <= 100 * SAME_WITHIN
+    found: list[tuple[Interval, float, Method]] = []
+    if n_images > 1 and (np.ptp(outcome) or not are_alike):
+        by_image = clustered(100 * (outcome - outcome.mean()) / len(outcome), image)
+        cell = np.unique(image[of_outcome] * n_raters + rater, return_inverse=True)[1]
+        variance, freedom = two_way(by_image, by_rater, float(np.square(np.bincount(cell, share)).sum()))
+        interval = student_interval(value, variance, freedom).within(-100, 100)
+        found.append((interval, student_p(value, variance, freedom), Method.TWO_WAY))
+    if few := _few_outcomes(image, outcomes):
+        p = sign_test(few[0], few[1]) if outcome.any() else 1.0
+        found.append((paired_interval(*few).times(100), p, Method.DECIDED))
+    if are_alike or _always_agree(of_outcome, np.asarray(signs, dtype=int)):
+        shown = 100 * len(np.unique(of_outcome)) / len(outcome)
+        p = unanimous_p(n_raters, value, reach=shown)
+        found.append((unanimous_interval(n_raters, value, low=-shown, high=shown), p, Method.UNANIMOUS))
+    intervals, p_values, methods = zip(*found, strict=True)
+    widths = [interval.width for interval in intervals]
+    design = SamplingDesign(methods[widths.index(max(widths))], {Factor.IMAGE: n_images, Factor.RATER: n_raters})
+    low, high = min(interval.low for interval in intervals), max(interval.high for interval in intervals)
+    return Interval(low, high, design), max(p_values)
+
+
+def _always_agree(judged: NDArray[np.int_], signs: NDArray[np.int_]) -> bool:
+    """Whether raters say the same of all that several judged; where nothing is, whether all say the same of all."""
+    said = np.stack([np.bincount(judged, signs == sign) for sign in (-1, 0, 1)])
+    is_shared = said.sum(axis=0) > 1
+    if not is_shared.any():
+        return len(np.unique(signs)) == 1
+    return bool((said.max(axis=0) == said.sum(axis=0))[is_shared].all())
 
 
 def images_needed(wins: int, losses: int, images: int, *, width_points: float) -> int:
@@ -337,11 +370,12 @@ def pooled_gain(outcomes: ArrayLike) -> float:
 def pooled_gain_interval(
     images: ArrayLike, outcomes: ArrayLike, *, resamples: int, rng: np.random.Generator
 ) -> Interval:
-    """The 95% percentile bootstrap interval of `pooled_gain` where comparisons share images.
+    """The 95% interval of `pooled_gain` over images where comparisons share images.
 
-    Images are resampled with all their comparisons (a cluster bootstrap), since outcomes of one image are alike.
-    Images with as many outcomes and the same sum of them add the same to the gain, so they are one kind, and the kinds
-    are drawn from a multinomial distribution as in `gain_interval`.
+    A percentile bootstrap: images are resampled with all their comparisons (a cluster bootstrap), since outcomes of one
+    image are alike. Images with as many outcomes and the same sum of them add the same to the gain, so they are one
+    kind, and the kinds are drawn from a multinomial distribution. With fewer than `FEW_IMAGES` images beside those
+    whose outcomes are most frequent it is `paired_interval`, of as many independent outcomes as they are worth.
 
     Parameters
     ----------
@@ -355,20 +389,37 @@ def pooled_gain_interval(
     Returns
     -------
     Interval
-        In percentage points.
+        In percentage points, with its design.
 
     Raises
     ------
     UndefinedFigureError
-        Without outcomes, or where every image has the same ones, but for one each: see `gain_interval`.
+        Without outcomes.
     """
-    if len(np.unique(np.asarray(images))) == len(np.asarray(images)) and len(np.unique(outcomes)) == 1:
-        same = np.asarray(outcomes)
-        return gain_interval(int((same > 0).sum()), int((same < 0).sum()), len(same), resamples=resamples, rng=rng)
     pooled_gain(outcomes)
     image_of = np.unique(np.asarray(images), return_inverse=True)[1]
+    few = _few_outcomes(image_of, outcomes)
     per_image = np.stack([np.bincount(image_of, weights=outcomes), np.bincount(image_of)], axis=1)
+    n_images = len(per_image)
+    if few:
+        return paired_interval(*few).times(100).of(_over_images(Method.DECIDED, n_images))
     kinds, frequency = np.unique(per_image, axis=0, return_counts=True)
-    n_images = int(frequency.sum())
     draws = rng.multinomial(n_images, frequency / n_images, size=resamples)
-    return percentile_interval(100 * (draws @ kinds[:, 0]) / (draws @ kinds[:, 1]))
+    interval = percentile_interval(100 * (draws @ kinds[:, 0]) / (draws @ kinds[:, 1]))
+    return interval.of(_over_images(Method.BOOTSTRAP, n_images))
+
+
+def _few_outcomes(image: NDArray[np.int_], outcomes: ArrayLike) -> tuple[float, float, float] | None:
+    """Wins, losses and outcomes if they are too few for resamples: as many as are worth as much as independent ones.
+
+    Outcomes of one image are taken to be all alike, so that more of some images than of others make them worth less.
+
+    References
+    ----------
+    L. Kish (1965), Survey Sampling, section 8.2.
+    """
+    outcome, sizes = np.asarray(outcomes), np.bincount(image)
+    if not _is_few(np.unique(np.bincount(image, weights=outcome) / sizes, return_counts=True)[1]):
+        return None
+    worth = len(outcome) / float(sizes @ sizes)
+    return worth * int((outcome > 0).sum()), worth * int((outcome < 0).sum()), worth * len(outcome)

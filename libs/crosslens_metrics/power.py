@@ -15,8 +15,8 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
 
-from crosslens_metrics.gains import majority_outcomes
-from crosslens_metrics.sampling.intervals import NORMAL_QUANTILE, POWER, paired_interval, student_quantile
+from crosslens_metrics.gains import FEW_IMAGES, majority_outcomes
+from crosslens_metrics.sampling.intervals import LEVEL, NORMAL_QUANTILE, POWER, student_quantile
 from crosslens_metrics.sampling.variance import unanimous_interval
 
 SIMILAR_WITHIN = 15.0
@@ -212,10 +212,9 @@ class _Simulation:
     def these(self, mean: float) -> float:
         """The chance that the interval over images, with these raters, lies above zero."""
         outcome = _outcomes(*_votes(self._of_these, mean))
-        error, images = np.sqrt(outcome.var(axis=1) / outcome.shape[1]), outcome.shape[1]
-        if_unanimous = paired_interval(images, 0, images).low > 0
-        is_seen = (outcome.mean(axis=1) > NORMAL_QUANTILE * error) & ((error > 0) | if_unanimous)
-        return float(is_seen.mean())
+        error = np.sqrt(outcome.var(axis=1) / outcome.shape[1])
+        is_few, by_sign_test = _few_images(outcome)
+        return float(np.where(is_few, by_sign_test, outcome.mean(axis=1) > NORMAL_QUANTILE * error).mean())
 
     def others(self, mean: float) -> float | None:
         """The chance for the interval over images and raters: `crosslens_metrics.gains.with_other_raters`."""
@@ -233,9 +232,15 @@ class _Simulation:
         variance = np.maximum(of_images + of_raters - of_cells, np.maximum(of_images, of_raters))
         parts = of_images**2 / (images - 1) + of_raters**2 / (len(raters) - 1)
         freedom = np.divide(variance**2, parts, out=np.ones(RUNS), where=parts > 0)
-        if_unanimous = unanimous_interval(len(raters), low=-1, high=1, is_high=True).low > 0
-        is_seen = outcome.mean(axis=1) > student_quantile(freedom) * np.sqrt(variance)
-        return float((is_seen & ((variance > 0) | if_unanimous)).mean())
+        if len(raters) == 2:
+            freedom[:] = 1
+        value = outcome.mean(axis=1)
+        is_few, by_sign_test = _few_images(outcome)
+        by_others = unanimous_interval(len(raters), 0.0, low=-1, high=1).high
+        is_seen = value > np.maximum(student_quantile(freedom) * np.sqrt(variance), 0)
+        is_seen &= ~is_few | by_sign_test
+        is_seen &= ~_all_agree(better, worse) | (value * (1 - by_others) > by_others)
+        return float(is_seen.mean())
 
     def smallest(self, chance: Callable[[float], float | None]) -> float | None:
         """The smallest gain, in points, that is seen with a chance of 80%."""
@@ -253,6 +258,21 @@ class _Simulation:
 
     def _by_judgement(self, lean: NDArray[np.float32]) -> NDArray[np.float32]:
         return lean[:, self.rater_of].swapaxes(0, 1)
+
+
+def _few_images(outcome: NDArray[np.int8]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """In which runs images are too few for resamples, and whether the exact interval, or the sign test, sees a gain."""
+    wins, losses = (outcome > 0).sum(axis=1), (outcome < 0).sum(axis=1)
+    images = outcome.shape[1]
+    is_few = images - np.max([wins, losses, images - wins - losses], axis=0) < FEW_IMAGES
+    return is_few, (wins > losses) & (scipy.special.bdtr(losses, wins + losses, 0.5) < (1 - LEVEL) / 2)
+
+
+def _all_agree(better: NDArray[np.bool_], worse: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """In which runs raters always agree: of each image, or if nobody shares one, of all."""
+    axis = 0 if len(better) > 1 else (0, 2)
+    same = np.all([votes.all(axis) | ~votes.any(axis) for votes in (better, worse)], axis=0)
+    return np.asarray(same.reshape(RUNS, -1).all(axis=1))
 
 
 def _votes(preferences: NDArray[np.float32], mean: float) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:

@@ -16,7 +16,15 @@ from crosslens_metrics.agreement import alpha_interval, alpha_of_ratings, alpha_
 from crosslens_metrics.gains import gain_interval, majority_outcomes, pooled_gain_interval
 from crosslens_metrics.sampling.intervals import LEVEL, Interval, share_bounds
 from tests.tiers import some
-from tools.coverage.simulations import RATERS, Coverage, RatersWhoDiffer, intervals_of, ratings_on_seven_points
+from tools.coverage.simulations import (
+    RATERS,
+    Coverage,
+    RatersOfTwoTastes,
+    RatersWhoDiffer,
+    bootstrap_of_gain,
+    intervals_of,
+    ratings_on_seven_points,
+)
 
 RESAMPLES = 1_000
 
@@ -116,7 +124,7 @@ def test_the_interval_of_a_pooled_gain_allows_for_images_in_several_comparisons(
 def test_a_gain_with_other_raters_holds_where_the_one_with_these_raters_does_not(images, raters, spread):
     runs = 300
     rng = np.random.default_rng([images, raters, spread])
-    both = [intervals_of(*RatersWhoDiffer(images, raters, spread).judged(rng)) for _ in range(runs)]
+    both = [intervals_of(*RatersWhoDiffer(images, raters, spread).judged(rng), rng) for _ in range(runs)]
 
     these, others = (Coverage.of([interval.holds(0) for interval in column]) for column in zip(*both, strict=True))
 
@@ -128,6 +136,38 @@ def test_a_gain_with_other_raters_holds_where_the_one_with_these_raters_does_not
     assert not others.is_too_low
     if spread == 12 and images == 600:
         assert these.is_too_low
+
+
+@pytest.mark.long(reason="at least three others run each of its lines")
+@pytest.mark.parametrize("images", [2, 4, 7, 10, 20])
+def test_a_gain_of_few_images_holds_where_its_bootstrap_does_not(images):
+    runs, rng = 1_000, np.random.default_rng([6, images])
+    lowest = []
+    for shares in ([0.5, 0.5, 0.0], [0.4, 0.2, 0.4], [0.87, 0.03, 0.1], [0.06, 0.04, 0.9]):
+        studies = rng.multinomial(images, shares, size=runs)
+        gain = round(100 * (shares[0] - shares[1]), 6)
+        exact = [
+            gain_interval(wins, losses, images, resamples=RESAMPLES, rng=rng) for wins, losses, _ in studies.tolist()
+        ]
+        resampled = [bootstrap_of_gain(study, rng) for study in studies]
+        lowest.append([np.mean([one.holds(gain) for one in column]) for column in (exact, resampled)])
+
+    coverage, control = (Coverage(float(share), runs) for share in np.min(lowest, axis=0))
+    say(f"{images} images: {100 * coverage.share:.0f}% at least; of the bootstrap {100 * control.share:.0f}%")
+    assert not coverage.is_too_low
+    assert control.is_too_low
+
+
+@pytest.mark.long(reason="at least three others run each of its lines")
+def test_a_gain_by_three_raters_who_may_always_agree_holds_with_others():
+    runs, rng = 400, np.random.default_rng(8)
+    study = RatersOfTwoTastes(100, 3, 0.7)
+    both = [intervals_of(*study.judged(rng), rng) for _ in range(runs)]
+    these, others = (Coverage.of([one.holds(study.gain) for one in column]) for column in zip(*both, strict=True))
+
+    say(f"two tastes: with these raters {100 * these.share:.0f}%, with others {100 * others.share:.0f}%")
+    assert not others.is_too_low
+    assert these.is_too_low
 
 
 @pytest.mark.long(reason="at least three others run each of its lines")

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 import time
-from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
+import scipy
 
 from crosslens_metrics.gains import (
     gain,
@@ -50,12 +51,21 @@ def test_exchanging_the_models_turns_the_gain_around():
 
 
 def test_the_interval_is_that_of_all_resamples_there_are():
-    outcomes = [1, 1, 1, -1, 0]
-    resamples = [100 * sum(drawn) / 5 for drawn in product(outcomes, repeat=5)]
+    wins, losses = np.ogrid[:61, :61]
+    neither = 60 - wins - losses
+    logarithm = scipy.special.gammaln
+    chance = logarithm(61) - logarithm(wins + 1) - logarithm(losses + 1) - logarithm(np.maximum(neither, 0) + 1)
+    chance += scipy.special.xlogy(wins, 30 / 60) + scipy.special.xlogy(losses, 25 / 60)
+    chance = np.where(neither < 0, 0, np.exp(chance + scipy.special.xlogy(np.maximum(neither, 0), 5 / 60)))
+    points = (100 * (wins - losses) / 60).ravel()
+    order = np.argsort(points)
+    below = chance.ravel()[order].cumsum()
 
-    interval = gain_interval(3, 1, 5, resamples=40_000, rng=rng())
+    interval = gain_interval(30, 25, 60, resamples=40_000, rng=rng())
 
-    assert [interval.low, interval.high] == np.quantile(resamples, [0.025, 0.975]).tolist()
+    quantiles = [points[order][below.searchsorted(share)] for share in (0.025, 0.975)]
+    assert [interval.low, interval.high] == pytest.approx(quantiles, abs=0.1)
+    assert interval.design.method == "bootstrap"
 
 
 def test_the_same_seed_gives_the_same_interval_and_another_one_another():
@@ -69,15 +79,41 @@ def test_ten_thousand_resamples_of_3600_images_take_no_time():
     assert time.process_time() - started < 0.2
 
 
-@pytest.mark.parametrize(("wins", "losses", "images"), [(4, 0, 4), (0, 4, 4), (0, 0, 4), (1, 0, 1)])
-def test_outcomes_that_are_all_alike_give_an_interval_of_bonett_and_price_and_no_number_of_images(wins, losses, images):
+@pytest.mark.parametrize(("wins", "losses", "images"), [(4, 0, 4), (0, 4, 4), (0, 0, 4), (1, 0, 1), (600, 0, 600)])
+def test_outcomes_that_are_all_alike_give_an_exact_interval_and_no_number_of_images(wins, losses, images):
     assert gain(wins, losses, images) in {100, -100, 0}
     interval = gain_interval(wins, losses, images, resamples=100, rng=rng())
     assert interval == paired_interval(wins, losses, images).times(100)
-    assert interval.width > 50
+    assert interval.design.words.startswith("generalises to other images (Clopper–Pearson")
+    assert interval.width > (50 if images < 600 else 1.5)
     with pytest.raises(UndefinedFigureError) as refused:
         images_needed(wins, losses, images, width_points=5)
     assert refused.value.reason == UndefinedReason.NO_VARIATION
+
+
+@pytest.mark.parametrize(
+    ("wins", "losses", "images", "method"),
+    [
+        *((12, 7, 20, "clopper-pearson-decided"), (3, 0, 303, "clopper-pearson-decided")),
+        *((39, 0, 40, "clopper-pearson-decided"), (12, 12, 30, "clopper-pearson-decided")),
+        *((20, 20, 41, "bootstrap"), (300, 20, 320, "bootstrap"), (12, 8, 303, "bootstrap")),
+    ],
+)
+def test_with_fewer_than_20_images_beside_the_most_frequent_outcome_the_interval_is_exact(wins, losses, images, method):
+    assert gain_interval(wins, losses, images, resamples=100, rng=rng()).design.method == method
+    outcomes = np.repeat([1, -1, 0], [wins, losses, images - wins - losses])
+    assert pooled_gain_interval(np.arange(images), outcomes, resamples=100, rng=rng()).design.method == method
+
+
+def test_outcomes_of_the_same_few_images_are_worth_one_each():
+    outcomes = np.array([1, 1, 1, 1, -1, 0])
+    once = pooled_gain_interval(np.arange(6), outcomes, resamples=100, rng=rng())
+    thrice = pooled_gain_interval(np.tile(np.arange(6), 3), np.tile(outcomes, 3), resamples=100, rng=rng())
+    assert thrice.low == pytest.approx(once.low)
+    assert once == gain_interval(4, 1, 6, resamples=100, rng=rng())
+    # One image in ten comparisons and five in one each are worth 15² / 105 = 2.14 images.
+    uneven = pooled_gain_interval([*[0] * 10, 1, 2, 3, 4, 5], np.ones(15), resamples=100, rng=rng())
+    assert uneven == paired_interval(15 / 7, 0, 15 / 7).times(100)
 
 
 def test_the_mean_over_comparisons_is_as_uncertain_as_they_differ():
@@ -113,6 +149,7 @@ def judged_by_three(signs, raters):
         "outcomes": outcomes,
         "judged": image,
         "raters": np.asarray(raters).ravel(),
+        "signs": said.ravel(),
         "moved": moved_outcomes(said.ravel(), image),
     }
 
@@ -146,9 +183,50 @@ def test_raters_who_all_agree_claim_no_more_than_so_many_raters_can():
     with pytest.raises(UndefinedFigureError) as refused:
         with_other_raters(**judged_by_three(np.ones((600, 3)), np.full(1800, "a")))
     assert refused.value.reason == UndefinedReason.ONE_RATER
-    with pytest.raises(UndefinedFigureError) as refused:
-        with_other_raters(**judged_by_three(np.zeros((600, 3)), np.tile(["a", "b", "c"], 600)))
-    assert refused.value.reason == UndefinedReason.NO_VARIATION
+    neither, p = with_other_raters(**judged_by_three(np.zeros((600, 3)), np.tile(["a", "b", "c"], 600)))
+    assert [neither.low, neither.high] == pytest.approx([-70.8, 70.8], abs=0.1)
+    assert p == 1
+
+
+def test_raters_who_always_agree_on_images_that_differ_are_still_three():
+    three = np.tile(["a", "b", "c"], 24)
+    signs = np.repeat([[1], [-1]], [18, 6], axis=0).repeat(3, axis=1)
+    interval, p = with_other_raters(**judged_by_three(signs, three))
+    # 29% of others agree for certain: 0.2924 × 50 ± 70.76. Two-way clustering reaches a little further up.
+    assert [interval.low, interval.high] == pytest.approx([-56.1, 87.4], abs=0.1)
+    assert p == pytest.approx(2 * (2 / 3) ** 3)
+    assert interval.design.method == "clopper-pearson-units"
+
+    # Eight wins and twenty pairs with equal captions, which no rater was shown.
+    judged = judged_by_three(np.ones((8, 3)), np.tile(["a", "b", "c"], 8))
+    outcomes = np.append(judged["outcomes"], np.zeros(20))
+    interval, p = with_other_raters(**judged | {"images": np.arange(28), "outcomes": outcomes})
+    assert interval.low == pytest.approx(-41.5 * 8 / 28, abs=0.1)
+    assert p == pytest.approx(0.25)
+
+    often, three = np.tile(signs, (4, 1)), np.tile(three, 4)
+    assert with_other_raters(**judged_by_three(often, three))[0].design.method == "clopper-pearson-units"
+    often[0, 0] = 0
+    assert with_other_raters(**judged_by_three(often, three))[0].design.method == "two-way-t"
+
+
+def test_two_raters_leave_one_degree_of_freedom():
+    signs = rng(2).choice([1, -1], size=(200, 3), p=[0.7, 0.3])
+    interval, p = with_other_raters(**judged_by_three(signs, np.tile(["a", "b", "b"], 200)))
+    assert interval.holds(0)
+    assert p > 0.05
+
+
+def test_with_few_images_other_raters_make_nothing_more_certain():
+    signs = np.tile([[1, 1, 1, 1, 1, 0]], (4, 1))
+    raters = [f"r{number}" for number in range(24)]
+    judged: dict[str, Any] = {
+        "images": np.arange(4), "outcomes": np.ones(4), "judged": np.arange(4).repeat(6), "raters": raters,
+        "signs": signs.ravel(), "moved": moved_outcomes(signs.ravel(), np.arange(4).repeat(6)),
+    }  # fmt: skip
+    interval, p = with_other_raters(**judged)
+    assert interval.low == pytest.approx(gain_interval(4, 0, 4, resamples=100, rng=rng()).low)
+    assert p == pytest.approx(0.125)
 
 
 def test_without_images_there_is_no_gain():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 import scipy
@@ -9,7 +11,7 @@ import scipy
 from crosslens_metrics.sampling.designs import Factor, Method, SamplingDesign
 from crosslens_metrics.sampling.intervals import mean_interval, paired_interval, share_interval
 from crosslens_metrics.sampling.resampling import subset_sums
-from crosslens_metrics.sampling.significance import anytime_interval, holm
+from crosslens_metrics.sampling.significance import anytime_interval, holm, sign_test, unanimous_p
 from crosslens_metrics.sampling.variance import (
     VarianceComponent,
     clustered,
@@ -85,17 +87,31 @@ def test_of_two_factors_neither_is_lost_and_what_both_hold_counts_once() -> None
 
 def test_unanimous_units_claim_as_much_as_clopper_and_pearson() -> None:
     for units in (3, 30):
-        assert unanimous_interval(units, low=0, high=1, is_high=True).low == pytest.approx(
-            share_interval(units, units).low
-        )
-    assert unanimous_interval(3, low=-100, high=100, is_high=False).high == pytest.approx(41.5, abs=0.1)
+        assert unanimous_interval(units, 1, low=0, high=1).low == pytest.approx(share_interval(units, units).low)
+        assert unanimous_p(units, 1, reach=1) == pytest.approx(sign_test(units, 0))
+    assert unanimous_interval(3, -100, low=-100, high=100).high == pytest.approx(41.5, abs=0.1)
+    # Of raters like three, 29% have the same value for certain, and the others may have any.
+    between = unanimous_interval(3, 50, low=-100, high=100)
+    assert [between.low, between.high] == pytest.approx([-56.1, 85.4], abs=0.1)
+    assert unanimous_p(3, 50, reach=100) == pytest.approx(2 * (2 / 3) ** 3)
 
 
-def test_a_gain_that_all_images_share_has_an_interval() -> None:
-    # The adjusted estimates are 601/602 and 1/602.
+def test_a_difference_of_shares_is_that_of_decided_pairs_times_that_among_them() -> None:
+    # Of 600 of 600 Clopper and Pearson's lower bound is 0.025 ** (1 / 600) = 0.993871.
     interval = paired_interval(600, 0, 600)
-    assert [interval.low, interval.high] == pytest.approx([0.990172, 1.0], abs=1e-6)
+    assert [interval.low, interval.high] == pytest.approx([0.993871 * (2 * 0.993871 - 1), 1.0], abs=1e-6)
     assert paired_interval(0, 600, 600).low == -1
+    # Of 4 of 4 it is 0.397635; all pairs may be decided.
+    assert paired_interval(4, 0, 4).low == pytest.approx(2 * 0.397635 - 1, abs=1e-6)
+    nothing = paired_interval(0, 0, 10)
+    assert [nothing.low, nothing.high] == pytest.approx([-0.308498, 0.308498], abs=1e-6)
+
+
+@pytest.mark.parametrize("pairs", [1, 2, 5, 6, 8, 13, 20])
+def test_a_difference_of_shares_leaves_out_zero_exactly_where_the_sign_test_finds_one(pairs: int) -> None:
+    for first, second in product(range(pairs + 1), repeat=2):
+        if 0 < first + second <= pairs:
+            assert (not paired_interval(first, second, pairs).holds(0)) == (sign_test(first, second) < 0.05)
 
 
 def test_holm_multiplies_the_smallest_by_all_and_never_turns_the_order() -> None:

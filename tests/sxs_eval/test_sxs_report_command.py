@@ -83,19 +83,13 @@ def figures(golden) -> dict[str, Any]:
     return golden["comparisons"][0]["report"]
 
 
-def exact_quantiles(wins: int, losses: int, images: int) -> list[float]:
-    """Of the gain over every resample there is, each weighed by how many drawings give it."""
-    chances: dict[int, float] = {}
-    shares = [wins / images, losses / images, 1 - (wins + losses) / images]
-    for won in range(images + 1):
-        for lost in range(images + 1 - won):
-            rest = images - won - lost
-            ways = math.factorial(images) / (math.factorial(won) * math.factorial(lost) * math.factorial(rest))
-            chance = ways * shares[0] ** won * shares[1] ** lost * shares[2] ** rest
-            chances[won - lost] = chances.get(won - lost, 0) + chance
-    net = sorted(chances)
-    reached = np.cumsum([chances[value] for value in net])
-    return [100 * net[int(np.searchsorted(reached, level))] / images for level in (0.025, 0.975)]
+def exact_bounds(wins: int, losses: int, images: int) -> list[float]:
+    """Clopper and Pearson's of the share decided and of the wins among them, where they hold zero."""
+    from scipy.stats import binomtest
+
+    decided = binomtest(wins + losses, images).proportion_ci(0.95).high
+    won = binomtest(wins, wins + losses).proportion_ci(0.95)
+    return [100 * decided * (2 * bound - 1) for bound in (won.low, won.high)]
 
 
 def alpha_by_definition(units: list[list[int]]) -> float:
@@ -151,14 +145,15 @@ def test_wins_losses_the_gain_and_images_needed_by_hand(figures):
     assert outcome["losses"] == {"count": 2, "percent": 20.0}
     assert outcome["neither"] == {"count": 3, "percent": 30.0}
     assert outcome["gain"]["points"] == 30.0
-    low, high = exact_quantiles(5, 2, 10)
+    low, high = exact_bounds(5, 2, 10)
     gain = outcome["gain"]
-    assert (gain["interval"]["low"], gain["interval"]["high"]) == (low, high)
+    assert (gain["interval"]["low"], gain["interval"]["high"]) == pytest.approx((low, high))
     assert gain["interval"]["design"]["words"] == (
-        "generalises to other images, with these 3 raters (percentile bootstrap)"
+        "generalises to other images, with these 3 raters (Clopper–Pearson, of images decided and wins among them)"
     )
     assert gain["other_raters"]["interval"]["design"]["varies"] == {"image": 10, "rater": 3}
-    assert gain["other_raters"]["interval"]["low"] < low < high < gain["other_raters"]["interval"]["high"]
+    others = gain["other_raters"]["interval"]
+    assert others["low"] < low + 1e-9 < high - 1e-9 < others["high"]
     assert (gain["raters"], gain["primary"]) == (3, "interval")
     assert outcome["sign_test"] == {"p": pytest.approx(2 * (1 + 7 + 21) / 2**7), "decided": 7}
     # The variance of the outcome is 0.7 − 0.3² = 0.61.
@@ -167,7 +162,7 @@ def test_wins_losses_the_gain_and_images_needed_by_hand(figures):
     expected = {"width_points": 10.0, "images": needed, "more": needed - 10, "to_see": to_see}
     assert figures["precision"] == expected
     anytime = outcome["anytime_interval"]
-    assert anytime["low"] < low < high < anytime["high"]
+    assert anytime["low"] < low < 30 < anytime["high"]
     assert anytime["design"]["method"] == "confidence-sequence"
 
 
@@ -198,7 +193,7 @@ def test_regions_by_hand(figures):
     coast, hills = figures["regions"]
     assert (coast["region"], hills["region"]) == ("coast", "hills")
     assert coast["outcome"]["gain"]["points"] == pytest.approx(100 * 4 / 6)
-    low, high = exact_quantiles(5, 1, 6)
+    low, high = exact_bounds(5, 1, 6)
     interval = coast["outcome"]["gain"]["interval"]
     assert [interval["low"], interval["high"]] == pytest.approx([low, high])
     assert hills["outcome"]["gain"]["points"] == -25

@@ -14,6 +14,7 @@ import numpy as np
 from crosslens_metrics.agreement import alpha_interval, alpha_of_ratings, alpha_with_other_raters
 from crosslens_metrics.correlation_intervals import correlation_interval, permutation_test
 from crosslens_metrics.correlations import Coefficient
+from crosslens_metrics.gains import gain_interval
 from crosslens_metrics.paired import paired_difference
 from crosslens_metrics.reports.comparison import MIN_RATERS
 from crosslens_metrics.sampling.intervals import LEVEL, middle_of, share_bounds, wilson_interval
@@ -108,10 +109,33 @@ class CoverageTable:
 def gains(images: int, raters: int, *, runs: int, rng: np.random.Generator) -> Iterable[Cell]:
     for spread in (0, 6, 12):
         study = simulations.RatersWhoDiffer(images, raters, spread)
-        these, others = zip(*(simulations.intervals_of(*study.judged(rng)) for _ in range(runs)), strict=True)
+        these, others = zip(*(simulations.intervals_of(*study.judged(rng), rng) for _ in range(runs)), strict=True)
         yield RunShare.of([interval.holds(0) for interval in these], Rule.IS_OLD)
         yield RunShare.of([interval.holds(0) for interval in others], Rule.HOLDS)
         yield f"{np.mean([interval.width for interval in others]) / 2:.0f}"
+
+
+def few(images: int, *, runs: int, rng: np.random.Generator) -> Iterable[Cell]:
+    for wins, losses in ((0.5, 0.5), (0.4, 0.2), (0.87, 0.03), (0.06, 0.04)):
+        studies = rng.multinomial(images, [wins, losses, 1 - wins - losses], size=runs)
+        true = round(100 * (wins - losses), 6)
+        old = [simulations.bootstrap_of_gain(counts, rng) for counts in studies]
+        new = [
+            gain_interval(int(won), int(lost), images, resamples=simulations.RESAMPLES, rng=rng)
+            for won, lost, _neither in studies
+        ]
+        for intervals, rule in ((old, Rule.IS_OLD), (new, Rule.HOLDS)):
+            yield RunShare.of([interval.holds(true) for interval in intervals], rule)
+
+
+def tastes(images: int, raters: int, *, runs: int, rng: np.random.Generator) -> Iterable[Cell]:
+    for share in (0.7, 0.9):
+        study = simulations.RatersOfTwoTastes(images, raters, share)
+        these, others = zip(*(simulations.intervals_of(*study.judged(rng), rng) for _ in range(runs)), strict=True)
+        yield RunShare.of([interval.holds(study.gain) for interval in these], Rule.IS_OLD)
+        # Where more of two tastes take part, so few raters show too little of how they vary: the guide says so.
+        rule = Rule.HOLDS if raters == simulations.RATERS else Rule.IS_OLD
+        yield RunShare.of([interval.holds(study.gain) for interval in others], rule)
 
 
 def alpha(images: int, raters: int, *, runs: int, rng: np.random.Generator) -> Iterable[Cell]:
@@ -236,6 +260,16 @@ TABLES = (
         ("images", "raters", "these, *s* = 0", "others", "±", "these, *s* = 6", "others", "±", "these, *s* = 12",
          "others", "±"),
         tuple(product((20, 100, 600), (3, 5, 10, 30))), 2_000, gains,
+    ),
+    CoverageTable(
+        "few", "gain of few images",
+        ("images", "bootstrap, 50 and 50", "now", "40 and 20", "now", "87 and 3", "now", "6 and 4", "now"),
+        ((2,), (4,), (7,), (10,), (20,), (40,), (100,)), 2_000, few,
+    ),
+    CoverageTable(
+        "tastes", "gain with raters of two tastes",
+        ("images", "raters", "these, 70%", "others", "these, 90%", "others"),
+        tuple(product((24, 100), (3, 5, 10, 30))), 1_000, tastes,
     ),
     CoverageTable(
         "alpha", "alpha with other raters", ("images", "raters", "with these raters", "with others"),

@@ -88,12 +88,17 @@ class DecidedImages:
     judged: NDArray[np.int_] = field(default_factory=lambda: np.zeros(0, dtype=int))
     """The place among `image` of each judgement; of similar images there is none."""
     rater: NDArray[Any] = field(default_factory=lambda: np.zeros(0, dtype=object))
+    sign: NDArray[np.int_] = field(default_factory=lambda: np.zeros(0, dtype=int))
     moved: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
     """How far each judgement moved the outcome: `gains.moved_outcomes`."""
 
+    @property
+    def raters(self) -> int:
+        return len(set(self.rater.tolist()))
+
     def turned(self) -> DecidedImages:
         """The same with base and test exchanged."""
-        return replace(self, outcome=-self.outcome, moved=-self.moved)
+        return replace(self, outcome=-self.outcome, sign=-self.sign, moved=-self.moved)
 
 
 def build_report(
@@ -248,7 +253,7 @@ def decided(
         similar = ()
     images = np.array([*np.asarray(tally.names, dtype=object)[tally.is_complete], *similar], dtype=object)
     outcomes = np.concatenate([tally.outcome[tally.is_complete], np.zeros(len(similar), dtype=np.int8)])
-    return DecidedImages(images, outcomes, *tally.judgements_of(tally.is_complete))
+    return DecidedImages(images, outcomes, **tally.judged(tally.is_complete))
 
 
 def _says_something(complete: int, incomplete: int) -> bool:
@@ -269,15 +274,16 @@ class _ImageTally:
         self.outcome = gains.majority_outcomes(better, worse, self.judgements)
         self.is_complete = self.judgements >= replication
         self.everything = np.ones(n, dtype=bool)
-        self.rater = judged.rater
+        self.rater, self.sign = judged.rater, np.sign(judged.score)
         self.moved = np.zeros(len(self.image))
         counts = self.is_complete[self.image]
-        self.moved[counts] = gains.moved_outcomes(np.sign(judged.score[counts]), self.image[counts])
+        self.moved[counts] = gains.moved_outcomes(self.sign[counts], self.image[counts])
 
-    def judgements_of(self, chosen: NDArray[np.bool_]) -> tuple[NDArray[np.int_], NDArray[Any], NDArray[np.float64]]:
-        """Of the judgements of chosen images: the place of the image among these, the rater, and what it moved."""
+    def judged(self, chosen: NDArray[np.bool_]) -> dict[str, NDArray[Any]]:
+        """The columns of judgements that `DecidedImages` has of chosen images."""
         counts = chosen[self.image]
-        return (np.cumsum(chosen) - 1)[self.image[counts]], self.rater[counts], self.moved[counts]
+        columns = {"rater": self.rater[counts], "sign": self.sign[counts], "moved": self.moved[counts]}
+        return {"judged": (np.cumsum(chosen) - 1)[self.image[counts]], **columns}
 
 
 def _codes(column: NDArray[Any]) -> tuple[NDArray[np.int_], list[Hashable]]:
@@ -302,8 +308,8 @@ def _outcome(
     lacking = np.bincount(judgements[~is_complete], minlength=tally.replication)
     lacking[0] += not_judged
     parts_of = images if _says_something(len(outcomes), int(lacking.sum())) else 0
-    judged, raters, moved = tally.judgements_of(chosen & tally.is_complete)
     counted = np.concatenate([outcomes, np.zeros(counted_similar, dtype=np.int8)])
+    judged = DecidedImages(np.arange(len(counted)), counted, **tally.judged(chosen & tally.is_complete))
     return ComparisonOutcome(
         images=ImageCounts(
             denominator=images,
@@ -320,18 +326,25 @@ def _outcome(
             lambda: gain_figure(
                 gains.gain(wins, losses, parts_of),
                 lambda: gains.gain_interval(wins, losses, parts_of, resamples=resamples, rng=rng),
-                DecidedImages(np.arange(len(counted)), counted, judged, raters, moved),
+                judged,
             )
         ),
         sign_test=value_or_reason(lambda: SignTest(significance.sign_test(wins, losses), wins + losses)),
-        anytime_interval=value_or_reason(lambda: _anytime(wins, losses, parts_of, len(set(raters.tolist())))),
+        anytime_interval=value_or_reason(lambda: _anytime(wins, losses, parts_of, judged.raters)),
     )
 
 
 def _anytime(wins: int, losses: int, images: int, raters: int) -> Interval:
     gains.gain(wins, losses, images)
-    design = SamplingDesign(Method.ANYTIME, {Factor.IMAGE: images}, {Factor.RATER: raters} if raters else {})
-    return significance.anytime_interval(wins, losses, images).times(100).of(design)
+    design = SamplingDesign(Method.ANYTIME, {Factor.IMAGE: images})
+    return _with_these(significance.anytime_interval(wins, losses, images).times(100).of(design), raters)
+
+
+def _with_these(interval: Interval, raters: int) -> Interval:
+    """An interval over images, with the raters that its design does not know."""
+    if not (interval.design and raters):
+        return interval
+    return interval.of(replace(interval.design, fixed={Factor.RATER: raters}))
 
 
 def gain_figure(points: float, published: Callable[[], Interval], decided: DecidedImages) -> GainFigure:
@@ -350,12 +363,9 @@ def gain_figure(points: float, published: Callable[[], Interval], decided: Decid
     GainFigure
         In percentage points.
     """
-    images, raters = len(set(decided.image.tolist())), len(set(decided.rater.tolist()))
-    method = Method.BONETT_PRICE if len(np.unique(decided.outcome)) == 1 else Method.BOOTSTRAP
-    design = SamplingDesign(method, {Factor.IMAGE: images}, {Factor.RATER: raters} if raters else {})
     return GainFigure(
         points,
-        value_or_reason(lambda: published().of(design)),
+        value_or_reason(lambda: _with_these(published(), decided.raters)),
         value_or_reason(
             lambda: WithOtherRaters(
                 *gains.with_other_raters(
@@ -363,12 +373,13 @@ def gain_figure(points: float, published: Callable[[], Interval], decided: Decid
                     decided.outcome,
                     judged=decided.judged,
                     raters=decided.rater,
+                    signs=decided.sign,
                     moved=decided.moved,
                 )
             )
         ),
-        raters,
-        "other_raters" if raters >= MIN_RATERS else "interval",
+        decided.raters,
+        "other_raters" if decided.raters >= MIN_RATERS else "interval",
     )
 
 

@@ -356,6 +356,7 @@ def _together(decided: Sequence[DecidedImages], image: NDArray[np.int_]) -> Deci
         np.concatenate([part.outcome for part in decided]),
         np.concatenate([part.judged + start for part, start in zip(decided, starts, strict=False)]),
         np.concatenate([part.rater for part in decided]),
+        np.concatenate([part.sign for part in decided]),
         np.concatenate([part.moved for part in decided]),
     )
 

@@ -32,7 +32,7 @@ class Method(StrEnum):
     BOOTSTRAP = "bootstrap"
     CLOPPER_PEARSON = "clopper-pearson"
     WILSON = "wilson"
-    BONETT_PRICE = "bonett-price"
+    DECIDED = "clopper-pearson-decided"
     STUDENT = "student"
     JACKKNIFE = "jackknife-t"
     TWO_WAY = "two-way-t"
@@ -45,7 +45,7 @@ METHODS: Mapping[Method, str] = {
     Method.BOOTSTRAP: _("percentile bootstrap"),
     Method.CLOPPER_PEARSON: _("Clopper–Pearson"),
     Method.WILSON: _("Wilson"),
-    Method.BONETT_PRICE: _("Bonett–Price"),
+    Method.DECIDED: _("Clopper–Pearson, of images decided and wins among them"),
     Method.STUDENT: _("Student’s t"),
     Method.JACKKNIFE: _("jackknife with Student’s t"),
     Method.TWO_WAY: _("two-way clustering with Student’s t"),

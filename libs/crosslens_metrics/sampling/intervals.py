@@ -105,7 +105,7 @@ def share_bounds(successes: ArrayLike, trials: ArrayLike) -> tuple[NDArray[np.fl
 
     Parameters
     ----------
-    successes, trials : array_like of int, shape (n_shares,)
+    successes, trials : array_like of float, shape (n_shares,)
         0 ≤ successes ≤ trials.
 
     Returns
@@ -125,8 +125,9 @@ def share_bounds(successes: ArrayLike, trials: ArrayLike) -> tuple[NDArray[np.fl
     failures = trials - successes
     tail = (1 - LEVEL) / 2
     # The quantile does not exist for zero successes or zero failures, where the bound is the end of the scale.
-    low = np.where(successes > 0, scipy.special.betaincinv(np.maximum(successes, 1), failures + 1, tail), 0.0)
-    high = np.where(failures > 0, scipy.special.betaincinv(successes + 1, np.maximum(failures, 1), 1 - tail), 1.0)
+    some, others = np.where(successes > 0, successes, 1), np.where(failures > 0, failures, 1)
+    low = np.where(successes > 0, scipy.special.betaincinv(some, failures + 1, tail), 0.0)
+    high = np.where(failures > 0, scipy.special.betaincinv(successes + 1, others, 1 - tail), 1.0)
     return low, high
 
 
@@ -175,17 +176,18 @@ def wilson_interval(successes: int, trials: int) -> Interval:
     return Interval(low, high)
 
 
-def paired_interval(first: int, second: int, pairs: int) -> Interval:
-    """Bonett and Price's 95% interval of the difference of two shares of the same pairs, as WINS − LOSSES is one.
+def paired_interval(first: float, second: float, pairs: float) -> Interval:
+    """A conservative 95% interval of the difference of two shares of the same pairs, as WINS − LOSSES is one.
 
-    It has width where all pairs say the same, since one more of either kind is taken to have been seen.
+    Clopper and Pearson's of the first's share among decided pairs, times the bound of the share of decided pairs that
+    makes it wider. It leaves out zero where the sign test does.
 
     Parameters
     ----------
-    first, second : int
+    first, second : float
         Pairs for the one and for the other; the rest are for neither.
-    pairs : int
-        At least one.
+    pairs : float
+        Above 0. Where pairs are not independent, all three may be parts of the numbers that there are.
 
     Returns
     -------
@@ -194,14 +196,15 @@ def paired_interval(first: int, second: int, pairs: int) -> Interval:
 
     References
     ----------
-    D. G. Bonett and R. M. Price (2012), Adjusted Wald confidence interval for a difference of binomial proportions
-    based on paired data.
+    C. J. Clopper and E. S. Pearson (1934), The use of confidence or fiducial limits.
     """
     if min(first, second) < 0 or first + second > pairs or not pairs:
         raise ValueError(f"{first} and {second} of {pairs} are no shares.")
-    one, other = (first + 1) / (pairs + 2), (second + 1) / (pairs + 2)
-    half = NORMAL_QUANTILE * math.sqrt((one + other - (one - other) ** 2) / (pairs + 2))
-    return Interval(max(-1.0, one - other - half), min(1.0, one - other + half))
+    (of_first, decided), (of_first_high, decided_high) = share_bounds([first, first + second], [first + second, pairs])
+    low, high = 2 * float(of_first) - 1, 2 * float(of_first_high) - 1
+    return Interval(
+        low * float(decided if low > 0 else decided_high), high * float(decided_high if high > 0 else decided)
+    )
 
 
 def mean_interval(total: float, squares: float, number: int) -> Interval:

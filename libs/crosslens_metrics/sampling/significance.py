@@ -12,7 +12,7 @@ from crosslens_metrics.sampling.intervals import LEVEL, Interval
 from crosslens_metrics.undefined import UndefinedFigureError, UndefinedReason
 
 
-def sign_test(wins: int, losses: int) -> float:
+def sign_test(wins: float, losses: float) -> float:
     """The p-value of the exact two-sided sign test over the decided images.
 
     It is the probability of at least so uneven a split were wins and losses equally likely: by symmetry, twice the
@@ -21,7 +21,7 @@ def sign_test(wins: int, losses: int) -> float:
 
     Parameters
     ----------
-    wins, losses : int
+    wins, losses : float
         Images decided for the one and for the other. Those that are neither do not count.
 
     Returns
@@ -42,9 +42,9 @@ def sign_test(wins: int, losses: int) -> float:
     """
     if wins < 0 or losses < 0:
         raise ValueError(f"There are no negative numbers of images: {wins} wins, {losses} losses.")
-    if wins + losses < 1:
+    if not wins + losses:
         raise UndefinedFigureError(UndefinedReason.NO_DECIDED, "No image was decided either way.")
-    return min(1.0, 2 * float(scipy.special.bdtr(min(wins, losses), wins + losses, 0.5)))
+    return min(1.0, 2 * float(scipy.special.betainc(max(wins, losses), min(wins, losses) + 1, 0.5)))
 
 
 def count_flips(first: ArrayLike, again: ArrayLike) -> tuple[int, int]:
@@ -81,6 +81,24 @@ def student_p(value: float, variance: float, degrees_of_freedom: float) -> float
         A probability.
     """
     return 2 * float(scipy.special.stdtr(min(degrees_of_freedom, 1e9), -abs(value) / math.sqrt(variance)))
+
+
+def unanimous_p(units: int, value: float, *, reach: float) -> float:
+    """The two-sided p-value of no mean over other units, where so many have the same value.
+
+    Parameters
+    ----------
+    units : int
+        At least one.
+    value, reach : float
+        What they have, and what a unit can have either way, above 0: `variance.unanimous_interval` of the scale.
+
+    Returns
+    -------
+    float
+        At most 1; that of the sign test where they are at an end of the scale.
+    """
+    return min(1.0, 2 * (reach / (reach + abs(value))) ** units)
 
 
 def holm(p_values: ArrayLike) -> NDArray[np.float64]:

@@ -96,7 +96,8 @@ def two_way(first: VarianceComponent, second: VarianceComponent, both: float) ->
     """The variance of a figure whose rows are crossed by two factors, and its degrees of freedom.
 
     The variance over cells, that is in both factors' components, is taken off once; what is left is never less than
-    either factor alone. Degrees of freedom are Satterthwaite's.
+    either factor alone. Degrees of freedom are Satterthwaite's; two units of a factor leave one, however small their
+    variance, which may be so by chance.
 
     Parameters
     ----------
@@ -115,32 +116,34 @@ def two_way(first: VarianceComponent, second: VarianceComponent, both: float) ->
     F. E. Satterthwaite (1946), An approximate distribution of estimates of variance components.
     """
     variance = max(first.variance + second.variance - both, first.variance, second.variance)
+    if 1 in (first.degrees_of_freedom, second.degrees_of_freedom):
+        return variance, 1.0
     parts = sum(one.variance**2 / one.degrees_of_freedom for one in (first, second))
     return variance, variance**2 / parts if parts else math.inf
 
 
-def unanimous_interval(units: int, *, low: float, high: float, is_high: bool) -> Interval:
-    """The 95% interval of a mean over units all of which are at one end of its scale.
+def unanimous_interval(units: int, value: float, *, low: float, high: float) -> Interval:
+    """The 95% interval of a mean over units all of which have the same value.
 
-    The mean is at least the share of units that would be at that end, which Clopper and Pearson bound from as many
-    successes as trials: five units of five say little, and no more than that is claimed.
+    How many others have it Clopper and Pearson bound from as many successes as trials, and what those have that do not
+    is unknown: five units of five say little, and no more than that is claimed.
 
     Parameters
     ----------
     units : int
         At least one.
+    value : float
+        Of all of them.
     low, high : float
         The ends of the scale.
-    is_high : bool
-        At which end they are.
 
     Returns
     -------
     Interval
         In the unit of the scale.
     """
-    reach = (high - low) * ((1 - LEVEL) / 2) ** (1 / units)
-    return Interval(low + reach, high) if is_high else Interval(low, high - reach)
+    alike = ((1 - LEVEL) / 2) ** (1 / units)
+    return Interval(low + alike * (value - low), high - alike * (high - value))
 
 
 def ratio_bounds(
@@ -184,7 +187,7 @@ def ratio_bounds(
     low, high = np.where(is_same, value, low), np.where(is_same, value, high)
     for end in (0, 1):
         for place in np.flatnonzero(np.isclose(value, end, rtol=0, atol=SAME_WITHIN)):
-            interval = unanimous_interval(int(units[place]), low=0, high=1, is_high=bool(end))
+            interval = unanimous_interval(int(units[place]), end, low=0, high=1)
             low[place], high[place] = interval.low, interval.high
     low, high = (np.where(units < 2, np.nan, least + (most - least) * bound) for bound in (low, high))
     return low, high
