@@ -23,19 +23,16 @@ from core.images.selectors.filters import images_named
 from core.languages.models import Language
 from core.people.models import Project, User
 from core.people.services import audit_log
+from crosslens_metrics.formats.caption_rows import MAX_PER_IMAGE, caption_text
 from crosslens_metrics.formats.lines import LineReader
 from crosslens_metrics.formats.problems import FileRefusedError, LineError
 from crosslens_metrics.formats.records import is_text
 from crosslens_metrics.formats.xm3600 import ImageCaptions, images_in
 from crosslens_metrics.hidden_characters import has_hidden, visible_text
 from crosslens_metrics.language_tags import MalformedTagError, canonical_tag
-from research.inference.rules.captions import caption_text
 
 LINES_AT_ONCE = 500
 CAPTIONS_PER_INSERT = 2_000
-MAX_PER_IMAGE = 1_000
-"""Captions of one image in one language."""
-
 IMPORTED = "imported"
 """Why there is no pilot, and why the main round is accepted."""
 UNKNOWN_SOURCE = "Unknown source"

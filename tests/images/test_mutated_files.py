@@ -25,7 +25,7 @@ from crosslens_metrics.formats.problems import FileRefusedError, LineError
 from crosslens_metrics.formats.records import json_records
 from gapgame.formats.sources import read_embeddings
 from gapgame.rules.stripping import words_beside
-from research.scoring.formats.references import count_references, reference_lines
+from research.scoring.formats.references import reference_lines
 from tests.images.image_files import animation, exif, image_file, profile, zipped
 
 SOME = 60
@@ -65,7 +65,6 @@ def read_manifest(name: str) -> Callable[[bytes], None]:
 
 
 def read_references(content: bytes) -> None:
-    count_references(io.BytesIO(content))
     list(reference_lines(io.BytesIO(content), language="de", known=["de", "sw"]))
 
 

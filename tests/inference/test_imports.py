@@ -94,7 +94,8 @@ def test_images_are_found_by_key_by_file_name_and_by_content(tmp_path):
         ({"image": "KEY", "caption": ""}, "empty"),
         ({"image": "KEY", "caption": " \u200b\t"}, "empty"),
         ({"image": "KEY"}, "no caption"),
-        ({"image": "KEY", "caption": ["x"]}, "must be text"),
+        ({"image": "KEY", "caption": ["x", "y"]}, "There are 2 captions"),
+        ({"image": "KEY", "caption": [7]}, "must be text"),
         ({"image": "KEY", "caption": "x\u0000"}, "invalid characters"),
         (b'{"image": "KEY", "caption": "\\ud800"}', "invalid characters"),
         ({"image": "KEY", "caption": "x" * 2001}, "The most allowed is 2000"),
@@ -105,7 +106,7 @@ def test_images_are_found_by_key_by_file_name_and_by_content(tmp_path):
         ({"image": "KEY", "caption": WORDS, "language_code": "tl"}, "in fil, but the file is imported as en"),
         ({"image": "KEY", "caption": WORDS, "language": ["en"]}, "must be text"),
         ({"image": 1.5, "caption": WORDS}, "whole number"),
-        ({"image": None, "caption": WORDS}, "whole number"),
+        ({"image": None, "caption": WORDS}, "No image is named"),
         ([WORDS], "object"),
         (b'{"image": "KEY", "caption": "' + WORDS.encode() + b'"', "JSON"),
         (b'{"image": "KEY", "caption": "\xe9"}', "UTF-8"),
@@ -227,15 +228,15 @@ def test_an_import_that_was_killed_goes_on_where_it_was(monkeypatch):
         by=make_user(),
     )
     monkeypatch.setattr(captions, "LINES_PER_TRANSACTION", 2)
-    real, taken = captions._rows, []
+    real, taken = captions._ChunkOfCaptions.stored, []
 
-    def dies_at_the_second(job, chunk):
-        taken.append([record.number for record in chunk])
+    def dies_at_the_second(some):
+        taken.append([row.number for row in some.chunk])
         if len(taken) == 2:
             raise KeyboardInterrupt
-        return real(job, chunk)
+        return real(some)
 
-    monkeypatch.setattr(captions, "_rows", dies_at_the_second)
+    monkeypatch.setattr(captions._ChunkOfCaptions, "stored", dies_at_the_second)
     with pytest.raises(KeyboardInterrupt):
         captions.run_import(job_id=job.pk, clock=lambda: NOW)
     assert ModelCaption.objects.count() == 2
@@ -359,14 +360,14 @@ def test_the_form_knows_the_collection_one_comes_from(client):
 def test_an_error_that_nobody_foresaw_costs_one_line(tmp_path, monkeypatch, caplog):
     collection = make_collection(images=3)
     content = lines(*({"image": key, "caption": f"{WORDS} {key}"} for key in keys(collection)))
-    real, fatal = captions._outcome, keys(collection)[1]
+    real, fatal = captions._ChunkOfCaptions._outcome, keys(collection)[1]
 
-    def fails_for_one(line, *more):
-        if line.reference == fatal:
-            raise AssertionError(line.text)
-        return real(line, *more)
+    def fails_for_one(some, text, named):
+        if named.name == fatal:
+            raise AssertionError(text.text)
+        return real(some, text, named)
 
-    monkeypatch.setattr(captions, "_outcome", fails_for_one)
+    monkeypatch.setattr(captions._ChunkOfCaptions, "_outcome", fails_for_one)
     job = run_file(content, tmp_path)
 
     assert (job.state, job.done, job.total) == (JobState.DONE, 3, 3)

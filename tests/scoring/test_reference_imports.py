@@ -146,7 +146,7 @@ def test_a_broken_line_is_told_and_the_others_go_in_and_no_report_has_a_caption(
         b'{"image": \n',
         {"image": two, "caption": "  "},
         {"image": "nobody", "caption": WORDS},
-        {"image": two, "captions": WORDS},
+        {"image": two, "captions": 7},
         {"image": two, "caption": WORDS, "captions": [WORDS]},
         {"image": two, "caption": WORDS, "language": ["de"]},
         {"image": two, "caption": WORDS, "language": "fr"},
@@ -232,12 +232,15 @@ def test_a_file_without_a_language_has_to_be_given_one(tmp_path):
     job = take([{"image": one, "caption": WORDS}], tmp_path, collection, language=None)
     assert outcomes(job) == {1: ImportOutcome.REJECTED}
 
-    job = take({"annotations": [{"image_id": 1, "caption": WORDS}]}, tmp_path, collection, language=None)
-    assert (job.state, "language" in job.error) == (JobState.FAILED, True)
-    without: list[dict[str, list[Any]]] = [{"annotations": []}, {"images": [{"id": 1, "file_name": one}]}]
-    for content in without:
+    job = take({"annotations": [{"image_id": one, "caption": WORDS}]}, tmp_path, collection, language=None)
+    assert outcomes(job) == {1: ImportOutcome.REJECTED}
+    without: dict[str, dict[str, list[Any]]] = {
+        "nothing in the file": {"annotations": []},
+        "list of images without captions": {"images": [{"id": 1, "file_name": one}]},
+    }
+    for says, content in without.items():
         job = take(content, tmp_path, collection)
-        assert (job.state, job.error) == (JobState.FAILED, "There is no caption.")
+        assert (job.state, says in job.error) == (JobState.FAILED, True)
     assert not ReferenceSet.objects.exists()
 
 

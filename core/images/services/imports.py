@@ -6,7 +6,7 @@ import hashlib
 import logging
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -28,6 +28,7 @@ from core.images.services.import_jobs import Clock
 from core.images.services.sources import ImportEntry, address_beside, plan_of_path, plan_of_upload, spooled_file
 from core.jobs.services.leases import LeaseLostError
 from core.people.models import User
+from crosslens_metrics.formats.opening import opened_text, plain_text
 from crosslens_metrics.formats.problems import FileRefusedError, LineError
 from crosslens_metrics.formats.records import printable
 from geography.places import CoordinateFault
@@ -92,7 +93,7 @@ def queue_file(upload: UploadedFile[Any], *, by: User, **about: Any) -> ImportJo
 def run_local_file(path: Path, run: RunFile, *, clock: Clock, **about: Any) -> ImportJob:
     """Import one file of this machine at once, in a job of any kind."""
     job = import_jobs.start_inline(path, **about, clock=clock)
-    run(job, lambda: path.open("rb"), clock=clock)
+    run(job, partial(opened_text, path), clock=clock)
     job.refresh_from_db()
     return job
 
@@ -101,9 +102,15 @@ def run_queued_file(run: RunFile, *, job_id: int, kind: ImportKind, clock: Clock
     """Run the job of one uploaded file, or continue it where a worker that died left it."""
 
     def work(job: ImportJob) -> None:
-        run(job, partial(default_storage.open, f"{job.folder}/1"), clock=clock)
+        run(job, partial(_stored_text, f"{job.folder}/1"), clock=clock)
 
     import_jobs.run(job_id=job_id, kind=kind, clock=clock, work=work)
+
+
+@contextmanager
+def _stored_text(name: str) -> Iterator[IO[bytes]]:
+    with default_storage.open(name) as file, plain_text(file) as text:
+        yield text
 
 
 def import_path(*, path: Path, collection: Collection, clock: Clock, announce: Announce) -> ImportJob:

@@ -116,10 +116,11 @@ class RowReader:
             raise LineError(_("No image is named. Give its key, file name or SHA-256 as “image”."))
         language = value[fields.language] if fields.language else None
         captions = [(language or None, value[name]) for name in fields.captions]
-        if not captions:
-            by_tag = [(fields.by_language.get(name, name), of) for name, of in value.items()]
-            captions = [(tag, of["caption"]) for tag, of in by_tag if isinstance(of, dict) and "caption" in of]
-            captions += [(tag, value[name]) for name, tag in fields.by_language.items() if _is_said(value[name])]
+        if len(captions) > 1:
+            raise LineError(_("This has both “caption” and “captions”. Give only one of them."), next(iter(names)))
+        by_tag = [(fields.by_language.get(name, name), of) for name, of in value.items() if isinstance(of, dict)]
+        captions += [(tag, of["caption"]) for tag, of in by_tag if "caption" in of]
+        captions += [(tag, value[name]) for name, tag in fields.by_language.items() if _is_said(value[name])]
         model = value[fields.model] if fields.model else ""
         by = readable_name(model) if isinstance(model, str) else ""
         return CaptionRow(number, tuple(names), [GivenCaptions(given, tag, by) for tag, given in captions])
@@ -131,7 +132,9 @@ class RowReader:
             wanted = (self._said[part],) if part in self._said else FIELDS[part]
             return [alike[name] for name in wanted if name in alike]
 
-        images, captions = known(IMAGE), known(CAPTION)[:1]
+        images, captions = known(IMAGE), known(CAPTION)
+        if not {"caption", "captions"} <= set(map(_folded, captions)):
+            captions = captions[:1]
         by_language = {} if captions else {name: tag for name in names if (tag := _language_of_column(name))}
         return FieldNames(images, captions, next(iter(known(LANGUAGE)), ""), next(iter(known(MODEL)), ""), by_language)
 

@@ -125,6 +125,8 @@ def _of_records(
 ) -> Layout:
     records = list(islice(read(file), FIRST_RECORDS))
     objects = [record.value for record in records if isinstance(record, LineRecord) and isinstance(record.value, dict)]
+    if not records:
+        raise LayoutError(_("There is nothing in the file to import."))
     if not objects:
         reason = next((record.reason for record in records if isinstance(record, LineError)), "")
         raise LayoutError(reason or _("Each line or entry has to be an object that names an image and its caption."))
@@ -215,6 +217,8 @@ def _of_object(file: IO[bytes]) -> Layout:
     annotation_tools.refuse_object(first)
     if first and all(isinstance(value, str) or _by_language(value) for value in first.values()):
         return Layout(FileKind.CAPTIONS, _("captions by image"), _rows_by_image)
+    if not first:
+        raise LayoutError(_("There is nothing in the file to import."))
     raise LayoutError(
         _("It is one JSON object with %(names)s, which is not known.")
         % {"names": ", ".join(f"“{name}”" for name in islice(first, FIRST_RECORDS))},

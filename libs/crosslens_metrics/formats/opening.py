@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import gzip
+import os
 import shutil
 import tempfile
 import zlib
@@ -24,19 +25,17 @@ GZIP = b"\x1f\x8b"
 @contextmanager
 def opened_text(path: Path) -> Iterator[IO[bytes]]:
     """The text of a file of this machine; see `plain_text`."""
-    with path.open("rb") as file, plain_text(file, packed_bytes=path.stat().st_size) as text:
+    with path.open("rb") as file, plain_text(file) as text:
         yield text
 
 
 @contextmanager
-def plain_text(file: IO[bytes], *, packed_bytes: int) -> Iterator[IO[bytes]]:
+def plain_text(file: IO[bytes]) -> Iterator[IO[bytes]]:
     """What a file holds as seekable UTF-8: itself, where it is that already.
 
     Parameters
     ----------
     file : binary file, seekable
-    packed_bytes : int
-        Its size, to which what it unpacks to is compared.
 
     Raises
     ------
@@ -48,8 +47,8 @@ def plain_text(file: IO[bytes], *, packed_bytes: int) -> Iterator[IO[bytes]]:
     file.seek(0)
     if start.startswith(GZIP):
         with tempfile.SpooledTemporaryFile(KEPT_IN_MEMORY_BYTES) as copy:
-            _unpack(file, copy, most=limits.most_unpacked_bytes(packed_bytes))
-            with plain_text(copy, packed_bytes=copy.tell()) as text:
+            _unpack(file, copy)
+            with plain_text(copy) as text:
                 yield text
     elif encoding := _utf16(start):
         with tempfile.SpooledTemporaryFile(KEPT_IN_MEMORY_BYTES) as copy:
@@ -60,10 +59,12 @@ def plain_text(file: IO[bytes], *, packed_bytes: int) -> Iterator[IO[bytes]]:
         yield file
 
 
-def _unpack(file: IO[bytes], copy: IO[bytes], *, most: int) -> None:
+def _unpack(file: IO[bytes], copy: IO[bytes]) -> None:
+    packed_bytes = file.seek(0, os.SEEK_END)
+    file.seek(0)
     try:
         with gzip.open(file) as packed:
-            copy_limited(packed, copy, most=most)
+            copy_limited(packed, copy, most=limits.most_unpacked_bytes(packed_bytes))
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise FileRefusedError(_("The file cannot be unpacked: it is incomplete. Fetch it again.")) from error
 

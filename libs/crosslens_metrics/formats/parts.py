@@ -120,7 +120,7 @@ def _copied(opened: Callable[[], AbstractContextManager[IO[bytes]]], most: int) 
                 copy_limited(file, copy, most=most)
         except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError) as error:
             raise FileRefusedError(_("This is not a zip file, or it is incomplete. Make it again.")) from error
-        with plain_text(copy, packed_bytes=copy.tell()) as text:
+        with plain_text(copy) as text:
             yield text
 
 

@@ -21,6 +21,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from PIL import Image
 
+from crosslens_metrics.formats.caption_rows import caption_text
 from crosslens_metrics.formats.problems import LineError
 from research.inference.backends.captioners import (
     BackendDownError,
@@ -42,7 +43,6 @@ from research.inference.backends.endpoint_options import (
     languages_of,
     options_of,
 )
-from research.inference.rules.captions import caption_text
 
 BATCHES = 4
 """Images per batch for each concurrent request: with more, threads wait less for the last answer of a batch, but more

@@ -20,6 +20,7 @@ from core.people.models import Owned, User
 from core.people.permissions import in_charge
 from research.inference.models import CaptioningModel
 from research.inference.permissions import may_steer, models_for, models_in
+from research.inference.rules.captions import MAX_MODEL_NAME_CHARACTERS
 from research.inference.selectors.gallery import (
     MAX_MODELS,
     GalleryImagesShown,
@@ -29,7 +30,6 @@ from research.inference.selectors.gallery import (
 )
 from research.inference.services.captions import model_to_fill
 
-MODEL_NAME_CHARACTERS = 120
 ENGLISH = "en"
 MAX_KEY_CHARACTERS = 200
 BOXES = {"class": "choices"}
@@ -54,7 +54,7 @@ class CaptionsForm(OwnerForm):
     )
     model = NameCharField(
         label=_("Model"),
-        max_length=MODEL_NAME_CHARACTERS,
+        max_length=MAX_MODEL_NAME_CHARACTERS,
         help_text=_("The model's name here. A new model is created if there is none of this name."),
     )
     language = forms.ModelChoiceField(Language.objects.all(), label=_("Language of the captions"), initial=ENGLISH)

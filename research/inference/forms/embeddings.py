@@ -18,9 +18,9 @@ from core.people.models import User
 from research.inference.backends.encoders import EncoderSubject
 from research.inference.backends.registry import encoders
 from research.inference.backends.vision import AUTO, POOLS
-from research.inference.forms.captions import MODEL_NAME_CHARACTERS
 from research.inference.models import CaptioningModel, Encoder, WeightPrecision
 from research.inference.permissions import encoders_for, models_for
+from research.inference.rules.captions import MAX_MODEL_NAME_CHARACTERS
 from research.inference.services.encoders import subjects_of
 
 VISION = "vision"
@@ -34,7 +34,7 @@ POOL_LABELS = {
 
 
 class EncoderForm(OwnerForm):
-    name = NameCharField(label=_("Name"), max_length=MODEL_NAME_CHARACTERS)
+    name = NameCharField(label=_("Name"), max_length=MAX_MODEL_NAME_CHARACTERS)
     backend = forms.ChoiceField(label=_("Kind"))
     source = forms.CharField(
         label=_("Source"),

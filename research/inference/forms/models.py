@@ -23,8 +23,8 @@ from core.people.forms.owners import OwnerForm
 from core.people.models import User
 from crosslens_metrics.formats.records import is_text
 from research.inference.backends.transformer_files import PINNED, folders_here
-from research.inference.forms.captions import MODEL_NAME_CHARACTERS
 from research.inference.models import CaptioningModel, Translator
+from research.inference.rules.captions import MAX_MODEL_NAME_CHARACTERS
 from research.inference.selectors.models import english_models, translators
 
 MAX_DEPTH = 16
@@ -133,7 +133,7 @@ def languages_option(lines: Mapping[str, str]) -> list[str] | dict[str, str]:
 class ModelEditForm(forms.Form):
     """What may be said of a model otherwise once it is registered."""
 
-    name = NameCharField(label=_("Name"), max_length=MODEL_NAME_CHARACTERS)
+    name = NameCharField(label=_("Name"), max_length=MAX_MODEL_NAME_CHARACTERS)
     description = forms.CharField(
         label=_("Description"), required=False, widget=forms.Textarea(attrs={"rows": 3}), max_length=2000
     )
@@ -264,7 +264,7 @@ class RegisterForm(OwnerForm):
 
     name = NameCharField(
         label=_("Name"),
-        max_length=MODEL_NAME_CHARACTERS,
+        max_length=MAX_MODEL_NAME_CHARACTERS,
         help_text=_("Its name here, used wherever its captions are compared and scored."),
     )
     description = forms.CharField(
@@ -394,7 +394,7 @@ class TranslatedModelForm(OwnerForm):
 
     name = NameCharField(
         label=_("Name"),
-        max_length=MODEL_NAME_CHARACTERS,
+        max_length=MAX_MODEL_NAME_CHARACTERS,
         help_text=_("Its name here, for example “BLIP, translated by NLLB”."),
     )
     description = forms.CharField(label=_("Description"), required=False, widget=forms.Textarea({"rows": 2}))

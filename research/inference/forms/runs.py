@@ -19,9 +19,9 @@ from core.people.forms.fields import NameCharField
 from core.people.forms.owners import OWNER_FIELDS, OwnerForm
 from core.people.models import User
 from research.inference.backends.captioners import Decoding
-from research.inference.forms.captions import MODEL_NAME_CHARACTERS
 from research.inference.models import IMPORTED, CaptioningModel
 from research.inference.permissions import models_for
+from research.inference.rules.captions import MAX_MODEL_NAME_CHARACTERS
 from research.inference.selectors.gallery import hidden_from
 from research.inference.selectors.models import counts_in
 
@@ -210,7 +210,7 @@ class RunForm(DecodingForm, OwnerForm):
         name = NameCharField(
             label=_("Name of the variant"),
             required=False,
-            max_length=MODEL_NAME_CHARACTERS,
+            max_length=MAX_MODEL_NAME_CHARACTERS,
             help_text=_(
                 "If the decoding differs from the model's earlier runs, the captions are kept apart, as "
                 "those of a variant. If empty, the variant is named after what differs."

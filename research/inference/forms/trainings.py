@@ -11,11 +11,11 @@ from django.utils.translation import gettext_lazy as _
 from core.people.forms.fields import NameCharField
 from core.people.models import User
 from research.inference.backends.encoders import EncoderSubject
-from research.inference.forms.captions import MODEL_NAME_CHARACTERS
 from research.inference.forms.runs import MAX_SEED
 from research.inference.models import CaptioningModel, Encoder
 from research.inference.pages.runs import CHOICE_LABELS, OPTION_LABELS
 from research.inference.permissions import encoders_for, models_for
+from research.inference.rules.captions import MAX_MODEL_NAME_CHARACTERS
 from research.inference.services.encoders import subjects_of
 from research.inference.services.trainings import is_trainable
 from research.inference.training.options import TrainingError, TrainingOptions
@@ -41,7 +41,9 @@ SMALL_RATE = 5e-4
 class TrainingForm(forms.Form):
     """What is trained, and how. Subclasses say on what."""
 
-    name = NameCharField(label=_("Name"), max_length=MODEL_NAME_CHARACTERS, help_text=_("Of the model that is made."))
+    name = NameCharField(
+        label=_("Name"), max_length=MAX_MODEL_NAME_CHARACTERS, help_text=_("Of the model that is made.")
+    )
     base = forms.ModelChoiceField(
         CaptioningModel.objects.none(),
         label=_("Base"),

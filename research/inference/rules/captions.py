@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from django.utils.translation import gettext as _
 
-from crosslens_metrics.formats.names import image_name
+from crosslens_metrics.formats.caption_rows import CaptionRow, caption_text, caption_texts, image_named, language_tag
 from crosslens_metrics.formats.problems import LineError
-from crosslens_metrics.formats.records import is_text
-from crosslens_metrics.hidden_characters import has_hidden, visible_text
-from crosslens_metrics.language_tags import MalformedTagError, canonical_tag, language_named_in
+from crosslens_metrics.hidden_characters import has_hidden
+from crosslens_metrics.language_tags import language_named_in
 
 IMAGE_NAMES = ("image", "image_id", "image/key", "key", "file_name", "file")
-MAX_REFERENCE_CHARACTERS = 500
-MAX_CAPTION_CHARACTERS = 2_000
-"""Of a model's caption."""
+MAX_MODEL_NAME_CHARACTERS = 120
 
 
 @dataclass(frozen=True)
@@ -47,28 +43,56 @@ def caption_line(value: Any, *, language: str = "") -> CaptionLine:
     said = language_named_in(value)
     named = language_tag(said, reference) if language and said else language
     if named != language:
-        message = _(
-            "The line says that its caption is in %(named)s, but the file is imported as %(language)s. Put captions of "
-            "different languages into different files."
-        )
-        raise LineError(message % {"named": named, "language": language}, reference)
+        raise LineError(_in_another_language() % {"named": named, "language": language}, reference)
     text = caption_text(value.get("caption"), reference)
     return CaptionLine(reference, text, had_hidden=has_hidden(value["caption"]))
 
 
-def language_tag(named: Any, reference: str) -> str:
-    """Return the tag of a language that a line names.
+@dataclass(frozen=True)
+class ModelText:
+    """One caption of a line, by whom and in which language. `had_hidden` as in `CaptionLine`."""
 
-    Raises
-    ------
-    LineError
+    model: str
+    language: str
+    text: str
+    had_hidden: bool
+
+
+def texts_of_models(row: CaptionRow, *, model: str, language: str) -> Iterator[ModelText | LineError]:
+    """Read the captions of a line of any layout; what it does not say is as `model` and `language` have it.
+
+    A `model` that is given stands for whatever the line calls it. A line in another language than the one given is an
+    error, because captions of two languages would be taken for one's.
     """
-    if not isinstance(named, str):
-        raise LineError(_("“language” must be text."), reference)
-    try:
-        return canonical_tag(named)
-    except MalformedTagError as error:
-        raise LineError(str(error), reference) from error
+    for given in row.captions:
+        try:
+            tag = language_tag(given.language, row.name) if given.language else language
+            if not tag:
+                raise LineError(_("No language is given. Choose the language of the file."), row.name)
+            if language and tag != language:
+                raise LineError(_in_another_language() % {"named": tag, "language": language}, row.name)
+            by = model or given.model
+            if not by or len(by) > MAX_MODEL_NAME_CHARACTERS:
+                raise LineError(
+                    _("No model is named, or its name is longer than %(limit)s characters. Give the model's name.")
+                    % {"limit": MAX_MODEL_NAME_CHARACTERS},
+                    row.name,
+                )
+            texts = caption_texts(given.value, row.name)
+            if len(texts) != 1:
+                message = _("There are %(count)s captions. A model has one for each image and language.")
+                raise LineError(message % {"count": len(texts)}, row.name, captions=max(1, len(texts)))
+            written = given.value if isinstance(given.value, str) else given.value[0]
+            yield ModelText(by, tag, texts[0], has_hidden(written))
+        except LineError as error:
+            yield error
+
+
+def _in_another_language() -> str:
+    return _(
+        "The line says that its caption is in %(named)s, but the file is imported as %(language)s. Put captions of "
+        "different languages into different files."
+    )
 
 
 def image_named_in(value: dict[str, Any]) -> str:
@@ -80,35 +104,7 @@ def image_named_in(value: dict[str, Any]) -> str:
     name = next((name for name in IMAGE_NAMES if name in value), None)
     if name is None:
         raise LineError(_("No image is named. Give its key, file name or SHA-256 as “image”."))
-    reference = image_name(value[name])
-    if reference is None or not is_text(reference):
-        raise LineError(_("“%(name)s” must be text or a whole number.") % {"name": name})
-    return reference[:MAX_REFERENCE_CHARACTERS]
-
-
-def caption_text(value: Any, reference: str) -> str:
-    """Return a caption in NFC, without hidden characters and blanks around it.
-
-    Raises
-    ------
-    LineError
-    """
-    if value is None:
-        raise LineError(_("There is no caption."), reference)
-    if not isinstance(value, str):
-        raise LineError(_("The caption must be text."), reference)
-    if not is_text(value):
-        raise LineError(_("The caption contains invalid characters."), reference)
-    text = unicodedata.normalize("NFC", visible_text(value)).strip()
-    if not any(unicodedata.category(character)[0] not in "CZ" for character in text):
-        raise LineError(_("The caption is empty."), reference)
-    if len(text) > MAX_CAPTION_CHARACTERS:
-        raise LineError(
-            _("The caption has %(length)s characters. The most allowed is %(limit)s.")
-            % {"length": len(text), "limit": MAX_CAPTION_CHARACTERS},
-            reference,
-        )
-    return text
+    return image_named(name, value[name])
 
 
 def separators_of(options: Mapping[str, Any], codes: Mapping[str, str]) -> dict[str, str]:

@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 from PIL import Image as Pillow
 
 from core.images.models import Image
+from crosslens_metrics.formats.caption_rows import caption_text
 from crosslens_metrics.formats.problems import LineError
 from research.inference.backends.captioners import (
     BackendSettingsError,
@@ -23,7 +24,6 @@ from research.inference.backends.captioners import (
 )
 from research.inference.backends.endpoint_options import TokenPrices
 from research.inference.models import TRANSLATED, CaptioningModel, Chunk, ModelCaption, Run, RunFailure, Stabiliser
-from research.inference.rules.captions import caption_text
 from research.inference.rules.runs import unpack_ids
 from research.inference.services import model_cache
 from research.inference.services.job_kind import PartOutcome, PendingImage, computed_apart

@@ -1,11 +1,11 @@
-"""Import a model's captions by hundreds of lines, each with its row of the report in one transaction."""
+"""Import captions of models by hundreds of lines, each with its row of the report in one transaction."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from datetime import datetime
-from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -22,10 +22,12 @@ from core.images.services.import_jobs import Clock
 from core.images.services.imports import Opener, queue_file, run_local_file, run_queued_file, unexpected_error_text
 from core.languages.models import Language
 from core.people.models import Project, User
+from crosslens_metrics.formats.caption_rows import CaptionRow
 from crosslens_metrics.formats.problems import LineError
-from crosslens_metrics.formats.records import LineRecord, count_lines, json_records, read_record
+from crosslens_metrics.formats.recognition import captions_of
+from crosslens_metrics.formats.records import count_lines
 from research.inference.models import CaptioningModel, ModelCaption
-from research.inference.rules.captions import CaptionLine, caption_line
+from research.inference.rules.captions import ModelText, texts_of_models
 
 log = logging.getLogger(__name__)
 
@@ -83,55 +85,111 @@ def _run(job: ImportJob, open_file: Opener, *, clock: Clock) -> None:
         _take_in_model(job, now=clock())
         job.lease_until = import_jobs.extend(job, now=clock())
         ImportJob.objects.filter(pk=job.pk).update(total=count_lines(file))
-        records = (record for record in json_records(file) if record.number > last)
+        rows = (row for row in captions_of(file, said=job.options.get("map")) if row.number > last)
 
-        def take(chunk: Sequence[LineRecord | LineError]) -> None:
-            import_jobs.report_stored(job, partial(_rows, job, chunk), clock=clock)
+        def take(chunk: Sequence[CaptionRow | LineError]) -> None:
+            import_jobs.report_stored(job, lambda: _ChunkOfCaptions(job, chunk).stored(), clock=clock)
 
-        def reject(record: LineRecord | LineError, error: Exception) -> None:
-            log.error("Import %s: line %s could not be taken.", job.pk, record.number, exc_info=error)
-            row = import_jobs.report_row(
-                job, record.number, _nameless(record.number), ImportOutcome.REJECTED, unexpected_error_text(error)
+        def reject(row: CaptionRow | LineError, error: Exception) -> None:
+            log.error("Import %s: line %s could not be taken.", job.pk, row.number, exc_info=error)
+            told = import_jobs.report_row(
+                job, row.number, _nameless(row.number), ImportOutcome.REJECTED, unexpected_error_text(error)
             )
             with transaction.atomic():
-                job.lease_until = import_jobs.write_report(job, [row], now=clock())
+                job.lease_until = import_jobs.write_report(job, [told], now=clock())
 
-        while chunk := list(islice(records, LINES_PER_TRANSACTION)):
+        while chunk := list(islice(rows, LINES_PER_TRANSACTION)):
             import_jobs.take_together(chunk, take, reject)
 
 
-def _rows(job: ImportJob, chunk: Sequence[LineRecord | LineError]) -> Iterator[ImportRow]:
-    lines: dict[int, CaptionLine] = {}
-    rows: dict[int, ImportRow] = {}
-    for record in chunk:
-        line = read_record(record, partial(caption_line, language=job.options["language"]))
-        if isinstance(line, LineError):
-            name = line.name or _nameless(record.number)
-            rows[record.number] = import_jobs.report_row(job, record.number, name, ImportOutcome.REJECTED, line.reason)
-        else:
-            lines[record.number] = line
-    among = collections_in(job.project, by=job.created_by)
-    images_of = images_named({line.reference for line in lines.values()}, job.collection, among=among)
-    by = model_to_fill(job.options["model"], job.project, by=job.created_by)
-    found = [one.only.pk for one in images_of.values() if one.only is not None]
-    stored = _stored_texts(by, job.options["language"], found)
-    fresh: list[tuple[Image, str]] = []
-    for number, line in lines.items():
-        image = images_of[line.reference].only
-        outcome, reason = _outcome(line, images_of[line.reference], stored)
-        if outcome == ImportOutcome.ADDED and image is not None:
-            stored[image.pk] = line.text
-            fresh.append((image, line.text))
-        hidden = int(line.had_hidden and outcome != ImportOutcome.REJECTED)
-        rows[number] = import_jobs.report_row(job, number, line.reference, outcome, reason, image, had_hidden=hidden)
-    if fresh:
-        by = by or _model_of_job(job)
+class _ChunkOfCaptions:
+    """Some lines of a file, stored together."""
+
+    def __init__(self, job: ImportJob, chunk: Sequence[CaptionRow | LineError]) -> None:
+        self.job, self.chunk = job, chunk
+        self.known = set(Language.objects.values_list("pk", flat=True))
+        self.models: dict[str, CaptioningModel | None] = {}
+        self.stored_texts: dict[tuple[str, str], dict[int, str]] = {}
+        self.fresh: list[tuple[str, str, Image, str]] = []
+
+    def stored(self) -> list[ImportRow]:
+        named = [row for row in self.chunk if isinstance(row, CaptionRow)]
+        among = collections_in(self.job.project, by=self.job.created_by)
+        names = {name for row in named for name in row.names}
+        self.images_of = images_named(names, self.job.collection, among=among)
+        found = (self._image_of(row).only for row in named)
+        self.image_ids = [image.pk for image in found if image is not None]
+        rows = [self._taken(row) if isinstance(row, CaptionRow) else self._refused(row) for row in self.chunk]
+        by = {
+            name: self.models[name] or _model_of_job(self.job, name)
+            for name in dict.fromkeys(one[0] for one in self.fresh)
+        }
         # In the order in which runs store them, so that neither waits for the other's for ever.
-        fresh.sort(key=lambda pair: pair[0].pk)
+        self.fresh.sort(key=lambda one: one[2].pk)
         ModelCaption.objects.bulk_create(
-            ModelCaption(model=by, image=image, language_id=job.options["language"], text=text) for image, text in fresh
+            ModelCaption(model=by[name], image=image, language_id=tag, text=text)
+            for name, tag, image, text in self.fresh
         )
-    yield from (rows[record.number] for record in chunk)
+        return rows
+
+    def _image_of(self, row: CaptionRow) -> NamedImages:
+        known = (self.images_of[name] for name in row.names if self.images_of[name].images)
+        return next(known, self.images_of[row.name])
+
+    def _refused(self, line: LineError) -> ImportRow:
+        name, counts = line.name or _nameless(line.number), {ImportOutcome.REJECTED: line.captions}
+        return import_jobs.report_row(self.job, line.number, name, ImportOutcome.REJECTED, line.reason, counts=counts)
+
+    def _taken(self, row: CaptionRow) -> ImportRow:
+        options, image = self.job.options, self._image_of(row)
+        counts: Counter[ImportOutcome] = Counter()
+        reasons: dict[str, None] = {}
+        hidden = 0
+        for text in texts_of_models(row, model=options["model"], language=options["language"]):
+            outcome, reason = (
+                (ImportOutcome.REJECTED, text.reason) if isinstance(text, LineError) else (self._outcome(text, image))
+            )
+            counts[outcome] += text.captions if isinstance(text, LineError) else 1
+            hidden += isinstance(text, ModelText) and text.had_hidden and outcome != ImportOutcome.REJECTED
+            reasons |= {reason: None} if reason else {}
+        if not counts:
+            counts[ImportOutcome.REJECTED], reasons = 1, {_("There is no caption."): None}
+        outcome = next(one for one in ImportOutcome if counts[one])
+        only = None if outcome == ImportOutcome.REJECTED else image.only
+        return import_jobs.report_row(
+            self.job, row.number, row.name, outcome, " ".join(reasons), only, counts=counts, had_hidden=hidden
+        )
+
+    def _outcome(self, text: ModelText, named: NamedImages) -> tuple[ImportOutcome, str]:
+        if text.language not in self.known:
+            return ImportOutcome.REJECTED, _("There is no language %(tag)s on this installation.") % {
+                "tag": text.language
+            }
+        if named.only is None:
+            return ImportOutcome.REJECTED, named.problem
+        texts = self._stored_texts(text.model, text.language)
+        there = texts.get(named.only.pk)
+        if there is None:
+            texts[named.only.pk] = text.text
+            self.fresh.append((text.model, text.language, named.only, text.text))
+            return ImportOutcome.ADDED, ""
+        if there == text.text:
+            return ImportOutcome.ALREADY, _("The model already has this caption for the image.")
+        return ImportOutcome.REJECTED, _(
+            "The model already has another caption for the image. It is never changed, because people may have "
+            "rated it. Import this one under another model name."
+        )
+
+    def _stored_texts(self, model: str, language: str) -> dict[int, str]:
+        if model not in self.models:
+            self.models[model] = model_to_fill(model, self.job.project, by=self.job.created_by)
+        if (model, language) not in self.stored_texts:
+            by, texts = self.models[model], dict[int, str]()
+            if by is not None:
+                captions = ModelCaption.objects.filter(model=by, language_id=language, image_id__in=self.image_ids)
+                texts = dict(captions.values_list("image_id", "text"))
+            self.stored_texts[model, language] = texts
+        return self.stored_texts[model, language]
 
 
 def model_to_fill(name: str, project: Project | None, *, by: User | None) -> CaptioningModel | None:
@@ -156,31 +214,10 @@ def _take_in_model(job: ImportJob, *, now: datetime) -> None:
         give_model(model=model, project=job.project, is_shared=False, by=job.created_by, now=now)
 
 
-def _model_of_job(job: ImportJob) -> CaptioningModel:
+def _model_of_job(job: ImportJob, name: str) -> CaptioningModel:
     is_shared = bool(job.options.get("is_shared"))
     owner = {"project": job.project, "is_shared": is_shared, "created_by": job.created_by}
-    return CaptioningModel.objects.create(name=job.options["model"], **owner)
-
-
-def _stored_texts(model: CaptioningModel | None, language: str, image_ids: Iterable[int]) -> dict[int, str]:
-    if model is None:
-        return {}
-    captions = ModelCaption.objects.filter(model=model, language_id=language, image_id__in=list(image_ids))
-    return dict(captions.values_list("image_id", "text"))
-
-
-def _outcome(line: CaptionLine, named: NamedImages, stored: dict[int, str]) -> tuple[ImportOutcome, str]:
-    if named.only is None:
-        return ImportOutcome.REJECTED, named.problem
-    text = stored.get(named.only.pk)
-    if text is None:
-        return ImportOutcome.ADDED, ""
-    if text == line.text:
-        return ImportOutcome.ALREADY, _("The model already has this caption for the image.")
-    return ImportOutcome.REJECTED, _(
-        "The model already has another caption for the image. It is never changed, because people may have "
-        "rated it. Import this one under another model name."
-    )
+    return CaptioningModel.objects.create(name=name, **owner)
 
 
 def _nameless(number: int) -> str:

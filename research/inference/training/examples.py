@@ -13,12 +13,12 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from crosslens_metrics.cider import cider
+from crosslens_metrics.formats.caption_rows import language_tag
 from crosslens_metrics.formats.lines import LineFields, LineReader
 from crosslens_metrics.formats.problems import LineError
 from crosslens_metrics.formats.records import is_text
 from crosslens_metrics.language_tags import language_named_in, spaces_separate_words
 from crosslens_metrics.text import Tokenizer, tokenise, tokenise_groups
-from research.inference.rules.captions import language_tag
 from research.inference.training.options import TrainingError, TrainingTargets
 
 ENGLISH = "en"

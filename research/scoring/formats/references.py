@@ -1,39 +1,20 @@
-"""Reference captions from a file, line by line: COCO, JSON Lines, Crossmodal-3600. No message repeats a caption.
+"""Reference captions of a file of any layout, line by line. No message repeats a caption.
 
 `crosslens_metrics.formats.captions` takes a file whole or not at all; this reports each line that is wrong and goes on.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import partial
-from typing import IO, Any
+from typing import IO
 
 from django.utils.translation import gettext as _
 
-from crosslens_metrics.formats.captions import has_sentences, sentences_are_not_read
-from crosslens_metrics.formats.names import image_name
-from crosslens_metrics.formats.problems import FileRefusedError, LineError
-from crosslens_metrics.formats.records import (
-    READ_BYTES,
-    LineRecord,
-    count_lines,
-    json_members,
-    json_records,
-    read_record,
-)
+from crosslens_metrics.formats.caption_rows import CaptionRow, GivenCaptions, caption_texts, language_tag
+from crosslens_metrics.formats.problems import LineError
+from crosslens_metrics.formats.recognition import captions_of
 from crosslens_metrics.hidden_characters import has_hidden
-from crosslens_metrics.language_tags import language_named_in
-from research.inference.rules.captions import caption_text, image_named_in, language_tag
-
-ANNOTATIONS, IMAGES = "annotations", "images"
-COCO_START = re.compile(rb'(\xef\xbb\xbf)?\s*\{\s*"(info|images|annotations|licenses|categories|type)"\s*:\s*["\[{]')
-"""COCO has one object around all; its first name is none that a line for one image begins with."""
-
-MAX_PER_IMAGE = 1_000
-"""Captions of one image in one language."""
 
 
 @dataclass(frozen=True)
@@ -61,12 +42,9 @@ class ReferenceLine:
         return sum(map(len, self.captions.values()))
 
 
-def count_references(file: IO[bytes]) -> int:
-    """How many lines or entries there are, or 0 where that only shows at the end."""
-    return 0 if _is_coco(file) else count_lines(file)
-
-
-def reference_lines(file: IO[bytes], *, language: str, known: Iterable[str]) -> Iterator[ReferenceLine | LineError]:
+def reference_lines(
+    file: IO[bytes], *, language: str, known: Iterable[str], said: Mapping[str, str] | None = None
+) -> Iterator[ReferenceLine | LineError]:
     """What each line says, in the order of the file.
 
     Parameters
@@ -75,6 +53,8 @@ def reference_lines(file: IO[bytes], *, language: str, known: Iterable[str]) -> 
         Tag of the only language to be taken, in which lines without one are; or empty, to take all `known` ones.
     known : iterable of str
         Tags of languages.
+    said : mapping of str to str, optional
+        Names of columns that somebody gave.
 
     Raises
     ------
@@ -82,82 +62,37 @@ def reference_lines(file: IO[bytes], *, language: str, known: Iterable[str]) -> 
         Where nothing in the file can be read.
     """
     reader = _ReferenceReader(language, frozenset(known))
-    if _is_coco(file):
-        if not language:
-            raise FileRefusedError(_("A file in COCO's layout does not say its language. Choose it."))
-        yield from _of_coco(file, reader)
-        return
-    for record in json_records(file):
-        yield read_record(record, partial(reader.line, record.number))
-
-
-def _is_coco(file: IO[bytes]) -> bool:
-    file.seek(0)
-    head = file.read(READ_BYTES)
-    file.seek(0)
-    return COCO_START.match(head) is not None
-
-
-def _of_coco(file: IO[bytes], reader: _ReferenceReader) -> Iterator[ReferenceLine | LineError]:
-    # Twice through the file, as images may be named after their captions.
-    files: dict[str, str] = {}
-    why = _("There is no caption.")
-    for member, record in json_members(file):
-        entry = record.value if member == IMAGES and isinstance(record, LineRecord) else None
-        if isinstance(entry, dict) and isinstance(entry.get("file_name"), str):
-            files[image_name(entry.get("id")) or ""] = entry["file_name"].strip()
-        if has_sentences(entry):
-            why = sentences_are_not_read()
-    is_any_there = False
-    for member, record in json_members(file):
-        if member == ANNOTATIONS:
-            is_any_there = True
-            yield read_record(record, partial(reader.annotation, record.number, files))
-    if not is_any_there:
-        raise FileRefusedError(why)
+    for row in captions_of(file, said=said):
+        if isinstance(row, LineError):
+            yield row
+            continue
+        try:
+            yield reader.line(row)
+        except LineError as error:
+            yield LineError(error.reason, error.name, number=row.number, captions=error.captions)
 
 
 class _ReferenceReader:
     def __init__(self, language: str, known: frozenset[str]) -> None:
         self.language, self.known = language, known
 
-    def annotation(self, number: int, files: Mapping[str, str], parsed: Any) -> ReferenceLine:
-        image, value = _image_of(parsed)
-        text = caption_text(value.get("caption"), image)
-        named = files.get(image, "")
-        names, hidden = (named, image) if named else (image,), int(has_hidden(value["caption"]))
-        return ReferenceLine(number, names, {self.language: [text]}, had_hidden=hidden)
-
-    def line(self, number: int, parsed: Any) -> ReferenceLine:
-        image, value = _image_of(parsed)
-        if "caption" in value and "captions" in value:
-            raise LineError(_("This has both “caption” and “captions”. Give only one of them."), image)
-        by_language = [(key, of["caption"]) for key, of in value.items() if _is_of_language(of)]
-        if "caption" in value:
-            by_language.insert(0, (language_named_in(value), [value["caption"]]))
-        elif "captions" in value:
-            by_language.insert(0, (language_named_in(value), value["captions"]))
-        elif not by_language:
-            raise LineError(_("There is no caption."), image)
-        return self._line(number, image, by_language)
-
-    def _line(self, number: int, image: str, by_language: Sequence[tuple[Any, Any]]) -> ReferenceLine:
+    def line(self, row: CaptionRow) -> ReferenceLine:
         taken: dict[str, list[str]] = {}
         refused, others, captions_refused, hidden = [], [], 0, 0
-        for key, value in by_language:
+        for given in row.captions:
             try:
-                tag = self._tag(key, image)
+                tag = self._tag(given, row.name)
                 if self.language and tag != self.language:
                     others.append(tag)
-                elif texts := _texts(value, image):
+                elif texts := caption_texts(given.value, row.name):
                     taken.setdefault(tag, []).extend(texts)
-                    hidden += sum(map(has_hidden, value))
+                    hidden += sum(map(has_hidden, given.value if isinstance(given.value, list) else [given.value]))
             except LineError as problem:
-                refused.append(f"{key}: {problem}" if key and len(by_language) > 1 else str(problem))
-                captions_refused += len(value) if isinstance(value, list) else 1
+                refused.append(f"{given.language}: {problem}" if len(row.captions) > 1 else str(problem))
+                captions_refused += len(given.value) if isinstance(given.value, list) else 1
         if not taken:
-            raise LineError(" ".join(refused) or self._nothing(others), image, captions=captions_refused or 1)
-        return ReferenceLine(number, (image,), taken, refused, captions_refused, hidden)
+            raise LineError(" ".join(refused) or self._nothing(others), row.name, captions=captions_refused or 1)
+        return ReferenceLine(row.number, row.names, taken, refused, captions_refused, hidden)
 
     def _nothing(self, others: list[str]) -> str:
         if not others:
@@ -167,32 +102,10 @@ class _ReferenceReader:
             "others": ", ".join(others),
         }
 
-    def _tag(self, key: Any, image: str) -> str:
-        if not key and not self.language:
+    def _tag(self, given: GivenCaptions, image: str) -> str:
+        if not given.language and not self.language:
             raise LineError(_("No language is given. Choose the language of the file."), image)
-        tag = language_tag(key, image) if key else self.language
+        tag = language_tag(given.language, image) if given.language else self.language
         if tag not in self.known:
             raise LineError(_("There is no language %(tag)s on this installation.") % {"tag": tag}, image)
         return tag
-
-
-def _image_of(value: Any) -> tuple[str, dict[str, Any]]:
-    if not isinstance(value, dict):
-        raise LineError(_("This is not a JSON object with “image” and “caption”."))
-    return image_named_in(value), value
-
-
-def _is_of_language(value: Any) -> bool:
-    return isinstance(value, dict) and "caption" in value
-
-
-def _texts(value: Any, image: str) -> list[str]:
-    if not isinstance(value, list):
-        raise LineError(_("“captions” must be a list of texts."), image)
-    if len(value) > MAX_PER_IMAGE:
-        raise LineError(
-            _("There are %(count)s captions of one image. The most allowed is %(limit)s.")
-            % {"count": len(value), "limit": MAX_PER_IMAGE},
-            image,
-        )
-    return [caption_text(text, image) for text in value]

@@ -23,8 +23,10 @@ from core.images.services.import_jobs import Clock
 from core.images.services.imports import Opener, queue_file, run_local_file, run_queued_file, unexpected_error_text
 from core.languages.models import Language
 from core.people.models import Project, User
+from crosslens_metrics.formats.caption_rows import MAX_PER_IMAGE
 from crosslens_metrics.formats.problems import FileRefusedError, LineError
-from research.scoring.formats.references import MAX_PER_IMAGE, ReferenceLine, count_references, reference_lines
+from crosslens_metrics.formats.records import count_lines
+from research.scoring.formats.references import ReferenceLine, reference_lines
 from research.scoring.models import ReferenceKind, ReferenceSet
 from research.scoring.services.references import CaptionChange, ReferenceFileError, put_references, set_of
 
@@ -118,9 +120,9 @@ class _ReferenceImport:
     def take_all(self, file: IO[bytes]) -> None:
         job = self.job
         job.lease_until = import_jobs.extend(job, now=self.clock())
-        ImportJob.objects.filter(pk=job.pk).update(total=count_references(file))
+        ImportJob.objects.filter(pk=job.pk).update(total=count_lines(file))
         known = Language.objects.values_list("pk", flat=True)
-        lines = reference_lines(file, language=job.options["language"], known=known)
+        lines = reference_lines(file, language=job.options["language"], known=known, said=job.options.get("map"))
         units, refused = self._units(lines)
         self.sets = self._sets(units)
         for some in _parted(refused, IMAGES_PER_TRANSACTION):

@@ -18,6 +18,7 @@ from core.images.rules.image_checks import WEBP_BYTES_PER_PIXEL
 from core.images.rules.manifests import ALIASES, NAMES, TEXT_COLUMNS
 from core.images.services.import_jobs import MAX_SILENT_S
 from core.people.rules.passwords import OWN_WORDS
+from crosslens_metrics.formats.caption_rows import MAX_CAPTION_CHARACTERS
 from crosslens_metrics.formats.judgements import COLUMNS as JUDGEMENT_COLUMNS
 from crosslens_metrics.formats.limits import MAX_ROW_CHARACTERS
 from crosslens_metrics.reports.comparison_figures import MESSAGES
@@ -25,7 +26,6 @@ from crosslens_metrics.scales import SCALES
 from crosslens_metrics.scoring import FIGURES
 from research.inference.backends import registry
 from research.inference.backends.endpoint_options import COMMON_OPTIONS, OF_IMAGES
-from research.inference.rules.captions import MAX_CAPTION_CHARACTERS
 from sxs_eval.formats.figure_tables import COLUMNS as TABLE_COLUMNS
 from sxs_eval.formats.judgement_export import COLUMNS as EXPORT_COLUMNS
 from tools.demo.content import MANAGER, PASSWORD

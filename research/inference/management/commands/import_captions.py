@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from core.images.management.arguments import add_report, check_report, collection_named, finish
 from core.people.management.arguments import PROJECT_HELP, checked_file, checked_text, language_of, project_of
-from research.inference.forms.captions import MODEL_NAME_CHARACTERS
+from research.inference.rules.captions import MAX_MODEL_NAME_CHARACTERS
 from research.inference.services.captions import import_path
 
 
@@ -28,7 +28,7 @@ class Command(BaseCommand):
 
     def handle(self, *, file: Path, model: str, language: str, **options: Any) -> None:
         checked_file(file)
-        model = checked_text(model, option="--model", longest=MODEL_NAME_CHARACTERS)
+        model = checked_text(model, option="--model", longest=MAX_MODEL_NAME_CHARACTERS)
         tongue = language_of(language)
         project, collection = project_of(options["project"]), None
         if options["collection"] is not None:
