@@ -7,6 +7,7 @@ with the ratings, whatever the number of raters, units or levels.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -163,17 +164,24 @@ def alpha_with_other_raters(units: ArrayLike, raters: ArrayLike, values: ArrayLi
         raise UndefinedFigureError(UndefinedReason.NO_VARIATION, "One rater or unit does not show how they differ.")
     left_out = _alphas(_RatingTable(table.scale, table.counts[kinds]), frequency - np.eye(len(kinds)), level)
     by_unit = jackknife(np.repeat(left_out, frequency))
-    group = rater % MAX_RATERS
-    by_rater = jackknife(
-        [
-            alpha_of_ratings(unit[group != one], given[group != one], level=level)
-            for one in range(min(len(names), MAX_RATERS))
-        ]
-    )
+    by_rater = jackknife(_without_each(rater % MAX_RATERS, unit, given, level))
     variance, freedom = two_way(by_unit, by_rater, 0.0)
     value = alpha_of_ratings(unit, given, level=level)
     design = SamplingDesign(Method.JACKKNIFE, {Factor.IMAGE: n_units, Factor.RATER: len(names)})
     return student_interval(value, variance, freedom).within(-np.inf, 1.0).of(design)
+
+
+def _without_each(
+    group: NDArray[np.int_], units: NDArray[np.generic], values: NDArray[np.float64], level: Level
+) -> list[float]:
+    """Alpha without the ratings of each group in turn, NaN where it is undefined."""
+    left_out = []
+    for one in range(int(group.max()) + 1):
+        try:
+            left_out.append(alpha_of_ratings(units[group != one], values[group != one], level=level))
+        except UndefinedFigureError:
+            left_out.append(math.nan)
+    return left_out
 
 
 @dataclass(frozen=True)

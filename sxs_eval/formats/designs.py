@@ -85,7 +85,7 @@ def _seen_json(seen: SeenGain) -> dict[str, Any]:
 
 
 def design_text(design: JudgingDesign) -> str:
-    text = _("Power of %(images)s images, each judged by %(replication)s of %(raters)s raters:")
+    text = _("Power. Images: %(images)s. Judgements of each: %(replication)s. Raters: %(raters)s.")
     return text % {"images": design.images, "replication": design.replication, "raters": design.raters}
 
 

@@ -178,19 +178,19 @@ def _appendix(
     comparison: Comparison,
 ) -> Iterator[str]:
     """Write what the appendix of a paper has to say about a comparison, in sentences that can be copied."""
-    yield _(
-        "%(raters)s raters gave %(judgements)s judgements on a scale of %(points)s points, %(replication)s per image."
-    ) % {
-        "raters": len(report.raters),
-        "judgements": report.judgements,
+    raters_counted = len(report.raters)
+    yield _("%(raters)s gave %(judgements)s on a scale of %(points)s points, %(replication)s per image.") % {
+        "raters": ngettext("%(number)s rater", "%(number)s raters", raters_counted) % {"number": raters_counted},
+        "judgements": ngettext("%(number)s judgement", "%(number)s judgements", report.judgements)
+        % {"number": report.judgements},
         "points": comparison.scale,
         "replication": comparison.replication,
     }
     yield from stopping_point(report, evidence, looks)
     yield from remarks_on(report, evidence)
     yield _(
-        "Attention was checked by %(gold)s gold pairs and %(repeats)s repeats per 100 pairs. Raters who failed more "
-        "than %(percent)s%% of at least %(checks)s of them were paused: %(paused)s of them are paused or excluded."
+        "Attention was checked by gold pairs (%(gold)s per 100 pairs) and repeats (%(repeats)s). Raters who failed "
+        "more than %(percent)s%% of at least %(checks)s of them were paused: %(paused)s of them are paused or excluded."
     ) % {
         "gold": comparison.gold_percent,
         "repeats": comparison.repeat_percent,

@@ -69,7 +69,7 @@ def test_the_table_tells_each_pair_with_both_differences_the_reasons_and_the_cos
         "Cost, at 20 s per judgement (as entered):",
         "per session 1 600 1800 0 10.0",
         "in total 2 1200 3600 0 20.0",
-        "Power of 600 images, each judged by 3 of 10 raters:",
+        "Power. Images: 600. Judgements of each: 3. Raters: 10.",
         "Which gain to expect of a pair is unknown until it is judged: a difference of scores is none.",
     ):
         assert line in lines

@@ -45,7 +45,7 @@ class TestPage:
         page = manager.post(page_of(project), form_of(collection, raters="3", replication="3"))
         text, design = text_of(page), page.context["design"]
 
-        assert "Power of 3 images, each judged by 3 of 3 raters:" in text
+        assert "Power. Images: 3. Judgements of each: 3. Raters: 3." in text
         assert [seen.points for seen in design["power"].rows] == [3.0, 5.0, 8.0]
         assert "Smallest gain seen with 80% power, with these raters: none up to 60 points." in text
         assert text.count("unknown until judged") == 2

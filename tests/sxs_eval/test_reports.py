@@ -245,7 +245,7 @@ def test_the_appendix_says_who_judged_what_until_when_and_how_far_they_agreed():
         judge_all(comparison, make_rater(comparison), dict(zip(keys_of(comparison), scores, strict=True)))
     appendix = page_of(comparison).split("For the appendix of a paper")[1]
     assert "2 raters gave 6 judgements on a scale of 7 points, 2 per image." in appendix
-    assert "Attention was checked by 10 gold pairs and 0 repeats per 100 pairs." in appendix
+    assert "Attention was checked by gold pairs (10 per 100 pairs) and repeats (0)." in appendix
     assert "66.7% of the pairs of judgements of an image are on the same side." in appendix
     assert "generalises to other images, with these 2 raters" in appendix
     assert "Add the instructions of raters, and what they were paid per hour." in appendix

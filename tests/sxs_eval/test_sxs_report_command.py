@@ -317,6 +317,19 @@ def test_full_agreement_on_images_that_differ_has_no_interval_and_does_not_say_t
     assert "1.000 [no interval: All resamples of the images give the same figure" in alpha
 
 
+def test_what_two_raters_cannot_say_of_others_is_said_and_no_line_ends_in_an_empty_part(tmp_path):
+    file = tmp_path / "two.csv"
+    rows = [f"i{image},{rater},{(image + turn) % 3 - 1}\n" for image in range(20) for turn, rater in enumerate("ab")]
+    file.write_text("image,rater,score\n" + "".join(rows))
+    text = output_of("sxs_report", file)
+    assert (
+        "other raters           undefined: Without one of the raters or images the figure is undefined, so they do not "
+        "show how others differ. (its interval)"
+    ) in text
+    assert "; )" not in text
+    assert text.endswith("Judgements per image: 3.\n")
+
+
 def test_two_models_need_no_ranking_and_no_models_none_either(tmp_path):
     file = tmp_path / "two.csv"
     file.write_text("comparison,image,rater,score\nhi,a,ann,1\nzh,a,ann,-1\n")

@@ -45,4 +45,4 @@ def run(options: Namespace, *, write: Write, note: Write) -> None:
         return
     for line in report.lines():
         write(line)
-    write(_("Seed %(seed)s, %(resamples)s bootstrap resamples, %(replication)s judgements per image.") % settings)
+    write(_("Seed: %(seed)s. Bootstrap resamples: %(resamples)s. Judgements per image: %(replication)s.") % settings)

@@ -36,6 +36,9 @@ MESSAGES: dict[UndefinedReason | ComparisonReason, str] = {
     UndefinedReason.RESAMPLES_UNDEFINED: _(
         "There are too few images: the figure is undefined in some bootstrap resamples."
     ),
+    UndefinedReason.UNIT_NEEDED: _(
+        "Without one of the raters or images the figure is undefined, so they do not show how others differ."
+    ),
     UndefinedReason.MODELS_NOT_CONNECTED: _("Some models were never compared with the others, even indirectly."),
     UndefinedReason.MODEL_NEVER_LOSES: _(
         "Some models never lost an image to the others, so their lead cannot be measured."

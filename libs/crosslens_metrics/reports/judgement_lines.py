@@ -66,7 +66,7 @@ def report_lines(report: ReportedFigures) -> Iterator[str]:
         yield line(
             "  " + _("other raters"),
             others if isinstance(others, UndefinedComparison) else _interval_text(others, "z.3f"),
-            _("its interval; %(what)s") % {"what": _words(others)},
+            _and_words(_("its interval"), others),
         )
     yield line(
         _("Judgements"),
@@ -114,8 +114,8 @@ def pooled_lines(pooled: PooledGain, *, incomplete: int) -> Iterator[str]:
     yield from unlike_lines(pooled.unlike)
     yield line(
         _("Outcomes"),
-        _("%(outcomes)s on %(images)s images") % vars(pooled),
-        _("one per image and comparison; %(number)s comparisons") % {"number": pooled.comparisons},
+        _("%(outcomes)s (images: %(images)s)") % vars(pooled),
+        _("one per image and comparison; comparisons: %(number)s") % {"number": pooled.comparisons},
     )
     yield line(_("Incomplete"), str(incomplete), _("incomplete ones are not part of any percentage"))
     yield from _gain_lines(pooled.gain)
@@ -125,8 +125,9 @@ def pooled_lines(pooled: PooledGain, *, incomplete: int) -> Iterator[str]:
         mean
         if isinstance(mean, UndefinedComparison)
         else f"{mean.points:+z.1f} {_interval_text(mean.interval, '+z.1f')}",
-        _("points, mean over comparisons; %(what)s")
-        % {"what": "" if isinstance(mean, UndefinedComparison) else _words(mean.interval)},
+        _and_words(
+            _("points, mean over comparisons"), mean if isinstance(mean, UndefinedComparison) else mean.interval
+        ),
     )
     yield line(_("Sign test"), _sign_test(pooled.sign_test), _("over images, by the sign of the sum of their outcomes"))
 
@@ -144,8 +145,8 @@ def ranking_lines(ranking: ModelRanking) -> Iterator[str]:
         yield from (_model_line(model) for model in component.models)
         yield ""
         yield _(
-            "Pairs: lead with its intervals, the p-value corrected for %(pairs)s pairs, and images needed beyond the "
-            "current %(images)s to separate them"
+            "Pairs: lead with its intervals, the p-value corrected for all pairs (%(pairs)s), and images needed beyond "
+            "the current %(images)s to separate them"
         ) % {"pairs": len(component.pairs), "images": component.images}
         yield from (_pair_line(pair) for pair in component.pairs)
 
@@ -215,7 +216,7 @@ def _gain_lines(gain: GainFigure | UndefinedComparison) -> Iterator[str]:
     yield line(
         label,
         f"{gain.points:+z.1f} {_interval_text(gain.interval, '+z.1f')}" + (mark if gain.primary == "interval" else ""),
-        _("points; %(what)s") % {"what": _words(gain.interval)},
+        _and_words(_("points"), gain.interval),
     )
     yield line(
         "  " + _("other raters"),
@@ -223,12 +224,13 @@ def _gain_lines(gain: GainFigure | UndefinedComparison) -> Iterator[str]:
         if isinstance(others, UndefinedComparison)
         else f"{gain.points:+z.1f} {_interval_text(others.interval, '+z.1f')}, {_p(others.p)}"
         + (mark if gain.primary == "other_raters" else ""),
-        _("the same; %(what)s") % {"what": "" if isinstance(others, UndefinedComparison) else _words(others.interval)},
+        _and_words(_("the same"), others if isinstance(others, UndefinedComparison) else others.interval),
     )
 
 
-def _words(interval: Interval | UndefinedComparison) -> str:
-    return interval.design.words if isinstance(interval, Interval) and interval.design else ""
+def _and_words(meaning: str, interval: Interval | UndefinedComparison) -> str:
+    """What a figure means, and what its interval generalises to where there is one."""
+    return f"{meaning}; {interval.design.words}" if isinstance(interval, Interval) and interval.design else meaning
 
 
 def _p(p: float) -> str:

@@ -86,9 +86,7 @@ def jackknife(left_out: ArrayLike) -> VarianceComponent:
     values = np.asarray(left_out, dtype=float)
     _refuse_one(len(values))
     if not np.isfinite(values).all():
-        raise UndefinedFigureError(
-            UndefinedReason.RESAMPLES_UNDEFINED, "Without one of its units the figure is undefined."
-        )
+        raise UndefinedFigureError(UndefinedReason.UNIT_NEEDED, "Without one of its units the figure is undefined.")
     return VarianceComponent((len(values) - 1) * float(values.var()), len(values))
 
 
