@@ -16,7 +16,7 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
 
-from crosslens_metrics.sampling.intervals import IMAGES_FOR_POWER, Interval
+from crosslens_metrics.sampling.intervals import IMAGES_FOR_POWER, SAME_WITHIN, Interval
 from crosslens_metrics.sampling.variance import clustered, two_way
 from crosslens_metrics.undefined import UndefinedFigureError, UndefinedReason
 
@@ -296,11 +296,13 @@ class StrengthVariances:
         Raises
         ------
         UndefinedFigureError
-            With one rater, or none known.
+            With one rater, or none known; where no judgement differs from what another rater would have said.
         """
         outcomes = self._outcomes
         if len(np.unique(outcomes.rater)) < 2:
             raise UndefinedFigureError(UndefinedReason.ONE_RATER, "One rater does not show how raters differ.")
+        if np.abs(outcomes.moved).max() <= SAME_WITHIN:
+            raise UndefinedFigureError(UndefinedReason.RATERS_AGREE, "Raters who agree do not show how they differ.")
         moved = self._per_outcome @ contrast
         by_image = clustered(self._residual * moved, outcomes.image)
         # An outcome is two shares of a win wide.
@@ -316,11 +318,13 @@ def _beyond_the_fit(variance: float) -> float:
     return variance if variance > FIT_WITHIN**2 else 0.0
 
 
-def images_to_separate(difference: float, interval: Interval, *, images: int) -> int:
+def images_to_separate(
+    difference: float, interval: Interval, *, images: int, other_raters: Interval | None = None
+) -> int:
     """How many images it takes for an 80% chance that the 95% interval of a difference leaves out zero.
 
     The difference is taken to be what was seen. Widths shrink with the square root of the images, each of which is
-    taken to be judged in all comparisons as now.
+    taken to be judged in all comparisons as now, by the same raters: what these add to the width stays.
 
     Parameters
     ----------
@@ -330,6 +334,8 @@ def images_to_separate(difference: float, interval: Interval, *, images: int) ->
         Its 95% interval.
     images : int
         From which the interval is.
+    other_raters : Interval, optional
+        Its 95% interval with other raters, if this is the one that is to leave out zero.
 
     Returns
     -------
@@ -339,10 +345,14 @@ def images_to_separate(difference: float, interval: Interval, *, images: int) ->
     Raises
     ------
     UndefinedFigureError
-        Where no difference was seen.
+        Where no difference was seen, or where no number of images by these raters is enough.
     """
     if math.isclose(difference, 0, abs_tol=1e-9):
         raise UndefinedFigureError(
             UndefinedReason.NO_DIFFERENCE, ("The images show no difference that more images could confirm.")
         )
-    return math.ceil(IMAGES_FOR_POWER * images * (interval.width / 2 / difference) ** 2)
+    by_raters = max(0.0, other_raters.width**2 - interval.width**2) if other_raters else 0.0
+    to_spare = difference**2 - IMAGES_FOR_POWER * by_raters / 4
+    if to_spare <= 0:
+        raise UndefinedFigureError(UndefinedReason.MORE_RATERS, "More images by the same raters do not separate them.")
+    return math.ceil(IMAGES_FOR_POWER * images * (interval.width / 2) ** 2 / to_spare)

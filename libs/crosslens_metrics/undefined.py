@@ -31,6 +31,8 @@ class UndefinedReason(StrEnum):
     ONE_SIGN_ONLY = "one_sign_only"
     FEW_WINS = "few_wins"
     ONE_RATER = "one_rater"
+    RATERS_AGREE = "raters_agree"
+    MORE_RATERS = "more_raters"
     EXACT_AGREEMENT = "exact_agreement"
     TOO_FEW_MODELS = "too_few_models"
     UNIT_NEEDED = "unit_needed"

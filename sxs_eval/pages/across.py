@@ -191,11 +191,10 @@ def _separable(pair: RankedPair) -> str:
     why = long_note(texts.reason_undefined(pair.interval, pair.separable, pair.more_images))
     if isinstance(pair.separable, UndefinedComparison):
         return why
-    if pair.separable:
-        return tag(_("separable"), "success")
     more = None if isinstance(pair.more_images, UndefinedComparison) else pair.more_images
     return parts(
-        tag(_("not separable"), "warning"),
+        tag(pair.verdict, "success" if pair.separable else "warning"),
+        note(_("with these raters: separable") if pair.is_separable_by_these_alone else ""),
         _("about %(more)s more images for an 80%% chance") % {"more": more} if more else why,
     )
 

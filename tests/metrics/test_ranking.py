@@ -223,6 +223,17 @@ def test_as_many_images_as_are_said_to_separate_two_models_do_with_a_chance_of_8
     assert lead_of(repeated, first, second)[1].low == pytest.approx(end, abs=0.1 * difference)
 
 
+def test_images_by_the_same_raters_take_off_only_their_own_part_of_the_width():
+    these, others = Interval(0.2, 0.8), Interval(0.1, 0.9)
+    # Half the widths are 0.3 and 0.4: what raters add is 0.16 − 0.09. 2.0435 is ((1.96 + 0.8416) / 1.96)².
+    needed = images_to_separate(0.5, these, images=100, other_raters=others)
+    assert needed == math.ceil(2.0435 * 100 * 0.09 / (0.25 - 2.0435 * 0.07))
+    assert images_to_separate(0.5, these, images=100, other_raters=these) == images_to_separate(0.5, these, images=100)
+    with pytest.raises(UndefinedFigureError) as refused:
+        images_to_separate(0.37, these, images=100, other_raters=others)
+    assert refused.value.reason == UndefinedReason.MORE_RATERS
+
+
 def test_no_difference_is_separated_by_no_number_of_images():
     with pytest.raises(UndefinedFigureError) as refused:
         images_to_separate(0.0, Interval(-1, 1), images=100)

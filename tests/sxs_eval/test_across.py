@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from crosslens_metrics.ranking import StrengthBound
+from crosslens_metrics.ranking import RankingOutcomes, StrengthBound
 from crosslens_metrics.reports.comparison import DecidedImages
 from crosslens_metrics.reports.comparison_figures import BOUNDS, GainFigure, UndefinedComparison
 from crosslens_metrics.reports.comparisons import (
@@ -17,7 +17,9 @@ from crosslens_metrics.reports.comparisons import (
     rank_models,
 )
 from crosslens_metrics.sampling.intervals import Interval
+from crosslens_metrics.sampling.significance import holm, student_p
 from crosslens_metrics.undefined import UndefinedReason
+from tools.coverage.simulations import judged_by_raters_who_like_a_model, leads_of
 
 
 def part(outcomes: list[int], *, first: int = 0) -> DecidedImages:
@@ -232,6 +234,76 @@ def test_models_that_were_never_compared_are_ranked_apart():
     assert (first.images, second.images) == (300, 3)
     (alone,) = ranked(three_models())
     assert first == alone
+
+
+def contests_of(outcomes: RankingOutcomes, *, images: int) -> list[ModelContest]:
+    """Of all pairs of models in the order in which they were simulated, three judgements an image."""
+    contests = []
+    for start in range(0, len(outcomes.image), images):
+        rows, judged = slice(start, start + images), slice(3 * start, 3 * (start + images))
+        decided = DecidedImages(
+            outcomes.image[rows],
+            outcomes.outcome[rows],
+            outcomes.judged[judged] - start,
+            outcomes.rater[judged],
+            moved=outcomes.moved[judged],
+        )
+        contests.append(ModelContest(f"m{outcomes.base[start]}", f"m{outcomes.test[start]}", decided))
+    return contests
+
+
+def ranked_by(raters: int, *, seed: int, liking: float = 0, better: float = 0) -> RankedComponent:
+    rng = np.random.default_rng(seed)
+    outcomes = judged_by_raters_who_like_a_model(rng, models=4, images=100, raters=raters, liking=liking, better=better)
+    return ranked(contests_of(outcomes, images=100))[0]
+
+
+def test_what_a_few_raters_like_separates_no_models_for_others_and_the_verdict_says_so():
+    found = ranked_by(3, seed=1, liking=10)
+    assert {(pair.primary, pair.separable, pair.verdict) for pair in found.pairs} == {
+        ("other_raters", False, "not separable")
+    }
+    assert any(pair.is_separable_by_these_alone for pair in found.pairs)
+    assert {pair.more_images for pair in found.pairs} == {UndefinedComparison(UndefinedReason.MORE_RATERS)}
+
+
+def test_ten_raters_separate_the_better_model_for_others():
+    found = ranked_by(10, seed=1, better=16)
+    verdicts = {frozenset((pair.stronger, pair.weaker)): pair.verdict for pair in found.pairs}
+    assert {verdict for pair, verdict in verdicts.items() if "m0" in pair} == {"separable"}
+    assert {verdict for pair, verdict in verdicts.items() if "m0" not in pair} == {"not separable"}
+    for pair in found.pairs:
+        # From five raters on the p-value is that of the interval.
+        assert isinstance(pair.other_raters, Interval)
+        assert isinstance(pair.p, float)
+        assert (pair.p < 0.05) == (not pair.other_raters.holds(0))
+
+
+def test_raters_who_are_not_known_separate_models_for_themselves_alone():
+    (ranking,) = ranked(three_models())
+    assert {pair.verdict for pair in ranking.pairs} == {
+        "separable with these raters",
+        "not separable with these raters",
+    }
+    assert {pair.other_raters for pair in ranking.pairs} == {UndefinedComparison(UndefinedReason.ONE_RATER)}
+
+
+@pytest.mark.long(reason="200 rankings of raters who differ")
+def test_raters_who_differ_hardly_ever_separate_equal_models():
+    false: dict[str, list[bool]] = {"others": [], "these": [], "Satterthwaite": []}
+    rng = np.random.default_rng(6)
+    for _ in range(200):
+        outcomes = judged_by_raters_who_like_a_model(rng, models=4, images=100, raters=3, liking=6)
+        leads = leads_of(outcomes, models=4)
+        for name, p in (
+            ("others", [lead.p_to_correct for lead in leads]),
+            ("these", [student_p(lead.value, *lead.these) for lead in leads]),
+            ("Satterthwaite", [student_p(lead.value, *lead.others) for lead in leads]),
+        ):
+            false[name].append(bool(holm(p).min() < 0.05))
+    assert np.mean(false["others"]) <= 0.05
+    assert np.mean(false["these"]) > 0.5
+    assert np.mean(false["Satterthwaite"]) > 0.08
 
 
 def test_one_comparison_without_outcomes_and_too_few_models_make_no_ranking():

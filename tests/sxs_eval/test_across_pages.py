@@ -91,7 +91,7 @@ def test_figures_side_by_side_say_in_what_they_differ(made_once):
     (pooled,), (component,) = found.pooled, found.ranking.components
     assert "|of:sxs-majority/2|" in str(pooled.signature)
     assert "|gold:0+10|repeats:0|pause:30/20+none|instructions:1|complete:12|" in str(pooled.signature)
-    assert str(component.signature).startswith("bradley-terry|v:3|prior:1.0|comparisons:4|")
+    assert str(component.signature).startswith("bradley-terry|v:4|prior:1.0|comparisons:4|")
     assert str(component.signature) in text
     lines = table(found, TableLayout.TEX).splitlines()
     assert (

@@ -283,7 +283,11 @@ def test_comparisons_of_the_same_models_are_pooled_and_all_models_ranked(tmp_pat
     assert separable[frozenset({"m1", "m2"})] is True
     assert separable[frozenset({"m2", "m3"})] is False
     text = run(file, "--resamples", "200")
-    assert text.count("not separable: ") == 1
+    # The three raters always agree, so that nothing can be said of others.
+    assert {pair["other_raters"]["undefined"] for pair in ranked["pairs"]} == {"raters_agree"}
+    assert text.count("  separable with these raters\n") == 2
+    assert text.count("  not separable with these raters: ") == 1
+    assert "  Intervals: generalises to other images, with these 3 raters (Student’s t)\n" in text
     assert "never compared" not in text
     assert text.count("All comparisons (m2 against m1): m1-m2 hi, m1-m2 zh") == 1
 

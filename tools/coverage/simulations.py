@@ -14,7 +14,9 @@ from crosslens_metrics.correlation_intervals import ComparedModels, LeaveOneOut,
 from crosslens_metrics.correlations import Coefficient
 from crosslens_metrics.gains import gain_interval, majority_outcomes, moved_outcomes, with_other_raters
 from crosslens_metrics.ranking import RankingOutcomes, StrengthVariances, bradley_terry, win_table
+from crosslens_metrics.reports.comparisons import freedom_to_correct
 from crosslens_metrics.sampling.intervals import LEVEL, Interval, student_interval
+from crosslens_metrics.sampling.significance import student_p
 
 Values = NDArray[np.float64]
 Whole = NDArray[np.int_]
@@ -142,10 +144,11 @@ def ratings_on_seven_points(images: int, raters: int, rng: np.random.Generator) 
 
 
 def judged_by_raters_who_like_a_model(
-    rng: np.random.Generator, *, models: int, images: int, raters: int, liking: float
+    rng: np.random.Generator, *, models: int, images: int, raters: int, liking: float, better: float = 0.0
 ) -> RankingOutcomes:
-    """Equal models, all pairs, three raters an image; each rater has a liking for each model."""
+    """Models of which the first is `better`, all pairs, three raters an image; each rater has a liking for each."""
     likes, quality = liking * rng.standard_normal((raters, models)), 8 * rng.standard_normal((images, models))
+    quality[:, 0] += better
     parts = []
     for number, (base, test) in enumerate(combinations(range(models), 2)):
         who = drawn_raters(images, raters, rng)
@@ -166,6 +169,13 @@ class Lead:
     value: float
     these: tuple[float, float]
     others: tuple[float, float]
+    raters: int
+
+    @property
+    def p_to_correct(self) -> float:
+        """With other raters, as rankings take it before they correct it for all pairs."""
+        variance, freedom = self.others
+        return student_p(self.value, variance, freedom_to_correct(freedom, self.raters))
 
     @property
     def intervals(self) -> tuple[Interval, Interval]:
@@ -180,7 +190,8 @@ def leads_of(outcomes: RankingOutcomes, *, models: int) -> list[Lead]:
     for first, second in combinations(range(models), 2):
         contrast = np.eye(models)[first] - np.eye(models)[second]
         lead = float(contrast @ strengths)
-        leads.append(Lead(lead, variances.with_these_raters(contrast), variances.with_other_raters(contrast)))
+        found = variances.with_these_raters(contrast), variances.with_other_raters(contrast)
+        leads.append(Lead(lead, *found, raters=len(np.unique(outcomes.rater))))
     return leads
 
 

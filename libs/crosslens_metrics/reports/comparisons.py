@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crosslens_metrics import gains, ranking
+from crosslens_metrics.messages import gettext
 from crosslens_metrics.reports.comparison import MIN_RATERS, DecidedImages, gain_figure
 from crosslens_metrics.reports.comparison_figures import (
     GainFigure,
@@ -24,15 +25,18 @@ from crosslens_metrics.sampling import significance
 from crosslens_metrics.sampling.designs import Factor, Method, SamplingDesign
 from crosslens_metrics.sampling.intervals import LEVEL, Interval, student_interval
 from crosslens_metrics.signatures import Signature, differences, together
-from crosslens_metrics.undefined import UndefinedReason
+from crosslens_metrics.undefined import UndefinedFigureError, UndefinedReason
 
 POOLING_METHOD = "sxs-pooled"
 POOLING_VERSION = 1
 RANKING_METHOD = "bradley-terry"
-RANKING_VERSION = 3
+RANKING_VERSION = 4
 MIN_RANKED = 3
 """Models: of two, the gain says it all."""
 NO_SIGNATURE = Signature("unknown", ())
+THESE, OTHERS = 0, 1
+"""Places of the interval with these raters, and of that with others like them."""
+PRIMARY = ("interval", "other_raters")
 
 
 @dataclass(frozen=True)
@@ -86,10 +90,12 @@ class RankedModel(ReportFigure):
 
 @dataclass(frozen=True)
 class RankedPair(ReportFigure):
-    """`interval` with these raters, `other_raters` with others like them; `p` by the primary of the two.
+    """`interval` with these raters, `other_raters` with others like them.
 
-    `p_holm` is corrected for all pairs of the component, and `separable` follows it. `more_images` for an 80%
-    chance that the interval of the difference leaves out zero; none more where it is separable.
+    `p` is by the `primary` of the two: `other_raters`, or `interval` where these raters do not show how others differ.
+    `p_holm` is corrected for all pairs of the component, and `separable` follows it; `separable_these` is the same of
+    these raters alone. `more_images` for an 80% chance that the primary interval leaves out zero, if they are judged by
+    the same raters; none more where it is separable.
     """
 
     stronger: str
@@ -97,11 +103,26 @@ class RankedPair(ReportFigure):
     difference: float
     interval: Interval | UndefinedComparison
     other_raters: Interval | UndefinedComparison
+    primary: str
     p: float | UndefinedComparison
     p_holm: float | UndefinedComparison
     separable: bool | UndefinedComparison
+    separable_these: bool | UndefinedComparison
     images_needed: int | UndefinedComparison
     more_images: int | UndefinedComparison
+
+    @property
+    def verdict(self) -> str:
+        """Whether the two are separable, and by which raters, in words; nothing where that is undefined."""
+        if isinstance(self.separable, UndefinedComparison):
+            return ""
+        if self.primary == PRIMARY[OTHERS]:
+            return gettext("separable") if self.separable else gettext("not separable")
+        return gettext("separable with these raters") if self.separable else gettext("not separable with these raters")
+
+    @property
+    def is_separable_by_these_alone(self) -> bool:
+        return self.separable is False and self.separable_these is True
 
 
 @dataclass(frozen=True)
@@ -207,6 +228,27 @@ def rank_models(contests: Sequence[ModelContest]) -> ModelRanking | None:
     )
 
 
+def freedom_to_correct(freedom: float, raters: int) -> float:
+    """The degrees of freedom of a lead's p-value that is to be corrected for all pairs of a ranking.
+
+    With fewer than `MIN_RATERS` raters no more than these have: the correction asks how far out a lead is, where
+    Satterthwaite's degrees of freedom promise too much. With three raters they find a difference of four equal models
+    in up to 13%. From five on it is no more than 6%, and a cap would cost up to two thirds of the power
+    (docs/statistics.md).
+
+    Parameters
+    ----------
+    freedom : float
+        Satterthwaite's.
+    raters : int
+
+    Returns
+    -------
+    float
+    """
+    return min(freedom, raters - 1) if raters < MIN_RATERS else freedom
+
+
 def _outcomes(contests: Sequence[ModelContest], names: list[str]) -> ranking.RankingOutcomes:
     lengths = [len(contest.decided.outcome) for contest in contests]
     parts = [contest.decided for contest in contests]
@@ -241,8 +283,11 @@ def _component(contests: Sequence[ModelContest], names: list[str]) -> RankedComp
     leads = _Leads(table, bounds, ranking.StrengthVariances(outcomes, fitted), strengths, images, raters)
     order = [int(model) for model in np.argsort(-strengths, kind="stable")]
     pairs = list(combinations(order, 2))
-    plain = {pair: p for pair in pairs if isinstance(p := leads.p(*pair), float)}
-    corrected = dict(zip(plain, significance.holm(list(plain.values())).tolist(), strict=True))
+    tests = {pair: leads.tests_of(*pair) for pair in pairs}
+    decided = [pair for pair, test in tests.items() if test.is_defined]
+    by_these = significance.holm([tests[pair].p[THESE] for pair in decided])
+    by_primary = significance.holm([tests[pair].p_to_correct for pair in decided])
+    corrected = {pair: (float(by_these[i]), float(by_primary[i])) for i, pair in enumerate(decided)}
     return RankedComponent(
         *signed,
         images=images,
@@ -250,12 +295,47 @@ def _component(contests: Sequence[ModelContest], names: list[str]) -> RankedComp
         models=tuple(
             RankedModel(names[model], float(strengths[model]), bounds[model], *leads.of_model(model)) for model in order
         ),
-        pairs=tuple(_pair(names, leads, *pair, corrected.get(pair, 1.0), images) for pair in pairs),
+        pairs=tuple(_pair(names, *pair, tests[pair], corrected.get(pair, (1.0, 1.0))) for pair in pairs),
     )
 
 
 TwoIntervals = tuple[Interval | UndefinedComparison, Interval | UndefinedComparison]
-"""With these raters, and with others like them."""
+
+
+@dataclass(frozen=True)
+class _PairTests:
+    """The lead of a pair, and its intervals and plain p-values, by place."""
+
+    lead: float
+    intervals: TwoIntervals
+    p: tuple[float, float] = (1.0, 1.0)
+    p_to_correct: float = 1.0
+    images: int = 0
+    raters: int = 0
+
+    @property
+    def is_defined(self) -> bool:
+        return isinstance(self.intervals[THESE], Interval)
+
+    @property
+    def primary(self) -> int:
+        return OTHERS if isinstance(self.intervals[OTHERS], Interval) else THESE
+
+    def images_needed(self) -> int:
+        """How many images there have to be, judged by the same raters.
+
+        Raises
+        ------
+        UndefinedFigureError
+            If no number of images is enough.
+        """
+        these, others = self.intervals
+        assert isinstance(these, Interval)
+        if not isinstance(others, Interval):
+            return ranking.images_to_separate(self.lead, these, images=self.images)
+        if self.raters < MIN_RATERS:
+            raise UndefinedFigureError(UndefinedReason.MORE_RATERS, "So few raters say little about others.")
+        return ranking.images_to_separate(self.lead, these, images=self.images, other_raters=others)
 
 
 class _Leads:
@@ -271,7 +351,7 @@ class _Leads:
         raters: int,
     ) -> None:
         self._table, self._bounds, self._variances = table, bounds, variances
-        self.strengths, self.raters = strengths, raters
+        self._strengths, self._images, self._raters = strengths, images, raters
         self._groups, self._linked = ranking.groups(table), ranking.well_linked(table)
         self._these = SamplingDesign(Method.STUDENT, {Factor.IMAGE: images}, {Factor.RATER: raters} if raters else {})
         self._others = SamplingDesign(Method.TWO_WAY, {Factor.IMAGE: images, Factor.RATER: raters})
@@ -288,7 +368,7 @@ class _Leads:
             return UndefinedComparison(why), UndefinedComparison(why)
         contrast = linked / -linked.sum()
         contrast[model] += 1
-        return self._intervals(contrast, float(self.strengths[model]))
+        return self._intervals(contrast, float(self._strengths[model]))
 
     def of_pair(self, one: int, other: int) -> TwoIntervals:
         if self._groups[one] != self._groups[other]:
@@ -298,24 +378,26 @@ class _Leads:
         if self._linked[one] != self._linked[other]:
             why = UndefinedReason.FEW_WINS
             return UndefinedComparison(why), UndefinedComparison(why)
-        return self._intervals(self._contrast(one, other), float(self.strengths[one] - self.strengths[other]))
+        return self._intervals(self._contrast(one, other), self._lead(one, other))
 
-    def primary(self, intervals: TwoIntervals) -> Interval | UndefinedComparison:
-        """Of the interval with these raters and the one with others, the one that decides."""
-        return intervals[self.raters >= MIN_RATERS]
+    def tests_of(self, one: int, other: int) -> _PairTests:
+        lead, intervals = self._lead(one, other), self.of_pair(one, other)
+        tests = _PairTests(lead, intervals, images=self._images, raters=self._raters)
+        if not tests.is_defined:
+            return tests
+        contrast = self._contrast(one, other)
+        p = significance.student_p(lead, *self._variances.with_these_raters(contrast))
+        if tests.primary == THESE:
+            return replace(tests, p=(p, p), p_to_correct=p)
+        variance, freedom = self._variances.with_other_raters(contrast)
+        to_correct = significance.student_p(lead, variance, freedom_to_correct(freedom, self._raters))
+        return replace(tests, p=(p, significance.student_p(lead, variance, freedom)), p_to_correct=to_correct)
 
-    def p(self, one: int, other: int) -> float | UndefinedComparison:
-        """The p-value of no lead, by the interval that decides, or why there is none."""
-        interval = self.primary(self.of_pair(one, other))
-        if isinstance(interval, UndefinedComparison):
-            return interval
-        is_others = self.raters >= MIN_RATERS
-        variance = self._variances.with_other_raters if is_others else self._variances.with_these_raters
-        lead = float(self.strengths[one] - self.strengths[other])
-        return significance.student_p(lead, *variance(self._contrast(one, other)))
+    def _lead(self, one: int, other: int) -> float:
+        return float(self._strengths[one] - self._strengths[other])
 
     def _contrast(self, one: int, other: int) -> NDArray[np.float64]:
-        contrast = np.zeros(len(self.strengths))
+        contrast = np.zeros(len(self._strengths))
         contrast[one], contrast[other] = 1, -1
         return contrast
 
@@ -329,23 +411,23 @@ class _Leads:
         return value_or_reason(these), value_or_reason(others)
 
 
-def _pair(names: list[str], leads: _Leads, stronger: int, weaker: int, corrected: float, images: int) -> RankedPair:
-    """`corrected` is the p-value after Holm's correction for all pairs."""
-    difference = float(leads.strengths[stronger] - leads.strengths[weaker])
-    intervals = leads.of_pair(stronger, weaker)
-    primary = leads.primary(intervals)
-    p = leads.p(stronger, weaker)
-    if isinstance(primary, UndefinedComparison):
-        return RankedPair(names[stronger], names[weaker], difference, *intervals, *[primary] * 5)
-    separable = corrected < 1 - LEVEL
-    needed = value_or_reason(lambda: ranking.images_to_separate(difference, primary, images=images))
+def _pair(
+    names: list[str], stronger: int, weaker: int, tests: _PairTests, corrected: tuple[float, float]
+) -> RankedPair:
+    """`corrected` are the p-values after Holm's correction for all pairs, of these raters and of the primary."""
+    about = (names[stronger], names[weaker], tests.lead, *tests.intervals, PRIMARY[tests.primary])
+    undefined = tests.intervals[THESE]
+    if isinstance(undefined, UndefinedComparison):
+        return RankedPair(*about, *[undefined] * 6)
+    separable_these, separable = (p < 1 - LEVEL for p in corrected)
+    needed = value_or_reason(tests.images_needed)
     more: int | UndefinedComparison = needed
     if separable:
         more = 0
     elif not isinstance(needed, UndefinedComparison):
         # The correction for all pairs takes more than one pair alone.
-        more = max(1, needed - images)
-    return RankedPair(names[stronger], names[weaker], difference, *intervals, p, corrected, separable, needed, more)
+        more = max(1, needed - tests.images)
+    return RankedPair(*about, tests.p[tests.primary], corrected[1], separable, separable_these, needed, more)
 
 
 def _together(decided: Sequence[DecidedImages], image: NDArray[np.int_]) -> DecidedImages:

@@ -20,7 +20,13 @@ from crosslens_metrics.reports.comparison_figures import (
     UndefinedComparison,
     bound_message,
 )
-from crosslens_metrics.reports.comparisons import ModelRanking, PooledGain, RankedModel, RankedPair
+from crosslens_metrics.reports.comparisons import (
+    ModelRanking,
+    PooledGain,
+    RankedComponent,
+    RankedModel,
+    RankedPair,
+)
 from crosslens_metrics.sampling.intervals import Interval
 
 LABEL_WIDTH = 24
@@ -142,6 +148,7 @@ def ranking_lines(ranking: ModelRanking) -> Iterator[str]:
         yield _("Strengths of the models (Bradley-Terry): a lead of 1 means odds of 2.7 to 1 of winning an image")
         yield f"  {component.signature}"
         yield from unlike_lines(component.unlike)
+        yield from _design_lines(component)
         yield from (_model_line(model) for model in component.models)
         yield ""
         yield _(
@@ -259,6 +266,21 @@ def _rater_line(rater: RaterFigures) -> str:
     return f"  {rater.rater:<{LABEL_WIDTH}}{rater.judgements:>7}  {left:<28}  {same:<26}  {opposite:<26}  {seconds}"
 
 
+def _design_lines(component: RankedComponent) -> Iterator[str]:
+    """What the intervals of a ranking generalise to, and which of the two decides."""
+    figures: list[RankedModel | RankedPair] = [*component.pairs, *component.models]
+    for label, intervals in (
+        (_("Intervals"), [one.interval for one in figures]),
+        (_("other raters"), [one.other_raters for one in figures]),
+    ):
+        designs = [one.design for one in intervals if isinstance(one, Interval) and one.design]
+        if designs:
+            yield f"  {label}: {designs[0].words}"
+    yield "  " + _(
+        "Separable: with other raters like these, or “with these raters” where these do not show how others differ"
+    )
+
+
 def _model_line(model: RankedModel) -> str:
     if isinstance(model.strength, UndefinedComparison):
         return line(model.model, model.strength, _("strength"))
@@ -269,14 +291,16 @@ def _model_line(model: RankedModel) -> str:
 
 
 def _pair_line(pair: RankedPair) -> str:
-    if pair.separable is True:
-        more = _("separable")
-    elif isinstance(pair.more_images, UndefinedComparison):
+    verdict = pair.verdict
+    if pair.is_separable_by_these_alone:
+        verdict += f" ({_('with these raters: separable')})"
+    if isinstance(pair.more_images, UndefinedComparison):
         # What leaves it without an interval is said there.
-        more = "" if isinstance(pair.interval, UndefinedComparison) else pair.more_images.message
-    else:
-        more = _("not separable: %(more)s more for an 80%% chance") % {"more": pair.more_images}
+        why = "" if isinstance(pair.interval, UndefinedComparison) else pair.more_images.message
+        verdict = ": ".join(filter(None, (verdict, why)))
+    elif pair.more_images:
+        verdict += ": " + _("%(more)s more for an 80%% chance") % {"more": pair.more_images}
     difference = f"{pair.difference:.3f} {_interval_text(pair.interval, '+z.3f')}"
     others = f"{_('other raters')} {_interval_text(pair.other_raters, '+z.3f')}"
     p = "" if isinstance(pair.p_holm, UndefinedComparison) else _("Holm %(p)s") % {"p": _p(pair.p_holm)}
-    return f"  {pair.stronger} > {pair.weaker}:  {difference}  {others}  {p}  {more}".rstrip()
+    return f"  {pair.stronger} > {pair.weaker}:  {difference}  {others}  {p}  {verdict}".rstrip()
