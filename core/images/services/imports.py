@@ -90,10 +90,10 @@ def queue_file(upload: UploadedFile[Any], *, by: User, **about: Any) -> ImportJo
     return ImportJob.objects.create(**about, source_name=names[0], folder=folder, created_by=by)
 
 
-def run_local_file(path: Path, run: RunFile, *, clock: Clock, **about: Any) -> ImportJob:
-    """Import one file of this machine at once, in a job of any kind."""
+def run_local_file(path: Path, run: RunFile, *, opened: Opener | None = None, clock: Clock, **about: Any) -> ImportJob:
+    """Import one file of this machine at once, in a job of any kind; `opened` opens one that is in an archive."""
     job = import_jobs.start_inline(path, **about, clock=clock)
-    run(job, partial(opened_text, path), clock=clock)
+    run(job, opened or partial(opened_text, path), clock=clock)
     job.refresh_from_db()
     return job
 

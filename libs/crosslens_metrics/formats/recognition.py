@@ -44,7 +44,8 @@ class RecognisedFile:
     """What a file is and holds.
 
     `languages` counts captions by tag; `problems` has by reason how many captions or lines it is true of, and an
-    example. `layout` is "" and `kind` "unknown" where it was not recognised.
+    example. `layout` is "" and `kind` "unknown" where it was not recognised. `part` opens it. `assumed_language` and
+    `assumed_model` are those of captions that do not say theirs, and `sentences_of` the images of mere sentences.
     """
 
     path: str
@@ -55,6 +56,14 @@ class RecognisedFile:
     images: dict[tuple[str, ...], None] = field(default_factory=dict)
     problems: dict[str, tuple[int, str]] = field(default_factory=dict)
     columns: tuple[str, ...] = ()
+    part: FilePart | None = None
+    assumed_language: str = ""
+    assumed_model: str = ""
+    sentences_of: Sequence[str] = ()
+
+    @property
+    def captions(self) -> int:
+        return self.languages.total()
 
     def add_problem(self, reason: str, example: str, count: int = 1) -> None:
         before, first = self.problems.get(reason, (0, example))
@@ -96,7 +105,7 @@ def recognise(
         found: list[RecognisedFile] = []
         try:
             for part in parts_of(path, pictures):
-                found.append(file := RecognisedFile(part.path))
+                found.append(file := RecognisedFile(part.path, part=part))
                 layout = _look_into(file, part, said, language, model)
                 if layout and layout.kind == FileKind.SENTENCES:
                     sentences.append((file, part))
@@ -160,13 +169,15 @@ def _count(file: RecognisedFile, rows: Rows, language: str, model: str, *, is_of
             file.add_problem(row.reason, _example(row.number, row.name), row.captions)
             continue
         for given in row.captions:
-            by = given.model or (model or model_in_name(file.path) if is_of_model else "")
+            by = model or given.model or (model_in_name(file.path) if is_of_model else "")
             try:
                 tag = otherwise if given.language is None else _tag(given.language, row.name, tags)
                 texts = caption_texts(given.value, row.name)
             except LineError as error:
                 file.add_problem(error.reason, _example(row.number, row.name))
                 continue
+            file.assumed_language = tag if given.language is None and tag != UNKNOWN_LANGUAGE else file.assumed_language
+            file.assumed_model = by if by != given.model else file.assumed_model
             file.languages[tag] += len(texts)
             per_image[row.name, tag, by] += len(texts)
             if by:
@@ -263,5 +274,5 @@ def _put_names_to(
         file.add_problem(reason % {"lines": f"{lines:,}", "there": there}, file.path)
         return
     with part.opened() as opened:
-        file.kind, file.layout = FileKind.CAPTIONS, "Multi30k"
+        file.kind, file.layout, file.sentences_of = FileKind.CAPTIONS, "Multi30k", names
         _count(file, sentence_rows(names, opened), language, model, is_of_model=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
@@ -54,15 +54,20 @@ def start_upload(
 def import_path(
     *,
     path: Path,
-    model: str,
-    language: Language,
+    model: str = "",
+    language: Language | None = None,
     collection: Collection | None,
     project: Project | None = None,
+    said: Mapping[str, str] | None = None,
+    opened: Opener | None = None,
     clock: Clock,
 ) -> ImportJob:
-    """Import a file of this machine at once; a new model belongs to `project`, or is shared with all."""
-    options = _job_options(model, language, collection, project, is_shared=project is None)
-    return run_local_file(path, _run, **options, clock=clock)
+    """Import a file of this machine at once; a new model belongs to `project`, or is shared with all.
+
+    Without `model` or `language`, the lines have to say theirs. `said` names columns, as `layout_of` takes them.
+    """
+    options = _job_options(model, language, collection, project, is_shared=project is None, said=said)
+    return run_local_file(path, _run, opened=opened, **options, clock=clock)
 
 
 def run_import(*, job_id: int, clock: Clock) -> None:
@@ -70,13 +75,20 @@ def run_import(*, job_id: int, clock: Clock) -> None:
 
 
 def _job_options(
-    model: str, language: Language, collection: Collection | None, project: Project | None, *, is_shared: bool
+    model: str,
+    language: Language | None,
+    collection: Collection | None,
+    project: Project | None,
+    *,
+    is_shared: bool,
+    said: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
+    options = {"model": model, "language": language.tag if language else "", "is_shared": is_shared}
     return {
         "kind": ImportKind.CAPTIONS,
         "collection": collection,
         "project": project,
-        "options": {"model": model, "language": language.tag, "is_shared": is_shared},
+        "options": options | ({"map": dict(said)} if said else {}),
     }
 
 
@@ -206,6 +218,8 @@ def model_to_fill(name: str, project: Project | None, *, by: User | None) -> Cap
 
 def _take_in_model(job: ImportJob, *, now: datetime) -> None:
     """Give the project of an import the model that it fills, if that is in none yet: otherwise there would be two."""
+    if not job.options["model"]:
+        return
     model = model_to_fill(job.options["model"], job.project, by=job.created_by)
     if model is not None and model.project_id is None and not model.is_shared and job.project is not None:
         # It brings backends and so numpy, which no process loads at its start.

@@ -7,7 +7,7 @@ file in place of those it had; images that the file does not name keep theirs.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, TypeVar
@@ -84,11 +84,14 @@ def import_path(
     name: str,
     kind: ReferenceKind = ReferenceKind.IMPORTED,
     source: str = "",
+    said: Mapping[str, str] | None = None,
+    opened: Opener | None = None,
     clock: Clock,
 ) -> ImportJob:
-    """Import a local file at once; see `start_upload`."""
+    """Import a local file at once; see `start_upload`. `said` names columns, as `layout_of` takes them."""
     options = _job_options(project, collection, language, name, kind, source)
-    return run_local_file(path, _run, **options, clock=clock)
+    options["options"] |= {"map": dict(said)} if said else {}
+    return run_local_file(path, _run, opened=opened, **options, clock=clock)
 
 
 def run_import(*, job_id: int, clock: Clock) -> None:

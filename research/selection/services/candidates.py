@@ -193,7 +193,7 @@ def import_path(
         project=project, name=name, slug=slug, source_name=path.name[-500:], by=None, now=clock()
     )
     options = {LIST: candidates.pk, NEEDS_LICENCE: needs_licence}
-    about = {"kind": ImportKind.CANDIDATES, "collection": None, "project": project, "options": options}
+    about: dict[str, Any] = {"kind": ImportKind.CANDIDATES, "collection": None, "project": project, "options": options}
     return run_local_file(path, _run, **about, clock=clock)
 
 

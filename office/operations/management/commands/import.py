@@ -1,0 +1,113 @@
+"""`manage.py import FILE…`: images and captions from files of any known layout, looked through before they go in."""
+
+from __future__ import annotations
+
+import json
+import sys
+from argparse import ArgumentParser
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from django.utils import timezone
+
+from core.images.management.arguments import add_report, check_report, finish
+from core.images.models import Collection
+from core.images.services.collections import find_or_create_collection
+from core.images.tasks import ask_for_sizes
+from core.people.management.arguments import checked_text, language_of, project_of
+from core.people.permissions import usable_in
+from crosslens_metrics.formats.caption_rows import FIELDS
+from crosslens_metrics.formats.recognition import MODEL_CAPTIONS, REFERENCES
+from office.operations.services.file_imports import ImportWish, ImportWishError, PreviewedFile, check, preview, take
+from research.inference.rules.captions import MAX_MODEL_NAME_CHARACTERS
+
+
+class Command(BaseCommand):
+    help = "Import images, captions of models and references from files of any known layout: docs/importing.md."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        kinds = [REFERENCES, MODEL_CAPTIONS]
+        parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help="file, folder or archive")
+        parser.add_argument("--preview", action="store_true", help="say what the files are, and store nothing")
+        parser.add_argument("--json", action="store_true", help="say so as JSON")
+        parser.add_argument("--project", metavar="SLUG", help="project that owns what is made")
+        parser.add_argument("--collection", metavar="NAME", help="of the images; created if there is none")
+        parser.add_argument("--language", default="", metavar="TAG", help="of captions that do not say theirs")
+        parser.add_argument("--model", default="", metavar="NAME", help="that wrote the captions")
+        parser.add_argument("--as", dest="kind", choices=kinds, default="", help="what the captions are")
+        parser.add_argument("--name", default="", help="of the references, for example XM3600")
+        parser.add_argument("--source", default="", help="where references come from, and under which licence")
+        parser.add_argument(
+            "--map",
+            nargs="+",
+            action="extend",
+            default=[],
+            metavar="PART=COLUMN",
+            help=f"which column has what, such as image=foto; parts: {', '.join(FIELDS)}",
+        )
+        add_report(parser)
+
+    def handle(self, *, files: list[Path], report: Path | None, strict: bool, **options: Any) -> None:
+        check_report(report)
+        wish = _wish_of(options)
+        previewed = preview(files, wish)
+        if options["json"]:
+            told = {"files": [one.as_json() for one in previewed]}
+            self.stdout.write(json.dumps(told, ensure_ascii=False, indent=1))
+        elif options["preview"]:
+            for one in previewed:
+                self._tell(one)
+        if options["preview"]:
+            sys.exit(0 if all(one.is_recognised for one in previewed) else 1)
+        try:
+            check(previewed, wish)
+            if wish.creates_collection:
+                collection = find_or_create_collection(options["collection"], project=wish.project)
+                wish = replace(wish, collection=collection)
+            for job in take(previewed, wish, clock=timezone.now, announce=ask_for_sizes):
+                self.stdout.write(f"{job.source_name}:")
+                finish(job, self, report=report, strict=strict)
+        except ImportWishError as error:
+            raise CommandError(str(error)) from error
+
+    def _tell(self, one: PreviewedFile) -> None:
+        file = one.file
+        what = ", ".join(filter(None, (file.kind, file.layout)))
+        self.stdout.write(self.style.MIGRATE_HEADING(f"{file.path}: {what}"))
+        if file.captions:
+            self.stdout.write(f"  Captions: {file.captions:,} ({_counts(file.languages)})")
+        if file.models:
+            self.stdout.write(f"  Models: {_counts(file.models)}")
+        if file.images:
+            self.stdout.write(f"  Images: {len(file.images):,}, of which {one.matched:,} are known")
+        for reason, (count, example) in file.problems.items():
+            self.stdout.write(self.style.WARNING(f"  {reason} ({count:,}; for example {example})"))
+
+
+def _wish_of(options: Mapping[str, Any]) -> ImportWish:
+    project = project_of(options["project"])
+    said = dict(pair.split("=", 1) for pair in options["map"] if "=" in pair)
+    if len(said) < len(options["map"]) or not said.keys() <= FIELDS.keys():
+        raise CommandError(f"--map needs PART=COLUMN, with one of the parts {', '.join(FIELDS)}.")
+    name, model = options["collection"], options["model"]
+    known = Collection.objects.filter(usable_in(project)) if name else Collection.objects.none()
+    collection = known.filter(slug=name).first() or known.filter(name=name).first()
+    longest = MAX_MODEL_NAME_CHARACTERS
+    return ImportWish(
+        project=project,
+        collection=collection,
+        creates_collection=bool(name) and collection is None,
+        language=language_of(options["language"]).tag if options["language"] else "",
+        model=checked_text(model, option="--model", longest=longest) if model else "",
+        kind=options["kind"],
+        name=options["name"].strip(),
+        source=options["source"].strip(),
+        said=said,
+    )
+
+
+def _counts(by_name: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} {count:,}" for name, count in sorted(by_name.items()))

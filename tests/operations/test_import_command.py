@@ -1,0 +1,153 @@
+"""`manage.py import`: files of several kinds, models and languages at once, looked through before they go in."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from core.images.models import Collection, ImportJob
+from research.inference.models import CaptioningModel, ModelCaption
+from research.scoring.models import Reference, ReferenceSet
+from tests.factories import make_collection, make_project
+from tests.images.image_files import image_file
+from tests.published import published
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("media")]
+
+
+def run(*arguments: Any) -> str:
+    output = io.StringIO()
+    call_command("import", *map(str, arguments), stdout=output, stderr=output)
+    return output.getvalue()
+
+
+def looked_at(*arguments: Any) -> tuple[list[Any], int]:
+    """What a preview says as JSON, and the command's status."""
+    output = io.StringIO()
+    with pytest.raises(SystemExit) as ended:
+        call_command("import", *map(str, arguments), "--preview", "--json", stdout=output)
+    return json.loads(output.getvalue())["files"], int(ended.value.code or 0)
+
+
+def write(file: Path, *values: Any) -> Path:
+    file.write_text("".join(json.dumps(value) + "\n" for value in values))
+    return file
+
+
+def test_preview_tells_what_files_are_and_stores_nothing(tmp_path):
+    collection = make_collection(images=1)
+    key = collection.entries.get().key
+    captions = write(
+        tmp_path / "blip.de.jsonl",
+        {"image": key, "caption": "Ein Hügel", "model": "blip"},
+        {"image": "gone", "caption": "", "model": "blip"},
+    )
+    boxes = write(tmp_path / "boxes.jsonl", {"filename": "b1.jpg", "bbox": []})
+
+    files, status = looked_at(captions, "--collection", collection.slug)
+    assert status == 0
+    assert files == [
+        {
+            "path": str(captions),
+            "kind": "model captions",
+            "format": "JSON Lines",
+            "models": ["blip"],
+            "languages": {"de": 1},
+            "images": {"matched": 1, "unknown": 1},
+            "problems": [{"kind": "The caption is empty.", "count": 1, "example": "line 2: gone"}],
+        }
+    ]
+    files, status = looked_at(captions, boxes)
+    assert (status, [file["kind"] for file in files]) == (1, ["model captions", "unknown"])
+    assert files[0]["images"] == {"matched": 0, "unknown": 2}
+    assert not ImportJob.objects.exists()
+
+
+def test_models_and_languages_come_in_together(tmp_path):
+    collection = make_collection(images=2)
+    one, two = collection.entries.values_list("key", flat=True)
+    both = write(
+        tmp_path / "both.jsonl",
+        {"image": one, "caption": "a", "language": "en", "model": "x"},
+        {"image": two, "caption": "b", "language": "en", "model": "x"},
+        {"image": one, "de": {"caption": "c"}, "model": "y"},
+    )
+    french = write(tmp_path / "captions_val_z_results.fr.json", *[[{"image_id": one, "caption": "d"}]])
+    run(both, french, "--collection", collection.slug)
+
+    by = ModelCaption.objects.values_list("model__name", "language", "image__entries__key", "text")
+    assert set(by) == {("x", "en", one, "a"), ("x", "en", two, "b"), ("y", "de", one, "c"), ("z", "fr", one, "d")}
+    assert CaptioningModel.objects.count() == 3
+    assert "Already there: 3" in run(both, "--collection", collection.slug)
+
+
+def test_pictures_and_their_captions_come_out_of_one_archive(tmp_path):
+    project = make_project()
+    with zipfile.ZipFile(tmp_path / "data.zip", "w") as archive:
+        archive.writestr("b1.jpg", image_file())
+        archive.writestr("captions.csv", 'file_name,en,sw\nb1.jpg,"A red, small hill.",Kilima\n')
+    run(tmp_path / "data.zip", "--project", project.slug, "--collection", "New", "--as", "references", "--name", "R")
+
+    assert Collection.objects.get(name="New").entries.get().file_name == "b1.jpg"
+    assert set(ReferenceSet.objects.values_list("name", "language")) == {("R", "en"), ("R", "sw")}
+    assert set(Reference.objects.values_list("text", flat=True)) == {"A red, small hill.", "Kilima"}
+
+
+def test_sentences_beside_a_list_of_images_are_references(tmp_path):
+    project, collection = make_project(), make_collection(images=2)
+    (tmp_path / "val.de").write_text("Ein Hügel.\nZwei Hunde, ein Zelt.\n")
+    names = [f"{key}.jpg\n" for key in collection.entries.values_list("key", flat=True)]
+    (tmp_path / "images.txt").write_text("".join(names))
+    run(tmp_path / "val.de", tmp_path / "images.txt", "--project", project.slug, "--collection", collection.slug)
+    assert list(Reference.objects.order_by("pk").values_list("text", flat=True)) == [
+        "Ein Hügel.",
+        "Zwei Hunde, ein Zelt.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("line", "options", "says"),
+    [
+        ({"image": "b", "caption": "x"}, {}, "does not say who wrote its captions"),
+        ({"image": "b", "caption": "x", "model": "m"}, {}, "does not say which language"),
+        ({"image": "b", "captions": ["x", "y"]}, {"language": "de"}, "needs --collection"),
+        ({"image": "b", "captions": ["x", "y"]}, {"language": "de", "collection": "c"}, "belong to a project"),
+        ({"filename": "b", "bbox": []}, {}, "This is a doccano export of bounding boxes"),
+        ({"image": "b", "rater": "r", "score": 1}, {}, "has judgements"),
+        ({"sentence": "a", "word": "b", "images": []}, {}, "has items of the game"),
+        ({"foto": "b", "caption": "x"}, {"map": "image"}, "--map needs PART=COLUMN"),
+    ],
+)
+def test_what_is_missing_is_told_before_anything_is_stored(
+    tmp_path: Path, line: Any, options: Mapping[str, str], says: str
+) -> None:
+    fine = write(tmp_path / "fine.jsonl", {"image": "b", "caption": "x", "model": "m", "language": "en"})
+    given = [text for name, value in options.items() for text in (f"--{name}", value)]
+    with pytest.raises(CommandError, match=says):
+        run(fine, write(tmp_path / "file.jsonl", line), *given)
+    assert not ImportJob.objects.exists()
+    assert not Collection.objects.exists()
+
+
+def test_columns_that_somebody_named(tmp_path):
+    collection = make_collection(images=1)
+    (tmp_path / "t.csv").write_text(f"foto;wort\n{collection.entries.get().key};Hügel\n")
+    options = ("--map", "image=foto", "caption=wort", "--as", "model captions", "--model", "m", "--language", "de")
+    run(tmp_path / "t.csv", "--collection", collection.slug, *options)
+    assert ModelCaption.objects.get().text == "Hügel"
+
+
+def test_every_input_that_somebody_reported_is_recognised_or_refused_with_a_reason():
+    refused = []
+    for path in sorted(published("reported").glob("*")):
+        files, _status = looked_at(path)
+        refused += [path.name for file in files if file["kind"] == "unknown"]
+        assert all(file["problems"] for file in files if file["kind"] == "unknown")
+    assert refused == ["08-panel-placeholder.txt", "10-secret-in-error.env", "README.md", "gpu"]
