@@ -246,7 +246,7 @@ def test_evaluations_without_a_figure_are_left_out_where_that_is_asked_for(table
 
     report = correlate(file, "--metric", "y", "z", "--skip-missing", "--group", "g=a", human="x")
 
-    left_out = {"missing": 2, "few_images": 0, "chosen": 0}
+    left_out = {"repeated": 0, "missing": 2, "few_images": 0, "chosen": 0}
     assert report["left_out"] == {"y": left_out, "z": left_out}
     assert [part["metrics"]["z"]["evaluations"] for part in report["parts"]] == [3, 2, 1]
     assert "2 of 5 evaluations lack x or y, and are left out of it." in report["notes"]

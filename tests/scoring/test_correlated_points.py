@@ -108,9 +108,37 @@ def test_evaluations_of_few_images_are_no_points(rows, table):
     rows[0]["images"], rows[1]["images"], rows[2]["images"] = 29, "", 30
     report = report_of(table(rows))
     assert figures_of(report)["evaluations"] == 28
-    assert report["left_out"]["near"] == {"missing": 0, "few_images": 2, "chosen": 0}
+    assert report["left_out"]["near"] == {"repeated": 0, "missing": 0, "few_images": 2, "chosen": 0}
     assert report["notes"] == ["2 of 30 evaluations have fewer than 30 images, and are left out of near."]
     assert figures_of(report_of(table(rows), "--min-images", "0"))["evaluations"] == 30
+
+
+@pytest.mark.parametrize("is_turned", [False, True])
+def test_an_evaluation_that_is_written_again_counts_once(rows, table, is_turned):
+    again = [dict(row) for row in rows]
+    if is_turned:
+        for row in again:
+            row["base_model"], row["test_model"] = row["test_model"], row["base_model"]
+            row |= {name: -row[name] for name in ("gain", "near", "far")}
+    alone, twice = report_of(table(rows)), report_of(table([*rows, *again]))
+    assert twice["parts"] == alone["parts"]
+    assert twice["left_out"]["near"] == alone["left_out"]["near"] | {"repeated": 30}
+    (note,) = twice["notes"]
+    assert note.startswith("Two models in a language count once, either way round. Left out are lines that repeat")
+    assert ": 32 (line 2), 33 (line 3), " in note
+    assert note.endswith(" and 20 more.")
+    named = [row | {"comparison": f"c{number}"} for number, row in enumerate([*rows, *again])]
+    assert figures_of(report_of(table(named)))["evaluations"] == 60, "Comparisons with names of their own."
+    assert figures_of(report_of(table([*rows, *again]), "--as-published"))["evaluations"] == 60
+
+
+def test_an_evaluation_that_is_written_again_with_other_figures_is_refused(rows, table):
+    again = rows[0] | {"near": rows[0]["near"] + 1}
+    with pytest.raises(CommandError, match=r"Line 32: B against A is on line 2 already, with another near\. Correct"):
+        report_of(table([*rows, again]))
+    turned = rows[0] | {"base_model": "B", "test_model": "A"}
+    with pytest.raises(CommandError, match="Line 32: A against B is on line 2 already, with another gain"):
+        report_of(table([*rows, turned]))
 
 
 def test_evaluations_that_a_metric_chose_are_no_evidence_for_it(rows, table):

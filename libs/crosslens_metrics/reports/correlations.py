@@ -22,6 +22,7 @@ from crosslens_metrics.reports.evaluation_points import (
     EvaluationFacts,
     PointRules,
     facts_of,
+    repeats_of,
     unlike_points,
 )
 from crosslens_metrics.reports.figures import (
@@ -46,6 +47,8 @@ from crosslens_metrics.sampling.intervals import Interval
 
 RESAMPLES = 1_000
 P_DIGITS = 4
+MAX_LINES = 10
+"""Of a note."""
 ALL, GROUP, REST = "all", "group", "rest"
 
 
@@ -66,8 +69,9 @@ def is_mirrored(human: Sequence[Decimal], metric: Sequence[Decimal]) -> bool:
 
 @dataclass(frozen=True)
 class LeftOutEvaluations(ReportFigure):
-    """How many evaluations are no points of a metric: without a figure, with too few images, or chosen by it."""
+    """How many evaluations are no points of a metric: repeated, without a figure, with few images, or chosen by it."""
 
+    repeated: int
     missing: int
     few_images: int
     chosen: int
@@ -224,7 +228,8 @@ def correlations_of(
             raise FileProblemsError(problems)
     facts = facts_of(table, columns, rules)
     parts, notes = _parts(table, group)
-    notes = [*facts.notes, *notes]
+    repeats = repeats_of(table, facts.compared, {people_at: people, **automatic})
+    notes = [*facts.notes, *notes, *_on_repeats(table, repeats)]
     agreements: dict[str, dict[str, MetricAgreement]] = {part.key: {} for part in parts}
     left_out: dict[str, LeftOutEvaluations] = {}
     unlike: dict[str, tuple[str, ...]] = {}
@@ -233,7 +238,7 @@ def correlations_of(
     for place, scores in automatic.items():
         name = table.columns[place]
         there = np.array([a is not None and b is not None for a, b in zip(people, scores, strict=True)], dtype=bool)
-        left_out[name], used[name] = _left_out(name, there, facts, rules)
+        left_out[name], used[name] = _left_out(name, there, facts, rules, repeats)
         points[name] = EvaluationPoints(
             _as_floats(people), _as_floats(scores), facts.compared, facts.images if rules.is_weighted else None
         )
@@ -266,14 +271,25 @@ def correlations_of(
 
 
 def _left_out(
-    metric: str, there: NDArray[np.bool_], facts: EvaluationFacts, rules: PointRules
+    metric: str, there: NDArray[np.bool_], facts: EvaluationFacts, rules: PointRules, repeats: Mapping[int, int]
 ) -> tuple[LeftOutEvaluations, NDArray[np.bool_]]:
     """Each evaluation for the first reason that it is left out, and which are left."""
-    is_large, is_independent = facts.is_large(rules), facts.is_independent_of(metric, rules)
-    counts = LeftOutEvaluations(
-        int((~there).sum()), int((there & ~is_large).sum()), int((there & is_large & ~is_independent).sum())
-    )
-    return counts, there & is_large & is_independent
+    left, counts = np.ones(len(there), dtype=bool), []
+    is_first = np.array([place not in repeats for place in range(len(there))], dtype=bool)
+    for is_kept in (is_first, there, facts.is_large(rules), facts.is_independent_of(metric, rules)):
+        counts.append(int((left & ~is_kept).sum()))
+        left &= is_kept
+    return LeftOutEvaluations(*counts), left
+
+
+def _on_repeats(table: TextTable, repeats: Mapping[int, int]) -> Iterator[str]:
+    lines = [f"{table.rows[place].line} (line {table.rows[first].line})" for place, first in repeats.items()]
+    if lines:
+        more = f" and {len(lines) - MAX_LINES} more" if len(lines) > MAX_LINES else ""
+        yield (
+            "Two models in a language count once, either way round. Left out are lines that repeat an earlier one: "
+            f"{', '.join(lines[:MAX_LINES])}{more}."
+        )
 
 
 def _said(human: str, name: str, left: LeftOutEvaluations, total: int, rules: PointRules) -> Iterator[str]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,8 @@ MIN_IMAGES = 30
 ANY_METRIC = "*"
 """In the column `chosen_by`: a metric that nobody named, or several."""
 
+COMPARISON_COLUMN = "comparison"
+"""Names evaluations apart that are of the same models in the same language."""
 SIGNATURE_COLUMN, SIGNATURE_SUFFIX = "signature", "_signature"
 """Of people's gains, and after the name of a metric those of its differences."""
 
@@ -119,6 +122,50 @@ def _signatures(table: TextTable, column: str, used: Mask) -> dict[int, Signatur
     if problems:
         raise FileProblemsError(problems)
     return found
+
+
+def repeats_of(
+    table: TextTable, compared: ComparedModels | None, figures: Mapping[int, Sequence[Decimal | None]]
+) -> dict[int, int]:
+    """The place of each evaluation that an earlier one holds already, and of that one; none where models are not known.
+
+    They are of the same two models, either way round, in the same language, and of the same name where there is a
+    column `comparison`. `figures` are those of each evaluation, by column.
+
+    Raises
+    ------
+    FileProblemsError
+        Where the figures of the two disagree, unless they may be in different languages.
+    """
+    if compared is None:
+        return {}
+    is_named = folded_name(COMPARISON_COLUMN) in map(folded_name, table.columns)
+    names = table.texts(table.place(COMPARISON_COLUMN)) if is_named else [""] * len(table.rows)
+    firsts: dict[tuple[str, str, frozenset[str]], int] = {}
+    repeats: dict[int, int] = {}
+    problems = []
+    for place, about in enumerate(zip(names, compared.language, compared.base, compared.test, strict=True)):
+        name, language, base, test = about
+        first = firsts.setdefault((name.strip(), language, frozenset((base, test))), place)
+        if first == place:
+            continue
+        sign = 1 if compared.base[first] == base else -1
+        others = [
+            table.columns[column]
+            for column, numbers in figures.items()
+            if numbers[first] != (again if (again := numbers[place]) is None else sign * again)
+        ]
+        if not others:
+            repeats[place] = first
+        elif language:
+            reason = (
+                f"{test} against {base} is on line {table.rows[first].line} already, with another {others[0]}. Correct "
+                f"one, or name the two apart in a column “{COMPARISON_COLUMN}”."
+            )
+            problems.append(LineError(reason, number=table.rows[place].line))
+    if problems:
+        raise FileProblemsError(problems)
+    return repeats
 
 
 def facts_of(table: TextTable, columns: EvaluationColumns, rules: PointRules) -> EvaluationFacts:
