@@ -5,13 +5,16 @@ from __future__ import annotations
 import csv
 import json
 import re
+from itertools import permutations
 
+import numpy as np
 import pytest
 from django.core.management import CommandError
 
 from crosslens_metrics.correlations import Coefficient
 from crosslens_metrics.formats.problems import FileRefusedError
 from crosslens_metrics.formats.tables import parse_table
+from crosslens_metrics.model_ranks import TiedRanks, largest_by_chance, rank_agreement
 from crosslens_metrics.reports.figures import MESSAGES, rounded_number
 from crosslens_metrics.undefined import UndefinedReason
 from tests.commands import output_of
@@ -268,6 +271,49 @@ def test_ties_are_those_of_the_figures_as_written_also_in_sums(table):
     file = table("name,p,q,s\na,0.1,0.2,1\nb,0.3,0,2\nc,1,1,3\n")
     ranks = run_json("rank_metrics", file, "--proposed", "p", "q", "--standard", "s", "--sums")["ranks"]
     assert ranks == {"s": [3, 2, 1], "p": [3, 2, 1], "q": [2, 3, 1], "p+q": [2.5, 2.5, 1]}
+
+
+def test_what_chance_gives_of_so_few_models_and_so_many_coefficients_is_told(table):
+    three = table("model,new,old,flat\na,1,2,1\nb,2,3,1\nc,3,4,1\n")
+    asked = ["rank_metrics", three, "--proposed", "new", "--standard", "old", "flat"]
+    # Of six orders the straight one and the opposite one are as far from 0.
+    chance = run_json(*asked)["chance"]
+    assert (chance["p"], chance["smallest"], chance["largest"]) == pytest.approx((1 / 3, 1 / 3, 1))
+    assert (chance["coefficients"], chance["permutations"], chance["is_exact"]) == (1, 6, True)
+    text = output_of(*asked)
+    assert "By chance the coefficient is as far from 0 as 1.000 with p = 0.3333:" in text
+    assert "With 3 models no p-value below 0.3333 is possible here." in text
+    assert run_json(*asked[:-2], "flat")["chance"]["undefined"] == UndefinedReason.ALL_VALUES_EQUAL
+    assert (
+        "By chance the largest of these 35 coefficients is as far from 0 as 1.000 with p = 0.0010:\n"
+        "  the standard scores of the models change places, in all 40320 ways."
+    ) in of_table_2()
+
+
+@pytest.mark.parametrize("ties", TiedRanks)
+def test_the_chance_of_the_best_coefficient_is_that_of_all_orders_tried_one_by_one(ties):
+    proposed, standard = np.random.default_rng(4).integers(0, 4, size=(2, 3, 5))
+
+    def largest(order):
+        return max(abs(rank_agreement(one, other[list(order)], ties=ties)) for one in proposed for other in standard)
+
+    tried = [largest(order) for order in permutations(range(5))]
+    found = largest_by_chance(proposed, standard, ties=ties)
+    assert found.coefficients == 9
+    assert found.largest == pytest.approx(tried[0])
+    assert found.p == pytest.approx(np.mean(np.array(tried) >= tried[0] - 1e-9))
+
+
+def test_the_best_of_many_metrics_that_know_nothing_is_rarely_called_more_than_chance():
+    rng = np.random.default_rng(5)
+    scores = rng.random((300, 6, 6))
+    found = [largest_by_chance(one[:3], one[3:]) for one in scores]
+    assert np.mean([one.p <= 0.05 for one in found]) <= 0.08
+    # The control: nine coefficients, each by its own p-value.
+    single = [min(largest_by_chance(a[None], b[None]).p for a in one[:3] for b in one[3:]) for one in scores[:60]]
+    assert np.mean(np.array(single) <= 0.05) > 0.15
+    many = largest_by_chance(rng.random((2, 12)), rng.random((2, 12)))
+    assert (many.permutations, many.is_exact, many.smallest) == (9_999, False, 1 / 10_000)
 
 
 def test_models_are_named_by_their_column_else_by_their_line(table):

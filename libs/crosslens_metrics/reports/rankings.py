@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from decimal import Decimal
 from fractions import Fraction
 from itertools import combinations
 
 from crosslens_metrics.formats.problems import FileProblemsError, FileRefusedError
 from crosslens_metrics.formats.tables import TextTable
-from crosslens_metrics.model_ranks import TiedRanks, model_ranks, rank_agreement
+from crosslens_metrics.model_ranks import LargestByChance, TiedRanks, largest_by_chance, model_ranks, rank_agreement
 from crosslens_metrics.reports.figures import ReportFigure, UndefinedScore, rounded_number, table_lines, value_or_reason
 
 MAX_SUMMED = 10
@@ -41,8 +41,22 @@ def same_but_for_rounding(
 
 
 MODEL = "model"
+P_DIGITS = 4
 CORRELATION = {TiedRanks.MEAN: "Spearman's correlation", TiedRanks.COMPETITION: "Correlation"}
 SHARED = {TiedRanks.MEAN: "the mean rank", TiedRanks.COMPETITION: "the best rank (1, 2, 2, 4)"}
+
+
+@dataclass(frozen=True)
+class ChanceFigure(LargestByChance, ReportFigure):
+    """What chance gives, in words."""
+
+    def lines(self, *, models: int, digits: int) -> Iterator[str]:
+        what = f"the largest of these {self.coefficients} coefficients" if self.coefficients > 1 else "the coefficient"
+        ways = f"all {self.permutations} ways" if self.is_exact else f"{self.permutations} ways that were drawn"
+        p, smallest = (rounded_number(share, P_DIGITS) for share in (self.p, self.smallest))
+        yield f"  By chance {what} is as far from 0 as {rounded_number(self.largest, digits)} with p = {p}:"
+        yield f"  the standard scores of the models change places, in {ways}."
+        yield f"  With {models} models no p-value below {smallest} is possible here."
 
 
 @dataclass(frozen=True)
@@ -54,6 +68,7 @@ class RankReport(ReportFigure):
     left_out: tuple[str, ...]
     correlations: dict[str, dict[str, float | UndefinedScore]]
     """Of the ranks, by proposed and by standard metric."""
+    chance: ChanceFigure | UndefinedScore
     ranks: dict[str, tuple[float, ...]]
     notes: tuple[str, ...]
 
@@ -73,6 +88,8 @@ class RankReport(ReportFigure):
             ]
         )
         yield from _reasons(self.correlations)
+        if isinstance(self.chance, ChanceFigure):
+            yield from self.chance.lines(models=len(self.models), digits=digits)
         yield ""
         yield "Ranks, 1 is the best"
         columns = [[name, *(f"{rank:g}" for rank in ranks)] for name, ranks in self.ranks.items()]
@@ -140,11 +157,16 @@ def rankings_of(
     def agreement(one: str, other: str) -> float | UndefinedScore:
         return value_or_reason(lambda: rank_agreement(floats[one], floats[other], ties=ties))
 
+    def chance() -> ChanceFigure:
+        tables = ([floats[name] for name in names] for names in (judged, others))
+        return ChanceFigure(**asdict(largest_by_chance(*tables, ties=ties)))
+
     return RankReport(
         ties=ties,
         models=tuple(names[index] for index in kept),
         left_out=tuple(name for index, name in enumerate(names) if index not in kept),
         correlations={one: {other: agreement(one, other) for other in others} for one in judged},
+        chance=value_or_reason(chance),
         ranks={name: tuple(model_ranks(scores, ties=ties).tolist()) for name, scores in floats.items()},
         notes=tuple(notes),
     )
