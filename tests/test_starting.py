@@ -69,10 +69,10 @@ def test_a_command_that_is_stopped_says_so_without_a_traceback(monkeypatch, caps
         raise KeyboardInterrupt
 
     monkeypatch.setattr("django.core.management.execute_from_command_line", stop)
-    monkeypatch.setattr(sys, "argv", ["manage.py", "import_images", "folder"])
+    monkeypatch.setattr(sys, "argv", ["manage.py", "import", "folder"])
     with pytest.raises(SystemExit) as ended:
         manage.main()
     assert (ended.value.code, capsys.readouterr().err) == (manage.INTERRUPTED, "Stopped before the end.\n")
-    monkeypatch.setattr(sys, "argv", ["manage.py", "import_images", "folder", "--traceback"])
+    monkeypatch.setattr(sys, "argv", ["manage.py", "import", "folder", "--traceback"])
     with pytest.raises(KeyboardInterrupt):
         manage.main()

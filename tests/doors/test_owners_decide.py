@@ -289,15 +289,15 @@ class TestDeletion:
 class TestCommands:
     def test_what_a_command_makes_is_shared_or_of_the_project_named(self, us: Owning, tmp_path: Any) -> None:
         (tmp_path / "a.jpg").write_bytes(image_file())
-        call_command("import_images", str(tmp_path), collection="For all")
-        call_command("import_images", str(tmp_path), collection="For one", project=us.project.slug)
+        call_command("import", str(tmp_path), collection="For all")
+        call_command("import", str(tmp_path), collection="For one", project=us.project.slug)
         assert owner_of(Collection.objects.get(name="For all")) == (None, True)
         assert owner_of(Collection.objects.get(name="For one")) == (us.project, False)
         lines = tmp_path / "a.jsonl"
         lines.write_text('{"image": "a", "caption": "x"}\n', encoding="utf-8")
         about = {"language": "en", "collection": "For all"}
-        call_command("import_captions", str(lines), model="For all", **about)
-        call_command("import_captions", str(lines), model="For one", project=us.project.slug, **about)
+        call_command("import", str(lines), model="For all", **about)
+        call_command("import", str(lines), model="For one", project=us.project.slug, **about)
         assert owner_of(CaptioningModel.objects.get(name="For all")) == (None, True)
         assert owner_of(CaptioningModel.objects.get(name="For one")) == (us.project, False)
 
@@ -333,4 +333,4 @@ class TestCommands:
             with pytest.raises(CommandError, match=said):
                 call_command("set_owner", kind, name, **options)
         with pytest.raises(CommandError, match="no project 'nowhere'"):
-            call_command("import_images", str(tmp_path), collection="x", project="nowhere")
+            call_command("import", str(tmp_path), collection="x", project="nowhere")

@@ -218,7 +218,7 @@ class TestImports:
 
     def test_the_command_says_it_too(self, imported, folder, capsys):
         self.manifest(folder, licence="CC BY 4.0")
-        call_command("import_images", str(folder), "--collection", "Harbour")
+        call_command("import", str(folder), "--collection", "Harbour")
         said = capsys.readouterr().out
         assert "Filled in: 2 licences." in said
         assert "2 images have no author, but their licences require one: releases will refuse them." in said

@@ -278,23 +278,23 @@ def test_the_command_takes_aliases_and_names_what_is_wrong(tmp_path):
     printed, warned = io.StringIO(), io.StringIO()
     about = {"model": "m", "language": "iw", "collection": collection.slug, "stdout": printed, "stderr": warned}
 
-    call_command("import_captions", file, **about)
+    call_command("import", file, **about)
 
     assert "1 was left out." in warned.getvalue()
     with pytest.raises(CommandError, match=r"1 was left out\."):
-        call_command("import_captions", file, strict=True, **about)
+        call_command("import", file, strict=True, **about)
     file.write_bytes(lines({"image": "gone", "caption": WORDS}))
     with pytest.raises(CommandError, match=r"Nothing was imported\."):
-        call_command("import_captions", file, **about)
+        call_command("import", file, **about)
     assert ModelCaption.objects.get().language_id == "he"
     assert "gone: Not imported. No image has the key" in printed.getvalue()
     assert WORDS not in printed.getvalue()
     for wrong in ({"language": "not a tag"}, {"language": "tlh"}, {"collection": "gone"}, {"model": " "}):
         options = {"model": "m", "language": "en"} | wrong
         with pytest.raises(CommandError):
-            call_command("import_captions", file, stdout=printed, **options)
+            call_command("import", file, stdout=printed, **options)
     with pytest.raises(CommandError, match="no file"):
-        call_command("import_captions", tmp_path / "gone", model="m", language="en", stdout=printed)
+        call_command("import", tmp_path / "gone", model="m", language="en", stdout=printed)
 
 
 @pytest.fixture
@@ -390,6 +390,6 @@ def test_a_line_that_says_one_thing_twice_is_refused(tmp_path, is_list):
 def test_a_model_is_made_with_its_first_caption_only(tmp_path, wrong):
     run_file(lines({"image": "gone", "caption": WORDS}), tmp_path)
     with pytest.raises(CommandError):
-        call_command("import_captions", tmp_path / "captions.jsonl", **({"model": "m", "language": "en"} | wrong))
+        call_command("import", tmp_path / "captions.jsonl", **({"model": "m", "language": "en"} | wrong))
     assert ImportJob.objects.count() == 1
     assert not CaptioningModel.objects.exists()

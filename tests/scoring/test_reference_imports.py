@@ -393,8 +393,8 @@ def test_the_command_imports_a_file_and_tells_of_what_is_wrong(tmp_path):
     said = io.StringIO()
 
     call_command(
-        "import_references", project.slug, collection.slug, file, "--language", "de", "--name", "People",
-        "--kind", "translated", "--source", "CC BY 4.0", stdout=said,
+        "import", file, "--project", project.slug, "--collection", collection.slug, "--language", "de",
+        "--name", "People", "--translated", "--source", "CC BY 4.0", stdout=said,
     )  # fmt: skip
 
     references = ReferenceSet.objects.get()
@@ -405,8 +405,9 @@ def test_the_command_imports_a_file_and_tells_of_what_is_wrong(tmp_path):
     there = (project.slug, collection.slug, "n")
     for place, wrong in enumerate(("no-such", "no-such", " ")):
         wanted = [wrong if place == number else given for number, given in enumerate(there)]
+        about = {"project": wanted[0], "collection": wanted[1], "name": wanted[2]}
         with pytest.raises(CommandError):
-            call_command("import_references", *wanted[:2], file, "--name", wanted[2])
+            call_command("import", file, **about)
 
 
 @pytest.mark.long(reason="45,796 captions; the tests before take some of the same layout")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from datetime import datetime
 from functools import partial
@@ -113,12 +113,18 @@ def _stored_text(name: str) -> Iterator[IO[bytes]]:
         yield text
 
 
-def import_path(*, path: Path, collection: Collection, clock: Clock, announce: Announce) -> ImportJob:
-    """Import a local folder, manifest or zip at once."""
+def import_path(
+    *, path: Path, collection: Collection, left_aside: Container[str] = (), clock: Clock, announce: Announce
+) -> ImportJob:
+    """Import an image, a folder, a manifest, or a zip or tar file at once, but for the files `left_aside`."""
     project = collection.project
     job = import_jobs.start_inline(path, kind=ImportKind.IMAGES, collection=collection, project=project, clock=clock)
+
+    def plan() -> list[ImportEntry | LineError]:
+        return [item for item in plan_of_path(path, stack) if item.name not in left_aside]
+
     with ExitStack() as stack:
-        _run(job, lambda: plan_of_path(path, stack), clock=clock, announce=announce)
+        _run(job, plan, clock=clock, announce=announce)
     job.refresh_from_db()
     return job
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import os
 import struct
+import tarfile
 import tempfile
 import zipfile
 import zlib
 from collections.abc import Callable, Collection, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path, PurePosixPath
 from typing import IO
 
@@ -23,7 +24,9 @@ from core.images.rules.archives import contents_of, is_hidden, open_zip
 from core.images.rules.image_checks import ImageRefusedError
 from core.images.rules.manifests import ImageAttribution, ManifestLine
 from core.images.services.collections import keys_of
-from crosslens_metrics.formats.names import normalised_name
+from crosslens_metrics.formats.names import SUFFIXES, normalised_name
+from crosslens_metrics.formats.opening import plain_text
+from crosslens_metrics.formats.parts import SHARD_SUFFIXES, TAR_SUFFIXES
 from crosslens_metrics.formats.problems import FileRefusedError, LineError
 from crosslens_metrics.formats.records import is_text
 
@@ -87,7 +90,11 @@ def plan_of_path(path: Path, stack: ExitStack) -> list[ImportEntry | LineError]:
         return _with_keys(_plan(source, _manifests_in(source)))
     if path.suffix.lower() in manifests.SUFFIXES:
         return _with_keys(_plan_of_manifest(path))
-    text = _("“%(path)s” is not a folder, a zip file or a manifest (.csv, .jsonl or .json).")
+    if path.name.lower().endswith(TAR_SUFFIXES):
+        return _with_keys(_plan(_tar(path, stack), []))
+    if path.name.lower().endswith(SUFFIXES):
+        return _with_keys(_plan(SourceFiles({normalised_name(path.name): _on_disk(path)}, []), []))
+    text = _("“%(path)s” is not an image, a folder, a zip or tar file, or a manifest (.csv, .jsonl or .json).")
     raise FileRefusedError(text % {"path": path})
 
 
@@ -204,7 +211,7 @@ def _lines(
 ) -> list[ImportEntry | LineError]:
     plan: list[ImportEntry | LineError] = []
     try:
-        with manifest.open() as file:
+        with manifest.open() as packed, plain_text(packed) as file:
             for line in manifests.lines_of(file, name=name, size_bytes=manifest.size_bytes):
                 plan.append(_line(line, find, base=base, after=after))  # noqa: PERF401
     except (*UNPACKING_FAILED, OSError) as error:
@@ -290,6 +297,30 @@ def _zip(file: IO[bytes], stack: ExitStack) -> SourceFiles:
     )
     _report_hidden(source, contents.hidden)
     return source
+
+
+def _tar(path: Path, stack: ExitStack) -> SourceFiles:
+    """The files of a shard of WebDataset; those with the captions of an image are of the next import."""
+    source = SourceFiles({}, [])
+    try:
+        archive = stack.enter_context(tarfile.open(path))  # noqa: SIM115
+        members = [member for member in archive if member.isfile() and not is_hidden(member.name)]
+    except (tarfile.TarError, EOFError, zlib.error, OSError) as error:
+        raise FileRefusedError(_("This is not a tar file, or it is incomplete. Make it again.")) from error
+    if len(members) > limits.MAX_ZIP_ENTRIES or sum(member.size for member in members) > limits.MAX_ZIP_BYTES:
+        raise FileRefusedError(_("The tar file has too many files, or they are too large. Split it into several."))
+    for member in members:
+        if not member.name.lower().endswith(SHARD_SUFFIXES):
+            source.files[normalised_name(member.name)] = SourceFile(member.size, partial(_of_tar, archive, member))
+    return source
+
+
+@contextmanager
+def _of_tar(archive: tarfile.TarFile, member: tarfile.TarInfo) -> Iterator[IO[bytes]]:
+    file = archive.extractfile(member)
+    assert file is not None  # it is a file
+    with file:
+        yield file
 
 
 def _report_hidden(source: SourceFiles, count: int) -> None:

@@ -44,8 +44,9 @@ class RecognisedFile:
     """What a file is and holds.
 
     `languages` counts captions by tag; `problems` has by reason how many captions or lines it is true of, and an
-    example. `layout` is "" and `kind` "unknown" where it was not recognised. `part` opens it. `assumed_language` and
-    `assumed_model` are those of captions that do not say theirs, and `sentences_of` the images of mere sentences.
+    example. `layout` is "" and `kind` "unknown" where it was not recognised. `inside` is the folder or archive that it
+    is in, and `part` opens it. `assumed_language` and `assumed_model` are those of captions that do not say theirs, and
+    `sentences_of` the images of mere sentences.
     """
 
     path: str
@@ -56,6 +57,7 @@ class RecognisedFile:
     images: dict[tuple[str, ...], None] = field(default_factory=dict)
     problems: dict[str, tuple[int, str]] = field(default_factory=dict)
     columns: tuple[str, ...] = ()
+    inside: str = ""
     part: FilePart | None = None
     assumed_language: str = ""
     assumed_model: str = ""
@@ -105,7 +107,8 @@ def recognise(
         found: list[RecognisedFile] = []
         try:
             for part in parts_of(path, pictures):
-                found.append(file := RecognisedFile(part.path, part=part))
+                inside = "" if part.path == str(path) else str(path)
+                found.append(file := RecognisedFile(part.path, inside=inside, part=part))
                 layout = _look_into(file, part, said, language, model)
                 if layout and layout.kind == FileKind.SENTENCES:
                     sentences.append((file, part))

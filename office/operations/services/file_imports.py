@@ -31,6 +31,7 @@ from crosslens_metrics.formats.recognition import (
     sentence_rows,
 )
 from research.inference.services.captions import import_path as import_captions
+from research.scoring.models import ReferenceKind
 from research.scoring.services.reference_imports import import_path as import_references
 
 NOTHING_TO_TAKE = (FileKind.NAMES, FileKind.SENTENCES)
@@ -51,6 +52,7 @@ class ImportWish:
     model: str = ""
     kind: str = ""
     name: str = ""
+    is_translated: bool = False
     source: str = ""
     said: Mapping[str, str] = field(default_factory=dict)
 
@@ -91,9 +93,10 @@ def preview(paths: Sequence[Path], wish: ImportWish) -> list[PreviewedFile]:
     Images are matched with those of the wish's collection; without one, with those that come with the files.
     """
     seen = recognise(paths, said=wish.said, language=wish.language, model=wish.model)
+    kind = wish.kind or (MODEL_CAPTIONS if wish.model else REFERENCES if wish.name else "")
     for file in seen.files:
-        if file.kind in (FileKind.CAPTIONS, REFERENCES, MODEL_CAPTIONS) and wish.kind:
-            file.kind = wish.kind
+        if file.kind == FileKind.CAPTIONS or (wish.kind and file.kind in (REFERENCES, MODEL_CAPTIONS)):
+            file.kind = kind or file.kind
     return [PreviewedFile(file, _matched(file, seen, wish)) for file in seen.files]
 
 
@@ -115,6 +118,8 @@ def check(previewed: Sequence[PreviewedFile], wish: ImportWish) -> None:
     """
     for one in previewed:
         _check(one.file, wish)
+    if wish.creates_collection and not any(one.file.kind == FileKind.IMAGES for one in previewed):
+        raise ImportWishError("There is no such collection, and none of the files has images to make one of.")
 
 
 def take(
@@ -122,20 +127,26 @@ def take(
 ) -> Iterator[ImportJob]:
     """Import the files that `check` passed one after the other, pictures first."""
     files = [one.file for one in previewed if one.file.kind not in NOTHING_TO_TAKE]
-    for file in sorted(files, key=lambda one: one.kind != FileKind.IMAGES):
+    for file in files:
+        if file.kind == FileKind.IMAGES and not file.inside:
+            assert wish.collection is not None
+            # What has captions is not reported as a file that is no image.
+            inside = [one for one in files if one.inside == file.path and one.kind != FileKind.IMAGES]
+            left_aside = {one.path.removeprefix(f"{file.path}/") for one in inside}
+            yield imports.import_path(
+                path=Path(file.path), collection=wish.collection, left_aside=left_aside, clock=clock, announce=announce
+            )
+    for file in files:
         if file.kind != FileKind.IMAGES:
             yield _take_captions(file, wish, clock=clock)
-        elif file.layout:
-            assert wish.collection is not None
-            yield imports.import_path(path=Path(file.path), collection=wish.collection, clock=clock, announce=announce)
 
 
 def _check(file: RecognisedFile, wish: ImportWish) -> None:
     if file.kind == UNKNOWN_KIND:
-        raise ImportWishError(f"{file.path}: {next(iter(file.problems))}")
+        raise ImportWishError(f"{file.path}: {next(iter(file.problems), '')}")
     if file.kind == FileKind.CAPTIONS:
-        how = f"--as {REFERENCES}, or --as “{MODEL_CAPTIONS}” with --model"
-        raise ImportWishError(f"{file.path} does not say who wrote its captions. Say {how}.")
+        how = "Name the model by --model, or say --as references"
+        raise ImportWishError(f"{file.path} does not say who wrote its captions. {how}.")
     if file.kind == FileKind.JUDGEMENTS:
         raise ImportWishError(f"{file.path} has judgements. `manage.py sxs_report` reads them; they are not stored.")
     if file.kind == FileKind.GAP_ITEMS:
@@ -164,7 +175,8 @@ def _take_captions(file: RecognisedFile, wish: ImportWish, *, clock: Clock) -> I
     }
     if file.kind == REFERENCES:
         name = wish.name or file.layout
-        return import_references(**shared, name=name, source=wish.source)
+        kind = ReferenceKind.TRANSLATED if wish.is_translated else ReferenceKind.IMPORTED
+        return import_references(**shared, name=name, kind=kind, source=wish.source)
     return import_captions(**shared, model=wish.model or file.assumed_model)
 
 

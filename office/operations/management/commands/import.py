@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
+from django.db.models import Q
 from django.utils import timezone
 
-from core.images.management.arguments import add_report, check_report, finish
+from core.images.management.arguments import add_report, check_report, collection_named, finish
 from core.images.models import Collection
 from core.images.services.collections import find_or_create_collection
 from core.images.tasks import ask_for_sizes
@@ -23,6 +24,7 @@ from crosslens_metrics.formats.caption_rows import FIELDS
 from crosslens_metrics.formats.recognition import MODEL_CAPTIONS, REFERENCES
 from office.operations.services.file_imports import ImportWish, ImportWishError, PreviewedFile, check, preview, take
 from research.inference.rules.captions import MAX_MODEL_NAME_CHARACTERS
+from research.scoring.models import ReferenceSet
 
 
 class Command(BaseCommand):
@@ -36,9 +38,10 @@ class Command(BaseCommand):
         parser.add_argument("--project", metavar="SLUG", help="project that owns what is made")
         parser.add_argument("--collection", metavar="NAME", help="of the images; created if there is none")
         parser.add_argument("--language", default="", metavar="TAG", help="of captions that do not say theirs")
-        parser.add_argument("--model", default="", metavar="NAME", help="that wrote the captions")
+        parser.add_argument("--model", metavar="NAME", help="that wrote the captions")
         parser.add_argument("--as", dest="kind", choices=kinds, default="", help="what the captions are")
-        parser.add_argument("--name", default="", help="of the references, for example XM3600")
+        parser.add_argument("--name", help="of the references, for example XM3600")
+        parser.add_argument("--translated", action="store_true", help="the references were translated from English")
         parser.add_argument("--source", default="", help="where references come from, and under which licence")
         parser.add_argument(
             "--map",
@@ -87,26 +90,37 @@ class Command(BaseCommand):
             self.stdout.write(self.style.WARNING(f"  {reason} ({count:,}; for example {example})"))
 
 
-def _wish_of(options: Mapping[str, Any]) -> ImportWish:
+def _wish_of(options: dict[str, Any]) -> ImportWish:
     project = project_of(options["project"])
     said = dict(pair.split("=", 1) for pair in options["map"] if "=" in pair)
     if len(said) < len(options["map"]) or not said.keys() <= FIELDS.keys():
         raise CommandError(f"--map needs PART=COLUMN, with one of the parts {', '.join(FIELDS)}.")
     name, model = options["collection"], options["model"]
-    known = Collection.objects.filter(usable_in(project)) if name else Collection.objects.none()
-    collection = known.filter(slug=name).first() or known.filter(name=name).first()
-    longest = MAX_MODEL_NAME_CHARACTERS
+    collection = None
+    if name is not None and Collection.objects.filter(usable_in(project)).filter(Q(slug=name) | Q(name=name)).exists():
+        collection = collection_named(name, project=project)
+    elif name is not None:
+        options["collection"] = _checked_collection_name(name)
+    longest = ReferenceSet._meta.get_field("name").max_length
     return ImportWish(
         project=project,
         collection=collection,
-        creates_collection=bool(name) and collection is None,
+        creates_collection=name is not None and collection is None,
         language=language_of(options["language"]).tag if options["language"] else "",
-        model=checked_text(model, option="--model", longest=longest) if model else "",
+        model="" if model is None else checked_text(model, option="--model", longest=MAX_MODEL_NAME_CHARACTERS),
         kind=options["kind"],
-        name=options["name"].strip(),
+        name="" if options["name"] is None else checked_text(options["name"], option="--name", longest=longest),
+        is_translated=options["translated"],
         source=options["source"].strip(),
         said=said,
     )
+
+
+def _checked_collection_name(name: str) -> str:
+    name, longest = name.strip(), Collection._meta.get_field("name").max_length or 0
+    if len(name) > longest or not name.isprintable() or not any(map(str.isalnum, name)):
+        raise CommandError(f"--collection needs 1 to {longest} characters, including a letter or digit.")
+    return name
 
 
 def _counts(by_name: Mapping[str, int]) -> str:
