@@ -6,14 +6,14 @@ A gain has two intervals: the published one, over images and with these raters; 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from crosslens_metrics.sampling.designs import Factor, Method, SamplingDesign
 from crosslens_metrics.sampling.intervals import (
-    IMAGES_FOR_POWER,
-    NORMAL_QUANTILE,
     SAME_WITHIN,
     Interval,
     paired_interval,
@@ -21,11 +21,50 @@ from crosslens_metrics.sampling.intervals import (
     student_interval,
 )
 from crosslens_metrics.sampling.significance import sign_test, student_p, unanimous_p
-from crosslens_metrics.sampling.variance import clustered, two_way, unanimous_interval
+from crosslens_metrics.sampling.variance import VarianceComponent, clustered, two_way, unanimous_interval
 from crosslens_metrics.undefined import UndefinedFigureError, UndefinedReason
 
 FEW_IMAGES = 20
 """(ours) Images beside those of the most frequent kind, below which an interval from resamples claims too much."""
+
+
+@dataclass(frozen=True)
+class DecidedImages:
+    """What the majority says of each image that has all its judgements, and the judgements behind it."""
+
+    image: NDArray[Any]
+    """Codes or names; one image may be in several comparisons."""
+    outcome: NDArray[np.int8]
+    """+1 test better, −1 worse, 0 neither."""
+    judged: NDArray[np.int_] = field(default_factory=lambda: np.zeros(0, dtype=int))
+    """The place among `image` of each judgement; of similar images there is none."""
+    rater: NDArray[Any] = field(default_factory=lambda: np.zeros(0, dtype=object))
+    sign: NDArray[np.int_] = field(default_factory=lambda: np.zeros(0, dtype=int))
+    """Of each judgement: +1 better, −1 worse, 0 neither."""
+    moved: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+    """How far each judgement moved the outcome: `moved_outcomes`."""
+
+    @property
+    def raters(self) -> int:
+        return len(set(self.rater.tolist()))
+
+    def turned(self) -> DecidedImages:
+        """The same with base and test exchanged."""
+        return replace(self, outcome=-self.outcome, sign=-self.sign, moved=-self.moved)
+
+    @property
+    def always_agree(self) -> bool:
+        """Whether raters say the same of all that several judged; where nothing is, whether all say the same of all."""
+        said = np.stack([np.bincount(self.judged, self.sign == sign) for sign in (-1, 0, 1)])
+        is_shared = said.sum(axis=0) > 1
+        if not is_shared.any():
+            return len(np.unique(self.sign)) == 1
+        return bool((said.max(axis=0) == said.sum(axis=0))[is_shared].all())
+
+    @property
+    def shown(self) -> float:
+        """The share of outcomes that raters made, in percent: pairs with equal captions have none."""
+        return 100 * len(np.unique(self.judged)) / len(self.outcome)
 
 
 def majority_outcomes(better: ArrayLike, worse: ArrayLike, ratings: ArrayLike) -> NDArray[np.int8]:
@@ -82,7 +121,7 @@ def moved_outcomes(signs: ArrayLike, images: ArrayLike) -> NDArray[np.float64]:
     return np.asarray(moved - moved.mean(), dtype=float)
 
 
-def gain(wins: int, losses: int, images: int) -> float:
+def gain(wins: float, losses: float, images: float) -> float:
     """WINS − LOSSES in percentage points of the images.
 
     Parameters
@@ -158,9 +197,7 @@ def _over_images(method: Method, images: int) -> SamplingDesign:
     return SamplingDesign(method, {Factor.IMAGE: images})
 
 
-def with_other_raters(
-    images: ArrayLike, outcomes: ArrayLike, *, judged: ArrayLike, raters: ArrayLike, signs: ArrayLike, moved: ArrayLike
-) -> tuple[Interval, float]:
+def with_other_raters(decided: DecidedImages) -> tuple[Interval, float]:
     """The 95% interval of a gain over other images and other raters, and the p-value of no gain.
 
     Two-way clustering by image and rater, with Student's t and Satterthwaite's degrees of freedom. Over images the
@@ -170,17 +207,7 @@ def with_other_raters(
 
     Parameters
     ----------
-    images : array_like of int, shape (n_outcomes,)
-        Which image each outcome belongs to; one image may be in several comparisons.
-    outcomes : array_like of int, shape (n_outcomes,)
-        +1, 0 or −1.
-    judged : array_like of int, shape (n_judgements,)
-        Of which outcome each judgement is, from 0.
-    raters : array_like of int or str, shape (n_judgements,)
-    signs : array_like of int, shape (n_judgements,)
-        +1 better, −1 worse, 0 neither.
-    moved : array_like of float, shape (n_judgements,)
-        From `moved_outcomes`.
+    decided : DecidedImages
 
     Returns
     -------
@@ -198,108 +225,71 @@ def with_other_raters(
     ----------
     A. C. Cameron, J. B. Gelbach and D. L. Miller (2011), Robust inference with multiway clustering.
     """
-    value = pooled_gain(outcomes)
-    image, outcome = np.unique(np.asarray(images), return_inverse=True)[1], np.asarray(outcomes, dtype=float)
-    of_outcome, rater = np.asarray(judged, dtype=int), np.unique(np.asarray(raters), return_inverse=True)[1]
-    n_images, n_raters = int(image.max()) + 1, int(rater.max(initial=-1)) + 1
-    if n_raters < 2:
-        raise UndefinedFigureError(UndefinedReason.ONE_RATER, "One rater does not show how raters differ.")
-    share = 100 * np.asarray(moved, dtype=float) / len(outcome)
-    by_rater = clustered(share, rater)
-    are_alike = math.sqrt(by_rater.variance) <= 100 * SAME_WITHIN
+    value, parts = pooled_gain(decided.outcome), variance_parts(decided)
     found: list[tuple[Interval, float, Method]] = []
-    if n_images > 1 and (np.ptp(outcome) or not are_alike):
-        by_image = clustered(100 * (outcome - outcome.mean()) / len(outcome), image)
-        cell = np.unique(image[of_outcome] * n_raters + rater, return_inverse=True)[1]
-        variance, freedom = two_way(by_image, by_rater, float(np.square(np.bincount(cell, share)).sum()))
+    if parts.by_image.units > 1 and (np.ptp(decided.outcome) or parts.shows_raters):
+        variance, freedom = two_way(parts.by_image, parts.by_rater, parts.by_both)
         interval = student_interval(value, variance, freedom).within(-100, 100)
         found.append((interval, student_p(value, variance, freedom), Method.TWO_WAY))
-    if few := _few_outcomes(image, outcomes):
-        p = sign_test(few[0], few[1]) if outcome.any() else 1.0
-        found.append((paired_interval(*few).times(100), p, Method.DECIDED))
-    if are_alike or _always_agree(of_outcome, np.asarray(signs, dtype=int)):
-        shown = 100 * len(np.unique(of_outcome)) / len(outcome)
-        p = unanimous_p(n_raters, value, reach=shown)
-        found.append((unanimous_interval(n_raters, value, low=-shown, high=shown), p, Method.UNANIMOUS))
+    wins, losses, images, is_few = independent_outcomes(decided.image, decided.outcome)
+    if is_few:
+        p = sign_test(wins, losses) if wins + losses else 1.0
+        found.append((paired_interval(wins, losses, images).times(100), p, Method.DECIDED))
+    if decided.always_agree or not parts.shows_raters:
+        raters, reach = parts.by_rater.units, decided.shown
+        interval = unanimous_interval(raters, value, low=-reach, high=reach)
+        found.append((interval, unanimous_p(raters, value, reach=reach), Method.UNANIMOUS))
     intervals, p_values, methods = zip(*found, strict=True)
     widths = [interval.width for interval in intervals]
-    design = SamplingDesign(methods[widths.index(max(widths))], {Factor.IMAGE: n_images, Factor.RATER: n_raters})
+    units = {Factor.IMAGE: parts.by_image.units, Factor.RATER: parts.by_rater.units}
+    design = SamplingDesign(methods[widths.index(max(widths))], units)
     low, high = min(interval.low for interval in intervals), max(interval.high for interval in intervals)
     return Interval(low, high, design), max(p_values)
 
 
-def _always_agree(judged: NDArray[np.int_], signs: NDArray[np.int_]) -> bool:
-    """Whether raters say the same of all that several judged; where nothing is, whether all say the same of all."""
-    said = np.stack([np.bincount(judged, signs == sign) for sign in (-1, 0, 1)])
-    is_shared = said.sum(axis=0) > 1
-    if not is_shared.any():
-        return len(np.unique(signs)) == 1
-    return bool((said.max(axis=0) == said.sum(axis=0))[is_shared].all())
+@dataclass(frozen=True)
+class GainVariance:
+    """The variance of a gain over images and over raters, and what is in both, in squared points."""
+
+    by_image: VarianceComponent
+    by_rater: VarianceComponent
+    by_both: float
+
+    @property
+    def shows_raters(self) -> bool:
+        """Whether raters differ by more than sums of floats do."""
+        return math.sqrt(self.by_rater.variance) > 100 * SAME_WITHIN
 
 
-def images_needed(wins: int, losses: int, images: int, *, width_points: float) -> int:
-    """How many images the 95% interval of a gain takes to be `width_points` wide, if outcomes stay as frequent.
-
-    From the variance of the outcome: the interval is about 2 × 1.96 × 100 × sqrt(variance / images) points wide.
+def variance_parts(decided: DecidedImages) -> GainVariance:
+    """The parts of the variance of a gain; that over images is infinite where there is one.
 
     Parameters
     ----------
-    wins, losses : int
-        Images in favour of the test model, and of the base model.
-    images : int
-        All of them, those that nobody won included.
-    width_points : float
-        In percentage points, above 0.
+    decided : DecidedImages
 
     Returns
     -------
-    int
-        Images in all, those there are included.
+    GainVariance
 
     Raises
     ------
     UndefinedFigureError
-        Without images, or where all have the same outcome.
+        Without images, or with one rater.
     """
-    return math.ceil((2 * NORMAL_QUANTILE * 100 / width_points) ** 2 * _variance(wins, losses, images))
-
-
-def images_to_see(wins: int, losses: int, images: int) -> int:
-    """How many images it takes for an 80% chance that the 95% interval of a gain leaves out zero.
-
-    The gain is taken to be what was seen, with outcomes as frequent, and with these raters.
-
-    Parameters
-    ----------
-    wins, losses : int
-        Images in favour of the test model, and of the base model.
-    images : int
-        All of them, those that nobody won included.
-
-    Returns
-    -------
-    int
-        Images in all, those there are included.
-
-    Raises
-    ------
-    UndefinedFigureError
-        Without images or a gain, or where all have the same outcome.
-    """
-    variance = _variance(wins, losses, images)
-    if wins == losses:
-        raise UndefinedFigureError(UndefinedReason.NO_DIFFERENCE, "The images show no gain that more could confirm.")
-    return math.ceil(IMAGES_FOR_POWER * NORMAL_QUANTILE**2 * variance / ((wins - losses) / images) ** 2)
-
-
-def _variance(wins: int, losses: int, images: int) -> float:
-    mean = gain(wins, losses, images) / 100
-    variance = (wins + losses) / images - mean**2
-    if variance <= 0:
-        raise UndefinedFigureError(
-            UndefinedReason.NO_VARIATION, "Every image has the same outcome: their variance is unknown."
-        )
-    return variance
+    pooled_gain(decided.outcome)
+    if decided.raters < 2:
+        raise UndefinedFigureError(UndefinedReason.ONE_RATER, "One rater does not show how raters differ.")
+    image, rater = (np.unique(codes, return_inverse=True)[1] for codes in (decided.image, decided.rater))
+    outcome, is_one = decided.outcome.astype(float), int(image.max()) == 0
+    share = 100 * decided.moved / len(outcome)
+    cell = np.unique(image[decided.judged] * decided.raters + rater, return_inverse=True)[1]
+    off = 100 * (outcome - outcome.mean()) / len(outcome)
+    return GainVariance(
+        by_image=VarianceComponent(math.inf, 1) if is_one else clustered(off, image),
+        by_rater=clustered(share, rater),
+        by_both=float(np.square(np.bincount(cell, share)).sum()),
+    )
 
 
 def random_effects(wins: ArrayLike, losses: ArrayLike, images: ArrayLike) -> tuple[float, Interval]:
@@ -398,28 +388,41 @@ def pooled_gain_interval(
     """
     pooled_gain(outcomes)
     image_of = np.unique(np.asarray(images), return_inverse=True)[1]
-    few = _few_outcomes(image_of, outcomes)
     per_image = np.stack([np.bincount(image_of, weights=outcomes), np.bincount(image_of)], axis=1)
     n_images = len(per_image)
-    if few:
-        return paired_interval(*few).times(100).of(_over_images(Method.DECIDED, n_images))
+    wins, losses, independent, is_few = independent_outcomes(images, outcomes)
+    if is_few:
+        return paired_interval(wins, losses, independent).times(100).of(_over_images(Method.DECIDED, n_images))
     kinds, frequency = np.unique(per_image, axis=0, return_counts=True)
     draws = rng.multinomial(n_images, frequency / n_images, size=resamples)
     interval = percentile_interval(100 * (draws @ kinds[:, 0]) / (draws @ kinds[:, 1]))
     return interval.of(_over_images(Method.BOOTSTRAP, n_images))
 
 
-def _few_outcomes(image: NDArray[np.int_], outcomes: ArrayLike) -> tuple[float, float, float] | None:
-    """Wins, losses and outcomes if they are too few for resamples: as many as are worth as much as independent ones.
+def independent_outcomes(images: ArrayLike, outcomes: ArrayLike) -> tuple[float, float, float, bool]:
+    """Wins, losses and outcomes as many as are worth as much as independent ones, and whether they are few.
 
     Outcomes of one image are taken to be all alike, so that more of some images than of others make them worth less.
+
+    Parameters
+    ----------
+    images : array_like of int or str, shape (n_outcomes,)
+        Which image each outcome belongs to.
+    outcomes : array_like of int, shape (n_outcomes,)
+
+    Returns
+    -------
+    wins, losses, outcomes : float
+        The numbers themselves, where each image has one outcome.
+    is_few : bool
+        Whether there are fewer than `FEW_IMAGES` images beside those with the most frequent mean.
 
     References
     ----------
     L. Kish (1965), Survey Sampling, section 8.2.
     """
-    outcome, sizes = np.asarray(outcomes), np.bincount(image)
-    if not _is_few(np.unique(np.bincount(image, weights=outcome) / sizes, return_counts=True)[1]):
-        return None
+    outcome, image = np.asarray(outcomes), np.unique(np.asarray(images), return_inverse=True)[1]
+    sizes = np.bincount(image)
     worth = len(outcome) / float(sizes @ sizes)
-    return worth * int((outcome > 0).sum()), worth * int((outcome < 0).sum()), worth * len(outcome)
+    counts = (worth * int((outcome > 0).sum()), worth * int((outcome < 0).sum()), worth * len(outcome))
+    return *counts, _is_few(np.unique(np.bincount(image, weights=outcome) / sizes, return_counts=True)[1])

@@ -8,7 +8,15 @@ from django.utils.translation import gettext as _
 
 from charts import texts
 from charts.plots import DrawnPlot, IntervalEstimate, range_plot
-from crosslens_metrics.reports.comparison_figures import BOUNDS, MeanGain, SignTest, UndefinedComparison, bound_message
+from crosslens_metrics.reports.comparison_figures import (
+    BOUNDS,
+    GainFigure,
+    MeanGain,
+    SignTest,
+    UndefinedComparison,
+    WithOtherRaters,
+    bound_message,
+)
 from crosslens_metrics.reports.comparisons import ModelRanking, RankedComponent, RankedModel, RankedPair
 from crosslens_metrics.sampling.intervals import Interval
 from sxs_eval.pages.gains import (
@@ -50,7 +58,7 @@ def _result_columns(half_width: float) -> list[TableColumn[ComparisonResult]]:
             _("Images for ± %(points)s points") % {"points": texts.plain_number(half_width, 0)},
             lambda row: _number_of(row.images_needed),
         ),
-        TableColumn("needed", _("Images needed"), lambda row: _number_of(row.images_to_see)),
+        TableColumn("needed", _("Images needed"), lambda row: _number_of(row.images_to_see), _images_to_see),
     ]
 
 
@@ -93,6 +101,17 @@ def _images(row: ComparisonResult) -> str:
         str(row.images),
         note(_("%(number)s incomplete") % {"number": row.incomplete} if row.incomplete else ""),
         note(_("%(number)s set aside") % {"number": row.set_aside} if row.set_aside else ""),
+    )
+
+
+def _images_to_see(row: ComparisonResult) -> str:
+    """Write the images needed with these raters, and under them those with other raters."""
+    others = row.gain.other_raters if isinstance(row.gain, GainFigure) else None
+    images = others.images if isinstance(others, WithOtherRaters) else None
+    number = _number_of(row.images_to_see)
+    return parts(
+        figure("" if number is None else str(number)),
+        note(_("other raters: %(interval)s") % {"interval": images} if isinstance(images, str) else ""),
     )
 
 

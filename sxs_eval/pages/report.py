@@ -23,6 +23,7 @@ from crosslens_metrics.reports.comparison_figures import (
     ReportedFigures,
     TrialShare,
     UndefinedComparison,
+    WithOtherRaters,
 )
 from crosslens_metrics.sampling.intervals import Interval
 from crosslens_metrics.scales import FIVE_POINTS, Scale
@@ -247,6 +248,15 @@ def _figures(report: ReportedFigures) -> Iterator[ReportLine]:
         "" if isinstance(to_see, UndefinedComparison) else str(to_see),
         why=texts.reason_undefined(to_see),
     )
+    gain = report.outcome.gain
+    if isinstance(gain, GainFigure) and isinstance(gain.other_raters, WithOtherRaters):
+        images = gain.other_raters.images
+        yield ReportLine(
+            _("Images needed with other raters"),
+            _("The same for the interval with other raters like these, if no more of them take part."),
+            images if isinstance(images, str) else "",
+            why=texts.reason_undefined(images),
+        )
 
 
 def _agreement_line(alpha: AlphaFigure | UndefinedComparison) -> ReportLine:

@@ -9,9 +9,9 @@ from enum import StrEnum
 
 from core.languages.models import Language
 from core.people.models import Project
-from crosslens_metrics import gains
-from crosslens_metrics.gains import gain
-from crosslens_metrics.reports.comparison import WIDTH_POINTS, DecidedImages, summarise
+from crosslens_metrics import images_needed
+from crosslens_metrics.gains import DecidedImages, gain
+from crosslens_metrics.reports.comparison import WIDTH_POINTS, summarise
 from crosslens_metrics.reports.comparison_figures import (
     GainFigure,
     MeanGain,
@@ -75,7 +75,7 @@ class ComparisonResult:
     images_needed: int | UndefinedComparison | None = None
     """Images for an interval of the requested width, if outcomes stay as frequent."""
     images_to_see: int | UndefinedComparison | None = None
-    """Images for an 80% chance that the interval leaves out zero, if the gain is what was seen."""
+    """Images for an 80% chance that the interval with these raters leaves out zero, if the gain is what was seen."""
     planned_images: int | None = None
     anytime_interval: Interval | UndefinedComparison | None = None
 
@@ -182,8 +182,10 @@ def _result(comparison: Comparison, evidence: ComparisonEvidence, width_points: 
         gain=outcome.gain,
         sign_test=outcome.sign_test,
         alpha=summary.alpha,
-        images_needed=value_or_reason(lambda: gains.images_needed(wins, losses, images, width_points=width_points)),
-        images_to_see=value_or_reason(lambda: gains.images_to_see(wins, losses, images)),
+        images_needed=value_or_reason(
+            lambda: images_needed.images_needed(wins, losses, images, width_points=width_points)
+        ),
+        images_to_see=value_or_reason(lambda: images_needed.images_to_see(wins, losses, images)),
         planned_images=evidence.pairs,
         anytime_interval=outcome.anytime_interval,
     )

@@ -17,9 +17,9 @@ from core.images.models import CollectionImage, Image
 from core.images.selectors import keys_in_order
 from core.people.models import Project
 from core.people.rules.pseudonyms import pseudonym
+from crosslens_metrics.gains import DecidedImages
 from crosslens_metrics.reports.comparison import (
     CountedJudgements,
-    DecidedImages,
     Repeat,
     build_report,
     decided,

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import math
 import time
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import scipy
 
 from crosslens_metrics.gains import (
+    DecidedImages,
     gain,
     gain_interval,
-    images_needed,
-    images_to_see,
     majority_outcomes,
     moved_outcomes,
     pooled_gain,
@@ -22,6 +20,7 @@ from crosslens_metrics.gains import (
     random_effects,
     with_other_raters,
 )
+from crosslens_metrics.images_needed import images_needed
 from crosslens_metrics.sampling.intervals import paired_interval
 from crosslens_metrics.sampling.significance import count_flips
 from crosslens_metrics.undefined import UndefinedFigureError, UndefinedReason
@@ -140,18 +139,12 @@ def test_comparisons_that_differ_weigh_more_alike_than_by_their_images():
 
 
 def judged_by_three(signs, raters):
-    """Images with three judgements each, as `with_other_raters` takes them."""
+    """Images with three judgements each."""
     image = np.repeat(np.arange(len(signs)), 3)
     said = np.asarray(signs)
     outcomes = majority_outcomes((said > 0).sum(1), (said < 0).sum(1), np.full(len(said), 3))
-    return {
-        "images": np.arange(len(said)),
-        "outcomes": outcomes,
-        "judged": image,
-        "raters": np.asarray(raters).ravel(),
-        "signs": said.ravel(),
-        "moved": moved_outcomes(said.ravel(), image),
-    }
+    columns = (image, np.asarray(raters).ravel(), said.ravel(), moved_outcomes(said.ravel(), image))
+    return DecidedImages(np.arange(len(said)), outcomes, *columns)
 
 
 def test_a_judgement_moves_an_outcome_by_what_another_would_not_have_made_of_it():
@@ -167,23 +160,23 @@ def test_a_judgement_moves_an_outcome_by_what_another_would_not_have_made_of_it(
 def test_raters_who_differ_widen_the_interval_over_other_raters_and_not_the_published_one():
     signs = rng().choice([1, 0, -1], size=(300, 3), p=[0.4, 0.2, 0.4])
     three = np.tile(["a", "b", "c"], 300)
-    alike, _ = with_other_raters(**judged_by_three(signs, three))
+    alike, _ = with_other_raters(judged_by_three(signs, three))
     differ = signs.copy()
     differ[:, 0], differ[:, 1] = 1, -1
-    apart, p = with_other_raters(**judged_by_three(differ, three))
+    apart, p = with_other_raters(judged_by_three(differ, three))
     assert apart.width > 4 * alike.width
     assert p > 0.5
     assert alike.design.varies == {"image": 300, "rater": 3}
 
 
 def test_raters_who_all_agree_claim_no_more_than_so_many_raters_can():
-    interval, p = with_other_raters(**judged_by_three(np.ones((600, 3)), np.tile(["a", "b", "c"], 600)))
+    interval, p = with_other_raters(judged_by_three(np.ones((600, 3)), np.tile(["a", "b", "c"], 600)))
     assert [interval.low, interval.high] == pytest.approx([-41.5, 100], abs=0.1)
     assert p == pytest.approx(0.25)
     with pytest.raises(UndefinedFigureError) as refused:
-        with_other_raters(**judged_by_three(np.ones((600, 3)), np.full(1800, "a")))
+        with_other_raters(judged_by_three(np.ones((600, 3)), np.full(1800, "a")))
     assert refused.value.reason == UndefinedReason.ONE_RATER
-    neither, p = with_other_raters(**judged_by_three(np.zeros((600, 3)), np.tile(["a", "b", "c"], 600)))
+    neither, p = with_other_raters(judged_by_three(np.zeros((600, 3)), np.tile(["a", "b", "c"], 600)))
     assert [neither.low, neither.high] == pytest.approx([-70.8, 70.8], abs=0.1)
     assert p == 1
 
@@ -191,7 +184,7 @@ def test_raters_who_all_agree_claim_no_more_than_so_many_raters_can():
 def test_raters_who_always_agree_on_images_that_differ_are_still_three():
     three = np.tile(["a", "b", "c"], 24)
     signs = np.repeat([[1], [-1]], [18, 6], axis=0).repeat(3, axis=1)
-    interval, p = with_other_raters(**judged_by_three(signs, three))
+    interval, p = with_other_raters(judged_by_three(signs, three))
     # 29% of others agree for certain: 0.2924 × 50 ± 70.76. Two-way clustering reaches a little further up.
     assert [interval.low, interval.high] == pytest.approx([-56.1, 87.4], abs=0.1)
     assert p == pytest.approx(2 * (2 / 3) ** 3)
@@ -199,32 +192,28 @@ def test_raters_who_always_agree_on_images_that_differ_are_still_three():
 
     # Eight wins and twenty pairs with equal captions, which no rater was shown.
     judged = judged_by_three(np.ones((8, 3)), np.tile(["a", "b", "c"], 8))
-    outcomes = np.append(judged["outcomes"], np.zeros(20))
-    interval, p = with_other_raters(**judged | {"images": np.arange(28), "outcomes": outcomes})
+    outcomes = np.append(judged.outcome, np.zeros(20, dtype=np.int8))
+    interval, p = with_other_raters(replace(judged, image=np.arange(28), outcome=outcomes))
     assert interval.low == pytest.approx(-41.5 * 8 / 28, abs=0.1)
     assert p == pytest.approx(0.25)
 
     often, three = np.tile(signs, (4, 1)), np.tile(three, 4)
-    assert with_other_raters(**judged_by_three(often, three))[0].design.method == "clopper-pearson-units"
+    assert with_other_raters(judged_by_three(often, three))[0].design.method == "clopper-pearson-units"
     often[0, 0] = 0
-    assert with_other_raters(**judged_by_three(often, three))[0].design.method == "two-way-t"
+    assert with_other_raters(judged_by_three(often, three))[0].design.method == "two-way-t"
 
 
 def test_two_raters_leave_one_degree_of_freedom():
     signs = rng(2).choice([1, -1], size=(200, 3), p=[0.7, 0.3])
-    interval, p = with_other_raters(**judged_by_three(signs, np.tile(["a", "b", "b"], 200)))
+    interval, p = with_other_raters(judged_by_three(signs, np.tile(["a", "b", "b"], 200)))
     assert interval.holds(0)
     assert p > 0.05
 
 
 def test_with_few_images_other_raters_make_nothing_more_certain():
-    signs = np.tile([[1, 1, 1, 1, 1, 0]], (4, 1))
-    raters = [f"r{number}" for number in range(24)]
-    judged: dict[str, Any] = {
-        "images": np.arange(4), "outcomes": np.ones(4), "judged": np.arange(4).repeat(6), "raters": raters,
-        "signs": signs.ravel(), "moved": moved_outcomes(signs.ravel(), np.arange(4).repeat(6)),
-    }  # fmt: skip
-    interval, p = with_other_raters(**judged)
+    signs, image = np.tile([1, 1, 1, 1, 1, 0], 4), np.arange(4).repeat(6)
+    columns = (image, np.arange(24), signs, moved_outcomes(signs, image))
+    interval, p = with_other_raters(DecidedImages(np.arange(4), np.ones(4, dtype=np.int8), *columns))
     assert interval.low == pytest.approx(gain_interval(4, 0, 4, resamples=100, rng=rng()).low)
     assert p == pytest.approx(0.125)
 
@@ -240,32 +229,6 @@ def test_without_images_there_is_no_gain():
         with pytest.raises(UndefinedFigureError) as refused:
             figure()
         assert refused.value.reason == UndefinedReason.NO_IMAGES
-
-
-def test_as_many_images_as_are_said_to_be_needed_give_the_width_asked_for():
-    needed = images_needed(40, 25, 100, width_points=4)
-
-    interval = gain_interval(round(0.4 * needed), round(0.25 * needed), needed, resamples=40_000, rng=rng())
-
-    assert interval.width == pytest.approx(4, rel=0.03)
-
-
-def test_as_many_images_as_are_said_to_be_needed_see_the_gain_with_a_chance_of_80_percent():
-    needed = images_to_see(40, 30, 100)
-    draws = rng().multinomial(needed, [0.4, 0.3, 0.3], size=4000)
-    share = (draws[:, 0] - draws[:, 1]) / needed
-    error = np.sqrt(((draws[:, 0] + draws[:, 1]) / needed - share**2) / needed)
-
-    assert needed == math.ceil((1.959964 + 0.841621) ** 2 * 0.69 / 0.1**2)
-    assert (np.abs(share) > 1.96 * error).mean() == pytest.approx(0.8, abs=0.03)
-    for counts, reason in (
-        ((30, 30, 100), UndefinedReason.NO_DIFFERENCE),
-        ((4, 0, 4), UndefinedReason.NO_VARIATION),
-        ((0, 0, 0), UndefinedReason.NO_IMAGES),
-    ):
-        with pytest.raises(UndefinedFigureError) as refused:
-            images_to_see(*counts)
-        assert refused.value.reason == reason
 
 
 def test_comparisons_that_share_no_image_pool_like_one():

@@ -47,9 +47,8 @@ def test_the_interval_over_raters_is_that_of_reports():
     for run in range(power.RUNS):
         signs = (better[:, run].T.astype(int) - worse[:, run].T).ravel()
         moved = gains.moved_outcomes(signs, images)
-        interval, _p = gains.with_other_raters(
-            np.arange(40), outcomes[run], judged=images, raters=raters, signs=signs, moved=moved
-        )
+        decided = gains.DecidedImages(np.arange(40), outcomes[run], images, raters, signs, moved)
+        interval, _p = gains.with_other_raters(decided)
         seen += interval.low > 0
     assert 0.2 < seen / power.RUNS < 0.8
     assert simulated.others(mean) == pytest.approx(seen / power.RUNS, abs=0.02)

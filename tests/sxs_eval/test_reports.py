@@ -115,6 +115,7 @@ class TestFigures:
         assert f"Images for ± 5 points {needed}, {needed - 4} more than now" in text
         to_see = math.ceil((1.959964 + 0.841621) ** 2 * 0.6875 / 0.25**2)
         assert f"Images needed {to_see}" in text
+        assert "Images needed with other raters none: more raters are needed" in text
         assert re.search(r"(\d+\.\d%) \(\d+ of \d+\) \d+\.\d to \d+\.\d", text.split("Median seconds")[1])
 
     def test_times_are_the_active_ones_and_figures_the_same_each_time(self, comparison):

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from crosslens_metrics.correlation_intervals import ComparedModels, LeaveOneOut, leave_one_out
 from crosslens_metrics.correlations import Coefficient
-from crosslens_metrics.gains import gain_interval, majority_outcomes, moved_outcomes, with_other_raters
+from crosslens_metrics.gains import DecidedImages, gain_interval, majority_outcomes, moved_outcomes, with_other_raters
 from crosslens_metrics.ranking import RankingOutcomes, StrengthVariances, bradley_terry, win_table
 from crosslens_metrics.reports.comparisons import freedom_to_correct
 from crosslens_metrics.sampling.intervals import LEVEL, Interval, student_interval
@@ -110,9 +110,8 @@ def intervals_of(signs: Whole, raters: Whole, rng: np.random.Generator) -> tuple
     images, per_image = signs.shape
     image, said = np.repeat(np.arange(images), per_image), signs.ravel()
     outcomes = majority_outcomes((signs > 0).sum(axis=1), (signs < 0).sum(axis=1), np.full(images, per_image))
-    others, _p = with_other_raters(
-        np.arange(images), outcomes, judged=image, raters=raters.ravel(), signs=said, moved=moved_outcomes(said, image)
-    )
+    columns = (image, raters.ravel(), said, moved_outcomes(said, image))
+    others, _p = with_other_raters(DecidedImages(np.arange(images), outcomes, *columns))
     wins, losses = int((outcomes > 0).sum()), int((outcomes < 0).sum())
     return gain_interval(wins, losses, images, resamples=RESAMPLES, rng=rng), others
 

@@ -7,13 +7,14 @@ docs/side-by-side-files.md.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from crosslens_metrics import agreement, gains
+from crosslens_metrics import agreement, gains, images_needed
+from crosslens_metrics.gains import DecidedImages
 from crosslens_metrics.reports.comparison_figures import (
     AlphaFigure,
     ComparisonOutcome,
@@ -77,28 +78,6 @@ class CountedJudgements:
             raise ValueError("The columns of judgements must have one length.")
         if not np.isin(self.score, self.scale.numbers).all():
             raise ValueError(f"Scores on this scale are {', '.join(map(str, self.scale.numbers))}.")
-
-
-@dataclass(frozen=True)
-class DecidedImages:
-    """What the majority says of each image that has all its judgements: +1 test better, −1 worse, 0 neither."""
-
-    image: NDArray[Any]
-    outcome: NDArray[np.int8]
-    judged: NDArray[np.int_] = field(default_factory=lambda: np.zeros(0, dtype=int))
-    """The place among `image` of each judgement; of similar images there is none."""
-    rater: NDArray[Any] = field(default_factory=lambda: np.zeros(0, dtype=object))
-    sign: NDArray[np.int_] = field(default_factory=lambda: np.zeros(0, dtype=int))
-    moved: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
-    """How far each judgement moved the outcome: `gains.moved_outcomes`."""
-
-    @property
-    def raters(self) -> int:
-        return len(set(self.rater.tolist()))
-
-    def turned(self) -> DecidedImages:
-        """The same with base and test exchanged."""
-        return replace(self, outcome=-self.outcome, sign=-self.sign, moved=-self.moved)
 
 
 def build_report(
@@ -368,14 +347,8 @@ def gain_figure(points: float, published: Callable[[], Interval], decided: Decid
         value_or_reason(lambda: _with_these(published(), decided.raters)),
         value_or_reason(
             lambda: WithOtherRaters(
-                *gains.with_other_raters(
-                    decided.image,
-                    decided.outcome,
-                    judged=decided.judged,
-                    raters=decided.rater,
-                    signs=decided.sign,
-                    moved=decided.moved,
-                )
+                *gains.with_other_raters(decided),
+                value_or_reason(lambda: images_needed.images_to_see_with_other_raters(decided)),
             )
         ),
         decided.raters,
@@ -392,10 +365,11 @@ def _precision(outcome: ComparisonOutcome) -> GainPrecision | UndefinedCompariso
     if isinstance(outcome.gain, UndefinedComparison):
         return outcome.gain
 
+    counts = (outcome.wins.count, outcome.losses.count, images)
+
     def precision() -> GainPrecision:
-        needed = gains.images_needed(outcome.wins.count, outcome.losses.count, images, width_points=WIDTH_POINTS)
-        counts = (outcome.wins.count, outcome.losses.count, images)
-        to_see = value_or_reason(lambda: gains.images_to_see(*counts))
+        needed = images_needed.images_needed(*counts, width_points=WIDTH_POINTS)
+        to_see = value_or_reason(lambda: images_needed.images_to_see(*counts))
         return GainPrecision(WIDTH_POINTS, needed, max(0, needed - images), to_see)
 
     return value_or_reason(precision)

@@ -29,7 +29,7 @@ MESSAGES: dict[UndefinedReason | ComparisonReason, str] = {
     UndefinedReason.FEW_WINS: _("Fewer than 5 wins either way link it with the others, too few for an interval."),
     UndefinedReason.ONE_RATER: _("All judgements are by one rater, so they do not show how raters differ."),
     UndefinedReason.RATERS_AGREE: _("The raters always agree, so they do not show how raters differ."),
-    UndefinedReason.MORE_RATERS: _("More images by the same raters would not separate them: it takes more raters."),
+    UndefinedReason.MORE_RATERS: _("More images by the same raters would not be enough: it takes more raters."),
     UndefinedReason.NO_VARIATION: _("All resamples of the images give the same figure, so they show no uncertainty."),
     UndefinedReason.NO_PAIR_OF_RATINGS: _("No image was judged by two raters, so agreement cannot be measured."),
     UndefinedReason.ALL_RATINGS_EQUAL: _(
@@ -106,10 +106,22 @@ class TrialShare(ReportFigure):
 
 @dataclass(frozen=True)
 class WithOtherRaters(ReportFigure):
-    """The interval of a gain over other images and other raters, in percentage points, and the p-value of no gain."""
+    """The interval of a gain over other images and other raters, in percentage points, and the p-value of no gain.
+
+    `to_see` is how many images an 80% chance takes that it leaves out zero, if the gain is what was seen.
+    """
 
     interval: Interval
     p: float
+    to_see: int | UndefinedComparison
+
+    @property
+    def images(self) -> str | UndefinedComparison:
+        """`to_see` as text, where too few raters are an answer."""
+        if isinstance(self.to_see, int):
+            return str(self.to_see)
+        is_none = self.to_see.reason == UndefinedReason.MORE_RATERS
+        return gettext("none: more raters are needed") if is_none else self.to_see
 
 
 @dataclass(frozen=True)
@@ -142,7 +154,8 @@ class SignTest(ReportFigure):
 class GainPrecision(ReportFigure):
     """How many images, and how many more than now, an interval of `width_points` takes.
 
-    `to_see` is how many an 80% chance takes that the interval leaves out zero, if the gain is what was seen.
+    `to_see` is how many an 80% chance takes that the interval with these raters leaves out zero, if the gain is what
+    was seen.
     """
 
     width_points: float

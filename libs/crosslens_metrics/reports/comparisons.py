@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crosslens_metrics import gains, ranking
+from crosslens_metrics.gains import DecidedImages
 from crosslens_metrics.messages import gettext
-from crosslens_metrics.reports.comparison import MIN_RATERS, DecidedImages, gain_figure
+from crosslens_metrics.reports.comparison import MIN_RATERS, gain_figure
 from crosslens_metrics.reports.comparison_figures import (
     GainFigure,
     MeanGain,

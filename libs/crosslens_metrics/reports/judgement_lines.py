@@ -54,8 +54,15 @@ def report_lines(report: ReportedFigures) -> Iterator[str]:
     yield line(
         _("Images needed"),
         to_see if isinstance(to_see, UndefinedComparison) else str(to_see),
-        _("for an 80%% chance that the interval leaves out zero, if the gain is what was seen") % {},
+        _(
+            "for an 80%% chance that the interval of the gain with these raters leaves out zero, if the gain is what "
+            "was seen"
+        )
+        % {},
     )
+    gain = report.outcome.gain
+    if isinstance(gain, GainFigure) and not isinstance(gain.other_raters, UndefinedComparison):
+        yield line("  " + _("other raters"), gain.other_raters.images, _("for the interval with other raters"))
     alpha = report.alpha
     yield line(
         _("Ordinal alpha"),

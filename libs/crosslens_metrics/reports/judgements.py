@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from crosslens_metrics.formats.judgements import FileComparison, JudgementFile
+from crosslens_metrics.gains import DecidedImages
 from crosslens_metrics.messages import gettext as _
-from crosslens_metrics.reports.comparison import DecidedImages, build_report, decided
+from crosslens_metrics.reports.comparison import build_report, decided
 from crosslens_metrics.reports.comparison_figures import ReportedFigures
 from crosslens_metrics.reports.comparisons import ModelContest, ModelRanking, PooledGain, pool, rank_models
 from crosslens_metrics.reports.figures import ReportFigure
