@@ -346,9 +346,28 @@ def test_a_form_with_gaps_or_from_elsewhere_is_refused(client):
 
 @pytest.mark.parametrize("name", ["\u200b", "\u202e \u2069", "\u3164", "\ufeff"])
 def test_a_model_without_a_visible_name_is_not_made(client, name):
-    sent = {"file": SimpleUploadedFile("c.jsonl", lines({"image": "a", "caption": "A cat."})), "language": "en"}
-    assert client.post(reverse("inference:captions-import"), sent | {"model": name}).status_code == 422
-    assert not ImportJob.objects.exists()
+    (key,) = keys(make_collection(images=1))
+    sent = {"file": SimpleUploadedFile("c.jsonl", lines({"image": key, "caption": "A cat."})), "language": "en"}
+    client.post(reverse("inference:captions-import"), sent | {"model": name})
+    job = ImportJob.objects.get()
+    captions.run_import(job_id=job.pk, clock=lambda: NOW)
+    assert "No model is named" in job.rows.get().reason
+    assert not CaptioningModel.objects.exists()
+
+
+def test_a_file_says_its_models_and_languages_and_reaches_no_model_of_others(client):
+    (key,) = keys(make_collection(images=1))
+    theirs = CaptioningModel.objects.create(name="theirs", project=make_project(), is_shared=True)
+    table = f"image;model;en;de\n{key};mine;A cat.;Eine Katze.\n{key};theirs;x;y\n"
+    client.post(reverse("inference:captions-import"), {"file": SimpleUploadedFile("c.csv", table.encode("utf-16"))})
+    job = ImportJob.objects.get()
+    captions.run_import(job_id=job.pk, clock=lambda: NOW)
+    assert set(ModelCaption.objects.values_list("model__name", "language", "text")) == {
+        ("mine", "en", "A cat."),
+        ("mine", "de", "Eine Katze."),
+    }
+    assert "Choose another name" in job.rows.get(number=3).reason
+    assert not theirs.captions.exists()
 
 
 def test_the_form_knows_the_collection_one_comes_from(client):

@@ -19,7 +19,7 @@ from core.people.forms.owners import OwnerForm
 from core.people.models import Owned, User
 from core.people.permissions import in_charge
 from research.inference.models import CaptioningModel
-from research.inference.permissions import may_steer, models_for, models_in
+from research.inference.permissions import models_for
 from research.inference.rules.captions import MAX_MODEL_NAME_CHARACTERS
 from research.inference.selectors.gallery import (
     MAX_MODELS,
@@ -28,9 +28,8 @@ from research.inference.selectors.gallery import (
     usual_choice,
     usual_collection,
 )
-from research.inference.services.captions import model_to_fill
+from research.inference.services.captions import why_not_into
 
-ENGLISH = "en"
 MAX_KEY_CHARACTERS = 200
 BOXES = {"class": "choices"}
 
@@ -48,16 +47,22 @@ class CaptionsForm(OwnerForm):
         label=_("File"),
         allow_empty_file=True,
         help_text=_(
-            "One JSON object on each line with “image” (key, file name or SHA-256) and “caption”; a JSON list of such "
-            "objects; or COCO results (“image_id” and “caption”)."
+            "JSON Lines, CSV, Excel, COCO results or exports of other tools, with an image and a caption on each line. "
+            "It may have several models and languages."
         ),
     )
     model = NameCharField(
         label=_("Model"),
         max_length=MAX_MODEL_NAME_CHARACTERS,
-        help_text=_("The model's name here. A new model is created if there is none of this name."),
+        required=False,
+        help_text=_("Whose captions they are; empty if the file says so. A new model is created if there is none."),
     )
-    language = forms.ModelChoiceField(Language.objects.all(), label=_("Language of the captions"), initial=ENGLISH)
+    language = forms.ModelChoiceField(
+        Language.objects.all(),
+        label=_("Language of the captions"),
+        required=False,
+        empty_label=_("as the file says"),
+    )
     collection = forms.ModelChoiceField(
         Collection.objects.none(),
         to_field_name="slug",
@@ -89,16 +94,9 @@ class CaptionsForm(OwnerForm):
         if self.errors:
             return cleaned
         self.check_usable(cleaned | {"is_shared": False}, "collection")
-        model = model_to_fill(cleaned["model"], cleaned["project"], by=self.by)
-        if model is not None and not may_steer(self.by, model):
-            self.add_error(
-                "model",
-                gettext(
-                    "Only managers and researchers of its project can add captions to this model. Choose another name."
-                ),
-            )
-        elif model is None and models_in(cleaned["project"], by=self.by).filter(name=cleaned["model"]).exists():
-            self.add_error("model", gettext("Another project shares a model with this name. Choose another name."))
+        name = cleaned["model"]
+        if name and (refusal := why_not_into(name, cleaned["project"], by=self.by)):
+            self.add_error("model", refusal)
         return cleaned
 
 

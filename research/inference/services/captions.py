@@ -27,6 +27,7 @@ from crosslens_metrics.formats.problems import LineError
 from crosslens_metrics.formats.recognition import captions_of
 from crosslens_metrics.formats.records import count_lines
 from research.inference.models import CaptioningModel, ModelCaption
+from research.inference.permissions import may_steer, models_in
 from research.inference.rules.captions import ModelText, texts_of_models
 
 log = logging.getLogger(__name__)
@@ -37,7 +38,7 @@ LINES_PER_TRANSACTION = 250
 def start_upload(
     *,
     model: str,
-    language: Language,
+    language: Language | None,
     collection: Collection | None,
     project: Project | None = None,
     is_shared: bool = False,
@@ -46,7 +47,7 @@ def start_upload(
 ) -> ImportJob:
     """Store an uploaded file and queue a job to import it.
 
-    `project` and `is_shared` are of the model, where it is made.
+    `project` and `is_shared` are of the models that are made. Without `model` or `language`, the lines say theirs.
     """
     return queue_file(upload, **_job_options(model, language, collection, project, is_shared=is_shared), by=by)
 
@@ -94,12 +95,12 @@ def _job_options(
 
 def _run(job: ImportJob, open_file: Opener, *, clock: Clock) -> None:
     with import_jobs.to_the_end(job, clock=clock) as last, open_file() as file:
-        _take_in_model(job, now=clock())
         job.lease_until = import_jobs.extend(job, now=clock())
         ImportJob.objects.filter(pk=job.pk).update(total=count_lines(file))
         rows = (row for row in captions_of(file, said=job.options.get("map")) if row.number > last)
 
         def take(chunk: Sequence[CaptionRow | LineError]) -> None:
+            _take_in_models(job, chunk, now=clock())
             import_jobs.report_stored(job, lambda: _ChunkOfCaptions(job, chunk).stored(), clock=clock)
 
         def reject(row: CaptionRow | LineError, error: Exception) -> None:
@@ -121,6 +122,7 @@ class _ChunkOfCaptions:
         self.job, self.chunk = job, chunk
         self.known = set(Language.objects.values_list("pk", flat=True))
         self.models: dict[str, CaptioningModel | None] = {}
+        self.refusals: dict[str, str] = {}
         self.stored_texts: dict[tuple[str, str], dict[int, str]] = {}
         self.fresh: list[tuple[str, str, Image, str]] = []
 
@@ -174,16 +176,16 @@ class _ChunkOfCaptions:
 
     def _outcome(self, text: ModelText, named: NamedImages) -> tuple[ImportOutcome, str]:
         if text.language not in self.known:
-            return ImportOutcome.REJECTED, _("There is no language %(tag)s on this installation.") % {
-                "tag": text.language
-            }
-        if named.only is None:
-            return ImportOutcome.REJECTED, named.problem
+            problem = _("There is no language %(tag)s on this installation.") % {"tag": text.language}
+            return ImportOutcome.REJECTED, problem
+        if problem := named.problem or self._why_not_into(text.model):
+            return ImportOutcome.REJECTED, problem
+        image = named.images[0]
         texts = self._stored_texts(text.model, text.language)
-        there = texts.get(named.only.pk)
+        there = texts.get(image.pk)
         if there is None:
-            texts[named.only.pk] = text.text
-            self.fresh.append((text.model, text.language, named.only, text.text))
+            texts[image.pk] = text.text
+            self.fresh.append((text.model, text.language, image, text.text))
             return ImportOutcome.ADDED, ""
         if there == text.text:
             return ImportOutcome.ALREADY, _("The model already has this caption for the image.")
@@ -192,9 +194,14 @@ class _ChunkOfCaptions:
             "rated it. Import this one under another model name."
         )
 
+    def _why_not_into(self, name: str) -> str:
+        if name not in self.models:
+            project, by = self.job.project, self.job.created_by
+            self.models[name] = model_to_fill(name, project, by=by)
+            self.refusals[name] = why_not_into(name, project, by=by) if by else ""
+        return self.refusals[name]
+
     def _stored_texts(self, model: str, language: str) -> dict[int, str]:
-        if model not in self.models:
-            self.models[model] = model_to_fill(model, self.job.project, by=self.job.created_by)
         if (model, language) not in self.stored_texts:
             by, texts = self.models[model], dict[int, str]()
             if by is not None:
@@ -216,16 +223,26 @@ def model_to_fill(name: str, project: Project | None, *, by: User | None) -> Cap
     return named.filter(project=project).first() or (own.filter(is_shared=False).first() if by else None)
 
 
-def _take_in_model(job: ImportJob, *, now: datetime) -> None:
-    """Give the project of an import the model that it fills, if that is in none yet: otherwise there would be two."""
-    if not job.options["model"]:
-        return
-    model = model_to_fill(job.options["model"], job.project, by=job.created_by)
-    if model is not None and model.project_id is None and not model.is_shared and job.project is not None:
-        # It brings backends and so numpy, which no process loads at its start.
-        from research.inference.services.models import give_model
+def why_not_into(name: str, project: Project | None, *, by: User) -> str:
+    """Say why `by` cannot add captions to the model of this name, or return ""."""
+    model = model_to_fill(name, project, by=by)
+    if model is not None and not may_steer(by, model):
+        return _("Only managers and researchers of its project can add captions to this model. Choose another name.")
+    if model is None and models_in(project, by=by).filter(name=name).exists():
+        return _("Another project shares a model with this name. Choose another name.")
+    return ""
 
-        give_model(model=model, project=job.project, is_shared=False, by=job.created_by, now=now)
+
+def _take_in_models(job: ImportJob, chunk: Sequence[CaptionRow | LineError], *, now: datetime) -> None:
+    """Give the project of an import the models that it fills, if they are in none yet: otherwise there would be two."""
+    rows = (row for row in chunk if isinstance(row, CaptionRow) and job.project is not None)
+    for name in dict.fromkeys(job.options["model"] or given.model for row in rows for given in row.captions):
+        model = model_to_fill(name, job.project, by=job.created_by)
+        if model is not None and job.project is not None and model.project_id is None and not model.is_shared:
+            # It brings backends and so numpy, which no process loads at its start.
+            from research.inference.services.models import give_model
+
+            give_model(model=model, project=job.project, is_shared=False, by=job.created_by, now=now)
 
 
 def _model_of_job(job: ImportJob, name: str) -> CaptioningModel:
