@@ -267,8 +267,8 @@ class ReferencesForm(forms.Form):
         label=_("File"),
         allow_empty_file=True,
         help_text=_(
-            "COCO, Karpathy, Flickr30k, Crossmodal-3600, JSON Lines, CSV, Excel, or exports of other tools: an image and "
-            "its captions on each line."
+            "COCO, Karpathy, Flickr30k, Crossmodal-3600, JSON Lines, CSV, Excel, or exports of other tools: an image "
+            "and its captions on each line."
         ),
     )
     name = NameCharField(
