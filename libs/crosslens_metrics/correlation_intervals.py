@@ -245,16 +245,11 @@ def evaluation_interval(
 
     Parameters
     ----------
-    first, second : array_like of float, shape (n_evaluations,)
-        Finite figures of the same evaluations, in the same order.
-    coefficient : Coefficient
-    flip : bool
-        Whether each evaluation also gives the point with both signs flipped.
+    first, second, coefficient, flip, weights
+        As for `leave_one_out`.
     resamples : int
         Of the bootstrap, at least 1.
     rng : numpy.random.Generator
-    weights : array_like of float, shape (n_evaluations,), or None
-        As `correlation`.
 
     Returns
     -------
@@ -305,10 +300,8 @@ def permutation_test(
     ----------
     people, metric : array_like of float, shape (n_evaluations,)
         Finite differences of the same evaluations, in the same order; they count alike.
-    compared : ComparedModels
-    coefficient : Coefficient
-    flip : bool
-        Whether each evaluation also gives the point with both signs flipped.
+    compared, coefficient, flip
+        As for `leave_one_out`.
     rng : numpy.random.Generator
         Draws the permutations where they are too many.
 

@@ -155,10 +155,8 @@ def gain_interval(wins: int, losses: int, images: int, *, resamples: int, rng: n
 
     Parameters
     ----------
-    wins, losses : int
-        Images in favour of the test model, and of the base model.
-    images : int
-        All of them, those that nobody won included.
+    wins, losses, images : int
+        As for `gain`.
     resamples : int
         Of the bootstrap, at least 1.
     rng : numpy.random.Generator
@@ -406,9 +404,8 @@ def independent_outcomes(images: ArrayLike, outcomes: ArrayLike) -> tuple[float,
 
     Parameters
     ----------
-    images : array_like of int or str, shape (n_outcomes,)
-        Which image each outcome belongs to.
-    outcomes : array_like of int, shape (n_outcomes,)
+    images, outcomes : array_like, shape (n_outcomes,)
+        As for `pooled_gain_interval`.
 
     Returns
     -------

@@ -38,10 +38,8 @@ def images_needed(wins: int, losses: int, images: int, *, width_points: float) -
 
     Parameters
     ----------
-    wins, losses : int
-        Images in favour of the test model, and of the base model.
-    images : int
-        All of them, those that nobody won included.
+    wins, losses, images : int
+        As for `gains.gain`.
     width_points : float
         In percentage points, above 0.
 
@@ -73,10 +71,8 @@ def images_to_see(wins: float, losses: float, images: float) -> int:
 
     Parameters
     ----------
-    wins, losses : float
-        Images in favour of the test model, and of the base model.
-    images : float
-        All of them, those that nobody won included.
+    wins, losses, images : float
+        As for `gains.gain`.
 
     Returns
     -------

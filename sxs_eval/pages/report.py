@@ -12,7 +12,6 @@ from django.utils.translation import ngettext
 
 from charts import texts
 from charts.plots import DrawnPlot, IntervalEstimate, bar_plot, range_plot
-from crosslens_metrics.reports.comparison import WIDTH_POINTS
 from crosslens_metrics.reports.comparison_figures import (
     AlphaFigure,
     ComparisonOutcome,
@@ -25,6 +24,7 @@ from crosslens_metrics.reports.comparison_figures import (
     UndefinedComparison,
     WithOtherRaters,
 )
+from crosslens_metrics.reports.gain_figures import WIDTH_POINTS
 from crosslens_metrics.sampling.intervals import Interval
 from crosslens_metrics.scales import FIVE_POINTS, Scale
 from research.selection.models import PlaceLevelChoice

@@ -11,7 +11,7 @@ from core.languages.models import Language
 from core.people.models import Project
 from crosslens_metrics import images_needed
 from crosslens_metrics.gains import DecidedImages, gain
-from crosslens_metrics.reports.comparison import WIDTH_POINTS, summarise
+from crosslens_metrics.reports.comparison import summarise
 from crosslens_metrics.reports.comparison_figures import (
     GainFigure,
     MeanGain,
@@ -20,6 +20,7 @@ from crosslens_metrics.reports.comparison_figures import (
     value_or_reason,
 )
 from crosslens_metrics.reports.comparisons import ModelContest, ModelRanking, pool, rank_models
+from crosslens_metrics.reports.gain_figures import WIDTH_POINTS
 from crosslens_metrics.sampling.intervals import Interval
 from crosslens_metrics.signatures import Signature, differences
 from research.scoring.selectors.restricting import restricted_figures

@@ -7,13 +7,13 @@ docs/side-by-side-files.md.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from crosslens_metrics import agreement, gains, images_needed
+from crosslens_metrics import agreement, gains
 from crosslens_metrics.gains import DecidedImages
 from crosslens_metrics.reports.comparison_figures import (
     AlphaFigure,
@@ -21,8 +21,6 @@ from crosslens_metrics.reports.comparison_figures import (
     ComparisonReason,
     ComparisonSummary,
     FlipShares,
-    GainFigure,
-    GainPrecision,
     ImageCounts,
     ImagePart,
     JudgingTimes,
@@ -32,13 +30,12 @@ from crosslens_metrics.reports.comparison_figures import (
     SignTest,
     TrialShare,
     UndefinedComparison,
-    WithOtherRaters,
     share_of_trials,
     value_or_reason,
 )
 from crosslens_metrics.reports.figures import random_stream
+from crosslens_metrics.reports.gain_figures import anytime_interval, gain_figure, precision_of
 from crosslens_metrics.sampling import significance
-from crosslens_metrics.sampling.designs import Factor, Method, SamplingDesign
 from crosslens_metrics.sampling.intervals import Interval, share_bounds
 from crosslens_metrics.sampling.significance import count_flips
 from crosslens_metrics.scales import SEVEN_POINTS, Scale
@@ -47,10 +44,6 @@ from crosslens_metrics.signatures import Signature, sample_digest
 METHOD = "sxs-majority"
 VERSION = 2
 """Of the method: goes up when the same judgements would give another figure."""
-MIN_RATERS = 5
-"""(ours) From so many raters on, what holds with other raters like them is the primary interval."""
-WIDTH_POINTS = 10.0
-"""(ours) For an interval of this width, ± 5 points, the report says how many images it takes."""
 NO_DESIGN = Signature("design", ())
 """A signature without any figure, which says how pairs were drawn and judged; here nothing."""
 Repeat = tuple[int, int, str]
@@ -141,7 +134,7 @@ def build_report(
         judgements=len(judged.score),
         set_aside=set_aside,
         outcome=outcome,
-        precision=_precision(outcome),
+        precision=precision_of(outcome),
         alpha=value_or_reason(lambda: _alpha(tally, judged, resamples, random_stream(seed, "alpha"))),
         distribution={score: int((judged.score == score).sum()) for score in judged.scale.numbers},
         left=share_of_trials(int(left.sum()), int(preferred.sum()), ComparisonReason.NO_SIDE_PREFERRED),
@@ -309,70 +302,12 @@ def _outcome(
             )
         ),
         sign_test=value_or_reason(lambda: SignTest(significance.sign_test(wins, losses), wins + losses)),
-        anytime_interval=value_or_reason(lambda: _anytime(wins, losses, parts_of, judged.raters)),
-    )
-
-
-def _anytime(wins: int, losses: int, images: int, raters: int) -> Interval:
-    gains.gain(wins, losses, images)
-    design = SamplingDesign(Method.ANYTIME, {Factor.IMAGE: images})
-    return _with_these(significance.anytime_interval(wins, losses, images).times(100).of(design), raters)
-
-
-def _with_these(interval: Interval, raters: int) -> Interval:
-    """An interval over images, with the raters that its design does not know."""
-    if not (interval.design and raters):
-        return interval
-    return interval.of(replace(interval.design, fixed={Factor.RATER: raters}))
-
-
-def gain_figure(points: float, published: Callable[[], Interval], decided: DecidedImages) -> GainFigure:
-    """A gain with both of its intervals.
-
-    Parameters
-    ----------
-    points : float
-    published : callable
-        The interval over images, with these raters.
-    decided : DecidedImages
-        What the gain is of.
-
-    Returns
-    -------
-    GainFigure
-        In percentage points.
-    """
-    return GainFigure(
-        points,
-        value_or_reason(lambda: _with_these(published(), decided.raters)),
-        value_or_reason(
-            lambda: WithOtherRaters(
-                *gains.with_other_raters(decided),
-                value_or_reason(lambda: images_needed.images_to_see_with_other_raters(decided)),
-            )
-        ),
-        decided.raters,
-        "other_raters" if decided.raters >= MIN_RATERS else "interval",
+        anytime_interval=value_or_reason(lambda: anytime_interval(wins, losses, parts_of, judged.raters)),
     )
 
 
 def _part(count: int, images: int) -> ImagePart:
     return ImagePart(count, value_or_reason(lambda: gains.gain(count, 0, images)))
-
-
-def _precision(outcome: ComparisonOutcome) -> GainPrecision | UndefinedComparison:
-    images = outcome.images.denominator
-    if isinstance(outcome.gain, UndefinedComparison):
-        return outcome.gain
-
-    counts = (outcome.wins.count, outcome.losses.count, images)
-
-    def precision() -> GainPrecision:
-        needed = images_needed.images_needed(*counts, width_points=WIDTH_POINTS)
-        to_see = value_or_reason(lambda: images_needed.images_to_see(*counts))
-        return GainPrecision(WIDTH_POINTS, needed, max(0, needed - images), to_see)
-
-    return value_or_reason(precision)
 
 
 def _alpha(tally: _ImageTally, judged: CountedJudgements, resamples: int, rng: np.random.Generator) -> AlphaFigure:

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from crosslens_metrics import gains, ranking
 from crosslens_metrics.gains import DecidedImages
 from crosslens_metrics.messages import gettext
-from crosslens_metrics.reports.comparison import MIN_RATERS, gain_figure
 from crosslens_metrics.reports.comparison_figures import (
     GainFigure,
     MeanGain,
@@ -22,6 +21,7 @@ from crosslens_metrics.reports.comparison_figures import (
     value_or_reason,
 )
 from crosslens_metrics.reports.figures import ReportFigure, random_stream
+from crosslens_metrics.reports.gain_figures import MIN_RATERS, gain_figure
 from crosslens_metrics.sampling import significance
 from crosslens_metrics.sampling.designs import Factor, Method, SamplingDesign
 from crosslens_metrics.sampling.intervals import LEVEL, Interval, student_interval

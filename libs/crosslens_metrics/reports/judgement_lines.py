@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 
 from crosslens_metrics.messages import gettext as _
 from crosslens_metrics.messages import ngettext
-from crosslens_metrics.reports.comparison import WIDTH_POINTS
 from crosslens_metrics.reports.comparison_figures import (
     BOUNDS,
     ComparisonOutcome,
@@ -27,6 +26,7 @@ from crosslens_metrics.reports.comparisons import (
     RankedModel,
     RankedPair,
 )
+from crosslens_metrics.reports.gain_figures import WIDTH_POINTS
 from crosslens_metrics.sampling.intervals import Interval
 
 LABEL_WIDTH = 24

@@ -154,7 +154,7 @@ def wilson_interval(successes: int, trials: int) -> Interval:
     Parameters
     ----------
     successes, trials : int
-        0 ≤ successes ≤ trials, and at least one trial.
+        As for `share_interval`.
 
     Returns
     -------

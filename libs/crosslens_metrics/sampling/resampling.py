@@ -85,10 +85,8 @@ def bootstrap_interval(
     statistic : callable
         From weights, shape (n_some, n_units), to the figure of each row, shape (n_some,), NaN where it has none. Of a
         mean: ``lambda weights: weights @ values / len(values)``.
-    n_units : int
-        How many there are.
-    resamples : int
-    rng : numpy.random.Generator
+    n_units, resamples, rng
+        As for `resample_weights`.
 
     Returns
     -------
@@ -113,7 +111,7 @@ def bootstrap_interval(
 
 
 def interval_of(resampled: ArrayLike) -> Interval:
-    """The interval from the figures that resamples gave, shape (n_resamples,), NaN where one has none.
+    """The interval from the figures that resamples gave.
 
     Parameters
     ----------

@@ -1,0 +1,102 @@
+"""A gain with its intervals, and how many images it takes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from crosslens_metrics import gains, images_needed
+from crosslens_metrics.gains import DecidedImages
+from crosslens_metrics.reports.comparison_figures import (
+    ComparisonOutcome,
+    GainFigure,
+    GainPrecision,
+    UndefinedComparison,
+    WithOtherRaters,
+    value_or_reason,
+)
+from crosslens_metrics.sampling import significance
+from crosslens_metrics.sampling.designs import Factor, Method, SamplingDesign
+from crosslens_metrics.sampling.intervals import Interval
+
+MIN_RATERS = 5
+"""(ours) From so many raters on, what holds with other raters like them is the primary interval."""
+WIDTH_POINTS = 10.0
+"""(ours) For an interval of this width, ± 5 points, the report says how many images it takes."""
+
+
+def anytime_interval(wins: int, losses: int, images: int, raters: int) -> Interval:
+    """The interval of a gain, with these raters, that holds however often somebody looks.
+
+    Parameters
+    ----------
+    wins, losses, images : int
+        As for `gains.gain`.
+    raters : int
+
+    Returns
+    -------
+    Interval
+        In percentage points.
+
+    Raises
+    ------
+    UndefinedFigureError
+        Without images.
+    """
+    gains.gain(wins, losses, images)
+    design = SamplingDesign(Method.ANYTIME, {Factor.IMAGE: images})
+    return _with_these(significance.anytime_interval(wins, losses, images).times(100).of(design), raters)
+
+
+def _with_these(interval: Interval, raters: int) -> Interval:
+    """An interval over images, with the raters that its design does not know."""
+    if not (interval.design and raters):
+        return interval
+    return interval.of(replace(interval.design, fixed={Factor.RATER: raters}))
+
+
+def gain_figure(points: float, published: Callable[[], Interval], decided: DecidedImages) -> GainFigure:
+    """A gain with both of its intervals.
+
+    Parameters
+    ----------
+    points : float
+    published : callable
+        The interval over images, with these raters.
+    decided : DecidedImages
+        What the gain is of.
+
+    Returns
+    -------
+    GainFigure
+        In percentage points.
+    """
+    return GainFigure(
+        points,
+        value_or_reason(lambda: _with_these(published(), decided.raters)),
+        value_or_reason(
+            lambda: WithOtherRaters(
+                *gains.with_other_raters(decided),
+                value_or_reason(lambda: images_needed.images_to_see_with_other_raters(decided)),
+            )
+        ),
+        decided.raters,
+        "other_raters" if decided.raters >= MIN_RATERS else "interval",
+    )
+
+
+def precision_of(outcome: ComparisonOutcome) -> GainPrecision | UndefinedComparison:
+    """How many images the gain of an outcome takes, with these raters."""
+    images = outcome.images.denominator
+    if isinstance(outcome.gain, UndefinedComparison):
+        return outcome.gain
+
+    counts = (outcome.wins.count, outcome.losses.count, images)
+
+    def precision() -> GainPrecision:
+        needed = images_needed.images_needed(*counts, width_points=WIDTH_POINTS)
+        to_see = value_or_reason(lambda: images_needed.images_to_see(*counts))
+        return GainPrecision(WIDTH_POINTS, needed, max(0, needed - images), to_see)
+
+    return value_or_reason(precision)
