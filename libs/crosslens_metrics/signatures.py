@@ -41,6 +41,8 @@ WORDS = {
     "repeats": _("repeats per 100 pairs"),
     "pause": _("failures in percent / attention items after which raters are paused"),
     "instructions": _("versions of the instructions"),
+    "instructions-in": _("languages of the instructions"),
+    "raters": _("raters"),
     "complete": _("complete images"),
     "similar": _("pairs counted as SIMILAR without being shown"),
     "set-aside": _("judgements set aside"),
@@ -49,12 +51,14 @@ WORDS = {
     "turns": _("turns"),
     "instances": _("instances"),
 }
-NOT_COMPARED = ("bootstrap",)
-"""What makes no figure another, but for chance."""
-OF_LANGUAGE = ("lang", "refs", "vectors", "images")
-"""What scores in two languages cannot have in common."""
 COUNTS = ("complete", "similar", "set-aside")
 """What is added where several figures become one."""
+NOT_COMPARED = ("bootstrap", "raters", *COUNTS)
+"""What makes a figure more or less certain, but no other figure: by the same rules, on the same sample or another."""
+OF_LANGUAGE = ("lang", "refs", "vectors", "images")
+"""What scores in two languages cannot have in common."""
+ORIGINAL = "original"
+"""In `instructions-in`: the language in which the instructions were written, and not a translation."""
 OF_SAMPLE = ("sample", *COUNTS)
 """What says which images a figure is from, and not how it was made."""
 
@@ -133,9 +137,13 @@ def _several(values: Sequence[str]) -> str:
 
 
 def together(method: str, settings: Mapping[str, object], parts: Sequence[Signature]) -> Signature:
-    """The signature of a figure from several others: each setting with all values that these have."""
+    """The signature of a figure from several others: each setting with all values that these have.
+
+    `settings` are its own, such as its number of raters, who may be the same in several.
+    """
     merged: dict[str, str] = {}
-    for key in dict.fromkeys(key for part in parts for key, _value in part.without("v", *NOT_COMPARED).settings):
+    keys = (key for part in parts for key, _value in part.without("v", "bootstrap", "raters").settings)
+    for key in dict.fromkeys(keys):
         values = sorted({part.get(key) or "none" for part in parts})
         if key in COUNTS:
             merged[key] = str(sum(int(part.get(key) or 0) for part in parts))

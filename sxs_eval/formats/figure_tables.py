@@ -136,11 +136,11 @@ def table_name(project: Project, layout: TableLayout, until: datetime, images: I
 def table(overall: OverallResults, layout: TableLayout) -> str:
     rows = [*overall.results, *overall.pooled]
     if layout is TableLayout.TEX:
-        return "".join(_as_tex(rows, overall.unlike))
+        return "".join(_as_tex(rows, overall))
     return "".join(table_lines(COLUMNS, cells_of(COLUMNS, rows), as_csv=True))
 
 
-def _as_tex(rows: Sequence[ComparisonResult], unlike: Sequence[str]) -> Iterator[str]:
+def _as_tex(rows: Sequence[ComparisonResult], overall: OverallResults) -> Iterator[str]:
     seeds = ", ".join(dict.fromkeys(str(_seed(row)) for row in rows)) or "none"
     replications = dict.fromkeys(str(row.comparison.replication) for row in rows if row.comparison)
     yield (
@@ -160,8 +160,10 @@ def _as_tex(rows: Sequence[ComparisonResult], unlike: Sequence[str]) -> Iterator
             yield "\\midrule\n"
         yield " & ".join(_tex_cells(row)) + " \\\\\n"
     yield "\\bottomrule\n\\end{tabular}\n"
-    if unlike:
-        yield f"% rows should not be compared, because they differ in {'; '.join(unlike)}\n"
+    if overall.unlike:
+        yield f"% rows should not be compared, because they differ in {'; '.join(overall.unlike)}\n"
+    if overall.are_images_apart:
+        yield "% some images lack judgements, so rows are not all over the same images yet\n"
     for number, row in enumerate(rows, start=1):
         yield f"% row {number}: {row.signature}\n"
         if row.unlike:

@@ -43,6 +43,7 @@ def across_page(overall: OverallResults, *, half_width: float) -> dict[str, Any]
         "results": PageTable("comparisons", _("Comparisons"), _result_columns(half_width), overall.results),
         "pooled": PageTable("pooled-table", _("Pooled"), _pooled_columns(), overall.pooled),
         "unlike": overall.unlike,
+        "are_images_apart": overall.are_images_apart,
         "gain_plot": gain_plot(_("Gain of each comparison, in points"), estimates),
         "ranking": _component_parts(overall.ranking) if overall.ranking else [],
     }

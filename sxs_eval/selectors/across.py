@@ -110,11 +110,13 @@ class ComparisonResult:
 class OverallResults:
     """`ranking` is None if too few models have outcomes.
 
-    `unlike` says in what the comparisons that have outcomes differ, so that their figures should not be compared.
+    `unlike` says in what the comparisons that have outcomes differ, so that their figures should not be compared. While
+    images lack judgements, it says nothing of the images themselves: `are_images_apart` does.
     """
 
     results: Sequence[ComparisonResult]
     unlike: Sequence[str]
+    are_images_apart: bool
     pooled: Sequence[ComparisonResult]
     ranking: ModelRanking | None
     languages: Sequence[Language]
@@ -146,9 +148,12 @@ def results_of(
     evidence = evidence_of(chosen, filter)
     outcomes = {comparison.pk: decided_of(comparison, evidence[comparison.pk]) for comparison in chosen}
     results = [_result(comparison, evidence[comparison.pk], width_points) for comparison in chosen]
+    signatures = [result.signature for result in results if result.outcomes]
+    is_going_on = any(result.incomplete for result in results)
     return OverallResults(
         results=results,
-        unlike=differences(*(result.signature for result in results if result.outcomes)),
+        unlike=differences(*(one.without("sample") if is_going_on else one for one in signatures)),
+        are_images_apart=is_going_on and len({one.get("sample") for one in signatures}) > 1,
         pooled=_pooled(results, outcomes),
         ranking=_ranking(results, outcomes),
         languages=sorted(languages.values(), key=lambda known: known.english_name),

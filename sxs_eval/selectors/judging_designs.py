@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable
 from functools import cached_property
 from typing import Any
@@ -10,9 +11,9 @@ from django.db.models import QuerySet
 
 from core.images.models import CollectionImage, Image
 from crosslens_metrics.reports.comparison import NO_DESIGN
-from crosslens_metrics.signatures import Signature
+from crosslens_metrics.signatures import ORIGINAL, Signature
 from research.selection.rules.image_filters import ImageFilter
-from sxs_eval.models import Comparison, Pair
+from sxs_eval.models import Comparison, JudgingBatch, Pair
 
 EVERYTHING = "all"
 
@@ -30,6 +31,16 @@ def design_of(comparison: Comparison, filter: ImageFilter) -> Signature:
         "pause": f"{comparison.failures_percent}/{comparison.checks_before_pause}" if is_checked else None,
     }
     return Signature.of(NO_DESIGN.metric, settings)
+
+
+def languages_shown(comparisons: Iterable[int]) -> dict[int, dict[int, set[str]]]:
+    """Return in which languages each rater had the instructions, by comparison and person."""
+    shown: dict[int, dict[int, set[str]]] = defaultdict(lambda: defaultdict(set))
+    batches = JudgingBatch.objects.filter(comparison__in=comparisons).order_by()
+    rows = batches.values_list("comparison", "lease__person", "instructions_language").distinct()
+    for comparison, person, language in rows:
+        shown[comparison][person].add(language or ORIGINAL)
+    return shown
 
 
 class PairImageNames:

@@ -35,7 +35,7 @@ from research.selection.rules.image_filters import ALL_IMAGES, ImageFilter
 from research.selection.selectors.subsets import newest_choices
 from sxs_eval.models import LEFT_OUT, Comparison, GoldPair, Judgement, Pair, RaterState, RaterStatus, TrialKind
 from sxs_eval.rules.judging import has_failed
-from sxs_eval.selectors.judging_designs import PairImageNames, design_of
+from sxs_eval.selectors.judging_designs import PairImageNames, design_of, languages_shown
 from sxs_eval.selectors.overview import scripted_raters
 
 REGION = "region"
@@ -122,7 +122,7 @@ def evidence_of(comparisons: Iterable[Comparison], filter: ImageFilter = ALL_IMA
     judgements = _by_comparison(_columns(_answered(ids, TrialKind.PAIR), JUDGEMENT_COLUMNS))
     repeats = _by_comparison(_columns(_answered(ids, TrialKind.REPEAT), REPEAT_COLUMNS))
     regions = _regions(ids)
-    left_out = images_left_out(comparisons)
+    left_out, shown = images_left_out(comparisons), languages_shown(ids)
     names = {comparison.project_id: cache(partial(pseudonym, comparison.project)) for comparison in comparisons}
     image_names = PairImageNames(comparisons)
     return {
@@ -139,6 +139,7 @@ def evidence_of(comparisons: Iterable[Comparison], filter: ImageFilter = ALL_IMA
             name_of=names[comparison.project_id],
             scale=SCALES[comparison.scale],
             design=design_of(comparison, filter),
+            shown_in=shown[comparison.pk],
             image_name=partial(image_names.of, comparison.collection_id),
         )
         for comparison in comparisons
@@ -344,6 +345,7 @@ def _evidence(
     name_of: NameOf,
     scale: Scale,
     design: Signature,
+    shown_in: Mapping[int, Collection[str]],
     image_name: NameOf,
 ) -> ComparisonEvidence:
     is_pair_out = np.isin(pairs[:, 2], list(left_out))
@@ -371,7 +373,9 @@ def _evidence(
             # A browser without scripts measures nothing, and nobody answers in no time.
             seconds=np.where(active_ms > 0, active_ms / 1000, np.nan)[counts],
             scale=scale,
-            design=design.with_values("instructions", np.unique(instructions[counts]).tolist()),
+            design=design.with_values("instructions", np.unique(instructions[counts]).tolist()).with_values(
+                "instructions-in", chain.from_iterable(shown_in.get(one, ()) for one in set(person[counts].tolist()))
+            ),
         ),
         repeats=[
             (int(first), int(again), name_of(int(rater)))

@@ -71,12 +71,21 @@ GAIN = Signature.of("sxs-majority", {"v": 2, "scale": 7, "complete": 6, "sample"
 def test_of_several_figures_all_values_are_named_and_many_are_counted():
     scales = [Signature.of("sxs-majority", {**dict(GAIN.settings), "scale": points}) for points in (7, 5, 7)]
     assert differences(*scales) == ["points of the scale: 7 against 5"]
-    sizes = [Signature.of("sxs-majority", {**dict(GAIN.settings), "complete": images}) for images in range(4)]
-    assert differences(*sizes) == ["complete images: 4 different values"]
+    sizes = [Signature.of("sxs-majority", {**dict(GAIN.settings), "drawn": images}) for images in range(4)]
+    assert differences(*sizes) == ["images drawn at random: 4 different values"]
 
 
-def test_another_seed_of_the_bootstrap_keeps_no_figures_apart():
-    assert differences(GAIN, Signature.of("sxs-majority", {**dict(GAIN.settings), "bootstrap": "10000/2"})) == []
+@pytest.mark.parametrize("change", [{"bootstrap": "10000/2"}, {"raters": 5}, {"complete": 5, "set-aside": 3}])
+def test_what_only_makes_a_figure_more_certain_keeps_no_figures_apart(change):
+    assert differences(GAIN, Signature.of("sxs-majority", {**dict(GAIN.settings), **change})) == []
+
+
+def test_the_language_of_instructions_keeps_figures_apart():
+    hindi, original = (
+        Signature.of("sxs-majority", {**dict(GAIN.settings), "instructions-in": tag}) for tag in ("hi", "original")
+    )
+    assert differences(hindi, original) == ["languages of the instructions: hi against original"]
+    assert differences(GAIN, original) == ["languages of the instructions: not given against original"]
 
 
 def test_a_figure_from_several_has_all_their_settings_and_the_sum_of_their_images():

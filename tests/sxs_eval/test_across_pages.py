@@ -90,8 +90,10 @@ def test_figures_side_by_side_say_in_what_they_differ(made_once):
     assert f"Comparisons in this ranking: {said}" in text
     (pooled,), (component,) = found.pooled, found.ranking.components
     assert "|of:sxs-majority/2|" in str(pooled.signature)
-    assert "|gold:0+10|repeats:0|pause:30/20+none|instructions:1|complete:12|" in str(pooled.signature)
-    assert str(component.signature).startswith("bradley-terry|v:4|prior:1.0|comparisons:4|")
+    assert "|gold:0+10|repeats:0|pause:30/20+none|instructions:1|instructions-in:original|complete:12|" in str(
+        pooled.signature
+    )
+    assert str(component.signature).startswith("bradley-terry|v:4|prior:1.0|raters:4|comparisons:4|")
     assert str(component.signature) in text
     lines = table(found, TableLayout.TEX).splitlines()
     assert (
@@ -101,6 +103,24 @@ def test_figures_side_by_side_say_in_what_they_differ(made_once):
     signatures = [row["signature"] for row in csv.DictReader(io.StringIO(table(found, TableLayout.CSV)))]
     own = [str(report(row.comparison).signature) for row in found.results]
     assert signatures == [*own, str(pooled.signature)]
+
+
+def test_instructions_in_another_language_keep_figures_apart_and_images_still_to_come_do_not(made_once):
+    project = made_once(make_compared_models)
+    french = project.comparisons.get(language="fr")
+    french.batches.update(instructions_language="fr")
+    said = "they differ in languages of the instructions: fr against original."
+    assert shown(project).count(said) == 3, "Of the gains, of those pooled and of the ranking."
+    assert "|instructions:1|instructions-in:fr|complete:6|similar:0|set-aside:0|raters:1|" in str(
+        report(french).signature
+    )
+    french.batches.update(instructions_language="")
+    Judgement.objects.filter(comparison=french).first().delete()
+    found, text = results(project), shown(project)
+    assert (found.unlike, found.pooled[0].unlike, found.ranking.components[0].unlike) == ([], (), ())
+    assert "should not be compared" not in text
+    assert text.count("these gains are not all over the same images yet") == 1
+    assert "not all over the same images yet" in table(found, TableLayout.TEX)
 
 
 class TestAcross:

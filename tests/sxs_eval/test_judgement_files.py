@@ -282,5 +282,8 @@ def test_a_design_goes_into_the_signature_with_the_instructions_of_what_counts(r
     rows = ("a,ann,1,2,,design|gold:10\n", "b,ann,1,1,,design|gold:10\n", "c,ann,1,3,false,design|gold:10\n")
     (comparison,) = read(header + "".join(rows)).comparisons
     assert str(comparison.judged.design) == "design|gold:10|instructions:1+2"
+    shown_in = "image,rater,score,instructions_version,instructions_language\na,ann,1,2,hi\nb,ann,1,1,\n"
+    (translated,) = read(shown_in).comparisons
+    assert str(translated.judged.design) == "design|instructions:1+2|instructions-in:hi+original"
     assert "line 3: base_model, test_model, scale or design differs" in refusal(header + rows[0] + "b,ann,1,1,,\n")
     assert "line 2: design is “|gold”." in refusal(header + "a,ann,1,1,,|gold\n")

@@ -202,7 +202,7 @@ def test_regions_by_hand(figures):
 def test_the_signature_tells_how_the_figures_were_made(figures):
     sample = sample_digest([f"i{image:02}" for image in range(1, 11)])
     assert figures["signature"] == (
-        "sxs-majority|v:2|replication:3|scale:7|complete:10|similar:0|set-aside:1"
+        "sxs-majority|v:2|replication:3|scale:7|complete:10|similar:0|set-aside:1|raters:3"
         f"|sample:{sample}|bootstrap:{RESAMPLES}/11"
     )
 
@@ -444,7 +444,7 @@ def test_comparisons_that_were_judged_differently_are_named_and_pooled_apart(tmp
     assert report["unlike"] == ["points of the scale: 7 against 5"]
     (pooled,) = report["pooled"]
     assert (pooled["comparisons"], pooled["figures"]["unlike"]) == (["de", "fr"], [])
-    start = "sxs-pooled|v:1|bootstrap:10000/0|comparisons:2|of:sxs-majority/2|"
+    start = "sxs-pooled|v:1|raters:1|bootstrap:10000/0|comparisons:2|of:sxs-majority/2|"
     assert pooled["figures"]["signature"].startswith(start)
     said = "These should not be compared, because they differ in points of the scale: 7 against 5."
     assert said in run(file, "--replication", "1")

@@ -20,17 +20,20 @@ from crosslens_metrics.formats.problems import LineError
 from crosslens_metrics.messages import gettext as _
 from crosslens_metrics.reports.comparison import NO_DESIGN, CountedJudgements, Repeat
 from crosslens_metrics.scales import SCALES, SEVEN_POINTS, Scale
-from crosslens_metrics.signatures import MalformedSignatureError, Signature
+from crosslens_metrics.signatures import ORIGINAL, MalformedSignatureError, Signature
 
 SUFFIXES = (".csv", ".jsonl", ".ndjson", ".json")
 NEEDED = ("image", "rater", "score")
 OPTIONAL = (
     *("comparison", "base_model", "test_model", "left_is", "seconds", "region", "kind", "counts", "scale"),
-    *("instructions_version", "design"),
+    *("instructions_version", "instructions_language", "design"),
 )
 COLUMNS = (*NEEDED, *OPTIONAL)
 NAMES = ("comparison", "rater", "base_model", "test_model", "region")
-AS_WRITTEN = ("comparison", "image", "rater", "region", "base_model", "test_model", "instructions_version", "design")
+AS_WRITTEN = (
+    *("comparison", "image", "rater", "region", "base_model", "test_model"),
+    *("instructions_version", "instructions_language", "design"),
+)
 KINDS = ("pair", "gold", "repeat", "equal")
 EXAMPLE = '{"image": …, "rater": …, "score": …}'
 
@@ -70,6 +73,8 @@ class JudgementLine(NamedTuple):
     counts: bool
     scale: Scale
     instructions_version: str
+    instructions_language: str
+    """Empty where it is not known: the original is named."""
     design: str
 
 
@@ -164,6 +169,8 @@ class _RowReader:
             self.holds_judgements = True
             fields.text("rater", needed=True, numbers=True)
         cell["image"] = fields.image()
+        if cell["instructions_version"] and "instructions_language" in self.columns:
+            cell["instructions_language"] = cell["instructions_language"] or ORIGINAL
         scale = _SCALES[fields.one_of("scale", _SCALES)]
         score = _score(cell["score"], scale)
         named = not cell["score"].lstrip("+-−")[:1].isdigit()
@@ -277,7 +284,9 @@ class _ComparisonRows:
                 test_is_left=np.array([row.test_is_left for row in pairs], dtype=np.int8),
                 seconds=np.array([math.nan if row.seconds is None else row.seconds for row in pairs], dtype=float),
                 scale=self._scale,
-                design=self._design.with_values("instructions", (row.instructions_version for row in pairs)),
+                design=self._design.with_values(
+                    "instructions", (row.instructions_version for row in pairs)
+                ).with_values("instructions-in", (row.instructions_language for row in pairs)),
             ),
             repeats=tuple(
                 (first.score, row.score, row.rater)

@@ -167,6 +167,7 @@ def signature_of(
         "complete": len(complete),
         "similar": counted_similar,
         "set-aside": set_aside,
+        "raters": len(np.unique(judged.rater)),
         "sample": sample_digest([name_of(names[place]) for place in complete]),
         "bootstrap": f"{resamples}/{seed}",
     }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
@@ -21,12 +21,11 @@ from crosslens_metrics.reports.comparison_figures import (
     value_or_reason,
 )
 from crosslens_metrics.reports.figures import ReportFigure, random_stream
-from crosslens_metrics.reports.gain_figures import MIN_RATERS, gain_figure
+from crosslens_metrics.reports.gain_figures import gain_figure
+from crosslens_metrics.reports.ranking_leads import OTHERS, THESE, PairTests, RankingLeads
 from crosslens_metrics.sampling import significance
-from crosslens_metrics.sampling.designs import Factor, Method, SamplingDesign
-from crosslens_metrics.sampling.intervals import LEVEL, Interval, student_interval
+from crosslens_metrics.sampling.intervals import LEVEL, Interval
 from crosslens_metrics.signatures import Signature, differences, together
-from crosslens_metrics.undefined import UndefinedFigureError, UndefinedReason
 
 POOLING_METHOD = "sxs-pooled"
 POOLING_VERSION = 1
@@ -35,8 +34,6 @@ RANKING_VERSION = 4
 MIN_RANKED = 3
 """Models: of two, the gain says it all."""
 NO_SIGNATURE = Signature("unknown", ())
-THESE, OTHERS = 0, 1
-"""Places of the interval with these raters, and of that with others like them."""
 PRIMARY = ("interval", "other_raters")
 
 
@@ -187,10 +184,11 @@ def pool(
 
     known = signatures or [NO_SIGNATURE] * len(decided)
     parts = [one for one, part in zip(known, decided, strict=True) if len(part.outcome)]
-    settings = {"v": POOLING_VERSION, "bootstrap": f"{resamples}/{seed}"}
+    raters = len({rater for part in decided for rater in part.rater.tolist()})
+    settings = {"v": POOLING_VERSION, "raters": raters, "bootstrap": f"{resamples}/{seed}"}
     return PooledGain(
         signature=together(POOLING_METHOD, settings, parts),
-        unlike=tuple(differences(*parts)),
+        unlike=_unlike(parts),
         comparisons=sum(len(part.outcome) > 0 for part in decided),
         images=len(net),
         outcomes=len(outcome),
@@ -229,25 +227,9 @@ def rank_models(contests: Sequence[ModelContest]) -> ModelRanking | None:
     )
 
 
-def freedom_to_correct(freedom: float, raters: int) -> float:
-    """The degrees of freedom of a lead's p-value that is to be corrected for all pairs of a ranking.
-
-    With fewer than `MIN_RATERS` raters no more than these have: the correction asks how far out a lead is, where
-    Satterthwaite's degrees of freedom promise too much. With three raters they find a difference of four equal models
-    in up to 13%. From five on it is no more than 6%, and a cap would cost up to two thirds of the power
-    (docs/statistics.md).
-
-    Parameters
-    ----------
-    freedom : float
-        Satterthwaite's.
-    raters : int
-
-    Returns
-    -------
-    float
-    """
-    return min(freedom, raters - 1) if raters < MIN_RATERS else freedom
+def _unlike(signatures: Sequence[Signature]) -> tuple[str, ...]:
+    """In what comparisons differ that become one figure; their images may, as its intervals are over images."""
+    return tuple(differences(*(one.without("sample") for one in signatures)))
 
 
 def _outcomes(contests: Sequence[ModelContest], names: list[str]) -> ranking.RankingOutcomes:
@@ -267,12 +249,12 @@ def _outcomes(contests: Sequence[ModelContest], names: list[str]) -> ranking.Ran
 
 def _component(contests: Sequence[ModelContest], names: list[str]) -> RankedComponent:
     contests = [contest for contest in contests if contest.base in names]
-    signatures = [contest.signature for contest in contests]
-    about = {"v": RANKING_VERSION, "prior": ranking.PRIOR_IMAGES}
-    signed = together(RANKING_METHOD, about, signatures), tuple(differences(*signatures))
     outcomes = _outcomes(contests, names)
     table = ranking.win_table(outcomes, n_models=len(names))
     images, raters = len(np.unique(outcomes.image)), len(np.unique(outcomes.rater))
+    signatures = [contest.signature for contest in contests]
+    about = {"v": RANKING_VERSION, "prior": ranking.PRIOR_IMAGES, "raters": raters}
+    signed = together(RANKING_METHOD, about, signatures), _unlike(signatures)
     bounds = ranking.bounds(table)
     fitted = value_or_reason(lambda: ranking.bradley_terry(table + ranking.prior(table)))
     if isinstance(fitted, UndefinedComparison):
@@ -281,7 +263,7 @@ def _component(contests: Sequence[ModelContest], names: list[str]) -> RankedComp
     is_measured = np.array([bound == ranking.StrengthBound.JUDGEMENTS for bound in bounds])
     middle = is_measured if is_measured.any() else ~is_measured
     strengths = fitted - fitted[middle].mean()
-    leads = _Leads(table, bounds, ranking.StrengthVariances(outcomes, fitted), strengths, images, raters)
+    leads = RankingLeads(table, bounds, ranking.StrengthVariances(outcomes, fitted), strengths, images, raters)
     order = [int(model) for model in np.argsort(-strengths, kind="stable")]
     pairs = list(combinations(order, 2))
     tests = {pair: leads.tests_of(*pair) for pair in pairs}
@@ -300,121 +282,7 @@ def _component(contests: Sequence[ModelContest], names: list[str]) -> RankedComp
     )
 
 
-TwoIntervals = tuple[Interval | UndefinedComparison, Interval | UndefinedComparison]
-
-
-@dataclass(frozen=True)
-class _PairTests:
-    """The lead of a pair, and its intervals and plain p-values, by place."""
-
-    lead: float
-    intervals: TwoIntervals
-    p: tuple[float, float] = (1.0, 1.0)
-    p_to_correct: float = 1.0
-    images: int = 0
-    raters: int = 0
-
-    @property
-    def is_defined(self) -> bool:
-        return isinstance(self.intervals[THESE], Interval)
-
-    @property
-    def primary(self) -> int:
-        return OTHERS if isinstance(self.intervals[OTHERS], Interval) else THESE
-
-    def images_needed(self) -> int:
-        """How many images there have to be, judged by the same raters.
-
-        Raises
-        ------
-        UndefinedFigureError
-            If no number of images is enough.
-        """
-        these, others = self.intervals
-        assert isinstance(these, Interval)
-        if not isinstance(others, Interval):
-            return ranking.images_to_separate(self.lead, these, images=self.images)
-        if self.raters < MIN_RATERS:
-            raise UndefinedFigureError(UndefinedReason.MORE_RATERS, "So few raters say little about others.")
-        return ranking.images_to_separate(self.lead, these, images=self.images, other_raters=others)
-
-
-class _Leads:
-    """The leads of models over each other, and over the mean of the largest set of well-linked models."""
-
-    def __init__(
-        self,
-        table: NDArray[np.float64],
-        bounds: list[ranking.StrengthBound],
-        variances: ranking.StrengthVariances,
-        strengths: NDArray[np.float64],
-        images: int,
-        raters: int,
-    ) -> None:
-        self._table, self._bounds, self._variances = table, bounds, variances
-        self._strengths, self._images, self._raters = strengths, images, raters
-        self._groups, self._linked = ranking.groups(table), ranking.well_linked(table)
-        self._these = SamplingDesign(Method.STUDENT, {Factor.IMAGE: images}, {Factor.RATER: raters} if raters else {})
-        self._others = SamplingDesign(Method.TWO_WAY, {Factor.IMAGE: images, Factor.RATER: raters})
-
-    def of_model(self, model: int) -> TwoIntervals:
-        if self._bounds[model] != ranking.StrengthBound.JUDGEMENTS:
-            # What only the prior keeps finite would look certain.
-            is_group = self._bounds[model] == ranking.StrengthBound.GROUP
-            why = UndefinedReason.GROUP_UNBOUNDED if is_group else UndefinedReason.STRENGTH_UNBOUNDED
-            return UndefinedComparison(why), UndefinedComparison(why)
-        linked = self._linked == np.bincount(self._linked).argmax()
-        if linked.sum() < 2 or not linked[model]:
-            why = UndefinedReason.FEW_WINS
-            return UndefinedComparison(why), UndefinedComparison(why)
-        contrast = linked / -linked.sum()
-        contrast[model] += 1
-        return self._intervals(contrast, float(self._strengths[model]))
-
-    def of_pair(self, one: int, other: int) -> TwoIntervals:
-        if self._groups[one] != self._groups[other]:
-            is_compared = self._table[one, other] + self._table[other, one] > 0
-            why = UndefinedReason.STRENGTH_UNBOUNDED if is_compared else UndefinedReason.NOT_COMPARED
-            return UndefinedComparison(why), UndefinedComparison(why)
-        if self._linked[one] != self._linked[other]:
-            why = UndefinedReason.FEW_WINS
-            return UndefinedComparison(why), UndefinedComparison(why)
-        return self._intervals(self._contrast(one, other), self._lead(one, other))
-
-    def tests_of(self, one: int, other: int) -> _PairTests:
-        lead, intervals = self._lead(one, other), self.of_pair(one, other)
-        tests = _PairTests(lead, intervals, images=self._images, raters=self._raters)
-        if not tests.is_defined:
-            return tests
-        contrast = self._contrast(one, other)
-        p = significance.student_p(lead, *self._variances.with_these_raters(contrast))
-        if tests.primary == THESE:
-            return replace(tests, p=(p, p), p_to_correct=p)
-        variance, freedom = self._variances.with_other_raters(contrast)
-        to_correct = significance.student_p(lead, variance, freedom_to_correct(freedom, self._raters))
-        return replace(tests, p=(p, significance.student_p(lead, variance, freedom)), p_to_correct=to_correct)
-
-    def _lead(self, one: int, other: int) -> float:
-        return float(self._strengths[one] - self._strengths[other])
-
-    def _contrast(self, one: int, other: int) -> NDArray[np.float64]:
-        contrast = np.zeros(len(self._strengths))
-        contrast[one], contrast[other] = 1, -1
-        return contrast
-
-    def _intervals(self, contrast: NDArray[np.float64], value: float) -> TwoIntervals:
-        def these() -> Interval:
-            return student_interval(value, *self._variances.with_these_raters(contrast)).of(self._these)
-
-        def others() -> Interval:
-            return student_interval(value, *self._variances.with_other_raters(contrast)).of(self._others)
-
-        return value_or_reason(these), value_or_reason(others)
-
-
-def _pair(
-    names: list[str], stronger: int, weaker: int, tests: _PairTests, corrected: tuple[float, float]
-) -> RankedPair:
+def _pair(names: list[str], stronger: int, weaker: int, tests: PairTests, corrected: tuple[float, float]) -> RankedPair:
     """`corrected` are the p-values after Holm's correction for all pairs, of these raters and of the primary."""
     about = (names[stronger], names[weaker], tests.lead, *tests.intervals, PRIMARY[tests.primary])
     undefined = tests.intervals[THESE]
