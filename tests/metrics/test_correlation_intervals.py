@@ -22,7 +22,13 @@ from crosslens_metrics.sampling.intervals import LEVEL
 from crosslens_metrics.sampling.significance import holm
 from crosslens_metrics.undefined import UndefinedFigureError, UndefinedReason
 from tests.metrics.test_coverage_of_intervals import say
-from tools.coverage.simulations import Coverage, all_pairs, bootstrap_over_evaluations, simulated, true_correlation
+from tools.coverage.simulations import (
+    MeasuredCoverage,
+    all_pairs,
+    bootstrap_over_evaluations,
+    simulated,
+    true_correlation,
+)
 
 PEARSON: dict[str, Any] = {"coefficient": Coefficient.PEARSON, "flip": True}
 
@@ -175,7 +181,7 @@ def test_the_interval_over_models_holds_the_truth_where_that_over_evaluations_do
             held.append(interval.holds(truth))
             if run < RUNS_OF_CONTROL:
                 held_by_evaluations.append(bootstrap_over_evaluations(found, rng).holds(truth))
-        coverage, control = Coverage.of(held), Coverage.of(held_by_evaluations)
+        coverage, control = MeasuredCoverage.of(held), MeasuredCoverage.of(held_by_evaluations)
         say(
             f"{models} models, {languages} languages, correlation {truth:.2f}, flip {flip}: "
             f"{100 * coverage.share:.1f}% ± {100 * coverage.error:.1f}; over evaluations {100 * control.share:.1f}%"
@@ -197,7 +203,7 @@ def test_the_interval_of_ranks_and_signs_holds_the_truth_or_is_refused(models, l
             held.append(correlation_interval(found.without(coefficient=coefficient, flip=True)).holds(truth))
         except UndefinedFigureError:
             continue
-    coverage = Coverage.of(held)
+    coverage = MeasuredCoverage.of(held)
     say(
         f"{coefficient}, {models} models, {languages} languages: {100 * coverage.share:.1f}%, "
         f"{RUNS - len(held)} refused"

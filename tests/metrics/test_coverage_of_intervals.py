@@ -18,7 +18,7 @@ from crosslens_metrics.sampling.intervals import LEVEL, Interval, share_bounds
 from tests.tiers import some
 from tools.coverage.simulations import (
     RATERS,
-    Coverage,
+    MeasuredCoverage,
     RatersOfTwoTastes,
     RatersWhoDiffer,
     bootstrap_of_gain,
@@ -82,8 +82,8 @@ def test_the_interval_of_a_gain_holds_the_true_gain_at_its_nominal_rate(preferen
         wins, losses = int((outcomes > 0).sum()), int((outcomes < 0).sum())
         intervals.append(gain_interval(wins, losses, images, resamples=RESAMPLES, rng=rng))
 
-    coverage = Coverage.of([interval.holds(preference.gain) for interval in intervals])
-    control = Coverage.of([half_as_wide(interval).holds(preference.gain) for interval in intervals])
+    coverage = MeasuredCoverage.of([interval.holds(preference.gain) for interval in intervals])
+    control = MeasuredCoverage.of([half_as_wide(interval).holds(preference.gain) for interval in intervals])
 
     say(
         f"gain {preference.gain:+.1f}, {images} images: {100 * coverage.share:.1f}% ± {100 * coverage.error:.1f}; "
@@ -109,8 +109,8 @@ def test_the_interval_of_a_pooled_gain_allows_for_images_in_several_comparisons(
         apart = pooled_gain_interval(np.arange(len(outcomes)), outcomes, resamples=RESAMPLES, rng=rng)
         as_if_apart.append(apart)
 
-    coverage = Coverage.of([interval.holds(truth) for interval in clustered])
-    control = Coverage.of([interval.holds(truth) for interval in as_if_apart])
+    coverage = MeasuredCoverage.of([interval.holds(truth) for interval in clustered])
+    control = MeasuredCoverage.of([interval.holds(truth) for interval in as_if_apart])
 
     say(f"pooled: {100 * coverage.share:.1f}% ± {100 * coverage.error:.1f}; as if apart {100 * control.share:.1f}%")
     assert coverage.is_nominal
@@ -126,7 +126,9 @@ def test_a_gain_with_other_raters_holds_where_the_one_with_these_raters_does_not
     rng = np.random.default_rng([images, raters, spread])
     both = [intervals_of(*RatersWhoDiffer(images, raters, spread).judged(rng), rng) for _ in range(runs)]
 
-    these, others = (Coverage.of([interval.holds(0) for interval in column]) for column in zip(*both, strict=True))
+    these, others = (
+        MeasuredCoverage.of([interval.holds(0) for interval in column]) for column in zip(*both, strict=True)
+    )
 
     width = np.mean([interval.width for _, interval in both])
     say(
@@ -152,7 +154,7 @@ def test_a_gain_of_few_images_holds_where_its_bootstrap_does_not(images):
         resampled = [bootstrap_of_gain(study, rng) for study in studies]
         lowest.append([np.mean([one.holds(gain) for one in column]) for column in (exact, resampled)])
 
-    coverage, control = (Coverage(float(share), runs) for share in np.min(lowest, axis=0))
+    coverage, control = (MeasuredCoverage(float(share), runs) for share in np.min(lowest, axis=0))
     say(f"{images} images: {100 * coverage.share:.0f}% at least; of the bootstrap {100 * control.share:.0f}%")
     assert not coverage.is_too_low
     assert control.is_too_low
@@ -163,7 +165,9 @@ def test_a_gain_by_three_raters_who_may_always_agree_holds_with_others():
     runs, rng = 400, np.random.default_rng(8)
     study = RatersOfTwoTastes(100, 3, 0.7)
     both = [intervals_of(*study.judged(rng), rng) for _ in range(runs)]
-    these, others = (Coverage.of([one.holds(study.gain) for one in column]) for column in zip(*both, strict=True))
+    these, others = (
+        MeasuredCoverage.of([one.holds(study.gain) for one in column]) for column in zip(*both, strict=True)
+    )
 
     say(f"two tastes: with these raters {100 * these.share:.0f}%, with others {100 * others.share:.0f}%")
     assert not others.is_too_low
@@ -184,8 +188,8 @@ def test_alpha_with_other_raters_holds_where_the_one_with_these_raters_does_not(
         held_by_these.append(alpha_interval(unit, score, level="ordinal", resamples=300, rng=rng).holds(true))
 
     say(f"alpha, {raters} raters: {100 * np.mean(held):.0f}%; with these raters {100 * np.mean(held_by_these):.0f}%")
-    assert not Coverage.of(held).is_too_low
-    assert Coverage.of(held_by_these).is_too_low or raters > 4
+    assert not MeasuredCoverage.of(held).is_too_low
+    assert MeasuredCoverage.of(held_by_these).is_too_low or raters > 4
 
 
 @pytest.mark.long(reason="at least three others run each of its lines")
@@ -197,8 +201,8 @@ def test_the_interval_of_a_left_share_holds_the_true_share_at_least_at_its_nomin
     low, high = share_bounds(lefts, np.full(runs, trials))
     quarter = (high - low) / 4
 
-    coverage = Coverage.of((low <= share) & (share <= high))
-    control = Coverage.of((low + quarter <= share) & (share <= high - quarter))
+    coverage = MeasuredCoverage.of((low <= share) & (share <= high))
+    control = MeasuredCoverage.of((low + quarter <= share) & (share <= high - quarter))
 
     # The interval is exact, so what it should cover is known for each share and size, and is 95% at least.
     counts = np.arange(trials + 1)

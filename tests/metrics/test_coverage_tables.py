@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tools.coverage.__main__ import GUIDE, SUMMARY, SUMMARY_HEAD, between_markers, lines
-from tools.coverage.tables import TABLES, Rule, RunShare
+from tools.coverage.tables import TABLES, CellRule, RunShare
 
 ROWS = [(table, row) for table in TABLES for row in table.rows]
 PART = 8
@@ -20,17 +20,17 @@ def test_a_share_is_wrong_where_the_simulation_cannot_have_missed_by_so_much():
         (900, 40, False),
         (840, 80, True),
     ):
-        assert RunShare(hits, 1_000, Rule.HOLDS, refused).is_wrong is is_wrong, (hits, refused)
+        assert RunShare(hits, 1_000, CellRule.HOLDS, refused).is_wrong is is_wrong, (hits, refused)
     for hits, is_wrong in ((60, False), (75, False), (80, True)):
-        assert RunShare(hits, 1_000, Rule.IS_RARE).is_wrong is is_wrong
-    assert not RunShare(300, 1_000, Rule.IS_OLD).is_wrong
-    assert not RunShare(0, 10, Rule.HOLDS, 10).is_wrong, "What is always refused claims nothing."
-    assert [RunShare(hits, 1_000, Rule.HOLDS).is_wide for hits in (974, 976)] == [False, True]
+        assert RunShare(hits, 1_000, CellRule.IS_RARE).is_wrong is is_wrong
+    assert not RunShare(300, 1_000, CellRule.IS_OLD).is_wrong
+    assert not RunShare(0, 10, CellRule.HOLDS, 10).is_wrong, "What is always refused claims nothing."
+    assert [RunShare(hits, 1_000, CellRule.HOLDS).is_wide for hits in (974, 976)] == [False, True]
 
 
 def test_a_share_says_how_many_intervals_were_refused():
-    assert RunShare.of([True, True, False, None], Rule.HOLDS).text == "50 (25)"
-    assert RunShare.of([True, False], Rule.HOLDS).text == "50"
+    assert RunShare.of([True, True, False, None], CellRule.HOLDS).text == "50 (25)"
+    assert RunShare.of([True, False], CellRule.HOLDS).text == "50"
 
 
 def test_a_row_comes_out_the_same_each_time():
@@ -59,4 +59,4 @@ def test_no_cell_is_outside_of_its_bounds(table, row):
     shares = [cell for cell in table.cells(row, runs=table.runs // PART) if isinstance(cell, RunShare)]
     # Two standard errors are passed by chance in a few of so many cells.
     assert sum(share.is_wrong for share in shares) <= 1, [share.text for share in shares]
-    assert any(share.rule is Rule.HOLDS for share in shares)
+    assert any(share.rule is CellRule.HOLDS for share in shares)

@@ -14,7 +14,7 @@ from crosslens_metrics.sampling.intervals import middle_of
 from crosslens_metrics.sampling.resampling import bootstrap_interval, resample_weights
 from crosslens_metrics.sampling.significance import sign_test
 from crosslens_metrics.undefined import UndefinedFigureError, UndefinedReason
-from tools.coverage.simulations import Coverage, apart_in_scores, bootstrapped_means
+from tools.coverage.simulations import MeasuredCoverage, apart_in_scores, bootstrapped_means
 
 CROSSED = np.array([188, 96, 168, 176, 153, 172, 177, 163, 146, 173, 186, 168, 177, 184, 96]) / 8
 SELF_FERTILISED = np.array([139, 163, 160, 160, 147, 149, 149, 122, 132, 144, 130, 144, 102, 124, 144]) / 8
@@ -102,8 +102,8 @@ def test_students_interval_of_few_images_holds_the_truth_where_the_bootstraps_do
         held_by_bootstrap.append(middle_of(resampled).holds(0))
         found.append(one.p <= 0.05)
         found_by_bootstrap.append(np.mean(np.abs(resampled - one.difference) >= abs(one.difference)) <= 0.05)
-    assert not Coverage.of(held).is_too_low
-    assert Coverage.of(held_by_bootstrap).is_too_low
+    assert not MeasuredCoverage.of(held).is_too_low
+    assert MeasuredCoverage.of(held_by_bootstrap).is_too_low
     assert np.mean(found) <= 0.06
     assert np.mean(found_by_bootstrap) > 0.09
 

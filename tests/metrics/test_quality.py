@@ -24,7 +24,7 @@ from crosslens_metrics.quality import (
 )
 from crosslens_metrics.sampling.intervals import wilson_interval
 from crosslens_metrics.undefined import UndefinedReason
-from tools.coverage.simulations import Coverage
+from tools.coverage.simulations import MeasuredCoverage
 
 N, B, M, G, E = range(5)
 # Every combination of three, whatever their order, and what it comes to: worked out by hand from PROTOCOLS.md.
@@ -191,8 +191,8 @@ def test_the_interval_over_authors_holds_the_truth_where_wilsons_does_not(author
         interval = share.over_authors
         held.append(not isinstance(interval, UndefinedReason) and interval.holds(truth))
         held_by_wilsons.append(share.interval.holds(truth))
-    assert not Coverage.of(held).is_too_low
-    assert Coverage.of(held_by_wilsons).is_too_low
+    assert not MeasuredCoverage.of(held).is_too_low
+    assert MeasuredCoverage.of(held_by_wilsons).is_too_low
 
 
 def test_alpha_is_of_the_scale_and_leaves_out_what_has_no_place_on_it():

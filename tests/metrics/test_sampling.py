@@ -21,7 +21,7 @@ from crosslens_metrics.sampling.variance import (
     unanimous_interval,
 )
 from crosslens_metrics.undefined import UndefinedFigureError, UndefinedReason
-from tools.coverage.simulations import Coverage
+from tools.coverage.simulations import MeasuredCoverage
 
 RUNS, TURNS, TRUTH = 400, 20, 0.5
 
@@ -37,8 +37,8 @@ def test_the_interval_over_players_holds_the_truth_where_that_over_turns_does_no
         (low,), (high,) = ratio_bounds(right[:, None], np.full((players, 1), TURNS))
         held.append(low == high or low <= TRUTH <= high)
         held_by_turns.append(share_interval(int(right.sum()), players * TURNS).holds(TRUTH))
-    assert not Coverage.of(held).is_too_low
-    assert Coverage.of(held_by_turns).is_too_low
+    assert not MeasuredCoverage.of(held).is_too_low
+    assert MeasuredCoverage.of(held_by_turns).is_too_low
 
 
 def test_students_interval_holds_the_truth_where_the_normal_one_does_not() -> None:
@@ -49,8 +49,8 @@ def test_students_interval_holds_the_truth_where_the_normal_one_does_not() -> No
         interval = mean_interval(row.sum(), np.square(row).sum(), 4)
         held.append(interval.holds(0.5))
         held_narrow.append(abs(row.mean() - 0.5) <= 1.96 * row.std(ddof=1) / 2)
-    assert Coverage.of(held).is_nominal
-    assert Coverage.of(held_narrow).is_too_low
+    assert MeasuredCoverage.of(held).is_nominal
+    assert MeasuredCoverage.of(held_narrow).is_too_low
 
 
 def test_the_jackknife_over_units_of_equal_size_is_students_variance() -> None:

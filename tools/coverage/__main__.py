@@ -18,7 +18,7 @@ from concurrent.futures import ProcessPoolExecutor
 from typing import Any
 
 from config import ROOT
-from tools.coverage.tables import TABLES, Cell, CoverageTable, Rule, RunShare
+from tools.coverage.tables import TABLES, Cell, CellRule, CoverageTable, RunShare
 
 GUIDE = ROOT / "docs" / "statistics.md"
 SUMMARY = "summary"
@@ -74,8 +74,8 @@ def text_of(cell: Cell) -> str:
 def summed(table: CoverageTable, rows: Sequence[Sequence[Cell]]) -> list[str]:
     """The row of the summary: how many cells of a table are outside of the bounds."""
     shares = [cell for row in rows for cell in row if isinstance(cell, RunShare)]
-    held = [share for share in shares if share.rule is Rule.HOLDS]
-    false = [share.percent for share in shares if share.rule is Rule.IS_RARE]
+    held = [share for share in shares if share.rule is CellRule.HOLDS]
+    false = [share.percent for share in shares if share.rule is CellRule.IS_RARE]
     ends = (f"{end(share.given for share in held):.0f}" for end in (min, max))
     outside = (str(sum(share.is_wrong for share in held)), str(sum(share.is_wide for share in held)))
     return [table.title, str(len(held)), *ends, *outside, f"{max(false):.0f}" if false else ""]

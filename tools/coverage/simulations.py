@@ -37,14 +37,14 @@ TRUE = {
 
 
 @dataclass(frozen=True)
-class Coverage:
+class MeasuredCoverage:
     """In which share of runs an interval held the truth."""
 
     share: float
     runs: int
 
     @classmethod
-    def of(cls, held: Sequence[bool] | NDArray[np.bool_]) -> Coverage:
+    def of(cls, held: Sequence[bool] | NDArray[np.bool_]) -> MeasuredCoverage:
         """Whether each run's interval held the truth."""
         return cls(float(np.mean(held)), len(held))
 
@@ -162,7 +162,7 @@ def judged_by_raters_who_like_a_model(
 
 
 @dataclass(frozen=True)
-class Lead:
+class ModelLead:
     """Of one model over another: variances and degrees of freedom with these raters, and with others."""
 
     value: float
@@ -181,7 +181,7 @@ class Lead:
         return student_interval(self.value, *self.these), student_interval(self.value, *self.others)
 
 
-def leads_of(outcomes: RankingOutcomes, *, models: int) -> list[Lead]:
+def leads_of(outcomes: RankingOutcomes, *, models: int) -> list[ModelLead]:
     """Of each pair of models, in the order of `combinations`."""
     strengths = bradley_terry(win_table(outcomes, n_models=models))
     variances = StrengthVariances(outcomes, strengths)
@@ -190,12 +190,12 @@ def leads_of(outcomes: RankingOutcomes, *, models: int) -> list[Lead]:
         contrast = np.eye(models)[first] - np.eye(models)[second]
         lead = float(contrast @ strengths)
         found = variances.with_these_raters(contrast), variances.with_other_raters(contrast)
-        leads.append(Lead(lead, *found, raters=len(np.unique(outcomes.rater))))
+        leads.append(ModelLead(lead, *found, raters=len(np.unique(outcomes.rater))))
     return leads
 
 
 @dataclass(frozen=True)
-class Evaluations:
+class SimulatedEvaluations:
     """Differences of two models by people and by a metric."""
 
     people: Values
@@ -208,17 +208,19 @@ class Evaluations:
         )
 
 
-def all_pairs(people: Values, metric: Values) -> Evaluations:
+def all_pairs(people: Values, metric: Values) -> SimulatedEvaluations:
     """Of scores of shape (languages, models)."""
     languages, models = people.shape
     base, test = (np.tile(side, languages) for side in np.array(list(combinations(range(models), 2))).T)
     language = np.repeat(np.arange(languages), math.comb(models, 2))
     names = ([f"{kind}{number}" for number in numbers] for kind, numbers in (("m", base), ("m", test), ("l", language)))
     by_people, by_metric = (scores[language, test] - scores[language, base] for scores in (people, metric))
-    return Evaluations(by_people, by_metric, ComparedModels(*names))
+    return SimulatedEvaluations(by_people, by_metric, ComparedModels(*names))
 
 
-def simulated(models: int, languages: int, *, rho: float, shared: float, rng: np.random.Generator) -> Evaluations:
+def simulated(
+    models: int, languages: int, *, rho: float, shared: float, rng: np.random.Generator
+) -> SimulatedEvaluations:
     """`shared` of the variance of models' qualities and scores is the same in all languages."""
 
     def related(shape: tuple[int, int]) -> tuple[Values, Values]:
@@ -235,7 +237,7 @@ def true_correlation(rho: float, coefficient: Coefficient) -> float:
     return float(TRUE[coefficient](rho / math.sqrt(1 + NOISE**2)))
 
 
-def bootstrap_over_evaluations(found: Evaluations, rng: np.random.Generator) -> Interval:
+def bootstrap_over_evaluations(found: SimulatedEvaluations, rng: np.random.Generator) -> Interval:
     """Of Pearson's correlation with flipped signs, the cosine, as if evaluations were independent."""
     x, y = found.people, found.metric
     times = rng.multinomial(len(x), np.full(len(x), 1 / len(x)), size=200)

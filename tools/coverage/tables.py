@@ -35,7 +35,7 @@ COEFFICIENTS = (Coefficient.PEARSON, Coefficient.SPEARMAN, Coefficient.KENDALL)
 NOTHING = "–"
 
 
-class Rule(Enum):
+class CellRule(Enum):
     """What a share of runs should be."""
 
     HOLDS = "between the bounds"
@@ -49,11 +49,11 @@ class RunShare:
 
     hits: int
     runs: int
-    rule: Rule
+    rule: CellRule
     refused: int = 0
 
     @classmethod
-    def of(cls, runs: Sequence[bool | None], rule: Rule) -> RunShare:
+    def of(cls, runs: Sequence[bool | None], rule: CellRule) -> RunShare:
         """None is a run in which the interval was refused."""
         return cls(sum(run is True for run in runs), len(runs), rule, sum(run is None for run in runs))
 
@@ -75,13 +75,13 @@ class RunShare:
     @property
     def is_wrong(self) -> bool:
         """Whether intervals that were given fall short, or findings are too many."""
-        if self.rule is Rule.IS_RARE:
+        if self.rule is CellRule.IS_RARE:
             return self.percent > MOST_FALSE + self._error(MOST_FALSE)
-        return self.rule is Rule.HOLDS and self.given < LEAST - self._error(LEAST)
+        return self.rule is CellRule.HOLDS and self.given < LEAST - self._error(LEAST)
 
     @property
     def is_wide(self) -> bool:
-        return self.rule is Rule.HOLDS and round(self.given) > MOST
+        return self.rule is CellRule.HOLDS and round(self.given) > MOST
 
     def _error(self, percent: float) -> float:
         return STANDARD_ERRORS * math.sqrt(percent * (100 - percent) / self.runs)
@@ -111,8 +111,8 @@ def gains(images: int, raters: int, *, runs: int, rng: np.random.Generator) -> I
     for spread in (0, 6, 12):
         study = simulations.RatersWhoDiffer(images, raters, spread)
         these, others = zip(*(simulations.intervals_of(*study.judged(rng), rng) for _ in range(runs)), strict=True)
-        yield RunShare.of([interval.holds(0) for interval in these], Rule.IS_OLD)
-        yield RunShare.of([interval.holds(0) for interval in others], Rule.HOLDS)
+        yield RunShare.of([interval.holds(0) for interval in these], CellRule.IS_OLD)
+        yield RunShare.of([interval.holds(0) for interval in others], CellRule.HOLDS)
         yield f"{np.mean([interval.width for interval in others]) / 2:.0f}"
 
 
@@ -125,7 +125,7 @@ def few(images: int, *, runs: int, rng: np.random.Generator) -> Iterable[Cell]:
             gain_interval(int(won), int(lost), images, resamples=simulations.RESAMPLES, rng=rng)
             for won, lost, _neither in studies
         ]
-        for intervals, rule in ((old, Rule.IS_OLD), (new, Rule.HOLDS)):
+        for intervals, rule in ((old, CellRule.IS_OLD), (new, CellRule.HOLDS)):
             yield RunShare.of([interval.holds(true) for interval in intervals], rule)
 
 
@@ -133,9 +133,9 @@ def tastes(images: int, raters: int, *, runs: int, rng: np.random.Generator) -> 
     for share in (0.7, 0.9):
         study = simulations.RatersOfTwoTastes(images, raters, share)
         these, others = zip(*(simulations.intervals_of(*study.judged(rng), rng) for _ in range(runs)), strict=True)
-        yield RunShare.of([interval.holds(study.gain) for interval in these], Rule.IS_OLD)
+        yield RunShare.of([interval.holds(study.gain) for interval in these], CellRule.IS_OLD)
         # Where more of two tastes take part, so few raters show too little of how they vary: the guide says so.
-        rule = Rule.HOLDS if raters == simulations.RATERS else Rule.IS_OLD
+        rule = CellRule.HOLDS if raters == simulations.RATERS else CellRule.IS_OLD
         yield RunShare.of([interval.holds(study.gain) for interval in others], rule)
 
 
@@ -147,8 +147,8 @@ def alpha(images: int, raters: int, *, runs: int, rng: np.random.Generator) -> I
         unit, who, score = simulations.ratings_on_seven_points(images, raters, rng)
         these.append(alpha_interval(unit, score, level="ordinal", resamples=300, rng=rng).holds(true))
         others.append(alpha_with_other_raters(unit, who, score, level="ordinal").holds(true))
-    yield RunShare.of(these, Rule.IS_OLD)
-    yield RunShare.of(others, Rule.HOLDS)
+    yield RunShare.of(these, CellRule.IS_OLD)
+    yield RunShare.of(others, CellRule.HOLDS)
 
 
 def rankings(
@@ -173,10 +173,10 @@ def rankings(
         corrected = holm([lead.p_to_correct for lead in simulations.leads_of(outcomes, models=models)])
         # Pairs with the first model come first.
         found_better.extend((corrected[: models - 1] < 1 - LEVEL).tolist())
-    yield RunShare.of(these, Rule.IS_OLD)
-    yield RunShare.of(others, Rule.HOLDS)
-    yield RunShare.of(found_by_these, Rule.IS_OLD)
-    yield RunShare.of(found_by_others, Rule.IS_RARE)
+    yield RunShare.of(these, CellRule.IS_OLD)
+    yield RunShare.of(others, CellRule.HOLDS)
+    yield RunShare.of(found_by_these, CellRule.IS_OLD)
+    yield RunShare.of(found_by_others, CellRule.IS_RARE)
     yield f"{100 * np.mean(found_better):.0f}"
 
 
@@ -204,9 +204,9 @@ def correlations(
             if is_flipped:
                 old.append(simulations.bootstrap_over_evaluations(study, rng).holds(0))
     for cell in held.values():
-        yield RunShare.of(cell, Rule.HOLDS)
-    yield RunShare.of(old, Rule.IS_OLD) if old else NOTHING
-    yield RunShare.of(found, Rule.IS_RARE)
+        yield RunShare.of(cell, CellRule.HOLDS)
+    yield RunShare.of(old, CellRule.IS_OLD) if old else NOTHING
+    yield RunShare.of(found, CellRule.IS_RARE)
 
 
 def scores(images: int, *, runs: int, rng: np.random.Generator) -> Iterable[Cell]:
@@ -222,9 +222,9 @@ def scores(images: int, *, runs: int, rng: np.random.Generator) -> Iterable[Cell
                 bool(np.mean(np.abs(resampled - found.difference) >= abs(found.difference)) <= 1 - LEVEL)
             )
             by_permutation.append(found.p <= 1 - LEVEL)
-        yield RunShare.of(old, Rule.IS_OLD)
-        yield RunShare.of(held, Rule.HOLDS)
-        false = false or [RunShare.of(by_bootstrap, Rule.IS_OLD), RunShare.of(by_permutation, Rule.IS_RARE)]
+        yield RunShare.of(old, CellRule.IS_OLD)
+        yield RunShare.of(held, CellRule.HOLDS)
+        false = false or [RunShare.of(by_bootstrap, CellRule.IS_OLD), RunShare.of(by_permutation, CellRule.IS_RARE)]
     yield from false
 
 
@@ -233,9 +233,9 @@ def game(players: int, *, runs: int, rng: np.random.Generator) -> Iterable[Cell]
         truth = parameters[0] / sum(parameters)
         right = rng.binomial(TURNS, rng.beta(*parameters, size=(players, runs)))
         low, high = share_bounds(right.sum(axis=0), np.full(runs, players * TURNS))
-        yield RunShare.of(((low <= truth) & (truth <= high)).tolist(), Rule.IS_OLD)
-        yield RunShare.of(_bootstrap(right / TURNS, truth, rng), Rule.IS_OLD)
-        yield RunShare.of(_over_units(right, np.full(right.shape, TURNS), truth), Rule.HOLDS)
+        yield RunShare.of(((low <= truth) & (truth <= high)).tolist(), CellRule.IS_OLD)
+        yield RunShare.of(_bootstrap(right / TURNS, truth, rng), CellRule.IS_OLD)
+        yield RunShare.of(_over_units(right, np.full(right.shape, TURNS), truth), CellRule.HOLDS)
 
 
 def quality(authors: int, *, runs: int, rng: np.random.Generator) -> Iterable[Cell]:
@@ -245,8 +245,8 @@ def quality(authors: int, *, runs: int, rng: np.random.Generator) -> Iterable[Ce
         captions = rng.integers(30, 91, size=(authors, runs))
         good = rng.binomial(captions, rng.beta(truth * others, (1 - truth) * others, size=captions.shape))
         counts = zip(good.sum(axis=0).tolist(), captions.sum(axis=0).tolist(), strict=True)
-        yield RunShare.of([wilson_interval(*share).holds(truth) for share in counts], Rule.IS_OLD)
-        yield RunShare.of(_over_units(good, captions, truth), Rule.HOLDS)
+        yield RunShare.of([wilson_interval(*share).holds(truth) for share in counts], CellRule.IS_OLD)
+        yield RunShare.of(_over_units(good, captions, truth), CellRule.HOLDS)
 
 
 def _over_units(hits: np.ndarray, trials: np.ndarray, truth: float) -> list[bool | None]:
