@@ -260,7 +260,7 @@ class GainVariance:
 
 
 def variance_parts(decided: DecidedImages) -> GainVariance:
-    """The parts of the variance of a gain; that over images is infinite where there is one.
+    """The parts of the variance of a gain; that over images is unknown, and zero, where there is one.
 
     Parameters
     ----------
@@ -284,7 +284,7 @@ def variance_parts(decided: DecidedImages) -> GainVariance:
     cell = np.unique(image[decided.judged] * decided.raters + rater, return_inverse=True)[1]
     off = 100 * (outcome - outcome.mean()) / len(outcome)
     return GainVariance(
-        by_image=VarianceComponent(math.inf, 1) if is_one else clustered(off, image),
+        by_image=VarianceComponent(0.0, 1) if is_one else clustered(off, image),
         by_rater=clustered(share, rater),
         by_both=float(np.square(np.bincount(cell, share)).sum()),
     )

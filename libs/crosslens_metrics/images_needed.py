@@ -51,10 +51,11 @@ def images_needed(wins: int, losses: int, images: int, *, width_points: float) -
     Raises
     ------
     UndefinedFigureError
-        Without images, or where all have the same outcome.
+        Without images.
     """
     enough = math.ceil((2 * NORMAL_QUANTILE * 100 / width_points) ** 2 * _variance(wins, losses, images))
-    most = math.ceil(FEW_IMAGES / _least_share(wins, losses, images))
+    least_share = _least_share(wins, losses, images)
+    most = math.ceil(FEW_IMAGES / least_share) if least_share else int(MAX_IMAGES)
 
     def is_narrow(number: int) -> bool:
         interval = paired_interval(number * wins / images, number * losses / images, number)
@@ -82,7 +83,7 @@ def images_to_see(wins: float, losses: float, images: float) -> int:
     Raises
     ------
     UndefinedFigureError
-        Without images or a gain, or where all have the same outcome.
+        Without images or a gain.
     """
     variance = _variance(wins, losses, images)
     if wins == losses:
@@ -133,8 +134,7 @@ def images_to_see_with_other_raters(decided: DecidedImages) -> int:
     Raises
     ------
     UndefinedFigureError
-        Where no number of images is enough with so few raters; with one of them; without images or a gain; or where
-        all have the same outcome.
+        Where no number of images is enough with so few raters; with one of them; or without images or a gain.
     """
     value, parts = abs(pooled_gain(decided.outcome)), variance_parts(decided)
     wins, losses, images, _is_few = independent_outcomes(decided.image, decided.outcome)
@@ -165,9 +165,4 @@ def _least_share(wins: float, losses: float, images: float) -> float:
 
 def _variance(wins: float, losses: float, images: float) -> float:
     mean = gain(wins, losses, images) / 100
-    variance = (wins + losses) / images - mean**2
-    if variance <= 0:
-        raise UndefinedFigureError(
-            UndefinedReason.NO_VARIATION, "Every image has the same outcome: their variance is unknown."
-        )
-    return variance
+    return (wins + losses) / images - mean**2

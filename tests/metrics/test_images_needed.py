@@ -36,7 +36,6 @@ def test_as_many_images_as_are_said_to_be_needed_see_the_gain_with_a_chance_of_8
     assert (np.abs(share) > 1.96 * error).mean() == pytest.approx(0.8, abs=0.03)
     for counts, reason in (
         ((30, 30, 100), UndefinedReason.NO_DIFFERENCE),
-        ((4, 0, 4), UndefinedReason.NO_VARIATION),
         ((0, 0, 0), UndefinedReason.NO_IMAGES),
     ):
         with pytest.raises(UndefinedFigureError) as refused:
@@ -65,6 +64,16 @@ def test_the_width_of_few_images_is_that_of_their_exact_interval():
         <= 10
         < paired_interval(3 / 303 * 107, 0, 107).width * 100
     )
+
+
+def test_of_images_that_all_have_the_same_outcome_six_show_a_gain():
+    assert images_to_see(4, 0, 4) == images_to_see(0, 600, 600) == 6
+    needed = images_needed(4, 0, 4, width_points=10)
+    assert paired_interval(needed, 0, needed).width <= 0.1 < paired_interval(needed - 1, 0, needed - 1).width
+    assert images_needed(0, 0, 4, width_points=10) < needed
+    with pytest.raises(UndefinedFigureError) as refused:
+        images_to_see(0, 0, 4)
+    assert refused.value.reason == UndefinedReason.NO_DIFFERENCE
 
 
 def judged_by(raters: int, images: int, *, leaning: float, mean: float, seed: int = 0) -> DecidedImages:

@@ -204,12 +204,12 @@ ALL_BUT_VARIATION |= {ComparisonReason.NO_SIDE_PREFERRED, ComparisonReason.NO_RE
         (judged([("i0", "ann", 3), ("i1", "ann", -1)]), ALL_BUT_VARIATION),
         (
             judged([(image, rater, 0, 1, 3.0) for image in "ab" for rater in ("ann", "bob", "cem")]),
-            {UndefinedReason.NO_VARIATION, UndefinedReason.NO_DECIDED, UndefinedReason.ALL_RATINGS_EQUAL}
+            {UndefinedReason.NO_DIFFERENCE, UndefinedReason.NO_DECIDED, UndefinedReason.ALL_RATINGS_EQUAL}
             | {ComparisonReason.NO_SIDE_PREFERRED, ComparisonReason.NO_REPEATS},
         ),
         (
             judged([("a", "ann", 1, 1, 3.0), ("a", "bob", 1, 0, 3.0), ("a", "cem", 2, 1, 3.0)]),
-            {UndefinedReason.NO_VARIATION, ComparisonReason.NO_REPEATS},
+            {UndefinedReason.NO_VARIATION, UndefinedReason.MORE_RATERS, ComparisonReason.NO_REPEATS},
         ),
     ],
     ids=["nothing", "one rater", "all ties", "one image"],
