@@ -113,7 +113,7 @@ ZIP = zipped({"a.jpg": image_file(), "m/b.png": image_file("PNG"), "manifest.csv
 KINDS: dict[str, tuple[list[bytes], Callable[[bytes], None]]] = {
     "manifest.csv": ([CSV, CSV.replace(b",", b";")], read_manifest("manifest.csv")),
     "manifest.json": ([LINES, LIST], read_manifest("manifest.json")),
-    "references": ([COCO, XM3600, LIST], read_references),
+    "references": ([COCO, XM3600], read_references),
     "zip": ([ZIP, b"before it" + ZIP], read_zip),
     "image": (IMAGES, read_image),
     "embeddings": ([embeddings(), b'{"image": "a", "vector": [1, 2]}\n'], read_vectors),

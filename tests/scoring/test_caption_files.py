@@ -66,6 +66,7 @@ SINGLE = [{"image_id": int(image), "caption": caption} for image, texts in REFER
             as_lines(*({"image/key": image, "en": {"caption": texts}} for image, texts in REFERENCES.items())),
             id="Crossmodal-3600",
         ),
+        pytest.param("image,caption\n1,a cat\n1,one cat\n2,a dog\n", id="CSV"),
     ],
 )
 def test_references_are_read_from_any_layout(text):
@@ -135,34 +136,30 @@ def test_the_language_must_be_chosen_where_there_are_several():
     ("text", "said"),
     [
         ("", "The file is empty"),
-        ("[]", "The file holds no captions"),
-        ("{}", "The file holds no captions"),
-        ("[1]", "entry 1: Not an object"),
-        ("a cat\n", "line 1: Not valid JSON"),
+        ("[]", "There is nothing in the file"),
+        ("{}", "There is nothing in the file"),
+        ("[1]", "Each line or entry has to be an object"),
+        ("a cat\n", "There is nothing in the file"),
         ('{"image": "a", "captions": ["b"]}\n{"image": "c"\n', "line 2: Not valid JSON"),
         ('{"image": "a", "captions": ["b"}\n{"image": "c", "captions": ["d"]}\n', "line 1: Not valid JSON"),
-        ('{"a": ["b"],\n "c": ["d"\n}', "Not valid JSON (Expecting ',' delimiter, line 3"),
-        (as_lines({"caption": "b"}, {"caption": "c"}), "line 1: Names no image"),
+        ('{"a": ["b"],\n "c": ["d"\n}', "entry 2: The list is not closed"),
+        (as_lines({"caption": "b"}, {"caption": "c"}), "It has “caption”. Which of them has the name of the image"),
         (as_lines({"image": "a", "caption": 3}), "line 1: A caption is not text"),
-        (as_lines({"image": "a", "captions": "b"}), "line 1: “captions” is not a list"),
-        (as_lines({"image": "a"}, {"image": "b", "caption": "c"}), "line 1: Image a needs either"),
-        (as_lines({"image": True, "caption": "b"}), "line 1: “image” is neither"),
+        (as_lines({"image": "a"}, {"image": "b", "caption": "c"}), "line 1: Image a has no captions"),
+        (as_lines({"image": True, "caption": "b"}), "line 1: “image” must be text"),
         (as_lines({"image": "a", "caption": " "}), "line 1: A reference of image a is empty"),
         (as_lines({"image": "a", "captions": []}), "line 1: Image a has no reference"),
         ('{"image": "a", "caption": "\\ud800"}', "line 1: A caption holds characters"),
         (as_lines({"image": "a", "language": "??", "caption": "b"}), "is not a BCP-47 language tag"),
         (as_lines({"image": "a", "language": 3, "caption": "b"}), "“language” must be text"),
-        ('{"a": ["b"], "c": ["d"], "a": ["e"]}', "a is there twice in one object"),
+        ('{"a": ["b"], "c": ["d"], "a": ["e"]}', "entry 3: Image a is there twice; it came first in entry 1"),
         ('{"a": [NaN]}', "Not valid JSON"),
-        ('{"images": [{"filename": "a.jpg", "sentences": [{"raw": "b"}]}], "dataset": "coco"}', "Karpathy's layout"),
-        ("image_name| comment_number| comment\na.jpg| 0| A dog.\n", "looks like CSV"),
         (b'{"a": ["\xff"]}', "not valid UTF-8"),
         (as_lines(ROWS[0], ROWS[0]), "line 2: Image 1 is there twice; it came first in line 1"),
         (as_lines(SINGLE[0], ROWS[0]), "line 2: Image 1 is there twice"),
         (as_lines(ROWS[0], SINGLE[0]), "line 2: Image 1 is there twice"),
-        (json.dumps({"annotations": 3}), "“images” and “annotations” are not lists"),
-        (json.dumps({"annotations": [{"image_id": 1}]}), "annotation 1: Image 1 needs either"),
-        (json.dumps({**COCO, "images": [{"id": 3}]}), "1 image listed under “images” without a caption: 3"),
+        (json.dumps({"annotations": 3}), "one JSON object with “annotations”, which is not known"),
+        (json.dumps({"annotations": [{"image_id": 1}]}), "The entries under “annotations” have no “caption”"),
     ],
 )
 def test_what_is_wrong_with_references_is_named_with_its_place(text, said):
@@ -174,7 +171,7 @@ def test_what_is_wrong_with_references_is_named_with_its_place(text, said):
     [
         (as_lines({"image": 1, "caption": "b"}, {"image": "1", "caption": "c"}), "line 2: Image 1 is there twice"),
         (json.dumps([{"image_id": 1, "caption": "b"}] * 2), "entry 2: Image 1 is there twice"),
-        (json.dumps({"1": ["b", "c"]}), "image 1: 2 candidates for image 1: give one"),
+        (json.dumps({"1": ["b", "c"]}), "entry 1: 2 candidates for image 1: give one"),
         (as_lines({"image": 1, "captions": []}), "line 1: 0 candidates for image 1"),
         (as_lines({"image": 1, "caption": None}), "A caption is not text"),
     ],
@@ -216,6 +213,13 @@ def test_a_file_that_is_not_there_is_named(tmp_path):
 )
 def test_the_language_that_a_file_names_is_known(row, language):
     assert read_references(io.BytesIO(as_lines(row).encode()), name="refs.json").language == language
+
+
+def test_images_meet_under_any_name_that_a_file_gives_them():
+    images = [{"filename": "a.jpg", "cocoid": 7, "sentences": [{"raw": "a cat"}, {"raw": "one cat"}]}]
+    file = read_references(io.BytesIO(json.dumps({"images": images}).encode()), name="refs.json")
+    for name in ("7", "a", "a.jpg"):
+        assert paired({name: "cat"}, file.captions, other_names=file.other_names).references == [["a cat", "one cat"]]
 
 
 def test_captions_stand_beside_their_references_in_the_order_of_their_images():

@@ -271,7 +271,8 @@ def run(options: Namespace, *, write: Write, note: Write, open_vectors: OpenVect
         ours = candidates_in(options.candidates, language=language)
         theirs = None if options.references is None else references_in(options.references, language=language)
         language = _one_language(language, ours.language, None if theirs is None else theirs.language)
-        pairs = paired(ours.captions, None if theirs is None else theirs.captions)
+        other_names = {} if theirs is None else theirs.other_names
+        pairs = paired(ours.captions, None if theirs is None else theirs.captions, other_names=other_names)
         with ExitStack() as stack:
             prepared = prepare(
                 pairs.candidates,

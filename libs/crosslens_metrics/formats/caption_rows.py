@@ -172,20 +172,25 @@ def image_named(field: str, given: Any) -> str:
 
 
 def caption_texts(value: Any, image: str) -> list[str]:
-    """The captions of a text, a list of texts, or a list of texts written as JSON in one cell.
+    """The captions that stand in one place, in the form in which they are kept.
 
     Raises
     ------
     LineError
     """
-    if isinstance(value, str) and value.startswith("[") and value.endswith("]"):
-        with suppress(ValueError):  # A caption in brackets.
-            value = json.loads(value)
-    texts = value if isinstance(value, list) else [value]
+    texts = given_texts(value)
     if len(texts) > MAX_PER_IMAGE:
         message = _("There are %(count)s captions of one image. The most allowed is %(limit)s.")
         raise LineError(message % {"count": len(texts), "limit": MAX_PER_IMAGE}, image)
     return [caption_text(text, image) for text in texts]
+
+
+def given_texts(value: Any) -> list[Any]:
+    """What stands in one place as a list, unchecked: a text, a list, or a list that a table has in one cell as JSON."""
+    if isinstance(value, str) and value.startswith('["') and value.endswith("]"):
+        with suppress(ValueError):  # A caption in brackets.
+            value = json.loads(value)
+    return value if isinstance(value, list) else [value]
 
 
 def caption_text(value: Any, image: str) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
 from itertools import groupby, islice
@@ -57,12 +57,27 @@ class FileKind(StrEnum):
 
 @dataclass(frozen=True)
 class Layout:
-    """What a file is. `rows` reads its captions, if it holds some; `is_of_model` says that a model wrote them."""
+    """What a file is. `rows` reads its captions, if it holds some; `is_of_model` says that a model wrote them.
+
+    `has_entries` says that numbers of its rows count entries, and not lines.
+    """
 
     kind: FileKind
     name: str
     rows: Callable[[IO[bytes]], Rows] | None = None
     is_of_model: bool = False
+    has_entries: bool = False
+
+    def captions(self, file: IO[bytes]) -> Rows:
+        """
+        Raises
+        ------
+        LayoutError
+            Where it holds none.
+        """
+        if self.kind != FileKind.CAPTIONS or self.rows is None:
+            raise LayoutError(_("The file has no captions: it is a %(layout)s.") % {"layout": self.name}, self.name)
+        return self.rows(file)
 
 
 def layout_of(file: IO[bytes], *, said: Mapping[str, str] | None = None) -> Layout:
@@ -87,9 +102,10 @@ def layout_of(file: IO[bytes], *, said: Mapping[str, str] | None = None) -> Layo
         return _of_records(excel_records, file, "Excel", said)
     head = head_of(file).lstrip()
     if head.startswith(b"[") or (head.startswith(b"{") and not _is_one_object(file)):
-        return _of_records(json_records, file, "JSON" if head.startswith(b"[") else "JSON Lines", said)
+        is_list = head.startswith(b"[")
+        return replace(_of_records(json_records, file, "JSON" if is_list else "JSON Lines", said), has_entries=is_list)
     if head.startswith(b"{"):
-        return _of_object(file)
+        return replace(_of_object(file), has_entries=True)
     return _of_text(file, said)
 
 
@@ -201,6 +217,8 @@ def _unknown_columns(columns: Sequence[str]) -> LayoutError:
 def _of_object(file: IO[bytes]) -> Layout:
     first: dict[str, Any] = {}
     for member, record in json_members(file):
+        if isinstance(record, LineError) and member not in first:
+            raise LayoutError(record.reason)
         value = record.value if isinstance(record, LineRecord) else None
         first.setdefault(member, value)
         if len(first) > FIRST_RECORDS or (IMAGES in first and ANNOTATIONS in first) or _has_sentences(value):

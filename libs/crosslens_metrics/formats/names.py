@@ -15,6 +15,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
+from types import MappingProxyType
 from typing import Generic, TypeVar
 
 from crosslens_metrics.formats.records import printable
@@ -227,7 +228,12 @@ class ScoredPairs:
     references: list[list[str]] | None
 
 
-def paired(candidates: Mapping[str, str], references: Mapping[str, list[str]] | None) -> ScoredPairs:
+def paired(
+    candidates: Mapping[str, str],
+    references: Mapping[str, list[str]] | None,
+    *,
+    other_names: Mapping[str, str] = MappingProxyType({}),
+) -> ScoredPairs:
     """Candidates beside their references, if there are any.
 
     Parameters
@@ -236,6 +242,8 @@ def paired(candidates: Mapping[str, str], references: Mapping[str, list[str]] | 
         One caption by image.
     references : mapping of str to list of str, or None
         Captions by image.
+    other_names : mapping of str to str, optional
+        Images of the references by other names that they have.
 
     Returns
     -------
@@ -250,7 +258,7 @@ def paired(candidates: Mapping[str, str], references: Mapping[str, list[str]] | 
     if references is None:
         images = sorted(candidates, key=_as_number)
         return ScoredPairs(images, [candidates[image] for image in images], None)
-    candidate_of, said = _matched(candidates, references)
+    candidate_of, said = _matched(candidates, references, other_names)
     matched = set(candidate_of.values())
     missing = [image for image in references if image not in candidate_of]
     extra = [image for image in candidates if image not in matched]
@@ -268,10 +276,15 @@ def paired(candidates: Mapping[str, str], references: Mapping[str, list[str]] | 
     )
 
 
-def _matched(candidates: Mapping[str, str], references: Mapping[str, list[str]]) -> tuple[dict[str, str], list[str]]:
+def _matched(
+    candidates: Mapping[str, str], references: Mapping[str, list[str]], other_names: Mapping[str, str]
+) -> tuple[dict[str, str], list[str]]:
     """The name of the candidate for each name of references, and what is ambiguous."""
-    names = ImageNames(references)
-    found = {image: names.find(image) for image in candidates}
+    names, others = ImageNames(references), ImageNames(other_names)
+    found = {
+        image: names.find(image) or list(dict.fromkeys(other_names[name] for name in others.find(image)))
+        for image in candidates
+    }
     candidate_of: dict[str, str] = {}
     problems = []
     for image, several in found.items():

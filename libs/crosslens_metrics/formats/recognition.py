@@ -134,10 +134,7 @@ def captions_of(file: IO[bytes], *, said: Mapping[str, str] | None = None) -> Ro
     LayoutError
         Where it holds none; says what it is, as far as that shows.
     """
-    layout = layout_of(file, said=said)
-    if layout.rows is None:
-        raise LayoutError(_("The file has no captions: it is a %(layout)s.") % {"layout": layout.name}, layout.name)
-    return layout.rows(file)
+    return layout_of(file, said=said).captions(file)
 
 
 def _look_into(

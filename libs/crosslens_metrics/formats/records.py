@@ -108,6 +108,8 @@ def json_members(file: IO[bytes]) -> Iterator[tuple[str, LineRecord | LineError]
             raise FileRefusedError(malformed(error)) from error
         follows = ","
     if text.peek() != "}":
+        if text.is_undecodable:
+            raise FileRefusedError(not_utf8())
         raise FileRefusedError(_("The object is not closed: the file was cut off, or a comma is missing."))
     if _is_more_after(text, "}"):
         raise FileRefusedError(_("More follows after the end of the object. Make two files of it."))
@@ -264,6 +266,7 @@ class _TextWindow:
         self._decoder = codecs.getincrementaldecoder("utf-8-sig")()
         self._text = ""
         self._at_end = False
+        self.is_undecodable = False
 
     def _fill(self) -> None:
         chunk = self._file.read(max(READ_BYTES, len(self._text)))
@@ -279,6 +282,7 @@ class _TextWindow:
             try:
                 self._fill()
             except ValueError:
+                self.is_undecodable = True
                 return ""
         self._text = stripped
         return stripped[:1]
