@@ -16,7 +16,7 @@ MAX_GROUPS = 50
 
 
 def report_lines(report: GameReport) -> Iterator[str]:
-    yield _("%(turns)s turns, %(counted)s of them count.") % {"turns": report.turns, "counted": report.counted}
+    yield _("Turns: %(turns)s. Turns that count: %(counted)s.") % {"turns": report.turns, "counted": report.counted}
     yield _("Turns left out by the first rule that applies (in brackets: all turns to which the rule applies):")
     for applied in report.filters:
         number = _("kept") if applied.is_kept else str(applied.left_out)
@@ -40,8 +40,10 @@ def report_lines(report: GameReport) -> Iterator[str]:
 
 def _outcome_lines(title: str, figures: TurnOutcomes) -> Iterator[str]:
     yield ""
-    players = _("players unknown") if figures.players is None else _("%(number)s players") % {"number": figures.players}
-    yield f"{title}: " + _("%(turns)s turns, %(players)s") % {"turns": figures.turns, "players": players}
+    players = _("unknown") if figures.players is None else figures.players
+    yield (
+        f"{title} (" + _("turns: %(turns)s, players: %(players)s") % {"turns": figures.turns, "players": players} + ")"
+    )
     for name, share in figures.outcomes.items():
         yield _line(name, share_text(share))
     if missing := _missing_everywhere(figures):
@@ -92,8 +94,8 @@ def _equal_size_lines(equal: EqualSize | UndefinedFigure) -> Iterator[str]:
         yield _("Splits of equal size") + f": – {equal.message}"
         return
     yield _(
-        "Splits of equal size: %(size)s turns from each, drawn without replacement %(resamples)s times; mean "
-        "and middle 95%% of the draws"
+        "Splits of equal size (turns from each: %(size)s; draws without replacement: %(resamples)s): mean and middle "
+        "95%% of the draws"
     ) % {"size": equal.size, "resamples": equal.resamples}
     for figures in (equal.overall, *equal.splits):
         yield _line(figures.split or _("All splits"), _equal_figures(figures))
@@ -105,8 +107,8 @@ def _equal_sample_lines(equal: EqualSamples | UndefinedFigure) -> Iterator[str]:
         yield _("Equal samples of splits and attempts") + f": – {equal.message}"
         return
     yield _(
-        "Equal samples of splits and attempts: %(size)s guesses of each attempt in each split, drawn without "
-        "replacement %(resamples)s times; mean similarity and middle 95%% of the draws"
+        "Equal samples of splits and attempts (guesses of each attempt in each split: %(size)s; draws without "
+        "replacement: %(resamples)s): mean similarity and middle 95%% of the draws"
     ) % {"size": equal.size, "resamples": equal.resamples}
     for figures in (equal.overall, *equal.splits):
         yield _line(figures.split or _("All splits"), "; ".join(_equal_similarities(figures.similarity)))

@@ -85,7 +85,7 @@ def _lines(scores: TaskScores) -> Iterator[str]:
 
 
 def _people_lines(people: BesidePeople) -> Iterator[str]:
-    yield _("On %(items)s items that people also played, in %(turns)s turns that count:") % vars(people)
+    yield _("Items that people also played: %(items)s. Turns on them that count: %(turns)s.") % vars(people)
     yield "  " + _("machine %(percent).2f%%") % {"percent": people.machine_percent}
     pairs = zip(people.people_percent, people.machine_minus_people, strict=True)
     for attempt, (percent, difference) in enumerate(pairs, start=1):

@@ -78,7 +78,7 @@ def _read(
 
 
 def _lines(scores: TranslationScores) -> Iterator[str]:
-    yield _("%(instances)s instances of %(words)s source words") % vars(scores)
+    yield _("Instances: %(instances)s. Source words: %(words)s.") % vars(scores)
     yield _("ALI (95%% interval over source words: jackknife with Student’s t): %(figure)s") % {
         "figure": f"{scores.ali:z.4f} {interval_text(scores.ali_interval, 'z.4f')}"
     }
