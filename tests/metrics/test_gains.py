@@ -110,6 +110,10 @@ def test_outcomes_of_the_same_few_images_are_worth_one_each():
     # One image in ten comparisons and five in one each are worth 15² / 105 = 2.14 images.
     uneven = pooled_gain_interval([*[0] * 10, 1, 2, 3, 4, 5], np.ones(15), resamples=100, rng=rng())
     assert uneven == paired_interval(15 / 7, 0, 15 / 7).times(100)
+    # Rounding may make the wins and losses together more than the whole.
+    images = np.repeat([0, 1, 2], [1, 2, 6])
+    for wins in range(10):
+        assert pooled_gain_interval(images, np.repeat([1, -1], [wins, 9 - wins]), resamples=100, rng=rng()).width > 50
 
 
 def test_the_mean_over_comparisons_is_as_uncertain_as_they_differ():

@@ -198,9 +198,11 @@ def paired_interval(first: float, second: float, pairs: float) -> Interval:
     ----------
     C. J. Clopper and E. S. Pearson (1934), The use of confidence or fiducial limits.
     """
-    if min(first, second) < 0 or first + second > pairs or not pairs:
+    if min(first, second) < 0 or first + second > pairs * (1 + SAME_WITHIN) or not pairs:
         raise ValueError(f"{first} and {second} of {pairs} are no shares.")
-    (of_first, decided), (of_first_high, decided_high) = share_bounds([first, first + second], [first + second, pairs])
+    # Of parts of numbers the sum may pass their whole by what rounding makes.
+    both = min(first + second, pairs)
+    (of_first, decided), (of_first_high, decided_high) = share_bounds([first, both], [first + second, pairs])
     low, high = 2 * float(of_first) - 1, 2 * float(of_first_high) - 1
     return Interval(
         low * float(decided if low > 0 else decided_high), high * float(decided_high if high > 0 else decided)
