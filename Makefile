@@ -13,9 +13,10 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input install --qui
 PIP_BY_HASH := $(PIP) --no-deps --require-hashes
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-reset setup test test-all lint format freeze bench docs trial messages screenshots
+.PHONY: help start demo demo-reset setup test test-all lint format freeze bench docs trial messages screenshots
 
 help:
+	@echo "make start       an empty installation on http://127.0.0.1:$(PORT)/, kept in crosslens-data/"
 	@echo "make demo        the platform with demo content on http://127.0.0.1:$(PORT)/ (PORT=... for another)"
 	@echo "make demo-reset  forget everything done in the demo"
 	@echo "make setup       what tests and checks need, before the first of them does it"
@@ -80,6 +81,9 @@ $(MESSAGES): $(shell find locale -name '*.po') | $(VENV)/.installed
 
 demo: $(VENV)/.installed $(MESSAGES)
 	@$(BIN)/python manage.py demo --port $(PORT)
+
+start: $(VENV)/.installed $(MESSAGES)
+	@$(BIN)/python manage.py start --port $(PORT)
 
 demo-reset:
 	rm -rf var

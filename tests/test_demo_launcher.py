@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -35,25 +35,25 @@ class Demo:
         self.log = var.parent / "demo.log"
         self.process: subprocess.Popen[bytes] | None = None
 
-    def start(self) -> str:
-        """Start it and return what it printed up to the names of those who can sign in."""
-        said = self._started()
+    def start(self, *, command: str = "demo", options: Sequence[str] = (), until: str = "mara") -> str:
+        """Start it and return what it printed up to the names of those who can sign in, or to `until`."""
+        said = self._started([command, *options], until)
         while "cannot be used" in said:
             self.port = free_port()
-            said = self._started()
+            said = self._started([command, *options], until)
         assert self.process.poll() is None, said
         return said
 
-    def _started(self) -> str:
+    def _started(self, command: Sequence[str], until: str) -> str:
         with self.log.open("wb") as file:
             self.process = subprocess.Popen(
-                [sys.executable, "manage.py", "demo", "--port", str(self.port)],
+                [sys.executable, "manage.py", *command, "--port", str(self.port)],
                 cwd=ROOT,
                 env=embedded_environment(self.var),
                 stdout=file,
                 stderr=subprocess.STDOUT,
             )
-        self.wait(lambda: "mara" in self.log.read_text() or self.process.poll() is not None, START_S)
+        self.wait(lambda: until in self.log.read_text() or self.process.poll() is not None, START_S)
         return self.log.read_text()
 
     def wait(self, condition: Callable[[], object], seconds: float) -> None:
@@ -63,7 +63,8 @@ class Demo:
             time.sleep(0.05)
 
     def page(self, path: str) -> bytes:
-        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=20) as answer:
+        opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+        with opener.open(f"http://127.0.0.1:{self.port}{path}", timeout=20) as answer:
             return answer.read()
 
     def processes(self, what: str = "") -> list[int]:
@@ -115,6 +116,16 @@ def test_a_new_one_is_prepared_first(new: Demo):
     serves_and_ends(new, new.start(), signal.SIGTERM, page="/accounts/login/", shows=b"<form")
 
 
+@pytest.mark.process
+@pytest.mark.long(reason="an installation is prepared and started")
+def test_an_empty_installation_says_where_to_make_the_first_account(new: Demo):
+    said = new.start(command="start", options=["--data", str(new.var)], until="works once")
+    assert str(new.var) in said
+    assert b"Choose a new password" in new.page("/accounts/password" + said.split("/accounts/password")[1].split()[0])
+    new.process.send_signal(signal.SIGINT)
+    assert new.ends() == 0
+
+
 def serves_and_ends(demo: Demo, said: str, how: signal.Signals, *, page: str, shows: bytes) -> None:
     assert f"http://127.0.0.1:{demo.port}/" in said
     assert re.search(r"anna-de +\S+", said)
@@ -162,7 +173,7 @@ def test_a_second_demo_on_the_same_port_is_told_so_and_changes_nothing(settings,
     monkeypatch.setattr(preparation, "prepare", lambda **_options: pytest.fail("something was changed"))
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
-        with pytest.raises(CommandError, match=f"Port {port} cannot be used.*make demo PORT={port + 1}"):
+        with pytest.raises(CommandError, match=f"Port {port} cannot be used.*such as {port + 1}"):
             call_command("demo", port=port)
 
 

@@ -17,6 +17,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 
+from django.conf import settings
+
 HOST = "127.0.0.1"
 WEB_WORKERS = 2
 START_TIMEOUT_S = 60
@@ -48,6 +50,7 @@ class DemoProcess:
         self.process = subprocess.Popen(
             self.command,
             stdin=subprocess.DEVNULL,
+            cwd=settings.BASE_DIR,
             start_new_session=True,
             preexec_fn=partial(_end_with, os.getpid()),  # noqa: PLW1509 - the launcher has one thread
         )
@@ -90,8 +93,8 @@ def require_free(port: int) -> None:
             probe.bind((HOST, port))
         except OSError as error:
             raise LaunchError(
-                f"Port {port} cannot be used ({error.strerror}). Another program or another demo is using it. "
-                f"Stop that one, or choose another port: make demo PORT={port + 1}"
+                f"Port {port} cannot be used ({error.strerror}). Another program or another installation is using it. "
+                f"Stop that one, or choose another port, such as {port + 1}."
             ) from error
 
 

@@ -17,32 +17,36 @@ from tools.demo import content
 MADE_FROM = ("static", "*/migrations/*.py", "*/*/migrations/*.py", "requirements.txt", "requirements/models.txt")
 
 
-def prepare(*, say: Callable[[str], object]) -> None:
+def prepare(*, say: Callable[[str], object], is_empty: bool = False) -> None:
     """Bring `var/` up to date with the checkout. Costs milliseconds when nothing has changed since the last start.
+
+    An installation that is to be empty gets no demo content.
 
     Raises
     ------
     CommandError
-        When the demo's database was made by a version whose tables cannot be brought up to date.
+        When the database was made by a version whose tables cannot be brought up to date.
     """
     kept = Path(settings.VAR) / "prepared.json"
     current = fingerprint(Path(settings.BASE_DIR))
     done = json.loads(kept.read_text()) if kept.exists() else {}
-    is_loaded = done.get("edition") == content.EDITION
+    is_loaded = is_empty or done.get("edition") == content.EDITION
     if done.get("fingerprint") == current and is_loaded:
         return
-    say("Preparing tables, demo content and static files; the next start will be quick ...")
+    what = "tables and static files" if is_empty else "tables, demo content and static files"
+    say(f"Preparing {what}; the next start will be quick ...")
     try:
         call_command("migrate", verbosity=0, interactive=False)
     except (DatabaseError, InconsistentMigrationHistory) as error:
         raise CommandError(
-            f"The demo in {settings.VAR} was made by another version and cannot be brought up to date ({error}). "
-            "Start over: make demo-reset, then make demo"
+            f"The data in {settings.VAR} was made by another version and cannot be brought up to date ({error}). "
+            + ("Start with another folder." if is_empty else "Start over: make demo-reset, then make demo")
         ) from error
     if not is_loaded:
         content.load(say=say)
     call_command("collectstatic", verbosity=0, interactive=False, clear=True)
-    kept.write_text(json.dumps({"fingerprint": current, "edition": content.EDITION}))
+    edition = done.get("edition") if is_empty else content.EDITION
+    kept.write_text(json.dumps({"fingerprint": current, "edition": edition}))
 
 
 def fingerprint(base: Path) -> str:

@@ -1,4 +1,4 @@
-"""What people change of their own account: the languages that they know, and its deletion."""
+"""The first account, and what people change of their own: the languages that they know, and its deletion."""
 
 from __future__ import annotations
 
@@ -6,14 +6,18 @@ from collections.abc import Mapping
 from datetime import datetime
 from uuid import uuid4
 
+from allauth.account.forms import default_token_generator
 from allauth.account.models import EmailAddress
+from allauth.account.utils import user_pk_to_url_str
 from allauth.mfa.models import Authenticator
 from allauth.socialaccount.models import SocialAccount
 from axes.models import AccessAttempt, AccessFailureLog
 from django.contrib.admin.models import LogEntry
+from django.contrib.auth.hashers import make_password
 from django.contrib.contenttypes.models import ContentType
 from django.db import transaction
 from django.db.models import Q
+from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from core.people import personal_data
@@ -35,6 +39,23 @@ from core.people.services.members import LastManagerError
 
 MAX_REPR_CHARACTERS = LogEntry._meta.get_field("object_repr").max_length
 """Characters: how much of a row's name the admin's log keeps."""
+
+
+def first_account_path(username: str) -> str:
+    """The page on which whoever installs chooses the password of the first account, which may do everything.
+
+    The address works until a password is chosen. Empty once somebody has one.
+    """
+    others = User.objects.exclude(username=username)
+    if others.exists():
+        return ""
+    user, is_new = User.objects.get_or_create(
+        username=username, defaults={"is_staff": True, "is_superuser": True, "password": make_password(None)}
+    )
+    if not is_new and user.has_usable_password():
+        return ""
+    key = default_token_generator.make_token(user)
+    return reverse("account_reset_password_from_key", kwargs={"uidb36": user_pk_to_url_str(user), "key": key})
 
 
 def delete_account(*, user: User, now: datetime) -> None:
