@@ -73,6 +73,11 @@ def _bound(
     return getattr(interval, name) if isinstance(interval, Interval) else None
 
 
+def _method(row: ComparisonResult) -> str | None:
+    interval = interval_of(row.gain)
+    return str(interval.design.method) if isinstance(interval, Interval) and interval.design else None
+
+
 def _anytime_bound(row: ComparisonResult, name: str) -> float | None:
     return getattr(row.anytime_interval, name) if isinstance(row.anytime_interval, Interval) else None
 
@@ -98,6 +103,7 @@ COLUMNS: Mapping[str, Callable[[ComparisonResult], Any]] = {
     "gain": lambda row: row.gain.points if isinstance(row.gain, GainFigure) else None,
     "gain_low": lambda row: _bound(row, "low"),
     "gain_high": lambda row: _bound(row, "high"),
+    "gain_method": _method,
     "other_raters_low": lambda row: _bound(row, "low", other_raters_of),
     "other_raters_high": lambda row: _bound(row, "high", other_raters_of),
     "other_raters_p": lambda row: (
@@ -144,8 +150,8 @@ def _as_tex(rows: Sequence[ComparisonResult], overall: OverallResults) -> Iterat
     seeds = ", ".join(dict.fromkeys(str(_seed(row)) for row in rows)) or "none"
     replications = dict.fromkeys(str(row.comparison.replication) for row in rows if row.comparison)
     yield (
-        f"% {METHOD_NAME}; replication {', '.join(replications) or 'none'}; {RESAMPLES} bootstrap resamples of images; "
-        f"seeds {seeds} (row by row); -- is undefined\n"
+        f"% {METHOD_NAME}; replication {', '.join(replications) or 'none'}; {RESAMPLES} bootstrap resamples of images "
+        f"(exact where they are few); seeds {seeds} (row by row); -- is undefined\n"
     )
     yield "% Needs \\usepackage{booktabs}\n"
     yield "\\begin{tabular}{lllrrrrlll}\n\\toprule\n"

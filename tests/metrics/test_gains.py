@@ -22,7 +22,7 @@ from crosslens_metrics.gains import (
 )
 from crosslens_metrics.images_needed import images_needed
 from crosslens_metrics.sampling.intervals import paired_interval
-from crosslens_metrics.sampling.significance import count_flips
+from crosslens_metrics.sampling.significance import count_flips, sign_test
 from crosslens_metrics.undefined import UndefinedFigureError, UndefinedReason
 
 
@@ -217,6 +217,28 @@ def test_with_few_images_other_raters_make_nothing_more_certain():
     interval, p = with_other_raters(DecidedImages(np.arange(4), np.ones(4, dtype=np.int8), *columns))
     assert interval.low == pytest.approx(gain_interval(4, 0, 4, resamples=100, rng=rng()).low)
     assert p == pytest.approx(0.125)
+
+
+def test_of_few_images_no_interval_claims_more_than_its_p_value_and_none_over_raters_more_than_over_images():
+    draw = rng(11)
+    for run in range(300):
+        images, raters = int(draw.integers(1, 20)), int(draw.integers(2, 7))
+        replication = min(raters, int(draw.integers(1, 4)))
+        who = np.argsort(draw.random((images, raters)), axis=1)[:, :replication]
+        signs = draw.choice([1, 0, -1], size=who.shape, p=[0.6, 0.2, 0.2])
+        signs = signs[:, :1].repeat(replication, axis=1) if run % 3 == 0 else signs
+        better, worse = (signs > 0).sum(1), (signs < 0).sum(1)
+        outcomes = majority_outcomes(better, worse, np.full(images, replication))
+        image, said = np.repeat(np.arange(images), replication), signs.ravel()
+        decided = DecidedImages(np.arange(images), outcomes, image, who.ravel(), said, moved_outcomes(said, image))
+        if decided.raters < 2:
+            continue
+        others, p = with_other_raters(decided)
+        wins, losses = int((outcomes > 0).sum()), int((outcomes < 0).sum())
+        these = gain_interval(wins, losses, images, resamples=100, rng=rng())
+        assert others.low <= these.low <= these.high <= others.high
+        assert others.holds(0) == (p > 0.05)
+        assert these.holds(0) or sign_test(wins, losses) < 0.05
 
 
 def test_without_images_there_is_no_gain():

@@ -397,6 +397,7 @@ class TestTables:
         assert int(row["wins"]) == own.outcome.wins.count
         assert float(row["gain"]) == own.outcome.gain.points
         assert float(row["gain_low"]) == own.outcome.gain.interval.low
+        assert row["gain_method"] == own.outcome.gain.interval.design.method == "clopper-pearson-decided"
         assert float(row["p"]) == own.outcome.sign_test.p
         assert float(row["alpha"]) == own.alpha.value
         assert (row["seed"], row["method"], row["undefined"]) == ("7", "sxs-majority/2", "")
@@ -414,7 +415,9 @@ class TestTables:
     def test_latex_has_a_line_for_each_comparison_and_says_how_it_was_computed(self, comparison):
         CaptioningModel.objects.filter(pk=comparison.base_id).update(name="base_1 & 50% $x$ {\\y} [z] #~^")
         text = table(results(comparison.project), TableLayout.TEX)
-        assert text.startswith("% sxs-majority/2; replication 3; 10000 bootstrap resamples of images; seeds 7 ")
+        assert text.startswith(
+            "% sxs-majority/2; replication 3; 10000 bootstrap resamples of images (exact where they are few); seeds 7 "
+        )
         escaped = r"base\_1 \& 50\% \$x\$ \{\textbackslash{}y\} {[}z{]} \#\textasciitilde{}\textasciicircum{}"
         assert escaped + " & " in text
         body = text.split("\\midrule\n")[1].split("\\bottomrule")[0]
