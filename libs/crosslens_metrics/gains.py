@@ -322,7 +322,7 @@ def random_effects(wins: ArrayLike, losses: ArrayLike, images: ArrayLike) -> tup
     """
     won, lost, number = (np.asarray(column, dtype=float) for column in (wins, losses, images))
     if len(number) < 2:
-        raise UndefinedFigureError(UndefinedReason.NO_VARIATION, "One comparison does not show how they differ.")
+        raise UndefinedFigureError(UndefinedReason.ONE_COMPARISON, "One comparison has no mean over comparisons.")
     value = 100 * (won - lost) / number
     one, other = (won + 1) / (number + 2), (lost + 1) / (number + 2)
     within = 100**2 * (one + other - (one - other) ** 2) / (number + 2)

@@ -30,6 +30,7 @@ class UndefinedReason(StrEnum):
     SAME_IN_ALL_EVALUATIONS = "same_in_all_evaluations"
     ONE_SIGN_ONLY = "one_sign_only"
     FEW_WINS = "few_wins"
+    ONE_COMPARISON = "one_comparison"
     ONE_RATER = "one_rater"
     RATERS_AGREE = "raters_agree"
     MORE_RATERS = "more_raters"

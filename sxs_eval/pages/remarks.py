@@ -7,9 +7,7 @@ from collections.abc import Iterator, Sequence
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from crosslens_metrics.reports.comparison_figures import (
-    ReportedFigures,
-)
+from crosslens_metrics.reports.comparison_figures import ReportedFigures
 from sxs_eval.models import RaterState
 from sxs_eval.selectors.results import ComparisonEvidence, ReportedRater
 
