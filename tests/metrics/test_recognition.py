@@ -176,8 +176,8 @@ def test_tables_of_other_programs(tmp_path: Path) -> None:
     file = only(tmp_path / "t.xlsx")
     assert (file.layout, file.languages, set(file.images)) == ("Excel", {"en": 1, "de": 1}, {("12",), ("13",)})
 
-    pictures = [{"bytes": b"1", "path": "b1.jpg"}, {"bytes": b"2", "path": "b2.jpg"}]
-    parquet.write_table(pyarrow.table({"image": pictures, "caption": [TWO, ["x"]]}), tmp_path / "t.parquet")
+    images = [{"bytes": b"1", "path": "b1.jpg"}, {"bytes": b"2", "path": "b2.jpg"}]
+    parquet.write_table(pyarrow.table({"image": images, "caption": [TWO, ["x"]]}), tmp_path / "t.parquet")
     file = only(tmp_path / "t.parquet", language="en")
     assert (file.layout, file.languages, set(file.images)) == ("Parquet", {"en": 3}, {("b1.jpg",), ("b2.jpg",)})
 

@@ -15,7 +15,7 @@ from crosslens_metrics.messages import gettext as _
 LABEL_STUDIO, DOCCANO, POTATO, PEARMUT = "Label Studio", "doccano", "Potato", "Pearmut"
 PUT_BEFORE = re.compile(r"[0-9a-f]{8}-(?=.)")
 """What Label Studio puts before the names of files that are sent to it."""
-PICTURE = re.compile(r"<img[^>]*\bsrc\s*=\s*[\"']([^\"']+)", re.IGNORECASE)
+IMAGE_TAG = re.compile(r"<img[^>]*\bsrc\s*=\s*[\"']([^\"']+)", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ def tool_of(objects: Sequence[Mapping[str, Any]]) -> AnnotationTool | None:
             raise LayoutError(_without_captions(POTATO, _("choices and marks")), POTATO)
         return AnnotationTool(POTATO, _potato_rows)
     if "annotation" in value and "item" in value and "user_id" in value:
-        if not any(_pictures(one) for one in objects):
+        if not any(_shown_images(one) for one in objects):
             raise LayoutError(_without_captions(PEARMUT, _("scores of translations")), PEARMUT)
         return AnnotationTool(PEARMUT, _pearmut_rows, is_of_model=True)
     if "filename" in value and value.keys() & {"bbox", "segmentation"}:
@@ -175,29 +175,29 @@ def _potato_rows(number: int, value: Any) -> list[CaptionRow]:
     if not isinstance(value, dict):
         raise LineError(_("This is not a JSON object with “image” and “caption”."))
     shown = value.get("displayed_text")
-    picture = PICTURE.search(shown) if isinstance(shown, str) else None
+    tag = IMAGE_TAG.search(shown) if isinstance(shown, str) else None
     identifier = value.get("instance_id", value.get("id"))
-    names = _image(picture[1] if picture else identifier if identifier is not None else shown)
+    names = _image(tag[1] if tag else identifier if identifier is not None else shown)
     texts = _potato_texts(value)
     if not texts:
         raise LineError(_("There is no caption."), names[0])
     return [CaptionRow(number, names, [GivenCaptions(texts)])]
 
 
-def _pictures(value: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
-    """The address of the picture of each item that has one, and its texts by model."""
+def _shown_images(value: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
+    """The address of the image of each item that has one, and its texts by model."""
     items = value.get("item")
     found = []
     for item in items if isinstance(items, list) else [items]:
         if isinstance(item, dict) and isinstance(item.get("tgt"), dict):
-            picture = PICTURE.search(str(item.get("src")))
-            found += [(picture[1], item["tgt"])] if picture else []
+            tag = IMAGE_TAG.search(str(item.get("src")))
+            found += [(tag[1], item["tgt"])] if tag else []
     return found
 
 
 def _pearmut_rows(number: int, value: Any) -> list[CaptionRow]:
-    pictures = _pictures(value) if isinstance(value, dict) else []
+    shown = _shown_images(value) if isinstance(value, dict) else []
     return [
         CaptionRow(number, _image(address), [GivenCaptions(text, model=str(model)) for model, text in texts.items()])
-        for address, texts in pictures
+        for address, texts in shown
     ]

@@ -56,7 +56,7 @@ class FileKind(StrEnum):
 
 
 @dataclass(frozen=True)
-class Layout:
+class FileLayout:
     """What a file is. `rows` reads its captions, if it holds some; `is_of_model` says that a model wrote them.
 
     `has_entries` says that numbers of its rows count entries, and not lines.
@@ -80,7 +80,7 @@ class Layout:
         return self.rows(file)
 
 
-def layout_of(file: IO[bytes], *, said: Mapping[str, str] | None = None) -> Layout:
+def layout_of(file: IO[bytes], *, said: Mapping[str, str] | None = None) -> FileLayout:
     """Find out what a file is.
 
     Parameters
@@ -138,7 +138,7 @@ def _is_line(value: Any) -> bool:
 
 def _of_records(
     read: Callable[[IO[bytes]], Records], file: IO[bytes], form: str, said: Mapping[str, str] | None
-) -> Layout:
+) -> FileLayout:
     records = list(islice(read(file), FIRST_RECORDS))
     objects = [record.value for record in records if isinstance(record, LineRecord) and isinstance(record.value, dict)]
     if not records:
@@ -147,14 +147,16 @@ def _of_records(
         reason = next((record.reason for record in records if isinstance(record, LineError)), "")
         raise LayoutError(reason or _("Each line or entry has to be an object that names an image and its caption."))
     if not said and (tool := annotation_tools.tool_of(objects)):
-        return Layout(FileKind.CAPTIONS, tool.name, lambda file: _converted(read(file), tool.rows), tool.is_of_model)
+        return FileLayout(
+            FileKind.CAPTIONS, tool.name, lambda file: _converted(read(file), tool.rows), tool.is_of_model
+        )
     names = {name.strip().lower() for value in objects for name in value}
     if not said:
         _refuse_coco(objects[0], _("COCO results"))
         if names >= JUDGEMENT:
-            return Layout(FileKind.JUDGEMENTS, _("Judgements"))
+            return FileLayout(FileKind.JUDGEMENTS, _("Judgements"))
         if names >= GAP_ITEM and names & {"images", "image", "imageids", "image_ids"}:
-            return Layout(FileKind.GAP_ITEMS, _("Gap items"))
+            return FileLayout(FileKind.GAP_ITEMS, _("Gap items"))
     reader = RowReader(said)
     rows = partial(_converted_records, read, reader)
     fields = [reader.fields(value) for value in objects]
@@ -162,9 +164,9 @@ def _of_records(
         has_model = any(one.model for one in fields)
         is_coco = form == "JSON" and names <= {"image_id", "caption", "id"} and "image_id" in names
         name = _("COCO results") if is_coco else _name_of_rows(objects[0], names, form)
-        return Layout(FileKind.CAPTIONS, name, rows, has_model or is_coco)
+        return FileLayout(FileKind.CAPTIONS, name, rows, has_model or is_coco)
     if names & {"file", "file_name"} and not said:
-        return Layout(FileKind.IMAGES, _("manifest of images"), rows)
+        return FileLayout(FileKind.IMAGES, _("manifest of images"), rows)
     raise _unknown_columns(list(objects[0]))
 
 
@@ -214,7 +216,7 @@ def _unknown_columns(columns: Sequence[str]) -> LayoutError:
 # One object around all
 
 
-def _of_object(file: IO[bytes]) -> Layout:
+def _of_object(file: IO[bytes]) -> FileLayout:
     first: dict[str, Any] = {}
     for member, record in json_members(file):
         if isinstance(record, LineError) and member not in first:
@@ -224,17 +226,17 @@ def _of_object(file: IO[bytes]) -> Layout:
         if len(first) > FIRST_RECORDS or (IMAGES in first and ANNOTATIONS in first) or _has_sentences(value):
             break
     if _has_sentences(first.get(IMAGES)):
-        return Layout(FileKind.CAPTIONS, "Karpathy", _karpathy_rows)
+        return FileLayout(FileKind.CAPTIONS, "Karpathy", _karpathy_rows)
     if isinstance(annotation := first.get(ANNOTATIONS), dict):
         if "caption" in annotation:
-            return Layout(FileKind.CAPTIONS, _("COCO captions"), _coco_rows)
+            return FileLayout(FileKind.CAPTIONS, _("COCO captions"), _coco_rows)
         _refuse_coco(annotation, "COCO")
         raise LayoutError(_("The entries under “annotations” have no “caption”."), "COCO")
     if isinstance(first.get(IMAGES), dict):
         raise LayoutError(_("This is a COCO list of images without captions."), "COCO")
     annotation_tools.refuse_object(first)
     if first and all(isinstance(value, str) or _by_language(value) for value in first.values()):
-        return Layout(FileKind.CAPTIONS, _("captions by image"), _rows_by_image)
+        return FileLayout(FileKind.CAPTIONS, _("captions by image"), _rows_by_image)
     if not first:
         raise LayoutError(_("There is nothing in the file to import."))
     raise LayoutError(
@@ -320,7 +322,7 @@ def _rows_by_image(file: IO[bytes]) -> Rows:
 # Text and tables
 
 
-def _of_text(file: IO[bytes], said: Mapping[str, str] | None) -> Layout:
+def _of_text(file: IO[bytes], said: Mapping[str, str] | None) -> FileLayout:
     file.seek(0)
     first = [line for _number, line in islice(limited_lines(file, MAX_LINE_BYTES), FIRST_RECORDS)]
     lines = [line.decode("utf-8-sig", "surrogateescape").strip() for line in first if line and line.strip()]
@@ -329,15 +331,15 @@ def _of_text(file: IO[bytes], said: Mapping[str, str] | None) -> Layout:
     if not lines:
         raise LayoutError(_("The file is empty."))
     if all(map(TOKEN_LINE.fullmatch, lines)):
-        return Layout(FileKind.CAPTIONS, "Flickr30k", _token_rows)
+        return FileLayout(FileKind.CAPTIONS, "Flickr30k", _token_rows)
     if all(map(NAME_OF_IMAGE.fullmatch, lines)) and not any("\t" in line for line in lines):
-        return Layout(FileKind.NAMES, _("list of images"))
+        return FileLayout(FileKind.NAMES, _("list of images"))
     try:
         return _of_records(partial(csv_records, keeps_case=True), file, "CSV", said)
     except LayoutError:
         cells = {sign: {line.count(sign) for line in lines} for sign in SEPARATORS}
         if len(lines) > 1 and not said and not any(len(counts) == 1 and counts != {0} for counts in cells.values()):
-            return Layout(FileKind.SENTENCES, _("sentences, one on each line"))
+            return FileLayout(FileKind.SENTENCES, _("sentences, one on each line"))
         raise
 
 

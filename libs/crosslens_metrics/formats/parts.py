@@ -33,23 +33,23 @@ class FilePart:
     opened: Callable[[], AbstractContextManager[IO[bytes]]]
 
 
-def parts_of(path: Path, pictures: list[str]) -> Iterator[FilePart]:
-    """The files of text that a file, a folder or an archive has; names of images are put to `pictures`.
+def parts_of(path: Path, image_names: list[str]) -> Iterator[FilePart]:
+    """The files of text that a file, a folder or an archive has; names of images are put to `image_names`.
 
     Raises
     ------
     FileRefusedError
     """
     if path.is_dir():
-        yield from _parts_of_folder(path, pictures)
+        yield from _parts_of_folder(path, image_names)
     elif not path.is_file():
         raise FileRefusedError(_("There is no file or folder “%(path)s”.") % {"path": path})
     elif path.name.lower().endswith(SUFFIXES):
-        pictures.append(path.name)
+        image_names.append(path.name)
     elif path.name.lower().endswith(TAR_SUFFIXES):
-        yield from _parts_of_tar(path, pictures)
+        yield from _parts_of_tar(path, image_names)
     elif _is_archive(path):
-        yield from _parts_of_zip(path, pictures)
+        yield from _parts_of_zip(path, image_names)
     else:
         yield FilePart(str(path), partial(opened_text, path))
 
@@ -66,13 +66,13 @@ def _is_hidden(path: PurePosixPath) -> bool:
     return any(part.startswith(".") or part == "__MACOSX" for part in path.parts)
 
 
-def _parts_of_folder(path: Path, pictures: list[str]) -> Iterator[FilePart]:
+def _parts_of_folder(path: Path, image_names: list[str]) -> Iterator[FilePart]:
     for one in sorted(path.rglob("*")):
         name = one.relative_to(path)
         if not one.is_file() or _is_hidden(PurePosixPath(name.as_posix())):
             continue
         if one.name.lower().endswith(SUFFIXES):
-            pictures.append(name.as_posix())
+            image_names.append(name.as_posix())
         elif one.name.lower().endswith(TEXT_SUFFIXES):
             yield FilePart(str(one), partial(opened_text, one))
 
@@ -89,14 +89,14 @@ def _is_archive(path: Path) -> bool:
         raise FileRefusedError(_("This is not a zip file, or it is incomplete. Make it again.")) from error
 
 
-def _parts_of_zip(path: Path, pictures: list[str]) -> Iterator[FilePart]:
+def _parts_of_zip(path: Path, image_names: list[str]) -> Iterator[FilePart]:
     with zipfile.ZipFile(path) as archive:
         for entry in archive.infolist():
             name = PurePosixPath(entry.filename)
             if entry.is_dir() or _is_hidden(name):
                 continue
             if name.name.lower().endswith(SUFFIXES):
-                pictures.append(entry.filename)
+                image_names.append(entry.filename)
             elif name.name.lower().endswith(TEXT_SUFFIXES) or "." not in name.name:
                 most = limits.most_unpacked_bytes(entry.compress_size)
                 yield FilePart(f"{path}/{entry.filename}", partial(_copied, partial(_member, path, entry), most))
@@ -124,7 +124,7 @@ def _copied(opened: Callable[[], AbstractContextManager[IO[bytes]]], most: int) 
             yield text
 
 
-def _parts_of_tar(path: Path, pictures: list[str]) -> Iterator[FilePart]:
+def _parts_of_tar(path: Path, image_names: list[str]) -> Iterator[FilePart]:
     """WebDataset's shards: the files of one image are those whose names differ in the suffix."""
     try:
         with tarfile.open(path) as archive:
@@ -132,7 +132,7 @@ def _parts_of_tar(path: Path, pictures: list[str]) -> Iterator[FilePart]:
     except (tarfile.TarError, EOFError, zlib.error, OSError) as error:
         raise FileRefusedError(_("This is not a tar file, or it is incomplete. Make it again.")) from error
     names = [name for name in names if not _is_hidden(PurePosixPath(name))]
-    pictures += [name for name in names if name.lower().endswith(SUFFIXES)]
+    image_names += [name for name in names if name.lower().endswith(SUFFIXES)]
     if any(name.lower().endswith(SHARD_SUFFIXES) for name in names):
         yield FilePart(f"{path}/{_('captions')}", partial(_shard_as_lines, path))
 

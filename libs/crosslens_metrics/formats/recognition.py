@@ -18,7 +18,7 @@ from crosslens_metrics.formats.caption_rows import (
     image_named,
     language_tag,
 )
-from crosslens_metrics.formats.layouts import FileKind, Layout, Rows, layout_of
+from crosslens_metrics.formats.layouts import FileKind, FileLayout, Rows, layout_of
 from crosslens_metrics.formats.names import ImageNames
 from crosslens_metrics.formats.parts import FilePart, container_of, parts_of
 from crosslens_metrics.formats.problems import FileRefusedError, LayoutError, LineError
@@ -73,21 +73,21 @@ class RecognisedFile:
 
 
 @dataclass(frozen=True)
-class Recognition:
-    """What all files are. `pictures` are the names of images that came with them."""
+class RecognisedFiles:
+    """What all files are. `image_names` are the names of images that came with them."""
 
     files: list[RecognisedFile]
-    pictures: list[str]
+    image_names: list[str]
 
     def matched(self, file: RecognisedFile) -> int:
         """How many of the images that a file names came with the files."""
-        known = ImageNames({name: name for name in self.pictures})
+        known = ImageNames({name: name for name in self.image_names})
         return sum(known.first(*names) is not None for names in file.images)
 
 
 def recognise(
     paths: Sequence[Path], *, said: Mapping[str, str] | None = None, language: str = "", model: str = ""
-) -> Recognition:
+) -> RecognisedFiles:
     """Look through files, folders and archives, and store nothing.
 
     Parameters
@@ -98,15 +98,15 @@ def recognise(
     language, model : str, optional
         Of captions that do not say theirs.
     """
-    pictures: list[str] = []
+    image_names: list[str] = []
     files: list[RecognisedFile] = []
     sentences: list[tuple[RecognisedFile, FilePart]] = []
     lists: list[list[str]] = []
     for path in paths:
-        before = len(pictures)
+        before = len(image_names)
         found: list[RecognisedFile] = []
         try:
-            for part in parts_of(path, pictures):
+            for part in parts_of(path, image_names):
                 inside = "" if part.path == str(path) else str(path)
                 found.append(file := RecognisedFile(part.path, inside=inside, part=part))
                 layout = _look_into(file, part, said, language, model)
@@ -116,14 +116,14 @@ def recognise(
                     lists.append(list(_names_in(part)))
         except FileRefusedError as refused:
             found.append(_refused(RecognisedFile(str(path)), refused))
-        if len(pictures) > before:
+        if len(image_names) > before:
             whole = RecognisedFile(str(path), FileKind.IMAGES, container_of(path))
-            whole.images = dict.fromkeys((name,) for name in pictures[before:])
+            whole.images = dict.fromkeys((name,) for name in image_names[before:])
             found.insert(0, whole)
         files += found or [_refused(RecognisedFile(str(path)), FileRefusedError(_("It has no files.")))]
     for file, part in sentences:
         _put_names_to(file, part, lists, language, model)
-    return Recognition(files, pictures)
+    return RecognisedFiles(files, image_names)
 
 
 def captions_of(file: IO[bytes], *, said: Mapping[str, str] | None = None) -> Rows:
@@ -139,7 +139,7 @@ def captions_of(file: IO[bytes], *, said: Mapping[str, str] | None = None) -> Ro
 
 def _look_into(
     file: RecognisedFile, part: FilePart, said: Mapping[str, str] | None, language: str, model: str
-) -> Layout | None:
+) -> FileLayout | None:
     try:
         with part.opened() as opened:
             layout = layout_of(opened, said=said)

@@ -14,7 +14,7 @@ ROWS_AT_ONCE = 5_000
 
 
 def parquet_records(file: IO[bytes]) -> Iterator[LineRecord | LineError]:
-    """The rows of a Parquet file as dicts; of pictures in it only their names are read.
+    """The rows of a Parquet file as dicts; of images in it only their names are read.
 
     Raises
     ------
@@ -31,20 +31,20 @@ def parquet_records(file: IO[bytes]) -> Iterator[LineRecord | LineError]:
         ) from error
     try:
         table = pyarrow.parquet.ParquetFile(file)
-        pictures = [field.name for field in table.schema_arrow if _is_picture(field.type)]
-        columns = [f"{field.name}.path" if field.name in pictures else field.name for field in table.schema_arrow]
+        images = [field.name for field in table.schema_arrow if _is_image(field.type)]
+        columns = [f"{field.name}.path" if field.name in images else field.name for field in table.schema_arrow]
         number = 0
         for batch in table.iter_batches(ROWS_AT_ONCE, columns=columns):
             for value in batch.to_pylist():
                 number += 1
-                names = {name: (value[name] or {}).get("path") for name in pictures}
+                names = {name: (value[name] or {}).get("path") for name in images}
                 yield LineRecord(number, {**value, **names})
     except (pyarrow.ArrowException, OSError) as error:
         raise FileRefusedError(_("This is not a Parquet file, or it is incomplete. Make it again.")) from error
 
 
-def _is_picture(kind: Any) -> bool:
-    """Whether a column holds pictures with their names, as the library datasets writes them."""
+def _is_image(kind: Any) -> bool:
+    """Whether a column holds images with their names, as the library datasets writes them."""
     import pyarrow.types
 
     return bool(pyarrow.types.is_struct(kind)) and {"bytes", "path"} <= {field.name for field in kind}

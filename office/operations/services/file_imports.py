@@ -26,7 +26,7 @@ from crosslens_metrics.formats.recognition import (
     REFERENCES,
     UNKNOWN_KIND,
     RecognisedFile,
-    Recognition,
+    RecognisedFiles,
     recognise,
     sentence_rows,
 )
@@ -100,11 +100,11 @@ def preview(paths: Sequence[Path], wish: ImportWish) -> list[PreviewedFile]:
     return [PreviewedFile(file, _matched(file, seen, wish)) for file in seen.files]
 
 
-def _matched(file: RecognisedFile, seen: Recognition, wish: ImportWish) -> int:
+def _matched(file: RecognisedFile, seen: RecognisedFiles, wish: ImportWish) -> int:
     if wish.collection is None or file.kind == FileKind.IMAGES:
         return seen.matched(file)
     known = images_named((name for names in file.images for name in names), wish.collection)
-    came = seen.matched(file) if seen.pictures else 0
+    came = seen.matched(file) if seen.image_names else 0
     return max(came, sum(any(known[name].images for name in names) for names in file.images))
 
 
@@ -125,7 +125,7 @@ def check(previewed: Sequence[PreviewedFile], wish: ImportWish) -> None:
 def take(
     previewed: Sequence[PreviewedFile], wish: ImportWish, *, clock: Clock, announce: imports.Announce
 ) -> Iterator[ImportJob]:
-    """Import the files that `check` passed one after the other, pictures first."""
+    """Import the files that `check` passed one after the other, images first."""
     files = [one.file for one in previewed if one.file.kind not in NOTHING_TO_TAKE]
     for file in files:
         if file.kind == FileKind.IMAGES and not file.inside:

@@ -105,11 +105,11 @@ def _run(job: ImportJob, open_file: Opener, *, clock: Clock) -> None:
 
         def reject(row: CaptionRow | LineError, error: Exception) -> None:
             log.error("Import %s: line %s could not be taken.", job.pk, row.number, exc_info=error)
-            told = import_jobs.report_row(
+            row_of_report = import_jobs.report_row(
                 job, row.number, _nameless(row.number), ImportOutcome.REJECTED, unexpected_error_text(error)
             )
             with transaction.atomic():
-                job.lease_until = import_jobs.write_report(job, [told], now=clock())
+                job.lease_until = import_jobs.write_report(job, [row_of_report], now=clock())
 
         while chunk := list(islice(rows, LINES_PER_TRANSACTION)):
             import_jobs.take_together(chunk, take, reject)

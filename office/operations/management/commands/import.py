@@ -58,8 +58,8 @@ class Command(BaseCommand):
         wish = _wish_of(options)
         previewed = preview(files, wish)
         if options["json"]:
-            told = {"files": [one.as_json() for one in previewed]}
-            self.stdout.write(json.dumps(told, ensure_ascii=False, indent=1))
+            said_of_files = {"files": [one.as_json() for one in previewed]}
+            self.stdout.write(json.dumps(said_of_files, ensure_ascii=False, indent=1))
         elif options["preview"]:
             for one in previewed:
                 self._tell(one)
