@@ -119,7 +119,7 @@ def test_file_is_recognised_by_what_is_in_it(
         ),
         (json.dumps([{"image_id": 1, "category_id": 2, "bbox": [1]}]), "This is a COCO file of bounding boxes"),
         (json.dumps({"images": COCO["images"]}), "This is a COCO list of images without captions."),
-        ("foto,text_de\nb1,x\n", "It has “foto”, “text_de”. Which of them has the name of the image"),
+        ("foto,text_de\nb1,x\n", "It has “foto”, “text_de”. Call the column"),
         (json.dumps({"corpus": {}, "n": 3}), "one JSON object with “corpus”, “n”, which is not known."),
         ("[1, 2]", "has to be an object"),
         ("", "The file is empty."),

@@ -143,7 +143,7 @@ def test_the_language_must_be_chosen_where_there_are_several():
         ('{"image": "a", "captions": ["b"]}\n{"image": "c"\n', "line 2: Not valid JSON"),
         ('{"image": "a", "captions": ["b"}\n{"image": "c", "captions": ["d"]}\n', "line 1: Not valid JSON"),
         ('{"a": ["b"],\n "c": ["d"\n}', "entry 2: The list is not closed"),
-        (as_lines({"caption": "b"}, {"caption": "c"}), "It has “caption”. Which of them has the name of the image"),
+        (as_lines({"caption": "b"}, {"caption": "c"}), "It has “caption”. Call the column"),
         (as_lines({"image": "a", "caption": 3}), "line 1: A caption is not text"),
         (as_lines({"image": "a"}, {"image": "b", "caption": "c"}), "line 1: Image a has no captions"),
         (as_lines({"image": True, "caption": "b"}), "line 1: “image” must be text"),

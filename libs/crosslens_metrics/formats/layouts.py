@@ -207,8 +207,8 @@ def _name_of_rows(value: Mapping[str, Any], names: set[str], form: str) -> str:
 def _unknown_columns(columns: Sequence[str]) -> LayoutError:
     named = ", ".join(f"“{name}”" for name in columns if name)[:300]
     reason = _(
-        "It has %(columns)s. Which of them has the name of the image, and which the caption? Say so by "
-        "--map image=NAME caption=NAME."
+        "It has %(columns)s. Call the column with the names of the images “image”, and the one with the captions "
+        "“caption”."
     )
     return LayoutError(reason % {"columns": named}, columns=tuple(columns))
 

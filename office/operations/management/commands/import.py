@@ -88,6 +88,8 @@ class Command(BaseCommand):
             self.stdout.write(f"  Images: {len(file.images):,}, of which {one.matched:,} are known")
         for reason, (count, example) in file.problems.items():
             self.stdout.write(self.style.WARNING(f"  {reason} ({count:,}; for example {example})"))
+        if file.columns:
+            self.stdout.write("  Or say which they are: --map image=COLUMN caption=COLUMN")
 
 
 def _wish_of(options: dict[str, Any]) -> ImportWish:
