@@ -21,7 +21,7 @@ from core.images.services import imports as image_imports
 from core.jobs.models import JobState
 from core.languages.models import Language
 from crosslens_metrics.formats.problems import FileProblemsError
-from crosslens_metrics.formats.records import json_records
+from crosslens_metrics.formats.recognition import captions_of
 from gapgame.services import item_imports
 from research.inference.models import ModelCaption
 from research.inference.services import captions as caption_imports
@@ -51,7 +51,7 @@ def announced(run: Callable[..., None]) -> Callable[..., None]:
 RUNS: dict[ImportKind, tuple[Callable[..., None], Any, str]] = {
     ImportKind.IMAGES: (announced(image_imports.run_import), image_imports, "plan_of_upload"),
     ImportKind.ITEMS: (announced(item_imports.run_import), item_imports, "source_of_upload"),
-    ImportKind.CAPTIONS: (caption_imports.run_import, caption_imports, "json_records"),
+    ImportKind.CAPTIONS: (caption_imports.run_import, caption_imports, "captions_of"),
     ImportKind.REFERENCES: (reference_imports.run_import, reference_imports, "reference_lines"),
     ImportKind.CANDIDATES: (candidate_imports.run_import, candidate_imports, "candidate_lines"),
 }
@@ -83,8 +83,8 @@ def test_what_was_taken_before_a_reader_hung_is_kept(monkeypatch):
     first, second = collection.entries.values_list("key", flat=True)
     monkeypatch.setattr(caption_imports, "LINES_PER_TRANSACTION", 1)
 
-    def read_one_line(file: Any) -> Iterator[Any]:
-        yield next(json_records(file))
+    def read_one_line(file: Any, **options: Any) -> Iterator[Any]:
+        yield next(captions_of(file))
         hang()
 
     lines = f'{{"image": "{first}", "caption": "a"}}\n{{"image": "{second}", "caption": "b"}}\n'
@@ -95,7 +95,7 @@ def test_what_was_taken_before_a_reader_hung_is_kept(monkeypatch):
         collection=collection,
         by=make_user(),
     )
-    monkeypatch.setattr(caption_imports, "json_records", read_one_line)
+    monkeypatch.setattr(caption_imports, "captions_of", read_one_line)
     states: list[str] = []
     while not states or states[-1] != JobState.FAILED:
         caption_imports.run_import(job_id=job.pk, clock=lambda: NOW + timedelta(minutes=len(states)))

@@ -19,7 +19,12 @@ SEPARATOR_LINE = re.compile(f'"?sep=[{SEPARATORS}]"?')
 
 
 def csv_records(
-    file: IO[bytes], *, column: str = "", more: Sequence[str] = (), keeps_case: bool = False
+    file: IO[bytes],
+    *,
+    column: str = "",
+    more: Sequence[str] = (),
+    keeps_case: bool = False,
+    skips_blanks: bool = False,
 ) -> Iterator[LineRecord | LineError]:
     """The rows of a CSV file as dicts; commas, semicolons, tabs or bars part its cells, as its first line shows.
 
@@ -33,6 +38,8 @@ def csv_records(
         Further columns that it must name.
     keeps_case : bool
         Whether names of columns are as in the file. Otherwise their case does not matter, and they are in lower case.
+    skips_blanks : bool
+        Whether a quotation mark counts as one after blanks too, as in tables of figures.
 
     Raises
     ------
@@ -43,7 +50,7 @@ def csv_records(
     head_of(file)
     lines = _CsvLines(file)
     header, delimiter = _csv_header(lines, (column, *more) if column else (), keeps_case=keeps_case)
-    rows = csv.reader(lines, delimiter=delimiter, strict=True)
+    rows = csv.reader(lines, delimiter=delimiter, strict=True, skipinitialspace=skips_blanks and delimiter != "\t")
     while True:
         number = lines.begin_row()
         try:
@@ -58,7 +65,7 @@ def csv_records(
         text = "".join(row)
         if not text.strip():
             continue
-        if len(row) > len(header):
+        if any(cell.strip() for cell in row[len(header) :]):
             reason = _(
                 "%(found)s cells, but the first line names %(named)s. "
                 "Put cells that hold the separator in quotation marks."
@@ -142,7 +149,10 @@ def _csv_header(lines: _CsvLines, columns: Sequence[str], *, keeps_case: bool) -
         raise FileRefusedError(reason % {"limit": limits.MAX_ROW_CHARACTERS}) from error
     if not is_text(line):
         raise FileRefusedError(not_utf8())
-    header = {one: [name.strip() for name in next(csv.reader([line], delimiter=one), [])] for one in SEPARATORS}
+    header = {
+        one: [name.strip() for name in next(csv.reader([line], delimiter=one, skipinitialspace=True), [])]
+        for one in SEPARATORS
+    }
     if not keeps_case:
         header = {delimiter: [name.lower() for name in names] for delimiter, names in header.items()}
     delimiter = max(header, key=lambda one: (bool(columns) and columns[0] in header[one], len(header[one])))

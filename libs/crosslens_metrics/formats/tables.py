@@ -5,7 +5,6 @@ No database is needed. All problems of a file are collected, so that it can be p
 
 from __future__ import annotations
 
-import csv
 import io
 import re
 import unicodedata
@@ -14,12 +13,14 @@ from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 
+from crosslens_metrics.formats.csv_records import csv_records
+from crosslens_metrics.formats.lines import LineReader
+from crosslens_metrics.formats.opening import plain_text
 from crosslens_metrics.formats.problems import FileProblemsError, FileRefusedError, LineError
 
 MAX_BYTES = 50_000_000
 MAX_NUMBER = Decimal("1e150")
 """Squares of larger numbers overflow."""
-SEPARATORS = ",;\t|"
 MISSING = frozenset({"", "n/a", "n.a.", "na", "#n/a", "nan", "none", "null", "nil", "-", "--", "...", "?", "."})
 
 _MINUS = dict.fromkeys(map(ord, "\u2010\u2011\u2012\u2013\u2014\u2015\u2212"), "-")
@@ -144,20 +145,17 @@ def parse_table(content: bytes, *, asked: Iterable[str]) -> TextTable:
     """
     if len(content) > MAX_BYTES:
         raise FileRefusedError(f"That is more than {MAX_BYTES // 10**6} MB. Leave out what is no figure.")
-    text = _decoded(content)
-    named = re.match(r"sep=(.)\r?\n", text, re.IGNORECASE)
-    tables, refusals = [], []
-    for separator in named[1] if named else SEPARATORS:
-        try:
-            table = _table(text, separator, skip_lines=1 if named else 0)
-            for name in asked:
-                table.place(name)
-            tables.append(table)
-        except FileRefusedError as refused:
-            refusals.append((_width(text, separator), refused))
-    if tables:
-        return tables[0]
-    raise max(refusals, key=lambda refusal: refusal[0])[1]
+    with LineReader() as reader, plain_text(io.BytesIO(content)) as file:
+        rows = list(reader.whole(csv_records(file, keeps_case=True, skips_blanks=True)))
+    if not rows:
+        raise FileRefusedError("There is no row below the first line, which names the columns.")
+    columns = tuple(rows[0].value)
+    table = TextTable(
+        columns, tuple(TextRow(row.number, tuple(row.value.get(name, "") for name in columns)) for row in rows)
+    )
+    for name in asked:
+        table.place(name)
+    return table
 
 
 def folded_name(name: str) -> str:
@@ -170,61 +168,6 @@ def folded_name(name: str) -> str:
 
 def _is_unseen(character: str) -> bool:
     return unicodedata.category(character) in {"Cf", "Cc"}
-
-
-def _decoded(content: bytes) -> str:
-    is_utf16 = content.startswith((b"\xff\xfe", b"\xfe\xff"))
-    try:
-        text = content.decode("utf-16" if is_utf16 else "utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = content[: error.start].count(b"\n") + 1
-        problem = LineError("Holds characters that are not valid UTF-8. Save the file as UTF-8.", number=line)
-        raise FileProblemsError([problem]) from error
-    if not text.strip():
-        raise FileRefusedError("The file is empty. Its first line names the columns.")
-    return text
-
-
-def _lines(text: str) -> io.StringIO:
-    # Lines may end in a mere carriage return too, as spreadsheets on old Macs have it.
-    return io.StringIO(text.replace("\r\n", "\n").replace("\r", "\n"), newline="\n")
-
-
-def _width(text: str, separator: str) -> int:
-    return text.lstrip().split("\n", 1)[0].count(separator)
-
-
-def _table(text: str, separator: str, *, skip_lines: int) -> TextTable:
-    reader = csv.reader(_lines(text), delimiter=separator, strict=True, skipinitialspace=separator != "\t")
-    columns: tuple[str, ...] = ()
-    rows: list[TextRow] = []
-    problems: list[LineError] = []
-    while True:
-        line = reader.line_num + 1
-        try:
-            cells = next(reader, None)
-        except csv.Error as error:
-            message = f"Not a row of a CSV file ({error}). Check the quotation marks."
-            raise FileProblemsError([*problems, LineError(message, number=line)]) from error
-        if cells is None:
-            break
-        if line <= skip_lines or not any(cell.strip() for cell in cells):
-            continue
-        if not columns:
-            columns = tuple(cell.strip() for cell in cells)
-        elif any(cell.strip() for cell in cells[len(columns) :]):
-            message = (
-                f"{len(cells)} cells, but the first line names {len(columns)} columns. "
-                "Put cells that hold the separator in quotation marks."
-            )
-            problems.append(LineError(message, number=line))
-        else:
-            rows.append(TextRow(line, tuple([*cells, *[""] * len(columns)][: len(columns)])))
-    if problems:
-        raise FileProblemsError(problems)
-    if not rows:
-        raise FileRefusedError("There is no row below the first line, which names the columns.")
-    return TextTable(columns, tuple(rows))
 
 
 def _plain(cell: str) -> str:
