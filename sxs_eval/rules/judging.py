@@ -12,8 +12,10 @@ from django.db.models import TextChoices
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from crosslens_metrics.formats.caption_rows import RowReader, caption_text, language_tag
 from crosslens_metrics.formats.problems import LineError
-from research.inference.rules.captions import CaptionLine, caption_line
+from crosslens_metrics.hidden_characters import has_hidden
+from research.inference.rules.captions import in_another_language
 
 GOLD_PERCENT, REPEAT_PERCENT = 10, 5
 """(ours) What a new comparison begins with: attention items per 100 pairs."""
@@ -116,18 +118,23 @@ def gold_line(value: Any, *, language: str = "") -> GoldLine:
     """
     if not isinstance(value, dict):
         raise LineError(_("This line is not a JSON object with “image”, “better” and “worse”."))
-    better, worse = (_caption(value, name, language) for name in ("better", "worse"))
-    if are_equal(better.text, worse.text):
+    row = RowReader().row(0, {**value, "caption": ""})
+    said = row.captions[0].language
+    if said and language and language_tag(said, row.name) != language:
+        named = {"named": language_tag(said, row.name), "language": language}
+        raise LineError(in_another_language() % named, row.name)
+    better, worse = (_caption(value.get(name), name, row.name) for name in ("better", "worse"))
+    if are_equal(better, worse):
         raise LineError(_("Both captions are the same, so neither can be the better one."))
-    return GoldLine(better.reference, better.text, worse.text, better.had_hidden + worse.had_hidden)
+    hidden = sum(has_hidden(value[name]) for name in ("better", "worse"))
+    return GoldLine(row.name, better, worse, hidden)
 
 
-def _caption(value: dict[str, Any], name: str, language: str) -> CaptionLine:
-    line = {key: value[key] for key in value if key != "caption"} | {"caption": value.get(name)}
+def _caption(value: Any, name: str, image: str) -> str:
     try:
-        return caption_line(line, language=language)
+        return caption_text(value, image)
     except LineError as refused:
-        raise LineError(f"{name}: {refused}" if refused.name else str(refused)) from refused
+        raise LineError(f"{name}: {refused}", image) from refused
 
 
 class JudgingScriptRule(TextChoices):

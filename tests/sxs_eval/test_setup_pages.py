@@ -257,7 +257,7 @@ class TestGoldPairs:
             "Line 6:",
             f"Line 7: “{first}” already has a different gold pair",
             "Line 8: This line is not a JSON object with “image”, “better” and “worse”.",
-            "Line 9: better: The line says that its caption is in fr",
+            "Line 9: The line says that its caption is in fr",
         ):
             assert problem in text, problem
         assert "Line 1:" not in text

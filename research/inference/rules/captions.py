@@ -8,49 +8,16 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from crosslens_metrics.formats.caption_rows import CaptionRow, caption_text, caption_texts, image_named, language_tag
+from crosslens_metrics.formats.caption_rows import CaptionRow, caption_texts, language_tag
 from crosslens_metrics.formats.problems import LineError
 from crosslens_metrics.hidden_characters import has_hidden
-from crosslens_metrics.language_tags import language_named_in
 
-IMAGE_NAMES = ("image", "image_id", "image/key", "key", "file_name", "file")
 MAX_MODEL_NAME_CHARACTERS = 120
 
 
 @dataclass(frozen=True)
-class CaptionLine:
-    """`reference` names the image by key, file name or SHA-256; `text` is in NFC, without blanks around it.
-
-    `had_hidden` says whether hidden characters were removed from it.
-    """
-
-    reference: str
-    text: str
-    had_hidden: bool = False
-
-
-def caption_line(value: Any, *, language: str = "") -> CaptionLine:
-    """Read a line of a file of captions, in one `language` where it is given; a line need not name it.
-
-    Raises
-    ------
-    LineError
-        With why, for who made the file.
-    """
-    if not isinstance(value, dict):
-        raise LineError(_("This is not a JSON object with “image” and “caption”."))
-    reference = image_named_in(value)
-    said = language_named_in(value)
-    named = language_tag(said, reference) if language and said else language
-    if named != language:
-        raise LineError(_in_another_language() % {"named": named, "language": language}, reference)
-    text = caption_text(value.get("caption"), reference)
-    return CaptionLine(reference, text, had_hidden=has_hidden(value["caption"]))
-
-
-@dataclass(frozen=True)
 class ModelText:
-    """One caption of a line, by whom and in which language. `had_hidden` as in `CaptionLine`."""
+    """One caption of a line, by whom and in which language. `had_hidden`: hidden characters were removed from it."""
 
     model: str
     language: str
@@ -70,7 +37,7 @@ def texts_of_models(row: CaptionRow, *, model: str, language: str) -> Iterator[M
             if not tag:
                 raise LineError(_("No language is given. Choose the language of the file."), row.name)
             if language and tag != language:
-                raise LineError(_in_another_language() % {"named": tag, "language": language}, row.name)
+                raise LineError(in_another_language() % {"named": tag, "language": language}, row.name)
             by = model or given.model
             if not by or len(by) > MAX_MODEL_NAME_CHARACTERS:
                 raise LineError(
@@ -88,23 +55,12 @@ def texts_of_models(row: CaptionRow, *, model: str, language: str) -> Iterator[M
             yield error
 
 
-def _in_another_language() -> str:
+def in_another_language() -> str:
+    """Say that a line is in another language than its file: a message with both."""
     return _(
         "The line says that its caption is in %(named)s, but the file is imported as %(language)s. Put captions of "
         "different languages into different files."
     )
-
-
-def image_named_in(value: dict[str, Any]) -> str:
-    """
-    Raises
-    ------
-    LineError
-    """
-    name = next((name for name in IMAGE_NAMES if name in value), None)
-    if name is None:
-        raise LineError(_("No image is named. Give its key, file name or SHA-256 as “image”."))
-    return image_named(name, value[name])
 
 
 def separators_of(options: Mapping[str, Any], codes: Mapping[str, str]) -> dict[str, str]:
