@@ -140,6 +140,7 @@ SHA256_CHARACTERS = 64
 MAX_NAMED = 3
 NAMES_PER_QUERY = 150
 """Each has up to a hundred spellings, asked of two columns; SQLite takes 32,766 values in a query as it is built."""
+EQUAL_NAMES_PER_QUERY = 5_000
 
 
 @dataclass(frozen=True)
@@ -178,37 +179,87 @@ def images_named(
 
     Looked for in `collection`, or in those `among` which it may be; in all there are where neither is said.
     """
-    left, found = iter(dict.fromkeys(references)), dict[str, NamedImages]()
+    within, wanted = _within(collection, among), list(dict.fromkeys(references))
+    found: dict[str, NamedImages] = {}
+    for start in range(0, len(wanted), EQUAL_NAMES_PER_QUERY):
+        found |= _equally_named(wanted[start : start + EQUAL_NAMES_PER_QUERY], within)
+    left = iter([name for name in wanted if name not in found])
+    digests_of = None if collection is None and among is None else within
     while some := list(islice(left, NAMES_PER_QUERY)):
-        found |= _some_named(some, collection, among)
+        found |= _otherwise_named(some, within, digests_of)
+    return {name: found[name] for name in wanted}
+
+
+def images_of_names(
+    several: Iterable[tuple[str, ...]], collection: Collection | None, *, among: QuerySet[Collection] | None = None
+) -> dict[tuple[str, ...], NamedImages]:
+    """As `images_named`, where each image has several names, the likeliest first.
+
+    The others are looked for only where the one before is unknown.
+    """
+    left, found = list(dict.fromkeys(several)), dict[tuple[str, ...], NamedImages]()
+    for place in range(max(map(len, left), default=0)):
+        known = images_named((names[place] for names in left if place < len(names)), collection, among=among)
+        for names in left:
+            if place < len(names) and (not place or known[names[place]].images):
+                found[names] = known[names[place]]
+        left = [names for names in left if not found[names].images]
     return found
 
 
-def _some_named(
-    references: list[str], collection: Collection | None, among: QuerySet[Collection] | None
-) -> dict[str, NamedImages]:
-    spelt = {reference: spellings(reference) for reference in references}
-    within = _within(collection, among)
-    entries = _entries({name for several in spelt.values() for name in several}, within)
-    names_of = {entry.pk: list(_names(entry)) for entry in entries.values()}
-    by_name = defaultdict(set)
-    for pk, names in names_of.items():
-        for name in (*names, entries[pk].file_name):
-            by_name[name].add(pk)
-    by_digest = _by_digest(spelt, None if collection is None and among is None else within)
-    found = {}
-    for reference, several in spelt.items():
-        candidates = sorted({pk for name in several for pk in by_name.get(name, ())})
+@dataclass(frozen=True)
+class _NamedEntries:
+    """Entries by primary key, their names, and those by each name."""
+
+    entries: Mapping[int, CollectionImage]
+    names: Mapping[int, list[str]]
+    by_name: Mapping[str, set[int]]
+
+    def nearest(self, reference: str, candidates: Sequence[int]) -> NamedImages:
+        entries = self.entries
         by_key = dict.fromkeys(entries[pk].image_id for pk in candidates if entries[pk].key == reference)
         nearest = [*by_key] or closest(
-            reference, [(name, entries[pk].image_id) for pk in candidates for name in names_of[pk]]
+            reference, [(name, entries[pk].image_id) for pk in candidates for name in self.names[pk]]
         )
-        of_image = {entries[pk].image_id: entries[pk] for pk in reversed(candidates)}
+        of_image = {entries[pk].image_id: entries[pk] for pk in sorted(candidates, reverse=True)}
         matches = [of_image[image] for image in nearest]
         keys = tuple(f"“{entry.key}” ({entry.collection.name})" for entry in matches)
-        found[reference] = NamedImages(reference, tuple(entry.image for entry in matches), keys)
+        return NamedImages(reference, tuple(entry.image for entry in matches), keys)
+
+
+def _named_entries(names: set[str], within: QuerySet[CollectionImage]) -> _NamedEntries:
+    entries = _entries(names, within)
+    names_of = {entry.pk: list(_names(entry)) for entry in entries.values()}
+    by_name = defaultdict(set)
+    for pk, several in names_of.items():
+        for name in (*several, entries[pk].file_name):
+            by_name[name].add(pk)
+    return _NamedEntries(entries, names_of, by_name)
+
+
+def _equally_named(references: list[str], within: QuerySet[CollectionImage]) -> dict[str, NamedImages]:
+    """Those that are spelt as an image's name is, which no other spelling is nearer to: a tenth of the time."""
+    named = _named_entries(set(references), within)
+    found = {}
+    for reference in references:
+        candidates = sorted(named.by_name.get(reference, ()))
+        if any(reference in named.names[pk] for pk in candidates):
+            found[reference] = named.nearest(reference, candidates)
+    return found
+
+
+def _otherwise_named(
+    references: list[str], within: QuerySet[CollectionImage], digests_of: QuerySet[CollectionImage] | None
+) -> dict[str, NamedImages]:
+    spelt = {reference: spellings(reference) for reference in references}
+    named = _named_entries({name for several in spelt.values() for name in several}, within)
+    by_digest = _by_digest(spelt, digests_of)
+    found = {}
+    for reference, several in spelt.items():
+        candidates = sorted({pk for name in several for pk in named.by_name.get(name, ())})
+        found[reference] = named.nearest(reference, candidates)
         image = next((by_digest[name.lower()] for name in several if name.lower() in by_digest), None)
-        if not matches and image is not None:
+        if not found[reference].images and image is not None:
             found[reference] = NamedImages(reference, (image,), (reference,))
     return found
 

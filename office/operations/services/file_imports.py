@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from core.images.models import Collection, ImportJob
-from core.images.selectors.filters import images_named
+from core.images.selectors.filters import images_of_names
 from core.images.services import imports
 from core.images.services.import_jobs import Clock
 from core.languages.models import Language
@@ -103,9 +103,9 @@ def preview(paths: Sequence[Path], wish: ImportWish) -> list[PreviewedFile]:
 def _matched(file: RecognisedFile, seen: RecognisedFiles, wish: ImportWish) -> int:
     if wish.collection is None or file.kind == FileKind.IMAGES:
         return seen.matched(file)
-    known = images_named((name for names in file.images for name in names), wish.collection)
+    known = images_of_names(file.images, wish.collection)
     came = seen.matched(file) if seen.image_names else 0
-    return max(came, sum(any(known[name].images for name in names) for names in file.images))
+    return max(came, sum(bool(named.images) for named in known.values()))
 
 
 def check(previewed: Sequence[PreviewedFile], wish: ImportWish) -> None:

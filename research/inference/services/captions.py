@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 
 from core.images.models import Collection, Image, ImportJob, ImportKind, ImportOutcome, ImportRow
 from core.images.permissions import collections_in
-from core.images.selectors.filters import NamedImages, images_named
+from core.images.selectors.filters import NamedImages, images_of_names
 from core.images.services import import_jobs
 from core.images.services.import_jobs import Clock
 from core.images.services.imports import Opener, queue_file, run_local_file, run_queued_file, unexpected_error_text
@@ -129,9 +129,8 @@ class _ChunkOfCaptions:
     def stored(self) -> list[ImportRow]:
         named = [row for row in self.chunk if isinstance(row, CaptionRow)]
         among = collections_in(self.job.project, by=self.job.created_by)
-        names = {name for row in named for name in row.names}
-        self.images_of = images_named(names, self.job.collection, among=among)
-        found = (self._image_of(row).only for row in named)
+        self.images_of = images_of_names((row.names for row in named), self.job.collection, among=among)
+        found = (self.images_of[row.names].only for row in named)
         self.image_ids = [image.pk for image in found if image is not None]
         rows = [self._taken(row) if isinstance(row, CaptionRow) else self._refused(row) for row in self.chunk]
         by = {
@@ -146,16 +145,12 @@ class _ChunkOfCaptions:
         )
         return rows
 
-    def _image_of(self, row: CaptionRow) -> NamedImages:
-        known = (self.images_of[name] for name in row.names if self.images_of[name].images)
-        return next(known, self.images_of[row.name])
-
     def _refused(self, line: LineError) -> ImportRow:
         name, counts = line.name or _nameless(line.number), {ImportOutcome.REJECTED: line.captions}
         return import_jobs.report_row(self.job, line.number, name, ImportOutcome.REJECTED, line.reason, counts=counts)
 
     def _taken(self, row: CaptionRow) -> ImportRow:
-        options, image = self.job.options, self._image_of(row)
+        options, image = self.job.options, self.images_of[row.names]
         counts: Counter[ImportOutcome] = Counter()
         reasons: dict[str, None] = {}
         hidden = 0

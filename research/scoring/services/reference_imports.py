@@ -17,7 +17,7 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from core.images.models import Collection, Image, ImportJob, ImportKind, ImportOutcome, ImportRow
-from core.images.selectors.filters import NamedImages, images_named
+from core.images.selectors.filters import images_of_names
 from core.images.services import import_jobs
 from core.images.services.import_jobs import Clock
 from core.images.services.imports import Opener, queue_file, run_local_file, run_queued_file, unexpected_error_text
@@ -142,10 +142,9 @@ class _ReferenceImport:
         for some in _parted(lines, LINES_PER_LOOK_UP):
             named = [line for line in some if isinstance(line, ReferenceLine)]
             refused += [line for line in some if isinstance(line, LineError)]
-            images_of = images_named({name for line in named for name in line.names}, self.job.collection)
+            images_of = images_of_names((line.names for line in named), self.job.collection)
             for line in named:
-                known = (images_of[name] for name in line.names if images_of[name].images)
-                found = next(known, NamedImages(line.names[0]))
+                found = images_of[line.names]
                 if (image := found.only) is not None:
                     units.setdefault(image.pk, _ImageLines(image)).lines.append(line)
                 else:
