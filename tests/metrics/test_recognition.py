@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from crosslens_metrics.formats.caption_rows import CaptionRow
+from crosslens_metrics.formats.caption_rows import CaptionRow, given_texts
 from crosslens_metrics.formats.recognition import RecognisedFile, captions_of, recognise
 
 TWO = ["A red hill.", "A hill under a blue sky."]
@@ -139,6 +139,28 @@ def rows_of(content: bytes, **options: Any) -> list[CaptionRow]:
     return [row for row in rows if isinstance(row, CaptionRow)]
 
 
+LIST_INSIDE = '{"data": [{"image": "b1", "caption": "x"}, {"image": "b2", "caption": ["y", "z"]}]}'
+TEMPLATE = 'annotation_id,lead_time,captioning,caption\n1,2,/data/b1.jpg,"{""text"": [""x"", ""y""]}"\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "captions"),
+    [
+        (LIST_INSIDE, {"b1": ["x"], "b2": ["y", "z"]}),
+        ('{\n"image": "b1",\n"caption": "x"\n}', {"b1": ["x"]}),
+        (TEMPLATE, {"b1.jpg": ["x", "y"]}),
+    ],
+)
+def test_captions_that_lie_deeper(text: str, captions: dict[str, list[str]]) -> None:
+    assert {row.name: given_texts(row.captions[0].value) for row in rows_of(text.encode())} == captions
+
+
+@pytest.mark.parametrize("inner", ['{"captions": ["x"], "split": "test"}', '{"caption": "x", "model": "m"}'])
+def test_what_is_no_language_is_not_taken_for_one(tmp_path: Path, inner: str) -> None:
+    (tmp_path / "file").write_text(f'{{"b1": {inner}}}')
+    assert only(tmp_path / "file").kind == "unknown"
+
+
 def test_names_and_captions_of_entries() -> None:
     [task] = rows_of(json.dumps([TASK]).encode())
     assert task.names == ("b1.jpg", "0a1b2c3d-b1.jpg")
@@ -182,17 +204,24 @@ def test_tables_of_other_programs(tmp_path: Path) -> None:
     assert (file.layout, file.languages, set(file.images)) == ("Parquet", {"en": 3}, {("b1.jpg",), ("b2.jpg",)})
 
 
+SHARD = (
+    *(("1.jpg", b""), ("1.txt", b"x"), ("1.json", b'{"caption": "x", "url": "u"}')),
+    *(("2.jpg", b""), ("2.json", b'{"caption": "y"}')),
+)
+
+
 def test_archives_and_folders_match_their_captions_to_their_images(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "z.zip", "w") as archive:
         archive.writestr("train/b1.jpg", b"")
         archive.writestr("train/metadata.csv", "file_name,text\nb1.jpg,x\nb9.jpg,y\n")
         archive.writestr("__MACOSX/._metadata.csv", "x")
     with tarfile.open(tmp_path / "00000.tar", "w") as shard:
-        for name, content in (("1.jpg", b""), ("1.txt", b"x"), ("2.jpg", b""), ("2.json", b'{"caption": "y"}')):
+        for name, content in SHARD:
             member = tarfile.TarInfo(name)
             member.size = len(content)
             shard.addfile(member, io.BytesIO(content))
     looked = recognise([tmp_path / "z.zip", tmp_path / "00000.tar"])
+    assert looked.files[-1].captions == 2
     assert [(file.kind, file.layout, len(file.images), looked.matched(file)) for file in looked.files] == [
         ("images", "ZIP of images", 1, 1),
         ("captions", f"{HUGGING_FACE} (CSV)", 2, 1),
@@ -220,9 +249,24 @@ def test_problems_are_counted_by_kind_with_an_example(tmp_path: Path) -> None:
     assert [(count, example) for count, example in file.problems.values()] == [(1, "line 2"), (1, "line 3: b3")]
 
 
-@pytest.mark.parametrize(
-    "broken", [gzip.compress(b"x" * 999)[:40], b"PK\x03\x04broken", b"PAR1broken", '{"a'.encode("utf-16")]
+def workbook(sheet: str) -> bytes:
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as archive:
+        archive.writestr("[Content_Types].xml", sheet)
+    return content.getvalue()
+
+
+BROKEN = (
+    workbook("<a"),
+    workbook(""),
+    gzip.compress(b"x" * 99)[:20],
+    b"PK\x03\x04broken",
+    b"PAR1broken",
+    utf16(b'{"a'),
 )
+
+
+@pytest.mark.parametrize("broken", BROKEN, ids=range(len(BROKEN)))
 def test_broken_file_is_refused(tmp_path: Path, broken: bytes) -> None:
     (tmp_path / "file").write_bytes(broken)
     assert only(tmp_path / "file").kind == "unknown"

@@ -88,6 +88,32 @@ def test_models_and_languages_come_in_together(tmp_path):
     assert "Already there: 3" in run(both, "--collection", collection.slug)
 
 
+def test_line_without_a_model_is_not_the_files_and_does_not_stop_other_files(tmp_path):
+    collection = make_collection(images=2)
+    one, two = collection.entries.values_list("key", flat=True)
+    some = tmp_path / "mixed.csv"
+    some.write_text(f"image,caption,model,language\n{one},a,x,de\n{two},b,,\n")
+    lost = write(tmp_path / "lost.jsonl", {"image": "gone", "caption": "c", "model": "y", "language": "en"})
+    report = tmp_path / "report.csv"
+    with pytest.raises(CommandError, match=r"lost.jsonl: Nothing was imported\."):
+        run(lost, some, "--collection", collection.slug, "--language", "en", "--report", report)
+    assert list(ModelCaption.objects.values_list("model__name", "language", "text")) == [("x", "de", "a")]
+    lines = report.read_text(encoding="utf-8").splitlines()
+    assert [lines[0].split(",")[0], len(lines)] == ["source", 4]
+    assert "No model is named" in lines[3]
+
+
+def test_two_files_of_one_set_are_refused_because_one_would_replace_the_other(tmp_path):
+    project, collection = make_project(), make_collection(images=1)
+    key = collection.entries.get().key
+    files = [write(tmp_path / f"{name}.de.jsonl", {"image": key, "captions": ["a", "b"]}) for name in ("x", "y")]
+    about = ("--project", project.slug, "--collection", collection.slug)
+    with pytest.raises(CommandError, match="the second would replace the first"):
+        run(*files, *about, "--name", "R")
+    run(*files, *about)
+    assert set(ReferenceSet.objects.values_list("name", flat=True)) == {"x", "y"}
+
+
 def test_pictures_and_their_captions_come_out_of_one_archive(tmp_path):
     project = make_project()
     with zipfile.ZipFile(tmp_path / "data.zip", "w") as archive:

@@ -9,10 +9,14 @@ from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from crosslens_metrics.formats.caption_rows import FIELDS, IMAGE, CaptionRow, GivenCaptions, RowReader, image_named
+from crosslens_metrics.formats.names import SUFFIXES
 from crosslens_metrics.formats.problems import LayoutError, LineError
 from crosslens_metrics.messages import gettext as _
 
 LABEL_STUDIO, DOCCANO, POTATO, PEARMUT = "Label Studio", "doccano", "Potato", "Pearmut"
+BESIDE = ("id", "annotation_id", "annotator", "lead_time", "created_at", "updated_at")
+"""What its short layouts have beside the data of a task."""
+NAME_OF_IMAGE = re.compile(rf"(?:{'|'.join(map(re.escape, SUFFIXES))})$", re.IGNORECASE)
 PUT_BEFORE = re.compile(r"[0-9a-f]{8}-(?=.)")
 """What Label Studio puts before the names of files that are sent to it."""
 IMAGE_TAG = re.compile(r"<img[^>]*\bsrc\s*=\s*[\"']([^\"']+)", re.IGNORECASE)
@@ -37,6 +41,8 @@ def tool_of(objects: Sequence[Mapping[str, Any]]) -> AnnotationTool | None:
     """
     value = objects[0]
     if {"annotation_id", "lead_time"} <= value.keys():
+        if any("rectanglelabels" in str(of) for one in objects for of in one.values()):
+            raise LayoutError(_without_captions(LABEL_STUDIO, _("bounding boxes")), LABEL_STUDIO)
         return AnnotationTool(LABEL_STUDIO, _label_studio_row)
     if _is_task(value):
         _refuse_label_studio(objects)
@@ -148,8 +154,11 @@ def _label_studio_rows(number: int, task: Any) -> list[CaptionRow]:
 
 def _label_studio_row(number: int, value: Any) -> list[CaptionRow]:
     """A row of its short layouts: JSON-MIN, CSV and TSV."""
-    row = RowReader().row(number, value)
-    return [row._replace(names=_image(row.name))]
+    held = {name: of for name, of in value.items() if name not in BESIDE}
+    addresses = (name for name, of in held.items() if isinstance(of, str) and NAME_OF_IMAGE.search(of))
+    column = next(iter(RowReader().fields(held).images), None) or next(addresses, "")
+    row = RowReader({IMAGE: column}).row(number, held)
+    return [row._replace(names=_image(held[column]))]
 
 
 # The others

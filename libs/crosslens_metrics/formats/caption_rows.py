@@ -159,6 +159,14 @@ def _language_of_column(name: str) -> str:
     return tag if tag.split("-")[0] in KNOWN_LANGUAGES and (match or bare.lower() != "id") else ""
 
 
+def is_language(tag: str) -> bool:
+    """Whether a name is the tag of one of the known languages, with or without a region."""
+    try:
+        return canonical_tag(tag).split("-")[0] in KNOWN_LANGUAGES
+    except MalformedTagError:
+        return False
+
+
 def image_named(field: str, given: Any) -> str:
     """
     Raises
@@ -187,9 +195,11 @@ def caption_texts(value: Any, image: str) -> list[str]:
 
 def given_texts(value: Any) -> list[Any]:
     """What stands in one place as a list, unchecked: a text, a list, or a list that a table has in one cell as JSON."""
-    if isinstance(value, str) and value.startswith('["') and value.endswith("]"):
+    if isinstance(value, str) and value.startswith(('["', '{"text"')):
         with suppress(ValueError):  # A caption in brackets.
             value = json.loads(value)
+    if isinstance(value, dict) and "text" in value:  # Several texts in Label Studio's short layouts.
+        value = value["text"]
     return value if isinstance(value, list) else [value]
 
 

@@ -14,7 +14,7 @@ from itertools import groupby, islice
 from typing import IO, Any
 
 from crosslens_metrics.formats import annotation_tools
-from crosslens_metrics.formats.caption_rows import CaptionRow, GivenCaptions, RowReader, image_named
+from crosslens_metrics.formats.caption_rows import CaptionRow, GivenCaptions, RowReader, image_named, is_language
 from crosslens_metrics.formats.csv_records import SEPARATORS, csv_records
 from crosslens_metrics.formats.limits import MAX_LINE_BYTES
 from crosslens_metrics.formats.names import SUFFIXES, image_name
@@ -59,7 +59,7 @@ class FileKind(StrEnum):
 class FileLayout:
     """What a file is. `rows` reads its captions, if it holds some; `is_of_model` says that a model wrote them.
 
-    `has_entries` says that numbers of its rows count entries, and not lines.
+    `has_entries` says that numbers of its rows count entries, and not lines; `says_models`, that it names the models.
     """
 
     kind: FileKind
@@ -67,6 +67,7 @@ class FileLayout:
     rows: Callable[[IO[bytes]], Rows] | None = None
     is_of_model: bool = False
     has_entries: bool = False
+    says_models: bool = False
 
     def captions(self, file: IO[bytes]) -> Rows:
         """
@@ -164,7 +165,7 @@ def _of_records(
         has_model = any(one.model for one in fields)
         is_coco = form == "JSON" and names <= {"image_id", "caption", "id"} and "image_id" in names
         name = _("COCO results") if is_coco else _name_of_rows(objects[0], names, form)
-        return FileLayout(FileKind.CAPTIONS, name, rows, has_model or is_coco)
+        return FileLayout(FileKind.CAPTIONS, name, rows, has_model or is_coco, says_models=has_model)
     if names & {"file", "file_name"} and not said:
         return FileLayout(FileKind.IMAGES, _("manifest of images"), rows)
     raise _unknown_columns(list(objects[0]))
@@ -218,11 +219,13 @@ def _unknown_columns(columns: Sequence[str]) -> LayoutError:
 
 def _of_object(file: IO[bytes]) -> FileLayout:
     first: dict[str, Any] = {}
+    are_lists: set[str] = set()
     for member, record in json_members(file):
         if isinstance(record, LineError) and member not in first:
             raise LayoutError(record.reason)
         value = record.value if isinstance(record, LineRecord) else None
         first.setdefault(member, value)
+        are_lists |= {member} if record.number else set()
         if len(first) > FIRST_RECORDS or (IMAGES in first and ANNOTATIONS in first) or _has_sentences(value):
             break
     if _has_sentences(first.get(IMAGES)):
@@ -235,10 +238,15 @@ def _of_object(file: IO[bytes]) -> FileLayout:
     if isinstance(first.get(IMAGES), dict):
         raise LayoutError(_("This is a COCO list of images without captions."), "COCO")
     annotation_tools.refuse_object(first)
-    if first and all(isinstance(value, str) or _by_language(value) for value in first.values()):
-        return FileLayout(FileKind.CAPTIONS, _("captions by image"), _rows_by_image)
     if not first:
         raise LayoutError(_("There is nothing in the file to import."))
+    if _is_line({name: value for name, value in first.items() if name not in are_lists}):
+        return _of_records(_whole_as_record, file, "JSON", None)
+    lists = [name for name, value in first.items() if name in are_lists and isinstance(value, dict) and _is_line(value)]
+    if len(lists) == 1:
+        return _of_records(partial(_member_records, lists[0]), file, "JSON", None)
+    if all(isinstance(value, str) or _by_language(value) for value in first.values()):
+        return FileLayout(FileKind.CAPTIONS, _("captions by image"), _rows_by_image)
     raise LayoutError(
         _("It is one JSON object with %(names)s, which is not known.")
         % {"names": ", ".join(f"“{name}”" for name in islice(first, FIRST_RECORDS))},
@@ -251,7 +259,22 @@ def _has_sentences(value: Any) -> bool:
 
 
 def _by_language(value: Any) -> bool:
-    return isinstance(value, dict) and bool(value) and all(isinstance(one, str | list) for one in value.values())
+    return isinstance(value, dict) and bool(value) and all(map(is_language, value))
+
+
+def _whole_as_record(file: IO[bytes]) -> Records:
+    value: dict[str, Any] = {}
+    for name, record in json_members(file):
+        if isinstance(record, LineError):
+            yield record
+            return
+        # What is a list comes item by item.
+        value[name] = [*value.get(name, ()), record.value] if record.number else record.value
+    yield LineRecord(1, value)
+
+
+def _member_records(member: str, file: IO[bytes]) -> Records:
+    return (record for name, record in json_members(file) if name == member)
 
 
 def _karpathy_rows(file: IO[bytes]) -> Rows:
@@ -292,8 +315,8 @@ def _refuse_coco(value: Mapping[str, Any], layout: str) -> None:
     if "caption" in value:
         return
     held = {
-        "bbox": _("bounding boxes"),
         "keypoints": _("key points"),
+        "bbox": _("bounding boxes"),
         "segmentation": _("outlines of objects"),
         "segments_info": _("outlines of objects"),
         "question": _("questions"),

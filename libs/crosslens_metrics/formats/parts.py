@@ -15,6 +15,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
 from crosslens_metrics.formats import limits
+from crosslens_metrics.formats.caption_rows import is_language
 from crosslens_metrics.formats.names import SUFFIXES
 from crosslens_metrics.formats.opening import KEPT_IN_MEMORY_BYTES, copy_limited, opened_text, plain_text
 from crosslens_metrics.formats.problems import FileRefusedError
@@ -62,6 +63,12 @@ def container_of(path: Path) -> str:
     return _("image") if path.name.lower().endswith(SUFFIXES) else _("ZIP of images")
 
 
+def _may_be_text(name: str) -> bool:
+    """Whether a file in a folder or archive is looked at: by its suffix, which is a language in Multi30k."""
+    suffix = name.rpartition(".")[2]
+    return name.lower().endswith(TEXT_SUFFIXES) or "." not in name or is_language(suffix)
+
+
 def _is_hidden(path: PurePosixPath) -> bool:
     return any(part.startswith(".") or part == "__MACOSX" for part in path.parts)
 
@@ -73,7 +80,7 @@ def _parts_of_folder(path: Path, image_names: list[str]) -> Iterator[FilePart]:
             continue
         if one.name.lower().endswith(SUFFIXES):
             image_names.append(name.as_posix())
-        elif one.name.lower().endswith(TEXT_SUFFIXES):
+        elif _may_be_text(one.name) and one.resolve().is_relative_to(path.resolve()):
             yield FilePart(str(one), partial(opened_text, one))
 
 
@@ -97,7 +104,7 @@ def _parts_of_zip(path: Path, image_names: list[str]) -> Iterator[FilePart]:
                 continue
             if name.name.lower().endswith(SUFFIXES):
                 image_names.append(entry.filename)
-            elif name.name.lower().endswith(TEXT_SUFFIXES) or "." not in name.name:
+            elif _may_be_text(name.name):
                 most = limits.most_unpacked_bytes(entry.compress_size)
                 yield FilePart(f"{path}/{entry.filename}", partial(_copied, partial(_member, path, entry), most))
 
@@ -139,18 +146,21 @@ def _parts_of_tar(path: Path, image_names: list[str]) -> Iterator[FilePart]:
 
 @contextmanager
 def _shard_as_lines(path: Path) -> Iterator[IO[bytes]]:
-    """The captions of a shard as JSON Lines."""
-    with tempfile.SpooledTemporaryFile(KEPT_IN_MEMORY_BYTES) as lines, tarfile.open(path) as archive:
+    """The captions of a shard as JSON Lines: of an image its file of text, or what its JSON says."""
+    lines: dict[str, dict[str, Any]] = {}
+    with tarfile.open(path) as archive:
         for member in archive:
             name, _dot, suffix = member.name.rpartition(".")
-            if not member.isfile() or f".{suffix.lower()}" not in SHARD_SUFFIXES or member.size > limits.MAX_LINE_BYTES:
+            is_json = suffix.lower() == "json"
+            if not member.isfile() or f".{suffix.lower()}" not in SHARD_SUFFIXES or (is_json and name in lines):
                 continue
             packed = archive.extractfile(member)
-            text = packed.read().decode("utf-8-sig", "replace") if packed else ""
-            if line := _shard_line(name, text, is_json=suffix.lower() == "json"):
-                lines.write(json.dumps(line).encode() + b"\n")
-        lines.seek(0)
-        yield lines
+            text = packed.read(limits.MAX_LINE_BYTES).decode("utf-8-sig", "replace") if packed else ""
+            lines[name] = _shard_line(name, text, is_json=is_json)
+    with tempfile.SpooledTemporaryFile(KEPT_IN_MEMORY_BYTES) as file:
+        file.writelines(json.dumps(line).encode() + b"\n" for line in lines.values())
+        file.seek(0)
+        yield file
 
 
 def _shard_line(name: str, text: str, *, is_json: bool) -> dict[str, Any]:

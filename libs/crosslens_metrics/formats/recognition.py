@@ -15,6 +15,7 @@ from crosslens_metrics.formats.caption_rows import (
     CaptionRow,
     GivenCaptions,
     caption_texts,
+    given_texts,
     image_named,
     language_tag,
 )
@@ -116,6 +117,9 @@ def recognise(
                     lists.append(list(_names_in(part)))
         except FileRefusedError as refused:
             found.append(_refused(RecognisedFile(str(path)), refused))
+        except OSError as error:
+            reason = _("The file cannot be read: %(error)s.") % {"error": error.strerror}
+            found.append(_refused(RecognisedFile(str(path)), FileRefusedError(reason)))
         if len(image_names) > before:
             whole = RecognisedFile(str(path), FileKind.IMAGES, container_of(path))
             whole.images = dict.fromkeys((name,) for name in image_names[before:])
@@ -145,9 +149,13 @@ def _look_into(
             layout = layout_of(opened, said=said)
             file.kind, file.layout = layout.kind, layout.name
             if layout.rows is not None:
-                _count(file, layout.rows(opened), language, model, is_of_model=layout.is_of_model)
+                is_of_model = layout.is_of_model and not layout.says_models
+                _count(file, layout.rows(opened), language, model, is_of_model=is_of_model)
     except FileRefusedError as refused:
         _refused(file, refused)
+        return None
+    except OSError as error:
+        _refused(file, FileRefusedError(_("The file cannot be read: %(error)s.") % {"error": error.strerror}))
         return None
     return layout
 
@@ -168,6 +176,8 @@ def _count(file: RecognisedFile, rows: Rows, language: str, model: str, *, is_of
         if isinstance(row, LineError):
             file.add_problem(row.reason, _example(row.number, row.name), row.captions)
             continue
+        if not any(given_texts(given.value) for given in row.captions) and file.kind == FileKind.CAPTIONS:
+            file.add_problem(_("There is no caption."), _example(row.number, row.name))
         for given in row.captions:
             by = model or given.model or (model_in_name(file.path) if is_of_model else "")
             try:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import zipfile
+import zlib
 from collections.abc import Iterator
 from typing import IO, Any
 
+from crosslens_metrics.formats import limits
 from crosslens_metrics.formats.problems import FileRefusedError, LineError
 from crosslens_metrics.formats.records import LineRecord
 from crosslens_metrics.messages import gettext as _
@@ -65,12 +68,28 @@ def excel_records(file: IO[bytes]) -> Iterator[LineRecord | LineError]:
             _("Excel files need the package openpyxl: install it, or save the file as CSV.")
         ) from error
     try:
+        _check_size(file)
         book = openpyxl.load_workbook(file, read_only=True, data_only=True)
-        rows = book.worksheets[0].iter_rows(values_only=True)
+        sheet = book.worksheets[0]
+        # Programs write sizes that are wrong.
+        sheet.reset_dimensions()
+        rows = sheet.iter_rows(values_only=True)
         header = ["" if cell is None else str(cell).strip() for cell in next(rows, ())]
+        if twice := next((name for name in header if name and header.count(name) > 1), ""):
+            raise FileRefusedError(_("The first line names the column “%(name)s” twice.") % {"name": twice})
         for number, cells in enumerate(rows, start=2):
             value = {name: cell for name, cell in zip(header, cells, strict=False) if name}
             if any(cell not in (None, "") for cell in value.values()):
                 yield LineRecord(number, value)
-    except (zipfile.BadZipFile, KeyError, IndexError, ValueError, OSError) as error:
+    except (zipfile.BadZipFile, zlib.error, SyntaxError, KeyError, IndexError, ValueError, OSError, EOFError) as error:
         raise FileRefusedError(_("This is not an Excel file (.xlsx), or it is incomplete. Save it again.")) from error
+
+
+def _check_size(file: IO[bytes]) -> None:
+    packed_bytes = file.seek(0, os.SEEK_END)
+    with zipfile.ZipFile(file) as archive:
+        unpacked_bytes = sum(entry.file_size for entry in archive.infolist())
+    file.seek(0)
+    if unpacked_bytes > limits.most_unpacked_bytes(packed_bytes):
+        reason = _("The file would unpack to more than %(limit)s times its size.")
+        raise FileRefusedError(reason % {"limit": limits.MAX_TEXT_RATIO})

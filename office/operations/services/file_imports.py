@@ -25,8 +25,10 @@ from crosslens_metrics.formats.recognition import (
     MODEL_CAPTIONS,
     REFERENCES,
     UNKNOWN_KIND,
+    UNKNOWN_LANGUAGE,
     RecognisedFile,
     RecognisedFiles,
+    model_in_name,
     recognise,
     sentence_rows,
 )
@@ -97,6 +99,11 @@ def preview(paths: Sequence[Path], wish: ImportWish) -> list[PreviewedFile]:
     for file in seen.files:
         if file.kind == FileKind.CAPTIONS or (wish.kind and file.kind in (REFERENCES, MODEL_CAPTIONS)):
             file.kind = kind or file.kind
+        if wish.project or wish.collection:
+            known = set(Language.objects.filter(pk__in=file.languages).values_list("pk", flat=True))
+            for tag in sorted(set(file.languages) - known - {UNKNOWN_LANGUAGE}):
+                reason = f"There is no language {tag} on this installation. Add it with add_language first."
+                file.add_problem(reason, file.path, file.languages[tag])
     return [PreviewedFile(file, _matched(file, seen, wish)) for file in seen.files]
 
 
@@ -116,8 +123,20 @@ def check(previewed: Sequence[PreviewedFile], wish: ImportWish) -> None:
     ImportWishError
         What has to be said, or which file cannot be imported.
     """
+    taken: dict[tuple[str, str, tuple[str, ...]], str] = {}
     for one in previewed:
+        if one.file.kind == UNKNOWN_KIND and one.file.inside:
+            continue
         _check(one.file, wish)
+        if one.file.kind == REFERENCES:
+            name = _name_of_references(one.file, wish)
+            for key in ((name, tag, image) for tag in one.file.languages for image in one.file.images):
+                if (other := taken.setdefault(key, one.file.path)) != one.file.path:
+                    raise ImportWishError(
+                        f"{other} and {one.file.path} both have captions of {key[2][0]} in {key[1]} for the references "
+                        f"“{name}”, and the second would replace the first. Make one file of them, or import them by "
+                        "two commands under two names."
+                    )
     if wish.creates_collection and not any(one.file.kind == FileKind.IMAGES for one in previewed):
         raise ImportWishError("There is no such collection, and none of the files has images to make one of.")
 
@@ -126,13 +145,17 @@ def take(
     previewed: Sequence[PreviewedFile], wish: ImportWish, *, clock: Clock, announce: imports.Announce
 ) -> Iterator[ImportJob]:
     """Import the files that `check` passed one after the other, images first."""
-    files = [one.file for one in previewed if one.file.kind not in NOTHING_TO_TAKE]
+    files = [one.file for one in previewed if one.file.kind not in (*NOTHING_TO_TAKE, UNKNOWN_KIND)]
     for file in files:
         if file.kind == FileKind.IMAGES and not file.inside:
             assert wish.collection is not None
             # What has captions is not reported as a file that is no image.
-            inside = [one for one in files if one.inside == file.path and one.kind != FileKind.IMAGES]
-            left_aside = {one.path.removeprefix(f"{file.path}/") for one in inside}
+            inside = (one.file for one in previewed if one.file.inside == file.path)
+            left_aside = {
+                one.path.removeprefix(f"{file.path}/")
+                for one in inside
+                if one.kind not in (FileKind.IMAGES, UNKNOWN_KIND)
+            }
             yield imports.import_path(
                 path=Path(file.path), collection=wish.collection, left_aside=left_aside, clock=clock, announce=announce
             )
@@ -155,26 +178,30 @@ def _check(file: RecognisedFile, wish: ImportWish) -> None:
         raise ImportWishError(f"{file.path} needs --collection, in which its images are.")
     if wish.project is None and file.kind == REFERENCES:
         raise ImportWishError(f"{file.path} has references, which belong to a project. Name it by --project.")
-    if "und" in file.languages:
+    if UNKNOWN_LANGUAGE in file.languages:
         raise ImportWishError(f"{file.path} does not say which language its captions are in. Say so by --language.")
+
+
+def _name_of_references(file: RecognisedFile, wish: ImportWish) -> str:
+    return wish.name or model_in_name(file.path)
 
 
 def _take_captions(file: RecognisedFile, wish: ImportWish, *, clock: Clock) -> ImportJob:
     assert file.part is not None
     tag = wish.language or file.assumed_language
-    only = Language.objects.filter(pk=tag).first() if set(file.languages) == {tag} else None
     opened = partial(_sentences_as_lines, file.part, file.sentences_of) if file.sentences_of else file.part.opened
     shared: dict[str, Any] = {
         "path": Path(file.path),
         "project": wish.project,
         "collection": wish.collection,
-        "language": only,
+        "language": None,
+        "otherwise": tag,
         "said": wish.said,
         "opened": opened,
         "clock": clock,
     }
     if file.kind == REFERENCES:
-        name = wish.name or file.layout
+        name = _name_of_references(file, wish)
         kind = ReferenceKind.TRANSLATED if wish.is_translated else ReferenceKind.IMPORTED
         return import_references(**shared, name=name, kind=kind, source=wish.source)
     return import_captions(**shared, model=wish.model or file.assumed_model)

@@ -25,15 +25,18 @@ class ModelText:
     had_hidden: bool
 
 
-def texts_of_models(row: CaptionRow, *, model: str, language: str) -> Iterator[ModelText | LineError]:
+def texts_of_models(
+    row: CaptionRow, *, model: str, language: str, otherwise: str = ""
+) -> Iterator[ModelText | LineError]:
     """Read the captions of a line of any layout; what it does not say is as `model` and `language` have it.
 
-    A `model` that is given stands for whatever the line calls it. A line in another language than the one given is an
+    A `model` that is given stands for whatever the line calls it. Captions that do not say their language are in
+    `otherwise`, if no `language` is given. A line in another language than the one given is an
     error, because captions of two languages would be taken for one's.
     """
     for given in row.captions:
         try:
-            tag = language_tag(given.language, row.name) if given.language else language
+            tag = language_tag(given.language, row.name) if given.language else language or otherwise
             if not tag:
                 raise LineError(_("No language is given. Choose the language of the file."), row.name)
             if language and tag != language:

@@ -59,15 +59,18 @@ def import_path(
     language: Language | None = None,
     collection: Collection | None,
     project: Project | None = None,
+    otherwise: str = "",
     said: Mapping[str, str] | None = None,
     opened: Opener | None = None,
     clock: Clock,
 ) -> ImportJob:
     """Import a file of this machine at once; a new model belongs to `project`, or is shared with all.
 
-    Without `model` or `language`, the lines have to say theirs. `said` names columns, as `layout_of` takes them.
+    Without `model` or `language`, the lines have to say theirs, or are in the language with the tag `otherwise`. `said`
+    names columns, as `layout_of` takes them.
     """
     options = _job_options(model, language, collection, project, is_shared=project is None, said=said)
+    options["options"] |= {"otherwise": otherwise}
     return run_local_file(path, _run, opened=opened, **options, clock=clock)
 
 
@@ -154,7 +157,9 @@ class _ChunkOfCaptions:
         counts: Counter[ImportOutcome] = Counter()
         reasons: dict[str, None] = {}
         hidden = 0
-        for text in texts_of_models(row, model=options["model"], language=options["language"]):
+        for text in texts_of_models(
+            row, model=options["model"], language=options["language"], otherwise=options.get("otherwise", "")
+        ):
             outcome, reason = (
                 (ImportOutcome.REJECTED, text.reason) if isinstance(text, LineError) else (self._outcome(text, image))
             )

@@ -43,7 +43,12 @@ class ReferenceLine:
 
 
 def reference_lines(
-    file: IO[bytes], *, language: str, known: Iterable[str], said: Mapping[str, str] | None = None
+    file: IO[bytes],
+    *,
+    language: str,
+    known: Iterable[str],
+    otherwise: str = "",
+    said: Mapping[str, str] | None = None,
 ) -> Iterator[ReferenceLine | LineError]:
     """What each line says, in the order of the file.
 
@@ -53,6 +58,8 @@ def reference_lines(
         Tag of the only language to be taken, in which lines without one are; or empty, to take all `known` ones.
     known : iterable of str
         Tags of languages.
+    otherwise : str, optional
+        Tag of what does not say its language, where all are taken.
     said : mapping of str to str, optional
         Names of columns that somebody gave.
 
@@ -61,7 +68,7 @@ def reference_lines(
     FileRefusedError
         Where nothing in the file can be read.
     """
-    reader = _ReferenceReader(language, frozenset(known))
+    reader = _ReferenceReader(language, frozenset(known), otherwise)
     for row in captions_of(file, said=said):
         if isinstance(row, LineError):
             yield row
@@ -73,8 +80,8 @@ def reference_lines(
 
 
 class _ReferenceReader:
-    def __init__(self, language: str, known: frozenset[str]) -> None:
-        self.language, self.known = language, known
+    def __init__(self, language: str, known: frozenset[str], otherwise: str) -> None:
+        self.language, self.known, self.otherwise = language, known, otherwise
 
     def line(self, row: CaptionRow) -> ReferenceLine:
         taken: dict[str, list[str]] = {}
@@ -103,9 +110,10 @@ class _ReferenceReader:
         }
 
     def _tag(self, given: GivenCaptions, image: str) -> str:
-        if not given.language and not self.language:
+        otherwise = self.language or self.otherwise
+        if not given.language and not otherwise:
             raise LineError(_("No language is given. Choose the language of the file."), image)
-        tag = language_tag(given.language, image) if given.language else self.language
+        tag = language_tag(given.language, image) if given.language else otherwise
         if tag not in self.known:
             raise LineError(_("There is no language %(tag)s on this installation.") % {"tag": tag}, image)
         return tag

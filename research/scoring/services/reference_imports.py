@@ -84,13 +84,17 @@ def import_path(
     name: str,
     kind: ReferenceKind = ReferenceKind.IMPORTED,
     source: str = "",
+    otherwise: str = "",
     said: Mapping[str, str] | None = None,
     opened: Opener | None = None,
     clock: Clock,
 ) -> ImportJob:
-    """Import a local file at once; see `start_upload`. `said` names columns, as `layout_of` takes them."""
+    """Import a local file at once; see `start_upload`. `said` names columns, as `layout_of` takes them.
+
+    Captions that do not say their language are in the one with the tag `otherwise`, if no `language` is given.
+    """
     options = _job_options(project, collection, language, name, kind, source)
-    options["options"] |= {"map": dict(said)} if said else {}
+    options["options"] |= {"otherwise": otherwise} | ({"map": dict(said)} if said else {})
     return run_local_file(path, _run, opened=opened, **options, clock=clock)
 
 
@@ -125,7 +129,9 @@ class _ReferenceImport:
         job.lease_until = import_jobs.extend(job, now=self.clock())
         ImportJob.objects.filter(pk=job.pk).update(total=count_lines(file))
         known = Language.objects.values_list("pk", flat=True)
-        lines = reference_lines(file, language=job.options["language"], known=known, said=job.options.get("map"))
+        options = job.options
+        about = {"otherwise": options.get("otherwise", ""), "said": options.get("map")}
+        lines = reference_lines(file, language=options["language"], known=known, **about)
         units, refused = self._units(lines)
         self.sets = self._sets(units)
         for some in _parted(refused, IMAGES_PER_TRANSACTION):

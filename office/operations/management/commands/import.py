@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import sys
 from argparse import ArgumentParser
@@ -15,7 +16,8 @@ from django.db.models import Q
 from django.utils import timezone
 
 from core.images.management.arguments import add_report, check_report, collection_named, finish
-from core.images.models import Collection
+from core.images.models import Collection, ImportJob
+from core.images.selectors import report_table
 from core.images.services.collections import find_or_create_collection
 from core.images.tasks import ask_for_sizes
 from core.people.management.arguments import checked_text, language_of, project_of
@@ -70,11 +72,30 @@ class Command(BaseCommand):
             if wish.creates_collection:
                 collection = find_or_create_collection(options["collection"], project=wish.project)
                 wish = replace(wish, collection=collection)
-            for job in take(previewed, wish, clock=timezone.now, announce=ask_for_sizes):
-                self.stdout.write(f"{job.source_name}:")
-                finish(job, self, report=report, strict=strict)
+            jobs = list(take(previewed, wish, clock=timezone.now, announce=ask_for_sizes))
         except ImportWishError as error:
             raise CommandError(str(error)) from error
+        self._finish(jobs, report, strict=strict)
+
+    def _finish(self, jobs: list[ImportJob], report: Path | None, *, strict: bool) -> None:
+        """Tell of all, also where one of them took nothing."""
+        if not jobs:
+            raise CommandError("Nothing was imported.")
+        refusals = []
+        for job in jobs:
+            self.stdout.write(f"{job.source_name}:")
+            try:
+                finish(job, self, report=report if len(jobs) == 1 else None, strict=strict)
+            except CommandError as error:
+                refusals.append(str(error) if len(jobs) == 1 else f"{job.source_name}: {error}")
+        if report is not None and len(jobs) > 1:
+            with report.open("w", encoding="utf-8", newline="") as file:
+                for number, job in enumerate(jobs):
+                    head, *rows = report_table(job)
+                    csv.writer(file).writerows([["source", *head]] * (not number))
+                    csv.writer(file).writerows([job.source_name, *row] for row in rows)
+        if refusals:
+            raise CommandError("\n".join(refusals))
 
     def _tell(self, one: PreviewedFile) -> None:
         file = one.file
