@@ -262,7 +262,7 @@ BROKEN = (
     gzip.compress(b"x" * 99)[:20],
     b"PK\x03\x04broken",
     b"PAR1broken",
-    utf16(b'{"a'),
+    '{"a'.encode("utf-16"),
 )
 
 
