@@ -249,8 +249,7 @@ def _of_object(file: IO[bytes]) -> FileLayout:
         return FileLayout(FileKind.CAPTIONS, _("captions by image"), _rows_by_image)
     raise LayoutError(
         _("It is one JSON object with %(names)s, which is not known.")
-        % {"names": ", ".join(f"“{name}”" for name in islice(first, FIRST_RECORDS))},
-        columns=tuple(first),
+        % {"names": ", ".join(f"“{name}”" for name in islice(first, FIRST_RECORDS))}
     )
 
 

@@ -149,8 +149,7 @@ def _look_into(
             layout = layout_of(opened, said=said)
             file.kind, file.layout = layout.kind, layout.name
             if layout.rows is not None:
-                is_of_model = layout.is_of_model and not layout.says_models
-                _count(file, layout.rows(opened), language, model, is_of_model=is_of_model)
+                _count(file, layout, layout.rows(opened), language, model)
     except FileRefusedError as refused:
         _refused(file, refused)
         return None
@@ -168,10 +167,11 @@ def _refused(file: RecognisedFile, refused: FileRefusedError) -> RecognisedFile:
     return file
 
 
-def _count(file: RecognisedFile, rows: Rows, language: str, model: str, *, is_of_model: bool) -> None:
+def _count(file: RecognisedFile, layout: FileLayout, rows: Rows, language: str, model: str) -> None:
     tags: dict[str, str] = {}
     per_image: Counter[tuple[str, str, str]] = Counter()
     otherwise = language or language_in_name(file.path) or UNKNOWN_LANGUAGE
+    assumed = model_in_name(file.path) if layout.is_of_model and not layout.says_models else ""
     for row in rows:
         if isinstance(row, LineError):
             file.add_problem(row.reason, _example(row.number, row.name), row.captions)
@@ -179,7 +179,9 @@ def _count(file: RecognisedFile, rows: Rows, language: str, model: str, *, is_of
         if not any(given_texts(given.value) for given in row.captions) and file.kind == FileKind.CAPTIONS:
             file.add_problem(_("There is no caption."), _example(row.number, row.name))
         for given in row.captions:
-            by = model or given.model or (model_in_name(file.path) if is_of_model else "")
+            by = model or given.model or assumed
+            if layout.says_models and not by:
+                file.add_problem(_("The line names no model."), _example(row.number, row.name))
             try:
                 tag = otherwise if given.language is None else _tag(given.language, row.name, tags)
                 texts = caption_texts(given.value, row.name)
@@ -285,4 +287,5 @@ def _put_names_to(
         return
     with part.opened() as opened:
         file.kind, file.layout, file.sentences_of = FileKind.CAPTIONS, "Multi30k", names
-        _count(file, sentence_rows(names, opened), language, model, is_of_model=False)
+        layout = FileLayout(FileKind.CAPTIONS, file.layout)
+        _count(file, layout, sentence_rows(names, opened), language, model)
