@@ -117,6 +117,9 @@ class PermutationTest:
 
     @property
     def smallest(self) -> float:
+        if self.is_exact and self.permutations <= 2:
+            # The other way to order two models only turns the sign, which a two-sided test does not look at.
+            return 1.0
         return 1 / (self.permutations + (0 if self.is_exact else 1))
 
 

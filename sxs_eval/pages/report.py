@@ -108,8 +108,9 @@ def _headline(outcome: ComparisonOutcome, *, planned: int) -> Iterator[ReportLin
         outcome.images.denominator,
         _("Images where most raters prefer the base model's caption, by any degree."),
     )
-    yield from _gain_lines(gain)
-    if outcome.images.denominator < planned:
+    is_complete = outcome.images.denominator >= planned
+    yield from _gain_lines(gain, is_complete=is_complete)
+    if not is_complete:
         anytime = outcome.anytime_interval
         yield ReportLine(
             _("ΔSxS at any time"),
@@ -132,13 +133,16 @@ def _headline(outcome: ComparisonOutcome, *, planned: int) -> Iterator[ReportLin
     )
 
 
-def _gain_lines(gain: GainFigure | UndefinedComparison) -> Iterator[ReportLine]:
-    """The published interval, and the one that holds with other raters too; the one to rely on is marked."""
+def _gain_lines(gain: GainFigure | UndefinedComparison, *, is_complete: bool) -> Iterator[ReportLine]:
+    """The published interval, and the one that holds with other raters too; the one to rely on is marked.
+
+    Before all planned images are complete that is neither.
+    """
     label = _("ΔSxS")
     if isinstance(gain, UndefinedComparison):
         yield ReportLine(label, _("WINS − LOSSES in percentage points."), "", why=gain.message)
         return
-    primary = _("This is the interval to rely on.")
+    primary = _("This is the interval to rely on.") if is_complete else ""
     yield ReportLine(
         label,
         _("WINS − LOSSES in percentage points. The 95%% confidence interval %(words)s.")
@@ -199,7 +203,9 @@ def _appendix(
         "checks": comparison.checks_before_pause,
         "paused": sum(row.state in (RaterState.PAUSED, *LEFT_OUT) for row in raters),
     }
-    for line in [*_gain_lines(report.outcome.gain), _agreement_line(report.alpha), _seconds_line(report)]:
+    is_complete = report.outcome.images.denominator >= evidence.pairs
+    gain_lines = _gain_lines(report.outcome.gain, is_complete=is_complete)
+    for line in [*gain_lines, _agreement_line(report.alpha), _seconds_line(report)]:
         yield f"{line.label}: {with_interval(line.value or _('undefined'), line.interval)}. {line.why or line.meaning}"
     yield _("Signature: %(signature)s") % {"signature": report.signature}
     yield _("Add the instructions of raters, and what they were paid per hour.")

@@ -60,7 +60,7 @@ def test_a_comparison_that_is_turned_says_the_opposite():
 def test_nothing_pooled_says_why():
     pooled = pool([], seed=0)
     assert pooled.gain == UndefinedComparison(UndefinedReason.NO_IMAGES)
-    assert pooled.sign_test == UndefinedComparison(UndefinedReason.NO_DECIDED)
+    assert pooled.sign_test == UndefinedComparison(UndefinedReason.NO_IMAGES)
 
 
 def ranked(contests: list[ModelContest]) -> list[RankedComponent]:

@@ -407,7 +407,7 @@ class TestTables:
         overall = results(comparison.project)
         (row,) = cells(table(overall, TableLayout.CSV))
         assert (row["gain"], row["gain_low"], row["p"], row["alpha"]) == ("", "", "", "")
-        assert row["undefined"] == "gain: no_images; p: no_decided; alpha: no_pair_of_ratings"
+        assert row["undefined"] == "gain: no_images; p: no_images; alpha: no_pair_of_ratings"
         text = table(overall, TableLayout.TEX)
         assert "& -- & -- & -- & -- & -- \\\\" in text
         assert "% row 1: undefined gain: no_images" in text

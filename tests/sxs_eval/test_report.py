@@ -191,7 +191,6 @@ def test_the_same_seed_gives_the_same_report_and_another_seed_only_other_interva
 
 ALL_BUT_VARIATION: set[UndefinedReason | ComparisonReason] = {
     UndefinedReason.NO_IMAGES,
-    UndefinedReason.NO_DECIDED,
     UndefinedReason.NO_PAIR_OF_RATINGS,
 }
 ALL_BUT_VARIATION |= {ComparisonReason.NO_SIDE_PREFERRED, ComparisonReason.NO_REPEATS, ComparisonReason.NO_TIMES}

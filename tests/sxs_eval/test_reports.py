@@ -257,7 +257,7 @@ class TestUndefined:
         comparison = make_comparison(images=2)
         text = page_of(comparison)
         assert "ΔSxS undefined No image has all its judgements yet." in text
-        assert "Sign test undefined No image has a majority for either model" in text
+        assert "Sign test undefined No image has all its judgements yet" in text
         assert "Agreement undefined No image was judged by two raters" in text
         assert "2 images lack judgements and are not part of any percentage (2 without any)." in text
 

@@ -27,15 +27,14 @@ from crosslens_metrics.reports.comparison_figures import (
     RaterFigures,
     RegionOutcome,
     ReportedFigures,
-    SignTest,
     TrialShare,
     UndefinedComparison,
     share_of_trials,
+    sign_test_of,
     value_or_reason,
 )
 from crosslens_metrics.reports.figures import random_stream
 from crosslens_metrics.reports.gain_figures import anytime_interval, gain_figure, precision_of
-from crosslens_metrics.sampling import significance
 from crosslens_metrics.sampling.intervals import Interval, share_bounds
 from crosslens_metrics.sampling.significance import count_flips
 from crosslens_metrics.scales import SEVEN_POINTS, Scale
@@ -302,7 +301,7 @@ def _outcome(
                 judged,
             )
         ),
-        sign_test=value_or_reason(lambda: SignTest(significance.sign_test(wins, losses), wins + losses)),
+        sign_test=value_or_reason(lambda: sign_test_of(wins, losses, images=images)),
         anytime_interval=value_or_reason(lambda: anytime_interval(wins, losses, parts_of, judged.raters)),
     )
 

@@ -11,8 +11,9 @@ from crosslens_metrics.messages import gettext_noop as _
 from crosslens_metrics.ranking import StrengthBound
 from crosslens_metrics.reports.figures import AbsentFigure, ReportFigure
 from crosslens_metrics.sampling.intervals import Interval, share_interval
+from crosslens_metrics.sampling.significance import sign_test
 from crosslens_metrics.signatures import Signature
-from crosslens_metrics.undefined import UndefinedReason
+from crosslens_metrics.undefined import UndefinedFigureError, UndefinedReason
 
 
 class ComparisonReason(StrEnum):
@@ -149,6 +150,18 @@ class MeanGain(ReportFigure):
 class SignTest(ReportFigure):
     p: float
     decided: int
+
+
+def sign_test_of(wins: int, losses: int, *, images: int) -> SignTest:
+    """
+    Raises
+    ------
+    UndefinedFigureError
+        Where there are no images, or none is decided.
+    """
+    if not images:
+        raise UndefinedFigureError(UndefinedReason.NO_IMAGES, "No image is complete.")
+    return SignTest(sign_test(wins, losses), wins + losses)
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from crosslens_metrics.reports.comparison_figures import (
     MeanGain,
     SignTest,
     UndefinedComparison,
+    sign_test_of,
     value_or_reason,
 )
 from crosslens_metrics.reports.figures import ReportFigure, random_stream
@@ -172,7 +173,7 @@ def pool(
 
     def signs() -> SignTest:
         wins, losses = int((net > 0).sum()), int((net < 0).sum())
-        return SignTest(significance.sign_test(wins, losses), wins + losses)
+        return sign_test_of(wins, losses, images=len(outcome))
 
     def means() -> MeanGain:
         parts = [part.outcome for part in decided if len(part.outcome)]
