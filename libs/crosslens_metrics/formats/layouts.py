@@ -351,7 +351,9 @@ def _of_text(file: IO[bytes], said: Mapping[str, str] | None) -> FileLayout:
     if not all(map(is_text, lines)):
         raise LayoutError(not_utf8())
     if not lines:
-        raise LayoutError(_("The file is empty."))
+        limit = {"limit": MAX_LINE_BYTES // 10**6}
+        is_long = any(line is None for line in first)
+        raise LayoutError(_("A line is longer than %(limit)s MB.") % limit if is_long else _("The file is empty."))
     if all(map(TOKEN_LINE.fullmatch, lines)):
         return FileLayout(FileKind.CAPTIONS, "Flickr30k", _token_rows)
     if all(map(NAME_OF_IMAGE.fullmatch, lines)) and not any("\t" in line for line in lines):

@@ -47,5 +47,6 @@ class Command(BaseCommand):
         home = f"http://{launcher.HOST}:{port}"
         self._say(f"Crosslens is at {home}/ - Ctrl-C stops it. Everything is kept in {settings.VAR}.")
         if path := first_account_path(user):
-            self._say(f"Choose a password for the first account, {user}, at this address, which works once:")
+            self._say("Choose a password for the first account at this address, which works once:")
             self._say(f"  {home}{path}")
+            self._say(f"Then sign in as {user}.")
