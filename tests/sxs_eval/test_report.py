@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -243,19 +242,3 @@ def test_columns_of_different_lengths_and_scores_off_the_scale_are_refused():
 def test_decided_images_and_similar_ones_are_what_pooling_takes():
     outcomes = decided(by_three([(1, 1, 0), (-1, -2, 3), (1, 1), (0, 0, 0)]), similar=["i9"])
     assert dict(zip(outcomes.image, outcomes.outcome.tolist(), strict=True)) == {"i0": 1, "i1": -1, "i3": 0, "i9": 0}
-
-
-@pytest.mark.long(reason="more judgements by the same rules")
-def test_a_report_over_a_hundred_thousand_judgements_takes_less_than_a_second():
-    rng = np.random.default_rng(0)
-    images = np.repeat(np.array([f"image-{number}" for number in range(33_334)]), 3)
-    n = len(images)
-    raters = np.array([f"rater-{number}" for number in rng.integers(0, 64, size=n)])
-    sides = rng.integers(0, 2, size=n).astype(np.int8)
-    data = CountedJudgements(images, raters, rng.integers(-3, 4, size=n), sides, rng.gamma(3, 5, size=n))
-    regions = {f"image-{number}": f"region {number % 36}" for number in range(33_334)}
-    repeats = [(1, -1, "rater-0"), (2, 1, "rater-1")] * 2_000
-
-    started = time.process_time()
-    build_report(data, seed=0, repeats=repeats, region_of=regions).as_json()
-    assert time.process_time() - started < 1
