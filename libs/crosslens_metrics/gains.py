@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,8 @@ from crosslens_metrics.undefined import UndefinedFigureError, UndefinedReason
 
 FEW_IMAGES = 20
 """(ours) Images beside those of the most frequent kind, below which an interval from resamples claims too much."""
+MIN_RATERS = 5
+"""(ours) From so many raters on, what holds with other raters like them is primary, and more images can show it."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +47,7 @@ class DecidedImages:
     moved: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
     """How far each judgement moved the outcome: `moved_outcomes`."""
 
-    @property
+    @cached_property
     def raters(self) -> int:
         return len(set(self.rater.tolist()))
 
@@ -52,14 +55,15 @@ class DecidedImages:
         """The same with base and test exchanged."""
         return replace(self, outcome=-self.outcome, sign=-self.sign, moved=-self.moved)
 
-    @property
-    def always_agree(self) -> bool:
-        """Whether raters say the same of all that several judged; where nothing is, whether all say the same of all."""
-        said = np.stack([np.bincount(self.judged, self.sign == sign) for sign in (-1, 0, 1)])
-        is_shared = said.sum(axis=0) > 1
-        if not is_shared.any():
-            return len(np.unique(self.sign)) == 1
-        return bool((said.max(axis=0) == said.sum(axis=0))[is_shared].all())
+    @cached_property
+    def alike(self) -> float:
+        """How far raters agree: `alike_signs`."""
+        return alike_signs(self.judged, self.sign)
+
+    @cached_property
+    def variance(self) -> GainVariance:
+        """`variance_parts`, for all figures that need it."""
+        return variance_parts(self)
 
     @property
     def shown(self) -> float:
@@ -83,6 +87,47 @@ def majority_outcomes(better: ArrayLike, worse: ArrayLike, ratings: ArrayLike) -
     """
     better, worse, ratings = np.asarray(better), np.asarray(worse), np.asarray(ratings)
     return (2 * better > ratings).astype(np.int8) - (2 * worse > ratings).astype(np.int8)
+
+
+def alike_signs(judged: ArrayLike, signs: ArrayLike) -> float:
+    """`alike_judgements` of rows of judgements; where nobody judged what another did, of all images as of one.
+
+    Parameters
+    ----------
+    judged, signs : array_like of int, shape (n_judgements,)
+        The image of each, from 0; and +1, 0 or −1.
+
+    Returns
+    -------
+    float
+        From 0 to 1.
+    """
+    image, sign = np.asarray(judged), np.asarray(signs)
+    said = np.stack([np.bincount(image, sign == kind) for kind in (-1, 0, 1)])
+    if said.sum(axis=0).max(initial=0) < 2:
+        said = said.sum(axis=1, keepdims=True)
+    return float(alike_judgements(said))
+
+
+def alike_judgements(counts: ArrayLike) -> NDArray[np.float64]:
+    """How far judgements agree: 1 always, and 0 if two of the same image differ as often as not, or more often.
+
+    Parameters
+    ----------
+    counts : array_like of int, shape (n_kinds, …, n_images)
+        How many judgements of each image say better, worse and neither. Images with one judgement do not count.
+
+    Returns
+    -------
+    ndarray of float, shape (…)
+        From 0 to 1; 1 where no image has two judgements.
+    """
+    said = np.asarray(counts, dtype=float)
+    judgements = said.sum(axis=0)
+    same = (said * (said - 1)).sum(axis=0) / np.maximum(judgements - 1, 1)
+    shared = np.where(judgements > 1, judgements, 0).sum(axis=-1)
+    share = np.divide(same.sum(axis=-1), shared, out=np.ones(shared.shape), where=shared > 0)
+    return np.asarray(np.maximum(0.0, 2 * share - 1))
 
 
 def moved_outcomes(signs: ArrayLike, images: ArrayLike) -> NDArray[np.float64]:
@@ -200,7 +245,7 @@ def with_other_raters(decided: DecidedImages) -> tuple[Interval, float]:
 
     Two-way clustering by image and rater, with Student's t and Satterthwaite's degrees of freedom. Over images the
     outcomes vary; over raters what each moved of them. What generalises to more is no more certain: with few images
-    the interval also holds that over images alone, and where raters always agree, what so many can know of others. The
+    the interval also holds that over images alone, and the more raters agree, what so many can know of others. The
     p-value is the largest of all. docs/statistics.md has the coverage.
 
     Parameters
@@ -223,7 +268,7 @@ def with_other_raters(decided: DecidedImages) -> tuple[Interval, float]:
     ----------
     A. C. Cameron, J. B. Gelbach and D. L. Miller (2011), Robust inference with multiway clustering.
     """
-    value, parts = pooled_gain(decided.outcome), variance_parts(decided)
+    value, parts = pooled_gain(decided.outcome), decided.variance
     found: list[tuple[Interval, float, Method]] = []
     if parts.by_image.units > 1 and (np.ptp(decided.outcome) or parts.shows_raters):
         variance, freedom = two_way(parts.by_image, parts.by_rater, parts.by_both)
@@ -233,10 +278,10 @@ def with_other_raters(decided: DecidedImages) -> tuple[Interval, float]:
     if is_few:
         p = sign_test(wins, losses) if wins + losses else 1.0
         found.append((paired_interval(wins, losses, images).times(100), p, Method.DECIDED))
-    if decided.always_agree or not parts.shows_raters:
+    if alike := decided.alike if parts.shows_raters else 1.0:
         raters, reach = parts.by_rater.units, decided.shown
-        interval = unanimous_interval(raters, value, low=-reach, high=reach)
-        found.append((interval, unanimous_p(raters, value, reach=reach), Method.UNANIMOUS))
+        interval = unanimous_interval(raters, value, low=-reach, high=reach, alike=alike)
+        found.append((interval, unanimous_p(raters, value, reach=reach, alike=alike), Method.UNANIMOUS))
     intervals, p_values, methods = zip(*found, strict=True)
     widths = [interval.width for interval in intervals]
     units = {Factor.IMAGE: parts.by_image.units, Factor.RATER: parts.by_rater.units}
@@ -262,6 +307,9 @@ class GainVariance:
 def variance_parts(decided: DecidedImages) -> GainVariance:
     """The parts of the variance of a gain; that over images is unknown, and zero, where there is one.
 
+    Over raters it is that of what they moved, or of what they said, if this differs more between them: who is always
+    outvoted moves no outcome, but would with others of the same taste.
+
     Parameters
     ----------
     decided : DecidedImages
@@ -280,13 +328,16 @@ def variance_parts(decided: DecidedImages) -> GainVariance:
         raise UndefinedFigureError(UndefinedReason.ONE_RATER, "One rater does not show how raters differ.")
     image, rater = (np.unique(codes, return_inverse=True)[1] for codes in (decided.image, decided.rater))
     outcome, is_one = decided.outcome.astype(float), int(image.max()) == 0
-    share = 100 * decided.moved / len(outcome)
+    said = decided.sign / np.bincount(decided.judged)[decided.judged]
     cell = np.unique(image[decided.judged] * decided.raters + rater, return_inverse=True)[1]
     off = 100 * (outcome - outcome.mean()) / len(outcome)
+    over_raters = []
+    for moved in (decided.moved, said - said.mean()):
+        share = 100 * moved / len(outcome)
+        over_raters.append((clustered(share, rater), float(np.square(np.bincount(cell, share)).sum())))
     return GainVariance(
-        by_image=VarianceComponent(0.0, 1) if is_one else clustered(off, image),
-        by_rater=clustered(share, rater),
-        by_both=float(np.square(np.bincount(cell, share)).sum()),
+        VarianceComponent(0.0, 1) if is_one else clustered(off, image),
+        *max(over_raters, key=lambda parts: parts[0].variance - parts[1]),
     )
 
 

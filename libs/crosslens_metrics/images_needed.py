@@ -11,7 +11,14 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from crosslens_metrics.gains import FEW_IMAGES, DecidedImages, gain, independent_outcomes, pooled_gain, variance_parts
+from crosslens_metrics.gains import (
+    FEW_IMAGES,
+    MIN_RATERS,
+    DecidedImages,
+    gain,
+    independent_outcomes,
+    pooled_gain,
+)
 from crosslens_metrics.sampling.intervals import (
     IMAGES_FOR_POWER,
     LEVEL,
@@ -116,6 +123,18 @@ def _most_losses() -> NDArray[np.int_]:
     return np.asarray((tail < (1 - LEVEL) / 2).sum(axis=1) - 1)
 
 
+def refuse_few_raters(raters: int) -> None:
+    """Refuse to say how many images show what other raters find.
+
+    Raises
+    ------
+    UndefinedFigureError
+        With fewer than `gains.MIN_RATERS` raters.
+    """
+    if raters < MIN_RATERS:
+        raise UndefinedFigureError(UndefinedReason.MORE_RATERS, "So few raters say little about others.")
+
+
 def images_to_see_with_other_raters(decided: DecidedImages) -> int:
     """How many images it takes for an 80% chance that the interval of a gain with other raters leaves out zero.
 
@@ -134,13 +153,14 @@ def images_to_see_with_other_raters(decided: DecidedImages) -> int:
     Raises
     ------
     UndefinedFigureError
-        Where no number of images is enough with so few raters; with one of them; or without images or a gain.
+        With fewer than `gains.MIN_RATERS` raters, or where no number of images is enough; or without images or a gain.
     """
-    value, parts = abs(pooled_gain(decided.outcome)), variance_parts(decided)
+    value, parts = abs(pooled_gain(decided.outcome)), decided.variance
     wins, losses, images, _is_few = independent_outcomes(decided.image, decided.outcome)
     least = images_to_see(wins, losses, images)
+    refuse_few_raters(decided.raters)
     between = max(0.0, parts.by_rater.variance - parts.by_both)
-    units, raters = parts.by_image.units, parts.by_rater.units
+    units, raters = parts.by_image.units, decided.raters
 
     def excess(number: float) -> float:
         """By how many points the gain is more than so many images take."""
@@ -150,7 +170,7 @@ def images_to_see_with_other_raters(decided: DecidedImages) -> int:
         variance, freedom = two_way(by_image, VarianceComponent(between + both, raters), both)
         return value - (float(student_quantile(freedom)) + NormalDist().inv_cdf(POWER)) * math.sqrt(variance)
 
-    too_alike = decided.always_agree and unanimous_p(raters, value, reach=decided.shown) >= 1 - LEVEL
+    too_alike = unanimous_p(raters, value, reach=decided.shown, alike=decided.alike) >= 1 - LEVEL
     if too_alike or excess(MAX_IMAGES) <= 0:
         raise UndefinedFigureError(UndefinedReason.MORE_RATERS, "With so few raters no number of images is enough.")
     if excess(least) >= 0:

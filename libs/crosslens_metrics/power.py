@@ -15,7 +15,7 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
 
-from crosslens_metrics.gains import FEW_IMAGES, majority_outcomes
+from crosslens_metrics.gains import FEW_IMAGES, alike_judgements, majority_outcomes
 from crosslens_metrics.sampling.intervals import LEVEL, NORMAL_QUANTILE, POWER, student_quantile
 from crosslens_metrics.sampling.variance import unanimous_interval
 
@@ -221,14 +221,12 @@ class _Simulation:
         if self.design.raters < 2:
             return None
         better, worse = _votes(self._of_others, mean)
-        outcome, moved = _outcomes(better, worse), _moved(better, worse)
+        outcome = _outcomes(better, worse)
         images, raters = outcome.shape[1], np.unique(self.rater_of)
-        moved -= moved.mean(axis=(0, 2), keepdims=True)
-        is_by = (self.rater_of[:, :, None] == raters).astype(np.float32)
-        by_rater = np.matmul(moved, is_by).sum(axis=0, dtype=float)
         of_images = outcome.var(axis=1) / (images - 1)
-        of_raters = (by_rater**2).sum(axis=1) / images**2 * len(raters) / (len(raters) - 1)
-        of_cells = np.square(moved).sum(axis=(0, 2), dtype=float) / images**2
+        said = (better.astype(np.float32) - worse) / len(better)
+        of_moved, of_said = (self._over_raters(share, raters) for share in (_moved(better, worse), said))
+        of_raters, of_cells = np.where(of_moved[0] - of_moved[1] >= of_said[0] - of_said[1], of_moved, of_said)
         variance = np.maximum(of_images + of_raters - of_cells, np.maximum(of_images, of_raters))
         parts = of_images**2 / (images - 1) + of_raters**2 / (len(raters) - 1)
         freedom = np.divide(variance**2, parts, out=np.ones(RUNS), where=parts > 0)
@@ -236,11 +234,20 @@ class _Simulation:
             freedom[:] = 1
         value = outcome.mean(axis=1)
         is_few, by_sign_test = _few_images(outcome)
-        by_others = unanimous_interval(len(raters), 0.0, low=-1, high=1).high
+        # Up to 1, since others may say anything of all images.
+        unseen = _alike(better, worse) * unanimous_interval(len(raters), 0.0, low=-1, high=1).high
         is_seen = value > np.maximum(student_quantile(freedom) * np.sqrt(variance), 0)
         is_seen &= ~is_few | by_sign_test
-        is_seen &= ~_all_agree(better, worse) | (value * (1 - by_others) > by_others)
+        is_seen &= value * (1 - unseen) > unseen
         return float(is_seen.mean())
+
+    def _over_raters(self, share: NDArray[np.floating], raters: NDArray[np.int_]) -> NDArray[np.float64]:
+        """Of each run, the variance over raters of the mean over images, and what is in each of its cells."""
+        off, images = share - share.mean(axis=(0, 2), keepdims=True), share.shape[2]
+        is_by = (self.rater_of[:, :, None] == raters).astype(np.float32)
+        by_rater = np.square(np.matmul(off, is_by).sum(axis=0, dtype=float)).sum(axis=1)
+        by_cell = np.square(off).sum(axis=(0, 2), dtype=float)
+        return np.asarray(np.array([by_rater * len(raters) / (len(raters) - 1), by_cell]) / images**2)
 
     def smallest(self, chance: Callable[[float], float | None]) -> float | None:
         """The smallest gain, in points, that is seen with a chance of 80%."""
@@ -268,11 +275,10 @@ def _few_images(outcome: NDArray[np.int8]) -> tuple[NDArray[np.bool_], NDArray[n
     return is_few, (wins > losses) & (scipy.special.bdtr(losses, wins + losses, 0.5) < (1 - LEVEL) / 2)
 
 
-def _all_agree(better: NDArray[np.bool_], worse: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """In which runs raters always agree: of each image, or if nobody shares one, of all."""
-    axis = 0 if len(better) > 1 else (0, 2)
-    same = np.all([votes.all(axis) | ~votes.any(axis) for votes in (better, worse)], axis=0)
-    return np.asarray(same.reshape(RUNS, -1).all(axis=1))
+def _alike(better: NDArray[np.bool_], worse: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """`crosslens_metrics.gains.DecidedImages.alike` of each run."""
+    said = np.stack([_sum(better), _sum(worse), _sum(~(better | worse))])
+    return alike_judgements(said if len(better) > 1 else said.sum(axis=2, keepdims=True))
 
 
 def _votes(preferences: NDArray[np.float32], mean: float) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:

@@ -16,7 +16,8 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
 
-from crosslens_metrics.sampling.intervals import IMAGES_FOR_POWER, SAME_WITHIN, Interval
+from crosslens_metrics.gains import alike_signs
+from crosslens_metrics.sampling.intervals import IMAGES_FOR_POWER, Interval
 from crosslens_metrics.sampling.variance import clustered, two_way
 from crosslens_metrics.undefined import UndefinedFigureError, UndefinedReason
 
@@ -35,7 +36,8 @@ class RankingOutcomes:
     """One row per image and comparison: `outcome` +1 where the test caption won, −1 where the base caption did, else 0.
 
     `base` and `test` are models, from 0. The same image may come in several comparisons. Judgements are as
-    `crosslens_metrics.gains.with_other_raters` takes them: the row that each is of, its rater, and how far it moved it.
+    `crosslens_metrics.gains.with_other_raters` takes them: the row that each is of, its rater, how far it moved it, and
+    its sign.
     """
 
     image: NDArray[np.int_]
@@ -45,6 +47,12 @@ class RankingOutcomes:
     judged: NDArray[np.int_] = field(default_factory=lambda: np.zeros(0, dtype=int))
     rater: NDArray[np.int_] = field(default_factory=lambda: np.zeros(0, dtype=int))
     moved: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+    sign: NDArray[np.int_] = field(default_factory=lambda: np.zeros(0, dtype=int))
+
+    @property
+    def alike(self) -> float:
+        """How far raters agree: `crosslens_metrics.gains.alike_signs`."""
+        return alike_signs(self.judged, self.sign)
 
 
 class StrengthBound(StrEnum):
@@ -296,13 +304,11 @@ class StrengthVariances:
         Raises
         ------
         UndefinedFigureError
-            With one rater, or none known; where no judgement differs from what another rater would have said.
+            With one rater, or none known.
         """
         outcomes = self._outcomes
         if len(np.unique(outcomes.rater)) < 2:
             raise UndefinedFigureError(UndefinedReason.ONE_RATER, "One rater does not show how raters differ.")
-        if np.abs(outcomes.moved).max() <= SAME_WITHIN:
-            raise UndefinedFigureError(UndefinedReason.RATERS_AGREE, "Raters who agree do not show how they differ.")
         moved = self._per_outcome @ contrast
         by_image = clustered(self._residual * moved, outcomes.image)
         # An outcome is two shares of a win wide.

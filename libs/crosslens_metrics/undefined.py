@@ -32,7 +32,6 @@ class UndefinedReason(StrEnum):
     FEW_WINS = "few_wins"
     ONE_COMPARISON = "one_comparison"
     ONE_RATER = "one_rater"
-    RATERS_AGREE = "raters_agree"
     MORE_RATERS = "more_raters"
     EXACT_AGREEMENT = "exact_agreement"
     TOO_FEW_MODELS = "too_few_models"

@@ -161,9 +161,10 @@ def test_a_gain_of_few_images_holds_where_its_bootstrap_does_not(images):
 
 
 @pytest.mark.long(reason="at least three others run each of its lines")
-def test_a_gain_by_three_raters_who_may_always_agree_holds_with_others():
-    runs, rng = 400, np.random.default_rng(8)
-    study = RatersOfTwoTastes(100, 3, 0.7)
+@pytest.mark.parametrize(("raters", "slips"), [(3, 0.0), (3, 0.05), (5, 0.01), (10, 0.05)])
+def test_a_gain_by_raters_of_two_tastes_who_may_nearly_always_agree_holds_with_others(raters, slips):
+    runs, rng = 400, np.random.default_rng([8, raters])
+    study = RatersOfTwoTastes(100, raters, 0.7, slips)
     both = [intervals_of(*study.judged(rng), rng) for _ in range(runs)]
     these, others = (
         MeasuredCoverage.of([one.holds(study.gain) for one in column]) for column in zip(*both, strict=True)

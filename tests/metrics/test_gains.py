@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -198,10 +199,20 @@ def test_raters_who_always_agree_on_images_that_differ_are_still_three():
     assert interval.low == pytest.approx(-41.5 * 8 / 28, abs=0.1)
     assert p == pytest.approx(0.25)
 
-    often, three = np.tile(signs, (4, 1)), np.tile(three, 4)
-    assert with_other_raters(judged_by_three(often, three))[0].design.method == "clopper-pearson-units"
-    often[0, 0] = 0
-    assert with_other_raters(judged_by_three(often, three))[0].design.method == "two-way-t"
+
+def test_one_slip_of_raters_who_agree_does_not_make_a_gain_certain():
+    signs = np.repeat([[1], [-1]], [75, 25], axis=0).repeat(3, axis=1)
+    found = []
+    for slips in (0, 1, 2, 5, 10):
+        slipped = signs.copy()
+        slipped[:slips, 0] = 0
+        found.append(with_other_raters(judged_by_three(slipped, np.tile(["a", "b", "c"], 100))))
+    assert found[0][1] == pytest.approx(2 * (2 / 3) ** 3)
+    for (before, p_before), (interval, p) in pairwise(found):
+        assert interval.holds(0)
+        assert interval.width == pytest.approx(before.width, rel=0.1)
+        assert 0.05 < p < p_before
+    assert found[1][1] == pytest.approx(found[0][1], rel=0.05)
 
 
 def test_two_raters_leave_one_degree_of_freedom():

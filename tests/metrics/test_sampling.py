@@ -96,6 +96,14 @@ def test_unanimous_units_claim_as_much_as_clopper_and_pearson() -> None:
     assert unanimous_p(3, 50, reach=100) == pytest.approx(2 * (2 / 3) ** 3)
 
 
+def test_the_less_units_are_alike_the_less_the_others_can_be_from_their_value() -> None:
+    widths = [unanimous_interval(3, 50, low=-100, high=100, alike=alike).width for alike in (1, 0.99, 0.5, 0)]
+    assert widths == pytest.approx([141.5, 140.1, 70.8, 0], abs=0.1)
+    p_values = [unanimous_p(3, 50, reach=100, alike=alike) for alike in (1, 0.99, 0.5, 0)]
+    assert p_values == pytest.approx([0.593, 0.583, 0.074, 0], abs=0.001)
+    assert unanimous_p(3, 0, reach=100, alike=0) == 1
+
+
 def test_a_difference_of_shares_is_that_of_decided_pairs_times_that_among_them() -> None:
     # Of 600 of 600 Clopper and Pearson's lower bound is 0.025 ** (1 / 600) = 0.993871.
     interval = paired_interval(600, 0, 600)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from crosslens_metrics.gains import DecidedImages
+from crosslens_metrics.gains import DecidedImages, moved_outcomes
 from crosslens_metrics.ranking import RankingOutcomes, StrengthBound
 from crosslens_metrics.reports.comparison_figures import BOUNDS, GainFigure, UndefinedComparison
 from crosslens_metrics.reports.comparisons import (
@@ -246,7 +246,8 @@ def contests_of(outcomes: RankingOutcomes, *, images: int) -> list[ModelContest]
             outcomes.outcome[rows],
             outcomes.judged[judged] - start,
             outcomes.rater[judged],
-            moved=outcomes.moved[judged],
+            outcomes.sign[judged],
+            outcomes.moved[judged],
         )
         contests.append(ModelContest(f"m{outcomes.base[start]}", f"m{outcomes.test[start]}", decided))
     return contests
@@ -265,6 +266,21 @@ def test_what_a_few_raters_like_separates_no_models_for_others_and_the_verdict_s
     }
     assert any(pair.is_separable_by_these_alone for pair in found.pairs)
     assert {pair.more_images for pair in found.pairs} == {UndefinedComparison(UndefinedReason.MORE_RATERS)}
+
+
+@pytest.mark.parametrize("slips", [0, 1])
+def test_three_raters_who_all_but_always_agree_separate_no_models_for_others(slips):
+    signs = np.repeat([[1], [-1]], [75, 25], axis=0).repeat(3, axis=1)
+    signs[:slips, 0] = 0
+    image = np.arange(100).repeat(3)
+    judged = (image, np.tile(["a", "b", "c"], 100), signs.ravel(), moved_outcomes(signs.ravel(), image))
+    decided = DecidedImages(np.arange(100), signs[:, 1].astype(np.int8), *judged)
+    (found,) = ranked([ModelContest(*names, decided) for names in (("a", "b"), ("b", "c"), ("a", "c"))])
+    for pair in found.pairs:
+        assert isinstance(pair.other_raters, Interval)
+        assert pair.other_raters.holds(0)
+        assert pair.p == pytest.approx(0.25, rel=0.05)
+        assert pair.verdict == "not separable"
 
 
 def test_ten_raters_separate_the_better_model_for_others():

@@ -81,23 +81,27 @@ class RatersWhoDiffer:
 
 @dataclass(frozen=True)
 class RatersOfTwoTastes:
-    """Raters of one taste always agree on which caption of an image is better; those of the other say the contrary."""
+    """Raters of one taste agree on which caption of an image is better; those of the other say the contrary."""
 
     images: int
     raters: int
     share: float
     """Of raters who have the taste to which the test model is better on three images of four."""
+    slips: float = 0.0
+    """The share of judgements that say neither instead."""
 
     @property
     def gain(self) -> float:
         """Of majorities of three raters, in points."""
-        return 100 * (2 * self.share**2 * (3 - 2 * self.share) - 1) / 2
+        one, other = ((1 - self.slips) * share for share in (self.share, 1 - self.share))
+        return 50 * (one**2 * (3 - 2 * one) - other**2 * (3 - 2 * other))
 
     def judged(self, rng: np.random.Generator) -> tuple[Whole, Whole]:
         """Signs and raters of three judgements of each image."""
         raters = drawn_raters(self.images, self.raters, rng)
         taste = np.where(rng.random(self.raters) < self.share, 1, -1)
-        return np.where(rng.random((self.images, 1)) < 0.75, 1, -1) * taste[raters], raters
+        signs = np.where(rng.random((self.images, 1)) < 0.75, 1, -1) * taste[raters]
+        return np.where(rng.random(signs.shape) < self.slips, 0, signs), raters
 
 
 def drawn_raters(images: int, raters: int, rng: np.random.Generator) -> Whole:
@@ -157,7 +161,7 @@ def judged_by_raters_who_like_a_model(
         image = np.repeat(np.arange(images), 3)
         moved = moved_outcomes(signs.ravel(), image)
         pair = (np.full(images, base), np.full(images, test))
-        parts.append((np.arange(images), *pair, outcome, image + number * images, who.ravel(), moved))
+        parts.append((np.arange(images), *pair, outcome, image + number * images, who.ravel(), moved, signs.ravel()))
     return RankingOutcomes(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 

@@ -30,7 +30,6 @@ MESSAGES: dict[UndefinedReason | ComparisonReason, str] = {
     UndefinedReason.FEW_WINS: _("Fewer than 5 wins either way link it with the others, too few for an interval."),
     UndefinedReason.ONE_COMPARISON: _("There is no mean over comparisons: only one has images with all judgements."),
     UndefinedReason.ONE_RATER: _("All judgements are by one rater, so they do not show how raters differ."),
-    UndefinedReason.RATERS_AGREE: _("The raters always agree, so they do not show how raters differ."),
     UndefinedReason.MORE_RATERS: _("More images by the same raters would not be enough: it takes more raters."),
     UndefinedReason.NO_VARIATION: _("All resamples of the images give the same figure, so they show no uncertainty."),
     UndefinedReason.NO_PAIR_OF_RATINGS: _("No image was judged by two raters, so agreement cannot be measured."),

@@ -245,6 +245,7 @@ def _outcomes(contests: Sequence[ModelContest], names: list[str]) -> ranking.Ran
         judged=together.judged,
         rater=np.unique(together.rater, return_inverse=True)[1],
         moved=together.moved,
+        sign=together.sign,
     )
 
 
@@ -264,7 +265,8 @@ def _component(contests: Sequence[ModelContest], names: list[str]) -> RankedComp
     is_measured = np.array([bound == ranking.StrengthBound.JUDGEMENTS for bound in bounds])
     middle = is_measured if is_measured.any() else ~is_measured
     strengths = fitted - fitted[middle].mean()
-    leads = RankingLeads(table, bounds, ranking.StrengthVariances(outcomes, fitted), strengths, images, raters)
+    variances = ranking.StrengthVariances(outcomes, fitted)
+    leads = RankingLeads(table, bounds, variances, strengths, images, raters, outcomes.alike)
     order = [int(model) for model in np.argsort(-strengths, kind="stable")]
     pairs = list(combinations(order, 2))
     tests = {pair: leads.tests_of(*pair) for pair in pairs}

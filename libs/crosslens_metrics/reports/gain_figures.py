@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from crosslens_metrics import gains, images_needed
-from crosslens_metrics.gains import DecidedImages
+from crosslens_metrics.gains import MIN_RATERS, DecidedImages
 from crosslens_metrics.reports.comparison_figures import (
     ComparisonOutcome,
     GainFigure,
@@ -19,8 +19,6 @@ from crosslens_metrics.sampling import significance
 from crosslens_metrics.sampling.designs import Factor, Method, SamplingDesign
 from crosslens_metrics.sampling.intervals import Interval
 
-MIN_RATERS = 5
-"""(ours) From so many raters on, what holds with other raters like them is the primary interval."""
 WIDTH_POINTS = 10.0
 """(ours) For an interval of this width, ± 5 points, the report says how many images it takes."""
 

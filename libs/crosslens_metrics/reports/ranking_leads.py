@@ -7,13 +7,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from crosslens_metrics import ranking
+from crosslens_metrics import images_needed, ranking
+from crosslens_metrics.gains import MIN_RATERS
 from crosslens_metrics.reports.comparison_figures import UndefinedComparison, value_or_reason
-from crosslens_metrics.reports.gain_figures import MIN_RATERS
 from crosslens_metrics.sampling import significance
 from crosslens_metrics.sampling.designs import Factor, Method, SamplingDesign
 from crosslens_metrics.sampling.intervals import Interval, student_interval
-from crosslens_metrics.undefined import UndefinedFigureError, UndefinedReason
+from crosslens_metrics.sampling.variance import unanimous_interval
+from crosslens_metrics.undefined import UndefinedReason
 
 THESE, OTHERS = 0, 1
 """Places of the interval with these raters, and of that with others like them."""
@@ -51,9 +52,10 @@ class PairTests:
         assert isinstance(these, Interval)
         if not isinstance(others, Interval):
             return ranking.images_to_separate(self.lead, these, images=self.images)
-        if self.raters < MIN_RATERS:
-            raise UndefinedFigureError(UndefinedReason.MORE_RATERS, "So few raters say little about others.")
-        return ranking.images_to_separate(self.lead, these, images=self.images, other_raters=others)
+        images_needed.refuse_few_raters(self.raters)
+        # Where raters agree the interval reaches further to the side of zero, which is the one to leave out.
+        reach = Interval(others.low, 2 * self.lead - others.low)
+        return ranking.images_to_separate(self.lead, these, images=self.images, other_raters=reach)
 
 
 class RankingLeads:
@@ -67,9 +69,10 @@ class RankingLeads:
         strengths: NDArray[np.float64],
         images: int,
         raters: int,
+        alike: float,
     ) -> None:
         self._table, self._bounds, self._variances = table, bounds, variances
-        self._strengths, self._images, self._raters = strengths, images, raters
+        self._strengths, self._images, self._raters, self._alike = strengths, images, raters, alike
         self._groups, self._linked = ranking.groups(table), ranking.well_linked(table)
         self._these = SamplingDesign(Method.STUDENT, {Factor.IMAGE: images}, {Factor.RATER: raters} if raters else {})
         self._others = SamplingDesign(Method.TWO_WAY, {Factor.IMAGE: images, Factor.RATER: raters})
@@ -108,8 +111,12 @@ class RankingLeads:
         if tests.primary == THESE:
             return replace(tests, p=(p, p), p_to_correct=p)
         variance, freedom = self._variances.with_other_raters(contrast)
-        to_correct = significance.student_p(lead, variance, freedom_to_correct(freedom, self._raters))
-        return replace(tests, p=(p, significance.student_p(lead, variance, freedom)), p_to_correct=to_correct)
+        least = significance.unanimous_p(self._raters, lead, reach=abs(lead), alike=self._alike)
+        of_others, to_correct = (
+            max(least, significance.student_p(lead, variance, of))
+            for of in (freedom, freedom_to_correct(freedom, self._raters))
+        )
+        return replace(tests, p=(p, of_others), p_to_correct=to_correct)
 
     def _lead(self, one: int, other: int) -> float:
         return float(self._strengths[one] - self._strengths[other])
@@ -124,7 +131,11 @@ class RankingLeads:
             return student_interval(value, *self._variances.with_these_raters(contrast)).of(self._these)
 
         def others() -> Interval:
-            return student_interval(value, *self._variances.with_other_raters(contrast)).of(self._others)
+            clustered = student_interval(value, *self._variances.with_other_raters(contrast))
+            # Whoever is not like these raters may see the same lead the other way round.
+            reach = abs(value)
+            seen = unanimous_interval(self._raters, value, low=-reach, high=reach, alike=self._alike)
+            return Interval(min(clustered.low, seen.low), max(clustered.high, seen.high), self._others)
 
         return value_or_reason(these), value_or_reason(others)
 

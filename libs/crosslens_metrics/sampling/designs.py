@@ -49,7 +49,7 @@ METHODS: Mapping[Method, str] = {
     Method.STUDENT: _("Student’s t"),
     Method.JACKKNIFE: _("jackknife with Student’s t"),
     Method.TWO_WAY: _("two-way clustering with Student’s t"),
-    Method.UNANIMOUS: _("Clopper–Pearson, because all agree"),
+    Method.UNANIMOUS: _("Clopper–Pearson, because all or nearly all agree"),
     Method.RANDOM_EFFECTS: _("random effects, Hartung–Knapp"),
     Method.ANYTIME: _("confidence sequence"),
 }

@@ -83,8 +83,8 @@ def student_p(value: float, variance: float, degrees_of_freedom: float) -> float
     return 2 * float(scipy.special.stdtr(min(degrees_of_freedom, 1e9), -abs(value) / math.sqrt(variance)))
 
 
-def unanimous_p(units: int, value: float, *, reach: float) -> float:
-    """The two-sided p-value of no mean over other units, where so many have the same value.
+def unanimous_p(units: int, value: float, *, reach: float, alike: float = 1.0) -> float:
+    """The two-sided p-value of no mean over other units, where so many have the same value, or nearly.
 
     Parameters
     ----------
@@ -92,13 +92,16 @@ def unanimous_p(units: int, value: float, *, reach: float) -> float:
         At least one.
     value, reach : float
         What they have, and what a unit can have either way, above 0: `variance.unanimous_interval` of the scale.
+    alike : float
+        As there.
 
     Returns
     -------
     float
         At most 1; that of the sign test where they are at an end of the scale.
     """
-    return min(1.0, 2 * (reach / (reach + abs(value))) ** units)
+    apart = alike * (reach + abs(value))
+    return min(1.0, 2 * max(0.0, 1 - abs(value) / apart) ** units) if apart else float(not value)
 
 
 def holm(p_values: ArrayLike) -> NDArray[np.float64]:

@@ -120,8 +120,8 @@ def two_way(first: VarianceComponent, second: VarianceComponent, both: float) ->
     return variance, variance**2 / parts if parts else math.inf
 
 
-def unanimous_interval(units: int, value: float, *, low: float, high: float) -> Interval:
-    """The 95% interval of a mean over units all of which have the same value.
+def unanimous_interval(units: int, value: float, *, low: float, high: float, alike: float = 1.0) -> Interval:
+    """The 95% interval of a mean over units all of which have the same value, or nearly.
 
     How many others have it Clopper and Pearson bound from as many successes as trials, and what those have that do not
     is unknown: five units of five say little, and no more than that is claimed.
@@ -134,14 +134,17 @@ def unanimous_interval(units: int, value: float, *, low: float, high: float) -> 
         Of all of them.
     low, high : float
         The ends of the scale.
+    alike : float
+        How far the units are alike, from 0 to 1. The less they are, the less far others are taken to be from the value,
+        which is what a variance over the units has to show instead.
 
     Returns
     -------
     Interval
         In the unit of the scale.
     """
-    alike = ((1 - LEVEL) / 2) ** (1 / units)
-    return Interval(low + alike * (value - low), high - alike * (high - value))
+    unseen = alike * (1 - ((1 - LEVEL) / 2) ** (1 / units))
+    return Interval(value - unseen * (value - low), value + unseen * (high - value))
 
 
 def ratio_bounds(
