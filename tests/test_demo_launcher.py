@@ -29,8 +29,9 @@ STOP_S = 30
 class Demo:
     """A demo in a folder of its own, as somebody at a terminal has it."""
 
-    def __init__(self, var: Path) -> None:
+    def __init__(self, var: Path, program: Sequence[str] = (sys.executable, str(ROOT / "manage.py"))) -> None:
         self.var = var
+        self.program = program
         self.port = free_port()
         self.log = var.parent / "demo.log"
         self.process: subprocess.Popen[bytes] | None = None
@@ -47,8 +48,8 @@ class Demo:
     def _started(self, command: Sequence[str], until: str) -> str:
         with self.log.open("wb") as file:
             self.process = subprocess.Popen(
-                [sys.executable, "manage.py", *command, "--port", str(self.port)],
-                cwd=ROOT,
+                [*self.program, *command, "--port", str(self.port)],
+                cwd=self.var.parent,
                 env=embedded_environment(self.var),
                 stdout=file,
                 stderr=subprocess.STDOUT,
@@ -99,7 +100,7 @@ def new(tmp_path: Path) -> Iterator[Demo]:
 def demo(new: Demo) -> Demo:
     """One that takes itself for prepared: with all tables, and nothing in them."""
     copy_file(new.var / "crosslens.sqlite3")
-    done = {"fingerprint": preparation.fingerprint(ROOT), "edition": content.EDITION}
+    done = {"fingerprint": preparation.fingerprint(ROOT), "edition": preparation.EDITION}
     (new.var / "prepared.json").write_text(json.dumps(done))
     return new
 
@@ -209,7 +210,7 @@ def test_a_demo_of_another_version_is_told_how_to_start_afresh(tmp_path, setting
 
     monkeypatch.setattr(preparation, "call_command", migrate)
 
-    with pytest.raises(CommandError, match=r"made by another version.*already exists.*make demo-reset"):
+    with pytest.raises(CommandError, match=r"made by another version.*already exists.*--data FOLDER"):
         preparation.prepare(say=lambda _sentence: None)
 
 

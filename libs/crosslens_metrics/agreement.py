@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-import scipy
 from numpy.typing import ArrayLike, NDArray
 
+from crosslens_metrics.on_first_use import scipy
 from crosslens_metrics.sampling.designs import Factor, Method, SamplingDesign
 from crosslens_metrics.sampling.intervals import Interval, percentile_interval, student_interval
 from crosslens_metrics.sampling.variance import jackknife, two_way

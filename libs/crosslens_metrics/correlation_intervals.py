@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from itertools import permutations, product
 
 import numpy as np
-import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from crosslens_metrics.correlations import Coefficient, both_finite, correlation, ranks
+from crosslens_metrics.on_first_use import scipy
 from crosslens_metrics.sampling.designs import Factor, Method, SamplingDesign
 from crosslens_metrics.sampling.intervals import SAME_WITHIN, Interval, student_interval
 from crosslens_metrics.sampling.resampling import Weights, bootstrap_interval

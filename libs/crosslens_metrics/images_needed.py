@@ -8,7 +8,6 @@ from functools import lru_cache
 from statistics import NormalDist
 
 import numpy as np
-import scipy
 from numpy.typing import NDArray
 
 from crosslens_metrics.gains import (
@@ -19,6 +18,7 @@ from crosslens_metrics.gains import (
     independent_outcomes,
     pooled_gain,
 )
+from crosslens_metrics.on_first_use import scipy
 from crosslens_metrics.sampling.intervals import (
     IMAGES_FOR_POWER,
     LEVEL,

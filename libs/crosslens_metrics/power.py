@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from crosslens_metrics.gains import FEW_IMAGES, alike_judgements, majority_outcomes
+from crosslens_metrics.on_first_use import scipy
 from crosslens_metrics.sampling.intervals import LEVEL, NORMAL_QUANTILE, POWER, student_quantile
 from crosslens_metrics.sampling.variance import unanimous_interval
 

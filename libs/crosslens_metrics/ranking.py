@@ -13,10 +13,10 @@ from enum import StrEnum
 from itertools import permutations
 
 import numpy as np
-import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from crosslens_metrics.gains import alike_signs
+from crosslens_metrics.on_first_use import scipy
 from crosslens_metrics.sampling.intervals import IMAGES_FOR_POWER, Interval
 from crosslens_metrics.sampling.variance import clustered, two_way
 from crosslens_metrics.undefined import UndefinedFigureError, UndefinedReason

@@ -14,9 +14,9 @@ from functools import cache
 from typing import Any, Protocol
 
 import numpy as np
-import scipy
 from numpy.typing import ArrayLike, NDArray
 
+from crosslens_metrics.on_first_use import scipy
 from crosslens_metrics.undefined import UndefinedFigureError, UndefinedReason
 
 PACKAGE = "POT"

@@ -18,11 +18,13 @@ from prometheus_client import CONTENT_TYPE_LATEST
 
 from core.people.api.answers import is_api, problem_outside
 from office.operations.rules.disk import NO_ROOM, RETRY_AFTER_S, is_full
+from office.operations.rules.missing_packages import how_to_install
 from office.operations.services.metrics import exposition
 from office.operations.services.readiness import OK, readiness
 
 PLAIN = "text/plain; charset=utf-8"
 FULL = 507
+NOT_INSTALLED = 501
 
 
 @require_safe
@@ -65,11 +67,15 @@ def _may_see_metrics(request: HttpRequest) -> bool:
 
 @requires_csrf_token
 def failure_show(request: HttpRequest) -> HttpResponse:
-    """Handle 500: a full disk is nobody's mistake and passes, so scripts are asked to retry."""
-    if is_full(sys.exc_info()[1]):
+    """Handle 500: a full disk passes, so scripts are asked to retry, and a missing package can be installed."""
+    error = sys.exc_info()[1]
+    if is_full(error):
         return _full(request)
+    how = how_to_install(error)
     if is_api(request.path):
-        return problem_outside(500, _("The server had an error. Its log has details under X-Request-ID."))
+        return problem_outside(500, how or _("The server had an error. Its log has details under X-Request-ID."))
+    if how:
+        return HttpResponse(loader.render_to_string("501.html", {"how": how}), status=NOT_INSTALLED)
     return defaults.server_error(request)
 
 

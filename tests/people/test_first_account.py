@@ -18,8 +18,9 @@ def test_whoever_installs_chooses_a_password_once():
     client = Client()
     form = client.get(path, follow=True)
     here = form.redirect_chain[-1][0]
-    client.post(here, {"password1": PASSWORD, "password2": PASSWORD})
+    home = client.post(here, {"password1": PASSWORD, "password2": PASSWORD}, follow=True)
 
+    assert "New project" in home.text
     user = User.objects.get()
     assert (user.username, user.is_superuser, user.check_password(PASSWORD)) == ("manager", True, True)
     assert first_account_path("manager") == ""

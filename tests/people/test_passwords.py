@@ -65,7 +65,7 @@ def test_a_change_that_is_refused_ends_nothing_and_one_that_is_made_ends_all_els
 
 @pytest.mark.long(reason="at least three others run each of its lines")
 @pytest.mark.parametrize("is_signed_in", [True, False])
-def test_a_reset_ends_everything(token: str, is_signed_in: bool):
+def test_a_reset_ends_everything_else_and_signs_in(token: str, is_signed_in: bool):
     there = sign_in()
     client = sign_in() if is_signed_in else Client()
     client.post(reverse("account_reset_password"), {"email": "ann@example.org"})
@@ -73,8 +73,8 @@ def test_a_reset_ends_everything(token: str, is_signed_in: bool):
     form = client.get(link.path, follow=True)
     assert "signs you out everywhere" in form.content.decode()
     done = client.post(form.request["PATH_INFO"], GIVEN)
-    assert done["Location"] == reverse("account_reset_password_from_key_done")
-    assert (is_in(there), is_in(client), lets_in(token)) == (False, False, False)
+    assert done["Location"] == reverse("people:home-show")
+    assert (is_in(there), is_in(client), lets_in(token)) == (False, True, False)
     assert is_in(sign_in(password=NEW_PASSWORD))
     assert not User.objects.get(username="Ann").check_password(PASSWORD)
     assert "password1" not in Client().get(link.path, follow=True).content.decode()

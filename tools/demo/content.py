@@ -34,8 +34,6 @@ from tools.demo.files import read
 from tools.demo.research import load_references, start_runs
 from tools.demo.texts import MODEL_DESCRIPTION, MODEL_NAME, TEXTS, PhotographTexts
 
-EDITION = 7
-"""The version of what is loaded: raised when there is more, so that older demos get it at their next start."""
 PROJECT_NAME = "Crosslens demo"
 COLLECTION_NAME = "Demo photographs"
 PASSWORD = "look-then-write"  # noqa: S105 - shown when the demo starts, on one's own computer

@@ -98,8 +98,8 @@ def require_free(port: int) -> None:
             ) from error
 
 
-def run(*, port: int, ready: Callable[[], None]) -> None:
-    """Start the web server and the worker, call `ready` once the first page answers, and stay until told to stop.
+def run(*, port: int, welcome: Callable[[], str], say: Callable[[str], object]) -> None:
+    """Start the web server and the worker, say `welcome` once the first page answers, and stay until told to stop.
 
     Raises
     ------
@@ -118,10 +118,12 @@ def run(*, port: int, ready: Callable[[], None]) -> None:
     try:
         # The web server first: the page somebody waits for need not share the processor with the worker's start.
         web.start()
+        # Found out meanwhile.
+        text = welcome()
         if _wait_for_page(port, web, stop):
+            say(text)
             worker.start()
             beat.start()
-            ready()
         while not stop.wait(LOOK_EVERY_S):
             for part in parts:
                 part.check()

@@ -9,16 +9,18 @@ from pathlib import Path
 
 from django.conf import settings
 from django.core.management import CommandError, call_command
-from django.db import DatabaseError
+from django.db import DatabaseError, connection
 from django.db.migrations.exceptions import InconsistentMigrationHistory
 
-from tools.demo import content
+from tools.demo.tables import create_file
 
-MADE_FROM = ("static", "*/migrations/*.py", "*/*/migrations/*.py", "requirements.txt", "requirements/models.txt")
+EDITION = 7
+"""The version of what is loaded: raised when there is more, so that older demos get it at their next start."""
+MADE_FROM = ("static", "*/migrations/*.py", "*/*/migrations/*.py", "requirements")
 
 
 def prepare(*, say: Callable[[str], object], is_empty: bool = False) -> None:
-    """Bring `var/` up to date with the checkout. Costs milliseconds when nothing has changed since the last start.
+    """Bring the data up to date with the code. Costs milliseconds when nothing has changed since the last start.
 
     An installation that is to be empty gets no demo content.
 
@@ -30,22 +32,28 @@ def prepare(*, say: Callable[[str], object], is_empty: bool = False) -> None:
     kept = Path(settings.VAR) / "prepared.json"
     current = fingerprint(Path(settings.BASE_DIR))
     done = json.loads(kept.read_text()) if kept.exists() else {}
-    is_loaded = is_empty or done.get("edition") == content.EDITION
+    edition = done.get("edition") if is_empty else EDITION
+    is_loaded = done.get("edition") == edition
     if done.get("fingerprint") == current and is_loaded:
         return
     what = "tables and static files" if is_empty else "tables, demo content and static files"
     say(f"Preparing {what}; the next start will be quick ...")
     try:
-        call_command("migrate", verbosity=0, interactive=False)
+        if Path(connection.settings_dict["NAME"]).exists():
+            call_command("migrate", verbosity=0, interactive=False)
+        else:
+            create_file(connection)
     except (DatabaseError, InconsistentMigrationHistory) as error:
         raise CommandError(
             f"The data in {settings.VAR} was made by another version and cannot be brought up to date ({error}). "
-            + ("Start with another folder." if is_empty else "Start over: make demo-reset, then make demo")
+            "Remove it, or start with another folder: --data FOLDER"
         ) from error
     if not is_loaded:
+        # Half a second that an empty installation need not wait.
+        from tools.demo import content
+
         content.load(say=say)
     call_command("collectstatic", verbosity=0, interactive=False, clear=True)
-    edition = done.get("edition") if is_empty else content.EDITION
     kept.write_text(json.dumps({"fingerprint": current, "edition": edition}))
 
 

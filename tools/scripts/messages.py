@@ -13,7 +13,7 @@ from pathlib import Path
 import polib
 
 from config import ROOT
-from core.languages.management.commands.build_messages import LOCALE, build_messages
+from core.languages.rules.catalogues import LOCALE, build_messages
 from core.languages.rules.page_languages import COMPLETE, PAGE_LANGUAGES, is_of_work
 
 TABLE = ROOT / "docs" / "translations.md"

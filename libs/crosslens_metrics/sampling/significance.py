@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import scipy
 from numpy.typing import ArrayLike, NDArray
 
+from crosslens_metrics.on_first_use import scipy
 from crosslens_metrics.sampling.intervals import LEVEL, Interval
 from crosslens_metrics.undefined import UndefinedFigureError, UndefinedReason
 

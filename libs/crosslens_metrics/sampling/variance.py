@@ -10,9 +10,9 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import scipy
 from numpy.typing import ArrayLike, NDArray
 
+from crosslens_metrics.on_first_use import scipy
 from crosslens_metrics.sampling.intervals import LEVEL, SAME_WITHIN, Interval, student_quantile
 from crosslens_metrics.undefined import UndefinedFigureError, UndefinedReason
 

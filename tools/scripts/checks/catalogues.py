@@ -17,7 +17,7 @@ from pathlib import Path
 
 import polib
 
-from core.languages.management.commands.build_messages import LOCALE
+from core.languages.rules.catalogues import LOCALE
 from core.languages.rules.page_languages import COMPLETE, PAGE_LANGUAGES, is_of_work
 from tools.scripts.checks.sources import TextFinding, at, quoted, text_of, unless
 from tools.scripts.messages import ALL, catalogue_of, folder_of

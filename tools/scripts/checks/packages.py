@@ -11,8 +11,12 @@ from packaging.requirements import Requirement
 from tools.scripts.checks.image import version_of
 from tools.scripts.checks.sources import TextFinding, files_in, quoted, text_of, unless
 
+LOCK_OF_ALL = "tools/deploy/requirements.lock"
 LOCKS = {
-    "requirements.txt": "tools/deploy/requirements.lock",
+    "requirements/platform.txt": LOCK_OF_ALL,
+    "requirements/research.txt": LOCK_OF_ALL,
+    "requirements/game.txt": LOCK_OF_ALL,
+    "requirements/server.txt": LOCK_OF_ALL,
     "requirements/java.txt": "tools/deploy/requirements-java.lock",
     "requirements/gpu.txt": "tools/deploy/requirements-gpu.lock",
 }
@@ -58,14 +62,14 @@ def locked(lock: str) -> dict[str, str]:
 
 
 def locks(requirements: str, lock: str) -> Iterator[TextFinding]:
-    whole = locked(LOCKS["requirements.txt"])
+    whole = locked(LOCK_OF_ALL)
     known = whole | locked(lock)
     for name, version in re.findall(r"^([\w.-]+)(?:\[[\w,]+\])?==(\S+)", text_of(requirements), re.MULTILINE):
         plain = re.sub(r"[-_.]+", "-", name.lower())
         yield from unless(known.get(plain) == version, requirements, name, f"{lock} has not {name} {version}", LOCK)
     for match in re.finditer(r"^([\w.-]+)==.*", text_of(lock), re.MULTILINE):
         yield from unless(match[1] in locked(lock), lock, match, f"{match[1]} has no hash", LOCK)
-        is_twice = lock != LOCKS["requirements.txt"] and match[1] in whole
+        is_twice = lock != LOCK_OF_ALL and match[1] in whole
         yield from unless(not is_twice, lock, match, f"{match[1]} is in two locks", LOCK)
     python = f" for Python {version_of('PYTHON')};"
     yield from unless(python in text_of(lock).splitlines()[0], lock, 1, f"not{python.rstrip(';')}, as the image", LOCK)

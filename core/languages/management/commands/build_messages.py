@@ -2,28 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
-import polib
 from django.core.management.base import BaseCommand
 
-LOCALE = Path(__file__).resolve().parents[4] / "locale"
-
-
-def build_messages() -> int:
-    """Build what is missing or stale; how many files that were."""
-    stale = [path for path in LOCALE.rglob("*.po") if is_stale(path)]
-    for path in stale:
-        new = path.with_suffix(".mo.new")
-        polib.pofile(str(path)).save_as_mofile(str(new))
-        new.replace(path.with_suffix(".mo"))
-    return len(stale)
-
-
-def is_stale(path: Path) -> bool:
-    built = path.with_suffix(".mo")
-    return not built.exists() or built.stat().st_mtime < path.stat().st_mtime
+from core.languages.rules.catalogues import build_messages
 
 
 class Command(BaseCommand):

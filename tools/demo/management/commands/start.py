@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import sys
 from argparse import ArgumentParser
-from pathlib import Path
 from typing import Any
 
 from django.conf import settings
@@ -21,21 +19,16 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--port", type=int, default=os.environ.get("PORT", "8000"))
-        parser.add_argument("--data", type=Path, metavar="FOLDER", help="for everything (default: crosslens-data)")
+        parser.add_argument("--data", metavar="FOLDER", help="for everything (default: crosslens-data)")
         parser.add_argument("--user", default="manager", metavar="NAME", help="name of the first account")
 
-    def handle(self, *, port: int, data: Path | None, user: str, **options: Any) -> None:
+    def handle(self, *, port: int, user: str, **options: Any) -> None:
         if not settings.IS_EMBEDDED:
             raise CommandError("This uses a database of its own. Unset DATABASE_URL and the other variables.")
-        folder = (data or Path("crosslens-data")).resolve()
-        if Path(settings.VAR).resolve() != folder:
-            # Settings are read once: this process begins again with those of the folder.
-            os.environ["CROSSLENS_VAR"] = str(folder)
-            os.execv(sys.executable, [sys.executable, *sys.argv])  # noqa: S606 - the same command once more
         try:
             launcher.require_free(port)
             preparation.prepare(say=self._say, is_empty=True)
-            launcher.run(port=port, ready=lambda: self._welcome(port, user))
+            launcher.run(port=port, welcome=lambda: self._welcome(port, user), say=self._say)
         except launcher.LaunchError as error:
             raise CommandError(str(error)) from error
 
@@ -43,10 +36,12 @@ class Command(BaseCommand):
         self.stdout.write(sentence)
         self.stdout.flush()
 
-    def _welcome(self, port: int, user: str) -> None:
+    def _welcome(self, port: int, user: str) -> str:
         home = f"http://{launcher.HOST}:{port}"
-        self._say(f"Crosslens is at {home}/ - Ctrl-C stops it. Everything is kept in {settings.VAR}.")
+        lines = [f"Crosslens is at {home}/ - Ctrl-C stops it. Everything is kept in {settings.VAR}."]
         if path := first_account_path(user):
-            self._say("Choose a password for the first account at this address, which works once:")
-            self._say(f"  {home}{path}")
-            self._say(f"Then sign in as {user}.")
+            lines += [
+                f"Choose a password for the first account, {user}, at this address, which works once:",
+                f"  {home}{path}",
+            ]
+        return "\n".join(lines)
