@@ -20,6 +20,7 @@ from annotation.selectors.quality import (
 from annotation.selectors.verification_figures import figures_of
 from core.people.models import Project
 from crosslens_metrics.quality import LEVELS
+from crosslens_metrics.reports.figures import percent_text
 from crosslens_metrics.sampling.intervals import Interval
 from crosslens_metrics.undefined import UndefinedReason
 from research.selection.rules.image_filters import ALL_IMAGES, ImageFilter
@@ -182,4 +183,4 @@ def _percent(share: ShareOfCaptions) -> str:
         f"[{100 * one.low:.1f}, {100 * one.high:.1f}]" if isinstance(one, Interval) else "[–]"
         for one in (share.interval, share.over_authors)
     ]
-    return " ".join([f"{100 * share.value:.1f}", *intervals])
+    return " ".join([percent_text(100 * share.value), *intervals])

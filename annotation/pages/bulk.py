@@ -101,7 +101,7 @@ def _evidence(row: RoomRow) -> str:
         value, _kind, interval = share_texts(share)
         said.append(f"{value} {name} ({interval})")
     if quality.alpha is not None:
-        said.append(f"α {texts.plain_number(quality.alpha, 2)}")
+        said.append(f"α {texts.coefficient(quality.alpha, 2)}")
     return ", ".join(said)
 
 

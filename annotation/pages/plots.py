@@ -26,6 +26,7 @@ from charts.columns import BarShares, ColumnPlot, StackedPlot, column_plot, stac
 from charts.texts import joined_html
 from core.languages.models import Language
 from crosslens_metrics.caption_stats import mean_to_one_decimal
+from crosslens_metrics.reports.figures import percent_text
 
 MIN_DAYS, MAX_DAYS = 14, 60
 SMALL, LARGE = 90, 180
@@ -183,7 +184,7 @@ def _stacked(id: str, title: str, rows: Sequence[BarShares]) -> PlotFigure:
         [
             (
                 _plain(row.name),
-                *(PlotCell(texts.percentage(share, 1), f"{share:.1f}") for share in row.percent),
+                *(PlotCell(texts.percentage(share, 1), percent_text(share)) for share in row.percent),
                 _plain(row.note),
             )
             for row in rows

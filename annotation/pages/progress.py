@@ -26,4 +26,4 @@ def exact_share(shared: SharedRatings | None) -> str:
 
 def alpha(shared: SharedRatings | None) -> str:
     """Format a value; empty if there is none."""
-    return "" if shared is None or shared.alpha is None else f"α {texts.plain_number(shared.alpha, 2)}"
+    return "" if shared is None or shared.alpha is None else f"α {texts.coefficient(shared.alpha, 2)}"

@@ -64,7 +64,7 @@ def table_of(table: QualityTable, project: Project, images: AskedImages) -> Page
 
 
 def alpha_of(row: QualityRow) -> str:
-    return "" if row.alpha is None else texts.plain_number(row.alpha, 2)
+    return "" if row.alpha is None else texts.coefficient(row.alpha, 2)
 
 
 def or_better(level: Rating) -> str:

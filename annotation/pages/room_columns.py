@@ -246,7 +246,7 @@ def room_columns(today: date) -> list[RoomColumn]:
             _("α"),
             _("Krippendorff’s alpha of these ratings: 1 is full agreement and 0 is chance."),
             _alpha,
-            lambda row: RoomCell(NO_VALUE if (value := _alpha(row)) is None else texts.plain_number(value, 2)),
+            lambda row: RoomCell(NO_VALUE if (value := _alpha(row)) is None else texts.coefficient(value, 2)),
         ),
         RoomColumn(
             "rated",

@@ -34,6 +34,7 @@ from core.images.models import CollectionImage
 from core.people.models import ConsentText
 from crosslens_metrics.caption_stats import COLUMNS as STATISTICS
 from crosslens_metrics.quality import CaptionShare, QualityCounts, ordinal_alpha, quality_of
+from crosslens_metrics.reports.figures import percent_text
 from crosslens_metrics.sampling.intervals import Interval
 from tabular.downloads import as_iso, csv_line
 
@@ -258,7 +259,7 @@ def _language_cells(language: LanguageContents) -> list[object]:
         *(len(language.annotators), language.from_files),
         *(_decimal(statistics.mean_words), _decimal(statistics.mean_characters)),
         f"{language.writing_ms / language.timed / 1000:.1f}" if language.timed else "–",
-        *(quality.captions, "–" if share is None else f"{100 * share:.1f}%"),
+        *(quality.captions, "–" if share is None else f"{percent_text(100 * share)}%"),
     ]
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from django.utils.translation import gettext as _
 
+from crosslens_metrics.reports.figures import percent_text
 from crosslens_metrics.sampling.intervals import Interval
 from gapgame.rules.figures import EqualSamples, ResampledFigure, TurnMean, TurnReason, TurnShare, UndefinedFigure
 from gapgame.rules.report import EqualOutcomes, EqualSize, GameReport, GroupOutcomes, TurnOutcomes
@@ -66,7 +67,7 @@ def share_text(share: TurnShare | UndefinedFigure) -> str:
     if isinstance(share, UndefinedFigure):
         return f"– {share.message}"
     both = _both(share.interval, share.over_players, ".2f")
-    return f"{share.percent:.2f}% ({share.count}/{share.total})  {both}"
+    return f"{percent_text(share.percent, 2)}% ({share.count}/{share.total})  {both}"
 
 
 def mean_text(mean: TurnMean | UndefinedFigure) -> str:
@@ -138,7 +139,8 @@ def _group_lines(name: str, groups: tuple[GroupOutcomes, ...]) -> Iterator[str]:
     ) % {"name": name}
     for group in groups[:MAX_GROUPS]:
         shares = "  ".join(
-            f"{group.percent[outcome]:.1f} {interval_text(group.intervals[outcome], '.1f')}" for outcome in OUTCOMES
+            f"{percent_text(group.percent[outcome])} {interval_text(group.intervals[outcome], '.1f')}"
+            for outcome in OUTCOMES
         )
         means = "  ".join(
             "–" if mean is None else f"{mean:.3f} ({number})"

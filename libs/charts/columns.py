@@ -293,4 +293,6 @@ def _pieces(row: BarShares, kinds: Sequence[tuple[str, str]], start: float) -> l
 
 
 def _said(row: BarShares, kinds: Sequence[tuple[str, str]]) -> str:
-    return ", ".join(f"{name} {percent:.1f}%" for (_kind, name), percent in zip(kinds, row.percent, strict=True))
+    return ", ".join(
+        f"{name} {texts.percentage(percent)}" for (_kind, name), percent in zip(kinds, row.percent, strict=True)
+    )

@@ -10,7 +10,7 @@ from django.utils.formats import number_format
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
 
-from crosslens_metrics.reports.figures import AbsentFigure
+from crosslens_metrics.reports.figures import CERTAIN, AbsentFigure, shown_digits
 
 if TYPE_CHECKING:
     from crosslens_metrics.sampling.intervals import Interval
@@ -27,12 +27,19 @@ def plain_number(value: float, digits: int = 1) -> str:
 
 def signed_number(value: float, digits: int = 1) -> str:
     """Zero, and what is rounded to it, has no sign."""
+    digits = shown_digits(value, digits, (-100, 100))
     is_zero = round(abs(value), digits) == 0
     return plain_number(value, digits) if is_zero or value < 0 else "+" + plain_number(value, digits)
 
 
 def percentage(value: float, digits: int = 1) -> str:
-    return _("%(number)s%%") % {"number": plain_number(value, digits)}
+    """100% or 0% only where it is that: 2,999 of 3,000 are 99.97%."""
+    return _("%(number)s%%") % {"number": plain_number(value, shown_digits(value, digits))}
+
+
+def coefficient(value: float, digits: int = 2, *, with_sign: bool = False) -> str:
+    """1 or −1 only where it is that."""
+    return (signed_number if with_sign else plain_number)(value, shown_digits(value, digits, CERTAIN))
 
 
 def interval_text(interval: Interval | AbsentFigure, digits: int = 1, *, with_sign: bool = False) -> str:

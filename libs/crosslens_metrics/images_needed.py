@@ -31,6 +31,8 @@ from crosslens_metrics.sampling.significance import unanimous_p
 from crosslens_metrics.sampling.variance import VarianceComponent, two_way
 from crosslens_metrics.undefined import UndefinedFigureError, UndefinedReason
 
+MIN_DECIDED = 2
+"""Decided images, below which nothing is said of how many more it takes."""
 MAX_DECIDED = 200
 """From so many decided images on, a gain that is seen with 20 of them is taken to be seen for certain."""
 MAX_IMAGES = 1e9
@@ -90,11 +92,13 @@ def images_to_see(wins: float, losses: float, images: float) -> int:
     Raises
     ------
     UndefinedFigureError
-        Without images or a gain.
+        Without images or a gain, or with a single decided image.
     """
     variance = _variance(wins, losses, images)
     if wins == losses:
         raise UndefinedFigureError(UndefinedReason.NO_DIFFERENCE, "The images show no gain that more could confirm.")
+    if wins + losses < MIN_DECIDED:
+        raise UndefinedFigureError(UndefinedReason.ONE_DECIDED, "One decided image does not show how often one wins.")
     enough = math.ceil(IMAGES_FOR_POWER * NORMAL_QUANTILE**2 * variance / ((wins - losses) / images) ** 2)
     if enough * _least_share(wins, losses, images) >= FEW_IMAGES:
         return enough

@@ -25,6 +25,7 @@ class UndefinedReason(StrEnum):
     MODEL_NEVER_LOSES = "model_never_loses"
     NOT_CONVERGED = "not_converged"
     NO_DIFFERENCE = "no_difference"
+    ONE_DECIDED = "one_decided"
     TOO_FEW_POINTS = "too_few_points"
     ALL_VALUES_EQUAL = "all_values_equal"
     SAME_IN_ALL_EVALUATIONS = "same_in_all_evaluations"

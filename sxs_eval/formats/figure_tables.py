@@ -10,6 +10,7 @@ from django.db.models import TextChoices
 from django.utils.translation import gettext_lazy as _
 
 from core.people.models import Project
+from crosslens_metrics.gains import MIN_RATERS
 from crosslens_metrics.reports.comparison import METHOD, VERSION
 from crosslens_metrics.reports.comparison_figures import (
     GainFigure,
@@ -18,6 +19,7 @@ from crosslens_metrics.reports.comparison_figures import (
     UndefinedComparison,
     WithOtherRaters,
 )
+from crosslens_metrics.reports.figures import CERTAIN, percent_text, rounded_number, signed_points
 from crosslens_metrics.sampling.intervals import Interval
 from research.selection.rules.image_filters import ALL_IMAGES, ImageFilter
 from sxs_eval.selectors.across import SEED, ComparisonResult, OverallResults, interval_of, other_raters_of
@@ -44,6 +46,9 @@ TEX_ESCAPES = str.maketrans(
         "]": "{]}",
     }
 )
+IntervalOf = Callable[[GainFigure | UndefinedComparison], Interval | UndefinedComparison | None]
+INTERVALS: Mapping[str, IntervalOf] = {"interval": interval_of, "other_raters": other_raters_of}
+"""By their names in `GainFigure.primary`."""
 METHOD_NAME = f"{METHOD}/{VERSION}"
 
 
@@ -64,11 +69,7 @@ def _seed(row: ComparisonResult) -> int:
     return row.comparison.seed if row.comparison else SEED
 
 
-def _bound(
-    row: ComparisonResult,
-    name: str,
-    of: Callable[[GainFigure | UndefinedComparison], Interval | UndefinedComparison | None] = interval_of,
-) -> float | None:
+def _bound(row: ComparisonResult, name: str, of: IntervalOf = interval_of) -> float | None:
     interval = of(row.gain)
     return getattr(interval, name) if isinstance(interval, Interval) else None
 
@@ -154,10 +155,15 @@ def _as_tex(rows: Sequence[ComparisonResult], overall: OverallResults) -> Iterat
         f"(exact where they are few); seeds {seeds} (row by row); -- is undefined\n"
     )
     yield "% Needs \\usepackage{booktabs}\n"
-    yield "\\begin{tabular}{lllrrrrlll}\n\\toprule\n"
     yield (
-        "Base & Test & Language & Images & Incomplete & WINS & LOSSES & $\\Delta$SxS [95\\% interval] & $p$ & "
-        "$\\alpha$ \\\\\n\\midrule\n"
+        "% Intervals hold for other images with these raters, as published, or with other raters like them; "
+        f"* is the one to rely on, from {MIN_RATERS} raters on the latter; p is with these raters\n"
+    )
+    yield "\\begin{tabular}{lllrrrrrrllll}\n\\toprule\n"
+    yield (
+        "& & & & & & & & \\multicolumn{2}{c}{95\\% interval} & & \\\\\n"
+        "Base & Test & Language & Raters & Images & Incomplete & WINS & LOSSES & $\\Delta$SxS & these raters & "
+        "other raters & $p$ & $\\alpha$ \\\\\n\\midrule\n"
     )
     is_pooled = False
     for row in rows:
@@ -182,27 +188,30 @@ def _as_tex(rows: Sequence[ComparisonResult], overall: OverallResults) -> Iterat
 
 def _tex_cells(row: ComparisonResult) -> Iterator[str]:
     yield from (tex(text) for text in (row.base, row.test, _language(row)))
+    yield str(row.gain.raters) if isinstance(row.gain, GainFigure) else "--"
     yield str(row.images)
     yield str(row.incomplete)
     for count in (row.wins, row.losses):
-        yield f"{row.percent(count):.1f}" if row.outcomes else "--"
-    yield _tex_gain(row.gain)
+        percent = row.percent(count)
+        yield "--" if percent is None else percent_text(percent)
+    yield f"${signed_points(row.gain.points)}$" if isinstance(row.gain, GainFigure) else "--"
+    yield from (_tex_interval(row, name, interval) for name, interval in INTERVALS.items())
     yield _tex_p(row.sign_test)
-    yield "" if row.alpha is None else "--" if isinstance(row.alpha, UndefinedComparison) else f"${row.alpha:.3f}$"
+    yield "--" if isinstance(row.alpha, UndefinedComparison) else _tex_alpha(row.alpha)
 
 
-def _tex_gain(gain: GainFigure | UndefinedComparison) -> str:
-    if isinstance(gain, UndefinedComparison):
+def _tex_interval(row: ComparisonResult, name: str, of: IntervalOf) -> str:
+    """Before all planned images are complete none is marked, as on pages."""
+    interval = of(row.gain)
+    if not isinstance(interval, Interval):
         return "--"
-    interval = gain.interval
-    if isinstance(interval, UndefinedComparison):
-        return f"{_points(gain.points)} [--]"
-    return f"{_points(gain.points)} [{_points(interval.low)}, {_points(interval.high)}]"
+    is_complete = not row.incomplete if row.planned_images is None else row.images >= row.planned_images
+    mark = "$^{*}$" if isinstance(row.gain, GainFigure) and row.gain.primary == name and is_complete else ""
+    return f"[${signed_points(interval.low)}$, ${signed_points(interval.high)}$]{mark}"
 
 
-def _points(value: float) -> str:
-    # Adding zero removes the sign of a zero.
-    return f"${round(value, 1) + 0.0:+.1f}$"
+def _tex_alpha(alpha: float | None) -> str:
+    return "" if alpha is None else f"${rounded_number(alpha, 3, ends=CERTAIN)}$"
 
 
 def _tex_p(test: SignTest | UndefinedComparison) -> str:

@@ -145,7 +145,7 @@ def _number_of(images: int | UndefinedComparison | None) -> int | None:
 
 
 def _number(alpha: float | UndefinedComparison | None) -> str:
-    return texts.plain_number(alpha, 3) if isinstance(alpha, float) else ""
+    return texts.coefficient(alpha, 3) if isinstance(alpha, float) else ""
 
 
 def _percent(value: float | None) -> str:

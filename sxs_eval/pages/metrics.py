@@ -137,7 +137,7 @@ def _correlation_columns() -> list[TableColumn[CorrelatedPart]]:
 
 def _correlation(coefficient: Coefficient, part: CorrelatedPart) -> str:
     found = part[1].coefficients[coefficient]
-    value = "" if isinstance(found.value, UndefinedScore) else texts.signed_number(found.value, 2)
+    value = "" if isinstance(found.value, UndefinedScore) else texts.coefficient(found.value, with_sign=True)
     over = _interval(found.over_evaluations)
     return parts(
         isolated(value) or NO_VALUE,

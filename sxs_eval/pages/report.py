@@ -275,7 +275,7 @@ def _agreement_line(alpha: AlphaFigure | UndefinedComparison) -> ReportLine:
     )
     if isinstance(alpha, UndefinedComparison):
         return ReportLine(label, meaning, "", why=alpha.message)
-    value = f"α = {texts.plain_number(alpha.value, 3)} ({_images(alpha.images)})"
+    value = f"α = {texts.coefficient(alpha.value, 3)} ({_images(alpha.images)})"
     meaning += " " + _("%(percent)s of the pairs of judgements of an image are on the same side.") % {
         "percent": texts.percentage(alpha.same_side)
     }

@@ -37,6 +37,7 @@ def test_as_many_images_as_are_said_to_be_needed_see_the_gain_with_a_chance_of_8
     for counts, reason in (
         ((30, 30, 100), UndefinedReason.NO_DIFFERENCE),
         ((0, 0, 0), UndefinedReason.NO_IMAGES),
+        ((1, 0, 20), UndefinedReason.ONE_DECIDED),
     ):
         with pytest.raises(UndefinedFigureError) as refused:
             images_to_see(*counts)

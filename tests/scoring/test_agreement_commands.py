@@ -15,7 +15,7 @@ from crosslens_metrics.correlations import Coefficient
 from crosslens_metrics.formats.problems import FileRefusedError
 from crosslens_metrics.formats.tables import parse_table
 from crosslens_metrics.model_ranks import TiedRanks, largest_by_chance, rank_agreement
-from crosslens_metrics.reports.figures import MESSAGES, rounded_number
+from crosslens_metrics.reports.figures import MESSAGES, percent_text, rounded_number, signed_points
 from crosslens_metrics.undefined import UndefinedReason
 from tests.commands import output_of
 from tests.published import published
@@ -368,6 +368,17 @@ def test_a_group_is_a_column_and_its_values(table, option):
 )
 def test_halves_are_rounded_away_from_zero_and_zero_has_no_sign(value, digits, text):
     assert rounded_number(value, digits) == text
+
+
+def test_what_is_near_an_end_of_its_scale_is_not_printed_as_the_end():
+    assert [percent_text(100 * right / 3000) for right in (3000, 2999, 1, 0)] == ["100.0", "99.97", "0.03", "0.0"]
+    assert [signed_points(points) for points in (100, 99.97, -99.97, -0.04)] == ["+100.0", "+99.97", "-99.97", "+0.0"]
+    assert [rounded_number(r, 2, ends=(-1, 1)) for r in (1, 1 - 1e-15, 0.9996, -0.999)] == [
+        "1.00",
+        "1.00",
+        "0.9996",
+        "-0.999",
+    ]
 
 
 def test_a_column_is_found_whatever_its_capitals_and_blanks_unless_two_could_be_meant():

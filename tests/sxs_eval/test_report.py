@@ -207,7 +207,7 @@ ALL_BUT_VARIATION |= {ComparisonReason.NO_SIDE_PREFERRED, ComparisonReason.NO_RE
         ),
         (
             judged([("a", "ann", 1, 1, 3.0), ("a", "bob", 1, 0, 3.0), ("a", "cem", 2, 1, 3.0)]),
-            {UndefinedReason.NO_VARIATION, UndefinedReason.MORE_RATERS, ComparisonReason.NO_REPEATS},
+            {UndefinedReason.NO_VARIATION, UndefinedReason.ONE_DECIDED, ComparisonReason.NO_REPEATS},
         ),
     ],
     ids=["nothing", "one rater", "all ties", "one image"],

@@ -27,6 +27,7 @@ class ComparisonReason(StrEnum):
 MESSAGES: dict[UndefinedReason | ComparisonReason, str] = {
     UndefinedReason.NO_IMAGES: _("No image has all its judgements yet."),
     UndefinedReason.NO_DECIDED: _("No image has a majority for either model, so there is nothing to test."),
+    UndefinedReason.ONE_DECIDED: _("One image alone has a majority for a model, too few to go by."),
     UndefinedReason.FEW_WINS: _("Fewer than 5 wins either way link it with the others, too few for an interval."),
     UndefinedReason.ONE_COMPARISON: _("There is no mean over comparisons: only one has images with all judgements."),
     UndefinedReason.ONE_RATER: _("All judgements are by one rater, so they do not show how raters differ."),

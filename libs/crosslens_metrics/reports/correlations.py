@@ -26,6 +26,7 @@ from crosslens_metrics.reports.evaluation_points import (
     unlike_points,
 )
 from crosslens_metrics.reports.figures import (
+    CERTAIN,
     ReportFigure,
     UndefinedScore,
     as_json,
@@ -358,7 +359,7 @@ def _rows(by_metric: Mapping[str, MetricAgreement], digits: int) -> list[list[st
         rows.append(["languages", *(str(one.languages) for one in agreed)])
     for coefficient in Coefficient:
         figures = [one.coefficients[coefficient] for one in agreed]
-        rows.append([coefficient, *(with_interval(one.value, one.interval, digits) for one in figures)])
+        rows.append([coefficient, *(with_interval(one.value, one.interval, digits, ends=CERTAIN) for one in figures)])
         if any(one.test for one in figures):
             rows.append(["  p", *(_p(one.test) for one in figures)])
         if any(one.over_evaluations for one in figures):
@@ -373,7 +374,7 @@ def _p(test: TestFigure | UndefinedScore | None) -> str:
 
 
 def _bounds(interval: Interval | UndefinedScore | None, digits: int) -> str:
-    return "" if interval is None else with_interval(0.0, interval, digits).partition(" ")[2]
+    return "" if interval is None else with_interval(0.0, interval, digits, ends=CERTAIN).partition(" ")[2]
 
 
 def _difference(figure: DifferenceFigure | UndefinedScore, digits: int) -> str:

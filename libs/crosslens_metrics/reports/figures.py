@@ -92,7 +92,7 @@ MESSAGES: dict[UndefinedReason, str] = {
     ),
     UndefinedReason.UNIT_NEEDED: _(
         "Without one of the models (or languages, if there are two models), the coefficient is undefined or exactly 1 "
-        "or −1: there are too few."
+        "or −1: there are too few models (or languages) for an interval."
     ),
     UndefinedReason.NOT_EXCHANGEABLE: _(
         "No two models were compared in the same languages with the same others, so none can change places."
@@ -113,24 +113,52 @@ COMPUTED_DIGITS = 12
 """What is beyond is noise of floating-point numbers, and must not decide which way a half is rounded."""
 
 
-def rounded_number(value: float, digits: int) -> str:
-    """Halves go away from zero; there is no minus before zero."""
+CERTAIN = (-1, 1)
+"""The ends of the scale of a coefficient."""
+
+
+def shown_digits(value: float, digits: int, ends: Sequence[float] = (0, 100)) -> int:
+    """So many more digits as it takes that a figure near an end of its scale does not pass for the end itself."""
+    exact = round(value, COMPUTED_DIGITS)
+    return next(
+        number for number in range(digits, COMPUTED_DIGITS + 1) if exact in ends or round(exact, number) not in ends
+    )
+
+
+def percent_text(percent: float, digits: int = 1) -> str:
+    """Without its sign; 100 or 0 only where it is that."""
+    return f"{percent:z.{shown_digits(percent, digits)}f}"
+
+
+def signed_points(points: float) -> str:
+    """A gain; ±100 only where it is that."""
+    return f"{points:+z.{shown_digits(points, 1, (-100, 100))}f}"
+
+
+def rounded_number(value: float, digits: int, *, ends: Sequence[float] = ()) -> str:
+    """Halves go away from zero; there is no minus before zero; an end of the scale is only what is exactly there."""
+    digits = shown_digits(value, digits, ends)
     exact = Decimal(repr(round(value, COMPUTED_DIGITS)))
     figure = exact.quantize(Decimal(1).scaleb(-digits), rounding=ROUND_HALF_UP)
     return f"{figure or abs(figure):f}"
 
 
-def with_interval(value: float | UndefinedScore, interval: Interval | UndefinedScore | None, digits: int) -> str:
+def with_interval(
+    value: float | UndefinedScore,
+    interval: Interval | UndefinedScore | None,
+    digits: int,
+    *,
+    ends: Sequence[float] = (),
+) -> str:
     if isinstance(value, UndefinedScore):
         return "undefined"
-    text = rounded_number(value, digits)
+    text = rounded_number(value, digits, ends=ends)
     if isinstance(interval, UndefinedScore):
         return f"{text} [undefined]"
-    return (
-        text
-        if interval is None
-        else f"{text} [{rounded_number(interval.low, digits)}, {rounded_number(interval.high, digits)}]"
-    )
+    if interval is None:
+        return text
+    low, high = (rounded_number(bound, digits, ends=ends) for bound in (interval.low, interval.high))
+    return f"{text} [{low}, {high}]"
 
 
 def random_stream(seed: int, figure: str) -> np.random.Generator:

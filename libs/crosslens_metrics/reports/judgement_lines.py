@@ -8,6 +8,7 @@ from crosslens_metrics.messages import gettext as _
 from crosslens_metrics.messages import ngettext
 from crosslens_metrics.reports.comparison_figures import (
     BOUNDS,
+    AlphaFigure,
     ComparisonOutcome,
     GainFigure,
     ImageCounts,
@@ -26,6 +27,7 @@ from crosslens_metrics.reports.comparisons import (
     RankedModel,
     RankedPair,
 )
+from crosslens_metrics.reports.figures import CERTAIN, percent_text, rounded_number, signed_points
 from crosslens_metrics.reports.gain_figures import WIDTH_POINTS
 from crosslens_metrics.sampling.intervals import Interval
 
@@ -66,9 +68,7 @@ def report_lines(report: ReportedFigures) -> Iterator[str]:
     alpha = report.alpha
     yield line(
         _("Ordinal alpha"),
-        alpha
-        if isinstance(alpha, UndefinedComparison)
-        else f"{alpha.value:z.3f} {_interval_text(alpha.interval, 'z.3f')} ({alpha.images}), {alpha.same_side:.1f}%",
+        alpha if isinstance(alpha, UndefinedComparison) else _alpha(alpha),
         _(
             "agreement over images that two or more raters judged, with these raters: 1 is full, 0 is chance; then how "
             "many pairs of judgements of an image are on the same side"
@@ -137,7 +137,7 @@ def pooled_lines(pooled: PooledGain, *, incomplete: int) -> Iterator[str]:
         _("Random effects"),
         mean
         if isinstance(mean, UndefinedComparison)
-        else f"{mean.points:+z.1f} {_interval_text(mean.interval, '+z.1f')}",
+        else f"{signed_points(mean.points)} {_interval_text(mean.interval, '+z.1f')}",
         _and_words(
             _("points, mean over comparisons"), mean if isinstance(mean, UndefinedComparison) else mean.interval
         ),
@@ -215,8 +215,17 @@ def _lacking(images: ImageCounts) -> str:
     return " " + _("(images × judgements: %(counts)s)") % {"counts": ", ".join(counts)} if counts else ""
 
 
+def _alpha(alpha: AlphaFigure) -> str:
+    value, interval = rounded_number(alpha.value, 3, ends=CERTAIN), _interval_text(alpha.interval, "z.3f")
+    return f"{value} {interval} ({alpha.images}), {percent_text(alpha.same_side)}%"
+
+
 def _part(part: ImagePart) -> str | UndefinedComparison:
-    return part.percent if isinstance(part.percent, UndefinedComparison) else f"{part.percent:.1f}% ({part.count})"
+    return (
+        part.percent
+        if isinstance(part.percent, UndefinedComparison)
+        else f"{percent_text(part.percent)}% ({part.count})"
+    )
 
 
 def _gain_lines(gain: GainFigure | UndefinedComparison) -> Iterator[str]:
@@ -229,14 +238,15 @@ def _gain_lines(gain: GainFigure | UndefinedComparison) -> Iterator[str]:
     mark = " (" + _("primary") + ")"
     yield line(
         label,
-        f"{gain.points:+z.1f} {_interval_text(gain.interval, '+z.1f')}" + (mark if gain.primary == "interval" else ""),
+        f"{signed_points(gain.points)} {_interval_text(gain.interval, '+z.1f')}"
+        + (mark if gain.primary == "interval" else ""),
         _and_words(_("points"), gain.interval),
     )
     yield line(
         "  " + _("other raters"),
         others
         if isinstance(others, UndefinedComparison)
-        else f"{gain.points:+z.1f} {_interval_text(others.interval, '+z.1f')}, {_p(others.p)}"
+        else f"{signed_points(gain.points)} {_interval_text(others.interval, '+z.1f')}, {_p(others.p)}"
         + (mark if gain.primary == "other_raters" else ""),
         _and_words(_("the same"), others if isinstance(others, UndefinedComparison) else others.interval),
     )
@@ -260,7 +270,7 @@ def _sign_test(test: SignTest | UndefinedComparison) -> str | UndefinedCompariso
 def _share(share: TrialShare | UndefinedComparison) -> str | UndefinedComparison:
     if isinstance(share, UndefinedComparison):
         return share
-    return f"{share.percent:.1f}% {_interval_text(share.interval, '.1f')} ({share.total})"
+    return f"{percent_text(share.percent)}% {_interval_text(share.interval, '.1f')} ({share.total})"
 
 
 def _rater_line(rater: RaterFigures) -> str:
