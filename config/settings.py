@@ -47,6 +47,7 @@ INSTALLED_APPS = [
     "office.practice",
     "office.recruitment",
     "office.dashboard",
+    "office.imports",
     "tools.demo",
     "office.operations",
     "django.contrib.admin",

@@ -27,4 +27,5 @@ urlpatterns = [
     path("", include("office.practice.urls")),
     path("", include("office.recruitment.urls")),
     path("", include("office.dashboard.urls")),
+    path("", include("office.imports.urls")),
 ]

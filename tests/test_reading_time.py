@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 from collections.abc import Callable, Iterator
 from datetime import timedelta
@@ -15,7 +16,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import connection
 
-from core.images.models import ImportJob, ImportKind, ImportOutcome
+from core.images.models import ImportJob, ImportKind, ImportOutcome, ImportStage
 from core.images.services import import_jobs
 from core.images.services import imports as image_imports
 from core.jobs.models import JobState
@@ -23,18 +24,19 @@ from core.languages.models import Language
 from crosslens_metrics.formats.problems import FileProblemsError
 from crosslens_metrics.formats.recognition import captions_of
 from gapgame.services import item_imports
+from office.imports.services import file_imports, previews, stages
 from research.inference.models import ModelCaption
 from research.inference.services import captions as caption_imports
-from research.scoring.services import reference_imports
 from research.selection.models import CandidateList
 from research.selection.rules.tables import TableError, data_of
 from research.selection.services import candidates as candidate_imports
 from sxs_eval.formats.plans import parse_scores
-from tests.factories import NOW, make_collection, make_item_set, make_project, make_user
+from tests.factories import NOW, make_collection, make_item_set, make_project
+from tests.imports.sent import confirmed, run
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("media")]
 
-TOO_LONG = "Reading the file went on for more than"
+TOO_LONG = re.compile("Reading (a|the) file went on for more than")
 
 
 def hang(*_given: Any, **_named: Any) -> None:
@@ -51,31 +53,31 @@ def announced(run: Callable[..., None]) -> Callable[..., None]:
 RUNS: dict[ImportKind, tuple[Callable[..., None], Any, str]] = {
     ImportKind.IMAGES: (announced(image_imports.run_import), image_imports, "plan_of_upload"),
     ImportKind.ITEMS: (announced(item_imports.run_import), item_imports, "source_of_upload"),
-    ImportKind.CAPTIONS: (caption_imports.run_import, caption_imports, "captions_of"),
-    ImportKind.REFERENCES: (reference_imports.run_import, reference_imports, "reference_lines"),
+    ImportKind.FILES: (announced(stages.run), previews, "recognise"),
     ImportKind.CANDIDATES: (candidate_imports.run_import, candidate_imports, "candidate_lines"),
 }
 
 
 @pytest.mark.parametrize("kind", RUNS)
 def test_every_import_ends_where_its_file_takes_too_long_to_read(kind, monkeypatch):
-    run, module, reader = RUNS[kind]
+    runs, module, reader = RUNS[kind]
     monkeypatch.setattr(module, reader, hang)
     project = make_project()
     collection = make_item_set(project).collection if kind == ImportKind.ITEMS else make_collection(0)
     candidates = CandidateList.objects.create(project=project, slug="world", name="World", created_at=NOW)
     folder, names = image_imports.keep_waiting([SimpleUploadedFile("a.jsonl", b"{}\n")])
     options: dict[str, Any] = {image_imports.FILE_NAMES: names, "language": "en", "model": "m", "collections": []}
-    options |= {candidate_imports.LIST: candidates.pk, candidate_imports.NEEDS_LICENCE: True}
+    options |= {file_imports.WISH: {}, candidate_imports.LIST: candidates.pk, candidate_imports.NEEDS_LICENCE: True}
     about = {"kind": kind, "collection": collection, "project": project, "options": options, "folder": folder}
     # The first time might have been the fault of a busy machine.
-    job = ImportJob.objects.create(**about, attempts=import_jobs.MAX_ERRORS - 1)
+    stage = ImportStage.PREVIEW if kind == ImportKind.FILES else ImportStage.IMPORT
+    job = ImportJob.objects.create(**about, stage=stage, attempts=import_jobs.MAX_ERRORS - 1)
 
-    run(job_id=job.pk, clock=lambda: NOW)
+    runs(job_id=job.pk, clock=lambda: NOW)
 
     job.refresh_from_db()
     assert job.state == JobState.FAILED
-    assert job.error.startswith(TOO_LONG)
+    assert TOO_LONG.match(job.error)
 
 
 def test_what_was_taken_before_a_reader_hung_is_kept(monkeypatch):
@@ -88,23 +90,15 @@ def test_what_was_taken_before_a_reader_hung_is_kept(monkeypatch):
         hang()
 
     lines = f'{{"image": "{first}", "caption": "a"}}\n{{"image": "{second}", "caption": "b"}}\n'
-    job = caption_imports.start_upload(
-        upload=SimpleUploadedFile("a.jsonl", lines.encode()),
-        model="m",
-        language=Language.objects.get(pk="en"),
-        collection=collection,
-        by=make_user(),
-    )
+    job = confirmed(lines.encode(), model="m", language="en", collection=collection.slug)
     monkeypatch.setattr(caption_imports, "captions_of", read_one_line)
     states: list[str] = []
     while not states or states[-1] != JobState.FAILED:
-        caption_imports.run_import(job_id=job.pk, clock=lambda: NOW + timedelta(minutes=len(states)))
-        job.refresh_from_db()
-        states.append(job.state)
+        states.append(run(job, now=NOW + timedelta(minutes=len(states))).state)
 
     assert states == [JobState.RUNNING, JobState.RUNNING, JobState.FAILED]
-    assert job.error.startswith(TOO_LONG)
-    assert [row.outcome for row in job.rows.all()] == [ImportOutcome.ADDED]
+    assert TOO_LONG.match(job.error)
+    assert [row.outcome for row in job.parts.get().rows.all()] == [ImportOutcome.ADDED]
     assert [caption.text for caption in ModelCaption.objects.all()] == ["a"]
 
 

@@ -153,12 +153,28 @@ class ImportKind(models.TextChoices):
     ITEMS = "items", _("Sentences with a gap")
     REFERENCES = "refs", _("Reference captions")
     CANDIDATES = "cands", _("Candidates")
+    FILES = "files", _("Files of any kind")
+
+
+class ImportStage(models.TextChoices):
+    """What an import is doing or did last."""
+
+    PREVIEW = "preview", _("Preview")
+    IMPORT = "import", _("Import")
+    UNDO = "undo", _("Undo")
 
 
 class ImportJob(Job):
-    """One import, from the browser or the command line. `rows` is its report; its files wait in `folder`."""
+    """One import, from the browser or the command line. `rows` is its report; its files wait in `folder`.
+
+    One of files of any kind has no rows: its `parts` do, one import for each of its files.
+    """
 
     kind = models.CharField(max_length=8, choices=ImportKind.choices)
+    stage = models.CharField(
+        max_length=7, choices=ImportStage.choices, default=ImportStage.IMPORT, db_default=ImportStage.IMPORT
+    )
+    part_of = models.ForeignKey("self", on_delete=models.SET_NULL, null=True, blank=True, related_name="parts")
     project = models.ForeignKey(
         Project,
         on_delete=models.CASCADE,

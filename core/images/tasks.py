@@ -18,4 +18,4 @@ def run_import(job_id: int) -> None:
 
 
 ask_for_sizes = job(make_sizes, Image.objects.all())
-ask_for_import = job(run_import, ImportJob.objects.filter(kind=ImportKind.IMAGES))
+ask_for_import = job(run_import, ImportJob.objects.filter(kind=ImportKind.IMAGES, part_of=None))

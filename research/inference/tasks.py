@@ -12,10 +12,9 @@ from django.db import transaction
 from django.db.models import Model
 from django.utils import timezone
 
-from core.images.models import ImportJob, ImportKind
 from core.jobs.tasks import current_app, job, shared_task
 from research.inference.models import UNFINISHED_STATES, Run, Training
-from research.inference.services import captions, executor, routing, runs, training_worker, worker_status
+from research.inference.services import executor, routing, runs, training_worker, worker_status
 from research.inference.services.worker_status import heartbeat
 
 MESSAGE_LIFETIME_S = 60
@@ -26,14 +25,6 @@ FORWARD_AFTER_S = 1.0
 
 SHORT_SLICE_S = 20.0
 """For a worker that also does other work, so that image sizes and imports do not wait for minutes."""
-
-
-@shared_task
-def run_caption_import(job_id: int) -> None:
-    captions.run_import(job_id=job_id, clock=timezone.now)
-
-
-ask_for_caption_import = job(run_caption_import, ImportJob.objects.filter(kind=ImportKind.CAPTIONS))
 
 
 @shared_task(bind=True)

@@ -13,7 +13,6 @@ urlpatterns = [
     path("models/", models.model_list, name="model-list"),
     path("models/new/", models.model_create, name="model-create"),
     path("models/translators/new/", models.translator_create, name="translator-create"),
-    path("models/captions/add/", captions.captions_import, name="captions-import"),
     path("models/captions/<int:caption_id>/switch/", captions.caption_switch, name="caption-switch"),
     path("models/gallery/", captions.gallery, name="gallery"),
     path("models/workers/", runs.worker_list, name="worker-list"),

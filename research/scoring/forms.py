@@ -22,7 +22,7 @@ from research.inference.forms.trainings import TrainingForm
 from research.inference.models import CaptioningModel, EmbeddingSet, Encoder, Translator
 from research.inference.selectors.models import translators
 from research.inference.services.encoders import visual_encoders
-from research.scoring.models import ReferenceKind, ReferenceSet, Scoring, Tokenizer
+from research.scoring.models import ReferenceSet, Scoring, Tokenizer
 from research.scoring.rules.metrics import ENGLISH, needs_projections, needs_references, needs_vectors
 from research.scoring.selectors.setup import ReferenceCoverage, english_for, features_for, vectors_for
 
@@ -30,7 +30,6 @@ MAX_NAME_CHARACTERS = 120
 NEEDS_JAVA = "java"
 BASIC_METRICS = ("cider", "cider-d", "bleu", "rouge-l")
 WITHOUT_REFERENCES = ("cmedrel",)
-IMPORTED_KINDS = (ReferenceKind.IMPORTED, ReferenceKind.TRANSLATED)
 
 
 def why_no_java() -> str:
@@ -258,53 +257,6 @@ class ReferenceTrainingForm(TrainingForm):
             field.choices = [(one.pk, reference_label(one)) for one in offered]
         first = ("name", "base", "features", "references", "validation", "validation_percent", "leaves_out_evaluated")
         self.order_fields([*first, *(name for name in self.fields if name not in first)])
-
-
-class ReferencesForm(forms.Form):
-    """A file of reference captions."""
-
-    file = forms.FileField(
-        label=_("File"),
-        allow_empty_file=True,
-        help_text=_(
-            "COCO, Karpathy, Flickr30k, Crossmodal-3600, JSON Lines, CSV, Excel, or exports of other tools: an image "
-            "and its captions on each line."
-        ),
-    )
-    name = NameCharField(
-        label=_("Name"),
-        max_length=MAX_NAME_CHARACTERS,
-        help_text=_("If references of this name exist in the language, the file replaces those of its images."),
-    )
-    collection = forms.ModelChoiceField(
-        Collection.objects.none(),
-        to_field_name="slug",
-        label=_("Collection"),
-        empty_label=_("Choose…"),
-        help_text=_("Where to look for the images."),
-    )
-    language = forms.ModelChoiceField(
-        Language.objects.all(),
-        label=_("Language"),
-        required=False,
-        empty_label=_("as the file says"),
-        help_text=_("If the file names languages, as that of Crossmodal-3600 does, only this one is imported."),
-    )
-    kind = forms.ChoiceField(
-        label=_("Kind"),
-        choices=[(kind.value, kind.label) for kind in IMPORTED_KINDS],
-        help_text=_("WMDRel is computed only against references that were translated from English."),
-    )
-    source = forms.CharField(
-        label=_("Source"),
-        required=False,
-        widget=forms.Textarea(attrs={"rows": 2}),
-        help_text=_("Where the captions come from, and under which licence."),
-    )
-
-    def __init__(self, *args: Any, project: Project, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.fields["collection"].queryset = collections_in(project)  # type: ignore[attr-defined]
 
 
 class ReferenceTranslationForm(forms.Form):

@@ -11,7 +11,7 @@ from django.db.models import Q
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from core.images.models import Collection, Image, is_left_out
+from core.images.models import Collection, Image, ImportJob, is_left_out
 from core.jobs.models import OPEN_STATES, Job
 from core.languages.models import Language
 from core.people.models import Project
@@ -111,6 +111,21 @@ class Reference(models.Model):
     def __str__(self) -> str:
         # Not its words: they are seen in no list.
         return str(self.pk)
+
+
+class ImportedReferences(models.Model):
+    """What an import did to the captions of an image: `before` are those that it replaced, for whoever undoes it."""
+
+    job = models.ForeignKey(ImportJob, on_delete=models.CASCADE, related_name="+")
+    reference_set = models.ForeignKey(ReferenceSet, on_delete=models.CASCADE, related_name="+")
+    image = models.ForeignKey(Image, on_delete=models.CASCADE, related_name="+")
+    before = models.JSONField(default=list)
+
+    class Meta:
+        ordering: ClassVar[list[str]] = ["pk"]
+
+    def __str__(self) -> str:
+        return f"image {self.image_id} in import {self.job_id}"
 
 
 class ReferenceTranslation(Job):

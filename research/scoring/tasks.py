@@ -8,12 +8,11 @@ from functools import partial
 from celery import Task
 from django.utils import timezone
 
-from core.images.models import ImportJob, ImportKind
 from core.jobs.models import OPEN_STATES
 from core.jobs.tasks import job, shared_task
 from research.inference.tasks import do_slice, resend_message, send_to_queue
 from research.scoring.models import Pass, ReferenceTranslation, Scoring
-from research.scoring.services import reference_imports, reference_translations, scoring_passes, scorings
+from research.scoring.services import reference_translations, scoring_passes, scorings
 
 
 @shared_task(bind=True)
@@ -38,14 +37,6 @@ def ask_for_passes(scorings: Iterable[Scoring]) -> None:
     waiting = Pass.objects.filter(scoring__in=list(scorings), state__in=OPEN_STATES)
     for pass_id in waiting.order_by("pk").values_list("pk", flat=True):
         _ask_for_pass(pass_id)
-
-
-@shared_task
-def run_reference_import(job_id: int) -> None:
-    reference_imports.run_import(job_id=job_id, clock=timezone.now)
-
-
-ask_for_reference_import = job(run_reference_import, ImportJob.objects.filter(kind=ImportKind.REFERENCES))
 
 
 @shared_task(bind=True)

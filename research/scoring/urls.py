@@ -20,7 +20,6 @@ urlpatterns = [
     path(f"{ONE}/again/", scores.scoring_again, name="scoring-again"),
     path(f"{ONE}/drop/", scores.scoring_drop, name="scoring-drop"),
     path(f"{REFERENCES}/", references.reference_list, name="reference-list"),
-    path(f"{REFERENCES}/import/", references.references_import, name="references-import"),
     path(f"{REFERENCES}/train/", references.training_create, name="training-create"),
     path(f"{REFERENCES}/<int:set_id>/", references.reference_show, name="reference-show"),
     path(f"{REFERENCES}/<int:set_id>/evaluation/", references.reference_evaluation, name="reference-evaluation"),

@@ -110,7 +110,7 @@ function receive(form) {
     const name = path.toLowerCase();
     if (!endings.some((ending) => name.endsWith(ending))) return dataset.textKind;
     if (!file.size) return dataset.textEmpty;
-    const isImage = ![".zip", ".csv", ".json", ".jsonl"].some((ending) => name.endsWith(ending));
+    const isImage = /\.(jpe?g|png|webp|tiff?|gif)$/.test(name);
     if (isImage && file.size > dataset.mostMbOfOne * MB) return dataset.textLarge;
     if (files.has(path)) return dataset.textTwice;
     if (files.size >= dataset.mostFiles || bytes() + file.size > dataset.mostMb * MB) return dataset.textMany;

@@ -124,7 +124,7 @@ def asked_for_by_name(owning: Owning, asker: Owning) -> list[tuple[str, dict[str
         (reverse("inference:gallery"), {"collection": collection, "model": model, "language": "en"}),
         (reverse("inference:gallery"), {"collection": asker.collection.slug, "model": model, "language": "en"}),
         (reverse("inference:embedding-create"), {"encoder": owning.encoder.pk, "collection": collection}),
-        (reverse("inference:captions-import"), {"collection": collection}),
+        (reverse("imports:import-create", args=[project]), {"collection": collection}),
         (reverse("inference:model-list"), {"q": owning.word[:4]}),
         (reverse("inference:model-try", args=[asker.model.pk]), {"collection": collection, "key": f"{owning.word}-1"}),
         (reverse("inference:model-stabilisers", args=[asker.model.pk]), {"collection": collection}),
@@ -166,10 +166,8 @@ def forms_with(them: Owning, us: Owning) -> list[tuple[str, dict[str, Any], str]
          {"name": "x", "english_model": them.model.pk, "translator": us.translated.translator_id}, "english_model"),
         (reverse("inference:model-create") + "?kind=translated",
          {"name": "x", "english_model": us.model.pk, "translator": them.translated.translator_id}, "translator"),
-        (reverse("inference:captions-import"), {"model": "x", "language": "en", "collection": theirs, "file": file},
+        (reverse("imports:import-create", args=[us.project.slug]), {"collection": theirs, "images": file},
          "collection"),
-        (reverse("scoring:references-import", args=[us.project.slug]),
-         {"name": "x", "collection": theirs, "kind": "imported", "file": file}, "collection"),
         (reverse("gapgame:item-set-create", args=[us.project.slug]),
          {"name": "x", "items": file, "collections": [theirs]}, "collections"),
         (reverse("sxs_eval:plan-show", args=[us.project.slug]), plan | {"collection": theirs}, "collection"),
@@ -183,7 +181,7 @@ def forms_with(them: Owning, us: Owning) -> list[tuple[str, dict[str, Any], str]
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("number", range(14))
+@pytest.mark.parametrize("number", range(13))
 def test_what_is_sent_with_anything_of_theirs_is_refused(us: Owning, them: Owning, number: int) -> None:
     address, sent, field = forms_with(them, us)[number]
     before = [kind.objects.count() for kind in (Collection, CaptioningModel, Encoder, Run, ImportJob)]
@@ -234,12 +232,11 @@ def test_what_is_shared_can_be_chosen_everywhere(us: Owning, them: Owning) -> No
         reverse("inference:run-create"),
         reverse("inference:gallery"),
         reverse("inference:embedding-create"),
-        reverse("inference:captions-import"),
         reverse("annotation:project-create"),
         reverse("annotation:language-add", args=[us.project.slug]),
         reverse("sxs_eval:comparison-create", args=[us.project.slug]),
         reverse("sxs_eval:plan-show", args=[us.project.slug]),
-        reverse("scoring:references-import", args=[us.project.slug]),
+        reverse("imports:import-create", args=[us.project.slug]),
         reverse("gapgame:item-set-create", args=[us.project.slug]),
     )
     assert [address for address in pages if them.collection.name not in client.get(address).text] == []

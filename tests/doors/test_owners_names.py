@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import IntegrityError, transaction
 from django.urls import reverse
 from django.utils import timezone
@@ -17,19 +16,20 @@ from core.images.services import file_storage
 from core.images.services.imports import import_path
 from core.jobs.models import JobState
 from core.languages.models import Language
-from core.people.models import Membership, Role
+from core.people.models import Membership
 from core.people.selectors.projects import roles_of
 from core.people.services.ownership import OwnerRefusedError
 from research.inference.backends.captioners import BackendSettingsError, Decoding
 from research.inference.models import CaptioningModel, EmbeddingSet, Encoder, ModelCaption, Translator
-from research.inference.services import captions, encoders, models, runs
+from research.inference.services import encoders, models, runs
 from research.inference.services.steering import WorkRefusedError
 from tests.doors.asking import signed_in
 from tests.doors.owned import Owning, body_of, owner_of
 from tests.factories import NOW, make_annotator, make_collection, make_project, make_user
 from tests.images.image_files import image_file
+from tests.imports.sent import confirmed, run
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("media")]
 
 GERMAN = "de"
 
@@ -68,63 +68,34 @@ class TestNames:
             models.give_model(model=them.other, project=them.project, is_shared=True, by=them.manager, now=NOW)
 
     def test_captions_under_a_name_of_theirs_make_a_model_of_ones_own(self, us: Owning, them: Owning) -> None:
-        sent = {
-            "model": them.model.name,
-            "language": GERMAN,
-            "project": us.project.pk,
-            "collection": us.collection.slug,
-        }
-        content = b'{"image": "zebra-1", "caption": "Ein Zebra."}\n'
-        signed_in(us.manager).post(
-            reverse("inference:captions-import"), sent | {"file": SimpleUploadedFile("a.jsonl", content)}
-        )
-        captions.run_import(job_id=ImportJob.objects.latest("pk").pk, clock=timezone.now)
+        wish = {"model": them.model.name, "language": GERMAN, "collection": us.collection.slug}
+        run(confirmed(b'{"image": "zebra-1", "caption": "Ein Zebra."}\n', project=us.project, **wish))
         made = CaptioningModel.objects.get(name=them.model.name, project=us.project)
         assert made.captions.count() == 1
         assert not them.model.captions.filter(language=GERMAN).exists()
 
-    def test_captions_go_where_their_collection_is_unless_a_project_is_chosen(self, us: Owning, them: Owning) -> None:
-        Membership.objects.create(project=them.project, user=us.manager, role=Role.MANAGER)
-        client, address = signed_in(us.manager), reverse("inference:captions-import")
-        form = client.get(address, {"collection": us.collection.slug}).context["form"]
-        assert form.fields["project"].initial == us.project.pk
-        sent: dict[str, Any] = {"model": "x", "language": GERMAN, "collection": us.collection.slug}
-        file = SimpleUploadedFile("a.jsonl", b"{}")
-        assert client.post(address, sent | {"file": file}).status_code == 302
-        assert ImportJob.objects.latest("pk").project == us.project
-        sent |= {"project": them.project.pk, "file": SimpleUploadedFile("a.jsonl", b"{}")}
-        (refusal,) = client.post(address, sent).context["form"].errors["collection"]
-        for name in (us.collection.name, us.project.name, them.project.name):
-            assert f"“{name}”" in refusal
-
     def test_a_model_in_no_project_comes_along_with_captions_for_one(self, us: Owning) -> None:
         own = CaptioningModel.objects.create(name="own", created_by=us.manager)
         content = b'{"image": "zebra-1", "caption": "Ein Zebra."}\n'
-        about: dict[str, Any] = {"language": Language.objects.get(pk=GERMAN), "collection": None, "model": "own"}
-        upload = SimpleUploadedFile("a.jsonl", content)
-        job = captions.start_upload(**about, project=us.project, upload=upload, by=us.manager)
-        captions.run_import(job_id=job.pk, clock=timezone.now)
+        run(confirmed(content, project=us.project, by=us.manager, model="own", language=GERMAN))
         assert list(CaptioningModel.objects.filter(name="own")) == [own]
         assert owner_of(own) == (us.project, False)
         assert own.captions.count() == 1
 
     def test_captions_of_a_shared_model_are_added_by_its_own_people(self, us: Owning, them: Owning) -> None:
         them.share()
-        sent = {"model": them.other.name, "language": GERMAN, "project": us.project.pk}
-        address = reverse("inference:captions-import")
-        response = signed_in(us.manager).post(address, sent | {"file": SimpleUploadedFile("a.jsonl", b"{}")})
-        assert "model" in response.context["form"].errors
-        sent["project"] = them.project.pk
-        response = signed_in(them.manager).post(address, sent | {"file": SimpleUploadedFile("a.jsonl", b"{}")})
-        assert response.status_code == 302
+        for owning, outcome in ((us, ImportOutcome.REJECTED), (them, ImportOutcome.ADDED)):
+            content = f'{{"image": "{owning.word}-1", "caption": "x"}}\n'.encode()
+            wish = {"model": them.other.name, "language": GERMAN}
+            job = run(confirmed(content, project=owning.project, by=owning.manager, **wish))
+            assert job.parts.get().rows.get().outcome == outcome
 
     def test_images_of_theirs_are_unknown_to_an_import(self, us: Owning, them: Owning) -> None:
-        about: dict[str, Any] = {"language": Language.objects.get(pk=GERMAN), "collection": None, "model": "x"}
         digest = them.collection.entries.first().image.sha256
         content = f'{{"image": "giraffe-1", "caption": "x"}}\n{{"image": "{digest}", "caption": "x"}}\n'
-        upload = SimpleUploadedFile("a.jsonl", content.encode())
-        job = captions.start_upload(**about, project=us.project, upload=upload, by=us.manager)
-        captions.run_import(job_id=job.pk, clock=timezone.now)
+        job = run(
+            confirmed(content.encode(), project=us.project, by=us.manager, model="x", language=GERMAN)
+        ).parts.get()
         assert set(job.rows.values_list("outcome", flat=True)) == {ImportOutcome.REJECTED}
         assert {"No image has the key" in row.reason for row in job.rows.all()} == {True}
 

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from annotation.models import Release
 from annotation.services import corrections
-from core.images.models import Collection, ImportJob, ImportKind
+from core.images.models import Collection, ImportJob, ImportKind, ImportStage
 from core.images.selectors import served_image
 from core.jobs.models import JobState
 from core.people.models import Delivery, Invitation, Membership, Project, Role, Session, User, Webhook
@@ -126,6 +126,14 @@ def make_world(media: Path) -> World:
     for kind in (Collection, CaptioningModel, Encoder, Run, Training):
         kind.objects.update(project=project, is_shared=False)
     ImportJob.objects.update(project=project)
+    files = ImportJob.objects.create(
+        kind=ImportKind.FILES,
+        stage=ImportStage.PREVIEW,
+        project=project,
+        source_name="y.jsonl",
+        state=JobState.DONE,
+        options={"wish": {}, "preview": [], "gaps": []},
+    )
     draft_selection(project, seeded.main.collection)
     study = make_study(project)
     make_practice(project, is_required=False)
@@ -187,6 +195,7 @@ def make_world(media: Path) -> World:
     known |= {
         f"corpora:{name} slug": [seeded.main.collection.slug] for name in ("collection-locate", "collection-places")
     }
+    known |= {f"imports:{name} job_id": [files.pk] for name in _names("imports", "job_id")}
     described = ModelCaption.objects.filter(image__entries__collection=seeded.main.collection)
     known["inference:caption-switch caption_id"] = [described.first().pk]
     known["people:member-remove pk"] = [Membership.objects.get(project=project, user=bob).pk]

@@ -9,29 +9,22 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import CommandError, call_command
-from django.test import Client
-from django.urls import reverse
 
 from core.images.models import CollectionImage, ImportJob, ImportKind, ImportOutcome
 from core.images.selectors import report_of
 from core.jobs.models import JobState
 from core.jobs.services import leases
 from core.languages.models import Language
-from research.inference import tasks
 from research.inference.models import CaptioningModel, ModelCaption
 from research.inference.services import captions
-from tests.clients import client_of
 from tests.concurrency import together
 from tests.factories import (
     NOW,
-    make_captioner,
     make_collection,
     make_image,
-    make_project,
-    make_user,
 )
+from tests.imports.sent import confirmed, run
 
 MINUTE = timedelta(minutes=1)
 WORDS = "a heron stands on one leg"
@@ -220,13 +213,7 @@ def test_a_large_file_is_read_bit_by_bit(tmp_path, django_assert_max_num_queries
 def test_an_import_that_was_killed_goes_on_where_it_was(monkeypatch):
     collection = make_collection(images=5)
     content = lines(*({"image": key, "caption": WORDS} for key in keys(collection)))
-    job = captions.start_upload(
-        model="m",
-        language=Language.objects.get(pk="en"),
-        collection=None,
-        upload=SimpleUploadedFile("c.jsonl", content),
-        by=make_user(),
-    )
+    job = confirmed(content, model="m", language="en")
     monkeypatch.setattr(captions, "LINES_PER_TRANSACTION", 2)
     real, taken = captions._ChunkOfCaptions.stored, []
 
@@ -238,15 +225,15 @@ def test_an_import_that_was_killed_goes_on_where_it_was(monkeypatch):
 
     monkeypatch.setattr(captions._ChunkOfCaptions, "stored", dies_at_the_second)
     with pytest.raises(KeyboardInterrupt):
-        captions.run_import(job_id=job.pk, clock=lambda: NOW)
+        run(job)
     assert ModelCaption.objects.count() == 2
 
     later = NOW + 5 * MINUTE
     assert leases.rows_to_nudge(ImportJob.objects.filter(kind=ImportKind.IMAGES), now=later) == []
-    assert leases.rows_to_nudge(ImportJob.objects.filter(kind=ImportKind.CAPTIONS), now=later) == [job.pk]
-    captions.run_import(job_id=job.pk, clock=lambda: later)
+    assert leases.rows_to_nudge(ImportJob.objects.filter(kind=ImportKind.FILES), now=later) == [job.pk]
+    assert run(job, now=later).state == JobState.DONE
 
-    job.refresh_from_db()
+    job = job.parts.get()
     assert taken == [[1, 2], [3, 4], [3, 4], [5]]
     assert (job.state, job.done, job.total) == (JobState.DONE, 5, 5)
     assert set(job.rows.values_list("outcome", flat=True)) == {ImportOutcome.ADDED}
@@ -287,7 +274,7 @@ def test_the_command_takes_aliases_and_names_what_is_wrong(tmp_path):
     with pytest.raises(CommandError, match=r"Nothing was imported\."):
         call_command("import", file, **about)
     assert ModelCaption.objects.get().language_id == "he"
-    assert "gone: Not imported. No image has the key" in printed.getvalue()
+    assert "gone: No image has the key" in printed.getvalue()
     assert WORDS not in printed.getvalue()
     for wrong in ({"language": "not a tag"}, {"language": "tlh"}, {"collection": "gone"}, {"model": " "}):
         options = {"model": "m", "language": "en"} | wrong
@@ -295,85 +282,6 @@ def test_the_command_takes_aliases_and_names_what_is_wrong(tmp_path):
             call_command("import", file, stdout=printed, **options)
     with pytest.raises(CommandError, match="no file"):
         call_command("import", tmp_path / "gone", model="m", language="en", stdout=printed)
-
-
-@pytest.fixture
-def client():
-    manager = make_user("manager")
-    make_project(manager=manager)
-    return client_of(manager)
-
-
-def test_a_file_is_sent_and_imported_in_the_background(client, monkeypatch, django_capture_on_commit_callbacks):
-    collection = make_collection(images=2)
-    content = lines(*({"image": key, "caption": WORDS} for key in keys(collection)))
-    sent: list[int] = []
-    monkeypatch.setattr(tasks.run_caption_import, "delay", sent.append)
-
-    with django_capture_on_commit_callbacks(execute=True):
-        response = client.post(
-            reverse("inference:captions-import"),
-            {
-                "file": SimpleUploadedFile("c.jsonl", content),
-                "model": "m",
-                "language": "en",
-                "collection": collection.slug,
-            },
-        )
-
-    job = ImportJob.objects.get()
-    assert response["Location"] == reverse("images:import-show", args=[job.pk])
-    assert sent == [job.pk]
-    tasks.run_caption_import(job.pk)
-    page = client.get(response["Location"]).text
-    assert WORDS not in page
-    assert "captions by a model: <bdi>m</bdi>" in page.lower()
-    assert '<td class="number">2</td>' in client.get(reverse("inference:model-list")).text
-
-
-def test_pages_about_models_never_show_what_they_said(client):
-    make_captioner(make_collection(images=2), "m", text=WORDS)
-    for name in ("inference:model-list", "inference:captions-import"):
-        assert WORDS not in client.get(reverse(name)).text
-
-
-def test_a_form_with_gaps_or_from_elsewhere_is_refused(client):
-    assert client.post(reverse("inference:captions-import"), {"model": "m"}).status_code == 422
-    strict = Client(enforce_csrf_checks=True)
-    strict.cookies = client.cookies
-    assert strict.post(reverse("inference:captions-import"), {"model": "m"}).status_code == 403
-
-
-@pytest.mark.parametrize("name", ["\u200b", "\u202e \u2069", "\u3164", "\ufeff"])
-def test_a_model_without_a_visible_name_is_not_made(client, name):
-    (key,) = keys(make_collection(images=1))
-    sent = {"file": SimpleUploadedFile("c.jsonl", lines({"image": key, "caption": "A cat."})), "language": "en"}
-    client.post(reverse("inference:captions-import"), sent | {"model": name})
-    job = ImportJob.objects.get()
-    captions.run_import(job_id=job.pk, clock=lambda: NOW)
-    assert "No model is named" in job.rows.get().reason
-    assert not CaptioningModel.objects.exists()
-
-
-def test_a_file_says_its_models_and_languages_and_reaches_no_model_of_others(client):
-    (key,) = keys(make_collection(images=1))
-    theirs = CaptioningModel.objects.create(name="theirs", project=make_project(), is_shared=True)
-    table = f"image;model;en;de\n{key};mine;A cat.;Eine Katze.\n{key};theirs;x;y\n"
-    client.post(reverse("inference:captions-import"), {"file": SimpleUploadedFile("c.csv", table.encode("utf-16"))})
-    job = ImportJob.objects.get()
-    captions.run_import(job_id=job.pk, clock=lambda: NOW)
-    assert set(ModelCaption.objects.values_list("model__name", "language", "text")) == {
-        ("mine", "en", "A cat."),
-        ("mine", "de", "Eine Katze."),
-    }
-    assert "Choose another name" in job.rows.get(number=3).reason
-    assert not theirs.captions.exists()
-
-
-def test_the_form_knows_the_collection_one_comes_from(client):
-    collection = make_collection()
-    page = client.get(reverse("inference:captions-import"), {"collection": collection.slug}).text
-    assert f'<option value="{collection.slug}" selected>' in page
 
 
 def test_an_error_that_nobody_foresaw_costs_one_line(tmp_path, monkeypatch, caplog):

@@ -101,7 +101,7 @@ class TestList:
         assert selectors.caption_counts([model.pk]) == {model.pk: {"de": 3, "fr": 1}}
 
     def test_managers_and_researchers_are_led_to_the_import(self, client):
-        address, wanted = reverse("inference:model-list"), reverse("inference:captions-import")
+        address, wanted = reverse("inference:model-list"), reverse("imports:import-choose")
         for role in (Role.MANAGER, Role.RESEARCHER):
             client.force_login(make_person(role))
             assert wanted in client.get(address).text

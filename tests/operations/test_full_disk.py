@@ -44,7 +44,7 @@ from tests.browser.real_server import PASSWORD, RealServer
 from tests.servers import ROOT
 
 JSON = {"Accept": "application/json"}
-UPLOAD = "/models/captions/add/"
+UPLOAD = "/projects/lions/import/"
 
 
 @pytest.fixture

@@ -26,7 +26,7 @@ CHUNKED = (b"transfer-encoding", b"chunked")
 PIECE = b"x" * MAX_BODY_BYTES
 WHO = ["nobody", "player", "annotator", "manager", "researcher"]
 OVERSEERS = {"manager", "researcher"}
-UPLOADS = ["/models/captions/add/", "/projects/lions/plan/", "/projects/lions/references/import/"]
+UPLOADS = ["/projects/lions/plan/", "/projects/lions/import/"]
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
 
@@ -63,11 +62,6 @@ def test_forms_take_nothing_that_they_did_not_offer(manager, scoring, value):
     sent = {"models": [scoring.model_id], "metrics": ["bleu"], "tokenizer": "icu"}
     statuses = {name: manager.post(where, sent | {name: [value]}).status_code for name in sent}
     assert statuses == dict.fromkeys(sent, 422)
-    where = address(scoring, "references-import")
-    file = {"name": "New", "collection": scoring.references.collection.slug, "language": "de", "kind": "imported"}
-    for name in ("collection", "language", "kind"):
-        upload = SimpleUploadedFile("references.jsonl", b'{"image": "a", "caption": "b"}')
-        assert manager.post(where, file | {name: value, "file": upload}).status_code == 422
     assert (Scoring.objects.count(), ReferenceSet.objects.count()) == (1, 1)
 
 
@@ -94,6 +88,6 @@ def test_nothing_is_done_without_the_pages_own_token(scoring):
     client = Client(enforce_csrf_checks=True)
     client.force_login(scoring.project.created_by)
     addresses = [address(scoring, name, scoring.pk) for name in ("scoring-again", "scoring-drop")]
-    addresses += [address(scoring, "reference-drop", scoring.references_id), address(scoring, "references-import")]
+    addresses += [address(scoring, "reference-drop", scoring.references_id)]
     addresses += [f"{address(scoring, 'scoring-create')}?references={scoring.references_id}"]
     assert [client.post(where, {"name": "New"}).status_code for where in addresses] == [403] * len(addresses)

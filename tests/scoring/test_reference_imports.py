@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import CommandError, call_command
 
 from core.images.models import Collection, CollectionImage, Image, ImportJob, ImportKind, ImportOutcome
@@ -21,7 +20,8 @@ from research.scoring.models import Reference, ReferenceKind, ReferenceSet
 from research.scoring.rules.digests import as_digest, image_digest
 from research.scoring.services import reference_imports
 from research.scoring.services.references import ReferenceFileError, drop_references, put_references
-from tests.factories import NOW, make_collection, make_image, make_language, make_project, make_user
+from tests.factories import NOW, make_collection, make_image, make_language, make_project
+from tests.imports.sent import confirmed, run
 from tests.published import published
 from tests.scoring.scored import make_references, make_scoring
 
@@ -327,15 +327,8 @@ def test_references_that_scores_stand_on_are_not_dropped():
 
 def upload(content: list[dict[str, Any]], collection: Collection) -> ImportJob:
     written = b"".join(json.dumps(line).encode() + b"\n" for line in content)
-    return reference_imports.start_upload(
-        project=make_project(),
-        collection=collection,
-        language=make_language("de"),
-        name="People",
-        back="/back/",
-        upload=SimpleUploadedFile("people.jsonl", written),
-        by=make_user(),
-    )
+    make_language("de")
+    return confirmed(written, name="People", language="de", collection=collection.slug)
 
 
 def test_an_import_that_was_broken_off_goes_on_and_tells_of_each_line_once(monkeypatch):
@@ -353,16 +346,16 @@ def test_an_import_that_was_broken_off_goes_on_and_tells_of_each_line_once(monke
     with monkeypatch.context() as killed:
         killed.setattr(reference_imports, "put_references", until_killed)
         with pytest.raises(KeyboardInterrupt):
-            reference_imports.run_import(job_id=job.pk, clock=lambda: NOW)
+            run(job)
     references = ReferenceSet.objects.get()
-    assert (job.rows.count(), references.images) == (2, 2)
+    assert (job.parts.get().rows.count(), references.images) == (2, 2)
     assert references.digest == digest_anew(references)
 
     later = NOW + 2 * LEASE
-    assert leases.rows_to_nudge(ImportJob.objects.filter(kind=ImportKind.REFERENCES), now=later) == [job.pk]
-    reference_imports.run_import(job_id=job.pk, clock=lambda: later)
+    assert leases.rows_to_nudge(ImportJob.objects.filter(kind=ImportKind.FILES), now=later) == [job.pk]
+    assert run(job, now=later).state == JobState.DONE
 
-    job.refresh_from_db()
+    job = job.parts.get()
     assert (job.state, job.done) == (JobState.DONE, 5)
     assert outcomes(job) == dict.fromkeys(range(1, 6), ImportOutcome.ADDED)
     references.refresh_from_db()
@@ -373,16 +366,16 @@ def test_an_image_that_cannot_be_taken_does_not_keep_the_others_out(monkeypatch)
     collection = make_collection(images=3)
     bad = collection.entries.all()[1].image_id
 
-    def picky(*, reference_set: ReferenceSet, captions: dict[int, list[str]], now: Any) -> Any:
+    def picky(*, captions: dict[int, list[str]], **about: Any) -> Any:
         if bad in captions:
             raise ValueError("no")
-        return put_references(reference_set=reference_set, captions=captions, now=now)
+        return put_references(captions=captions, **about)
 
     monkeypatch.setattr(reference_imports, "put_references", picky)
     job = upload([{"image": key, "caption": "words"} for key in keys(collection)], collection)
-    reference_imports.run_import(job_id=job.pk, clock=lambda: NOW)
+    run(job)
 
-    assert outcomes(job) == {1: ImportOutcome.ADDED, 2: ImportOutcome.REJECTED, 3: ImportOutcome.ADDED}
+    assert outcomes(job.parts.get()) == {1: ImportOutcome.ADDED, 2: ImportOutcome.REJECTED, 3: ImportOutcome.ADDED}
     assert ReferenceSet.objects.get().images == 2
 
 
@@ -400,7 +393,7 @@ def test_the_command_imports_a_file_and_tells_of_what_is_wrong(tmp_path):
     references = ReferenceSet.objects.get()
     assert (references.project, references.collection, references.language_id) == (project, collection, "de")
     assert (references.kind, references.source, references.captions) == (ReferenceKind.TRANSLATED, "CC BY 4.0", 1)
-    assert "x: Not imported." in said.getvalue()
+    assert "x: No image" in said.getvalue()
     assert "Added: 1" in said.getvalue()
     there = (project.slug, collection.slug, "n")
     for place, wrong in enumerate(("no-such", "no-such", " ")):

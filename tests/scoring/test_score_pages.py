@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
@@ -344,16 +343,6 @@ class TestTwoModels:
 
 
 class TestReferences:
-    def test_a_file_is_taken_in_the_background_and_its_report_leads_back(self, manager, project):
-        collection = make_collection(1)
-        key = collection.entries.get().key
-        file = SimpleUploadedFile("r.jsonl", b'{"image": "%s", "captions": ["eins", "zwei"]}' % key.encode())
-        sent = {"file": file, "name": "People", "collection": collection.slug, "language": "de", "kind": "imported"}
-        response = manager.post(address("references-import"), sent)
-        job = ImportJob.objects.get()
-        assert response["Location"] == reverse("images:import-show", args=[job.pk])
-        assert job.options["back"] == address("reference-list")
-
     def test_a_researcher_sees_the_report_of_their_own_file_and_no_other(self, client, project):
         person = make_user()
         Membership.objects.create(project=project, user=person, role=Role.RESEARCHER)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from argparse import ArgumentParser
 from pathlib import Path
 
@@ -15,6 +16,8 @@ from core.jobs.models import JobState
 from core.people.management.arguments import named_object
 from core.people.models import Project
 from core.people.permissions import usable_in
+
+QUOTED = re.compile("“[^”]*”")
 
 
 def collection_named(name: str, *, project: Project | None = None) -> Collection:
@@ -47,8 +50,8 @@ def finish(job: ImportJob, command: BaseCommand, *, report: Path | None, strict:
     """
     write_report(job, report)
     output, made = command.stdout, report_of(job)
-    for row in job.rows.filter(rejected__gt=0).iterator():
-        output.write(f"{row.name}: {row.get_outcome_display()}. {row.reason}")
+    for reason, (count, name) in left_out(job).items():
+        output.write(f"{reason} ({count:,}; for example {name})" if count > 1 else f"{name}: {reason}")
     output.write(", ".join(f"{label}: {count}" for _, label, count in made.counts))
     if made.filled_in:
         output.write(f"{gettext('Filled in:')} {', '.join(made.filled_in)}.")
@@ -57,6 +60,17 @@ def finish(job: ImportJob, command: BaseCommand, *, report: Path | None, strict:
     for warning in made.missing.warnings():
         output.write(warning)
     raise_or_warn(job, command, strict=strict)
+
+
+def left_out(job: ImportJob) -> dict[str, tuple[int, str]]:
+    """What was not imported by its reason, the names in which do not matter: how often, and the first."""
+    alike: dict[str, str] = {}
+    found: dict[str, tuple[int, str]] = {}
+    for row in job.rows.filter(rejected__gt=0).only("reason", "name", "rejected").iterator():
+        reason = alike.setdefault(QUOTED.sub("", row.reason), row.reason)
+        count, name = found.get(reason, (0, row.name))
+        found[reason] = (count + row.rejected, name)
+    return found
 
 
 def raise_or_warn(job: ImportJob, command: BaseCommand, *, strict: bool) -> None:

@@ -171,7 +171,13 @@ def report_of(job: ImportJob) -> ImportReport:
 
 
 def report_table(job: ImportJob) -> Iterator[list[object]]:
-    """Yield the report as a table with a header, safe to open in a spreadsheet."""
+    """Yield the report as a table with a header, safe to open in a spreadsheet; that of several files names each."""
+    if job.kind == ImportKind.FILES:
+        for number, part in enumerate(job.parts.order_by("pk")):
+            head, *rows = report_table(part)
+            yield from [["source", *head]] * (not number)
+            yield from (csv_safe([part.source_name, *row]) for row in rows)
+        return
     yield ["number", "name", "outcome", "added", "already", "rejected", "reason", "filled_in"]
     for row in job.rows.order_by("number").iterator(chunk_size=1000):
         counts = [row.added, row.already, row.rejected]

@@ -7,7 +7,7 @@ import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from types import FrameType
 from typing import Any, TypeVar
@@ -17,9 +17,9 @@ from django.db.models import F
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from core.images.models import Collection, Image, ImportJob, ImportKind, ImportOutcome, ImportRow
+from core.images.models import Collection, Image, ImportJob, ImportKind, ImportOutcome, ImportRow, ImportStage
 from core.images.services import file_storage
-from core.jobs.models import JobState
+from core.jobs.models import OPEN_STATES, JobState
 from core.jobs.services import leases
 from core.jobs.services.leases import LEASE, LeaseLostError
 from core.people.models import Project
@@ -89,6 +89,8 @@ DATABASE_IS_GONE = (InterfaceError, OperationalError)
 
 NAME_CHARACTERS = 500
 
+PREVIEW_KEPT = timedelta(days=7)
+
 IS_INLINE = "is_inline"
 """Option of a job that a command runs itself, because workers may not have its files."""
 
@@ -129,6 +131,11 @@ def report_row(
     return ImportRow(job=job, number=number, name=name, **about)
 
 
+def name_of(path: str) -> str:
+    """Return what a report calls a file or folder."""
+    return printable(path)[-NAME_CHARACTERS:]
+
+
 def start_inline(
     path: Path,
     *,
@@ -136,18 +143,29 @@ def start_inline(
     collection: Collection | None,
     project: Project | None = None,
     options: Mapping[str, Any] | None = None,
+    part_of: ImportJob | None = None,
     clock: Clock,
 ) -> ImportJob:
-    """Create a job that starts at once, for a local file or folder."""
+    """Create a job that starts at once, for a local file or folder; or continue it, where it is a part of another."""
+    name = name_of(str(path))
+    if part_of is not None and (begun := part_of.parts.filter(kind=kind, source_name=name)).exists():
+        job = leases.claim(begun, now=clock())
+        if job is None:
+            raise LeaseLostError(part_of.pk)
+        job.part_of = part_of
+        return job
+    is_inline = part_of is None or part_of.options.get(IS_INLINE, False)
     return ImportJob.objects.create(
         kind=kind,
         collection=collection,
         project=project,
-        options={**(options or {}), IS_INLINE: True},
-        source_name=printable(str(path))[-NAME_CHARACTERS:],
+        part_of=part_of,
+        options={**(options or {}), IS_INLINE: is_inline},
+        source_name=name,
         state=JobState.RUNNING,
         lease_until=clock() + leases.LEASE,
         attempts=1,
+        created_by=part_of.created_by if part_of else None,
     )
 
 
@@ -267,10 +285,28 @@ def write_report(job: ImportJob, rows: Iterable[ImportRow], *, now: datetime) ->
 def extend(job: ImportJob, *, now: datetime, done: int = 0) -> datetime:
     attempts = 0 if done else F("attempts")
     restart_time()
+    if job.part_of is not None:
+        job.part_of.lease_until = leases.renewed_lease(job.part_of, now=now, attempts=attempts)
     return leases.renewed_lease(job, now=now, done=F("done") + done, attempts=attempts)
 
 
-def finish(job: ImportJob, *, now: datetime, error: str = "") -> None:
-    """Close the job and delete its waiting files."""
-    if leases.finish_row(job, now=now, error=error) and job.folder:
+def discard(job: ImportJob) -> bool:
+    """Delete a preview and its files; returns whether nothing of them was imported."""
+    waiting = ImportJob.objects.filter(pk=job.pk, stage=ImportStage.PREVIEW)
+    if is_gone := bool(waiting.exclude(state=JobState.RUNNING).delete()[0]):
         file_storage.remove_all(job.folder)
+    return is_gone
+
+
+def discard_forgotten(*, now: datetime) -> None:
+    """Delete previews that nobody went on with."""
+    for job in ImportJob.objects.filter(stage=ImportStage.PREVIEW, finished_at__lt=now - PREVIEW_KEPT):
+        discard(job)
+
+
+def finish(job: ImportJob, *, now: datetime, error: str = "") -> None:
+    """Close the job with what is still open of its parts, and delete its waiting files."""
+    if leases.finish_row(job, now=now, error=error):
+        job.parts.filter(state__in=OPEN_STATES).update(state=JobState.FAILED, error=printable(error), finished_at=now)
+        if job.folder:
+            file_storage.remove_all(job.folder)

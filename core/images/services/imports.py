@@ -114,11 +114,27 @@ def _stored_text(name: str) -> Iterator[IO[bytes]]:
 
 
 def import_path(
-    *, path: Path, collection: Collection, left_aside: Container[str] = (), clock: Clock, announce: Announce
+    *,
+    path: Path,
+    collection: Collection,
+    left_aside: Container[str] = (),
+    named: str = "",
+    part_of: ImportJob | None = None,
+    clock: Clock,
+    announce: Announce,
 ) -> ImportJob:
-    """Import an image, a folder, a manifest, or a zip or tar file at once, but for the files `left_aside`."""
-    project = collection.project
-    job = import_jobs.start_inline(path, kind=ImportKind.IMAGES, collection=collection, project=project, clock=clock)
+    """Import an image, a folder, a manifest, or a zip or tar file at once, but for the files `left_aside`.
+
+    The report calls it as it is `named`, and is a part of another import's.
+    """
+    job = import_jobs.start_inline(
+        Path(named or path),
+        kind=ImportKind.IMAGES,
+        collection=collection,
+        project=part_of.project if part_of else collection.project,
+        part_of=part_of,
+        clock=clock,
+    )
 
     def plan() -> list[ImportEntry | LineError]:
         return [item for item in plan_of_path(path, stack) if item.name not in left_aside]

@@ -85,8 +85,9 @@ def upload_page(
     *,
     form: Callable[..., Any],
     start: Callable[[Any], ImportJob | None],
+    page_of: Callable[[ImportJob], str] = lambda job: reverse("images:import-show", args=[job.pk]),
 ) -> HttpResponse:
-    """Show the `form`, or `start` a job with what it holds and lead to the job's report.
+    """Show the `form`, or `start` a job with what it holds and lead to the page about the job.
 
     The view is exempt from the check against forged requests, which is made here after the files were received.
     `start` returns None where it refused the form, which then says why.
@@ -103,7 +104,7 @@ def upload_page(
         if _is_for_script(request):
             return JsonResponse({"errors": [str(error)]}, status=400)
         raise
-    return _started(request, template, context, form, start)
+    return _started(request, template, context, form, start, page_of)
 
 
 @csrf_protect
@@ -113,6 +114,7 @@ def _started(
     context: Mapping[str, Any],
     form: Callable[..., Any],
     start: Callable[[Any], ImportJob | None],
+    page_of: Callable[[ImportJob], str],
 ) -> HttpResponse:
     sent = form(request.POST, request.FILES)
     job = start(sent) if sent.is_valid() else None
@@ -121,8 +123,8 @@ def _started(
             return JsonResponse({"errors": [str(text) for texts in sent.errors.values() for text in texts]}, status=422)
         return render(request, template, {**context, "form": sent}, status=422)
     if _is_for_script(request):
-        return JsonResponse({"location": reverse("images:import-show", args=[job.pk])})
-    return redirect("images:import-show", job.pk)
+        return JsonResponse({"location": page_of(job)})
+    return redirect(page_of(job))
 
 
 def _is_for_script(request: HttpRequest) -> bool:

@@ -37,6 +37,7 @@ SENTENCES: Mapping[str, Promise] = {
     "exclusion.undone": _("The captions and ratings of %(person)s in %(about)s count again."),
     "feedback.given": _("%(person)s was given feedback on %(about)s."),
     "guidelines.published": _("Guidelines were published: %(about)s."),
+    "import.undone": _("An import was undone: %(about)s."),
     "images.edited": _("Titles, authors, licences or sources of images were changed: %(about)s."),
     "instructions.published": _("Instructions for raters were published: %(about)s."),
     "invitation.extended": _("An invitation was extended: %(about)s."),

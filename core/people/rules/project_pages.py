@@ -51,6 +51,7 @@ GROUPS = (
         pgettext_lazy("part of a project", "Work"),
         (
             ProjectPage("annotation:guidelines-show", _("Guidelines"), ("guidelines/",), is_for_researchers=True),
+            ProjectPage("imports:import-create", _("Import"), ("import/",), is_for_researchers=True),
             ProjectPage("practice:practice-list", _("Practice"), ("practice/manage/",)),
             ProjectPage(
                 "corpora:selection-list", _("Selections"), ("selections/", "candidates/"), is_for_researchers=True

@@ -37,6 +37,7 @@ Rows = Iterator[CaptionRow | LineError]
 
 FIRST_RECORDS = 20
 """Of a file, in which its layout shows."""
+SHOWN_ROWS, MAX_SHOWN_CHARACTERS = 3, 80
 IMAGES, ANNOTATIONS = "images", "annotations"
 JUDGEMENT, GAP_ITEM = {"image", "rater", "score"}, {"sentence", "word"}
 """Names that their lines have."""
@@ -60,6 +61,7 @@ class FileLayout:
     """What a file is. `rows` reads its captions, if it holds some; `is_of_model` says that a model wrote them.
 
     `has_entries` says that numbers of its rows count entries, and not lines; `says_models`, that it names the models.
+    `columns` and `first_rows` are those of a table.
     """
 
     kind: FileKind
@@ -68,6 +70,8 @@ class FileLayout:
     is_of_model: bool = False
     has_entries: bool = False
     says_models: bool = False
+    columns: tuple[str, ...] = ()
+    first_rows: tuple[tuple[str, ...], ...] = ()
 
     def captions(self, file: IO[bytes]) -> Rows:
         """
@@ -165,10 +169,18 @@ def _of_records(
         has_model = any(one.model for one in fields)
         is_coco = form == "JSON" and names <= {"image_id", "caption", "id"} and "image_id" in names
         name = _("COCO results") if is_coco else _name_of_rows(objects[0], names, form)
-        return FileLayout(FileKind.CAPTIONS, name, rows, has_model or is_coco, says_models=has_model)
+        return FileLayout(
+            FileKind.CAPTIONS,
+            name,
+            rows,
+            has_model or is_coco,
+            says_models=has_model,
+            columns=tuple(objects[0]),
+            first_rows=_first_rows(objects),
+        )
     if names & {"file", "file_name"} and not said:
         return FileLayout(FileKind.IMAGES, _("manifest of images"), rows)
-    raise _unknown_columns(list(objects[0]))
+    raise _unknown_columns(objects)
 
 
 def _converted_records(read: Callable[[IO[bytes]], Records], reader: RowReader, file: IO[bytes]) -> Rows:
@@ -205,13 +217,21 @@ def _name_of_rows(value: Mapping[str, Any], names: set[str], form: str) -> str:
     return _("Hugging Face metadata (%(form)s)") % {"form": form} if "file_name" in names else form
 
 
-def _unknown_columns(columns: Sequence[str]) -> LayoutError:
+def _first_rows(objects: Sequence[Mapping[str, Any]]) -> tuple[tuple[str, ...], ...]:
+    """The cells of the columns of the first row, so that somebody can tell what is in which."""
+    return tuple(
+        tuple(str(value.get(name, ""))[:MAX_SHOWN_CHARACTERS] for name in objects[0]) for value in objects[:SHOWN_ROWS]
+    )
+
+
+def _unknown_columns(objects: Sequence[Mapping[str, Any]]) -> LayoutError:
+    columns = tuple(objects[0])
     named = ", ".join(f"“{name}”" for name in columns if name)[:300]
     reason = _(
         "It has %(columns)s. Call the column with the names of the images “image”, and the one with the captions "
         "“caption”."
     )
-    return LayoutError(reason % {"columns": named}, columns=tuple(columns))
+    return LayoutError(reason % {"columns": named}, columns=columns, first_rows=_first_rows(objects))
 
 
 # One object around all

@@ -57,8 +57,17 @@ class FileProblemsError(FileRefusedError):
 
 
 class LayoutError(FileRefusedError):
-    """The file holds nothing that can be used. `layout` is its name, if it is known, and `columns` what it has."""
+    """The file holds nothing that can be used.
 
-    def __init__(self, reason: str, layout: str = "", columns: tuple[str, ...] = ()) -> None:
+    `layout` is its name, if it is known; `columns` and `first_rows` are what a table has.
+    """
+
+    def __init__(
+        self,
+        reason: str,
+        layout: str = "",
+        columns: tuple[str, ...] = (),
+        first_rows: tuple[tuple[str, ...], ...] = (),
+    ) -> None:
         super().__init__(reason)
-        self.layout, self.columns = layout, columns
+        self.layout, self.columns, self.first_rows = layout, columns, first_rows

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
@@ -45,9 +45,9 @@ class RecognisedFile:
     """What a file is and holds.
 
     `languages` counts captions by tag; `problems` has by reason how many captions or lines it is true of, and an
-    example. `layout` is "" and `kind` "unknown" where it was not recognised. `inside` is the folder or archive that it
-    is in, and `part` opens it. `assumed_language` and `assumed_model` are those of captions that do not say theirs, and
-    `sentences_of` the images of mere sentences.
+    example. `layout` is "" and `kind` "unknown" where it was not recognised. `columns` are those of a table, with its
+    `first_rows`. `inside` is the folder or archive that it is in, and `part` opens it. `assumed_language` and
+    `assumed_model` are those of captions that do not say theirs, and `sentences_of` the images of mere sentences.
     """
 
     path: str
@@ -58,6 +58,7 @@ class RecognisedFile:
     images: dict[tuple[str, ...], None] = field(default_factory=dict)
     problems: dict[str, tuple[int, str]] = field(default_factory=dict)
     columns: tuple[str, ...] = ()
+    first_rows: Sequence[Sequence[str]] = ()
     inside: str = ""
     part: FilePart | None = None
     assumed_language: str = ""
@@ -87,7 +88,12 @@ class RecognisedFiles:
 
 
 def recognise(
-    paths: Sequence[Path], *, said: Mapping[str, str] | None = None, language: str = "", model: str = ""
+    paths: Sequence[Path],
+    *,
+    said: Mapping[str, str] | None = None,
+    language: str = "",
+    model: str = "",
+    after_each: Callable[[], None] = lambda: None,
 ) -> RecognisedFiles:
     """Look through files, folders and archives, and store nothing.
 
@@ -98,6 +104,8 @@ def recognise(
         Names of columns with the parts of a line, as `layout_of` takes them.
     language, model : str, optional
         Of captions that do not say theirs.
+    after_each : callable, optional
+        Called after each file.
     """
     image_names: list[str] = []
     files: list[RecognisedFile] = []
@@ -115,6 +123,7 @@ def recognise(
                     sentences.append((file, part))
                 if layout and layout.kind == FileKind.NAMES:
                     lists.append(list(_names_in(part)))
+                after_each()
         except FileRefusedError as refused:
             found.append(_refused(RecognisedFile(str(path)), refused))
         except OSError as error:
@@ -148,6 +157,7 @@ def _look_into(
         with part.opened() as opened:
             layout = layout_of(opened, said=said)
             file.kind, file.layout = layout.kind, layout.name
+            file.columns, file.first_rows = layout.columns, layout.first_rows
             if layout.rows is not None:
                 _count(file, layout, layout.rows(opened), language, model)
     except FileRefusedError as refused:
@@ -162,7 +172,7 @@ def _look_into(
 def _refused(file: RecognisedFile, refused: FileRefusedError) -> RecognisedFile:
     file.kind = UNKNOWN_KIND
     if isinstance(refused, LayoutError):
-        file.layout, file.columns = refused.layout, refused.columns
+        file.layout, file.columns, file.first_rows = refused.layout, refused.columns, refused.first_rows
     file.add_problem(str(refused), file.path)
     return file
 
@@ -204,7 +214,7 @@ def _count(file: RecognisedFile, layout: FileLayout, rows: Rows, language: str, 
     if not file.languages:
         file.add_problem(_("The file has no captions."), file.path)
     elif file.languages[UNKNOWN_LANGUAGE]:
-        reason = _("The file does not say which language its captions are in. Say so by --language.")
+        reason = _("The file does not say which language its captions are in. Say which it is.")
         file.add_problem(reason, file.path, file.languages[UNKNOWN_LANGUAGE])
 
 

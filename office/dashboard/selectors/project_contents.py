@@ -116,9 +116,13 @@ IMAGE_USERS: tuple[tuple[Any, Any, list[str]], ...] = (
 
 
 def uses_of_image(entry: CollectionImage) -> list[CollectionUse]:
+    return uses_of_images(entry.collection_id, [entry.image_id])
+
+
+def uses_of_images(collection: int, images: Any) -> list[CollectionUse]:
+    """List what was made of some images in a collection; `images` is a list of primary keys, or a query."""
     found = (
-        (label, _using(rows, paths, entry.collection_id).filter(image=entry.image_id).count())
-        for label, rows, paths in IMAGE_USERS
+        (label, _using(rows, paths, collection).filter(image__in=images).count()) for label, rows, paths in IMAGE_USERS
     )
     return [CollectionUse(str(label), number, []) for label, number in found if number]
 

@@ -168,7 +168,7 @@ def _url_of(step: SetupStep, project: Project | None, collection: str, facts: Pr
     if step.step == ProjectStep.IMAGES:
         return _url_of_images(collection, facts)
     if step.step == ProjectStep.ENGLISH:
-        return address("inference:captions-import")
+        return address("imports:import-create", project.slug) if project else address("imports:import-choose")
     if project is None:
         return address("annotation:project-create")
     if step.step in OF_LANGUAGES and len(step.languages) == 1:

@@ -9,8 +9,8 @@ from core.images.rules.limits import MAX_UPLOAD_BYTES, MEGABYTE
 MAX_BODY_BYTES = MEGABYTE
 
 UPLOADS = (
-    r"^/(collections/[^/]+/images/add|models/captions/add"
-    r"|projects/[^/]+/(references/import|game/items/import|game/items/[0-9]+/import|plan|comparisons/[0-9]+/gold"
+    r"^/(collections/[^/]+/images/add"
+    r"|projects/[^/]+/(import|game/items/import|game/items/[0-9]+/import|plan|comparisons/[0-9]+/gold"
     r"|candidates/import|where-spoken/upload|new-subset|people/invitations/addresses))/$"
 )
 """The addresses of forms with a field for files; tools/deploy/Caddyfile repeats it."""

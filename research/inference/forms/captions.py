@@ -1,4 +1,4 @@
-"""Forms of models' captions: what the gallery shows, a file of them, and switching one off."""
+"""Forms of models' captions: what the gallery shows, and switching one off."""
 
 from __future__ import annotations
 
@@ -14,13 +14,9 @@ from django.utils.translation import gettext_lazy as _
 from core.images.models import Collection
 from core.images.permissions import collections_to_use
 from core.languages.models import Language
-from core.people.forms.fields import NameCharField
-from core.people.forms.owners import OwnerForm
-from core.people.models import Owned, User
-from core.people.permissions import in_charge
+from core.people.models import User
 from research.inference.models import CaptioningModel
 from research.inference.permissions import models_for
-from research.inference.rules.captions import MAX_MODEL_NAME_CHARACTERS
 from research.inference.selectors.gallery import (
     MAX_MODELS,
     GalleryImagesShown,
@@ -28,7 +24,6 @@ from research.inference.selectors.gallery import (
     usual_choice,
     usual_collection,
 )
-from research.inference.services.captions import why_not_into
 
 MAX_KEY_CHARACTERS = 200
 BOXES = {"class": "choices"}
@@ -38,66 +33,6 @@ class SwitchOffForm(forms.Form):
     """Why a caption is switched off."""
 
     reason = forms.CharField(label=_("Reason"), max_length=500, help_text=_("Managers of its project can read it."))
-
-
-class CaptionsForm(OwnerForm):
-    made_of = ("collection",)
-
-    file = forms.FileField(
-        label=_("File"),
-        allow_empty_file=True,
-        help_text=_(
-            "JSON Lines, CSV, Excel, COCO results or exports of other tools, with an image and a caption on each line. "
-            "It may have several models and languages."
-        ),
-    )
-    model = NameCharField(
-        label=_("Model"),
-        max_length=MAX_MODEL_NAME_CHARACTERS,
-        required=False,
-        help_text=_("Whose captions they are; empty if the file says so. A new model is created if there is none."),
-    )
-    language = forms.ModelChoiceField(
-        Language.objects.all(),
-        label=_("Language of the captions"),
-        required=False,
-        empty_label=_("as the file says"),
-    )
-    collection = forms.ModelChoiceField(
-        Collection.objects.none(),
-        to_field_name="slug",
-        label=_("Collection"),
-        required=False,
-        empty_label=_("any"),
-        help_text=_("Where to look for the images. Needed if two collections use the same key for different images."),
-    )
-
-    def __init__(self, *args: Any, by: User, **kwargs: Any) -> None:
-        super().__init__(*args, by=by, **kwargs)
-        field: Any = self.fields["collection"]
-        field.queryset = collections_to_use(by)
-        # PostgreSQL cannot search for a NUL.
-        slug = str(self.get_initial_for_field(field, "collection") or "").replace("\0", "")
-        chosen = field.queryset.filter(slug=slug, is_shared=False)
-        self.fields["project"].initial = chosen.values_list("project", flat=True).first() or self.only_project
-        self.fields["project"].help_text = _(
-            "The project that owns a new model. Only its managers and researchers see it."
-        )
-
-    def parts_in(self, cleaned: dict[str, Any]) -> list[Owned]:
-        """Return the collection, or else the model of this name, if only one is the person's to fill."""
-        named = CaptioningModel.objects.filter(in_charge(self.by), name=cleaned.get("model", "")).order_by("pk")[:2]
-        return super().parts_in(cleaned) or (list(named) if len(named) == 1 else [])
-
-    def clean(self) -> dict[str, Any]:
-        cleaned = super().clean()
-        if self.errors:
-            return cleaned
-        self.check_usable(cleaned | {"is_shared": False}, "collection")
-        name = cleaned["model"]
-        if name and (refusal := why_not_into(name, cleaned["project"], by=self.by)):
-            self.add_error("model", refusal)
-        return cleaned
 
 
 class GalleryForm(forms.Form):

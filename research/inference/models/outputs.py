@@ -10,7 +10,7 @@ from django.db.models import Q
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from core.images.models import Image
+from core.images.models import Image, ImportJob
 from core.languages.models import Language
 from research.inference.models.registered import CaptioningModel, Encoder
 from research.inference.models.work import Run
@@ -37,6 +37,9 @@ class ModelCaption(models.Model):
     text = models.TextField()
     stabiliser = models.TextField(blank=True, help_text="The English words a pivot-stabilised model wrote before it.")
     run = models.ForeignKey(Run, on_delete=models.PROTECT, null=True, blank=True, related_name="captions")
+    import_job = models.ForeignKey(
+        ImportJob, on_delete=models.SET_NULL, null=True, blank=True, db_index=False, related_name="+"
+    )
     created_at = models.DateTimeField(auto_now_add=True)
     switched_off_at = models.DateTimeField(null=True, blank=True)
     switched_off_by = models.ForeignKey(
@@ -60,6 +63,7 @@ class ModelCaption(models.Model):
             models.Index(
                 fields=["image", "language"], condition=Q(switched_off_at__isnull=False), name="model_caption_off"
             ),
+            models.Index(fields=["import_job"], condition=Q(import_job__isnull=False), name="model_caption_imported"),
             # To find the images of a collection that have no English caption, whichever model would write it.
             models.Index(
                 fields=["image", "model"],

@@ -78,8 +78,7 @@ def model_rows(models: AnyOf[CaptioningModel], viewer: User) -> list[ModelRow]:
 
 def caption_counts(model_ids: Sequence[int]) -> Mapping[int, Mapping[str, int]]:
     """Count captions by model and language; they are counted again only after a new caption of any model."""
-    newest = ModelCaption.objects.aggregate(Max("pk"))["pk__max"]
-    keys = {model_id: f"caption-counts-{model_id}-{newest}" for model_id in model_ids}
+    keys = _keys_of_counts(model_ids)
     kept = cache.get_many(list(keys.values()))
     by_model: dict[int, dict[str, int]] = {pk: kept[key] for pk, key in keys.items() if key in kept}
     fresh: dict[int, dict[str, int]] = {pk: {} for pk in model_ids if pk not in by_model}
@@ -89,6 +88,16 @@ def caption_counts(model_ids: Sequence[int]) -> Mapping[int, Mapping[str, int]]:
             fresh[model_id][tag] = count
         cache.set_many({keys[pk]: counts for pk, counts in fresh.items()}, KEPT_S)
     return by_model | fresh
+
+
+def forget_counts(model_ids: Sequence[int]) -> None:
+    """Count again after captions were deleted."""
+    cache.delete_many(list(_keys_of_counts(model_ids).values()))
+
+
+def _keys_of_counts(model_ids: Sequence[int]) -> dict[int, str]:
+    newest = ModelCaption.objects.aggregate(Max("pk"))["pk__max"]
+    return {model_id: f"caption-counts-{model_id}-{newest}" for model_id in model_ids}
 
 
 def counts_in(model: CaptioningModel, collection: Collection) -> dict[str, int]:

@@ -8,9 +8,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
-from django.core.files.uploadedfile import UploadedFile
 from django.db import transaction
 from django.utils.translation import gettext as _
 
@@ -19,7 +17,7 @@ from core.images.permissions import collections_in
 from core.images.selectors.filters import NamedImages, images_of_names
 from core.images.services import import_jobs
 from core.images.services.import_jobs import Clock
-from core.images.services.imports import Opener, queue_file, run_local_file, run_queued_file, unexpected_error_text
+from core.images.services.imports import Opener, run_local_file, unexpected_error_text
 from core.languages.models import Language
 from core.people.models import Project, User
 from crosslens_metrics.formats.caption_rows import CaptionRow
@@ -35,23 +33,6 @@ log = logging.getLogger(__name__)
 LINES_PER_TRANSACTION = 250
 
 
-def start_upload(
-    *,
-    model: str,
-    language: Language | None,
-    collection: Collection | None,
-    project: Project | None = None,
-    is_shared: bool = False,
-    upload: UploadedFile[Any],
-    by: User,
-) -> ImportJob:
-    """Store an uploaded file and queue a job to import it.
-
-    `project` and `is_shared` are of the models that are made. Without `model` or `language`, the lines say theirs.
-    """
-    return queue_file(upload, **_job_options(model, language, collection, project, is_shared=is_shared), by=by)
-
-
 def import_path(
     *,
     path: Path,
@@ -62,38 +43,26 @@ def import_path(
     otherwise: str = "",
     said: Mapping[str, str] | None = None,
     opened: Opener | None = None,
+    part_of: ImportJob | None = None,
     clock: Clock,
 ) -> ImportJob:
     """Import a file of this machine at once; a new model belongs to `project`, or is shared with all.
 
     Without `model` or `language`, the lines have to say theirs, or are in the language with the tag `otherwise`. `said`
-    names columns, as `layout_of` takes them.
+    names columns, as `layout_of` takes them. `path` is what the report calls a file that is `opened` elsewhere.
     """
-    options = _job_options(model, language, collection, project, is_shared=project is None, said=said)
-    options["options"] |= {"otherwise": otherwise}
-    return run_local_file(path, _run, opened=opened, **options, clock=clock)
-
-
-def run_import(*, job_id: int, clock: Clock) -> None:
-    run_queued_file(_run, job_id=job_id, kind=ImportKind.CAPTIONS, clock=clock)
-
-
-def _job_options(
-    model: str,
-    language: Language | None,
-    collection: Collection | None,
-    project: Project | None,
-    *,
-    is_shared: bool,
-    said: Mapping[str, str] | None = None,
-) -> dict[str, Any]:
-    options = {"model": model, "language": language.tag if language else "", "is_shared": is_shared}
-    return {
-        "kind": ImportKind.CAPTIONS,
-        "collection": collection,
-        "project": project,
-        "options": options | ({"map": dict(said)} if said else {}),
-    }
+    options = {"model": model, "language": language.tag if language else "", "otherwise": otherwise}
+    return run_local_file(
+        path,
+        _run,
+        opened=opened,
+        kind=ImportKind.CAPTIONS,
+        collection=collection,
+        project=project,
+        options=options | {"is_shared": project is None, "map": dict(said or {})},
+        part_of=part_of,
+        clock=clock,
+    )
 
 
 def _run(job: ImportJob, open_file: Opener, *, clock: Clock) -> None:
@@ -143,7 +112,7 @@ class _ChunkOfCaptions:
         # In the order in which runs store them, so that neither waits for the other's for ever.
         self.fresh.sort(key=lambda one: one[2].pk)
         ModelCaption.objects.bulk_create(
-            ModelCaption(model=by[name], image=image, language_id=tag, text=text)
+            ModelCaption(model=by[name], image=image, language_id=tag, text=text, import_job=self.job)
             for name, tag, image, text in self.fresh
         )
         return rows

@@ -1,8 +1,6 @@
-"""The pages of models' captions: the gallery, files of them, and switching one off."""
+"""The pages of models' captions: the gallery, and switching one off."""
 
 from __future__ import annotations
-
-from functools import partial
 
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
@@ -10,38 +8,15 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods, require_safe
 
-from core.images.models import ImportJob
 from core.images.selectors import served_image
-from core.images.views.uploads import upload_page
-from core.people.forms.owners import OWNER_FIELDS
 from core.people.permissions import check_reader
 from core.people.requests import is_htmx, user_of, way_back
-from research.inference.forms.captions import CaptionsForm, GalleryForm, SwitchOffForm
+from research.inference.forms.captions import GalleryForm, SwitchOffForm
 from research.inference.permissions import caption_to_switch
 from research.inference.selectors.gallery import gallery_page, hidden_from
 from research.inference.services.caption_switches import switch_off, switch_on
-from research.inference.services.captions import start_upload
-from research.inference.tasks import ask_for_caption_import
-
-
-@csrf_exempt  # checked by upload_page, once it is clear who sends and how much
-@require_http_methods(["GET", "HEAD", "POST"])
-def captions_import(request: HttpRequest) -> HttpResponse:
-    check_reader(request.user)
-    by = user_of(request)
-    asked = {name: request.GET[name] for name in ("collection", "project") if name in request.GET}
-    form = partial(CaptionsForm, by=by, initial=asked)
-
-    def start(sent: CaptionsForm) -> ImportJob:
-        options = {name: sent.cleaned_data[name] for name in ("model", "language", "collection", *OWNER_FIELDS)}
-        job = start_upload(**options, upload=sent.cleaned_data["file"], by=by)
-        ask_for_caption_import(job.pk)
-        return job
-
-    return upload_page(request, "inference/captions_import.html", {}, form=form, start=start)
 
 
 @require_safe

@@ -10,9 +10,8 @@ import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any, TypeVar
+from typing import IO, TypeVar
 
-from django.core.files.uploadedfile import UploadedFile
 from django.db import transaction
 from django.utils.translation import gettext as _
 
@@ -20,9 +19,9 @@ from core.images.models import Collection, Image, ImportJob, ImportKind, ImportO
 from core.images.selectors.filters import images_of_names
 from core.images.services import import_jobs
 from core.images.services.import_jobs import Clock
-from core.images.services.imports import Opener, queue_file, run_local_file, run_queued_file, unexpected_error_text
+from core.images.services.imports import Opener, run_local_file, unexpected_error_text
 from core.languages.models import Language
-from core.people.models import Project, User
+from core.people.models import Project
 from crosslens_metrics.formats.caption_rows import MAX_PER_IMAGE
 from crosslens_metrics.formats.problems import FileRefusedError, LineError
 from crosslens_metrics.formats.records import count_lines
@@ -53,28 +52,6 @@ class _ImageLines:
         return list(dict.fromkeys(tag for line in self.lines for tag in line.captions))
 
 
-def start_upload(
-    *,
-    project: Project,
-    collection: Collection,
-    language: Language | None,
-    name: str,
-    kind: ReferenceKind = ReferenceKind.IMPORTED,
-    source: str = "",
-    back: str = "",
-    upload: UploadedFile[Any],
-    by: User,
-) -> ImportJob:
-    """Store an uploaded file and queue a job to import it.
-
-    Without a `language` all that the lines name are taken; each goes into a set of its own, all of the same name.
-    `back` is the address of the page that the report leads back to.
-    """
-    options = _job_options(project, collection, language, name, kind, source)
-    options["options"]["back"] = back
-    return queue_file(upload, **options, by=by)
-
-
 def import_path(
     *,
     path: Path,
@@ -87,27 +64,27 @@ def import_path(
     otherwise: str = "",
     said: Mapping[str, str] | None = None,
     opened: Opener | None = None,
+    part_of: ImportJob | None = None,
     clock: Clock,
 ) -> ImportJob:
-    """Import a local file at once; see `start_upload`. `said` names columns, as `layout_of` takes them.
+    """Import a file of this machine at once. `said` names columns, as `layout_of` takes them.
 
-    Captions that do not say their language are in the one with the tag `otherwise`, if no `language` is given.
+    Without a `language` all that the lines name are taken; each goes into a set of its own, all of the same name.
+    Captions that do not say their language are in the one with the tag `otherwise`, if no `language` is given. `path`
+    is what the report calls a file that is `opened` elsewhere.
     """
-    options = _job_options(project, collection, language, name, kind, source)
-    options["options"] |= {"otherwise": otherwise} | ({"map": dict(said)} if said else {})
-    return run_local_file(path, _run, opened=opened, **options, clock=clock)
-
-
-def run_import(*, job_id: int, clock: Clock) -> None:
-    run_queued_file(_run, job_id=job_id, kind=ImportKind.REFERENCES, clock=clock)
-
-
-def _job_options(
-    project: Project, collection: Collection, language: Language | None, name: str, kind: ReferenceKind, source: str
-) -> dict[str, Any]:
-    options = {"project": project.pk, "language": language.tag if language else ""}
-    options |= {"name": name, "kind": str(kind), "source": source}
-    return {"kind": ImportKind.REFERENCES, "collection": collection, "project": project, "options": options}
+    options = {"project": project.pk, "language": language.tag if language else "", "otherwise": otherwise}
+    return run_local_file(
+        path,
+        _run,
+        opened=opened,
+        kind=ImportKind.REFERENCES,
+        collection=collection,
+        project=project,
+        options=options | {"name": name, "kind": str(kind), "source": source, "map": dict(said or {})},
+        part_of=part_of,
+        clock=clock,
+    )
 
 
 def _run(job: ImportJob, open_file: Opener, *, clock: Clock) -> None:
@@ -206,7 +183,7 @@ class _ReferenceImport:
         for tag, reference_set in sorted(self.sets.items()):
             captions = {unit.image.pk: unit.captions(tag) for unit in units if tag in unit.tags}
             if captions:
-                made = put_references(reference_set=reference_set, captions=captions, now=self.clock())
+                made = put_references(reference_set=reference_set, captions=captions, job=self.job, now=self.clock())
                 changes |= {(image, tag): change for image, change in made.items()}
         return [
             self._report_row(unit, line, {tag: changes[unit.image.pk, tag] for tag in line.captions})

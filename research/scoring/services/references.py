@@ -10,10 +10,10 @@ from django.db import transaction
 from django.db.models import ProtectedError
 from django.utils.translation import gettext as _
 
-from core.images.models import Collection, Image
+from core.images.models import Collection, Image, ImportJob
 from core.languages.models import Language
 from core.people.models import Project, User
-from research.scoring.models import Reference, ReferenceKind, ReferenceSet
+from research.scoring.models import ImportedReferences, Reference, ReferenceKind, ReferenceSet
 from research.scoring.rules.digests import as_digest, as_total, image_digest
 
 MAX_NAME_CHARACTERS = 120
@@ -106,11 +106,16 @@ def without_references(
 
 
 def put_references(
-    *, reference_set: ReferenceSet, captions: Mapping[int, Sequence[str]], now: datetime
+    *,
+    reference_set: ReferenceSet,
+    captions: Mapping[int, Sequence[str]],
+    job: ImportJob | None = None,
+    now: datetime,
 ) -> dict[int, CaptionChange]:
     """Replace the captions of images, by primary key; an image without captions leaves the set.
 
-    Other images of the set keep theirs. Digest and counts of the set are in the same transaction.
+    Other images of the set keep theirs. What the import `job` replaces is kept, so that it can be undone. Digest and
+    counts of the set are in the same transaction.
     """
     with transaction.atomic():
         locked = ReferenceSet.objects.select_for_update(no_key=True).get(pk=reference_set.pk)
@@ -119,6 +124,11 @@ def put_references(
         changed = [image for image, change in changes.items() if change != CaptionChange.SAME]
         if not changed:
             return changes
+        if job is not None:
+            ImportedReferences.objects.bulk_create(
+                ImportedReferences(job=job, reference_set=locked, image_id=image, before=stored.get(image, []))
+                for image in changed
+            )
         Reference.objects.filter(reference_set=locked, image__in=changed).delete()
         Reference.objects.bulk_create(
             Reference(reference_set=locked, image_id=image, position=position, text=text)

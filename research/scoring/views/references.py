@@ -1,28 +1,23 @@
-"""Managers' and researchers' pages of references: list, import, look at, translate, and train a model on them."""
+"""Managers' and researchers' pages of references: list, look at, translate, and train a model on them."""
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
-from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from core.images.models import ImportJob
-from core.images.views.uploads import upload_page
 from core.people.permissions import READERS, project_for
 from core.people.requests import RefusalsShown, user_of
 from research.inference.services.steering import WorkRefusedError
 from research.inference.tasks import ask_for_training
 from research.scoring import tasks
-from research.scoring.forms import ReferencesForm, ReferenceTrainingForm, ReferenceTranslationForm
+from research.scoring.forms import ReferenceTrainingForm, ReferenceTranslationForm
 from research.scoring.models import ReferenceSet
 from research.scoring.pages.images import references_page
 from research.scoring.pages.progress import translation_of
@@ -30,7 +25,6 @@ from research.scoring.permissions import has_assigned_images, reference_set_for
 from research.scoring.rules.metrics import ENGLISH
 from research.scoring.selectors.setup import reference_sets, written_by_people
 from research.scoring.services import references as services
-from research.scoring.services.reference_imports import start_upload
 from research.scoring.services.reference_translations import start_translations, translate_again
 from research.scoring.services.training_data import start_training
 
@@ -39,23 +33,6 @@ from research.scoring.services.training_data import start_training
 def reference_list(request: HttpRequest, slug: str) -> HttpResponse:
     project = project_for(request.user, slug, *READERS)
     return render(request, "scoring/references.html", {"project": project, "sets": reference_sets(project)})
-
-
-@csrf_exempt  # checked by upload_page, once it is clear who sends and how much
-@require_http_methods(["GET", "HEAD", "POST"])
-def references_import(request: HttpRequest, slug: str) -> HttpResponse:
-    project = project_for(request.user, slug, *READERS)
-    back = reverse("scoring:reference-list", args=[project.slug])
-
-    def start(form: ReferencesForm) -> ImportJob:
-        values = dict(form.cleaned_data)
-        upload = values.pop("file")
-        job = start_upload(project=project, upload=upload, back=back, by=user_of(request), **values)
-        tasks.ask_for_reference_import(job.pk)
-        return job
-
-    form, context = partial(ReferencesForm, project=project), {"project": project}
-    return upload_page(request, "scoring/references_import.html", context, form=form, start=start)
 
 
 @require_safe

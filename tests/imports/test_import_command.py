@@ -143,11 +143,11 @@ def test_sentences_beside_a_list_of_images_are_references(tmp_path):
     [
         ({"image": "b", "caption": "x"}, {}, "does not say who wrote its captions"),
         ({"image": "b", "caption": "x", "model": "m"}, {}, "does not say which language"),
-        ({"image": "b", "captions": ["x", "y"]}, {"language": "de"}, "needs --collection"),
+        ({"image": "b", "captions": ["x", "y"]}, {"language": "de"}, "Name it by --collection"),
         ({"image": "b", "captions": ["x", "y"]}, {"language": "de", "collection": "c"}, "belong to a project"),
         ({"filename": "b", "bbox": []}, {}, "This is a doccano export of bounding boxes"),
         ({"image": "b", "rater": "r", "score": 1}, {}, "has judgements"),
-        ({"sentence": "a", "word": "b", "images": []}, {}, "has items of the game"),
+        ({"sentence": "a", "word": "b", "images": []}, {}, "has sentences for the game"),
         ({"foto": "b", "caption": "x"}, {"map": "image"}, "--map needs PART=COLUMN"),
     ],
 )

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import sys
 from argparse import ArgumentParser
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,18 +13,27 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db.models import Q
 from django.utils import timezone
 
-from core.images.management.arguments import add_report, check_report, collection_named, finish
-from core.images.models import Collection, ImportJob
-from core.images.selectors import report_table
-from core.images.services.collections import find_or_create_collection
+from core.images.management.arguments import add_report, check_report, collection_named, finish, write_report
+from core.images.models import Collection, ImportJob, ImportKind, ImportStage
 from core.images.tasks import ask_for_sizes
 from core.people.management.arguments import checked_text, language_of, project_of
 from core.people.permissions import usable_in
 from crosslens_metrics.formats.caption_rows import FIELDS
 from crosslens_metrics.formats.recognition import MODEL_CAPTIONS, REFERENCES
-from office.operations.services.file_imports import ImportWish, ImportWishError, PreviewedFile, check, preview, take
+from office.imports.services.file_imports import import_local
+from office.imports.services.previews import ImportWish, PreviewedFile, gaps_of, preview
+from office.imports.services.undoing import UndoRefusedError, undo_at_once
 from research.inference.rules.captions import MAX_MODEL_NAME_CHARACTERS
 from research.scoring.models import ReferenceSet
+
+OPTIONS = {
+    "language": "Say so by --language.",
+    "kind": "Name the model by --model, or say --as references.",
+    "collection": "Name it by --collection.",
+    "project": "Name it by --project.",
+    "map": "Or say which they are: --map image=COLUMN caption=COLUMN",
+}
+"""How to say what a file does not."""
 
 
 class Command(BaseCommand):
@@ -34,9 +41,12 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         kinds = [REFERENCES, MODEL_CAPTIONS]
-        parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help="file, folder or archive")
+        parser.add_argument("files", nargs="*", type=Path, metavar="FILE", help="file, folder or archive")
         parser.add_argument("--preview", action="store_true", help="say what the files are, and store nothing")
         parser.add_argument("--json", action="store_true", help="say so as JSON")
+        parser.add_argument(
+            "--undo", type=int, metavar="NUMBER", help="take out what the import of this number brought"
+        )
         parser.add_argument("--project", metavar="SLUG", help="project that owns what is made")
         parser.add_argument("--collection", metavar="NAME", help="of the images; created if there is none")
         parser.add_argument("--language", default="", metavar="TAG", help="of captions that do not say theirs")
@@ -56,6 +66,11 @@ class Command(BaseCommand):
         add_report(parser)
 
     def handle(self, *, files: list[Path], report: Path | None, strict: bool, **options: Any) -> None:
+        if options["undo"] is not None:
+            self._undo(options["undo"])
+            return
+        if not files:
+            raise CommandError("Name the files to import.")
         check_report(report)
         wish = _wish_of(options)
         previewed = preview(files, wish)
@@ -67,35 +82,37 @@ class Command(BaseCommand):
                 self._tell(one)
         if options["preview"]:
             sys.exit(0 if all(one.is_recognised for one in previewed) else 1)
-        try:
-            check(previewed, wish)
-            if wish.creates_collection:
-                collection = find_or_create_collection(options["collection"], project=wish.project)
-                wish = replace(wish, collection=collection)
-            jobs = list(take(previewed, wish, clock=timezone.now, announce=ask_for_sizes))
-        except ImportWishError as error:
-            raise CommandError(str(error)) from error
-        self._finish(jobs, report, strict=strict)
+        if gaps := gaps_of(previewed, wish):
+            raise CommandError("\n".join(f"{gap.text} {OPTIONS.get(gap.part, '')}".strip() for gap in gaps))
+        job = import_local(previewed, wish, clock=timezone.now, announce=ask_for_sizes)
+        self._finish(job, report, strict=strict)
 
-    def _finish(self, jobs: list[ImportJob], report: Path | None, *, strict: bool) -> None:
+    def _finish(self, job: ImportJob, report: Path | None, *, strict: bool) -> None:
         """Tell of all, also where one of them took nothing."""
-        if not jobs:
+        write_report(job, report)
+        parts = list(job.parts.order_by("pk"))
+        if not parts:
             raise CommandError("Nothing was imported.")
         refusals = []
-        for job in jobs:
-            self.stdout.write(f"{job.source_name}:")
+        for part in parts:
+            self.stdout.write(f"{part.source_name}:")
             try:
-                finish(job, self, report=report if len(jobs) == 1 else None, strict=strict)
+                finish(part, self, report=None, strict=strict)
             except CommandError as error:
-                refusals.append(str(error) if len(jobs) == 1 else f"{job.source_name}: {error}")
-        if report is not None and len(jobs) > 1:
-            with report.open("w", encoding="utf-8", newline="") as file:
-                for number, job in enumerate(jobs):
-                    head, *rows = report_table(job)
-                    csv.writer(file).writerows([["source", *head]] * (not number))
-                    csv.writer(file).writerows([job.source_name, *row] for row in rows)
+                refusals.append(str(error) if len(parts) == 1 else f"{part.source_name}: {error}")
+        self.stdout.write(f"Undo it by --undo {job.pk}.")
         if refusals:
             raise CommandError("\n".join(refusals))
+
+    def _undo(self, number: int) -> None:
+        job = ImportJob.objects.filter(pk=number, kind=ImportKind.FILES, stage=ImportStage.IMPORT).first()
+        if job is None:
+            raise CommandError(f"There is no import {number} to undo.")
+        try:
+            undo_at_once(job, now=timezone.now())
+        except UndoRefusedError as refused:
+            raise CommandError(str(refused)) from refused
+        self.stdout.write(f"{job.source_name}: undone.")
 
     def _tell(self, one: PreviewedFile) -> None:
         file = one.file
@@ -109,8 +126,8 @@ class Command(BaseCommand):
             self.stdout.write(f"  Images: {len(file.images):,}, of which {one.matched:,} are known")
         for reason, (count, example) in file.problems.items():
             self.stdout.write(self.style.WARNING(f"  {reason} ({count:,}; for example {example})"))
-        if file.columns:
-            self.stdout.write("  Or say which they are: --map image=COLUMN caption=COLUMN")
+        if file.columns and not one.is_recognised:
+            self.stdout.write(f"  {OPTIONS['map']}")
 
 
 def _wish_of(options: dict[str, Any]) -> ImportWish:
@@ -122,13 +139,11 @@ def _wish_of(options: dict[str, Any]) -> ImportWish:
     collection = None
     if name is not None and Collection.objects.filter(usable_in(project)).filter(Q(slug=name) | Q(name=name)).exists():
         collection = collection_named(name, project=project)
-    elif name is not None:
-        options["collection"] = _checked_collection_name(name)
     longest = ReferenceSet._meta.get_field("name").max_length
     return ImportWish(
         project=project,
         collection=collection,
-        creates_collection=name is not None and collection is None,
+        new_collection=_checked_collection_name(name) if name is not None and collection is None else "",
         language=language_of(options["language"]).tag if options["language"] else "",
         model="" if model is None else checked_text(model, option="--model", longest=MAX_MODEL_NAME_CHARACTERS),
         kind=options["kind"],

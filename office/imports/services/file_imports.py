@@ -1,0 +1,343 @@
+"""Import files of any layout in one job: a preview, then one part for each file, and the report of them all."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import IO, Any
+
+from django.core.files.storage import default_storage
+from django.core.files.uploadedfile import UploadedFile
+from django.utils.translation import gettext as _
+
+from core.images.models import Collection, ImportJob, ImportKind, ImportStage
+from core.images.permissions import collections_in
+from core.images.services import import_jobs, imports
+from core.images.services.collections import create_collection
+from core.images.services.import_jobs import DATABASE_IS_GONE, Clock
+from core.jobs.models import OPEN_STATES, JobState
+from core.jobs.services import leases
+from core.people.models import Project, User
+from crosslens_metrics.formats.caption_rows import CaptionRow
+from crosslens_metrics.formats.layouts import FileKind
+from crosslens_metrics.formats.names import SUFFIXES
+from crosslens_metrics.formats.opening import KEPT_IN_MEMORY_BYTES
+from crosslens_metrics.formats.parts import FilePart
+from crosslens_metrics.formats.recognition import REFERENCES, UNKNOWN_KIND, RecognisedFile, sentence_rows
+from office.imports.services.previews import (
+    ImportGap,
+    ImportWish,
+    PreviewedFile,
+    gaps_of,
+    name_of_references,
+    preview,
+)
+from research.inference.services.captions import import_path as import_captions
+from research.scoring.models import ReferenceKind
+from research.scoring.services.reference_imports import import_path as import_references
+
+NOTHING_TO_TAKE = (FileKind.NAMES, FileKind.SENTENCES, UNKNOWN_KIND)
+WISH, PREVIEW, GAPS, COLUMNS, FIRST_ROWS = "wish", "preview", "gaps", "columns", "first_rows"
+"""Options of a job: what somebody said, what was seen, what is still to be said, and columns that may be named."""
+UPLOADED = "files"
+"""The folder in which files lie that are looked at together."""
+
+log = logging.getLogger(__name__)
+
+
+class ImportRefusedError(Exception):
+    """The import cannot go on; the message says why and what to do."""
+
+
+def start_upload(
+    *,
+    project: Project,
+    uploads: Iterable[UploadedFile[Any]],
+    paths: Sequence[str] | None = None,
+    wish: Mapping[str, Any],
+    by: User,
+) -> ImportJob:
+    """Store uploaded files, and queue a job that looks through them. `wish` has fields of `ImportWish`."""
+    folder, names = imports.keep_waiting(uploads)
+    names = [path[: import_jobs.NAME_CHARACTERS] for path in paths] if paths else names
+    return ImportJob.objects.create(
+        kind=ImportKind.FILES,
+        stage=ImportStage.PREVIEW,
+        project=project,
+        options={imports.FILE_NAMES: names, WISH: dict(wish)},
+        source_name=names[0] if len(names) == 1 else _("%(count)s files") % {"count": len(names)},
+        folder=folder,
+        created_by=by,
+    )
+
+
+def answer(*, job: ImportJob, wish: Mapping[str, Any]) -> bool:
+    """Look through the files again with other answers; returns whether there were others.
+
+    Raises
+    ------
+    ImportRefusedError
+    """
+    if dict(wish) == job.options[WISH]:
+        return False
+    waiting = ImportJob.objects.filter(pk=job.pk, stage=ImportStage.PREVIEW, state=JobState.DONE)
+    if not waiting.update(options=job.options | {WISH: dict(wish)}, state=JobState.QUEUED, attempts=0):
+        raise ImportRefusedError(_("These files are being imported already."))
+    return True
+
+
+def confirm(*, job: ImportJob) -> None:
+    """Let what was looked through be imported.
+
+    Raises
+    ------
+    ImportRefusedError
+        Where something has still to be said, or somebody else was faster.
+    """
+    if gaps := job.options.get(GAPS):
+        raise ImportRefusedError(gaps[0][1])
+    waiting = ImportJob.objects.filter(pk=job.pk, stage=ImportStage.PREVIEW, state=JobState.DONE)
+    if not waiting.update(stage=ImportStage.IMPORT, state=JobState.QUEUED, attempts=0, total=0, done=0, error=""):
+        raise ImportRefusedError(_("These files are being imported already."))
+
+
+def wish_of(job: ImportJob) -> ImportWish:
+    said = dict(job.options[WISH])
+    among = collections_in(job.project, by=job.created_by)
+    collection = among.filter(slug=said.pop("collection", "")).first()
+    return ImportWish(project=job.project, collection=collection, by=job.created_by, **said)
+
+
+def look_through(job: ImportJob, *, clock: Clock) -> None:
+    """Store what uploaded files hold, so that somebody can read it before anything is imported."""
+    with _ended_if_it_fails(job, clock=clock), _files_of(job) as (root, paths):
+        wish = wish_of(job)
+        previewed = preview(paths, wish, after_each=partial(_renew, job, clock))
+        _show(job, previewed, gaps_of(previewed, wish), root, clock=clock)
+
+
+def _show(
+    job: ImportJob,
+    previewed: Sequence[PreviewedFile],
+    gaps: Sequence[ImportGap],
+    root: Path,
+    *,
+    clock: Clock,
+    notice: str = "",
+) -> None:
+    table = next((one.file for one in previewed if one.file.columns), None)
+    seen = {
+        PREVIEW: [one.as_json() for one in previewed],
+        GAPS: [list(gap) for gap in gaps],
+        COLUMNS: list(table.columns) if table else [],
+        FIRST_ROWS: [list(row) for row in table.first_rows] if table else [],
+    }
+    options = job.options | json.loads(json.dumps(seen).replace(json.dumps(f"{root}/")[1:-1], ""))
+    leases.finish_row(job, now=clock(), options=options, stage=ImportStage.PREVIEW)
+    if notice:
+        ImportJob.objects.filter(pk=job.pk).update(error=notice)
+
+
+def import_uploaded(job: ImportJob, *, clock: Clock, announce: imports.Announce) -> None:
+    """Import what was confirmed, or continue it where a worker that died left it."""
+    with _ended_if_it_fails(job, clock=clock), _files_of(job) as (root, paths):
+        wish = wish_of(job)
+        previewed = preview(paths, wish, after_each=partial(_renew, job, clock))
+        if gaps := gaps_of(previewed, wish):
+            notice = _("Something has changed since the preview, so nothing was imported. Look at it again.")
+            _show(job, previewed, gaps, root, clock=clock, notice=notice)
+            return
+        take(job, previewed, wish, root=root, clock=clock, announce=announce)
+
+
+def import_local(
+    previewed: Sequence[PreviewedFile], wish: ImportWish, *, clock: Clock, announce: imports.Announce
+) -> ImportJob:
+    """Import files of this machine at once that were looked through and have no gaps."""
+    name = (
+        Path(previewed[0].file.path) if len(previewed) == 1 else Path(_("%(count)s files") % {"count": len(previewed)})
+    )
+    job = import_jobs.start_inline(name, kind=ImportKind.FILES, collection=None, project=wish.project, clock=clock)
+    take(job, previewed, wish, root=None, clock=clock, announce=announce)
+    job.refresh_from_db()
+    return job
+
+
+def take(
+    job: ImportJob,
+    previewed: Sequence[PreviewedFile],
+    wish: ImportWish,
+    *,
+    root: Path | None,
+    clock: Clock,
+    announce: imports.Announce,
+) -> None:
+    """Import the files one after the other, images first, each as a part of the job."""
+    wish = _with_collection(job, wish)
+    files = [one.file for one in previewed if one.file.kind not in NOTHING_TO_TAKE]
+    files.sort(key=lambda file: file.kind != FileKind.IMAGES)
+    job.lease_until = leases.renewed_lease(job, now=clock(), total=len(files))
+    for done, file in enumerate(files, start=1):
+        over = job.parts.exclude(state__in=OPEN_STATES).filter(source_name=_shown(file.path, root))
+        if not over.exists():
+            if file.kind == FileKind.IMAGES:
+                _take_images(job, file, previewed, wish, root, clock=clock, announce=announce)
+            else:
+                _take_captions(job, file, wish, root, clock=clock)
+        job.lease_until = leases.renewed_lease(job, now=clock(), done=done)
+    if job.parts.filter(state__in=OPEN_STATES).exists():
+        # One of them asked to be started again.
+        leases.held_row(job).update(lease_until=clock())
+        return
+    _drop_empty_collection(job)
+    parts = job.parts.all()
+    errors = [part.error for part in parts if part.state == JobState.FAILED]
+    import_jobs.finish(job, now=clock(), error=errors[0] if errors and len(errors) == len(parts) else "")
+
+
+def _shown(path: str, root: Path | None) -> str:
+    """What a report calls a file, whatever folder it was copied to."""
+    return import_jobs.name_of(path if root is None else path.removeprefix(f"{root}/"))
+
+
+def _with_collection(job: ImportJob, wish: ImportWish) -> ImportWish:
+    """Make the collection that is wished for, unless an earlier start of the job did."""
+    if not wish.new_collection:
+        return wish
+    made = Collection.objects.filter(pk=job.options.get("made_collection")).first()
+    if made is None:
+        made = create_collection(
+            name=wish.new_collection, project=wish.project, is_shared=wish.project is None, by=wish.by
+        )
+        job.options = job.options | {"made_collection": made.pk}
+        leases.held_row(job).update(options=job.options)
+    return replace(wish, collection=made, new_collection="")
+
+
+def _drop_empty_collection(job: ImportJob) -> None:
+    made = Collection.objects.filter(pk=job.options.get("made_collection"), entries=None)
+    for collection in made:
+        collection.imports.update(collection=None)
+        collection.delete()
+
+
+def _take_images(
+    job: ImportJob,
+    file: RecognisedFile,
+    previewed: Sequence[PreviewedFile],
+    wish: ImportWish,
+    root: Path | None,
+    *,
+    clock: Clock,
+    announce: imports.Announce,
+) -> None:
+    assert wish.collection is not None
+    # What has captions is not reported as a file that is no image.
+    beside = (one.file for one in previewed if one.file.inside == file.path)
+    left_aside = {
+        one.path.removeprefix(f"{file.path}/") for one in beside if one.kind not in (FileKind.IMAGES, UNKNOWN_KIND)
+    }
+    imports.import_path(
+        path=Path(file.path),
+        collection=wish.collection,
+        left_aside=left_aside,
+        named=_shown(file.path, root),
+        part_of=job,
+        clock=clock,
+        announce=announce,
+    )
+
+
+def _take_captions(job: ImportJob, file: RecognisedFile, wish: ImportWish, root: Path | None, *, clock: Clock) -> None:
+    assert file.part is not None
+    opened = partial(_sentences_as_lines, file.part, file.sentences_of) if file.sentences_of else file.part.opened
+    shared: dict[str, Any] = {
+        "path": Path(_shown(file.path, root)),
+        "project": wish.project,
+        "collection": wish.collection,
+        "language": None,
+        "otherwise": wish.language or file.assumed_language,
+        "said": wish.said,
+        "opened": opened,
+        "part_of": job,
+        "clock": clock,
+    }
+    if file.kind == REFERENCES:
+        kind = ReferenceKind.TRANSLATED if wish.is_translated else ReferenceKind.IMPORTED
+        import_references(**shared, name=name_of_references(file, wish), kind=kind, source=wish.source)
+    else:
+        import_captions(**shared, model=wish.model or file.assumed_model)
+
+
+@contextmanager
+def _sentences_as_lines(part: FilePart, names: Sequence[str]) -> Iterator[IO[bytes]]:
+    with part.opened() as file, tempfile.SpooledTemporaryFile(KEPT_IN_MEMORY_BYTES) as lines:
+        for row in sentence_rows(names, file):
+            texts = [given.value for given in row.captions] if isinstance(row, CaptionRow) else []
+            lines.write(json.dumps({"image": row.name, "captions": texts}).encode() + b"\n")
+        lines.seek(0)
+        yield lines
+
+
+def _renew(job: ImportJob, clock: Clock) -> None:
+    job.lease_until = import_jobs.extend(job, now=clock())
+
+
+@contextmanager
+def _ended_if_it_fails(job: ImportJob, *, clock: Clock) -> Iterator[None]:
+    """Limit the time without a result, and close the job with the reason where its files cannot be read."""
+    try:
+        with import_jobs.limited_time():
+            yield
+    except (*DATABASE_IS_GONE, leases.LeaseLostError):
+        raise
+    except FileNotFoundError:
+        import_jobs.finish(job, now=clock(), error=_("The uploaded files are no longer there. Upload them again."))
+    except import_jobs.ReadingTimeError:
+        reason = _(
+            "Reading a file went on for more than %(limit)d seconds without a result. Split it into smaller files."
+        )
+        import_jobs.finish(job, now=clock(), error=reason % {"limit": import_jobs.MAX_SILENT_S})
+    except Exception as error:
+        if not isinstance(error, ValueError | TypeError | LookupError | ArithmeticError) and job.attempts == 1:
+            raise
+        log.exception("Import %s stopped.", job.pk)
+        reason = _("An error stopped the import (%(error)s). For details, see the server log.")
+        import_jobs.finish(job, now=clock(), error=reason % {"error": type(error).__name__})
+
+
+@contextmanager
+def _files_of(job: ImportJob) -> Iterator[tuple[Path, list[Path]]]:
+    """The files of an upload on this machine, under their names: the folder that they are in, and what to look at.
+
+    Images that were sent one by one, or files of a folder, are looked at together.
+    """
+    with tempfile.TemporaryDirectory() as temporary:
+        root = Path(temporary)
+        names = job.options[imports.FILE_NAMES]
+        are_together = any("/" in name or name.lower().endswith(SUFFIXES) for name in names)
+        paths = []
+        for position, name in enumerate(names, start=1):
+            # Two that have one name stay apart.
+            path = root / UPLOADED / name if are_together else root / name
+            path = path if not path.exists() else path.with_name(f"{position}-{path.name}")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            _fetch(f"{job.folder}/{position}", path)
+            paths.append(path)
+        yield root, [root / UPLOADED] if are_together else paths
+
+
+def _fetch(name: str, path: Path) -> None:
+    try:
+        os.link(default_storage.path(name), path)
+    except (NotImplementedError, OSError):
+        with default_storage.open(name) as stored, path.open("wb") as copy:
+            shutil.copyfileobj(stored, copy)

@@ -1,0 +1,179 @@
+"""Say what files of any layout hold, and what has to be said before they can be imported. Nothing is stored."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from django.utils.translation import gettext as _
+
+from core.images.models import Collection
+from core.images.permissions import collections_in, may_change
+from core.images.selectors.filters import images_of_names
+from core.languages.models import Language
+from core.people.models import Project, Role, User
+from core.people.permissions import has_role
+from crosslens_metrics.formats.layouts import FileKind
+from crosslens_metrics.formats.recognition import (
+    MODEL_CAPTIONS,
+    REFERENCES,
+    UNKNOWN_KIND,
+    UNKNOWN_LANGUAGE,
+    RecognisedFile,
+    RecognisedFiles,
+    model_in_name,
+    recognise,
+)
+
+
+@dataclass(frozen=True)
+class ImportWish:
+    """What somebody says of the files: whose they become, and what the files do not say themselves.
+
+    Images go into `collection`, or a new one of the name `new_collection`. `kind` stands for the kind of captions where
+    that is not clear, `name` is the references', and `said` has the names of columns by the part of a line that they
+    hold. `by` is who asks; without anybody, as in commands, everything is allowed.
+    """
+
+    project: Project | None = None
+    collection: Collection | None = None
+    new_collection: str = ""
+    language: str = ""
+    model: str = ""
+    kind: str = ""
+    name: str = ""
+    is_translated: bool = False
+    source: str = ""
+    said: Mapping[str, str] = field(default_factory=dict)
+    by: User | None = None
+
+
+@dataclass(frozen=True)
+class PreviewedFile:
+    """A file, and how many of the images that it names are known."""
+
+    file: RecognisedFile
+    matched: int
+
+    @property
+    def is_recognised(self) -> bool:
+        return self.file.kind != UNKNOWN_KIND
+
+    def as_json(self) -> dict[str, Any]:
+        file = self.file
+        return {
+            "path": file.path,
+            "kind": str(file.kind),
+            "format": file.layout,
+            "models": sorted(file.models),
+            "languages": dict(sorted(file.languages.items())),
+            "images": {"matched": self.matched, "unknown": len(file.images) - self.matched},
+            "problems": [
+                {"kind": kind, "count": count, "example": example} for kind, (count, example) in file.problems.items()
+            ],
+        }
+
+
+class ImportGap(NamedTuple):
+    """What has to be said before the import: the part of the wish that says it, or "" if no answer helps, and why."""
+
+    part: str
+    text: str
+
+
+def preview(
+    paths: Sequence[Path], wish: ImportWish, *, after_each: Callable[[], None] = lambda: None
+) -> list[PreviewedFile]:
+    """Look through files; `after_each` is called after each of them.
+
+    Images are matched with those that come with the files, and with the wish's collection or, without one, all that
+    its project may use.
+    """
+    seen = recognise(paths, said=wish.said, language=wish.language, model=wish.model, after_each=after_each)
+    kind = wish.kind or (MODEL_CAPTIONS if wish.model else REFERENCES if wish.name else "")
+    for file in seen.files:
+        if file.kind == FileKind.CAPTIONS or (wish.kind and file.kind in (REFERENCES, MODEL_CAPTIONS)):
+            file.kind = kind or file.kind
+        if wish.project or wish.collection:
+            known = set(Language.objects.filter(pk__in=file.languages).values_list("pk", flat=True))
+            for tag in sorted(set(file.languages) - known - {UNKNOWN_LANGUAGE}):
+                reason = _("There is no language %(tag)s on this installation. Ask its administrators to add it.")
+                file.add_problem(reason % {"tag": tag}, file.path, file.languages[tag])
+    return [PreviewedFile(file, _matched(file, seen, wish)) for file in seen.files]
+
+
+def _matched(file: RecognisedFile, seen: RecognisedFiles, wish: ImportWish) -> int:
+    if file.kind == FileKind.IMAGES or not (wish.collection or wish.project):
+        return seen.matched(file)
+    known = images_of_names(file.images, wish.collection, among=collections_in(wish.project, by=wish.by))
+    came = seen.matched(file) if seen.image_names else 0
+    return max(came, sum(bool(named.images) for named in known.values()))
+
+
+def gaps_of(previewed: Sequence[PreviewedFile], wish: ImportWish) -> list[ImportGap]:
+    """List what keeps the files from being imported, each reason once."""
+    found: dict[ImportGap, None] = {}
+    taken: dict[tuple[str, str, tuple[str, ...]], str] = {}
+    for one in previewed:
+        if one.file.kind == UNKNOWN_KIND and one.file.inside:
+            continue
+        if gap := _gap_of(one.file, wish):
+            found[gap] = None
+        if one.file.kind == REFERENCES:
+            name = name_of_references(one.file, wish)
+            for key in ((name, tag, image) for tag in one.file.languages for image in one.file.images):
+                if (other := taken.setdefault(key, one.file.path)) != one.file.path:
+                    found[_twice(other, one.file.path, name, key)] = None
+                    break
+    has_images = any(one.file.kind == FileKind.IMAGES for one in previewed)
+    if wish.new_collection and not has_images:
+        text = _("There is no such collection, and none of the files has images to make one of.")
+        found[ImportGap("collection", text)] = None
+    elif has_images and wish.by is not None and not _may_add_images(wish, wish.by):
+        text = _("Only managers can add images, to collections of their project. Choose one, or name a new one.")
+        found[ImportGap("collection", text)] = None
+    if not any(one.is_recognised for one in previewed) and not found:
+        found[ImportGap("", _("There is nothing in the files to import."))] = None
+    return list(found)
+
+
+def _twice(one: str, other: str, name: str, key: tuple[str, str, tuple[str, ...]]) -> ImportGap:
+    text = _(
+        "%(one)s and %(other)s both have captions of %(image)s in %(language)s for the references “%(name)s”, and the "
+        "second would replace the first. Make one file of them, or import them one after the other under two names."
+    )
+    values = {"one": one, "other": other, "name": name, "language": key[1], "image": key[2][0]}
+    return ImportGap("name", text % values)
+
+
+def _may_add_images(wish: ImportWish, by: User) -> bool:
+    if wish.collection is not None:
+        return may_change(by, wish.collection)
+    return wish.project is not None and has_role(by, wish.project, Role.MANAGER)
+
+
+def _gap_of(file: RecognisedFile, wish: ImportWish) -> ImportGap | None:
+    path = {"path": file.path}
+    if file.kind == UNKNOWN_KIND:
+        return ImportGap("map" if file.columns else "", f"{file.path}: {next(iter(file.problems), '')}")
+    if file.kind == FileKind.CAPTIONS:
+        return ImportGap("kind", _("%(path)s does not say who wrote its captions.") % path)
+    if file.kind == FileKind.JUDGEMENTS:
+        return ImportGap(
+            "", _("%(path)s has judgements. The command sxs_report reads them; they are not stored.") % path
+        )
+    if file.kind == FileKind.GAP_ITEMS:
+        return ImportGap("", _("%(path)s has sentences for the game. Import it on the page Game sentences.") % path)
+    if not (wish.collection or wish.new_collection) and file.kind in (FileKind.IMAGES, REFERENCES):
+        return ImportGap("collection", _("%(path)s needs the collection in which its images are.") % path)
+    if wish.project is None and file.kind == REFERENCES:
+        return ImportGap("project", _("%(path)s has references, which belong to a project.") % path)
+    if UNKNOWN_LANGUAGE in file.languages:
+        return ImportGap("language", _("%(path)s does not say which language its captions are in.") % path)
+    return None
+
+
+def name_of_references(file: RecognisedFile, wish: ImportWish) -> str:
+    return wish.name or model_in_name(file.path)

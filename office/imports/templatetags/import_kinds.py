@@ -1,0 +1,27 @@
+"""What a file of an import holds, in the reader's language."""
+
+from __future__ import annotations
+
+from django import template
+from django.utils.translation import gettext_lazy as _
+
+from crosslens_metrics.formats.layouts import FileKind
+from crosslens_metrics.formats.recognition import MODEL_CAPTIONS, REFERENCES
+
+KINDS = {
+    FileKind.IMAGES: _("Images"),
+    FileKind.CAPTIONS: _("Captions"),
+    MODEL_CAPTIONS: _("Captions by a model"),
+    REFERENCES: _("Reference captions"),
+    FileKind.JUDGEMENTS: _("Judgements"),
+    FileKind.GAP_ITEMS: _("Sentences with a gap"),
+    FileKind.NAMES: _("Names of images"),
+    FileKind.SENTENCES: _("Sentences"),
+}
+
+register = template.Library()
+
+
+@register.simple_tag
+def import_kind(kind: str) -> str:
+    return str(KINDS.get(kind, kind))

@@ -1,0 +1,104 @@
+"""Undoing an import: all of it or nothing, and not what something was made with."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.images.models import Collection, ImportJob, ImportStage
+from core.jobs.models import JobState
+from core.people.models import Project
+from office.imports.services.undoing import UndoRefusedError, ask_to_undo, undo_at_once
+from research.inference.models import CaptioningModel, ModelCaption
+from research.inference.selectors.models import caption_counts
+from research.scoring.models import Reference, ReferenceSet
+from tests.factories import NOW, make_collection, make_comparison, make_project
+from tests.imports.sent import confirmed, run
+from tests.scoring.scored import make_scoring
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("media")]
+
+
+@pytest.fixture
+def project() -> Project:
+    return make_project()
+
+
+@pytest.fixture
+def collection(project: Project) -> Collection:
+    return make_collection(images=2, project=project, is_shared=False)
+
+
+def captions(project: Project, collection: Collection, text: str = "a", model: str = "m") -> ImportJob:
+    keys = collection.entries.values_list("key", flat=True)
+    lines = (f'{{"image": "{key}", "caption": "{text}", "model": "{model}"}}\n' for key in keys)
+    return run(confirmed("".join(lines).encode(), "m.de.jsonl", project=project))
+
+
+def references(project: Project, collection: Collection, *texts: str) -> ImportJob:
+    key = collection.entries.first().key
+    line = f'{{"image": "{key}", "captions": {list(texts)}}}\n'.replace("'", '"').encode()
+    return run(confirmed(line, "People.de.jsonl", project=project, collection=collection.slug))
+
+
+def undone(job: ImportJob) -> ImportJob:
+    ask_to_undo(job=job, by=job.project.created_by, now=NOW)
+    return run(job)
+
+
+def texts() -> list[str]:
+    return list(Reference.objects.order_by("position").values_list("text", flat=True))
+
+
+def test_captions_go_and_the_model_that_came_with_them(project, collection):
+    first = captions(project, collection)
+    (model,) = CaptioningModel.objects.all()
+    again = captions(project, collection)
+    assert caption_counts([model.pk]) == {model.pk: {"de": 2}}
+    # It brought nothing, and so takes nothing.
+    undone(again)
+    assert ModelCaption.objects.count() == 2
+    assert (undone(first).stage, first.state) == (ImportStage.UNDO, JobState.DONE)
+    assert not ModelCaption.objects.exists()
+    assert not CaptioningModel.objects.exists()
+
+
+def test_references_are_again_as_they_were_before(project, collection):
+    first = references(project, collection, "a", "b")
+    digest = ReferenceSet.objects.get().digest
+    second = references(project, collection, "c", "d")
+    assert texts() == ["c", "d"]
+    with pytest.raises(UndoRefusedError, match="a later import"):
+        ask_to_undo(job=first, by=project.created_by, now=NOW)
+    undone(second)
+    assert (texts(), ReferenceSet.objects.get().digest) == (["a", "b"], digest)
+    undone(first)
+    assert not ReferenceSet.objects.exists()
+
+
+def test_what_scores_or_comparisons_build_on_stays(project, collection):
+    job, people = captions(project, collection), references(project, collection, "a", "b")
+    captions(project, collection, "b", model="other")
+    make_scoring(ReferenceSet.objects.get(), model=CaptioningModel.objects.get(name="m"))
+    for one in (job, people):
+        with pytest.raises(UndoRefusedError, match="scores"):
+            ask_to_undo(job=one, by=project.created_by, now=NOW)
+    assert ModelCaption.objects.count() == 4
+
+
+def test_who_builds_on_it_between_the_request_and_the_worker_keeps_it(project, collection):
+    job = captions(project, collection)
+    captions(project, collection, "b", model="other")
+    ask_to_undo(job=job, by=project.created_by, now=NOW)
+    base, test = CaptioningModel.objects.order_by("name")
+    make_comparison(project=project, collection=collection, base=base, test=test, language="de")
+    run(job)
+    assert (job.stage, job.state) == (ImportStage.IMPORT, JobState.DONE)
+    assert "comparisons" in job.error
+    assert ModelCaption.objects.count() == 4
+
+
+def test_an_import_is_undone_once(project, collection):
+    job = captions(project, collection)
+    undo_at_once(job, now=NOW)
+    with pytest.raises(UndoRefusedError, match="is being undone already"):
+        undo_at_once(job, now=NOW)
