@@ -34,7 +34,7 @@ from sxs_eval.selectors.results import evidence_of, report_of
 from sxs_eval.selectors.work import judging_page, work_of
 from sxs_eval.services import judging
 from tests.demo_drawings import KEYS, SENTENCES, draw
-from tools.demo import content, evaluations, games, places
+from tools.demo import content, evaluations, games, people, places
 from tools.demo.texts import CAPTIONS, MODEL_NAME, MODELS, RICH, TEXTS
 
 # The demo is kept in SQLite and nowhere else.
@@ -100,14 +100,14 @@ class TestContent:
     def test_manager_and_researcher_do_not_annotate(self, loaded):
         for user in User.objects.all():
             assert conflicting_roles(set(user.memberships.values_list("role", flat=True))) is None
-        roles = Membership.objects.filter(user__username=content.MANAGER).values_list("role", flat=True)
+        roles = Membership.objects.filter(user__username=people.MANAGER).values_list("role", flat=True)
         assert {*roles} == {Role.MANAGER}
-        assert may_start_projects(User.objects.get(username=content.MANAGER))
+        assert may_start_projects(User.objects.get(username=people.MANAGER))
 
     @pytest.mark.long(reason="at least three others run each of its lines")
     def test_everybody_can_sign_in_with_the_password_that_is_told(self, loaded, client):
-        assert [person.username for person in loaded] == [person.username for person in content.PEOPLE]
-        assert loaded == content.sign_ins()
+        assert [person.username for person in loaded] == [person.username for person in people.PEOPLE]
+        assert loaded == people.sign_ins()
         for person in (loaded[0], loaded[2], loaded[-1]):
             answer = client.post(reverse("account_login"), {"login": person.username, "password": person.password})
             assert answer.status_code == 302
@@ -288,7 +288,7 @@ class TestPlaces:
         assert {level for _language, level in chosen} == {"region", "country", "continent", "anywhere"}
 
     def test_a_manager_finds_selection_map_release_and_one_image_by_links(self, loaded, client):
-        client.force_login(User.objects.get(username=content.MANAGER))
+        client.force_login(User.objects.get(username=people.MANAGER))
         page = reverse("annotation:project-show", args=["photographs-by-place"])
         ways = (
             ("/guidelines/", "/selections/", "/selections/1/", "/selections/1/languages/ja/"),

@@ -17,7 +17,7 @@ from core.images.models import Image
 from core.people.models import Role
 from sxs_eval.models import Comparison, Judgement
 from tests.demo_drawings import KEYS, draw
-from tools.demo import content, evaluations, game_items, photographs
+from tools.demo import content, evaluations, game_items, people, photographs
 
 # The demo is kept in SQLite and nowhere else.
 pytestmark = pytest.mark.sqlite
@@ -104,7 +104,7 @@ class TestPhotographs:
 
 @pytest.mark.long(reason="the demo is loaded once more")
 def test_a_demo_made_before_there_were_comparisons_gets_them(db, drawn, monkeypatch):
-    earlier = [person for person in content.PEOPLE if person.role != Role.RATER]
+    earlier = [person for person in people.PEOPLE if person.role != Role.RATER]
     with monkeypatch.context() as patch:
         patch.setattr(content, "PEOPLE", earlier)
         patch.setattr(evaluations, "load", lambda **_fields: None)

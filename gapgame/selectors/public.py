@@ -125,9 +125,9 @@ def state_of(season: Season, now: datetime) -> SeasonState:
     return SeasonState.ON if now < season.ends_at else SeasonState.COUNTING
 
 
-def listed_seasons(seasons: QuerySet[Season], viewer: User, now: datetime) -> Sequence[Season]:
+def listed_seasons(seasons: QuerySet[Season], viewer: User | AnonymousUser, now: datetime) -> Sequence[Season]:
     """Order seasons as players see them, open ones first, then coming ones, then the past; `is_player` is annotated."""
-    mine = Player.objects.filter(season=OuterRef("pk"), user=viewer)
+    mine = Player.objects.filter(season=OuterRef("pk"), user=viewer.pk)
     listed = list(seasons.annotate(is_player=Exists(mine)).order_by("ends_at", "pk"))
     over = [season for season in listed if state_of(season, now) in (SeasonState.COUNTING, SeasonState.CLOSED)]
     ahead = [season for season in listed if season not in over]

@@ -198,6 +198,7 @@ def test_a_text_that_changed_meanwhile_is_shown_and_asked_for_again(client: Clie
 
 def test_a_manager_who_follows_an_annotators_link_is_told_why_not_and_no_place_is_lost(manager: User, project: Project):
     invitation = make_invitation(project)
+    assert "private window" in client_of(manager).get(link_of(invitation)).text
     response = client_of(manager).post(link_of(invitation), ANSWERS)
     assert response.status_code == 422
     assert "independent" in response.content.decode()

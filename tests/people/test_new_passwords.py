@@ -19,7 +19,7 @@ from core.people.models import User
 from core.people.rules.passwords import BreachedPasswordValidator, fault_of, file_has_digest
 from tests.clients import client_of
 from tests.people.conftest import PASSWORD
-from tools.demo.content import PASSWORD as OF_THE_DEMO
+from tools.demo.people import PASSWORD as OF_THE_DEMO
 
 BREACHED = "correct horse battery staple"
 

@@ -7,7 +7,6 @@ from datetime import datetime, timedelta
 from functools import cache, partial
 from pathlib import Path
 from random import Random
-from typing import NamedTuple
 
 from django.contrib.auth.hashers import make_password
 from django.contrib.auth.models import Permission
@@ -23,61 +22,40 @@ from core.images.models import Collection
 from core.images.services.collections import find_or_create_collection
 from core.images.services.imports import import_path
 from core.languages.models import Language
-from core.people.models import Consent, LanguageLevel, Project, Role, User
+from core.people.models import Consent, Project, Role, User
 from core.people.services.accounts import set_language_skills
 from core.people.services.consent import give_consent
 from core.people.services.members import add_member
 from research.inference.models import CaptioningModel
 from tools.demo import evaluations, game_items, games, photographs, places, practice
 from tools.demo.captions import Clock, import_captions, with_sizes
-from tools.demo.files import read
+from tools.demo.people import (
+    LANGUAGES,
+    MANAGER,
+    NEEDING_CONSENT,
+    PASSWORD,
+    PEOPLE,
+    RESEARCHER,
+    DemoPerson,
+    SignIn,
+    sign_ins,
+)
 from tools.demo.research import load_references, start_runs
 from tools.demo.texts import MODEL_DESCRIPTION, MODEL_NAME, TEXTS, PhotographTexts
 
 PROJECT_NAME = "Crosslens demo"
 COLLECTION_NAME = "Demo photographs"
-PASSWORD = "look-then-write"  # noqa: S105 - shown when the demo starts, on one's own computer
 SEED = 3600
 LEASE = timedelta(days=3)
 WHY_NO_PILOT = "The demo shows the main round."
 REPLICATION = 2
 
 
-class DemoPerson(NamedTuple):
-    username: str
-    first_name: str
-    role: Role
-    what: str
-    language: str = ""
-    level: LanguageLevel = LanguageLevel.NATIVE
-    interface_language: str = ""
-
-
-def _described(username: str, *, role: str, level: str = "NATIVE", **others: str) -> DemoPerson:
-    return DemoPerson(username, role=Role[role], level=LanguageLevel[level], **others)
-
-
-class SignIn(NamedTuple):
-    username: str
-    password: str
-    what: str
-
-
-MANAGER, RESEARCHER = "mara", "rami"
-PEOPLE = tuple(_described(username, **fields) for username, fields in read("people.yaml").items())
-NEEDING_CONSENT = (Role.ANNOTATOR, Role.RATER, Role.PLAYER)
-LANGUAGES = tuple(dict.fromkeys(person.language for person in PEOPLE if person.role == Role.ANNOTATOR))
-
 WRITTEN_BY_BERND = 6
 RATED_BY_LUCIA = 9
 RATED_BY_NEEMA = 4
 RATING_TIME = timedelta(seconds=12)
 WRITING_TIME = timedelta(seconds=47)
-
-
-def sign_ins() -> list[SignIn]:
-    """Return who can sign in to the demo, the manager first."""
-    return [SignIn(person.username, PASSWORD, person.what) for person in PEOPLE]
 
 
 def load(*, clock: Clock = timezone.now, say: Callable[[str], object] = lambda _sentence: None) -> list[SignIn]:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 from django.conf import settings
 from django.core.management import CommandError, call_command
@@ -29,9 +30,8 @@ def prepare(*, say: Callable[[str], object], is_empty: bool = False) -> None:
     CommandError
         When the database was made by a version whose tables cannot be brought up to date.
     """
-    kept = Path(settings.VAR) / "prepared.json"
     current = fingerprint(Path(settings.BASE_DIR))
-    done = json.loads(kept.read_text()) if kept.exists() else {}
+    done = _done()
     edition = done.get("edition") if is_empty else EDITION
     is_loaded = done.get("edition") == edition
     if done.get("fingerprint") == current and is_loaded:
@@ -54,7 +54,21 @@ def prepare(*, say: Callable[[str], object], is_empty: bool = False) -> None:
 
         content.load(say=say)
     call_command("collectstatic", verbosity=0, interactive=False, clear=True)
-    kept.write_text(json.dumps({"fingerprint": current, "edition": edition}))
+    _kept().write_text(json.dumps({"fingerprint": current, "edition": edition}))
+
+
+def is_demo() -> bool:
+    """Whether this is the demo, on one's own computer."""
+    return settings.IS_EMBEDDED and _done().get("edition") is not None
+
+
+def _kept() -> Path:
+    return Path(settings.VAR) / "prepared.json"
+
+
+def _done() -> dict[str, Any]:
+    done: dict[str, Any] = json.loads(_kept().read_text()) if _kept().exists() else {}
+    return done
 
 
 def fingerprint(base: Path) -> str:

@@ -28,8 +28,9 @@ from config import ROOT  # noqa: E402
 from tests.servers import embedded_environment, find_chromium, free_port, wait_for_port  # noqa: E402
 from tools.demo import games as game  # noqa: E402
 from tools.demo import places  # noqa: E402
-from tools.demo.content import MANAGER, PASSWORD, PROJECT_NAME  # noqa: E402
+from tools.demo.content import PROJECT_NAME  # noqa: E402
 from tools.demo.evaluations import IN_THE_MIDDLE  # noqa: E402
+from tools.demo.people import MANAGER, PASSWORD  # noqa: E402
 from tools.demo.photographs import PHOTOGRAPHS  # noqa: E402
 from tools.demo.texts import CAPTIONS, TEXTS  # noqa: E402
 

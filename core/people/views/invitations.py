@@ -86,7 +86,8 @@ def invitation_create(request: HttpRequest, slug: str) -> HttpResponse:
     if made[0].email:
         messages.success(request, _("The link is being sent to %(address)s.") % {"address": made[0].email})
     else:
-        messages.success(request, _("The link is ready. Copy it and pass it on."))
+        text = _("The link is ready. Copy it and pass it on. To try the work yourself, open it in a private window.")
+        messages.success(request, text)
     return redirect("people:invitation-list", slug)
 
 

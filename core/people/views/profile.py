@@ -37,11 +37,18 @@ from core.people.models import Invitation, Role, User
 from core.people.permissions import has_role, may_start_projects, project_consented_to, project_for
 from core.people.requests import RefusalsShown, keep_language, user_of
 from core.people.rules.invitations import InvitationState
-from core.people.rules.roles import JUDGES, qualifies_to_judge, qualifies_to_write
+from core.people.rules.roles import JUDGES, conflicting_roles, qualifies_to_judge, qualifies_to_write
 from core.people.selectors.accounts import own_sessions
 from core.people.selectors.data_export import FILE_NAME, write_archive
 from core.people.selectors.invitations import invitation_state
-from core.people.selectors.projects import managed_by_nobody_else, managers_of, own_projects, roles_of, start_page
+from core.people.selectors.projects import (
+    managed_by_nobody_else,
+    managers_of,
+    own_projects,
+    roles_by_project,
+    roles_of,
+    start_page,
+)
 from core.people.selectors.texts import has_consented, newest_consent_text, shown_consent
 from core.people.services import tokens
 from core.people.services.accounts import delete_account, set_language_skills
@@ -335,5 +342,14 @@ def _join_page(request: HttpRequest, invitation: Invitation, form: JoinForm) -> 
         "form": form,
         "text": text,
         "shown": shown_consent(text, wants_original=request.GET.get("text") == "original") if text else None,
+        "conflict": _conflict(request, invitation),
     }
     return render(request, "people/join.html", context, status=422 if form.is_bound else 200)
+
+
+def _conflict(request: HttpRequest, invitation: Invitation) -> str | None:
+    """Return why the role does not go with those that the user has in the project, before they fill in the form."""
+    if not request.user.is_authenticated:
+        return None
+    roles = roles_by_project(user_of(request), [invitation.project]).get(invitation.project_id, [])
+    return conflicting_roles({*roles, invitation.role})

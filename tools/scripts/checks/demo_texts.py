@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from annotation.rules import text_checks
 from core.languages.rules.registry import LANGUAGES
 from sxs_eval.rules.judging import are_equal
-from tools.demo import content, game_items, photographs
+from tools.demo import game_items, people, photographs
 from tools.demo.texts import CAPTIONS, MODEL_NAME, MODELS, TEXTS
 from tools.scripts.checks.sources import TextFinding, at, quoted, text_of, unless
 
@@ -44,12 +44,12 @@ def captions() -> Iterator[TextFinding]:
     yield from unless(ratings == {*text_checks.LEVEL_GUIDANCE}, keys, 1, "not every rating is given", "add the missing")
     named = all("written by hand" in name for name in (MODEL_NAME, *MODELS))
     yield from unless(named, "tools/demo/texts.py", "MODELS", "a model that does not exist", "say so in its name")
-    are_six = len(content.LANGUAGES) == 6 and {"ar", "hi", "ja"} <= {*content.LANGUAGES}
+    are_six = len(people.LANGUAGES) == 6 and {"ar", "hi", "ja"} <= {*people.LANGUAGES}
     yield from unless(
         are_six,
         "tools/demo/data/people.yaml",
         1,
-        f"the languages are {content.LANGUAGES}",
+        f"the languages are {people.LANGUAGES}",
         "have six, ar, hi and ja too",
     )
     german = next(entry for entry in LANGUAGES if entry.tag == "de")

@@ -11,7 +11,7 @@ from PIL import Image
 
 from config import ROOT
 from crosslens_metrics.commands.main import COMMANDS as LIBRARY_COMMANDS
-from tools.demo.content import PEOPLE
+from tools.demo.people import PEOPLE
 from tools.scripts.checks.sources import TextFinding, at, name_of, text_of, unless, without
 
 DOCUMENTS = tuple(name_of(path) for path in sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]))

@@ -28,7 +28,7 @@ from research.inference.backends import registry
 from research.inference.backends.endpoint_options import COMMON_OPTIONS, OF_IMAGES
 from sxs_eval.formats.figure_tables import COLUMNS as TABLE_COLUMNS
 from sxs_eval.formats.judgement_export import COLUMNS as EXPORT_COLUMNS
-from tools.demo.content import MANAGER, PASSWORD
+from tools.demo.people import MANAGER, PASSWORD
 from tools.demo.photographs import PHOTOGRAPHS
 from tools.scripts.checks.documents import targets
 from tools.scripts.checks.image import metrics, version_of

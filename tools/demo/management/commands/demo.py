@@ -9,7 +9,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from tools.demo import content, launcher, packages, preparation
+from tools.demo import launcher, packages, people, preparation
 
 
 class Command(BaseCommand):
@@ -36,7 +36,7 @@ class Command(BaseCommand):
         self.stdout.flush()
 
     def _welcome(self, port: int) -> str:
-        people = [f"  {one.username:<12} {one.password:<24} {one.what}" for one in content.sign_ins()]
+        lines = [f"  {one.username:<12} {one.password:<24} {one.what}" for one in people.sign_ins()]
         return "\n".join(
-            [f"Crosslens is at http://{launcher.HOST}:{port}/ - Ctrl-C stops it. You can sign in as:", *people]
+            [f"Crosslens is at http://{launcher.HOST}:{port}/ - Ctrl-C stops it. You can sign in as:", *lines]
         )
