@@ -20,6 +20,7 @@ from crosslens_metrics.sampling.intervals import (
     paired_interval,
     percentile_interval,
     student_interval,
+    student_reach,
 )
 from crosslens_metrics.sampling.significance import sign_test, student_p, unanimous_p
 from crosslens_metrics.sampling.variance import VarianceComponent, clustered, two_way, unanimous_interval
@@ -307,7 +308,7 @@ class GainVariance:
 def variance_parts(decided: DecidedImages) -> GainVariance:
     """The parts of the variance of a gain; that over images is unknown, and zero, where there is one.
 
-    Over raters it is that of what they moved, or of what they said, if this differs more between them: who is always
+    Over raters it is that of what they moved, or of what they said, if this makes the interval wider: who is always
     outvoted moves no outcome, but would with others of the same taste.
 
     Parameters
@@ -335,10 +336,8 @@ def variance_parts(decided: DecidedImages) -> GainVariance:
     for moved in (decided.moved, said - said.mean()):
         share = 100 * moved / len(outcome)
         over_raters.append((clustered(share, rater), float(np.square(np.bincount(cell, share)).sum())))
-    return GainVariance(
-        VarianceComponent(0.0, 1) if is_one else clustered(off, image),
-        *max(over_raters, key=lambda parts: parts[0].variance - parts[1]),
-    )
+    by_image = VarianceComponent(0.0, 1) if is_one else clustered(off, image)
+    return GainVariance(by_image, *max(over_raters, key=lambda over: student_reach(*two_way(by_image, *over))))
 
 
 def random_effects(wins: ArrayLike, losses: ArrayLike, images: ArrayLike) -> tuple[float, Interval]:

@@ -225,18 +225,20 @@ class _Simulation:
         images, raters = outcome.shape[1], np.unique(self.rater_of)
         of_images = outcome.var(axis=1) / (images - 1)
         said = (better.astype(np.float32) - worse) / len(better)
-        of_moved, of_said = (self._over_raters(share, raters) for share in (_moved(better, worse), said))
-        of_raters, of_cells = np.where(of_moved[0] - of_moved[1] >= of_said[0] - of_said[1], of_moved, of_said)
-        variance = np.maximum(of_images + of_raters - of_cells, np.maximum(of_images, of_raters))
-        parts = of_images**2 / (images - 1) + of_raters**2 / (len(raters) - 1)
-        freedom = np.divide(variance**2, parts, out=np.ones(RUNS), where=parts > 0)
-        if len(raters) == 2:
-            freedom[:] = 1
+        reach = np.zeros(RUNS)
+        for share in (_moved(better, worse), said):
+            of_raters, of_cells = self._over_raters(share, raters)
+            variance = np.maximum(of_images + of_raters - of_cells, np.maximum(of_images, of_raters))
+            parts = of_images**2 / (images - 1) + of_raters**2 / (len(raters) - 1)
+            freedom = np.divide(variance**2, parts, out=np.ones(RUNS), where=parts > 0)
+            if len(raters) == 2:
+                freedom[:] = 1
+            reach = np.maximum(reach, student_quantile(freedom) * np.sqrt(variance))
         value = outcome.mean(axis=1)
         is_few, by_sign_test = _few_images(outcome)
         # Up to 1, since others may say anything of all images.
         unseen = _alike(better, worse) * unanimous_interval(len(raters), 0.0, low=-1, high=1).high
-        is_seen = value > np.maximum(student_quantile(freedom) * np.sqrt(variance), 0)
+        is_seen = value > reach
         is_seen &= ~is_few | by_sign_test
         is_seen &= value * (1 - unseen) > unseen
         return float(is_seen.mean())

@@ -7,12 +7,10 @@ import json
 import os
 import subprocess
 import sys
-import time
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from django.core.management import CommandError
 
@@ -280,19 +278,6 @@ def test_a_turn_told_twice_counts_once_and_two_that_differ_are_refused(tmp_path:
     file.write_text("\n".join(json.dumps(line) for line in (same, {**same, "split": "intersect_2"})))
     with pytest.raises(FileProblemsError, match=r"line 2: .*also on line 1"):
         read_turns(file)
-
-
-@pytest.mark.long(reason="more turns by the same rules")
-def test_a_hundred_thousand_turns_are_reported_on_quickly() -> None:
-    rng = np.random.default_rng(1)
-    codes, nearness = rng.integers(4, size=100_000), rng.random(100_000)
-    turns = [
-        PlayedTurn(OUTCOMES[code], f"intersect_{place % 5}", str(place), player=str(place % 1000), similarities=(near,))
-        for place, (code, near) in enumerate(zip(codes.tolist(), nearness.tolist(), strict=True))
-    ]
-    before = time.process_time()
-    build_report(turns, seed=1)
-    assert time.process_time() - before < 20  # takes about 1.5: wide, since other work shares the machine
 
 
 @pytest.mark.process

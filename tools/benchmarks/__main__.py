@@ -141,6 +141,15 @@ def _start(results: Results) -> float:
     return ratio
 
 
+def _report(results: Results) -> float:
+    return float(results["figures"]["small"]["cpu_ms"])
+
+
+def _large_to_small_report(results: Results) -> float:
+    ratio: float = results["figures"]["large"]["cpu_ms"] / results["figures"]["small"]["cpu_ms"]
+    return ratio
+
+
 def _goals_of_load(which: str, database: str) -> Iterable[BenchmarkGoal]:
     yield BenchmarkGoal(f"captions alone, to doccano's tasks, {database}", _to_doccano(which, "writing_per_s"), least=3)
     yield BenchmarkGoal(f"whole protocol, to doccano's tasks, {database}", _to_doccano(which, "tasks_per_s"), least=2)
@@ -170,6 +179,9 @@ GOALS = (
     BenchmarkGoal("release, to values() and json.dumps", _export_to_plain("release"), least=1.34),
     # All views are imported: once, as the processes are forked afterwards.
     BenchmarkGoal("start of the web server, to Django's own setup", _start, most=8),
+    BenchmarkGoal("report of 600 images and three raters each, ms", _report, most=1000),
+    # It has 56 times as many judgements.
+    BenchmarkGoal("report of 100,000 judgements, to that one", _large_to_small_report, most=56),
 )
 
 
@@ -218,6 +230,7 @@ def main() -> None:
         with _postgres() as env:
             captions = QUICK_CAPTIONS if options.quick else CAPTIONS
             results["exports"] = [_reported("exports", env=env, captions=captions, runs=options.runs)]
+    results["figures"] = _reported("figures", turns=1 if options.quick else 3)
     results["starting"] = _reported("starting", turns=2 if options.quick else 5)
     print(goals_table(results), flush=True)
     _keep(results)

@@ -259,8 +259,13 @@ def student_interval(value: float, variance: float, degrees_of_freedom: float) -
     """
     if math.sqrt(variance) <= SAME_WITHIN * max(1.0, abs(value)):
         raise UndefinedFigureError(UndefinedReason.NO_VARIATION, "All units say the same: they show no uncertainty.")
-    half = float(student_quantile(degrees_of_freedom)) * math.sqrt(variance)
+    half = student_reach(variance, degrees_of_freedom)
     return Interval(value - half, value + half)
+
+
+def student_reach(variance: float, degrees_of_freedom: float) -> float:
+    """Half the width of `student_interval`, in the unit of the figure."""
+    return float(student_quantile(degrees_of_freedom)) * math.sqrt(variance)
 
 
 def student_quantile(degrees_of_freedom: ArrayLike) -> NDArray[np.float64]:

@@ -116,7 +116,7 @@ def two_way(first: VarianceComponent, second: VarianceComponent, both: float) ->
     variance = max(first.variance + second.variance - both, first.variance, second.variance)
     if 1 in (first.degrees_of_freedom, second.degrees_of_freedom):
         return variance, 1.0
-    parts = sum(one.variance**2 / one.degrees_of_freedom for one in (first, second))
+    parts = sum(one.variance**2 / one.degrees_of_freedom for one in (first, second) if one.variance)
     return variance, variance**2 / parts if parts else math.inf
 
 
