@@ -14,6 +14,7 @@ urlpatterns = [
     path("", include("core.people.api.urls")),
     path("", include("annotation.api.urls")),
     path("", include("research.selection.api.urls")),
+    path("", include("office.dashboard.api.urls")),
     # Unknown addresses are answered like other refusals; without the final slash they are redirected as on pages.
     re_path(r"^[\s\S]*/\Z", views.NothingView.as_view(), name="nothing"),
 ]

@@ -64,11 +64,17 @@ def create_project(
     beginning: LanguageBeginning,
     now: datetime,
     description: str = "",
+    slug: str = "",
     **settings: Unpack[LanguageSettings],
 ) -> Project:
-    """Make a project with its guidelines and the rounds of its languages; `creator` manages it."""
+    """Make a project with its guidelines and the rounds of its languages; `creator` manages it.
+
+    Without a `slug`, it is made from `name`; one that is taken gets a number.
+    """
     with transaction.atomic():
-        slug = f"{slugify(name)}-project" if slugify(name) in RESERVED_SLUGS else ""
+        slug = slug or slugify(name)
+        if slug in RESERVED_SLUGS:
+            slug = f"{slug}-project"
         project = create_room(name=name, manager=creator, description=description, slug=slug)
         Guidelines.objects.create(project=project, version=1, created_by=creator, **defaults.guidelines()._asdict())
         collection, captioners = settings["collection"], settings["captioners"]

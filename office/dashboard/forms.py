@@ -15,6 +15,7 @@ from core.images.permissions import collections_in
 from core.people.forms.fields import NameCharField
 from core.people.models import Project, User
 from crosslens_metrics.formats.names import normalised_name
+from office.dashboard.formats.campaign_file import MAX_BYTES
 from office.dashboard.models import EmailChoices
 from office.dashboard.selectors.choices import KINDS_OF_WORK
 
@@ -30,6 +31,29 @@ class NameForm(forms.ModelForm):  # type: ignore[type-arg]
 
 class CopyForm(forms.Form):
     name = NameCharField(label=_("Name of the new project"), max_length=120)
+
+
+class CampaignForm(forms.Form):
+    """A campaign file, or its text: what was looked at is what is applied."""
+
+    file = forms.FileField(label=_("Campaign file"), required=False, widget=forms.FileInput(attrs={"accept": ".toml"}))
+    text = forms.CharField(
+        label=_("Or its text"),
+        required=False,
+        strip=False,
+        widget=forms.Textarea(attrs={"rows": 16, "spellcheck": "false", "dir": "ltr"}),
+    )
+
+    def clean(self) -> dict[str, Any]:
+        cleaned: dict[str, Any] = super().clean() or {}
+        if file := cleaned.get("file"):
+            try:
+                cleaned["text"] = file.read(MAX_BYTES + 1).decode("utf-8-sig")
+            except UnicodeDecodeError:
+                self.add_error("file", gettext("The file is not UTF-8. Save it as UTF-8."))
+        elif not cleaned.get("text"):
+            self.add_error("file", gettext("Choose a file, or paste its text."))
+        return cleaned
 
 
 class ArchiveForm(forms.Form):

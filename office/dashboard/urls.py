@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from office.dashboard.views import emails, needs, projects
+from office.dashboard.views import campaigns, emails, needs, projects
 
 app_name = "dashboard"
 urlpatterns = [
@@ -16,6 +16,10 @@ urlpatterns = [
     path("collections/<slug:slug>/duplicate/", projects.collection_duplicate, name="collection-duplicate"),
     path("collections/<slug:slug>/delete/", projects.collection_delete, name="collection-delete"),
     path("collections/<slug:slug>/images/<uuid:public_id>/take-out/", projects.image_take_out, name="image-take-out"),
+    path("campaign.schema.json", campaigns.campaign_schema, name="campaign-schema"),
+    path("projects/new/campaign/", campaigns.campaign_create, name="campaign-create"),
+    path("projects/<slug:slug>/campaign/", campaigns.campaign_show, name="campaign-show"),
+    path("projects/<slug:slug>/campaign/file/", campaigns.campaign_download, name="campaign-download"),
     path("projects/<slug:slug>/setup/", projects.setup_show, name="setup-show"),
     path("projects/<slug:slug>/settings/", projects.project_settings, name="project-settings"),
     path("projects/<slug:slug>/settings/duplicate/", projects.project_duplicate, name="project-duplicate"),

@@ -22,6 +22,8 @@ from tests.selection.placing import make_subset
 EXAMPLES = max(1, settings.default.max_examples // 50)
 """Of each operation: 1, and 10 with --long."""
 SHARE_OF_WHAT_IS_THERE = 0.7
+OF_FILES = {"PUT /api/v1/projects/{slug}/campaign/"}
+"""Their body is a file, and no schema of OpenAPI says what is in it; tests/dashboard/test_campaign_file.py does."""
 
 # What is taken for an answer does not depend on the database.
 pytestmark = [pytest.mark.django_db, pytest.mark.sqlite]
@@ -82,7 +84,7 @@ def test_no_operation_breaks_or_answers_what_the_schema_does_not_say(
     schema.config.generation.allow_x00 = False
     for result in schema.get_all_operations():
         operation: Any = result.ok()  # type: ignore[union-attr]
-        if not operation.path.startswith(part):
+        if not operation.path.startswith(part) or operation.label in OF_FILES:
             continue
         seen = statuses.setdefault(operation.label, set())
 

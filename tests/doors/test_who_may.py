@@ -311,7 +311,7 @@ def test_a_door_that_stands_open_or_is_closed_to_whom_it_is_for_is_found(
 
 def test_what_people_at_work_may_open_is_in_all_languages(world: World) -> None:
     named = table(TABLE.read_text(encoding="utf-8"))
-    no_pages = {"health-show", "readiness-show", "metrics-show", "images:image-show"}
+    no_pages = {"health-show", "readiness-show", "metrics-show", "images:image-show", "dashboard:campaign-schema"}
     in_english = set()
     for route in ours():
         if set("abcdspq") & set("".join(named[route.name])) and not route.template.startswith("api/"):

@@ -109,6 +109,7 @@ GROUPS = (
         _("Settings"),
         (
             ProjectPage("dashboard:project-settings", _("Project"), ("settings/",)),
+            ProjectPage("dashboard:campaign-show", _("Campaign file"), ("campaign/",)),
             ProjectPage("people:consent-publish", _("Consent text"), ("people/consent/",)),
             ProjectPage("people:text-list", _("Translations"), ("people/texts/",)),
             ProjectPage(

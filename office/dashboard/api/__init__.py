@@ -1,0 +1,1 @@
+"""A project as a whole, for programs."""

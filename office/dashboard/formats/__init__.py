@@ -1,0 +1,1 @@
+"""The file of a campaign: what it may hold, reading and writing it."""

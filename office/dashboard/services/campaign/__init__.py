@@ -1,0 +1,1 @@
+"""Applying the file of a campaign, part by part."""
