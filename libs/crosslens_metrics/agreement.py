@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from crosslens_metrics.on_first_use import scipy
 from crosslens_metrics.sampling.designs import Factor, Method, SamplingDesign
 from crosslens_metrics.sampling.intervals import Interval, percentile_interval, student_interval
-from crosslens_metrics.sampling.variance import jackknife, two_way
+from crosslens_metrics.sampling.variance import jackknife, two_way, unanimous_interval
 from crosslens_metrics.undefined import UndefinedFigureError, UndefinedReason
 
 Level = Literal["nominal", "ordinal", "interval"]
@@ -135,6 +135,9 @@ def alpha_with_other_raters(units: ArrayLike, raters: ArrayLike, values: ArrayLi
     Jackknives over units and over raters, added, with Student's t and Satterthwaite's degrees of freedom. It errs on
     the wide side, since what one rater says of one unit is in both.
 
+    Raters who agree do not show how others differ: as many of these as Clopper and Pearson allow for may say the
+    contrary. The interval holds the alpha of such raters the more, the higher it is among those that there are.
+
     Parameters
     ----------
     units : array_like of int or str, shape (n_ratings,)
@@ -168,7 +171,15 @@ def alpha_with_other_raters(units: ArrayLike, raters: ArrayLike, values: ArrayLi
     variance, freedom = two_way(by_unit, by_rater, 0.0)
     value = alpha_of_ratings(unit, given, level=level)
     design = SamplingDesign(Method.JACKKNIFE, {Factor.IMAGE: n_units, Factor.RATER: len(names)})
-    return student_interval(value, variance, freedom).within(-np.inf, 1.0).of(design)
+    if value == 1:
+        clustered = Interval(value, value)
+    else:
+        clustered = student_interval(value, variance, freedom).within(-np.inf, 1.0)
+    alike = unanimous_interval(len(names), 1, low=0, high=1).low
+    # Of two camps that say the contrary, pairs within a camp count for alpha and pairs of both against it.
+    of_others = max(0.0, 2 * alike - 1) ** 2
+    low = value - max(0.0, value) ** 2 * (1 - of_others)
+    return Interval(min(low, clustered.low), clustered.high, design)
 
 
 def _without_each(

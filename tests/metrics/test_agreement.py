@@ -11,7 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crosslens_metrics.agreement import alpha_interval, alpha_of_ratings, krippendorff_alpha
+from crosslens_metrics.agreement import (
+    alpha_interval,
+    alpha_of_ratings,
+    alpha_with_other_raters,
+    krippendorff_alpha,
+)
 from crosslens_metrics.kappa import cohen_kappa, fleiss_kappa
 from crosslens_metrics.quality import BAD, EXCELLENT, GOOD, LEVELS, MEDIUM, NOT_ENOUGH_INFO
 from crosslens_metrics.shared_ratings import agreement, agreement_of_each
@@ -416,3 +421,14 @@ class TestAgreementOfEach:
         rows |= {(thing, 3): rng.integers(1, 5) for thing in range(100)}
         by_person = agreement_of_each(*columns(rows))
         assert by_person[3].exact < 0.4 < 0.55 < by_person[1].exact == pytest.approx(by_person[2].exact)
+
+
+@pytest.mark.parametrize(("raters", "low"), [(3, 0.0), (10, (2 * 0.025**0.1 - 1) ** 2)])
+@pytest.mark.parametrize("slips", [0, 1])
+def test_raters_who_all_but_always_agree_do_not_show_that_others_do(raters, low, slips):
+    values = np.repeat([[1], [-1]], [75, 25], axis=0).repeat(raters, axis=1)
+    values[:slips, 0] = 0
+    names = np.tile(np.arange(raters), 100)
+    interval = alpha_with_other_raters(np.arange(100).repeat(raters), names, values.ravel(), level="ordinal")
+    assert interval.low == pytest.approx(low, abs=0.01)
+    assert interval.high == pytest.approx(1, abs=0.001)

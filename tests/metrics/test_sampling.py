@@ -182,3 +182,22 @@ def test_subsets_are_drawn_without_replacement_and_evenly(size: int) -> None:
     assert set(np.unique(sums)) <= {0.0, 1.0}
     assert (sums.sum(axis=1) == size).all()
     assert sums.mean(axis=0) == pytest.approx(np.full(10, size / 10), abs=0.04)
+
+
+@pytest.mark.parametrize(("players", "least"), [(5, 0.478), (10, 0.692)])
+def test_one_turn_amiss_does_not_make_players_who_all_but_agree_certain(players: int, least: float) -> None:
+    right, turns = np.full((players, 2), 20.0), np.full((players, 2), 20.0)
+    right[0, 1] = 19
+    low, high = ratio_bounds(right, turns)
+    assert low[0] == pytest.approx(least, abs=0.001)
+    assert low[1] == pytest.approx(least, abs=0.08)
+    assert high.tolist() == pytest.approx([1, 1], abs=0.001)
+
+
+@pytest.mark.long(reason="at least three others run each of its lines")
+def test_a_share_holds_where_one_player_in_ten_is_no_good() -> None:
+    rng = np.random.default_rng(5)
+    found = rng.binomial(20, np.where(rng.random((10, 2_000)) < 0.1, 0.5, 0.99))
+    low, high = ratio_bounds(found, np.full(found.shape, 20))
+    truth = 0.1 * 0.5 + 0.9 * 0.99
+    assert np.mean((low <= truth) & (truth <= high)) > 0.93

@@ -78,7 +78,7 @@ def report_lines(report: ReportedFigures) -> Iterator[str]:
         others = alpha.other_raters
         yield line(
             "  " + _("other raters"),
-            others if isinstance(others, UndefinedComparison) else _interval_text(others, "z.3f"),
+            others if isinstance(others, UndefinedComparison) else _alpha_interval(others),
             _and_words(_("its interval"), others),
         )
     yield line(
@@ -216,8 +216,15 @@ def _lacking(images: ImageCounts) -> str:
 
 
 def _alpha(alpha: AlphaFigure) -> str:
-    value, interval = rounded_number(alpha.value, 3, ends=CERTAIN), _interval_text(alpha.interval, "z.3f")
+    value, interval = rounded_number(alpha.value, 3, ends=CERTAIN), _alpha_interval(alpha.interval)
     return f"{value} {interval} ({alpha.images}), {percent_text(alpha.same_side)}%"
+
+
+def _alpha_interval(interval: Interval | UndefinedComparison) -> str:
+    if isinstance(interval, UndefinedComparison):
+        return _interval_text(interval, "")
+    low, high = (rounded_number(bound, 3, ends=CERTAIN) for bound in (interval.low, interval.high))
+    return f"[{low}, {high}]"
 
 
 def _part(part: ImagePart) -> str | UndefinedComparison:

@@ -17,6 +17,10 @@ from crosslens_metrics.sampling.intervals import LEVEL, SAME_WITHIN, Interval, s
 from crosslens_metrics.undefined import UndefinedFigureError, UndefinedReason
 
 Values = NDArray[np.float64]
+NEAR_END = 8
+"""(ours) How fast a ratio ceases to be near an end of its scale: (2 × share − 1) to this power says how near it is.
+Among ten players of whom one in ten is no good at it, the jackknife alone holds in 74%, and so in 98%; where shares
+vary around 0.9 it is hardly wider."""
 
 
 @dataclass(frozen=True)
@@ -143,8 +147,13 @@ def unanimous_interval(units: int, value: float, *, low: float, high: float, ali
     Interval
         In the unit of the scale.
     """
-    unseen = alike * (1 - ((1 - LEVEL) / 2) ** (1 / units))
+    unseen = alike * float(_unseen_share(units))
     return Interval(value - unseen * (value - low), value + unseen * (high - value))
+
+
+def _unseen_share(units: ArrayLike) -> Values:
+    """How many others at most may be of a kind that none of so many units is of."""
+    return np.asarray(1 - ((1 - LEVEL) / 2) ** (1 / np.maximum(units, 1)), dtype=float)
 
 
 def ratio_bounds(
@@ -153,7 +162,8 @@ def ratio_bounds(
     """The 95% intervals, over units such as players or authors, of many ratios of sums.
 
     By the jackknife with Student's t for one unit less than have a denominator, on the scale of log-odds between the
-    ends that a ratio can have, so that no interval passes them. Where all units are at an end, by `unanimous_interval`.
+    ends that a ratio can have, so that no interval passes them. Where all units are at an end, by `unanimous_interval`,
+    and the nearer they are to one, the more of that is in theirs.
 
     Parameters
     ----------
@@ -184,12 +194,11 @@ def ratio_bounds(
         error = np.sqrt((units - 1) / units * (off**2).sum(axis=0))
         reach = student_quantile(np.maximum(units - 1, 1)) * error / (value * (1 - value))
         low, high = scipy.special.expit(scipy.special.logit(value) + np.array([-1, 1])[:, None] * reach)
-    is_same = error <= SAME_WITHIN
-    low, high = np.where(is_same, value, low), np.where(is_same, value, high)
-    for end in (0, 1):
-        for place in np.flatnonzero(np.isclose(value, end, rtol=0, atol=SAME_WITHIN)):
-            interval = unanimous_interval(int(units[place]), end, low=0, high=1)
-            low[place], high[place] = interval.low, interval.high
+    is_same = (error <= SAME_WITHIN) & (np.abs(value - 0.5) < 0.5 - SAME_WITHIN)
+    unseen = np.abs(2 * value - 1) ** NEAR_END * _unseen_share(units)
+    # At an end the jackknife gives no number.
+    low = np.where(is_same, value, np.fmin(low, value - unseen * value))
+    high = np.where(is_same, value, np.fmax(high, value + unseen * (1 - value)))
     low, high = (np.where(units < 2, np.nan, least + (most - least) * bound) for bound in (low, high))
     return low, high
 
