@@ -175,7 +175,7 @@ class _SortedTexts:
             for start in range(0, MAX_KEY + 1, step + 1):
                 end = min(start + step, MAX_KEY)
                 found = database.execute(query, self.values(start, end)).fetchnumpy()
-                keys, before = found["key"], counted
+                keys, before = np.asarray(found["key"]), counted
                 ends = counted + np.cumsum(found["sentences"])
                 while True:
                     if begun is None:
