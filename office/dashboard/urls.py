@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from office.dashboard.views import campaigns, emails, needs, projects
+from office.dashboard.views import campaigns, emails, guides, needs, projects
 
 app_name = "dashboard"
 urlpatterns = [
@@ -11,6 +11,7 @@ urlpatterns = [
     path("needs/dismiss/", needs.need_dismiss, name="need-dismiss"),
     path("profile/e-mails/", emails.email_choices, name="email-choices"),
     path("e-mails/stop/<str:token>/", emails.email_stop, name="email-stop"),
+    path("guides/<slug:name>/", guides.guide_show, name="guide-show"),
     path("search/", needs.search_show, name="search-show"),
     path("collections/<slug:slug>/settings/", projects.collection_settings, name="collection-settings"),
     path("collections/<slug:slug>/duplicate/", projects.collection_duplicate, name="collection-duplicate"),

@@ -181,6 +181,7 @@ def make_world(media: Path) -> World:
         "organization_slug": ["guessed"],
         "provider_id": ["guessed"],
         "recruitment:study-enter token": [study.token],
+        "dashboard:guide-show name": ["managers"],
         "dashboard:email-stop token": [token_to_stop(manager.pk, NoticeKind.DIGEST)],
         "recruitment:event-take token": [study.token],
         "job_id": [job.pk],

@@ -1,7 +1,9 @@
-"""Markdown that people write for each other, as HTML that is safe to show."""
+"""Markdown that people write for each other, and that of our guides, as HTML that is safe to show."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -27,3 +29,24 @@ def _parser() -> MarkdownIt:
 
 def to_html(markdown: str) -> SafeString:
     return mark_safe(nh3.clean(_parser().render(markdown), tags=TAGS, attributes={"a": {"href"}}))  # noqa: S308 - cleaned
+
+
+def guide_to_html(markdown: str, *, link: Callable[[str], str], image: Callable[[str], str]) -> SafeString:
+    """Render a guide, whose headings can be linked; `link` and `image` say where an address of it leads here."""
+    tokens = _parser().parse(markdown)
+    for token, following in zip(tokens, [*tokens[1:], None], strict=True):
+        if token.type == "heading_open" and following:
+            token.attrSet("id", section_of(following.content))
+        for inner in token.children or []:
+            if inner.type == "link_open":
+                inner.attrSet("href", link(str(inner.attrGet("href"))))
+            elif inner.type == "image":
+                inner.attrSet("src", image(str(inner.attrGet("src"))))
+    html = _parser().renderer.render(tokens, _parser().options, {})
+    attributes = {"a": {"href"}, "img": {"src", "alt"}} | {f"h{level}": {"id"} for level in range(1, 5)}
+    return mark_safe(nh3.clean(html, tags=TAGS | {"h1", "img"}, attributes=attributes))  # noqa: S308 - cleaned
+
+
+def section_of(heading: str) -> str:
+    """Return how links name the section below a heading, as repositories show it."""
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
