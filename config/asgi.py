@@ -7,12 +7,14 @@ from django.contrib.auth import get_user
 from django.core.handlers.wsgi import WSGIRequest
 from django.db import close_old_connections
 from django.http import Http404
+from django.utils import timezone
 
 from config.wsgi import application as handle
 from core.images.permissions import collection_to_change
 from core.people.models import User
 from core.people.permissions import READERS, check_reader, project_for
 from core.people.services.sessions import SessionStore
+from core.people.services.tokens import token_of
 from office.operations.rules.uploads import owner_of
 from office.operations.serving.bodies import BodyRefusedError
 from office.operations.serving.handler import ServedApplication
@@ -27,7 +29,9 @@ def check_uploader(environ: dict[str, Any]) -> None:
     # A copy: the constructor changes what it is given.
     request = WSGIRequest({**environ})
     request.session = SessionStore(request.COOKIES.get(settings.SESSION_COOKIE_NAME))
-    user = get_user(request)
+    scheme, _blank, key = request.headers.get("Authorization", "").partition(" ")
+    token = token_of(key.strip(), now=timezone.now()) if scheme.lower() == "bearer" else None
+    user = token.user if token and token.may_write else get_user(request)
     if not isinstance(user, User):
         raise BodyRefusedError(403, SIGNED_OUT)
     try:

@@ -196,7 +196,8 @@ def make_world(media: Path) -> World:
     known |= {
         f"corpora:{name} slug": [seeded.main.collection.slug] for name in ("collection-locate", "collection-places")
     }
-    known |= {f"imports:{name} job_id": [files.pk] for name in _names("imports", "job_id")}
+    for app in ("imports", "api"):
+        known |= {f"{app}:{name} job_id": [files.pk] for name in _names(app, "job_id")}
     described = ModelCaption.objects.filter(image__entries__collection=seeded.main.collection)
     known["inference:caption-switch caption_id"] = [described.first().pk]
     known["people:member-remove pk"] = [Membership.objects.get(project=project, user=bob).pk]

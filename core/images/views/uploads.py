@@ -193,10 +193,12 @@ def import_progress(request: HttpRequest, job_id: int) -> HttpResponse:
 @require_safe
 def import_export(request: HttpRequest, job_id: int) -> StreamingHttpResponse:
     job = import_for(request.user, job_id)
-    writer = csv.writer(_EchoWriter())
+    writer = csv.writer(EchoWriter())
     return csv_download((writer.writerow(row) for row in selectors.report_table(job)), f"import-{job.pk}.csv")
 
 
-class _EchoWriter:
+class EchoWriter:
+    """A file that returns what is written to it, so that `csv` makes a stream."""
+
     def write(self, line: str) -> str:
         return line

@@ -13,6 +13,7 @@ from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.utils import extend_schema
 from drf_spectacular.views import SpectacularAPIView
 from rest_framework.negotiation import BaseContentNegotiation
+from rest_framework.parsers import MultiPartParser
 from rest_framework.permissions import AllowAny
 from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
@@ -65,7 +66,15 @@ class ApiOperations:
         return self._made("delete", id, summary, {204: None}, **({"request": None} | about))
 
     def _made(
-        self, method: str, id: str, summary: str, responses: Any, *, is_file: bool = False, **about: Any
+        self,
+        method: str,
+        id: str,
+        summary: str,
+        responses: Any,
+        *,
+        is_file: bool = False,
+        takes_files: bool = False,
+        **about: Any,
     ) -> Decorator:
         described = extend_schema(operation_id=id, summary=summary, responses=responses, tags=[self.tag], **about)
 
@@ -79,6 +88,8 @@ class ApiOperations:
             members: dict[str, Any] = {method: described(handler)}
             if is_file:
                 members["content_negotiation_class"] = AnyForm
+            if takes_files:
+                members["parser_classes"] = [MultiPartParser]
             return type(view.__name__, (APIView,), members).as_view()  # type: ignore[attr-defined]
 
         return made

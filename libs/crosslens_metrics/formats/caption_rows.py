@@ -129,7 +129,9 @@ class RowReader:
         alike = {_folded(name): name for name in reversed(names)}
 
         def known(part: str) -> list[str]:
-            wanted = (self._said[part],) if part in self._said else FIELDS[part]
+            # Among several files one may lack the column that was said.
+            said = self._said.get(part)
+            wanted = (said,) if said in alike else FIELDS[part]
             return [alike[name] for name in wanted if name in alike]
 
         images, captions = known(IMAGE), known(CAPTION)

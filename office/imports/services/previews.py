@@ -127,6 +127,9 @@ def gaps_of(previewed: Sequence[PreviewedFile], wish: ImportWish) -> list[Import
                 if (other := taken.setdefault(key, one.file.path)) != one.file.path:
                     found[_twice(other, one.file.path, name, key)] = None
                     break
+    columns = {name for one in previewed for name in one.file.columns}
+    for column in set(wish.said.values()) - columns if columns else ():
+        found[ImportGap("map", _("There is no column “%(column)s”.") % {"column": column})] = None
     has_images = any(one.file.kind == FileKind.IMAGES for one in previewed)
     if wish.new_collection and not has_images:
         text = _("There is no such collection, and none of the files has images to make one of.")

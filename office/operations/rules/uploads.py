@@ -10,13 +10,13 @@ MAX_BODY_BYTES = MEGABYTE
 
 UPLOADS = (
     r"^/(collections/[^/]+/images/add"
-    r"|projects/[^/]+/(import|game/items/import|game/items/[0-9]+/import|plan|comparisons/[0-9]+/gold"
+    r"|api/v1/projects/[^/]+/imports|projects/[^/]+/(import|game/items/import|game/items/[0-9]+/import|plan|comparisons/[0-9]+/gold"
     r"|candidates/import|where-spoken/upload|new-subset|people/invitations/addresses))/$"
 )
 """The addresses of forms with a field for files; tools/deploy/Caddyfile repeats it."""
 
 _uploads = re.compile(UPLOADS)
-_owner = re.compile(r"^/(projects|collections)/([-\w]+)/")
+_owner = re.compile(r"^(?:/api/v1)?/(projects|collections)/([-\w]+)/")
 
 
 def is_upload(path: str) -> bool:

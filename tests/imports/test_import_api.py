@@ -1,0 +1,103 @@
+"""Imports by the API: the same service, preview and permissions as the page's and the command's."""
+
+from __future__ import annotations
+
+import io
+import json
+from typing import Any
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.core.management import call_command
+from django.test import Client
+
+from core.images.models import ImportJob
+from core.people.models import Project
+from research.inference.models import ModelCaption
+from tests.clients import client_of
+from tests.factories import make_collection, make_project
+from tests.imports.sent import run
+from tests.scoring.scored import make_references, make_scoring
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("media")]
+
+IMPORTS = "/api/v1/projects/lions/imports/"
+
+
+@pytest.fixture
+def project() -> Project:
+    return make_project("lions")
+
+
+@pytest.fixture
+def client(project: Project) -> Client:
+    return client_of(project.created_by)
+
+
+def sent(client: Client, content: bytes, **about: Any) -> dict[str, Any]:
+    files = {"files": [SimpleUploadedFile("blip.jsonl", content)]}
+    response = client.post(IMPORTS, files | about)
+    assert response.status_code == 202, response.json()
+    run(ImportJob.objects.get(pk=response.json()["id"]))
+    return got(client, response.json()["id"])
+
+
+def got(client: Client, number: int) -> dict[str, Any]:
+    job: dict[str, Any] = client.get(f"{IMPORTS}{number}/").json()
+    return job
+
+
+def test_a_file_goes_in_by_the_api_as_the_command_previews_it_and_is_taken_out_again(client, project, tmp_path):
+    collection = make_collection(images=1, project=project, is_shared=False)
+    line = b'{"image": "%s", "caption": "a", "model": "blip"}\n' % collection.entries.get().key.encode()
+    job = sent(client, line, collection=collection.slug)
+    assert [one["answer"] for one in job["missing"]] == ["language"]
+    assert client.post(f"{IMPORTS}{job['id']}/confirm/").json()["code"] == "import-refused"
+    answers = json.dumps({"collection": collection.slug, "language": "de"})
+    assert client.put(f"{IMPORTS}{job['id']}/", answers, content_type="application/json").status_code == 202
+    run(ImportJob.objects.get())
+    job = got(client, job["id"])
+    file, output = tmp_path / "blip.jsonl", io.StringIO()
+    file.write_bytes(line)
+    about = ("--project", "lions", "--collection", collection.slug, "--language", "de")
+    with pytest.raises(SystemExit):
+        call_command("import", file, *about, "--preview", "--json", stdout=output)
+    assert job["preview"] == json.loads(output.getvalue().replace(str(file), "blip.jsonl"))
+
+    assert client.post(f"{IMPORTS}{job['id']}/confirm/").status_code == 202
+    run(ImportJob.objects.get())
+    (part,) = got(client, job["id"])["parts"]
+    assert (part["added"], part["state"], ModelCaption.objects.count()) == (1, "done", 1)
+    assert b"blip.jsonl" in client.get(f"{IMPORTS}{job['id']}/report/").getvalue()
+    assert [row["id"] for row in client.get(IMPORTS).json()["results"]] == [job["id"]]
+    assert client.post(f"{IMPORTS}{job['id']}/undo/").status_code == 202
+    run(ImportJob.objects.get(part_of=None))
+    assert (got(client, job["id"])["stage"], ModelCaption.objects.count()) == ("undo", 0)
+
+
+def test_what_scores_build_on_is_not_undone(client, project):
+    collection = make_collection(images=1, project=project, is_shared=False)
+    line = b'{"image": "%s", "caption": "a", "model": "blip"}\n' % collection.entries.get().key.encode()
+    job = sent(client, line, language="de", collection=collection.slug)
+    client.post(f"{IMPORTS}{job['id']}/confirm/")
+    run(ImportJob.objects.get())
+    references = make_references(project=project, collection=collection, language="de")
+    make_scoring(references, model=ModelCaption.objects.exclude(import_job=None).get().model)
+    answer = client.post(f"{IMPORTS}{job['id']}/undo/")
+    assert (answer.status_code, answer.json()["code"]) == (409, "undo-refused")
+    assert "scores" in answer.json()["detail"]
+
+
+def test_wrong_answers_are_refused_by_their_field(client):
+    wrong = {"language": "xx", "collection": "none", "kind": "x", "paths": '["../a"]', "map.x": "a"}
+    for field, value in wrong.items():
+        answer = client.post(IMPORTS, {"files": [SimpleUploadedFile("a.jsonl", b"{}")], field: value})
+        assert (answer.status_code, list(answer.json()["errors"])) == (422, [field.partition(".")[0]])
+    assert client.post(IMPORTS, {}).json()["errors"].keys() == {"files"}
+    assert not ImportJob.objects.exists()
+
+
+def test_a_preview_is_discarded(client):
+    job = sent(client, b"{}")
+    assert client.delete(f"{IMPORTS}{job['id']}/").status_code == 204
+    assert not ImportJob.objects.exists()
