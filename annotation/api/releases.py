@@ -63,6 +63,9 @@ class NewReleaseSerializer(serializers.Serializer[Any]):
     authors = serializers.CharField(max_length=10_000, help_text="One per line: family name, given names.")
     description = serializers.CharField(max_length=50_000, allow_blank=True, default="", help_text="Markdown.")
     changes = serializers.CharField(max_length=50_000, allow_blank=True, default="")
+    include_images = serializers.BooleanField(
+        default=False, help_text="Include the files of images whose licences let everybody pass them on."
+    )
     publish_coordinates = serializers.BooleanField(
         default=False, help_text="Publish where each image was taken to a few metres. You cannot take it back."
     )

@@ -7,6 +7,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
+from annotation.formats.release_images import WITH_IMAGES
 from annotation.formats.release_tables import MEANINGS, ReleaseColumn
 from annotation.rules.releases import LICENCES
 
@@ -22,6 +23,8 @@ DESCRIBED_FILES = {
     "english_ratings.jsonl": "`english_ratings.jsonl`, `english_ratings.parquet` | a rating of the English "
     "caption that was shown before writing",
     "images.csv": "`images.csv`, `images.jsonl`, `images.parquet` | an image a row, with its author and licence",
+    WITH_IMAGES: "`with_images.parquet` | images as people saw them, with captions, author and licence",
+    "croissant.json": "`croissant.json` | the files and columns in Croissant 1.1, for programs",
     "quality.csv": "`quality.csv` | verified captions by language: percentages with 95% intervals, agreement",
     "statistics.csv": "`statistics.csv` | captions by language: how many, per image, and how long",
     "levels.csv": "`levels.csv` | images by the language they were chosen for, and from which level they came",
@@ -33,12 +36,21 @@ DESCRIBED_FILES = {
 }
 """What README.md says about the files."""
 
-OPTIONAL_FILES = frozenset({"changes.csv", "levels.csv", "guidelines", "consent"})
+OPTIONAL_FILES = frozenset({"changes.csv", "croissant.json", "levels.csv", "guidelines", "consent", WITH_IMAGES})
 """The files that not every release has."""
 
 
-def licence_text(spdx: str, *, title: str, authors: Sequence[str], year: int, images: Iterable[tuple[str, int]]) -> str:
+def licence_text(
+    spdx: str,
+    *,
+    title: str,
+    authors: Sequence[str],
+    year: int,
+    images: Iterable[tuple[str, int]],
+    has_images: bool,
+) -> str:
     licence = LICENCES[spdx]
+    where = "Some are in with_images.parquet" if has_images else "They are not in this folder"
     lines = [
         title,
         f"{year}, {'; '.join(authors)}",
@@ -51,7 +63,7 @@ def licence_text(spdx: str, *, title: str, authors: Sequence[str], year: int, im
         "",
         "What it does not cover:",
         "",
-        "- The images. They are not in this folder. Each is its author's, under the licence that images.csv states for",
+        f"- The images. {where}. Each is its author's, under the licence that images.csv states for",
         "  it, with author, source and the address of the licence:",
         *(f"  {count} under {name or 'a licence that is not known'}" for name, count in images),
         "- The English captions by models (english_caption, english_model). They are given as they were shown to",
@@ -114,7 +126,8 @@ def readme(
     `there` has the names of the optional files and folders that this release has; `tables` its tables
     with their columns, and `csv_tables` the others.
     """
-    configs = [line for name in filled for line in (f"  - config_name: {name}", f"    data_files: {name}.parquet")]
+    loadable = [*filled, *([WITH_IMAGES] if WITH_IMAGES in there else [])]
+    configs = [line for name in loadable for line in (f"  - config_name: {name}", f"    data_files: {name}.parquet")]
     configs.insert(1, "    default: true")
     head = [
         "---",
@@ -127,7 +140,10 @@ def readme(
     listed = "".join(
         f"| {said} |\n" for name, said in DESCRIBED_FILES.items() if name not in OPTIONAL_FILES or name in there
     )
-    loaded = "".join(f'{name} = load_dataset("path/to/this/folder", "{name}", split="train")\n' for name in filled)
+    loaded = "".join(f'{name} = load_dataset("path/to/this/folder", "{name}", split="train")\n' for name in loadable)
+    is_with = "Those\nwhose licences allow it are in with_images.parquet"
+    where = is_with if WITH_IMAGES in there else "The images\nare not here"
+    where += ": images.csv says whose they are."
     body = f"""
 # {title}, release {number}
 
@@ -135,8 +151,7 @@ def readme(
 {", ".join(languages.values())}.
 
 What they are, how they came about and what they are not is in [DATASHEET.md](DATASHEET.md); how to cite them in
-CITATION.cff; what may be done with them in LICENSE; what changed since the release before in CHANGES.md. The images
-are not here: images.csv says whose they are.
+CITATION.cff; what may be done with them in LICENSE; what changed since the release before in CHANGES.md. {where}
 
 | file | what is in it |
 | --- | --- |

@@ -167,6 +167,8 @@ LANGUAGES_SINCE = 3
 """The first format that names the language of the guidelines that somebody read."""
 AUTHORS_SINCE = 4
 """The first format whose shares have intervals over authors."""
+CROISSANT_SINCE = 5
+"""The first format with croissant.json."""
 
 
 def stored_name(name: str) -> Callable[[CaptionRow], Any]:

@@ -25,9 +25,7 @@ class ReleaseForm(forms.Form):
     licence = forms.ChoiceField(
         label=_("Licence of the captions"),
         choices=[(spdx, f"{licence.name} ({spdx})") for spdx, licence in LICENCES.items()],
-        help_text=_(
-            "The release does not include the images. Each image keeps its own licence, given in the list of images."
-        ),
+        help_text=_("Each image keeps its own licence, given in the list of images."),
     )
     authors = forms.CharField(
         label=_("Authors"),
@@ -56,6 +54,14 @@ class ReleaseForm(forms.Form):
         ),
     )
 
+    include_images = forms.BooleanField(
+        label=_("Include the images"),
+        required=False,
+        help_text=_(
+            "As people saw them: at most 1,600 pixels wide or high. Images whose licence is neither Creative Commons "
+            "nor the public domain are left out; the list of images says where they are from."
+        ),
+    )
     publish_coordinates = forms.BooleanField(
         label=_("Publish where each image was taken, as coordinates"),
         required=False,
@@ -71,4 +77,5 @@ class ReleaseForm(forms.Form):
         initial: dict[str, Any] = {"title": project.name, "licence": DEFAULT_LICENCE}
         if before is not None:
             initial = {name: getattr(before, name) for name in ("title", "licence", "authors", "description")}
+            initial["include_images"] = before.has_images
         super().__init__(data, initial=initial)

@@ -44,6 +44,7 @@ class Release(Job):
         default=1, help_text="Version of the files' format. Since 2, images have their places and levels."
     )
     has_coordinates = models.BooleanField(default=False, help_text="Whether a manager chose to publish coordinates.")
+    has_images = models.BooleanField(default=False, help_text="Whether images whose licences allow it are in it.")
     places = models.JSONField(
         default=dict, help_text="Where its images were taken, as it was when the release was made."
     )

@@ -227,11 +227,11 @@ def _name(number: np.uint64) -> str:
     return f"{int(number):0{ID_DIGITS}x}"
 
 
-FORMAT = 4
+FORMAT = 5
 """Version of the files' format. A program that reads a release uses it to know what to expect.
 
 Earlier releases are built again in theirs. Since 2, images have their places and levels; since 4, the shares of
-quality have intervals over authors.
+quality have intervals over authors; since 5, croissant.json describes the files.
 """
 
 
@@ -281,6 +281,8 @@ class ReleaseContents:
     first_day: str = ""
     last_day: str = ""
     image_licences: dict[str, int] = field(default_factory=lambda: defaultdict(int))
+    with_images: int = 0
+    """Images whose files are in it."""
 
     def include_day(self, day: str | None) -> None:
         if day:

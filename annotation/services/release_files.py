@@ -22,6 +22,8 @@ from django.utils.translation import gettext as _
 from annotation.formats import release_tables as tables
 from annotation.formats.archives import MANIFEST, FileFacts, facts_of, sha256_of
 from annotation.formats.captions import xm3600_line
+from annotation.formats.croissant import CROISSANT
+from annotation.formats.release_images import WITH_IMAGES, ReleaseImages
 from annotation.formats.release_tables import ReleaseTable
 from annotation.models import Caption, CaptionBatch, CaptionState, Release, Round, Tally, Verdict, VerificationBatch
 from annotation.selectors.caption_rows import (
@@ -48,10 +50,12 @@ from annotation.services.release_contents import (
     short_digest,
     snapshot_of,
 )
-from annotation.services.release_texts import write_texts
+from annotation.services.release_texts import croissant_of, write_texts
 from core.allocation.models import AssignmentState
 from core.images.models import Image
+from core.images.rules.attributions import FIELDS, may_be_copied
 from core.images.selectors.attributions import as_of
+from core.images.services.file_storage import largest_size
 from crosslens_metrics.quality import CODES, LEVELS, median_rating
 from tabular.downloads import as_iso, csv_line
 
@@ -92,6 +96,11 @@ def write_release(release: Release, folder: Path, *, beat: Callable[[], None]) -
     write_texts(release, folder, contents, changes)
     beat()
     facts = facts_of(folder)
+    if release.format >= tables.CROISSANT_SINCE:
+        path = folder / CROISSANT
+        path.write_text(croissant_of(release, contents, facts), encoding="utf-8", newline="\n")
+        facts.append(FileFacts(CROISSANT, path.stat().st_size, sha256_of(path)))
+        facts.sort()
     manifest = {
         "format": release.format,
         "release": _about(release),
@@ -177,6 +186,7 @@ class _CaptionWriter:
                 for name, columns in self.tables.items()
             }
             self.captions, self.verdicts, self.english_ratings, self.images = opened.values()
+            self.with_images = stack.enter_context(ReleaseImages(self.folder))
             xm3600, image_list = self.folder / "captions.xm3600.jsonl", self.folder / "images.csv"
             self.xm3600 = stack.enter_context(xm3600.open("w", encoding="utf-8", newline="\n"))
             self.image_list = stack.enter_context(image_list.open("w", encoding="utf-8", newline=""))
@@ -189,6 +199,7 @@ class _CaptionWriter:
                 self._put(images)
         self.contents.images, self.contents.verdicts = self.images.count, self.verdicts.count
         self.contents.english_ratings = self.english_ratings.count
+        self.contents.with_images = self.with_images.count
         self._look_at_the_rest()
         return self.contents
 
@@ -237,8 +248,20 @@ class _CaptionWriter:
             texts[row[LANGUAGE]].append(stored.text)
             self._put_caption(stored_image, key, row, stored, verified.get(stored.pk, NOT_VERIFIED))
         self.xm3600.write(xm3600_line(key, texts))
+        if self.release.has_images and may_be_copied(stored_image.licence):
+            self._put_image_file(stored_image, key, texts)
         for tag, captions in texts.items():
             self.contents.by_language[tag].statistics.add(captions)
+
+    def _put_image_file(self, stored_image: Image, key: str, texts: Mapping[str, list[str]]) -> None:
+        """Add the image as people saw it, which has no metadata, such as where it was taken."""
+        content = largest_size(stored_image)
+        if content is None:
+            raise ReleaseNotPossibleError(
+                _("The file of image %(key)s is not in storage. Import the image again.") % {"key": key}
+            )
+        fields = {name: getattr(stored_image, name) for name in FIELDS}
+        self.with_images.add(content, {"key": key, "sha256": stored_image.sha256, **fields}, texts)
 
     def _put_caption(
         self, stored_image: Image, key: str, row: Row, stored: tables.StoredCaption, verified: VerifiedCaption
@@ -361,6 +384,7 @@ def _counts(contents: ReleaseContents) -> dict[str, Any]:
         "verdicts": contents.verdicts,
         "verdicts_left_out": contents.verdicts_left_out,
         "english_ratings": contents.english_ratings,
+        **({WITH_IMAGES: contents.with_images} if contents.with_images else {}),
         "annotators": len(_all(language.annotators for language in by_language.values())),
         "raters": len(_all(language.reviewers for language in by_language.values())),
         "languages": {tag: language.statistics.captions for tag, language in by_language.items()},

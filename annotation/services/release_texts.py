@@ -10,8 +10,12 @@ from typing import Any
 from django.template.loader import render_to_string
 
 from annotation.formats import release_documents as documents
+from annotation.formats.archives import FileFacts
+from annotation.formats.croissant import CROISSANT, croissant_text
+from annotation.formats.release_images import WITH_IMAGES
 from annotation.formats.release_tables import (
     AUTHORS_SINCE,
+    CROISSANT_SINCE,
     LEVELS,
     PLACES_SINCE,
     TABLES,
@@ -69,7 +73,12 @@ def write_texts(release: Release, folder: Path, contents: ReleaseContents, chang
     texts = {
         "DATASHEET.md": _datasheet(release, contents),
         "LICENSE": documents.licence_text(
-            release.licence, title=release.title, authors=authors, year=release.until.year, images=images
+            release.licence,
+            title=release.title,
+            authors=authors,
+            year=release.until.year,
+            images=images,
+            has_images=bool(contents.with_images),
         ),
         "CITATION.cff": documents.citation(
             title=release.title,
@@ -89,7 +98,13 @@ def write_texts(release: Release, folder: Path, contents: ReleaseContents, chang
             images=contents.images,
             # `datasets` raises an error for a table without rows.
             filled=[name for name, rows in zip(TABLES, _rows(contents), strict=True) if rows],
-            there=[*(["changes.csv"] if changes else []), *levels, *{name.partition("/")[0] for name in files}],
+            there=[
+                *(["changes.csv"] if changes else []),
+                *([CROISSANT] if release.format >= CROISSANT_SINCE else []),
+                *levels,
+                *([WITH_IMAGES] if contents.with_images else []),
+                *{name.partition("/")[0] for name in files},
+            ],
             tables=tables_of(format=release.format, has_coordinates=release.has_coordinates),
             csv_tables=csv_columns(release.format),
         ),
@@ -103,6 +118,46 @@ def write_texts(release: Release, folder: Path, contents: ReleaseContents, chang
         path = folder / name
         path.parent.mkdir(exist_ok=True)
         path.write_text(text, encoding="utf-8", newline="")
+
+
+def croissant_of(release: Release, contents: ReleaseContents, files: list[FileFacts]) -> str:
+    """Return croissant.json, given the other files."""
+    rounds, by_language = contents.rounds, contents.by_language.values()
+    written = sum(each.statistics.captions - each.from_files for each in by_language)
+    annotators, reviewers = (len(set[str]().union(*people)) for people in _people(contents))
+    tables = tables_of(format=release.format, has_coordinates=release.has_coordinates)
+    filled = {name: tables[name] for name, rows in zip(TABLES, _rows(contents), strict=True) if rows}
+    models = CaptionTask.objects.filter(round__in=rounds).order_by().values_list("english__model__name", flat=True)
+    about: dict[str, Any] = {
+        "name": release.title,
+        "description": release.description or f"Captions of images in {len(by_language)} languages.",
+        "url": "README.md",
+        "license": LICENCES[release.licence].url,
+        "creator": [{"@type": "sc:Organization", "name": name} for name in release.authors.split("\n")],
+        "datePublished": as_iso(release.until)[:DAY_CHARACTERS],
+        "version": f"{release.number}.0.0",
+        "inLanguage": list(contents.by_language),
+        "citeAs": f"{release.authors.replace(chr(10), '; ')} ({release.until.year}). {release.title}, release "
+        f"{release.number}.",
+        "rai:dataCollection": (
+            "People rated English captions by models, and then described the same images in their language without "
+            "seeing the English captions."
+            if written
+            else "All captions come from files."
+        ),
+        "rai:dataCollectionType": "Manual Human Curator" if written else "Secondary Data Analysis",
+        "rai:dataCollectionTimeframe": [day for day in (contents.first_day, contents.last_day) if day],
+        "rai:annotatorDemographics": f"{annotators} annotators, who say that they read English and are native or "
+        f"fluent in the language, and {reviewers} reviewers. Nothing more is recorded.",
+        "rai:machineAnnotationTools": sorted(name for name in models.distinct() if name),
+    }
+    return croissant_text(about, files=files, tables=filled, has_images=bool(contents.with_images))
+
+
+def _people(contents: ReleaseContents) -> tuple[list[set[str]], list[set[str]]]:
+    """Return the annotators and the reviewers of each language."""
+    by_language = contents.by_language.values()
+    return [each.annotators for each in by_language], [each.reviewers for each in by_language]
 
 
 def _rows(contents: ReleaseContents) -> tuple[int, ...]:
@@ -212,11 +267,12 @@ def _datasheet(release: Release, contents: ReleaseContents) -> str:
     if contents.verdicts_left_out:
         rejected = f"{contents.verdicts_left_out} by people who were excluded or withdrew consent"
         left_out.append(f"ratings of captions: {rejected}")
+    annotators, reviewers = (len(set[str]().union(*people)) for people in _people(contents))
     numbers = {
         "captions": len(contents.captions),
         "images": contents.images,
-        "annotators": len(set[str]().union(*(each.annotators for each in by_language.values()))),
-        "reviewers": len(set[str]().union(*(each.reviewers for each in by_language.values()))),
+        "annotators": annotators,
+        "reviewers": reviewers,
         "english_ratings": contents.english_ratings,
         "verdicts": contents.verdicts,
         "located": contents.places.located,

@@ -162,6 +162,7 @@ def start_release(
     salt: str = "",
     until: datetime | None = None,
     publish_coordinates: bool = False,
+    include_images: bool = False,
 ) -> Release:
     """Request the next release of a project; `build` makes its files.
 
@@ -179,6 +180,8 @@ def start_release(
 
     publish_coordinates : bool
         Whether the release says to a few metres where its images were taken. Nothing else publishes that.
+    include_images : bool
+        Whether the files of images are in it whose licences let everybody pass them on.
 
     Raises
     ------
@@ -223,6 +226,7 @@ def start_release(
             until=until or now,
             format=FORMAT,
             has_coordinates=publish_coordinates,
+            has_images=include_images,
             images_left_out=images_left_out(project),
             created_at=now,
             created_by=by,
@@ -234,7 +238,12 @@ def start_release(
             about=f"release {release.number}",
             by=by,
             now=now,
-            details={"title": release.title, "licence": licence, "publish_coordinates": publish_coordinates},
+            details={
+                "title": release.title,
+                "licence": licence,
+                "publish_coordinates": publish_coordinates,
+                "include_images": include_images,
+            },
         )
     return release
 

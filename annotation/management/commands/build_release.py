@@ -64,6 +64,11 @@ class Command(BaseCommand):
             help="secret for the pseudonyms; anyone who has it can find out who is behind them (default: random)",
         )
         parser.add_argument(
+            "--include-images",
+            action="store_true",
+            help="include the files of images whose licences let everybody pass them on",
+        )
+        parser.add_argument(
             "--publish-coordinates",
             action="store_true",
             help="publish where each image was taken, to a few metres; this cannot be taken back",
@@ -97,6 +102,7 @@ class Command(BaseCommand):
                 salt=options["salt"],
                 until=options["until"],
                 publish_coordinates=options["publish_coordinates"],
+                include_images=options["include_images"],
             )
         except ReleaseSettingsError as refused:
             raise CommandError(

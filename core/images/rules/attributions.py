@@ -40,6 +40,15 @@ LICENCE_URLS: Mapping[str, str] = {
 """Addresses of licences by their usual names."""
 
 
+_COPIABLE = ("cc by", "cc0", "creative commons")
+
+
+def may_be_copied(licence: str) -> bool:
+    """Whether a licence is known to let everybody pass the image on: Creative Commons, or the public domain."""
+    words = " ".join(licence.casefold().replace("-", " ").split())
+    return words.startswith(_COPIABLE) or "public domain" in words
+
+
 def counted_values(name: str, number: int) -> str:
     """Say how many values of a field there are, such as “12 licences”."""
     texts = {

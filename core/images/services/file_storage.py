@@ -12,6 +12,9 @@ from uuid import UUID
 from django.core.files.base import ContentFile, File
 from django.core.files.storage import default_storage
 
+from core.images.models import Image
+from core.images.rules.sizes import sizes_of
+
 CHUNK_BYTES = 1 << 20
 
 
@@ -55,6 +58,11 @@ def read_size(public_id: UUID, size: int) -> bytes | None:
             return file.read()
     except FileNotFoundError:
         return None
+
+
+def largest_size(image: Image) -> bytes | None:
+    """Read an image in the largest size that is served, or None if it has not been made."""
+    return read_size(image.public_id, max(sizes_of(image.width, image.height)))
 
 
 def remove_all(name: str) -> None:
