@@ -119,6 +119,8 @@ COLUMNS: Mapping[str, Callable[[ComparisonResult], Any]] = {
     ),
     "raters": lambda row: row.gain.raters if isinstance(row.gain, GainFigure) else None,
     "p": lambda row: row.sign_test.p if isinstance(row.sign_test, SignTest) else None,
+    "p_holm": lambda row: row.corrected and row.corrected.sign_test,
+    "other_raters_p_holm": lambda row: row.corrected and row.corrected.other_raters,
     "alpha": lambda row: row.alpha if isinstance(row.alpha, float) else None,
     "undefined": _reasons,
     "planned_images": lambda row: row.planned_images,
@@ -157,13 +159,14 @@ def _as_tex(rows: Sequence[ComparisonResult], overall: OverallResults) -> Iterat
     yield "% Needs \\usepackage{booktabs}\n"
     yield (
         "% Intervals hold for other images with these raters, as published, or with other raters like them; "
-        f"* is the one to rely on, from {MIN_RATERS} raters on the latter; p is with these raters\n"
+        f"* is the one to rely on, from {MIN_RATERS} raters on the latter; p is with these raters, "
+        "Holm allows for all comparisons\n"
     )
-    yield "\\begin{tabular}{lllrrrrrrllll}\n\\toprule\n"
+    yield "\\begin{tabular}{lllrrrrrrlllll}\n\\toprule\n"
     yield (
-        "& & & & & & & & \\multicolumn{2}{c}{95\\% interval} & & \\\\\n"
+        "& & & & & & & & \\multicolumn{2}{c}{95\\% interval} & & & \\\\\n"
         "Base & Test & Language & Raters & Images & Incomplete & WINS & LOSSES & $\\Delta$SxS & these raters & "
-        "other raters & $p$ & $\\alpha$ \\\\\n\\midrule\n"
+        "other raters & $p$ & Holm & $\\alpha$ \\\\\n\\midrule\n"
     )
     is_pooled = False
     for row in rows:
@@ -196,7 +199,9 @@ def _tex_cells(row: ComparisonResult) -> Iterator[str]:
         yield "--" if percent is None else percent_text(percent)
     yield f"${signed_points(row.gain.points)}$" if isinstance(row.gain, GainFigure) else "--"
     yield from (_tex_interval(row, name, interval) for name, interval in INTERVALS.items())
-    yield _tex_p(row.sign_test)
+    yield "--" if isinstance(row.sign_test, UndefinedComparison) else _tex_p(row.sign_test.p)
+    holm = row.corrected.sign_test if row.corrected else None
+    yield "" if holm is None else _tex_p(holm)
     yield "--" if isinstance(row.alpha, UndefinedComparison) else _tex_alpha(row.alpha)
 
 
@@ -214,10 +219,8 @@ def _tex_alpha(alpha: float | None) -> str:
     return "" if alpha is None else f"${rounded_number(alpha, 3, ends=CERTAIN)}$"
 
 
-def _tex_p(test: SignTest | UndefinedComparison) -> str:
-    if isinstance(test, UndefinedComparison):
-        return "--"
-    return f"${test.p:.4f}$" if test.p >= 0.0001 else "$<0.0001$"
+def _tex_p(p: float) -> str:
+    return f"${p:.4f}$" if p >= 0.0001 else "$<0.0001$"
 
 
 def tex(text: str) -> str:

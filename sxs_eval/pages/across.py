@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from django.utils.translation import gettext as _
@@ -88,7 +89,7 @@ def _columns_before() -> list[TableColumn[ComparisonResult]]:
         ),
         TableColumn("wins", _("WINS"), lambda row: _percent(row.percent(row.wins))),
         TableColumn("losses", _("LOSSES"), lambda row: _percent(row.percent(row.losses))),
-        TableColumn("p", _("p-value"), lambda row: figure(_p(row.sign_test))),
+        TableColumn("p", _("p-value"), lambda row: parts(figure(_p(row.sign_test)), *_corrected(row))),
     ]
 
 
@@ -154,6 +155,14 @@ def _percent(value: float | None) -> str:
 
 def _p(test: SignTest | UndefinedComparison) -> str:
     return _pair_p(test if isinstance(test, UndefinedComparison) else test.p)
+
+
+def _corrected(row: ComparisonResult) -> Iterator[str]:
+    """Write p corrected for all comparisons of the table, with these raters, and with others."""
+    if row.corrected and row.corrected.sign_test is not None:
+        yield note(_("Holm: %(p)s") % {"p": _pair_p(row.corrected.sign_test)})
+    if row.corrected and row.corrected.other_raters is not None:
+        yield note(_("Holm, other raters: %(p)s") % {"p": _pair_p(row.corrected.other_raters)})
 
 
 def _pair_p(p: float | UndefinedComparison) -> str:

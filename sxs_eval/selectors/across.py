@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from core.languages.models import Language
@@ -15,12 +15,13 @@ from crosslens_metrics.reports.comparison import summarise
 from crosslens_metrics.reports.comparison_figures import (
     GainFigure,
     MeanGain,
+    SeveralTests,
     SignTest,
     UndefinedComparison,
     value_or_reason,
 )
 from crosslens_metrics.reports.comparisons import ModelContest, ModelRanking, pool, rank_models
-from crosslens_metrics.reports.gain_figures import WIDTH_POINTS
+from crosslens_metrics.reports.gain_figures import WIDTH_POINTS, several_tests
 from crosslens_metrics.sampling.intervals import Interval
 from crosslens_metrics.signatures import Signature, differences
 from research.scoring.selectors.restricting import restricted_figures
@@ -79,6 +80,8 @@ class ComparisonResult:
     """Images for an 80% chance that the interval with these raters leaves out zero, if the gain is what was seen."""
     planned_images: int | None = None
     anytime_interval: Interval | UndefinedComparison | None = None
+    corrected: SeveralTests | None = None
+    """Of one of several comparisons: p-values that allow for all those shown."""
 
     @property
     def languages(self) -> str:
@@ -147,7 +150,7 @@ def results_of(
     chosen = [comparison for comparison in everything if language in ("", comparison.language_id)]
     evidence = evidence_of(chosen, filter)
     outcomes = {comparison.pk: decided_of(comparison, evidence[comparison.pk]) for comparison in chosen}
-    results = [_result(comparison, evidence[comparison.pk], width_points) for comparison in chosen]
+    results = _corrected([_result(comparison, evidence[comparison.pk], width_points) for comparison in chosen])
     signatures = [result.signature for result in results if result.outcomes]
     is_going_on = any(result.incomplete for result in results)
     return OverallResults(
@@ -195,6 +198,13 @@ def _result(comparison: Comparison, evidence: ComparisonEvidence, width_points: 
         planned_images=evidence.pairs,
         anytime_interval=outcome.anytime_interval,
     )
+
+
+def _corrected(results: list[ComparisonResult]) -> list[ComparisonResult]:
+    if len(results) < 2:
+        return results
+    tests = several_tests([(result.gain, result.sign_test) for result in results], corrected=True)
+    return [replace(result, corrected=test) for result, test in zip(results, tests, strict=True)]
 
 
 def _pooled(results: Sequence[ComparisonResult], outcomes: dict[int, DecidedImages]) -> list[ComparisonResult]:

@@ -409,7 +409,7 @@ class TestTables:
         assert (row["gain"], row["gain_low"], row["p"], row["alpha"]) == ("", "", "", "")
         assert row["undefined"] == "gain: no_images; p: no_images; alpha: no_pair_of_ratings"
         text = table(overall, TableLayout.TEX)
-        assert "& -- & -- & -- & -- & -- & -- & -- \\\\" in text
+        assert "& -- & -- & -- & -- & -- & -- &  & -- \\\\" in text
         assert "% row 1: undefined gain: no_images" in text
 
     def test_latex_has_a_line_for_each_comparison_and_says_how_it_was_computed(self, comparison):
@@ -422,9 +422,9 @@ class TestTables:
         assert escaped + " & " in text
         body = text.split("\\midrule\n")[1].split("\\bottomrule")[0]
         assert body.count("\\\\\n") == 1
-        assert len(re.findall(r"(?<!\\)&", body)) == 12
+        assert len(re.findall(r"(?<!\\)&", body)) == 13
         # Three raters: the interval with these is the one to rely on.
-        assert "$]$^{*}$ & [$-53.7$, $+99.4$] & " in body
+        assert "$]$^{*}$ & [$-53.7$, $+100.0$] & " in body
 
     def test_latex_of_several_languages_has_pooled_rows_below(self):
         project, collection = make_project(), make_collection(3)
@@ -437,6 +437,9 @@ class TestTables:
         assert "% row 3: percentages of 6 outcomes, one per image and comparison" in text
         row = cells(table(results(project), TableLayout.CSV))[-1]
         assert (row["images"], row["outcomes"], row["wins"], row["incomplete"]) == ("3", "6", "4", "0")
+        assert row["p_holm"] == ""
+        single = cells(table(results(project), TableLayout.CSV))[:2]
+        assert [(row["p"], row["p_holm"]) for row in single] == [("1.0", "1.0"), ("0.5", "1.0")]
 
     def test_a_line_break_in_a_name_ends_no_line(self):
         assert tex("a\nb\r\u2028c") == "a b  c"

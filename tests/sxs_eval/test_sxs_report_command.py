@@ -450,3 +450,19 @@ def test_comparisons_that_were_judged_differently_are_named_and_pooled_apart(tmp
     assert pooled["figures"]["signature"].startswith(start)
     said = "These should not be compared, because they differ in points of the scale: 7 against 5."
     assert said in run(file, "--replication", "1")
+
+
+def test_of_many_comparisons_p_is_corrected_for_all_of_them(tmp_path):
+    file = tmp_path / "languages.csv"
+    rows = [
+        f"l{language},A,B,i{image},{who},{1 if image < (11 if language else 13) else -1}"
+        for language in range(4)
+        for image in range(16)
+        for who in "xyz"
+    ]
+    file.write_text("\n".join(["comparison,base_model,test_model,image,rater,score", *rows]))
+    found = run_json(file)["comparisons"]
+    plain = [one["report"]["outcome"]["sign_test"]["p"] for one in found]
+    assert plain == pytest.approx([0.0213, 0.2101, 0.2101, 0.2101], abs=0.0001)
+    assert [one["p_holm"]["sign_test"] for one in found] == pytest.approx([0.0851, 0.6304, 0.6304, 0.6304], abs=0.0001)
+    assert "p < 0.05 in 1 of 4, 0 by Holm" in run(file)

@@ -139,6 +139,14 @@ class GainFigure(ReportFigure):
 
 
 @dataclass(frozen=True)
+class SeveralTests(ReportFigure):
+    """p-values of one of several comparisons, with these raters and with others; None where there is none."""
+
+    sign_test: float | None
+    other_raters: float | None
+
+
+@dataclass(frozen=True)
 class MeanGain(ReportFigure):
     """The mean gain over comparisons, each with a true gain of its own, in percentage points."""
 

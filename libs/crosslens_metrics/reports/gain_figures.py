@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from crosslens_metrics import gains, images_needed
@@ -11,6 +11,8 @@ from crosslens_metrics.reports.comparison_figures import (
     ComparisonOutcome,
     GainFigure,
     GainPrecision,
+    SeveralTests,
+    SignTest,
     UndefinedComparison,
     WithOtherRaters,
     value_or_reason,
@@ -82,6 +84,41 @@ def gain_figure(points: float, published: Callable[[], Interval], decided: Decid
         decided.raters,
         "other_raters" if decided.raters >= MIN_RATERS else "interval",
     )
+
+
+def several_tests(
+    figures: Sequence[tuple[GainFigure | UndefinedComparison, SignTest | UndefinedComparison]], *, corrected: bool
+) -> tuple[SeveralTests, ...]:
+    """The p-values of several comparisons, plain, or corrected for all of them by Holm's method.
+
+    Of 36 comparisons of equally good models four in five times at least one has a plain p-value below 0.05.
+
+    Parameters
+    ----------
+    figures : sequence of (gain, sign test)
+    corrected : bool
+
+    Returns
+    -------
+    tuple of SeveralTests
+        In the same order.
+    """
+    columns: list[list[float | None]] = [
+        [test.p if isinstance(test, SignTest) else None for _gain, test in figures],
+        [_p_of_others(gain) for gain, _test in figures],
+    ]
+    rows = zip(*(_holm(column) if corrected else column for column in columns), strict=True)
+    return tuple(SeveralTests(*row) for row in rows)
+
+
+def _p_of_others(gain: GainFigure | UndefinedComparison) -> float | None:
+    others = gain.other_raters if isinstance(gain, GainFigure) else gain
+    return others.p if isinstance(others, WithOtherRaters) else None
+
+
+def _holm(p_values: Sequence[float | None]) -> list[float | None]:
+    known: Iterator[float] = iter(significance.holm([p for p in p_values if p is not None]).tolist())
+    return [None if p is None else next(known) for p in p_values]
 
 
 def precision_of(outcome: ComparisonOutcome) -> GainPrecision | UndefinedComparison:

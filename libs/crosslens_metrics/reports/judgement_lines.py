@@ -15,6 +15,7 @@ from crosslens_metrics.reports.comparison_figures import (
     ImagePart,
     RaterFigures,
     ReportedFigures,
+    SeveralTests,
     SignTest,
     TrialShare,
     UndefinedComparison,
@@ -28,8 +29,8 @@ from crosslens_metrics.reports.comparisons import (
     RankedPair,
 )
 from crosslens_metrics.reports.figures import CERTAIN, percent_text, rounded_number, signed_points
-from crosslens_metrics.reports.gain_figures import WIDTH_POINTS
-from crosslens_metrics.sampling.intervals import Interval
+from crosslens_metrics.reports.gain_figures import WIDTH_POINTS, several_tests
+from crosslens_metrics.sampling.intervals import LEVEL, Interval
 
 LABEL_WIDTH = 24
 VALUE_WIDTH = 34
@@ -114,12 +115,32 @@ def report_lines(report: ReportedFigures) -> Iterator[str]:
         yield ""
         yield _("Region %(region)s") % {"region": region.region or _("unknown")}
         yield from _outcome_lines(region.outcome)
+    if len(report.regions) > 1:
+        figures = [(region.outcome.gain, region.outcome.sign_test) for region in report.regions]
+        yield ""
+        yield _("All regions")
+        yield from tests_lines(*(several_tests(figures, corrected=corrected) for corrected in (False, True)))
 
 
 def unlike_lines(unlike: Sequence[str]) -> Iterator[str]:
     """Why figures side by side should not be compared, if they should not."""
     if unlike:
         yield "  " + _("These should not be compared, because they differ in %(parts)s.") % {"parts": "; ".join(unlike)}
+
+
+def tests_lines(plain: Sequence[SeveralTests], corrected: Sequence[SeveralTests]) -> Iterator[str]:
+    """How many of several comparisons seem to differ, and how many do if chance had as many tries."""
+    for label, name in ((_("Sign test"), "sign_test"), ("  " + _("other raters"), "other_raters")):
+        below = [
+            sum((p := getattr(one, name)) is not None and p < 1 - LEVEL for one in tests)
+            for tests in (plain, corrected)
+        ]
+        yield line(
+            label,
+            _("p < 0.05 in %(number)s of %(all)s, %(corrected)s by Holm")
+            % {"number": below[0], "all": len(plain), "corrected": below[1]},
+            _("Holm’s method corrects for all of them: one of twenty is below 0.05 by chance alone"),
+        )
 
 
 def pooled_lines(pooled: PooledGain, *, incomplete: int) -> Iterator[str]:

@@ -11,10 +11,17 @@ from crosslens_metrics.formats.judgements import FileComparison, JudgementFile
 from crosslens_metrics.gains import DecidedImages
 from crosslens_metrics.messages import gettext as _
 from crosslens_metrics.reports.comparison import build_report, decided
-from crosslens_metrics.reports.comparison_figures import ReportedFigures
+from crosslens_metrics.reports.comparison_figures import ReportedFigures, SeveralTests
 from crosslens_metrics.reports.comparisons import ModelContest, ModelRanking, PooledGain, pool, rank_models
 from crosslens_metrics.reports.figures import ReportFigure
-from crosslens_metrics.reports.judgement_lines import pooled_lines, ranking_lines, report_lines, unlike_lines
+from crosslens_metrics.reports.gain_figures import several_tests
+from crosslens_metrics.reports.judgement_lines import (
+    pooled_lines,
+    ranking_lines,
+    report_lines,
+    tests_lines,
+    unlike_lines,
+)
 from crosslens_metrics.signatures import Signature, differences
 
 MAX_ALIKE_SHOWN = 5
@@ -47,6 +54,10 @@ class FileReport(ReportFigure):
     ignored_columns: tuple[str, ...]
     alike_images: tuple[tuple[str, str], ...]
 
+    def _tests(self, *, corrected: bool) -> tuple[SeveralTests, ...]:
+        outcomes = [report.outcome for _comparison, report in self.comparisons]
+        return several_tests([(outcome.gain, outcome.sign_test) for outcome in outcomes], corrected=corrected)
+
     def as_json(self) -> dict[str, Any]:
         comparisons = [
             {
@@ -57,8 +68,9 @@ class FileReport(ReportFigure):
                 "duplicates": comparison.duplicates,
                 "repeats_without_first": comparison.repeats_without_first,
                 "report": report.as_json(),
+                "p_holm": p_holm.as_json(),
             }
-            for comparison, report in self.comparisons
+            for (comparison, report), p_holm in zip(self.comparisons, self._tests(corrected=True), strict=True)
         ]
         return super().as_json() | {"comparisons": comparisons}
 
@@ -68,9 +80,10 @@ class FileReport(ReportFigure):
             yield from _notes(comparison)
             yield from report_lines(report)
             yield ""
-        if self.unlike:
+        if len(self.comparisons) > 1:
             yield _("All comparisons")
             yield from unlike_lines(self.unlike)
+            yield from tests_lines(self._tests(corrected=False), self._tests(corrected=True))
             yield ""
         for pooled in self.pooled:
             models = _models(pooled.base_model, pooled.test_model)
