@@ -79,6 +79,47 @@ def reference_label(one: ReferenceSet) -> str:
     return text % {"language": one.language.name, "name": one.name, "number": one.images}
 
 
+class ManyScoringsForm(forms.Form):
+    """Models against the references of many languages at once, with the usual tokens of each."""
+
+    references = forms.MultipleChoiceField(label=_("References"), widget=forms.CheckboxSelectMultiple)
+    models = forms.MultipleChoiceField(label=_("Models"), widget=forms.CheckboxSelectMultiple)
+    metrics = forms.MultipleChoiceField(
+        label=_("Metrics"),
+        widget=forms.CheckboxSelectMultiple,
+        initial=BASIC_METRICS,
+        choices=[
+            (name, ", ".join(figure.title for figure in metric.figures))
+            for name, metric in METRICS.items()
+            if not needs_vectors(name) and not needs_projections(name)
+        ],
+    )
+    normalise = forms.BooleanField(label=_("Lower-case, and remove punctuation"), required=False, initial=True)
+
+    def __init__(
+        self,
+        data: Mapping[str, Any] | None = None,
+        *,
+        coverages: Sequence[tuple[ReferenceSet, Sequence[ReferenceCoverage]]],
+    ) -> None:
+        super().__init__(data, prefix="many")
+        self.coverages = coverages
+        models = {row.model.pk: row.model.name for _set, rows in coverages for row in rows}
+        given = {
+            "references": [(one.pk, reference_label(one)) for one, _rows in coverages],
+            "models": sorted(models.items(), key=lambda choice: choice[1]),
+        }
+        for name, choices in given.items():
+            field: Any = self.fields[name]
+            field.choices, field.initial = choices, [pk for pk, _label in choices]
+
+    def chosen(self) -> list[tuple[ReferenceSet, list[CaptioningModel]]]:
+        """Return each set with the models that have captions of its images."""
+        sets, models = (self.cleaned_data[name] for name in ("references", "models"))
+        ticked = [(one, rows) for one, rows in self.coverages if str(one.pk) in sets]
+        return [(one, [row.model for row in rows if str(row.model.pk) in models]) for one, rows in ticked]
+
+
 class ScoringForm(forms.Form):
     """The second step: whose captions, by what, on which tokens."""
 
@@ -105,8 +146,7 @@ class ScoringForm(forms.Form):
     def __init__(
         self, data: Mapping[str, Any] | None = None, *, references: ReferenceSet, coverage: Sequence[ReferenceCoverage]
     ) -> None:
-        spaced = references.language.spaced
-        initial = {"tokenizer": Tokenizer.WHITESPACE if spaced else Tokenizer.ICU, "normalise": True}
+        initial = {"tokenizer": references.usual_tokenizer, "normalise": True}
         basic = WITHOUT_REFERENCES if references.is_without_captions else BASIC_METRICS
         super().__init__(data, initial={**initial, "metrics": basic})
         self.references = references

@@ -68,6 +68,10 @@ class ReferenceSet(models.Model):
     def is_without_captions(self) -> bool:
         return self.kind == ReferenceKind.NONE
 
+    @property
+    def usual_tokenizer(self) -> str:
+        return Tokenizer.WHITESPACE if self.language.spaced else Tokenizer.ICU
+
     def image_ids(self) -> models.QuerySet[Any, Any]:
         """The images that are scored: those with captions, or those of the collection where there are none.
 

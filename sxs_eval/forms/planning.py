@@ -121,7 +121,8 @@ class PlanForm(forms.Form):
         required=False,
         initial=planning.IMAGES,
         help_text=_(
-            "Drawn at random with the seed, the same for all comparisons. Leave empty for the whole collection."
+            "Drawn at random with the seed, the same for all comparisons. Leave empty for the whole collection, which "
+            "is also used if it has fewer."
         ),
     )
     seed = forms.IntegerField(label=_("Seed"), min_value=0, max_value=MAX_SEED)
@@ -210,6 +211,12 @@ class PlanForm(forms.Form):
             )
         return changed
 
+    def clean_subset(self) -> int | None:
+        """Return None, for all images, where the collection has no more than were asked for."""
+        collection, subset = self.cleaned_data.get("collection"), self.cleaned_data["subset"]
+        is_all = collection is not None and subset is not None and subset >= collection.entries.in_results().count()
+        return None if is_all else subset
+
     def clean_core(self) -> list[str]:
         try:
             return list(
@@ -240,26 +247,12 @@ class PlanForm(forms.Form):
         except FileProblemsError as refused:
             self.add_error("scores", refused.lines())
             return cleaned
-        self._check_images(cleaned)
         if cleaned.get("raters") and cleaned["raters"] < cleaned.get("replication", 0):
             self.add_error("raters", gettext("There must be at least as many raters as judge each pair."))
         self._check_size()
         if not self.errors:
             self.plan = plan_sessions(self.score_file.scores, core=cleaned["core"], thresholds=self.thresholds())
         return cleaned
-
-    def _check_images(self, cleaned: dict[str, Any]) -> None:
-        collection, subset = cleaned.get("collection"), cleaned.get("subset")
-        if collection is None or subset is None:
-            return
-        images = collection.entries.in_results().count()
-        if subset > images:
-            text = ngettext(
-                "The collection has only %(number)d image. Leave this empty to use the whole collection.",
-                "The collection has only %(number)d images. Leave this empty to use the whole collection.",
-                images,
-            )
-            self.add_error("subset", text % {"number": images})
 
     def _check_size(self) -> None:
         number = planning.count_pairs(self.score_file.scores)

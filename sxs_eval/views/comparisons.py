@@ -39,6 +39,7 @@ from sxs_eval.permissions import check_reader, comparison_for
 from sxs_eval.rules.planning import PairVerdict, total_cost
 from sxs_eval.selectors import overview, planning
 from sxs_eval.selectors.planning import PlanRow, measured_pace, pay_of, plan_rows
+from sxs_eval.selectors.platform_scores import plan_fields, scored_figures
 from sxs_eval.services import comparison_removal as removal
 from sxs_eval.services import comparisons as services
 from sxs_eval.services.comparisons import ComparisonError
@@ -232,8 +233,8 @@ def plan_show(request: HttpRequest, slug: str) -> HttpResponse:
     project = project_for(request.user, slug, *READERS)
     measured = measured_pace(project)
     if request.method != "POST":
-        form = PlanForm(project=project, measured=measured, initial={"seed": SystemRandom().getrandbits(SEED_BITS)})
-        return _plan_page(request, project, form)
+        initial = {"seed": SystemRandom().getrandbits(SEED_BITS)} | plan_fields(project, request.GET.get("figure", ""))
+        return _plan_page(request, project, PlanForm(project=project, measured=measured, initial=initial))
     form = PlanForm(request.POST, request.FILES, project=project, measured=measured)
     if not form.is_valid():
         return _plan_page(request, project, form, status=422)
@@ -359,5 +360,5 @@ def _design(project: Project, form: PlanForm, rows: Sequence[PlanRow]) -> dict[s
 def _plan_page(
     request: HttpRequest, project: Project, form: PlanForm, *, status: int = 200, **more: Any
 ) -> HttpResponse:
-    context = {"project": project, "form": form, **more}
+    context = {"project": project, "form": form, "figures": scored_figures(project), **more}
     return render(request, "sxs_eval/plan.html", context, status=status)

@@ -195,6 +195,24 @@ class TestSettingUp:
         assert (scoring.metrics, scoring.normalise) == (["bleu", "cider-d"], True)
         assert scoring.passes.count() == 1
 
+    def test_all_languages_and_models_are_scored_in_one_step(self, manager, project, references):
+        japanese = make_references(project=project, collection=references.collection, language="ja")
+        good = make_captioner(references.collection, "Good", language="de")
+        make_captioner(references.collection, "Plain", language="de")
+        for caption in good.captions.all():
+            good.captions.create(image=caption.image, language_id="ja", text=caption.text)
+        form = manager.get(address("scoring-create")).context["several"]
+        sent = {f"many-{name}": form.fields[name].initial for name in ("references", "models", "metrics")}
+        assert manager.post(address("scoring-create"), {"many": "1", **sent})["Location"] == address("score-list")
+        made = Scoring.objects.values_list("model__name", "references", "tokenizer")
+        german = [(name, references.pk, "whitespace") for name in ("Good", "Plain")]
+        assert sorted(made) == sorted([*german, ("Good", japanese.pk, "icu")])
+
+    def test_nothing_ticked_scores_nothing(self, manager, project, references):
+        make_references(project=project, collection=references.collection, language="ja")
+        answer = manager.post(address("scoring-create"), {"many": "1"})
+        assert (answer.status_code, Scoring.objects.exists()) == (422, False)
+
     def test_nothing_chosen_is_said_and_nothing_made(self, manager, references):
         make_captioner(references.collection, "Good", text="test caption", language="de")
         response = manager.post(f"{address('scoring-create')}?references={references.pk}", {"tokenizer": "icu"})

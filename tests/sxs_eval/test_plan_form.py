@@ -8,6 +8,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
 from core.people.models import User
+from research.inference.models import CaptioningModel
 from sxs_eval.formats.plans import MAX_BYTES
 from sxs_eval.forms.planning import MAX_PAIRS
 from sxs_eval.models import Comparison, Judgement, RaterState, RaterStatus
@@ -15,7 +16,8 @@ from sxs_eval.rules.pace import MIN_TIMED, JudgingPace
 from sxs_eval.selectors.planning import measured_pace
 from sxs_eval.services.judging import take_batch
 from tests.factories import NOW, make_comparison, make_project, make_rater
-from tests.sxs_eval.planning import SCORES, form_of, page_of
+from tests.scoring.scored import make_references, make_scoring, run
+from tests.sxs_eval.planning import SCORES, create, form_of, page_of, rows_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("models")]
 
@@ -57,7 +59,6 @@ def test_a_file_that_cannot_be_used_is_told(manager, project, collection, conten
         ({"core": "zh, de--DE"}, "is not a BCP-47 language tag"),
         ({"small": "-1"}, "greater than or equal to 0"),
         ({"sets": "a, b"}, "There is no column of scores named “a”"),
-        ({"subset": "5"}, "The collection has only 4 images."),
         ({"collection": "gone"}, "There is no such collection in this project."),
         ({"replication": "0"}, "greater than or equal to 1"),
     ],
@@ -120,3 +121,22 @@ def test_the_pace_is_that_of_judgements_that_count_and_were_timed(project):
     assert measured_pace(project) == JudgingPace(10.0, MIN_TIMED, 1)
     RaterStatus.objects.filter(pk=status.pk).update(state=RaterState.RESTORED)
     assert measured_pace(project).judgements == 2 * MIN_TIMED
+
+
+def test_more_images_than_there_are_mean_all(manager, project, collection):
+    create(manager, project, form_of(collection, subset="600"))
+    assert set(Comparison.objects.values_list("subset", flat=True)) == {None}
+
+
+def test_the_scores_of_the_project_fill_the_form(manager, project, collection):
+    for name in ("People", "Translated"):
+        references = make_references(project=project, collection=collection, language="de", name=name)
+        for model in CaptioningModel.objects.filter(name__in=("Alpha", "Beta")):
+            run(make_scoring(references, model=model, metrics=["bleu"]))
+    page = manager.get(page_of(project), {"figure": "bleu-4"})
+    filled = page.context["form"].initial
+    lines = filled["scores"].splitlines()
+    assert (sorted(lines[0].split(",")), len(lines)) == (["People", "Translated", "language", "model"], 3)
+    proposal = manager.post(page_of(project), form_of(collection, scores=filled["scores"], metric="bleu-4"))
+    assert list(rows_of(proposal)) == [("de", "Alpha", "Beta")]
+    assert "figure=bleu-4" in page.text

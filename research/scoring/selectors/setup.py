@@ -144,6 +144,12 @@ def coverage_of(references: ReferenceSet) -> list[ReferenceCoverage]:
     return sorted(coverages, key=lambda row: (-row.images, row.model.name))
 
 
+def coverages_of(sets: Sequence[ReferenceSet]) -> list[tuple[ReferenceSet, list[ReferenceCoverage]]]:
+    """List the sets that people or translators wrote and some model has captions for, with those models."""
+    covered = [(one, coverage_of(one)) for one in sets if not one.is_without_captions]
+    return [(one, rows) for one, rows in covered if rows]
+
+
 def vectors_for(references: ReferenceSet) -> QuerySet[WordVectorSet]:
     """List word vectors that a metric may use with these references; none unless they are translations."""
     if references.kind != ReferenceKind.TRANSLATED:

@@ -89,6 +89,30 @@ def create_scorings(
     return scorings
 
 
+def create_many_scorings(
+    *,
+    project: Project,
+    chosen: Iterable[tuple[ReferenceSet, Sequence[CaptioningModel]]],
+    metrics: Sequence[str],
+    normalise: bool,
+    by: User | None,
+    now: datetime,
+) -> list[Scoring]:
+    """Create scorings of models against each of several sets of references, or none; tokens are those of each language.
+
+    Raises
+    ------
+    MetricChoiceError
+        As `create_scorings`.
+    """
+    about: dict[str, Any] = {"project": project, "metrics": metrics, "normalise": normalise, "by": by, "now": now}
+    made: list[Scoring] = []
+    with transaction.atomic():
+        for references, models in sorted(chosen, key=lambda one: one[0].pk):
+            made += create_scorings(references=references, models=models, tokenizer=references.usual_tokenizer, **about)
+    return made
+
+
 def _language_of_captions(references: ReferenceSet) -> str | None:
     return None if references.is_without_captions else references.language_id
 

@@ -19,7 +19,7 @@ from core.people.permissions import READERS, project_for
 from core.people.requests import RefusalsShown, as_download, render_part, user_of
 from research.scoring import tasks
 from research.scoring.formats.scores import ScoreLayout, export_scores, file_name
-from research.scoring.forms import CompareForm, ReferenceSetForm, ScoringForm, WithoutReferencesForm
+from research.scoring.forms import CompareForm, ManyScoringsForm, ReferenceSetForm, ScoringForm, WithoutReferencesForm
 from research.scoring.models import ReferenceSet, Scoring
 from research.scoring.pages.comparing import compare_page, labels_of
 from research.scoring.pages.images import ScoredImagesShown, images_page
@@ -69,18 +69,31 @@ def scores_progress(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def scoring_create(request: HttpRequest, slug: str) -> HttpResponse:
-    """Create scorings in two steps at one URL, because the second depends on the references."""
+    """Create scorings of many languages at once, or in two steps at one URL: the second depends on the references."""
     project = project_for(request.user, slug, *READERS)
     sets = list(setup.reference_sets(project))
     chosen = ReferenceSetForm(request.GET if "references" in request.GET else None, sets=sets)
-    is_without = request.method == "POST" and "references" not in request.GET
+    if chosen.is_valid():
+        return _create(request, project, chosen.cleaned_data["references"])
+    several = ManyScoringsForm(request.POST if "many" in request.POST else None, coverages=setup.coverages_of(sets))
+    is_without = request.method == "POST" and not several.is_bound and "references" not in request.GET
     without = WithoutReferencesForm(request.POST if is_without else None, project=project)
+    if several.is_valid():
+        with RefusalsShown(several, MetricChoiceError, field="metrics"):
+            return _create_many(request, project, several)
     if without.is_valid():
         return _without_references(request, project, without)
-    if not chosen.is_valid():
-        context = {"project": project, "form": chosen, "without": without, "sets": sets}
-        return render(request, "scoring/scoring_references.html", context, status=422 if without.is_bound else 200)
-    return _create(request, project, chosen.cleaned_data["references"])
+    context = {"project": project, "form": chosen, "several": several, "without": without, "sets": sets}
+    status = 422 if without.is_bound or several.is_bound else 200
+    return render(request, "scoring/scoring_references.html", context, status=status)
+
+
+def _create_many(request: HttpRequest, project: Project, form: ManyScoringsForm) -> HttpResponse:
+    about = {"metrics": form.cleaned_data["metrics"], "normalise": form.cleaned_data["normalise"]}
+    made = services.create_many_scorings(
+        project=project, chosen=form.chosen(), **about, by=user_of(request), now=timezone.now()
+    )
+    return _created(request, project, made)
 
 
 def _without_references(request: HttpRequest, project: Project, form: WithoutReferencesForm) -> HttpResponse:
