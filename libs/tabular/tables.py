@@ -21,7 +21,8 @@ NO_VALUE = "–"
 class TableColumn(Generic[Row]):
     """A column; `value` is what rows are sorted by, and what is shown unless there is a `cell`.
 
-    Rows for which it is None come last in either order. `kind` is a class of the style sheets.
+    Rows for which it is None come last in either order. `kind` is a class of the style sheets. A column that does not
+    sort has no link in its head.
     """
 
     name: str
@@ -29,6 +30,7 @@ class TableColumn(Generic[Row]):
     value: Callable[[Row], Any]
     cell: Callable[[Row], Any] | None = None
     kind: str = NUMBER
+    sorts: bool = True
 
     def shown(self, row: Row) -> Any:
         return (self.cell or self.value)(row)
@@ -81,7 +83,7 @@ def asked_order(query: QueryDict, columns: Sequence[TableColumn[Row]]) -> SortOr
     """Return the column that the query names, or else the first."""
     asked = query.get(SORT, "")
     name = asked.removeprefix(DESCENDING)
-    if any(column.name == name for column in columns):
+    if any(column.name == name and column.sorts for column in columns):
         return SortOrder(name, asked.startswith(DESCENDING))
     return SortOrder(columns[0].name, is_falling=False)
 
@@ -99,6 +101,9 @@ def column_heads(columns: Sequence[TableColumn[Row]], order: SortOrder, query: Q
     """Return the default order: numbers from the highest, names from A; asked again, the other way."""
     made = []
     for column in columns:
+        if not column.sorts:
+            made.append(ColumnHead(column.label, column.kind))
+            continue
         is_sorted = column.name == order.name
         is_falling = not order.is_falling if is_sorted else column.kind.startswith(NUMBER)
         link = query.copy()

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from office.dashboard.views import campaigns, emails, guides, needs, projects
+from office.dashboard.views import campaigns, emails, guides, images, needs, projects
 
 app_name = "dashboard"
 urlpatterns = [
@@ -21,6 +21,7 @@ urlpatterns = [
     path("projects/new/campaign/", campaigns.campaign_create, name="campaign-create"),
     path("projects/<slug:slug>/campaign/", campaigns.campaign_show, name="campaign-show"),
     path("projects/<slug:slug>/campaign/file/", campaigns.campaign_download, name="campaign-download"),
+    path("projects/<slug:slug>/images/", images.image_list, name="image-list"),
     path("projects/<slug:slug>/setup/", projects.setup_show, name="setup-show"),
     path("projects/<slug:slug>/settings/", projects.project_settings, name="project-settings"),
     path("projects/<slug:slug>/settings/duplicate/", projects.project_duplicate, name="project-duplicate"),

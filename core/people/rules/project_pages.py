@@ -41,9 +41,10 @@ GROUPS = (
             ProjectPage(
                 "annotation:project-show",
                 _("Progress"),
-                ("", "progress/", "languages/", "rounds/", "tasks/", "images/"),
+                ("", "progress/", "languages/", "rounds/", "tasks/"),
                 is_for_researchers=True,
             ),
+            ProjectPage("dashboard:image-list", _("Images"), ("images/",), is_for_researchers=True),
             ProjectPage("dashboard:setup-show", pgettext_lazy("of a project", "Setup"), ("setup/",)),
         ),
     ),

@@ -10,6 +10,7 @@ from annotation.models import GuidelineExample, Round, RoundKind, RoundState
 from core.allocation.models import Pool
 from core.images.models import CollectionImage
 from core.people.models import Invitation, Project
+from core.people.permissions import usable_in
 from office.practice.models import PracticeItem, PracticeKind, PracticeSet
 from office.recruitment.models import HourlyRate, Study
 from sxs_eval.models import Comparison, Instructions
@@ -132,10 +133,11 @@ def _practice(project: Project) -> dict[str, Any]:
 def _examples(
     project: Project, rows: Sequence[GuidelineExample] | Sequence[PracticeItem], fields: Iterable[str]
 ) -> list[dict[str, Any]]:
-    entries = CollectionImage.objects.filter(image__in=[row.image_id for row in rows]).order_by("-pk")
-    # The project's own collections come last, and so win.
-    ranked = sorted(entries.select_related("collection"), key=lambda one: one.collection.project_id == project.pk)
-    places = {one.image_id: one for one in ranked}
+    entries = CollectionImage.objects.filter(
+        usable_in(project, "collection__"), image__in=[row.image_id for row in rows]
+    )
+    # The oldest comes last, and so wins: later ones may be copies.
+    places = {one.image_id: one for one in entries.select_related("collection").order_by("-pk")}
     said = []
     for row in rows:
         place = places.get(row.image_id)

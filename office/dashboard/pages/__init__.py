@@ -1,0 +1,1 @@
+"""What pages of a project as a whole show."""

@@ -1,0 +1,81 @@
+"""The table of all images of a project: who described which, in which languages, and what there is of each."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.urls import reverse
+
+from annotation.services.campaign import LanguageBeginning
+from core.people.models import Project, Role
+from office.dashboard.pages.images import initials_of
+from tests.annotation.submitting import begin_language, submit_captions
+from tests.clients import client_of
+from tests.factories import (
+    NOW,
+    join_project,
+    make_annotator,
+    make_captioner,
+    make_collection,
+    make_comparison,
+    make_project,
+    make_user,
+)
+from tests.kept import kept
+
+pytestmark = pytest.mark.django_db
+
+
+@kept
+def project() -> Project:
+    """Two of four images are described in German by Ann; one model describes all, and two are compared."""
+    project = make_project("herons")
+    collection = make_collection(4)
+    skipped = LanguageBeginning(why_no_pilot="Known people.")
+    german = begin_language(project, collection, batch_size=2, beginning=skipped)
+    begin_language(project, collection, "cs", beginning=skipped, captioners=[make_captioner(collection)])
+    submit_captions(german, make_annotator(german, "ann-lee"), now=NOW)
+    make_comparison(project=project, collection=collection, subset=2)
+    return project
+
+
+def table(project: Project, who: Any = None, **query: str) -> Any:
+    client = client_of(who or project.created_by)
+    return client.get(reverse("dashboard:image-list", args=["herons"]), query).context["page"]["table"]
+
+
+def test_one_look_says_who_described_an_image_and_in_which_languages(project):
+    rows = list(table(project, sort="-captions"))
+    assert [(row.captions, row.languages) for row in rows] == [(1, 1), (1, 1), (0, 0), (0, 0)]
+    heads = {column.name: column for column in table(project).columns}
+    assert "AL" in heads["people"].shown(rows[0])
+    assert "de" in heads["people"].shown(rows[0])
+    assert [row.models for row in rows] == [4, 4, 4, 4]
+    assert sum(row.comparisons for row in rows) == 2
+
+
+def test_filters_narrow_it_down(project):
+    ann = project.memberships.get(role=Role.ANNOTATOR).user
+    assert len(table(project, state="none")) == 2
+    assert len(table(project, state="lacking")) == 4
+    assert len(table(project, state="all", language="de")) == 2
+    assert len(table(project, person=str(ann.pk))) == 2
+    assert len(table(project, language="cs", person=str(ann.pk))) == 0
+    assert len(table(project, find="-00001")) == 1
+
+
+def test_researchers_do_not_see_who_wrote(project):
+    researcher = join_project(project, make_user("rae"), Role.RESEARCHER)
+    assert "people" not in [column.name for column in table(project, researcher).columns]
+
+
+def test_initials_come_from_the_name_or_else_the_user_name():
+    assert initials_of(make_user("x", first_name="Ann", last_name="Lee")) == "AL"
+    assert initials_of(make_user("bernd-de", first_name="Bernd")) == "BD"
+
+
+def test_its_queries_do_not_grow_with_images(project, django_assert_max_num_queries):
+    client = client_of(project.created_by)
+    with django_assert_max_num_queries(24):
+        client.get(reverse("dashboard:image-list", args=["herons"]))
