@@ -228,7 +228,7 @@ def correlation_difference(first: LeaveOneOut, second: LeaveOneOut) -> Correlati
     interval = student_interval(difference, spread.variance, spread.degrees_of_freedom)
     distance = abs(difference) / math.sqrt(spread.variance)
     p = 2 * float(scipy.special.stdtr(spread.degrees_of_freedom, -distance))
-    return CorrelationDifference(difference, interval, spread.degrees_of_freedom, p)
+    return CorrelationDifference(difference, interval, spread.units - 1, p)
 
 
 def evaluation_interval(

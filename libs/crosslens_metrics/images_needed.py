@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
+from dataclasses import replace
 from functools import lru_cache
 from statistics import NormalDist
 
@@ -171,7 +172,7 @@ def images_to_see_with_other_raters(decided: DecidedImages) -> int:
         shrunk = units / number
         both = shrunk * (parts.by_rater.variance - between)
         by_image = VarianceComponent(shrunk * parts.by_image.variance, max(2, round(number)))
-        variance, freedom = two_way(by_image, VarianceComponent(between + both, raters), both)
+        variance, freedom = two_way(by_image, replace(parts.by_rater, variance=between + both), both)
         return value - (float(student_quantile(freedom)) + NormalDist().inv_cdf(POWER)) * math.sqrt(variance)
 
     too_alike = unanimous_p(raters, value, reach=decided.shown, alike=decided.alike) >= 1 - LEVEL

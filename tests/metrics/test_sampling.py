@@ -201,3 +201,17 @@ def test_a_share_holds_where_one_player_in_ten_is_no_good() -> None:
     low, high = ratio_bounds(found, np.full(found.shape, 20))
     truth = 0.1 * 0.5 + 0.9 * 0.99
     assert np.mean((low <= truth) & (truth <= high)) > 0.93
+
+
+def test_units_of_very_different_sizes_count_as_fewer() -> None:
+    alike = clustered([1, -1] * 6, np.repeat(np.arange(4), 3))
+    assert (alike.units, alike.degrees_of_freedom) == (4, 3)
+    # One of four has half of the rows: 12² / (6² + 3 × 2²) is 3.
+    unlike = clustered([1, -1] * 6, np.repeat(np.arange(4), [6, 2, 2, 2]))
+    assert (unlike.units, unlike.degrees_of_freedom) == (4, 2)
+    one_alone = clustered([1, -1] * 6, np.repeat(np.arange(3), [10, 1, 1]))
+    assert one_alone.degrees_of_freedom == 1
+
+    turns, right = np.array([[20, 44], [20, 8], [20, 8]]), np.array([[12, 26], [10, 4], [11, 5]])
+    low, high = ratio_bounds(right, turns)
+    assert high[1] - low[1] > 1.5 * (high[0] - low[0])

@@ -465,4 +465,6 @@ def test_of_many_comparisons_p_is_corrected_for_all_of_them(tmp_path):
     plain = [one["report"]["outcome"]["sign_test"]["p"] for one in found]
     assert plain == pytest.approx([0.0213, 0.2101, 0.2101, 0.2101], abs=0.0001)
     assert [one["p_holm"]["sign_test"] for one in found] == pytest.approx([0.0851, 0.6304, 0.6304, 0.6304], abs=0.0001)
-    assert "p < 0.05 in 1 of 4, 0 by Holm" in run(file)
+    text = run(file)
+    assert "p < 0.05 in 1 of 4, 0 by Holm" in text
+    assert "Shared raters            3 " in text

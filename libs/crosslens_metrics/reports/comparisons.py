@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -56,12 +57,14 @@ class PooledGain(ReportFigure):
     the more alike, the more their gains differ.
 
     The sign test is over images, each with the sign of the sum of its outcomes, since outcomes of one image are not
-    independent. `unlike` says in what the comparisons differ that should be the same.
+    independent. `unlike` says in what the comparisons differ that should be the same. `shared_raters` have judgements
+    in more than one comparison, and count as one person each.
     """
 
     signature: Signature
     unlike: tuple[str, ...]
     comparisons: int
+    shared_raters: int
     images: int
     outcomes: int
     wins: int
@@ -185,12 +188,13 @@ def pool(
 
     known = signatures or [NO_SIGNATURE] * len(decided)
     parts = [one for one, part in zip(known, decided, strict=True) if len(part.outcome)]
-    raters = len({rater for part in decided for rater in part.rater.tolist()})
-    settings = {"v": POOLING_VERSION, "raters": raters, "bootstrap": f"{resamples}/{seed}"}
+    judged_in = Counter(rater for part in decided for rater in set(part.rater.tolist()))
+    settings = {"v": POOLING_VERSION, "raters": len(judged_in), "bootstrap": f"{resamples}/{seed}"}
     return PooledGain(
         signature=together(POOLING_METHOD, settings, parts),
         unlike=_unlike(parts),
         comparisons=sum(len(part.outcome) > 0 for part in decided),
+        shared_raters=sum(comparisons > 1 for comparisons in judged_in.values()),
         images=len(net),
         outcomes=len(outcome),
         wins=int((outcome > 0).sum()),

@@ -152,6 +152,12 @@ def pooled_lines(pooled: PooledGain, *, incomplete: int) -> Iterator[str]:
         _("one per image and comparison; comparisons: %(number)s") % {"number": pooled.comparisons},
     )
     yield line(_("Incomplete"), str(incomplete), _("incomplete ones are not part of any percentage"))
+    if pooled.shared_raters:
+        yield line(
+            _("Shared raters"),
+            str(pooled.shared_raters),
+            _("names in several comparisons, taken to be one person each; give different people different names"),
+        )
     yield from _gain_lines(pooled.gain)
     mean = pooled.random_effects
     yield line(

@@ -29,14 +29,19 @@ class VarianceComponent:
 
     variance: float
     units: int
+    worth: float | None = None
+    """How many units of equal size tell as much; all of them, if not given."""
 
     @property
-    def degrees_of_freedom(self) -> int:
-        return self.units - 1
+    def degrees_of_freedom(self) -> float:
+        return (self.units if self.worth is None else self.worth) - 1
 
 
 def clustered(influence: ArrayLike, units: ArrayLike) -> VarianceComponent:
     """The variance of a figure over units that are drawn whole, such as all that one rater said.
+
+    Units of very different sizes tell as much as fewer of equal size. Where one of ten raters has a third of the rows,
+    they are worth six: counted as ten, an interval with other raters holds in as few as 88% of simulated runs.
 
     Parameters
     ----------
@@ -58,11 +63,19 @@ def clustered(influence: ArrayLike, units: ArrayLike) -> VarianceComponent:
     References
     ----------
     A. C. Cameron, J. B. Gelbach and D. L. Miller (2011), Robust inference with multiway clustering.
+    L. Kish (1965), Survey Sampling, section 8.2.
     """
     unit_of = np.unique(np.asarray(units), return_inverse=True)[1]
-    sums = np.bincount(unit_of, np.asarray(influence, dtype=float))
+    sums, sizes = np.bincount(unit_of, np.asarray(influence, dtype=float)), np.bincount(unit_of).astype(float)
     _refuse_one(len(sums))
-    return VarianceComponent(len(sums) / (len(sums) - 1) * float(sums @ sums), len(sums))
+    worth = float(_worth(sizes[:, None])[0])
+    return VarianceComponent(worth / (worth - 1) * float(sums @ sums), len(sums), worth)
+
+
+def _worth(sizes: Values) -> Values:
+    """As how many units of equal size those of each column count, and never as fewer than two."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(np.fmax(2.0, sizes.sum(axis=0) ** 2 / np.square(sizes).sum(axis=0)))
 
 
 def jackknife(left_out: ArrayLike) -> VarianceComponent:
@@ -161,9 +174,9 @@ def ratio_bounds(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The 95% intervals, over units such as players or authors, of many ratios of sums.
 
-    By the jackknife with Student's t for one unit less than have a denominator, on the scale of log-odds between the
-    ends that a ratio can have, so that no interval passes them. Where all units are at an end, by `unanimous_interval`,
-    and the nearer they are to one, the more of that is in theirs.
+    By the jackknife with Student's t, with as many degrees of freedom as units of equal size tell as much, less one
+    (Kish), on the scale of log-odds between the ends that a ratio can have, so that no interval passes them. Where all
+    units are at an end, by `unanimous_interval`, and the nearer they are to one, the more of that is in theirs.
 
     Parameters
     ----------
@@ -192,7 +205,7 @@ def ratio_bounds(
         left_out = np.where(counts, (sums - above) / (totals - below), 0)
         off = np.where(counts, left_out - left_out.sum(axis=0) / units, 0)
         error = np.sqrt((units - 1) / units * (off**2).sum(axis=0))
-        reach = student_quantile(np.maximum(units - 1, 1)) * error / (value * (1 - value))
+        reach = student_quantile(_worth(below) - 1) * error / (value * (1 - value))
         low, high = scipy.special.expit(scipy.special.logit(value) + np.array([-1, 1])[:, None] * reach)
     is_same = (error <= SAME_WITHIN) & (np.abs(value - 0.5) < 0.5 - SAME_WITHIN)
     unseen = np.abs(2 * value - 1) ** NEAR_END * _unseen_share(units)
