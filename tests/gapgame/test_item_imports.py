@@ -311,7 +311,7 @@ def test_the_command_imports_and_reports(item_set, folder, tmp_path):
     output = call(str(path), "--project=whales", "--set=Plants", f"--images={folder}", f"--report={report}")
 
     assert "line 1: Added. Image 1 has no known licence. Image 2 has no known licence." in output
-    assert "line 2: Not imported. There are no images" in output
+    assert "line 2: There are no images" in output
     assert "Added: 1, Already there: 0, Not imported: 1" in output
     assert [row[2] for row in csv.reader(report.open())] == ["outcome", "added", "rejected"]
     assert ItemSet.objects.get(name="Plants").project == Project.objects.get(slug="whales")

@@ -215,7 +215,7 @@ def test_the_command_prints_what_was_not_taken_and_writes_a_report_no_spreadshee
 
     call_command("import", stocked, collection="Harbour", report=tmp_path / "report.csv", stdout=printed)
 
-    assert "=cmd().jpg: Not imported. The file is empty." in printed.getvalue()
+    assert "=cmd().jpg: The file is empty." in printed.getvalue()
     assert "Added: 1, Already there: 0, Not imported: 1" in printed.getvalue()
     with (tmp_path / "report.csv").open(newline="") as file:
         table = list(csv.reader(file))

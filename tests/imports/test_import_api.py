@@ -68,7 +68,7 @@ def test_a_file_goes_in_by_the_api_as_the_command_previews_it_and_is_taken_out_a
     run(ImportJob.objects.get())
     (part,) = got(client, job["id"])["parts"]
     assert (part["added"], part["state"], ModelCaption.objects.count()) == (1, "done", 1)
-    assert b"blip.jsonl" in client.get(f"{IMPORTS}{job['id']}/report/").getvalue()
+    assert b"added" in client.get(f"{IMPORTS}{job['id']}/report/").getvalue()
     assert [row["id"] for row in client.get(IMPORTS).json()["results"]] == [job["id"]]
     assert client.post(f"{IMPORTS}{job['id']}/undo/").status_code == 202
     run(ImportJob.objects.get(part_of=None))

@@ -177,3 +177,65 @@ def test_every_input_that_somebody_reported_is_recognised_or_refused_with_a_reas
         refused += [path.name for file in files if file["kind"] == "unknown"]
         assert all(file["problems"] for file in files if file["kind"] == "unknown")
     assert refused == ["08-panel-placeholder.txt", "10-secret-in-error.env", "README.md", "gpu"]
+
+
+def test_five_files_of_sentences_are_five_references_of_each_image(tmp_path):
+    project, collection = make_project(), make_collection(images=2)
+    keys = collection.entries.values_list("key", flat=True)
+    (tmp_path / "val_images.txt").write_text("".join(f"{key}.jpg\n" for key in keys))
+    for number in range(1, 6):
+        (tmp_path / f"val.{number}.de").write_text(f"Hügel {number} ist rot.\nHund {number} bellt laut.\n")
+    files = sorted(tmp_path.iterdir())
+    run(*files, "--project", project.slug, "--collection", collection.slug)
+    made = ReferenceSet.objects.get()
+    assert (made.name, made.language_id, made.images, made.captions) == ("val", "de", 2, 10)
+    first = Reference.objects.filter(image=collection.entries.first().image).order_by("position")
+    assert list(first.values_list("text", flat=True)) == [f"Hügel {number} ist rot." for number in range(1, 6)]
+
+
+def test_images_are_found_by_the_address_that_they_come_from(tmp_path):
+    collection = make_collection(images=1)
+    image = collection.entries.get().image
+    image.source = "https://e.org/a/1.jpg"
+    image.save()
+    file = tmp_path / "cc.de.tsv"
+    file.write_text("ein roter Hügel\thttps://e.org/a/1.jpg\nein Hund\thttps://e.org/a/2.jpg\n")
+    run(file, "--collection", collection.slug, "--model", "m")
+    assert ModelCaption.objects.get().image == image
+
+
+def test_languages_that_the_installation_lacks_are_named_only_where_they_would_be_stored(tmp_path):
+    file = write(tmp_path / "a.jsonl", {"image": "b", "caption": "x", "model": "m", "language": "xx"})
+    assert looked_at(file)[0][0]["problems"] == []
+    project = make_project()
+    (problem,) = looked_at(file, "--project", project.slug)[0][0]["problems"]
+    assert "There is no language xx" in problem["kind"]
+
+
+def test_a_file_that_cannot_be_read_is_named(tmp_path, monkeypatch):
+    file = write(tmp_path / "a.jsonl", {"image": "b", "caption": "x"})
+
+    def refuse(self: Path, *_given: Any, **_named: Any) -> Any:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "open", refuse)
+    (seen,), status = looked_at(file)
+    assert (status, seen["kind"]) == (1, "unknown")
+    assert "Permission denied" in seen["problems"][0]["kind"]
+
+
+def test_a_failed_import_leaves_no_empty_collection(tmp_path):
+    (tmp_path / "b1.jpg").write_bytes(b"no image")
+    with pytest.raises(CommandError, match="Nothing was imported"):
+        run(tmp_path / "b1.jpg", "--collection", "New")
+    assert not Collection.objects.exists()
+
+
+def test_an_import_is_undone_by_its_number(tmp_path):
+    collection = make_collection(images=1)
+    key = collection.entries.get().key
+    said = run(write(tmp_path / "a.de.jsonl", {"image": key, "caption": "x", "model": "m"}))
+    run("--undo", said.rpartition("--undo ")[2].strip(".\n"))
+    assert not ModelCaption.objects.exists()
+    with pytest.raises(CommandError, match="There is no import 999"):
+        run("--undo", 999)

@@ -79,7 +79,7 @@ def test_what_a_file_does_not_say_is_asked_and_nothing_is_stored_before(client, 
     assert CaptioningModel.objects.get().project == project
     assert "c.csv" in client.get(show(job)).text
     report = client.get(reverse("images:import-export", args=[job.pk])).getvalue().decode()
-    assert [line.split(",")[0] for line in report.split()[:2]] == ["source", "c.csv"]
+    assert [line.split(",")[0] for line in report.split("\n")[:2]] == ["number", "2"]
 
 
 def test_images_and_captions_sent_together_make_a_collection(client, project):

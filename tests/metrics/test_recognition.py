@@ -270,3 +270,91 @@ BROKEN = (
 def test_broken_file_is_refused(tmp_path: Path, broken: bytes) -> None:
     (tmp_path / "file").write_bytes(broken)
     assert only(tmp_path / "file").kind == "unknown"
+
+
+def test_equal_names_of_images_in_splits_are_those_of_their_own_folder(tmp_path: Path) -> None:
+    for split in ("train", "test"):
+        (tmp_path / split).mkdir()
+        (tmp_path / split / "0001.jpg").write_bytes(b"")
+        (tmp_path / split / "metadata.csv").write_text("file_name,text\n0001.jpg,x\n")
+    seen = recognise([tmp_path])
+    named = [names for file in seen.files if file.layout.startswith(HUGGING_FACE) for names in file.images]
+    assert named == [("test/0001.jpg", "0001.jpg"), ("train/0001.jpg", "0001.jpg")]
+    assert [seen.matched(file) for file in seen.files[1:]] == [1, 1]
+
+
+def test_what_is_left_out_of_a_folder_is_named(tmp_path: Path) -> None:
+    for name in ("b1.jpg", "inner.zip", "notes.docx", "more.docx"):
+        (tmp_path / name).write_bytes(b"")
+    problems = only(tmp_path).problems
+    assert [(count, example) for count, example in problems.values()] == [(1, "inner.zip"), (2, "more.docx")]
+
+
+def test_a_shard_that_was_cut_off_in_a_header_is_refused(tmp_path: Path) -> None:
+    with tarfile.open(tmp_path / "0.tar", "w") as archive:
+        for name in ("b1.txt", "b2.txt"):
+            info = tarfile.TarInfo(name)
+            info.size = 3
+            archive.addfile(info, io.BytesIO(b"x y"))
+    whole = (tmp_path / "0.tar").read_bytes()
+    (tmp_path / "1.tar").write_bytes(whole[:1100])
+    assert only(tmp_path / "0.tar").captions == 2
+    assert "incomplete" in next(iter(only(tmp_path / "1.tar").problems))
+
+
+def test_sheets_of_a_workbook_that_are_not_read_are_named(tmp_path: Path) -> None:
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    for row in (("image", "en"), ("b1", "x")):
+        book.active.append(row)
+    book.create_sheet("more")
+    book.save(tmp_path / "b.xlsx")
+    file = only(tmp_path / "b.xlsx")
+    assert (file.captions, ["Of 2 sheets only" in problem for problem in file.problems]) == (1, [True])
+    packed = tmp_path / "b.xlsx.gz"
+    packed.write_bytes(gzip.compress((tmp_path / "b.xlsx").read_bytes()))
+    assert only(packed).captions == 1
+
+
+def test_a_column_called_id_is_indonesian_beside_other_languages(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("image,en,id\nb1,A hill,Sebuah bukit\n")
+    (tmp_path / "b.csv").write_text("image,en,id\nb1,A hill,7\n")
+    assert [dict(only(tmp_path / name).languages) for name in ("a.csv", "b.csv")] == [{"en": 1, "id": 1}, {"en": 1}]
+
+
+def test_one_bad_text_of_a_list_costs_no_other(tmp_path: Path) -> None:
+    (tmp_path / "a.de.jsonl").write_text(lines({"image": "b1", "captions": ["a", "", "b"]}))
+    file = only(tmp_path / "a.de.jsonl")
+    assert (file.captions, file.problems) == (2, {"The caption is empty.": (1, "line 1: b1")})
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "layout", "images"),
+    [
+        ("cc.tsv", "a hill\thttps://e.org/p/b1.jpg?w=2\nit\thttps://e.org/b2.jpg\n", "Conceptual Captions", 2),
+        ("t.csv", "url,caption\nhttps://e.org/p/b1.jpg,x\n", "CSV", 1),
+        ("t.json", json.dumps({"data": [{"image_id": "b1", "caption_str": "x", "reference_strs": TWO}]}), "JSON", 1),
+    ],
+)
+def test_captions_of_images_by_address(tmp_path: Path, name: str, text: str, layout: str, images: int) -> None:
+    (tmp_path / name).write_text(text)
+    for image in ("b1.jpg", "b2.jpg"):
+        (tmp_path / image).write_bytes(b"")
+    seen = recognise([tmp_path / name, tmp_path / "b1.jpg", tmp_path / "b2.jpg"])
+    assert (seen.files[0].layout, seen.matched(seen.files[0])) == (layout, images)
+
+
+def test_settings_are_not_taken_for_captions(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text(json.dumps({"name": "resnet", "version": "1.0", "licence": "MIT"}))
+    assert "is not known" in next(iter(only(tmp_path / "config.json").problems))
+
+
+def test_sentences_in_an_archive_go_with_their_list(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "m.zip", "w") as archive:
+        archive.writestr("val.de", "Ein Hügel.\nZwei Hunde.\n")
+        archive.writestr("val_images.txt", "b1.jpg\nb2.jpg\n")
+    kinds = {
+        file.path.rpartition("/")[2]: (file.kind, dict(file.languages))
+        for file in recognise([tmp_path / "m.zip"]).files
+    }
+    assert kinds == {"val.de": ("references", {"de": 2}), "val_images.txt": ("names of images", {})}

@@ -172,8 +172,11 @@ def report_of(job: ImportJob) -> ImportReport:
 
 def report_table(job: ImportJob) -> Iterator[list[object]]:
     """Yield the report as a table with a header, safe to open in a spreadsheet; that of several files names each."""
-    if job.kind == ImportKind.FILES:
-        for number, part in enumerate(job.parts.order_by("pk")):
+    parts = list(job.parts.order_by("pk"))
+    if len(parts) == 1:
+        job = parts[0]
+    elif parts:
+        for number, part in enumerate(parts):
             head, *rows = report_table(part)
             yield from [["source", *head]] * (not number)
             yield from (csv_safe([part.source_name, *row]) for row in rows)

@@ -229,7 +229,11 @@ class _NamedEntries:
 
 def _named_entries(names: set[str], within: QuerySet[CollectionImage]) -> _NamedEntries:
     entries = _entries(names, within)
-    names_of = {entry.pk: list(_names(entry)) for entry in entries.values()}
+    further = defaultdict(list)
+    # Not prefetched: a manager for each entry takes longer than all the rest.
+    for pk, name in ImageName.objects.filter(entry__in=entries).values_list("entry", "name"):
+        further[pk].append(name)
+    names_of = {entry.pk: list(_names(entry, further.get(entry.pk, ()))) for entry in entries.values()}
     by_name = defaultdict(set)
     for pk, several in names_of.items():
         for name in (*several, entries[pk].file_name):
@@ -253,12 +257,13 @@ def _otherwise_named(
 ) -> dict[str, NamedImages]:
     spelt = {reference: spellings(reference) for reference in references}
     named = _named_entries({name for several in spelt.values() for name in several}, within)
-    by_digest = _by_digest(spelt, digests_of)
+    by_digest, by_address = _by_digest(spelt, digests_of), _by_address(references, within)
     found = {}
     for reference, several in spelt.items():
         candidates = sorted({pk for name in several for pk in named.by_name.get(name, ())})
         found[reference] = named.nearest(reference, candidates)
         image = next((by_digest[name.lower()] for name in several if name.lower() in by_digest), None)
+        image = image or by_address.get(reference)
         if not found[reference].images and image is not None:
             found[reference] = NamedImages(reference, (image,), (reference,))
     return found
@@ -275,16 +280,22 @@ def _entries(names: set[str], within: QuerySet[CollectionImage]) -> dict[int, Co
     # By number: with a query in its place, no database would use the indexes of the other two.
     named_too = list(ImageName.objects.filter(name__in=names).values_list("entry", flat=True))
     entries = within.filter(Q(key__in=names) | Q(file_name__in=names) | Q(pk__in=named_too))
-    return entries.select_related("image", "collection").prefetch_related("names").in_bulk()
+    return entries.select_related("image").prefetch_related("collection").in_bulk()
 
 
-def _names(entry: CollectionImage) -> Iterator[str]:
+def _names(entry: CollectionImage, more: Sequence[str]) -> Iterator[str]:
     """The key, further names, and the file's name, unless one of those says in which folder it is."""
-    more = [one.name for one in entry.names.all()]
     yield entry.key
     yield from more
     if entry.file_name and not any(name.endswith(f"/{entry.file_name}") for name in more):
         yield entry.file_name
+
+
+def _by_address(references: list[str], within: QuerySet[CollectionImage]) -> dict[str, Image]:
+    """Images by the address that they come from, as a name has it: with one slash after the scheme."""
+    addresses = {one.replace(":/", "://", 1): one for one in references if one.startswith(("http:/", "https:/"))}
+    entries = within.filter(image__source__in=list(addresses)) if addresses else within.none()
+    return {addresses[entry.image.source]: entry.image for entry in entries.select_related("image")}
 
 
 def _by_digest(spelt: Mapping[str, list[str]], within: QuerySet[CollectionImage] | None) -> dict[str, Image]:

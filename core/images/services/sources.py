@@ -26,7 +26,7 @@ from core.images.rules.manifests import ImageAttribution, ManifestLine
 from core.images.services.collections import keys_of
 from crosslens_metrics.formats.names import SUFFIXES, normalised_name
 from crosslens_metrics.formats.opening import plain_text
-from crosslens_metrics.formats.parts import SHARD_SUFFIXES, TAR_SUFFIXES
+from crosslens_metrics.formats.parts import SHARD_SUFFIXES, TAR_SUFFIXES, tar_members
 from crosslens_metrics.formats.problems import FileRefusedError, LineError
 from crosslens_metrics.formats.records import is_text
 
@@ -304,7 +304,7 @@ def _tar(path: Path, stack: ExitStack) -> SourceFiles:
     source = SourceFiles({}, [])
     try:
         archive = stack.enter_context(tarfile.open(path))  # noqa: SIM115
-        members = [member for member in archive if member.isfile() and not is_hidden(member.name)]
+        members = [member for member in tar_members(archive) if not is_hidden(member.name)]
     except (tarfile.TarError, EOFError, zlib.error, OSError) as error:
         raise FileRefusedError(_("This is not a tar file, or it is incomplete. Make it again.")) from error
     if len(members) > limits.MAX_ZIP_ENTRIES or sum(member.size for member in members) > limits.MAX_ZIP_BYTES:

@@ -24,11 +24,11 @@ XM3600_KEY = "image/key"
 FIELDS: Mapping[str, tuple[str, ...]] = {
     IMAGE: (
         *("image", XM3600_KEY, "key", "file_name", "filename", "image_name", "image_path", "image_file", "file"),
-        *("imagename", "img", "photo", "picture", "image_id", "img_id"),
+        *("imagename", "img", "photo", "picture", "image_id", "img_id", "url", "image_url"),
     ),
     CAPTION: (
         *("caption", "captions", "text", "texts", "sentence", "sentences", "raw", "description", "descriptions"),
-        *("comment", "reference", "references", "candidate"),
+        *("comment", "reference", "references", "candidate", "caption_str"),
     ),
     LANGUAGE: NAMES_IN_FILES,
     MODEL: ("model", "model_name", "system", "system_name"),
@@ -37,6 +37,9 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
 
 IN_LANGUAGE = re.compile(r"(?:captions?|text|description)[ _.(-]+([A-Za-z]{2,3}(?:[-_][A-Za-z]{2,4})?)\)?")
 """A column with the captions of one language."""
+
+INDONESIAN = "id"
+"""As the name of a column it is more often a number."""
 
 MAX_REFERENCE_CHARACTERS = 500
 MAX_CAPTION_CHARACTERS = 2_000
@@ -120,7 +123,11 @@ class RowReader:
             raise LineError(_("This has both “caption” and “captions”. Give only one of them."), next(iter(names)))
         by_tag = [(fields.by_language.get(name, name), of) for name, of in value.items() if isinstance(of, dict)]
         captions += [(tag, of["caption"]) for tag, of in by_tag if "caption" in of]
-        captions += [(tag, value[name]) for name, tag in fields.by_language.items() if _is_said(value[name])]
+        captions += [
+            (tag, value[name])
+            for name, tag in fields.by_language.items()
+            if _is_said(value[name]) and not (_folded(name) == INDONESIAN and str(value[name]).isdecimal())
+        ]
         model = value[fields.model] if fields.model else ""
         by = readable_name(model) if isinstance(model, str) else ""
         return CaptionRow(number, tuple(names), [GivenCaptions(given, tag, by) for tag, given in captions])
@@ -138,6 +145,9 @@ class RowReader:
         if not {"caption", "captions"} <= set(map(_folded, captions)):
             captions = captions[:1]
         by_language = {} if captions else {name: tag for name in names if (tag := _language_of_column(name))}
+        if by_language and images and INDONESIAN in alike:
+            # Beside columns of other languages it is one too; `row` leaves out numbers.
+            by_language[alike[INDONESIAN]] = INDONESIAN
         return FieldNames(images, captions, next(iter(known(LANGUAGE)), ""), next(iter(known(MODEL)), ""), by_language)
 
 
@@ -169,20 +179,24 @@ def is_language(tag: str) -> bool:
         return False
 
 
+def is_address(name: str) -> bool:
+    return name.startswith(("https://", "http://"))
+
+
 def image_named(field: str, given: Any) -> str:
     """
     Raises
     ------
     LineError
     """
-    name = image_name(given)
+    name = image_name(given.partition("?")[0] if isinstance(given, str) and is_address(given) else given)
     if name is None or not is_text(name):
         raise LineError(_("“%(name)s” must be text or a whole number.") % {"name": field})
     return name[:MAX_REFERENCE_CHARACTERS]
 
 
-def caption_texts(value: Any, image: str) -> list[str]:
-    """The captions that stand in one place, in the form in which they are kept.
+def caption_texts(value: Any, image: str) -> tuple[list[str], list[LineError]]:
+    """The captions that stand in one place, in the form in which they are kept, and what is wrong with the others.
 
     Raises
     ------
@@ -192,7 +206,13 @@ def caption_texts(value: Any, image: str) -> list[str]:
     if len(texts) > MAX_PER_IMAGE:
         message = _("There are %(count)s captions of one image. The most allowed is %(limit)s.")
         raise LineError(message % {"count": len(texts), "limit": MAX_PER_IMAGE}, image)
-    return [caption_text(text, image) for text in texts]
+    taken, refused = [], []
+    for text in texts:
+        try:
+            taken.append(caption_text(text, image))
+        except LineError as error:
+            refused.append(error)
+    return taken, refused
 
 
 def given_texts(value: Any) -> list[Any]:

@@ -37,11 +37,13 @@ Rows = Iterator[CaptionRow | LineError]
 
 FIRST_RECORDS = 20
 """Of a file, in which its layout shows."""
+WORDS_OF_A_CAPTION = 3
 SHOWN_ROWS, MAX_SHOWN_CHARACTERS = 3, 80
 IMAGES, ANNOTATIONS = "images", "annotations"
 JUDGEMENT, GAP_ITEM = {"image", "rater", "score"}, {"sentence", "word"}
 """Names that their lines have."""
 TOKEN_LINE = re.compile(r"(?P<image>[^\t]+\.\w{3,4})#(?P<number>[0-9]+)\t(?P<caption>.*)")
+ADDRESS_LINE = re.compile(r"(?P<caption>[^\t]+)\t(?P<image>https?://\S+)")
 NAME_OF_IMAGE = re.compile(rf"\S.*({'|'.join(map(re.escape, SUFFIXES))})", re.IGNORECASE)
 
 
@@ -265,12 +267,19 @@ def _of_object(file: IO[bytes]) -> FileLayout:
     lists = [name for name, value in first.items() if name in are_lists and isinstance(value, dict) and _is_line(value)]
     if len(lists) == 1:
         return _of_records(partial(_member_records, lists[0]), file, "JSON", None)
-    if all(isinstance(value, str) or _by_language(value) for value in first.values()):
+    texts = [pair for pair in first.items() if isinstance(pair[1], str)]
+    are_captions = 2 * sum(_may_be_caption(*pair) for pair in texts) >= len(texts)
+    if are_captions and len(texts) + sum(map(_by_language, first.values())) == len(first):
         return FileLayout(FileKind.CAPTIONS, _("captions by image"), _rows_by_image)
     raise LayoutError(
         _("It is one JSON object with %(names)s, which is not known.")
         % {"names": ", ".join(f"“{name}”" for name in islice(first, FIRST_RECORDS))}
     )
+
+
+def _may_be_caption(name: str, text: str) -> bool:
+    """Whether a text of an object is rather the caption of an image than a setting."""
+    return bool(NAME_OF_IMAGE.fullmatch(name) or name.isdecimal() or len(text.split()) >= WORDS_OF_A_CAPTION)
 
 
 def _has_sentences(value: Any) -> bool:
@@ -376,6 +385,8 @@ def _of_text(file: IO[bytes], said: Mapping[str, str] | None) -> FileLayout:
         raise LayoutError(_("A line is longer than %(limit)s MB.") % limit if is_long else _("The file is empty."))
     if all(map(TOKEN_LINE.fullmatch, lines)):
         return FileLayout(FileKind.CAPTIONS, "Flickr30k", _token_rows)
+    if all(map(ADDRESS_LINE.fullmatch, lines)):
+        return FileLayout(FileKind.CAPTIONS, "Conceptual Captions", _address_rows)
     if all(map(NAME_OF_IMAGE.fullmatch, lines)) and not any("\t" in line for line in lines):
         return FileLayout(FileKind.NAMES, _("list of images"))
     try:
@@ -388,11 +399,19 @@ def _of_text(file: IO[bytes], said: Mapping[str, str] | None) -> FileLayout:
 
 
 def _token_rows(file: IO[bytes]) -> Rows:
+    return _matched_rows(file, TOKEN_LINE, _("The line is not NAME#NUMBER, a tab, and a caption."))
+
+
+def _address_rows(file: IO[bytes]) -> Rows:
+    return _matched_rows(file, ADDRESS_LINE, _("The line is not a caption, a tab, and the address of an image."))
+
+
+def _matched_rows(file: IO[bytes], pattern: re.Pattern[str], otherwise: str) -> Rows:
     file.seek(0)
     for number, line in limited_lines(file, MAX_LINE_BYTES):
         text = (line or b"").decode("utf-8-sig", "surrogateescape").strip("\r\n")
-        match = TOKEN_LINE.fullmatch(text)
+        match = pattern.fullmatch(text)
         if match and is_text(text):
             yield CaptionRow(number, (image_named("image", match["image"]),), [GivenCaptions(match["caption"])])
         elif text.strip():
-            yield LineError(_("The line is not NAME#NUMBER, a tab, and a caption."), number=number)
+            yield LineError(otherwise, number=number)

@@ -9,7 +9,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
@@ -28,29 +28,50 @@ TEXT_SUFFIXES = (".json", ".jsonl", ".ndjson", ".csv", ".tsv", ".txt", ".token",
 
 @dataclass(frozen=True)
 class FilePart:
-    """A file, or one inside an archive. `opened` gives its bytes, seekable."""
+    """A file, or one inside an archive. `opened` gives its bytes, seekable; `folder` is where it lies in there."""
 
     path: str
     opened: Callable[[], AbstractContextManager[IO[bytes]]]
+    folder: str = ""
 
 
-def parts_of(path: Path, image_names: list[str]) -> Iterator[FilePart]:
-    """The files of text that a file, a folder or an archive has; names of images are put to `image_names`.
+@dataclass
+class FilesBeside:
+    """What is no text: names of images, and of what is left out, by the reason."""
+
+    image_names: list[str] = field(default_factory=list)
+    left_out: dict[str, list[str]] = field(default_factory=dict)
+
+    def put(self, name: str) -> None:
+        lower = name.lower()
+        if lower.endswith(SUFFIXES):
+            self.image_names.append(name)
+            return
+        reason = (
+            _("This is an archive inside another one or a folder. Unpack it, or import it by itself.")
+            if lower.endswith((*TAR_SUFFIXES, ".zip", ".7z", ".rar"))
+            else _("This is neither an image nor a file of captions, and is left out.")
+        )
+        self.left_out.setdefault(reason, []).append(name)
+
+
+def parts_of(path: Path, beside: FilesBeside) -> Iterator[FilePart]:
+    """The files of text that a file, a folder or an archive has; what else there is is put to `beside`.
 
     Raises
     ------
     FileRefusedError
     """
     if path.is_dir():
-        yield from _parts_of_folder(path, image_names)
+        yield from _parts_of_folder(path, beside)
     elif not path.is_file():
         raise FileRefusedError(_("There is no file or folder “%(path)s”.") % {"path": path})
     elif path.name.lower().endswith(SUFFIXES):
-        image_names.append(path.name)
+        beside.put(path.name)
     elif path.name.lower().endswith(TAR_SUFFIXES):
-        yield from _parts_of_tar(path, image_names)
+        yield from _parts_of_tar(path, beside)
     elif _is_archive(path):
-        yield from _parts_of_zip(path, image_names)
+        yield from _parts_of_zip(path, beside)
     else:
         yield FilePart(str(path), partial(opened_text, path))
 
@@ -73,15 +94,19 @@ def _is_hidden(path: PurePosixPath) -> bool:
     return any(part.startswith(".") or part == "__MACOSX" for part in path.parts)
 
 
-def _parts_of_folder(path: Path, image_names: list[str]) -> Iterator[FilePart]:
+def _parts_of_folder(path: Path, beside: FilesBeside) -> Iterator[FilePart]:
     for one in sorted(path.rglob("*")):
-        name = one.relative_to(path)
-        if not one.is_file() or _is_hidden(PurePosixPath(name.as_posix())):
+        name = PurePosixPath(one.relative_to(path).as_posix())
+        if not one.is_file() or _is_hidden(name):
             continue
-        if one.name.lower().endswith(SUFFIXES):
-            image_names.append(name.as_posix())
-        elif _may_be_text(one.name) and one.resolve().is_relative_to(path.resolve()):
-            yield FilePart(str(one), partial(opened_text, one))
+        if _may_be_text(one.name) and one.resolve().is_relative_to(path.resolve()):
+            yield FilePart(str(one), partial(opened_text, one), _folder_of(name))
+        else:
+            beside.put(str(name))
+
+
+def _folder_of(name: PurePosixPath) -> str:
+    return "" if name.parent == PurePosixPath() else str(name.parent)
 
 
 def _is_archive(path: Path) -> bool:
@@ -96,17 +121,19 @@ def _is_archive(path: Path) -> bool:
         raise FileRefusedError(_("This is not a zip file, or it is incomplete. Make it again.")) from error
 
 
-def _parts_of_zip(path: Path, image_names: list[str]) -> Iterator[FilePart]:
+def _parts_of_zip(path: Path, beside: FilesBeside) -> Iterator[FilePart]:
     with zipfile.ZipFile(path) as archive:
         for entry in archive.infolist():
             name = PurePosixPath(entry.filename)
             if entry.is_dir() or _is_hidden(name):
                 continue
-            if name.name.lower().endswith(SUFFIXES):
-                image_names.append(entry.filename)
-            elif _may_be_text(name.name):
-                most = limits.most_unpacked_bytes(entry.compress_size)
-                yield FilePart(f"{path}/{entry.filename}", partial(_copied, partial(_member, path, entry), most))
+            if _may_be_text(name.name):
+                opened = partial(
+                    _copied, partial(_member, path, entry), limits.most_unpacked_bytes(entry.compress_size)
+                )
+                yield FilePart(f"{path}/{entry.filename}", opened, _folder_of(name))
+            else:
+                beside.put(entry.filename)
 
 
 def _member(path: Path, entry: zipfile.ZipInfo) -> AbstractContextManager[IO[bytes]]:
@@ -131,15 +158,33 @@ def _copied(opened: Callable[[], AbstractContextManager[IO[bytes]]], most: int) 
             yield text
 
 
-def _parts_of_tar(path: Path, image_names: list[str]) -> Iterator[FilePart]:
+def tar_members(archive: tarfile.TarFile) -> list[tarfile.TarInfo]:
+    """The files of an archive.
+
+    Raises
+    ------
+    tarfile.TarError
+        Also where it was cut off within a header, which Python takes for the end.
+    """
+    members = [member for member in archive if member.isfile()]
+    assert archive.fileobj is not None
+    archive.fileobj.seek(archive.offset)
+    if archive.fileobj.read(tarfile.BLOCKSIZE).strip(b"\0"):
+        raise tarfile.ReadError("cut off")
+    return members
+
+
+def _parts_of_tar(path: Path, beside: FilesBeside) -> Iterator[FilePart]:
     """WebDataset's shards: the files of one image are those whose names differ in the suffix."""
     try:
         with tarfile.open(path) as archive:
-            names = [member.name for member in archive if member.isfile()]
+            names = [member.name for member in tar_members(archive)]
     except (tarfile.TarError, EOFError, zlib.error, OSError) as error:
         raise FileRefusedError(_("This is not a tar file, or it is incomplete. Make it again.")) from error
     names = [name for name in names if not _is_hidden(PurePosixPath(name))]
-    image_names += [name for name in names if name.lower().endswith(SUFFIXES)]
+    for name in names:
+        if not name.lower().endswith(SHARD_SUFFIXES):
+            beside.put(name)
     if any(name.lower().endswith(SHARD_SUFFIXES) for name in names):
         yield FilePart(f"{path}/{_('captions')}", partial(_shard_as_lines, path))
 

@@ -21,7 +21,7 @@ from crosslens_metrics.formats.caption_rows import (
 )
 from crosslens_metrics.formats.layouts import FileKind, FileLayout, Rows, layout_of
 from crosslens_metrics.formats.names import ImageNames
-from crosslens_metrics.formats.parts import FilePart, container_of, parts_of
+from crosslens_metrics.formats.parts import FilePart, FilesBeside, container_of, parts_of
 from crosslens_metrics.formats.problems import FileRefusedError, LayoutError, LineError
 from crosslens_metrics.formats.records import is_text, limited_lines
 from crosslens_metrics.language_tags import canonical_tag
@@ -37,6 +37,7 @@ SUFFIX = re.compile(r"\.(?:jsonl?|ndjson|csv|tsv|txt|parquet|xlsx|gz|zip|tar|tgz
 LANGUAGE_AT_END = re.compile(r"(?:^|[._-])(?P<tag>[A-Za-z]{2,3}(?:[-_][A-Z]{2})?)$")
 ALSO_WORDS = frozenset({"id", "no", "it"})
 """Tags that may be other words at the end of a name, unless a point parts them."""
+NUMBERED = re.compile(r"(?P<name>.+)\.[0-9]\.(?P<language>[A-Za-z]{2,3})(?:\.(?:gz|txt))*")
 RESULTS_NAME = re.compile(r"captions_[^_]+_(?P<model>.+)_results")
 
 
@@ -64,6 +65,12 @@ class RecognisedFile:
     assumed_language: str = ""
     assumed_model: str = ""
     sentences_of: Sequence[str] = ()
+
+    @property
+    def series(self) -> str:
+        """What the files of sentences of one image each share: `val.de` of `val.1.de` to `val.5.de`."""
+        match = NUMBERED.fullmatch(self.path) if self.sentences_of else None
+        return f"{match['name']}.{match['language']}" if match else ""
 
     @property
     def captions(self) -> int:
@@ -112,10 +119,9 @@ def recognise(
     sentences: list[tuple[RecognisedFile, FilePart]] = []
     lists: list[list[str]] = []
     for path in paths:
-        before = len(image_names)
-        found: list[RecognisedFile] = []
+        beside, found = FilesBeside(), list[RecognisedFile]()
         try:
-            for part in parts_of(path, image_names):
+            for part in parts_of(path, beside):
                 inside = "" if part.path == str(path) else str(path)
                 found.append(file := RecognisedFile(part.path, inside=inside, part=part))
                 layout = _look_into(file, part, said, language, model)
@@ -129,25 +135,42 @@ def recognise(
         except OSError as error:
             reason = _("The file cannot be read: %(error)s.") % {"error": error.strerror}
             found.append(_refused(RecognisedFile(str(path)), FileRefusedError(reason)))
-        if len(image_names) > before:
-            whole = RecognisedFile(str(path), FileKind.IMAGES, container_of(path))
-            whole.images = dict.fromkeys((name,) for name in image_names[before:])
-            found.insert(0, whole)
+        _put_beside(path, beside, found)
+        image_names += beside.image_names
         files += found or [_refused(RecognisedFile(str(path)), FileRefusedError(_("It has no files.")))]
     for file, part in sentences:
         _put_names_to(file, part, lists, language, model)
     return RecognisedFiles(files, image_names)
 
 
-def captions_of(file: IO[bytes], *, said: Mapping[str, str] | None = None) -> Rows:
-    """The captions of a file of any layout, line by line.
+def _put_beside(path: Path, beside: FilesBeside, found: list[RecognisedFile]) -> None:
+    """Put the images of a folder or archive first, and name what is left out of it."""
+    if beside.image_names:
+        found.insert(0, RecognisedFile(str(path), FileKind.IMAGES, container_of(path)))
+        found[0].images = dict.fromkeys((name,) for name in beside.image_names)
+    elif beside.left_out and not found:
+        found.append(RecognisedFile(str(path)))
+    for reason, names in beside.left_out.items():
+        found[0].add_problem(reason, names[0], len(names))
+
+
+def captions_of(file: IO[bytes], *, said: Mapping[str, str] | None = None, folder: str = "") -> Rows:
+    """The captions of a file of any layout, line by line; names of images are looked for in its `folder` first.
 
     Raises
     ------
     LayoutError
         Where it holds none; says what it is, as far as that shows.
     """
-    return layout_of(file, said=said).captions(file)
+    return _in_folder(layout_of(file, said=said).captions(file), folder)
+
+
+def _in_folder(rows: Rows, folder: str) -> Rows:
+    for row in rows:
+        if folder and isinstance(row, CaptionRow):
+            yield row._replace(names=(f"{folder}/{row.name}", *row.names))
+        else:
+            yield row
 
 
 def _look_into(
@@ -159,7 +182,7 @@ def _look_into(
             file.kind, file.layout = layout.kind, layout.name
             file.columns, file.first_rows = layout.columns, layout.first_rows
             if layout.rows is not None:
-                _count(file, layout, layout.rows(opened), language, model)
+                _count(file, layout, _in_folder(layout.rows(opened), part.folder), language, model)
     except FileRefusedError as refused:
         _refused(file, refused)
         return None
@@ -194,9 +217,12 @@ def _count(file: RecognisedFile, layout: FileLayout, rows: Rows, language: str, 
                 file.add_problem(_("The line names no model."), _example(row.number, row.name))
             try:
                 tag = otherwise if given.language is None else _tag(given.language, row.name, tags)
-                texts = caption_texts(given.value, row.name)
+                texts, refused = caption_texts(given.value, row.name)
             except LineError as error:
-                file.add_problem(error.reason, _example(row.number, row.name))
+                texts, refused = [], [error]
+            for problem in refused:
+                file.add_problem(problem.reason, _example(row.number, row.name))
+            if not texts:
                 continue
             file.assumed_language = tag if given.language is None and tag != UNKNOWN_LANGUAGE else file.assumed_language
             file.assumed_model = by if by != given.model else file.assumed_model

@@ -77,10 +77,16 @@ def excel_records(file: IO[bytes]) -> Iterator[LineRecord | LineError]:
         header = ["" if cell is None else str(cell).strip() for cell in next(rows, ())]
         if twice := next((name for name in header if name and header.count(name) > 1), ""):
             raise FileRefusedError(_("The first line names the column “%(name)s” twice.") % {"name": twice})
+        number = 1
         for number, cells in enumerate(rows, start=2):
             value = {name: cell for name, cell in zip(header, cells, strict=False) if name}
             if any(cell not in (None, "") for cell in value.values()):
                 yield LineRecord(number, value)
+        if len(book.worksheets) > 1:
+            reason = _(
+                "Of %(count)s sheets only the first, “%(name)s”, is read. Save the others as files of their own."
+            )
+            yield LineError(reason % {"count": len(book.worksheets), "name": sheet.title}, number=number + 1)
     except (zipfile.BadZipFile, zlib.error, SyntaxError, KeyError, IndexError, ValueError, OSError, EOFError) as error:
         raise FileRefusedError(_("This is not an Excel file (.xlsx), or it is incomplete. Save it again.")) from error
 

@@ -30,7 +30,6 @@ from crosslens_metrics.formats.caption_rows import CaptionRow
 from crosslens_metrics.formats.layouts import FileKind
 from crosslens_metrics.formats.names import SUFFIXES
 from crosslens_metrics.formats.opening import KEPT_IN_MEMORY_BYTES
-from crosslens_metrics.formats.parts import FilePart
 from crosslens_metrics.formats.recognition import REFERENCES, UNKNOWN_KIND, RecognisedFile, sentence_rows
 from office.imports.services.previews import (
     ImportGap,
@@ -182,7 +181,10 @@ def take(
 ) -> None:
     """Import the files one after the other, images first, each as a part of the job."""
     wish = _with_collection(job, wish)
-    files = [one.file for one in previewed if one.file.kind not in NOTHING_TO_TAKE]
+    taken = [one.file for one in previewed if one.file.kind not in NOTHING_TO_TAKE]
+    # Those of one series are references of the same images, and would replace each other.
+    series = {file.series: [one for one in taken if one.series == file.series] for file in taken if file.series}
+    files = [file for file in taken if not file.series or file is series[file.series][0]]
     files.sort(key=lambda file: file.kind != FileKind.IMAGES)
     job.lease_until = leases.renewed_lease(job, now=clock(), total=len(files))
     for done, file in enumerate(files, start=1):
@@ -191,7 +193,7 @@ def take(
             if file.kind == FileKind.IMAGES:
                 _take_images(job, file, previewed, wish, root, clock=clock, announce=announce)
             else:
-                _take_captions(job, file, wish, root, clock=clock)
+                _take_captions(job, file, series.get(file.series, [file]), wish, root, clock=clock)
         job.lease_until = leases.renewed_lease(job, now=clock(), done=done)
     if job.parts.filter(state__in=OPEN_STATES).exists():
         # One of them asked to be started again.
@@ -256,9 +258,17 @@ def _take_images(
     )
 
 
-def _take_captions(job: ImportJob, file: RecognisedFile, wish: ImportWish, root: Path | None, *, clock: Clock) -> None:
+def _take_captions(
+    job: ImportJob,
+    file: RecognisedFile,
+    series: Sequence[RecognisedFile],
+    wish: ImportWish,
+    root: Path | None,
+    *,
+    clock: Clock,
+) -> None:
     assert file.part is not None
-    opened = partial(_sentences_as_lines, file.part, file.sentences_of) if file.sentences_of else file.part.opened
+    opened = partial(_sentences_as_lines, series) if file.sentences_of else file.part.opened
     shared: dict[str, Any] = {
         "path": Path(_shown(file.path, root)),
         "project": wish.project,
@@ -267,6 +277,7 @@ def _take_captions(job: ImportJob, file: RecognisedFile, wish: ImportWish, root:
         "otherwise": wish.language or file.assumed_language,
         "said": wish.said,
         "opened": opened,
+        "folder": "" if file.sentences_of else file.part.folder,
         "part_of": job,
         "clock": clock,
     }
@@ -278,11 +289,14 @@ def _take_captions(job: ImportJob, file: RecognisedFile, wish: ImportWish, root:
 
 
 @contextmanager
-def _sentences_as_lines(part: FilePart, names: Sequence[str]) -> Iterator[IO[bytes]]:
-    with part.opened() as file, tempfile.SpooledTemporaryFile(KEPT_IN_MEMORY_BYTES) as lines:
-        for row in sentence_rows(names, file):
-            texts = [given.value for given in row.captions] if isinstance(row, CaptionRow) else []
-            lines.write(json.dumps({"image": row.name, "captions": texts}).encode() + b"\n")
+def _sentences_as_lines(series: Sequence[RecognisedFile]) -> Iterator[IO[bytes]]:
+    with tempfile.SpooledTemporaryFile(KEPT_IN_MEMORY_BYTES) as lines:
+        for one in series:
+            assert one.part is not None
+            with one.part.opened() as file:
+                for row in sentence_rows(one.sentences_of, file):
+                    texts = [given.value for given in row.captions] if isinstance(row, CaptionRow) else []
+                    lines.write(json.dumps({"image": row.name, "captions": texts}).encode() + b"\n")
         lines.seek(0)
         yield lines
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -52,10 +53,15 @@ class ImportWish:
 
 @dataclass(frozen=True)
 class PreviewedFile:
-    """A file, and how many of the images that it names are known."""
+    """A file, and how many of the images that it names are known, which takes a while to find out."""
 
     file: RecognisedFile
-    matched: int
+    seen: RecognisedFiles
+    wish: ImportWish
+
+    @cached_property
+    def matched(self) -> int:
+        return _matched(self.file, self.seen, self.wish)
 
     @property
     def is_recognised(self) -> bool:
@@ -101,7 +107,7 @@ def preview(
             for tag in sorted(set(file.languages) - known - {UNKNOWN_LANGUAGE}):
                 reason = _("There is no language %(tag)s on this installation. Ask its administrators to add it.")
                 file.add_problem(reason % {"tag": tag}, file.path, file.languages[tag])
-    return [PreviewedFile(file, _matched(file, seen, wish)) for file in seen.files]
+    return [PreviewedFile(file, seen, wish) for file in seen.files]
 
 
 def _matched(file: RecognisedFile, seen: RecognisedFiles, wish: ImportWish) -> int:
@@ -121,11 +127,12 @@ def gaps_of(previewed: Sequence[PreviewedFile], wish: ImportWish) -> list[Import
             continue
         if gap := _gap_of(one.file, wish):
             found[gap] = None
-        if one.file.kind == REFERENCES:
+        if one.file.kind == REFERENCES and len(previewed) > 1:
             name = name_of_references(one.file, wish)
             for key in ((name, tag, image) for tag in one.file.languages for image in one.file.images):
-                if (other := taken.setdefault(key, one.file.path)) != one.file.path:
-                    found[_twice(other, one.file.path, name, key)] = None
+                path = one.file.series or one.file.path
+                if (other := taken.setdefault(key, path)) != path:
+                    found[_twice(other, path, name, key)] = None
                     break
     columns = {name for one in previewed for name in one.file.columns}
     for column in set(wish.said.values()) - columns if columns else ():
@@ -179,4 +186,4 @@ def _gap_of(file: RecognisedFile, wish: ImportWish) -> ImportGap | None:
 
 
 def name_of_references(file: RecognisedFile, wish: ImportWish) -> str:
-    return wish.name or model_in_name(file.path)
+    return wish.name or model_in_name(file.series or file.path)

@@ -48,10 +48,12 @@ def texts_of_models(
                     % {"limit": MAX_MODEL_NAME_CHARACTERS},
                     row.name,
                 )
-            texts = caption_texts(given.value, row.name)
-            if len(texts) != 1:
+            texts, refused = caption_texts(given.value, row.name)
+            if (count := len(texts) + len(refused)) != 1:
                 message = _("There are %(count)s captions. A model has one for each image and language.")
-                raise LineError(message % {"count": len(texts)}, row.name, captions=max(1, len(texts)))
+                raise LineError(message % {"count": count}, row.name, captions=max(1, count))
+            if refused:
+                raise refused[0]
             written = given.value if isinstance(given.value, str) else given.value[0]
             yield ModelText(by, tag, texts[0], has_hidden(written))
         except LineError as error:

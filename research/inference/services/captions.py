@@ -42,6 +42,7 @@ def import_path(
     project: Project | None = None,
     otherwise: str = "",
     said: Mapping[str, str] | None = None,
+    folder: str = "",
     opened: Opener | None = None,
     part_of: ImportJob | None = None,
     clock: Clock,
@@ -50,6 +51,7 @@ def import_path(
 
     Without `model` or `language`, the lines have to say theirs, or are in the language with the tag `otherwise`. `said`
     names columns, as `layout_of` takes them. `path` is what the report calls a file that is `opened` elsewhere.
+    Images are looked for in `folder` first.
     """
     options = {"model": model, "language": language.tag if language else "", "otherwise": otherwise}
     return run_local_file(
@@ -59,7 +61,7 @@ def import_path(
         kind=ImportKind.CAPTIONS,
         collection=collection,
         project=project,
-        options=options | {"is_shared": project is None, "map": dict(said or {})},
+        options=options | {"is_shared": project is None, "map": dict(said or {}), "folder": folder},
         part_of=part_of,
         clock=clock,
     )
@@ -69,7 +71,8 @@ def _run(job: ImportJob, open_file: Opener, *, clock: Clock) -> None:
     with import_jobs.to_the_end(job, clock=clock) as last, open_file() as file:
         job.lease_until = import_jobs.extend(job, now=clock())
         ImportJob.objects.filter(pk=job.pk).update(total=count_lines(file))
-        rows = (row for row in captions_of(file, said=job.options.get("map")) if row.number > last)
+        about = {"said": job.options.get("map"), "folder": job.options.get("folder", "")}
+        rows = (row for row in captions_of(file, **about) if row.number > last)
 
         def take(chunk: Sequence[CaptionRow | LineError]) -> None:
             _take_in_models(job, chunk, now=clock())

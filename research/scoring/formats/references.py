@@ -49,6 +49,7 @@ def reference_lines(
     known: Iterable[str],
     otherwise: str = "",
     said: Mapping[str, str] | None = None,
+    folder: str = "",
 ) -> Iterator[ReferenceLine | LineError]:
     """What each line says, in the order of the file.
 
@@ -62,6 +63,8 @@ def reference_lines(
         Tag of what does not say its language, where all are taken.
     said : mapping of str to str, optional
         Names of columns that somebody gave.
+    folder : str, optional
+        In which the images are looked for first.
 
     Raises
     ------
@@ -69,7 +72,7 @@ def reference_lines(
         Where nothing in the file can be read.
     """
     reader = _ReferenceReader(language, frozenset(known), otherwise)
-    for row in captions_of(file, said=said):
+    for row in captions_of(file, said=said, folder=folder):
         if isinstance(row, LineError):
             yield row
             continue
@@ -91,9 +94,14 @@ class _ReferenceReader:
                 tag = self._tag(given, row.name)
                 if self.language and tag != self.language:
                     others.append(tag)
-                elif texts := caption_texts(given.value, row.name):
+                    continue
+                texts, wrong = caption_texts(given.value, row.name)
+                if texts:
                     taken.setdefault(tag, []).extend(texts)
-                    hidden += sum(map(has_hidden, given.value if isinstance(given.value, list) else [given.value]))
+                    several = given.value if isinstance(given.value, list) else [given.value]
+                    hidden += sum(has_hidden(text) for text in several if isinstance(text, str))
+                refused += [f"{given.language}: {one}" if len(row.captions) > 1 else str(one) for one in wrong]
+                captions_refused += len(wrong)
             except LineError as problem:
                 refused.append(f"{given.language}: {problem}" if len(row.captions) > 1 else str(problem))
                 captions_refused += len(given.value) if isinstance(given.value, list) else 1

@@ -63,6 +63,7 @@ def import_path(
     source: str = "",
     otherwise: str = "",
     said: Mapping[str, str] | None = None,
+    folder: str = "",
     opened: Opener | None = None,
     part_of: ImportJob | None = None,
     clock: Clock,
@@ -71,7 +72,7 @@ def import_path(
 
     Without a `language` all that the lines name are taken; each goes into a set of its own, all of the same name.
     Captions that do not say their language are in the one with the tag `otherwise`, if no `language` is given. `path`
-    is what the report calls a file that is `opened` elsewhere.
+    is what the report calls a file that is `opened` elsewhere. Images are looked for in `folder` first.
     """
     options = {"project": project.pk, "language": language.tag if language else "", "otherwise": otherwise}
     return run_local_file(
@@ -81,7 +82,8 @@ def import_path(
         kind=ImportKind.REFERENCES,
         collection=collection,
         project=project,
-        options=options | {"name": name, "kind": str(kind), "source": source, "map": dict(said or {})},
+        options=options
+        | {"name": name, "kind": str(kind), "source": source, "map": dict(said or {}), "folder": folder},
         part_of=part_of,
         clock=clock,
     )
@@ -107,8 +109,8 @@ class _ReferenceImport:
         ImportJob.objects.filter(pk=job.pk).update(total=count_lines(file))
         known = Language.objects.values_list("pk", flat=True)
         options = job.options
-        about = {"otherwise": options.get("otherwise", ""), "said": options.get("map")}
-        lines = reference_lines(file, language=options["language"], known=known, **about)
+        about = {"otherwise": options.get("otherwise", ""), "folder": options.get("folder", "")}
+        lines = reference_lines(file, language=options["language"], known=known, said=options.get("map"), **about)
         units, refused = self._units(lines)
         self.sets = self._sets(units)
         for some in _parted(refused, IMAGES_PER_TRANSACTION):
