@@ -1,0 +1,115 @@
+"""Requests to the API: repeated where that is safe, and refusals as errors."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+API = "/api/v1/"
+ATTEMPTS = 6
+FIRST_PAUSE_S, MAX_PAUSE_S = 1.0, 60.0
+TIMEOUT_S = 60.0
+BUSY = frozenset({429, 503, 507})
+"""The server did nothing, and says when to try again."""
+REPEATABLE = frozenset({"GET", "PUT", "DELETE"})
+"""Doing it twice is as doing it once, so a lost answer is no harm."""
+
+
+class CrosslensError(Exception):
+    """The server refused.
+
+    `code` names the refusal and never changes, `errors` has the reasons by field, `status` is that of HTTP.
+    """
+
+    def __init__(self, status: int, code: str, detail: str, errors: Mapping[str, list[str]] | None = None) -> None:
+        self.status, self.code, self.detail, self.errors = status, code, detail, dict(errors or {})
+        lines = [f"{name}: {reason}" for name, reasons in self.errors.items() for reason in reasons]
+        super().__init__("\n".join([f"{detail} ({code})", *lines]))
+
+
+class Connection:
+    """To one installation, with one token. `transport` is httpx's, for tests and proxies."""
+
+    def __init__(
+        self,
+        url: str,
+        token: str,
+        *,
+        timeout_s: float = TIMEOUT_S,
+        transport: httpx.BaseTransport | None = None,
+        pause: Callable[[float], None] = time.sleep,
+    ) -> None:
+        headers = {"Authorization": f"Bearer {token}", "Accept": "application/json"}
+        self.base = httpx.URL(url.rstrip("/"))
+        self.pause = pause
+        self._http = httpx.Client(headers=headers, timeout=timeout_s, transport=transport)
+
+    def close(self) -> None:
+        self._http.close()
+
+    def json(self, method: str, address: str, **sent: Any) -> Any:
+        """Return what an address answers; None if that is nothing."""
+        answer = self._request(method, address, **sent)
+        return answer.json() if answer.content else None
+
+    def text(self, address: str) -> str:
+        return self._request("GET", address).text
+
+    def download(self, address: str, path: Path) -> Path:
+        """Write what an address answers to a file, which is there only once it is complete."""
+        unfinished = path.with_name(f"{path.name}.part")
+        with self._http.stream("GET", self._url(address)) as answer:
+            if answer.is_error:
+                answer.read()
+                raise _refusal(answer)
+            with unfinished.open("wb") as file:
+                for piece in answer.iter_bytes():
+                    file.write(piece)
+        return unfinished.replace(path)
+
+    def _url(self, address: str) -> httpx.URL:
+        """An address of the API, whole, as a path, or below /api/v1/."""
+        if address.startswith(("http://", "https://")):
+            url = httpx.URL(address)
+            if (url.scheme, url.netloc) != (self.base.scheme, self.base.netloc):
+                raise ValueError(f"{address} is on another server than {self.base}, which the token is for.")
+            return url
+        path = address if address.startswith("/") else f"{API}{address}"
+        return httpx.URL(f"{self.base.scheme}://{self.base.netloc.decode()}{path}")
+
+    def _request(self, method: str, address: str, **sent: Any) -> httpx.Response:
+        wait_s = FIRST_PAUSE_S
+        for attempt in range(1, ATTEMPTS + 1):
+            is_last = attempt == ATTEMPTS
+            try:
+                answer = self._http.request(method, self._url(address), **sent)
+            except httpx.TransportError:
+                if is_last or method not in REPEATABLE:
+                    raise
+            else:
+                # Files are read once: whoever sends them sends them again.
+                if answer.status_code not in BUSY or is_last or "files" in sent:
+                    if answer.is_error:
+                        raise _refusal(answer)
+                    return answer
+                wait_s = _seconds(answer.headers.get("Retry-After"), wait_s)
+            self.pause(min(wait_s, MAX_PAUSE_S))
+            wait_s *= 2
+        raise AssertionError("unreachable")
+
+
+def _seconds(text: str | None, otherwise: float) -> float:
+    return float(text) if text and text.isdecimal() else otherwise
+
+
+def _refusal(answer: httpx.Response) -> CrosslensError:
+    try:
+        problem = answer.json()
+        return CrosslensError(answer.status_code, problem["code"], problem["detail"], problem.get("errors"))
+    except (ValueError, KeyError, TypeError):
+        said = f"{answer.url} answered {answer.status_code} {answer.reason_phrase}. Is it a Crosslens installation?"
+        return CrosslensError(answer.status_code, "no-crosslens", said)

@@ -1,0 +1,207 @@
+"""The client in client/: what programs do with it, against the API itself."""
+
+from __future__ import annotations
+
+import json
+import tarfile
+
+import httpx
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from annotation.models import Release
+from annotation.services.releases import build
+from core.images.models import Collection, ImportJob
+from core.jobs.models import OPEN_STATES
+from core.people.models import Project, User
+from core.people.services import tokens
+from crosslens import Crosslens, CrosslensError, FileImport, Rows
+from crosslens.connection import Connection
+from research.inference.models import ModelCaption
+from tests.annotation.released import Campaign
+from tests.api.seeded import WRITTEN, Seeded, make_seeded
+from tests.factories import make_collection, make_project
+from tests.images.image_files import image_file
+from tests.imports.sent import run
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("media")]
+
+
+@pytest.fixture
+def seeded(made_once) -> Seeded:
+    return made_once(make_seeded)
+
+
+def worked(_seconds: float) -> None:
+    """Do what waits for a worker, instead of waiting for one."""
+    for job in ImportJob.objects.filter(state__in=OPEN_STATES):
+        run(job)
+    for release in Release.objects.filter(state__in=OPEN_STATES):
+        build(release_id=release.pk, clock=timezone.now)
+
+
+def answered(request: httpx.Request) -> httpx.Response:
+    """Answer as a server does, in this process, and with the rows of the test."""
+    headers = {name: value for name, value in request.headers.items() if name not in ("content-type", "content-length")}
+    kind = request.headers.get("content-type", "application/octet-stream")
+    answer = Client().generic(
+        request.method, request.url.raw_path.decode(), request.read(), content_type=kind, headers=headers
+    )
+    return httpx.Response(answer.status_code, headers=dict(answer.items()), content=answer.getvalue())
+
+
+def connected(user: User, *, may_write: bool = True) -> Crosslens:
+    made = tokens.make_token(
+        user=user,
+        name="client",
+        may_write=may_write,
+        expires_at=timezone.now() + tokens.MAX_LIFETIME,
+        now=timezone.now(),
+    )
+    server = Crosslens("http://testserver", made.token, transport=httpx.MockTransport(answered))
+    server._connection.pause = worked
+    return server
+
+
+class TestReading:
+    def test_lists_are_read_to_their_end_and_become_data_frames(self, seeded, monkeypatch):
+        monkeypatch.setattr("crosslens.rows.ROWS_PER_PAGE", 2)
+        server = connected(seeded.manager, may_write=False)
+        assert [row["slug"] for row in server.projects()] == ["lions"]
+        project = server.project("lions")
+        captions = project.captions(language="de")
+        assert len([*captions]) == len([*captions]) == 6
+        frame = captions.to_pandas()
+        assert all(frame["text"].str.startswith(WRITTEN))
+        assert {row["language"] for row in project.rounds()} == {"de", "fr", "es"}
+        assert [row["language"] for row in project.rounds(language="fr")] == ["fr"]
+        assert len([*project.images()]) == 15
+        assert [row["text"] for row in project.feedback()] == ["Name the animals."]
+        assert project.about["roles"] == ["manager"]
+        assert project.progress()["rounds"]
+
+    def test_a_file_of_captions_is_there_only_once_it_is_complete(self, seeded, tmp_path):
+        project = connected(seeded.manager).project("lions")
+        path = project.download_captions(tmp_path / "captions.jsonl")
+        assert len(path.read_text("utf-8").splitlines()) == 6
+        with pytest.raises(CrosslensError, match="There is no such format"):
+            project.download_captions(tmp_path / "captions.odd", layout="odd")
+        assert [path.name for path in tmp_path.iterdir() if path.is_file()] == ["captions.jsonl"]
+
+
+class TestImports:
+    @pytest.fixture
+    def project(self) -> Project:
+        return make_project("lions")
+
+    def test_captions_are_previewed_answered_imported_and_taken_out_again(self, project, tmp_path):
+        collection = make_collection(images=1, project=project, is_shared=False)
+        path, sent = tmp_path / "blip.jsonl", []
+        row = {"image": collection.entries.get().key, "caption": "ein Löwe", "model": "blip"}
+        path.write_text(json.dumps(row) + "\n", "utf-8")
+        imports = connected(project.created_by).project("lions").imports
+        started = imports.preview(path, collection=collection.slug, on_progress=lambda *done: sent.append(done))
+        assert sent[-1] == (path.stat().st_size, path.stat().st_size)
+        assert [one["answer"] for one in started.missing] == ["language"]
+        with pytest.raises(CrosslensError, match="language") as refused:
+            started.confirm()
+        assert (refused.value.status, refused.value.code) == (409, "import-refused")
+        started.answer(collection=collection.slug, language="de")
+        assert started.preview[0]["languages"] == {"de": 1}
+        assert [part["added"] for part in started.confirm().parts] == [1]
+        assert [(line["name"], line["outcome"]) for line in started.report()] == [(row["image"], "added")]
+        assert [one.values["id"] for one in imports] == [started.values["id"]]
+        started.undo()
+        assert not ModelCaption.objects.exists()
+
+    def test_a_folder_of_images_becomes_a_collection(self, project, tmp_path):
+        folder = tmp_path / "lions" / "deep"
+        folder.mkdir(parents=True)
+        for width in (40, 50):
+            (folder / f"{width}.jpg").write_bytes(image_file(size=(width, 48)))
+        started = (
+            connected(project.created_by).project("lions").imports.preview(tmp_path / "lions", new_collection="Lions")
+        )
+        assert [one["kind"] for one in started.preview] == ["images"]
+        started.confirm()
+        assert Collection.objects.get(name="Lions").entries.count() == 2
+
+    def test_what_is_not_wanted_is_discarded(self, project, tmp_path):
+        (tmp_path / "odd.txt").write_text("?")
+        started = connected(project.created_by).project("lions").imports.preview(tmp_path / "odd.txt")
+        started.discard()
+        assert not ImportJob.objects.exists()
+
+
+class TestWholeProjects:
+    def test_a_campaign_file_makes_an_equal_project(self, seeded):
+        manager = seeded.manager
+        manager.may_create_projects = True
+        server = connected(manager)
+        text = server.project("lions").campaign()
+        assert server.project("lions").plan_campaign(text) == []
+
+    def test_what_is_wrong_in_a_campaign_file_is_named(self, seeded):
+        with pytest.raises(CrosslensError, match="rounds"):
+            connected(seeded.manager).create_project("lions", "[rounds]\nreplicaton = 2\n")
+
+    def test_a_release_is_made_and_downloaded(self, tmp_path):
+        campaign = Campaign()
+        releases = connected(campaign.manager).project("harbours").releases
+        made = releases.make(title="Harbours", licence="CC-BY-4.0", authors=["Lovelace, Ada", "An Institute"])
+        assert made.values["counts"]["captions"] == 20
+        assert [one.number for one in releases] == [releases[1].number] == [1]
+        with tarfile.open(made.download(tmp_path / "release.tar.gz")) as archive:
+            assert "harbours-1/croissant.json" in archive.getnames()
+
+
+class TestConnection:
+    """With a server that answers as it is told."""
+
+    def connection(self, *answers: httpx.Response | Exception) -> tuple[Connection, list[float], list[httpx.Request]]:
+        left = list(answers)
+        pauses: list[float] = []
+        asked: list[httpx.Request] = []
+
+        def answer(request: httpx.Request) -> httpx.Response:
+            asked.append(request)
+            given = left.pop(0)
+            if isinstance(given, Exception):
+                raise given
+            return given
+
+        made = Connection("https://one.example", "secret", transport=httpx.MockTransport(answer), pause=pauses.append)
+        return made, pauses, asked
+
+    def test_a_busy_server_is_asked_again_when_it_says_and_a_lost_one_after_longer_and_longer(self):
+        busy = httpx.Response(503, headers={"Retry-After": "7"})
+        lost = httpx.ConnectError("no route")
+        connection, pauses, _asked = self.connection(busy, lost, httpx.Response(200, json={"a": 1}))
+        assert connection.json("GET", "me/") == {"a": 1}
+        assert pauses == [7.0, 14.0]
+
+    def test_what_may_have_been_done_already_is_not_done_twice(self):
+        connection, pauses, asked = self.connection(httpx.ReadTimeout("late"))
+        with pytest.raises(httpx.ReadTimeout):
+            connection.json("POST", "projects/lions/releases/", json={})
+        assert (pauses, len(asked)) == ([], 1)
+
+    def test_the_token_goes_to_its_own_server_only(self):
+        connection, _pauses, asked = self.connection(
+            httpx.Response(200, json={"results": [1], "next": "https://two.example/api/v1/x/?cursor=a"})
+        )
+        with pytest.raises(ValueError, match="another server"):
+            list(Rows(connection, "x/", {}))
+        assert [request.url.host for request in asked] == ["one.example"]
+
+    def test_what_is_no_crosslens_is_said(self):
+        connection, _pauses, _asked = self.connection(httpx.Response(404, text="<html>"))
+        with pytest.raises(CrosslensError, match="Is it a Crosslens installation"):
+            connection.json("GET", "me/")
+
+    def test_a_failed_job_raises_its_reason(self):
+        connection, pauses, _asked = self.connection(httpx.Response(200, json={"state": "failed", "error": "No room."}))
+        with pytest.raises(RuntimeError, match=r"No room\."):
+            FileImport(connection, "x/", {"state": "queued"}).wait()
+        assert pauses == [1.0]
