@@ -329,7 +329,9 @@ def variance_parts(decided: DecidedImages) -> GainVariance:
         raise UndefinedFigureError(UndefinedReason.ONE_RATER, "One rater does not show how raters differ.")
     image, rater = (np.unique(codes, return_inverse=True)[1] for codes in (decided.image, decided.rater))
     outcome, is_one = decided.outcome.astype(float), int(image.max()) == 0
-    said = decided.sign / np.bincount(decided.judged)[decided.judged]
+    ratings = np.bincount(decided.judged)[decided.judged]
+    # Of two ratings an outcome takes both: one that prefers a side moves it as often as the other does.
+    said = decided.sign / ratings * np.where(ratings == 2, np.mean(decided.sign != 0), 1.0)
     cell = np.unique(image[decided.judged] * decided.raters + rater, return_inverse=True)[1]
     off = 100 * (outcome - outcome.mean()) / len(outcome)
     over_raters = []

@@ -225,6 +225,8 @@ class _Simulation:
         images, raters = outcome.shape[1], np.unique(self.rater_of)
         of_images = outcome.var(axis=1) / (images - 1)
         said = (better.astype(np.float32) - worse) / len(better)
+        if len(better) == 2:
+            said *= (better | worse).mean(axis=(0, 2), keepdims=True)
         reach = np.zeros(RUNS)
         for share in (_moved(better, worse), said):
             of_raters, of_cells = self._over_raters(share, raters)
