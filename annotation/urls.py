@@ -93,6 +93,7 @@ urlpatterns = [
     path("rounds/<int:round_id>/take/", work.batch_take, name="batch-take"),
     path("projects/", projects.project_list, name="project-list"),
     path("projects/new/", projects.project_create, name="project-create"),
+    path("projects/new/empty/", projects.project_create_empty, name="project-create-empty"),
     path("projects/<slug:slug>/", include(of_project)),
     path("batches/offline.js", batches.worker_show, name="offline-worker"),
     path("rounds/<int:round_id>/rate/", work.verification_take, name="verification-take"),

@@ -235,10 +235,14 @@ def _first_values(coverage: EnglishCoverage, last: SettingsUsed | None) -> dict[
     return values
 
 
-class ProjectForm(LanguagesForm):
+class ProjectNameForm(forms.Form):
     name = NameCharField(
         label=_("Name"), max_length=120, help_text=_("Annotators see this name. It can be in any language.")
     )
+
+
+class ProjectForm(ProjectNameForm, LanguagesForm):
+    pass
 
 
 class RoundForm(_RoundBatchesForm):

@@ -72,15 +72,22 @@ def create_project(
     Without a `slug`, it is made from `name`; one that is taken gets a number.
     """
     with transaction.atomic():
+        project = create_empty_project(creator=creator, name=name, now=now, description=description, slug=slug)
+        collection, captioners = settings["collection"], settings["captioners"]
+        take_over(project=project, collection=collection, captioners=captioners, by=creator, now=now)
+        add_languages(project=project, languages=languages, beginning=beginning, by=creator, now=now, **settings)
+    return project
+
+
+def create_empty_project(*, creator: User, name: str, now: datetime, description: str = "", slug: str = "") -> Project:
+    """Make a project with its guidelines, into which images and captions can be imported; `creator` manages it."""
+    with transaction.atomic():
         slug = slug or slugify(name)
         if slug in RESERVED_SLUGS:
             slug = f"{slug}-project"
         project = create_room(name=name, manager=creator, description=description, slug=slug)
         Guidelines.objects.create(project=project, version=1, created_by=creator, **defaults.guidelines()._asdict())
-        collection, captioners = settings["collection"], settings["captioners"]
-        take_over(project=project, collection=collection, captioners=captioners, by=creator, now=now)
         audit_log.record(project=project, action="project.created", about=project.slug, by=creator, now=now)
-        add_languages(project=project, languages=languages, beginning=beginning, by=creator, now=now, **settings)
     return project
 
 

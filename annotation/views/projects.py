@@ -19,7 +19,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from annotation import tasks
 from annotation.formats.captions import CaptionLayout, export_captions, file_name
-from annotation.forms.projects import CollectionForm, LanguagesForm, ProjectForm, RoundForm
+from annotation.forms.projects import CollectionForm, LanguagesForm, ProjectForm, ProjectNameForm, RoundForm
 from annotation.models import Round
 from annotation.pages.estimates import estimate_page
 from annotation.permissions import round_of
@@ -47,7 +47,8 @@ from research.scoring.services.references import ReferenceFileError
 def project_list(request: HttpRequest) -> HttpResponse:
     must_be_manager(request)
     archived = request.GET.get("show") == "archived"
-    context = {"projects": overview.managed_projects(user_of(request), archived=archived), "archived": archived}
+    projects = overview.managed_projects(user_of(request), archived=archived)
+    context = {"projects": projects, "archived": archived, "name_form": ProjectNameForm()}
     if archived:
         context["deletions"] = deletions_seen_by(user_of(request))
     return render(request, "annotation/manage_projects.html", context)
@@ -183,6 +184,19 @@ def project_create(request: HttpRequest) -> HttpResponse:
     return redirect("annotation:project-show", project.slug)
 
 
+@require_POST
+def project_create_empty(request: HttpRequest) -> HttpResponse:
+    """Create a project by its name alone, and lead to the import of its images and captions."""
+    must_be_manager(request)
+    form = ProjectNameForm(request.POST)
+    if not form.is_valid():
+        return _collection_page(request, CollectionForm(None, project=None, by=user_of(request)), name=form)
+    name = form.cleaned_data["name"]
+    project = services.create_empty_project(creator=user_of(request), name=name, now=timezone.now())
+    messages.success(request, _("The project is there. Import its images and captions of them by models."))
+    return redirect("imports:import-create", project.slug)
+
+
 @require_http_methods(["GET", "HEAD", "POST"])
 def language_add(request: HttpRequest, slug: str) -> HttpResponse:
     project = project_for(request.user, slug, Role.MANAGER)
@@ -270,10 +284,13 @@ def _groups(before: SettingsUsed | None) -> dict[str, LanguageGroup]:
     return GROUPS | {"last": LanguageGroup(name, tuple(before.replications))}
 
 
-def _collection_page(request: HttpRequest, form: CollectionForm, project: Project | None = None) -> HttpResponse:
+def _collection_page(
+    request: HttpRequest, form: CollectionForm, project: Project | None = None, name: ProjectNameForm | None = None
+) -> HttpResponse:
     collections = collections_in(project, by=user_of(request))
     context = {"form": form, "collections": collections.exists(), "project": project}
-    return render(request, "annotation/manage_project_collection.html", context)
+    context["name_form"] = name or ProjectNameForm()
+    return render(request, "annotation/manage_project_collection.html", context, status=422 if name else 200)
 
 
 def _setting_up(form: LanguagesForm, collection: Collection) -> SettingUp:

@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from annotation.models import Round
 from core.images.models import ImportJob, ImportStage
 from core.images.services.import_jobs import discard
 from core.images.views.uploads import upload_limits, upload_page
@@ -115,4 +116,6 @@ def import_discard(request: HttpRequest, slug: str, job_id: int) -> HttpResponse
 
 def _context(job: ImportJob) -> dict[str, Any]:
     is_open = job.state in (JobState.QUEUED, JobState.RUNNING)
-    return {"job": job, "project": job.project, "parts": parts_of(job), "is_open": is_open}
+    has_languages = job.project is not None and Round.objects.filter(project=job.project).exists()
+    context = {"job": job, "project": job.project, "parts": parts_of(job), "is_open": is_open}
+    return context | {"has_languages": has_languages}

@@ -130,7 +130,7 @@ class TestCreatingInTheBrowser:
         Round.objects.all().delete()
         collection.__class__.objects.all().delete()
         page = manager.get(reverse("annotation:project-create")).content.decode()
-        assert "Import some into a collection first" in page
+        assert reverse("annotation:project-create-empty") in page
 
     def test_a_mistake_is_explained_and_nothing_is_made(self, manager, path, answers):
         projects_before = Project.objects.count()

@@ -12,6 +12,7 @@ from annotation import defaults
 from annotation.models import Guidelines, Release, Round, RoundKind, RoundState
 from annotation.services import figures
 from annotation.services.campaign import LanguageBeginning
+from annotation.services.projects import create_empty_project
 from annotation.services.rounds import fill_round
 from core.images.models import Image
 from core.jobs.models import JobState
@@ -26,7 +27,7 @@ from office.dashboard.rules.setup import (
     next_step,
     setup_steps,
 )
-from office.dashboard.selectors.setup import setup_of, setup_without_project
+from office.dashboard.selectors.setup import setup_of
 from research.inference.models import ModelCaption
 from tests.annotation.submitting import begin_language
 from tests.clients import client_of
@@ -57,15 +58,6 @@ def what(facts: ProjectFacts, step: ProjectStep) -> str:
 
 
 class TestRules:
-    def test_before_a_project_each_step_waits_for_the_one_before(self):
-        nothing = ProjectFacts(has_project=False)
-        assert states(nothing) == {"images": StepState.TO_DO, "english": StepState.WAITS, "project": StepState.WAITS}
-        images = replace(nothing, has_collection=True, images=9, without_english=9)
-        assert states(images) == {"images": StepState.DONE, "english": StepState.TO_DO, "project": StepState.WAITS}
-        described = replace(images, without_english=1)
-        assert states(described) == {"images": StepState.DONE, "english": StepState.ADVISED, "project": StepState.TO_DO}
-        assert next_step(setup_steps(described)).step == ProjectStep.PROJECT
-
     def test_images_without_licence_come_before_everything(self):
         facts = replace(ALL, unlicensed=12)
         assert what(facts, ProjectStep.IMAGES) == "12 of 150 images have no licence. A release would refuse them."
@@ -260,22 +252,26 @@ def asked_for(project: Project) -> int:
     return len(queries_of(lambda: setup_of(project, released=False, now=NOW)))
 
 
-class TestBeforeAProject:
-    def test_it_follows_what_its_maker_has(self):
-        user = make_user()
-        assert setup_without_project(user).steps[0].url == reverse("images:collection-create")
-        collection = make_collection(2, is_shared=False, created_by=user)
-        steps = setup_without_project(user).steps
+class TestAnEmptyProject:
+    def test_it_follows_what_was_imported_into_it(self):
+        project = create_empty_project(creator=make_user(), name="First", now=NOW)
+        images, english = setup_of(project, released=False, now=NOW).steps[:2]
+        assert (images.url, english.step.state) == (reverse("imports:import-create", args=["first"]), StepState.WAITS)
+        collection = make_collection(2, is_shared=False, project=project)
+        steps = setup_of(project, released=False, now=NOW).steps
         assert (steps[0].step.state, steps[1].step.state) == (StepState.DONE, StepState.TO_DO)
         model = make_captioner(collection)
         ModelCaption.objects.filter(model=model, image=collection.entries.first().image).delete()
-        assert "1 of 2 images has no English caption" in setup_without_project(user).steps[1].step.what
-        next_step = setup_without_project(user).next
-        assert (next_step.step.step, next_step.url) == (ProjectStep.PROJECT, reverse("annotation:project-create"))
+        assert "1 of 2 images has no English caption" in setup_of(project, released=False, now=NOW).steps[1].step.what
 
-    def test_the_empty_list_of_projects_shows_it(self):
+    def test_somebody_without_projects_starts_one_by_its_name(self):
         user = make_user(is_staff=True)
         user.user_permissions.add(Permission.objects.get(codename="add_project"))
-        page = client_of(user).get(reverse("annotation:project-list")).content.decode()
-        assert "Create a collection, and add images to it." in page
-        assert reverse("images:collection-create") in page
+        client = client_of(user)
+        page = client.get(reverse("annotation:project-list")).content.decode()
+        assert reverse("annotation:project-create-empty") in page
+        made = client.post(reverse("annotation:project-create-empty"), {"name": "First"})
+        assert made["Location"] == reverse("imports:import-create", args=["first"])
+        assert client.get(reverse("annotation:project-show", args=["first"])).status_code == 200
+        refused = client.post(reverse("annotation:project-create-empty"), {"name": ""})
+        assert (refused.status_code, Project.objects.count()) == (422, 1)

@@ -6,7 +6,7 @@ from fnmatch import fnmatchcase
 from functools import lru_cache
 
 GUIDES = (
-    ("annotation:project-create", "managers#start-a-project"),
+    ("annotation:project-create*", "managers#start-a-project"),
     ("annotation:project-list", "managers#start-a-project"),
     ("annotation:language-add", "managers#start-a-project"),
     ("annotation:annotator-*", "managers#change-somebodys-status"),

@@ -22,7 +22,6 @@ class ProjectStep(TextChoices):
 
     IMAGES = "images", gettext_lazy("Images with licences")
     ENGLISH = "english", gettext_lazy("English captions")
-    PROJECT = "project", gettext_lazy("Project")
     CONSENT = "consent", gettext_lazy("Consent text")
     GUIDELINES = "guidelines", gettext_lazy("Guidelines")
     LANGUAGES = "languages", gettext_lazy("Languages")
@@ -70,7 +69,6 @@ class ProjectFacts:
     unlicensed: int = 0
     unauthored: int = 0
     without_english: int = 0
-    has_project: bool = True
     has_consent_gaps: bool = False
     has_default_guidelines: bool = False
     languages: Sequence[LanguageFacts] = ()
@@ -98,14 +96,10 @@ class SetupStep:
 StepFinding = tuple[StepState, str] | tuple[StepState, str, Sequence[LanguageFacts]] | None
 """The state of a step, what is missing, and the languages in which it is; None if it is done."""
 
-BEFORE_A_PROJECT = (ProjectStep.IMAGES, ProjectStep.ENGLISH, ProjectStep.PROJECT)
-OF_A_PROJECT = tuple(step for step in ProjectStep if step != ProjectStep.PROJECT)
-
 
 def setup_steps(facts: ProjectFacts) -> list[SetupStep]:
-    """Return the steps of a project, or those before there is one, in order."""
-    wanted = OF_A_PROJECT if facts.has_project else BEFORE_A_PROJECT
-    return [SetupStep(step, *(_STEPS[step](facts) or (StepState.DONE,))) for step in wanted]
+    """Return the steps of a project in order."""
+    return [SetupStep(step, *(_STEPS[step](facts) or (StepState.DONE,))) for step in ProjectStep]
 
 
 def next_step(steps: Sequence[SetupStep]) -> SetupStep | None:
@@ -117,7 +111,7 @@ def next_step(steps: Sequence[SetupStep]) -> SetupStep | None:
 
 def _images(facts: ProjectFacts) -> StepFinding:
     if not facts.has_collection:
-        return StepState.TO_DO, _("Create a collection, and add images to it.")
+        return StepState.TO_DO, _("The project has no images. Import some.")
     if not facts.images:
         return StepState.TO_DO, _("The collection has no images. Add some.")
     if facts.unlicensed:
@@ -150,12 +144,6 @@ def _english(facts: ProjectFacts) -> StepFinding:
         )
         return StepState.ADVISED, text % {"number": facts.without_english, "all": facts.images}
     return None
-
-
-def _project(facts: ProjectFacts) -> StepFinding:
-    if not facts.images or facts.without_english >= facts.images:
-        return StepState.WAITS, _("First add images with English captions.")
-    return StepState.TO_DO, _("Choose the images, the models and the languages.")
 
 
 def _consent(facts: ProjectFacts) -> StepFinding:
@@ -241,7 +229,6 @@ def languages_named(languages: Sequence[LanguageFacts]) -> str:
 _STEPS: dict[ProjectStep, Callable[[ProjectFacts], StepFinding]] = {
     ProjectStep.IMAGES: _images,
     ProjectStep.ENGLISH: _english,
-    ProjectStep.PROJECT: _project,
     ProjectStep.CONSENT: _consent,
     ProjectStep.GUIDELINES: _guidelines,
     ProjectStep.LANGUAGES: _languages,

@@ -1,10 +1,10 @@
-"""How far the setup of a project is, and what is there before a project exists."""
+"""How far the setup of a project is."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from urllib.parse import urlencode
@@ -14,11 +14,10 @@ from django.db.models import Count, Exists, Min, OuterRef, Q, QuerySet
 from annotation import defaults
 from annotation.models import Guidelines, Release, RoundKind, RoundState
 from annotation.selectors.overview import ENGLISH, ProjectProgress, RoundProgress, project_progress
-from core.images.models import CollectionImage
-from core.images.permissions import collections_in
+from core.images.models import Collection, CollectionImage
 from core.images.selectors.attributions import lacks_author, lacks_licence
 from core.jobs.models import JobState
-from core.people.models import Project, Role, User
+from core.people.models import Project, Role
 from core.people.pages import address
 from core.people.selectors.texts import has_gaps, newest_consent_text
 from office.dashboard.rules.setup import LanguageFacts, ProjectFacts, ProjectStep, SetupStep, next_step, setup_steps
@@ -60,13 +59,14 @@ def setup_of(
 ) -> ProjectSetup:
     """Describe the setup of a project; `progress` where the page has it already."""
     progress = progress or project_progress(project, now=now)
-    collections = {row.round.collection_id for row in progress.rounds}
+    own = Collection.objects.filter(project=project).order_by("-created_at", "-pk").values_list("pk", flat=True)
+    collections = {row.round.collection_id for row in progress.rounds} or set(own[:1])
     counts = _images_in(CollectionImage.objects.filter(collection__in=collections))
     collection = counts.pop("collection") or ""
     facts = ProjectFacts(
         **counts,
         has_collection=bool(collections),
-        without_english=progress.left_out,
+        without_english=progress.left_out if progress.rounds else _without_english(collections),
         has_consent_gaps=has_gaps(newest_consent_text(project)),
         has_default_guidelines=_has_default_guidelines(project),
         languages=_languages(progress.rounds),
@@ -75,18 +75,9 @@ def setup_of(
     return _linked(setup_steps(facts), project=project, collection=collection, facts=facts)
 
 
-def setup_without_project(user: User) -> ProjectSetup:
-    """Describe what somebody who manages no project yet has for the first one: their newest collection."""
-    collection = collections_in(None, by=user).order_by("-created_at", "-pk").first()
-    facts = ProjectFacts(has_collection=collection is not None, has_project=False)
-    if collection is not None:
-        entries = CollectionImage.objects.filter(collection=collection)
-        described = ModelCaption.objects.in_use().filter(language=ENGLISH, image=OuterRef("image"))
-        counts = _images_in(entries)
-        del counts["collection"]
-        facts = replace(facts, **counts, without_english=entries.filter(~Exists(described)).count())
-    slug = collection.slug if collection is not None else ""
-    return _linked(setup_steps(facts), project=None, collection=slug, facts=facts)
+def _without_english(collections: Iterable[int]) -> int:
+    described = ModelCaption.objects.in_use().filter(language=ENGLISH, image=OuterRef("image"))
+    return CollectionImage.objects.filter(~Exists(described), collection__in=collections).count()
 
 
 def _images_in(entries: QuerySet[CollectionImage]) -> dict[str, Any]:
@@ -140,9 +131,7 @@ def _language(rows: Sequence[RoundProgress]) -> LanguageFacts:
     )
 
 
-def _linked(
-    steps: Sequence[SetupStep], *, project: Project | None, collection: str, facts: ProjectFacts
-) -> ProjectSetup:
+def _linked(steps: Sequence[SetupStep], *, project: Project, collection: str, facts: ProjectFacts) -> ProjectSetup:
     following = next_step(steps)
     return ProjectSetup(
         [
@@ -151,7 +140,7 @@ def _linked(
                 url=_url_of(step, project, collection, facts),
                 is_next=step is following,
                 languages=[(one.name, _page_of(project, one)) for one in step.languages]
-                if project and step.step != ProjectStep.PEOPLE
+                if step.step != ProjectStep.PEOPLE
                 else [],
             )
             for step in steps
@@ -163,14 +152,12 @@ def _page_of(project: Project, language: LanguageFacts) -> str:
     return address("annotation:language-show", project.slug, language.tag)
 
 
-def _url_of(step: SetupStep, project: Project | None, collection: str, facts: ProjectFacts) -> str:
+def _url_of(step: SetupStep, project: Project, collection: str, facts: ProjectFacts) -> str:
     """Return where a step is done; of one in a single language, the page of that language."""
-    if step.step == ProjectStep.IMAGES:
+    if step.step == ProjectStep.IMAGES and collection:
         return _url_of_images(collection, facts)
-    if step.step == ProjectStep.ENGLISH:
-        return address("imports:import-create", project.slug) if project else address("imports:import-choose")
-    if project is None:
-        return address("annotation:project-create")
+    if step.step in (ProjectStep.IMAGES, ProjectStep.ENGLISH):
+        return address("imports:import-create", project.slug)
     if step.step in OF_LANGUAGES and len(step.languages) == 1:
         return _page_of(project, step.languages[0])
     page = address(PAGES[step.step], project.slug)
@@ -181,8 +168,6 @@ def _url_of(step: SetupStep, project: Project | None, collection: str, facts: Pr
 
 
 def _url_of_images(collection: str, facts: ProjectFacts) -> str:
-    if not collection:
-        return address("images:collection-create")
     page = address("images:collection-show", collection)
     if facts.unlicensed:
         return f"{page}?licence=none"

@@ -9,9 +9,9 @@ from django.template import Context
 from django.utils import timezone
 
 from annotation.selectors.overview import ProjectProgress
-from core.people.models import Project, User
+from core.people.models import Project
 from office.dashboard.selectors.needs import needs_of_practice
-from office.dashboard.selectors.setup import is_released, setup_of, setup_without_project
+from office.dashboard.selectors.setup import is_released, setup_of
 
 register = template.Library()
 
@@ -29,9 +29,3 @@ def needs_you(context: Context, project: Project) -> dict[str, Any]:
     """Show who has no tries left at the practice and waits for a manager; nothing once the project is archived."""
     needs = [] if project.is_archived else needs_of_practice(project)
     return {"request": context["request"], "needs": needs}
-
-
-@register.inclusion_tag("dashboard/_setup_steps.html")
-def first_steps(user: User) -> dict[str, Any]:
-    """Show the steps to a first project."""
-    return {"setup": setup_without_project(user)}
