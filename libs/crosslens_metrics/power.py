@@ -14,7 +14,8 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from crosslens_metrics.gains import FEW_IMAGES, alike_judgements, majority_outcomes
+from crosslens_metrics.gains import FEW_IMAGES
+from crosslens_metrics.majorities import alike_judgements, majority_outcomes
 from crosslens_metrics.on_first_use import scipy
 from crosslens_metrics.sampling.intervals import LEVEL, NORMAL_QUANTILE, POWER, student_quantile
 from crosslens_metrics.sampling.variance import unanimous_interval
@@ -298,7 +299,7 @@ def _sum(votes: NDArray[np.bool_]) -> NDArray[np.int8]:
 
 
 def _moved(better: NDArray[np.bool_], worse: NDArray[np.bool_]) -> NDArray[np.float32]:
-    """`crosslens_metrics.gains.moved_outcomes`, by a table of what may be said of an image and by whom."""
+    """`crosslens_metrics.majorities.moved_outcomes`, by a table of what may be said of an image and by whom."""
     replication = len(better)
     shares = {1: better.mean(), -1: worse.mean(), 0: 1 - better.mean() - worse.mean()}
     wins, losses, sign = np.ogrid[: replication + 1, : replication + 1, -1:2]

@@ -15,7 +15,7 @@ from itertools import permutations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from crosslens_metrics.gains import alike_signs
+from crosslens_metrics.majorities import alike_signs
 from crosslens_metrics.on_first_use import scipy
 from crosslens_metrics.sampling.intervals import IMAGES_FOR_POWER, Interval
 from crosslens_metrics.sampling.variance import clustered, two_way
@@ -51,7 +51,7 @@ class RankingOutcomes:
 
     @property
     def alike(self) -> float:
-        """How far raters agree: `crosslens_metrics.gains.alike_signs`."""
+        """How far raters agree: `crosslens_metrics.majorities.alike_signs`."""
         return alike_signs(self.judged, self.sign)
 
 

@@ -162,7 +162,7 @@ def _corrected(row: ComparisonResult) -> Iterator[str]:
     if row.corrected and row.corrected.sign_test is not None:
         yield note(_("Holm: %(p)s") % {"p": _pair_p(row.corrected.sign_test)})
     if row.corrected and row.corrected.other_raters is not None:
-        yield note(_("Holm, other raters: %(p)s") % {"p": _pair_p(row.corrected.other_raters)})
+        yield note(_("other raters: %(interval)s") % {"interval": _pair_p(row.corrected.other_raters)})
 
 
 def _pair_p(p: float | UndefinedComparison) -> str:

@@ -13,7 +13,8 @@ import pytest
 import scipy
 
 from crosslens_metrics.agreement import alpha_interval, alpha_of_ratings, alpha_with_other_raters
-from crosslens_metrics.gains import gain_interval, majority_outcomes, pooled_gain_interval
+from crosslens_metrics.gains import gain_interval, pooled_gain_interval
+from crosslens_metrics.majorities import majority_outcomes
 from crosslens_metrics.sampling.intervals import LEVEL, Interval, share_bounds
 from tests.tiers import some
 from tools.coverage.simulations import (

@@ -13,14 +13,13 @@ from crosslens_metrics.gains import (
     DecidedImages,
     gain,
     gain_interval,
-    majority_outcomes,
-    moved_outcomes,
     pooled_gain,
     pooled_gain_interval,
     random_effects,
     with_other_raters,
 )
 from crosslens_metrics.images_needed import images_needed
+from crosslens_metrics.majorities import majority_outcomes, moved_outcomes
 from crosslens_metrics.sampling.intervals import paired_interval
 from crosslens_metrics.sampling.significance import count_flips, sign_test
 from crosslens_metrics.undefined import UndefinedFigureError, UndefinedReason

@@ -7,8 +7,9 @@ import math
 import numpy as np
 import pytest
 
-from crosslens_metrics.gains import DecidedImages, gain_interval, majority_outcomes, moved_outcomes, with_other_raters
+from crosslens_metrics.gains import DecidedImages, gain_interval, with_other_raters
 from crosslens_metrics.images_needed import images_needed, images_to_see, images_to_see_with_other_raters
+from crosslens_metrics.majorities import majority_outcomes, moved_outcomes
 from crosslens_metrics.sampling.intervals import paired_interval
 from crosslens_metrics.sampling.significance import sign_test
 from crosslens_metrics.undefined import UndefinedFigureError, UndefinedReason

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from crosslens_metrics import gains, power
+from crosslens_metrics.majorities import moved_outcomes
 from crosslens_metrics.power import (
     PRIORS,
     JudgingDesign,
@@ -46,7 +47,7 @@ def test_the_interval_over_raters_is_that_of_reports():
     images = np.arange(40).repeat(3)
     for run in range(power.RUNS):
         signs = (better[:, run].T.astype(int) - worse[:, run].T).ravel()
-        moved = gains.moved_outcomes(signs, images)
+        moved = moved_outcomes(signs, images)
         decided = gains.DecidedImages(np.arange(40), outcomes[run], images, raters, signs, moved)
         interval, _p = gains.with_other_raters(decided)
         seen += interval.low > 0

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from crosslens_metrics.gains import DecidedImages, moved_outcomes
+from crosslens_metrics.gains import DecidedImages
+from crosslens_metrics.majorities import moved_outcomes
 from crosslens_metrics.ranking import RankingOutcomes, StrengthBound
 from crosslens_metrics.reports.comparison_figures import BOUNDS, GainFigure, UndefinedComparison
 from crosslens_metrics.reports.comparisons import (

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from crosslens_metrics.correlation_intervals import ComparedModels, LeaveOneOut, leave_one_out
 from crosslens_metrics.correlations import Coefficient
-from crosslens_metrics.gains import DecidedImages, gain_interval, majority_outcomes, moved_outcomes, with_other_raters
+from crosslens_metrics.gains import DecidedImages, gain_interval, with_other_raters
+from crosslens_metrics.majorities import majority_outcomes, moved_outcomes
 from crosslens_metrics.ranking import RankingOutcomes, StrengthVariances, bradley_terry, win_table
 from crosslens_metrics.reports.ranking_leads import freedom_to_correct
 from crosslens_metrics.sampling.intervals import LEVEL, Interval, student_interval

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from crosslens_metrics import agreement, gains
 from crosslens_metrics.gains import DecidedImages
+from crosslens_metrics.majorities import majority_outcomes, moved_outcomes
 from crosslens_metrics.reports.comparison_figures import (
     AlphaFigure,
     ComparisonOutcome,
@@ -243,13 +244,13 @@ class _ImageTally:
         self.judgements = np.bincount(self.image, minlength=n)
         better = np.bincount(self.image[judged.score > 0], minlength=n)
         worse = np.bincount(self.image[judged.score < 0], minlength=n)
-        self.outcome = gains.majority_outcomes(better, worse, self.judgements)
+        self.outcome = majority_outcomes(better, worse, self.judgements)
         self.is_complete = self.judgements >= replication
         self.everything = np.ones(n, dtype=bool)
         self.rater, self.sign = judged.rater, np.sign(judged.score)
         self.moved = np.zeros(len(self.image))
         counts = self.is_complete[self.image]
-        self.moved[counts] = gains.moved_outcomes(self.sign[counts], self.image[counts])
+        self.moved[counts] = moved_outcomes(self.sign[counts], self.image[counts])
 
     def judged(self, chosen: NDArray[np.bool_]) -> dict[str, NDArray[Any]]:
         """The columns of judgements that `DecidedImages` has of chosen images."""
