@@ -10,7 +10,8 @@ from core.people.models import Project
 from office.imports.services.undoing import UndoRefusedError, ask_to_undo, undo_at_once
 from research.inference.models import CaptioningModel, ModelCaption
 from research.inference.selectors.models import caption_counts
-from research.scoring.models import Reference, ReferenceSet
+from research.scoring.models import Reference, ReferenceSet, Scoring
+from tests.concurrency import together_with_errors
 from tests.factories import NOW, make_collection, make_comparison, make_project
 from tests.imports.sent import confirmed, run
 from tests.scoring.scored import make_scoring
@@ -102,3 +103,20 @@ def test_an_import_is_undone_once(project, collection):
     undo_at_once(job, now=NOW)
     with pytest.raises(UndoRefusedError, match="is being undone already"):
         undo_at_once(job, now=NOW)
+
+
+@pytest.mark.postgres
+@pytest.mark.django_db(transaction=True)
+def test_of_rivals_who_undo_and_who_score_one_is_refused(project, collection):
+    # The control is the test above: without locks, both would have looked before the other wrote.
+    job, people = captions(project, collection), references(project, collection, "a", "b")
+    model, kept = CaptioningModel.objects.get(), ReferenceSet.objects.get()
+    ask_to_undo(job=job, by=project.created_by, now=NOW)
+
+    def act(who: str) -> object:
+        return run(job) if who == "undoes" else make_scoring(kept, model=model)
+
+    outcomes = together_with_errors(act, ["undoes", "scores"])
+    assert people.parts.count() == 1
+    assert isinstance(outcomes[1], Exception) == (job.stage == ImportStage.UNDO)
+    assert Scoring.objects.exists() == ModelCaption.objects.exists() == CaptioningModel.objects.exists()
