@@ -13,6 +13,7 @@ urlpatterns = [
     path("docs/", views.docs_show, name="docs"),
     path("", include("core.people.api.urls")),
     path("", include("annotation.api.urls")),
+    path("", include("sxs_eval.api.urls")),
     path("", include("research.selection.api.urls")),
     path("", include("office.dashboard.api.urls")),
     path("", include("office.imports.api.urls")),

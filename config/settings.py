@@ -258,6 +258,9 @@ SPECTACULAR_SETTINGS = {
     "ENUM_NAME_OVERRIDES": {
         "BatchState": "core.allocation.models.BatchState",
         "CaptionState": "annotation.models.CaptionState",
+        "CampaignStepKind": "office.dashboard.services.campaign.changes.StepKind",
+        "ImportKind": "core.images.models.ImportKind",
+        "ImportStage": "core.images.models.ImportStage",
         "JobState": "core.jobs.models.JobState",
         "KindEnum": "annotation.models.RoundKind",
         "PlaceLevel": "research.selection.models.PlaceLevelChoice",

@@ -30,7 +30,6 @@ explain(
         "batch-returned": "The batch was returned. You can resume it.",
         "no-tasks-available": "Other people have taken everything in the batch since then.",
         "open-batch-exists": "Another batch of the round is assigned to you; batch says which.",
-        "images-assigned": "Images of this project are assigned to you, and this has other people's captions of them.",
         "release-settings": "You cannot make a release yet; errors says why.",
     }
 )

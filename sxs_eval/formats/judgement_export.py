@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from operator import itemgetter
 from typing import Any
 
@@ -146,34 +146,57 @@ def export_judgements(
     return in_pieces(table_lines(COLUMNS, rows, as_csv=layout is JudgementLayout.CSV))
 
 
+def rows_of_judgements(comparison: Comparison, judgements: Sequence[int]) -> list[JudgementRow]:
+    """Return the rows of answered judgements of a comparison, by primary key, in their order."""
+    here = Judgement.objects.filter(pk__in=list(judgements))
+    answers = [*_values(here.filter(gold=None), "pair"), *_values(here.exclude(gold=None), "gold")]
+    shown = {answer["shown"] for answer in answers}
+    keys = dict(Image.objects.filter(pk__in=shown).values_list("pk", "sha256"))
+    keys |= dict(comparison.collection.entries.filter(image__in=shown).values_list("image", "key"))
+    rows = {row.answer["pk"]: row for row in _RowMaker(comparison).rows(answers, keys)}
+    return [rows[pk] for pk in judgements if pk in rows]
+
+
+class _RowMaker:
+    """Makes rows of a comparison; what they share is read once, so that all are of one moment."""
+
+    def __init__(self, comparison: Comparison, images: ImageFilter = ALL_IMAGES) -> None:
+        self.comparison = comparison
+        self.stopped = stopped_raters(comparison.pk)
+        self.images_out = images_left_out([comparison]).get(comparison.collection_id, set())
+        self.design = design_of(comparison, images)
+        self.name_of = cache(partial(pseudonym, comparison.project))
+
+    @cached_property
+    def planned(self) -> int:
+        return Pair.objects.filter(comparison=self.comparison).exclude(image__in=self.images_out).count()
+
+    def rows(self, answers: Iterable[Mapping[str, Any]], keys: Mapping[int, str]) -> list[JudgementRow]:
+        origins = origins_of(self.comparison.project, keys)
+        return [
+            JudgementRow(
+                self.comparison,
+                keys[one["shown"]],
+                one,
+                self.name_of(one["person"]) if "person" in one else "",
+                _why_not(one, self.stopped, self.images_out),
+                origins.get(one["shown"], UNKNOWN),
+                self.planned,
+                self.design,
+            )
+            for one in answers
+            if self.stopped.get(one.get("person", 0)) != RaterState.WITHDRAWN
+        ]
+
+
 def _rows(
     comparisons: Sequence[Comparison], until: datetime, left: Mapping[int, QuerySet[Image] | None], images: ImageFilter
 ) -> Iterator[dict[str, Any]]:
     # Excluded raters and images are read before anything else, so that all of a file is of one moment.
-    stopped = {comparison.pk: stopped_raters(comparison.pk) for comparison in comparisons}
-    images_out = images_left_out(comparisons)
-    for comparison in comparisons:
-        of_this, name_of = stopped[comparison.pk], cache(partial(pseudonym, comparison.project))
-        out = images_out.get(comparison.collection_id, ())
-        design = design_of(comparison, images)
-        planned = Pair.objects.filter(comparison=comparison).exclude(image__in=out).count()
+    for maker in [_RowMaker(comparison, images) for comparison in comparisons]:
+        comparison = maker.comparison
         for keys in _left(image_keys(comparison, at_once=IMAGES_AT_ONCE), left.get(comparison.pk)):
-            origins = origins_of(comparison.project, keys)
-            answers = [*_answers(comparison, keys, until), *_unseen(comparison, keys)]
-            judged = [
-                JudgementRow(
-                    comparison,
-                    keys[one["shown"]],
-                    one,
-                    name_of(one["person"]) if "person" in one else "",
-                    _why_not(one, of_this, out),
-                    origins.get(one["shown"], UNKNOWN),
-                    planned,
-                    design,
-                )
-                for one in answers
-                if of_this.get(one.get("person", 0)) != RaterState.WITHDRAWN
-            ]
+            judged = maker.rows([*_answers(comparison, keys, until), *_unseen(comparison, keys)], keys)
             rows = cells_of(COLUMNS, judged)
             place = {key: number for number, key in enumerate(keys.values())}
             # One rater's answers have different times, unless one request followed the other at once.
@@ -209,6 +232,7 @@ def _values(judged: QuerySet[Judgement], of: str) -> Iterator[Mapping[str, Any]]
         "gold": {"base": F("gold__worse"), "test": F("gold__better")},
     }[of]
     return judged.values(
+        "pk",
         "kind",
         "test_is_left",
         "choice",

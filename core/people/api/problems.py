@@ -16,6 +16,7 @@ ALL_CODES: dict[str, str] = {
     "second-factor-missing": "Managers must have a second factor here, and the person has none.",
     "read-only-token": "The token only reads; make one that may also change things.",
     "not-found": "There is nothing here, or nothing that you may know of.",
+    "images-assigned": "Images of this project are assigned to you, and this has what others wrote about them.",
     "archived": "The project is archived. A manager must restore it before anything can be changed.",
     "method-not-allowed": "The address is there, but not for this method; see Allow.",
     "not-acceptable": "The response is not available in the format that Accept requests.",

@@ -1,0 +1,1 @@
+"""The API of side-by-side evaluation."""
