@@ -48,6 +48,7 @@ INSTALLED_APPS = [
     "office.recruitment",
     "office.dashboard",
     "office.imports",
+    "office.exports",
     "tools.demo",
     "office.operations",
     "django.contrib.admin",

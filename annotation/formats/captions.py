@@ -97,26 +97,44 @@ def export_captions(
     ImageFilterError
         Before anything is yielded, if `images` cannot be applied to a language.
     """
-    # Columns that are not written are not read: that is faster.
-    is_xm3600 = layout is CaptionLayout.XM3600
-    stored = ["text"] if is_xm3600 else [stored for stored, _read in CAPTION_COLUMNS.values()]
-    captions = images_with_captions(project, stored, until=until, images=images)
-    if is_xm3600:
-        return in_pieces(map(_xm3600_line, captions))
-    rows = _rows(captions)
+    if layout is CaptionLayout.XM3600:
+        return in_pieces(xm3600_lines(project, until=until, images=images))
+    rows = caption_rows(project, until=until, images=images)
     if layout is CaptionLayout.CSV:
         return in_pieces(csv_lines(COLUMNS, rows))
     return in_pieces(json_line(dict(zip(COLUMNS, row, strict=True))) for row in rows)
 
 
-def images_with_captions(
-    project: Project, fields: Sequence[str], *, until: datetime, images: ImageFilter = ALL_IMAGES
-) -> Iterator[ImageCaptions]:
-    """Yield the images that have a caption, in order, each with all languages, some perhaps with an empty list.
+def caption_rows(
+    project: Project, *, until: datetime, images: ImageFilter = ALL_IMAGES, languages: Sequence[str] = ()
+) -> Iterator[Row]:
+    """Yield the values of `COLUMNS` for each caption."""
+    stored = [stored for stored, _read in CAPTION_COLUMNS.values()]
+    return _rows(images_with_captions(project, stored, until=until, images=images, languages=languages))
 
-    In each row the author is a pseudonym, or None if the caption came from a file.
+
+def xm3600_lines(
+    project: Project, *, until: datetime, images: ImageFilter = ALL_IMAGES, languages: Sequence[str] = ()
+) -> Iterator[str]:
+    """Yield a line for each image, for which only texts are read."""
+    return map(_xm3600_line, images_with_captions(project, ["text"], until=until, images=images, languages=languages))
+
+
+def images_with_captions(
+    project: Project,
+    fields: Sequence[str],
+    *,
+    until: datetime,
+    images: ImageFilter = ALL_IMAGES,
+    languages: Sequence[str] = (),
+) -> Iterator[ImageCaptions]:
+    """Yield the images that have a caption, in order, each with all `languages`, some perhaps with an empty list.
+
+    In each row the author is a pseudonym, or None if the caption came from a file. Without `languages`, all are meant.
     """
-    rounds = list(Round.objects.filter(project=project, kind=RoundKind.MAIN).select_related("collection", "language"))
+    chosen = Round.objects.filter(project=project, kind=RoundKind.MAIN)
+    chosen = chosen.filter(language__in=languages) if languages else chosen
+    rounds = list(chosen.select_related("collection", "language"))
     within = captions_within(images, project, {round.language for round in rounds})
     within &= Q(~is_left_out(collection="round__collection"))
     return _with_captions(project, rounds, fields, until, within)

@@ -198,7 +198,12 @@ class SeasonNotClosedError(Exception):
 
 
 def export_turns(season: Season) -> Iterator[bytes]:
-    """Yield the file, piece by piece.
+    """Yield the file, piece by piece, of the rows of `turn_rows`."""
+    return in_pieces(map(json_line, turn_rows(season)))
+
+
+def turn_rows(season: Season) -> Iterator[dict[str, Any]]:
+    """Yield each turn.
 
     Raises
     ------
@@ -213,7 +218,7 @@ def export_turns(season: Season) -> Iterator[bytes]:
             )
             % {"season": season.name}
         )
-    return in_pieces(map(json_line, turn_records(season)))
+    return turn_records(season)
 
 
 def file_name(season: Season, now: datetime) -> str:

@@ -30,6 +30,11 @@ from gapgame.models import (
 from gapgame.rules.play import MICRO
 
 TURNS_AT_ONCE = 2000
+COLUMNS = (
+    *("turn", "season", "player", "item", "language", "split", "word", "sense", "images", "image"),
+    *("opened_at", "finished_at", "outcome", "skip_reason", "score", "attempts", "marks", "set_aside"),
+)
+"""What a record says."""
 SPLITS = {split.value: str(split.label) for split in CorpusSplit}
 TURN_COLUMNS = (
     "pk",

@@ -122,9 +122,14 @@ def csv_lines(columns: Iterable[str], rows: Iterable[Iterable[Any]]) -> Iterator
 
 
 def _text_of(value: Any) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    return cell_text(" ".join(value) if isinstance(value, list | tuple) else value)
+    return cell_text(str(value).lower() if isinstance(value, bool) else flat_value(value))
+
+
+def flat_value(value: Any) -> Any:
+    """Return what one cell holds of a value: the items of a list are joined by blanks, and objects are JSON."""
+    if not isinstance(value, list | tuple):
+        return value
+    return " ".join(value) if all(isinstance(one, str) for one in value) else _ENCODER.encode(value)
 
 
 def write_whole(path: Path, pieces: Iterable[bytes]) -> None:

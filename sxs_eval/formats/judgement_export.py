@@ -131,7 +131,15 @@ def file_name(
 def export_judgements(
     comparisons: Sequence[Comparison], layout: JudgementLayout, *, until: datetime, images: ImageFilter = ALL_IMAGES
 ) -> Iterator[bytes]:
-    """Yield the file piece by piece: everything about `images` that was judged up to and including `until`.
+    """Yield the file piece by piece, of the rows of `judgement_rows`."""
+    rows = judgement_rows(comparisons, until=until, images=images)
+    return in_pieces(table_lines(COLUMNS, rows, as_csv=layout is JudgementLayout.CSV))
+
+
+def judgement_rows(
+    comparisons: Sequence[Comparison], *, until: datetime, images: ImageFilter = ALL_IMAGES
+) -> Iterator[dict[str, Any]]:
+    """Yield the values of `COLUMNS`: everything about `images` that was judged up to and including `until`.
 
     Raises
     ------
@@ -142,8 +150,7 @@ def export_judgements(
     left = {
         one.pk: images_of(images, project=one.project, language=one.language) for one in in_order if not images.is_all
     }
-    rows = _rows(in_order, until, left, images)
-    return in_pieces(table_lines(COLUMNS, rows, as_csv=layout is JudgementLayout.CSV))
+    return _rows(in_order, until, left, images)
 
 
 def rows_of_judgements(comparison: Comparison, judgements: Sequence[int]) -> list[JudgementRow]:

@@ -343,20 +343,22 @@ def _comparable(line: dict[str, Any]) -> dict[str, Any]:
 class TestCommand:
     def test_it_writes_a_file(self, project, tmp_path, capsys):
         path = tmp_path / "captions.jsonl"
-        call_command("export_captions", "lions", "--format", "xm3600", "--output", str(path))
+        call_command("export", "lions", "--what", "captions", "--format", "xm3600", "--output", str(path))
         assert path.read_text(encoding="utf-8") == exported(project, CaptionLayout.XM3600)
         assert list(tmp_path.iterdir()) == [path]
 
     def test_it_writes_to_standard_output(self, project, capfdbinary):
-        call_command("export_captions", "lions", "--format", "csv")
+        call_command("export", "lions", "--what", "captions", "--format", "csv")
         sys.stdout.flush()
         assert capfdbinary.readouterr().out.decode() == exported(project, CaptionLayout.CSV)
 
     def test_an_unknown_project_and_a_folder_that_is_not_there_are_said(self, project, tmp_path):
         with pytest.raises(CommandError, match=r"no project 'tigers'.*lions"):
-            call_command("export_captions", "tigers", "--format", "csv")
+            call_command("export", "tigers", "--what", "captions", "--format", "csv")
         with pytest.raises(CommandError, match="cannot be written"):
-            call_command("export_captions", "lions", "--format", "csv", "--output", str(tmp_path / "no" / "file"))
+            call_command(
+                "export", "lions", "--what", "captions", "--format", "csv", "--output", str(tmp_path / "no" / "file")
+            )
 
     def test_an_export_that_breaks_off_leaves_the_old_file(self, project, tmp_path, monkeypatch):
         path = tmp_path / "captions.jsonl"

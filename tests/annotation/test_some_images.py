@@ -107,11 +107,11 @@ def test_quality_is_that_of_a_round_that_has_only_these_images():
     assert (row["sampled"], row["good"]["share"]) == (0, None)
 
 
-@pytest.mark.parametrize("command", ["caption_stats", "export_captions", "quality_table"])
+@pytest.mark.parametrize("command", ["caption_stats", "export", "quality_table"])
 def test_a_command_whose_filter_leaves_no_image_says_so_instead_of_printing_zeros(command):
     verified, _ = make_captioned_round(images=2, captions=1, project=make_project("lions"))
     make_verification(verified, places=1)
-    options = ["--format", "csv"] if command == "export_captions" else []
+    options = ["--what", "captions", "--format", "csv"] if command == "export" else []
     with pytest.raises(CommandError, match=r"^No image is left by --images in:PL\."):
         output_of(command, "lions", "--images", "in:PL", *options)
     place(verified.tasks.first().image, "PL")
@@ -132,7 +132,9 @@ class TestCommands:
         (row,) = json.loads(output_of("caption_stats", "lions", "--images", "in:IN", "--json"))
         assert (row["captions"], row["images_with_1"], row["images_with_2"]) == (3, 1, 1)
         path = tmp_path / "some.csv"
-        output_of("export_captions", "lions", "--format", "csv", "--images", "subset:xm2", "--output", str(path))
+        output_of(
+            "export", "lions", "--what", "captions", "--format", "csv", "--images", "subset:xm2", "--output", str(path)
+        )
         assert path.read_bytes().count(b"\r\n") == 5
 
     def test_a_filter_that_cannot_be_applied_is_refused(self):

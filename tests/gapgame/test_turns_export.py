@@ -66,6 +66,11 @@ def players(season) -> list[Player]:
     return list(Player.objects.filter(season=season).select_related("user", "season").order_by("pk"))
 
 
+def export_of(season: Season) -> list[str]:
+    slug = season.project.slug
+    return ["export", slug, "--what=turns", "--format=jsonl", f"--season={season.slug}"]
+
+
 def lines_of(season: Season) -> list[dict[str, Any]]:
     return [json.loads(line) for line in b"".join(export_turns(season)).decode().splitlines()]
 
@@ -85,7 +90,7 @@ def test_there_is_no_file_before_the_close(season, players, monkeypatch, state) 
     assert response.redirect_chain[-1][0] == reverse("gapgame:game-report", args=[season.project.slug, season.slug])
     assert "once it is closed" in response.content.decode()
     with pytest.raises(CommandError, match="once it is closed"):
-        call_command("export_turns", season.slug)
+        call_command(*export_of(season))
 
 
 def test_a_line_says_all_of_a_turn_and_turns_that_ended_are_there_and_no_others(season, players) -> None:
@@ -149,7 +154,7 @@ def test_the_file_gives_the_figures_of_the_page(season, players, tmp_path: Path)
     Mark.objects.create(player=bob, rule=TurnScriptRule.STEADY, made_at=NOW)
     season = close(season)
     file = tmp_path / "turns.jsonl"
-    call_command("export_turns", season.slug, output=file, stderr=io.StringIO())
+    call_command(*export_of(season), output=file, stderr=io.StringIO())
     read = read_turns(file).turns
     assert [turn._replace(guesses=None, opened_at=None) for turn in read] == turns_of(season)
     for keep in ([], ["scripted"], ["skipped", "cut_off", "scripted"]):
@@ -173,7 +178,7 @@ def test_the_same_turns_give_the_same_bytes_in_chunks_and_on_standard_output(
     assert lines_of(season) == whole
     out = io.BytesIO()
     monkeypatch.setattr(sys, "stdout", SimpleNamespace(buffer=out))
-    call_command("export_turns", season.slug)
+    call_command(*export_of(season))
     assert out.getvalue() == b"".join(export_turns(season))
 
 
@@ -188,10 +193,10 @@ def test_researchers_can_download_it(season, players, monkeypatch) -> None:
 
 def test_an_unknown_season_and_a_folder_that_is_not_there_are_told(season, players, tmp_path) -> None:
     with pytest.raises(CommandError, match=season.slug):
-        call_command("export_turns", "nosuch")
+        call_command(*export_of(season), season="nosuch")
     close(season)
     with pytest.raises(CommandError, match="cannot be written"):
-        call_command("export_turns", season.slug, output=tmp_path / "nowhere" / "turns.jsonl")
+        call_command(*export_of(season), output=tmp_path / "nowhere" / "turns.jsonl")
 
 
 def test_seconds_of_attempts_begin_with_the_sentence(season) -> None:

@@ -239,18 +239,18 @@ def test_a_figure_has_the_interval_of_resampled_images_and_the_same_whenever_it_
 
 def test_a_command_writes_figures_over_a_subset_without_a_limit(scoring, subset, tmp_path) -> None:
     path = tmp_path / "scores.csv"
-    command = ("export_scores", "lions", "--images", "subset:xm3", "--output", str(path), "--format")
-    output_of(*command, "csv")
+    command = ("export", "lions", "--format", "csv", "--images", "subset:xm3", "--output", str(path), "--what")
+    output_of(*command, "scores")
     rows = list(csv.DictReader(io.StringIO(path.read_text("utf-8-sig"))))
     over = figures(
         restricted_figures(score_cells(scoring.project), project=scoring.project, filter=parse("subset:xm3"))
     )
     assert {row["metric"]: float(row["value"]) for row in rows} == over
-    output_of(*command, "images-csv")
+    output_of(*command, "image-scores")
     of_images = list(csv.DictReader(io.StringIO(path.read_text("utf-8-sig"))))
     assert np.mean([float(row["cider-d"]) for row in of_images]) == pytest.approx(over["cider-d"], rel=1e-12)
     with pytest.raises(CommandError, match="no subset"):
-        output_of("export_scores", "lions", "--format", "csv", "--images", "subset:no")
+        output_of("export", "lions", "--what", "scores", "--format", "csv", "--images", "subset:no")
 
 
 def test_pages_and_files_take_the_filter_and_refuse_what_it_is_not(scoring, subset) -> None:

@@ -115,7 +115,7 @@ class TestRoundTrip:
         for seed, scores in enumerate([[3, 1, -1, 0], [1, 2, -1, -1]]):
             judged_once(project, collection, models[0], models[1], scores, seed=seed)
         path = tmp_path / "all.jsonl"
-        call_command("export_judgements", "lions", format="jsonl", output=path)
+        call_command("export", "lions", what="judgements", format="jsonl", output=path)
         call_command("sxs_report", str(path), "--json", replication=1)
         (pooled,) = json.loads(capsys.readouterr().out)["pooled"]
         (own,) = results(project).pooled
@@ -292,14 +292,16 @@ class TestCommand:
         other = make_comparison(project=comparison.project, images=1, replication=1)
         judge_all(other, make_rater(other), {keys_of(other)[0]: 1})
         path = tmp_path / "judgements.jsonl"
-        call_command("export_judgements", comparison.project.slug, format="jsonl", output=path)
+        call_command("export", comparison.project.slug, what="judgements", format="jsonl", output=path)
         assert path.read_text(encoding="utf-8") == exported(comparison, other)
-        call_command("export_judgements", comparison.project.slug, format="jsonl", comparison=other.pk, output=path)
+        call_command(
+            "export", comparison.project.slug, what="judgements", format="jsonl", comparison=other.pk, output=path
+        )
         assert path.read_text(encoding="utf-8") == exported(other)
         assert list(tmp_path.iterdir()) == [path]
 
     def test_it_writes_to_standard_output(self, comparison, capfdbinary):
-        call_command("export_judgements", comparison.project.slug, "--format", "csv")
+        call_command("export", comparison.project.slug, "--what", "judgements", "--format", "csv")
         sys.stdout.flush()
         assert capfdbinary.readouterr().out.decode() == exported(comparison, layout=JudgementLayout.CSV)
 
@@ -308,23 +310,30 @@ class TestCommand:
         make_subset(comparison.project, "first", [first.image])
         path = tmp_path / "judgements.jsonl"
         call_command(
-            "export_judgements", comparison.project.slug, "--format=jsonl", "--images=subset:first", output=path
+            "export",
+            comparison.project.slug,
+            "--what=judgements",
+            "--format=jsonl",
+            "--images=subset:first",
+            output=path,
         )
         lines = [line.replace("|images:all|", "|images:subset:first|") for line in exported(comparison).splitlines()]
         of_it = [line for line in lines if json.loads(line)["image"] == first.key]
         assert path.read_text(encoding="utf-8").splitlines() == of_it != []
         for images, said in (("in:PL", "No image is left by --images in:PL"), ("subset:none", "no subset “none”")):
             with pytest.raises(CommandError, match=said):
-                call_command("export_judgements", comparison.project.slug, "--format=jsonl", f"--images={images}")
+                call_command(
+                    "export", comparison.project.slug, "--what=judgements", "--format=jsonl", f"--images={images}"
+                )
 
     def test_what_is_not_there_is_named_with_what_there_is(self, comparison, tmp_path):
         slug = comparison.project.slug
         with pytest.raises(CommandError, match=rf"no project 'tigers'.*{slug}"):
-            call_command("export_judgements", "tigers", format="csv")
+            call_command("export", "tigers", what="judgements", format="csv")
         with pytest.raises(CommandError, match=rf"no comparison 99.*{comparison.pk} \({comparison.test} against "):
-            call_command("export_judgements", slug, format="csv", comparison=99)
+            call_command("export", slug, what="judgements", format="csv", comparison=99)
         with pytest.raises(CommandError, match="cannot be written"):
-            call_command("export_judgements", slug, format="csv", output=tmp_path / "no" / "file")
+            call_command("export", slug, what="judgements", format="csv", output=tmp_path / "no" / "file")
 
 
 class TestView:

@@ -94,7 +94,18 @@ def test_from_a_selection_to_gains_over_its_subset(project, manager, chosen, cap
     assert page.context["pairs"] == 6
 
     # What is downloaded is of the subset, too, and the subset stays for as long as the comparison does.
-    output_of("export_judgements", "lions", "--format", "csv", "--comparison", whole.pk, "--images", "subset:xm600")
+    output_of(
+        "export",
+        "lions",
+        "--what",
+        "judgements",
+        "--format",
+        "csv",
+        "--comparison",
+        whole.pk,
+        "--images",
+        "subset:xm600",
+    )
     rows = list(csv.DictReader(capsysbinary.readouterr().out.decode("utf-8-sig").splitlines()))
     assert sorted(row["image"] for row in rows) == drawn
     refused = manager.post("/projects/lions/subsets/xm600/delete/", follow=True).content.decode()

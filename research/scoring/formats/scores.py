@@ -78,7 +78,15 @@ def file_name(project: Project, layout: ScoreLayout, now: datetime, filter: Imag
 def export_scores(
     project: Project, layout: ScoreLayout, filter: ImageFilter = ALL_IMAGES, *, budget: ComputingBudget = OF_A_PAGE
 ) -> Iterator[bytes]:
-    """The file, piece by piece; of the figures of images those of one scoring are in memory at a time.
+    """Return the file, piece by piece, of the rows of `score_rows`."""
+    columns, rows = score_rows(project, filter, has_images=layout.has_images, budget=budget)
+    return in_pieces(table_lines(columns, rows, as_csv=layout.suffix == "csv"))
+
+
+def score_rows(
+    project: Project, filter: ImageFilter = ALL_IMAGES, *, has_images: bool, budget: ComputingBudget = OF_A_PAGE
+) -> tuple[Sequence[str], Iterator[dict[str, Any]]]:
+    """Return columns and rows; of the figures of images those of one scoring are in memory at a time.
 
     Figures of images by CIDEr are weighed as those of the file of figures are, whose signatures say how.
 
@@ -88,14 +96,11 @@ def export_scores(
         If the filter cannot be applied to one of the languages.
     """
     cells = restricted_figures(score_cells(project), project=project, filter=filter, budget=budget)
-    if layout.has_images:
+    if has_images:
         metrics = sorted({cell.metric for cell in cells}, key=metric_order)
         only = restriction(filter, project=project)
-        columns, rows = (*IMAGE_COLUMNS, *metrics), _image_rows(project, cells, metrics, only)
-    else:
-        columns = tuple(COLUMNS)
-        rows = ({name: value(project, cell) for name, value in COLUMNS.items()} for cell in cells)
-    return in_pieces(table_lines(columns, rows, as_csv=layout.suffix == "csv"))
+        return (*IMAGE_COLUMNS, *metrics), _image_rows(project, cells, metrics, only)
+    return tuple(COLUMNS), ({name: value(project, cell) for name, value in COLUMNS.items()} for cell in cells)
 
 
 def _image_rows(
