@@ -138,8 +138,9 @@ function receive(form) {
   function send() {
     const paths = [...files.keys()];
     const rows = [...files.values()];
-    const body = new FormData();
-    body.append("paths", JSON.stringify(paths));
+    const body = new FormData(form);
+    body.set("paths", JSON.stringify(paths));
+    body.delete(input.name);
     for (const { file } of rows) body.append(input.name, file);
     for (const { row } of rows) {
       row.querySelector("button")?.remove();

@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import IO
 
 from django.utils.translation import gettext as _
@@ -17,7 +17,7 @@ from crosslens_metrics.formats.recognition import captions_of
 from crosslens_metrics.hidden_characters import has_hidden
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class ReferenceLine:
     """`names` are those that the image may go by, the likeliest first; `captions` are by language and never empty.
 
@@ -28,7 +28,7 @@ class ReferenceLine:
     number: int
     names: tuple[str, ...]
     captions: Mapping[str, list[str]]
-    left_out: list[str] = field(default_factory=list)
+    left_out: Sequence[str] = ()
     captions_left_out: int = 0
     had_hidden: int = 0
 
@@ -107,7 +107,7 @@ class _ReferenceReader:
                 captions_refused += len(given.value) if isinstance(given.value, list) else 1
         if not taken:
             raise LineError(" ".join(refused) or self._nothing(others), row.name, captions=captions_refused or 1)
-        return ReferenceLine(row.number, row.names, taken, refused, captions_refused, hidden)
+        return ReferenceLine(row.number, row.names, taken, tuple(refused), captions_refused, hidden)
 
     def _nothing(self, others: list[str]) -> str:
         if not others:

@@ -15,7 +15,7 @@ from typing import IO, TypeVar
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from core.images.models import Collection, Image, ImportJob, ImportKind, ImportOutcome, ImportRow
+from core.images.models import Collection, ImportJob, ImportKind, ImportOutcome, ImportRow
 from core.images.selectors.filters import images_of_names
 from core.images.services import import_jobs
 from core.images.services.import_jobs import Clock
@@ -37,11 +37,11 @@ IMAGES_PER_TRANSACTION = 250
 LINES_PER_LOOK_UP = 500
 
 
-@dataclass
+@dataclass(slots=True)
 class _ImageLines:
-    """An image and all lines of the file about it."""
+    """An image, of which nothing else is kept, and all lines of the file about it."""
 
-    image: Image
+    image_id: int
     lines: list[ReferenceLine] = field(default_factory=list)
 
     def captions(self, tag: str) -> list[str]:
@@ -131,7 +131,7 @@ class _ReferenceImport:
             for line in named:
                 found = images_of[line.names]
                 if (image := found.only) is not None:
-                    units.setdefault(image.pk, _ImageLines(image)).lines.append(line)
+                    units.setdefault(image.pk, _ImageLines(image.pk)).lines.append(line)
                 else:
                     refused.append(_refused(line, found.problem))
             self.job.lease_until = import_jobs.extend(self.job, now=self.clock())
@@ -139,7 +139,7 @@ class _ReferenceImport:
             unit for unit in units.values() if any(len(unit.captions(tag)) > MAX_PER_IMAGE for tag in unit.tags)
         ]
         for unit in too_many:
-            del units[unit.image.pk]
+            del units[unit.image_id]
             refused += [_refused(line, _too_many()) for line in unit.lines]
         return (
             [unit for unit in units.values() if any(line.number not in self.reported for line in unit.lines)],
@@ -174,7 +174,7 @@ class _ReferenceImport:
             self.job.lease_until = import_jobs.write_report(self.job, self._put(units), now=self.clock())
 
     def _fail(self, unit: _ImageLines, error: Exception) -> None:
-        log.error("Import %s: image %s could not be taken.", self.job.pk, unit.image.pk, exc_info=error)
+        log.error("Import %s: image %s could not be taken.", self.job.pk, unit.image_id, exc_info=error)
         rows = [self._rejected(_refused(line, unexpected_error_text(error))) for line in unit.lines]
         with transaction.atomic():
             self.job.lease_until = import_jobs.write_report(self.job, rows, now=self.clock())
@@ -183,12 +183,12 @@ class _ReferenceImport:
         changes: dict[tuple[int, str], CaptionChange] = {}
         # Always in the same order, so that two imports never wait for each other's sets.
         for tag, reference_set in sorted(self.sets.items()):
-            captions = {unit.image.pk: unit.captions(tag) for unit in units if tag in unit.tags}
+            captions = {unit.image_id: unit.captions(tag) for unit in units if tag in unit.tags}
             if captions:
                 made = put_references(reference_set=reference_set, captions=captions, job=self.job, now=self.clock())
                 changes |= {(image, tag): change for image, change in made.items()}
         return [
-            self._report_row(unit, line, {tag: changes[unit.image.pk, tag] for tag in line.captions})
+            self._report_row(unit, line, {tag: changes[unit.image_id, tag] for tag in line.captions})
             for unit in units
             for line in unit.lines
             if line.number not in self.reported
@@ -208,16 +208,11 @@ class _ReferenceImport:
         if outcome == ImportOutcome.ALREADY:
             left_out.insert(0, _("The image already has these captions."))
         reason = " ".join(left_out)
-        return import_jobs.report_row(
-            self.job,
-            line.number,
-            line.name,
-            outcome,
-            reason,
-            unit.image,
-            counts=counts,
-            had_hidden=line.had_hidden,
+        row = import_jobs.report_row(
+            self.job, line.number, line.name, outcome, reason, counts=counts, had_hidden=line.had_hidden
         )
+        row.image_id = unit.image_id
+        return row
 
     def _rejected(self, line: LineError) -> ImportRow:
         name = line.name or _("line %(number)s") % {"number": line.number}
