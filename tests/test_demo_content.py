@@ -231,8 +231,9 @@ class TestComparisons:
         assert all("written by hand" in caption.model.description.lower() for caption in captions)
 
     def test_one_is_half_judged(self, loaded):
-        images = report_of(compared(evaluations.HALF_JUDGED)).outcome.images
-        assert images.complete == evaluations.SETTING.batch_size
+        comparison = compared(evaluations.HALF_JUDGED)
+        images = report_of(comparison).outcome.images
+        assert images.complete == comparison.pool.batch_size
         assert all(images.incomplete_by_judgements[judgements] for judgements in (0, 1, 2))
 
     @pytest.mark.long(reason="at least three others run each of its lines")

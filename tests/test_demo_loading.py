@@ -109,6 +109,7 @@ def test_a_demo_made_before_there_were_comparisons_gets_them(db, drawn, monkeypa
         patch.setattr(content, "PEOPLE", earlier)
         patch.setattr(evaluations, "load", lambda **_fields: None)
         content.load()
+    Comparison.objects.all().delete()
     assert not Comparison.objects.exists()
     before = list(CaptionItem.objects.values_list("pk", "text", "rating"))
 
@@ -122,7 +123,7 @@ def test_a_demo_made_before_there_were_comparisons_gets_them(db, drawn, monkeypa
 @pytest.mark.long(reason="the demo is loaded once more")
 def test_a_load_that_broke_off_is_resumed(db, drawn, monkeypatch):
     with monkeypatch.context() as patch:
-        patch.setattr(content, "create_project", lambda **fields: 1 / 0)
+        patch.setattr(content, "apply_campaign", lambda *campaign, **fields: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             content.load()
 

@@ -14,23 +14,23 @@ from django.utils import timezone
 
 from annotation.models import CaptionBatch, CaptionItem, Rating, Round, RoundKind
 from annotation.services import batches
-from annotation.services.campaign import LanguageBeginning
-from annotation.services.projects import NewRound, create_project
 from annotation.services.rounds import fill_round
 from core.allocation.services.lifecycle import expire_overdue
 from core.images.models import Collection
 from core.images.services.collections import find_or_create_collection
 from core.images.services.imports import import_path
-from core.languages.models import Language
 from core.people.models import Consent, Project, Role, User
 from core.people.services.accounts import set_language_skills
 from core.people.services.consent import give_consent
 from core.people.services.members import add_member
+from office.dashboard.formats.campaign_file import read_campaign
+from office.dashboard.selectors.campaign_file import campaign_of
+from office.dashboard.services.campaign.applying import apply_campaign
 from research.inference.models import CaptioningModel
 from tools.demo import evaluations, game_items, games, photographs, places, practice
 from tools.demo.captions import Clock, import_captions, with_sizes
+from tools.demo.files import FOLDER
 from tools.demo.people import (
-    LANGUAGES,
     MANAGER,
     NEEDING_CONSENT,
     PASSWORD,
@@ -47,10 +47,6 @@ PROJECT_NAME = "Crosslens demo"
 COLLECTION_NAME = "Demo photographs"
 SEED = 3600
 LEASE = timedelta(days=3)
-WHY_NO_PILOT = "The demo shows the main round."
-REPLICATION = 2
-
-
 WRITTEN_BY_BERND = 6
 RATED_BY_LUCIA = 9
 RATED_BY_NEEMA = 4
@@ -69,28 +65,20 @@ def load(*, clock: Clock = timezone.now, say: Callable[[str], object] = lambda _
     people = {person.username: _person(person) for person in PEOPLE}
     collection = _collection(folder, clock)
     model = _captions(folder, collection, clock)
-    project = _project(people, collection, model, clock())
-    practice.load(
-        project=project,
-        people=[(people[one.username], one.role, one.language) for one in PEOPLE],
-        manager=people[MANAGER],
-        folder=folder,
-        clock=clock,
-    )
+    evaluations.import_models(collection, folder.parent, clock)
+    practice.import_images(folder, clock)
+    project = _project(people, clock())
+    for one in PEOPLE:
+        practice.pass_all(
+            project=project, person=people[one.username], role=one.role, language=one.language, now=clock()
+        )
     main = Round.objects.filter(project=project, kind=RoundKind.MAIN).select_related("pool")
     rounds = {round.language_id: round for round in main}
     _anna(people["anna-de"], rounds["de"], clock() - timedelta(days=1, hours=2))
     _bernd(people["bernd-de"], rounds["de"], clock() - timedelta(hours=2))
     _rate_some(people["lucia-es"], rounds["es"], RATED_BY_LUCIA, clock() - timedelta(hours=1))
     _rate_some(people["neema-sw"], rounds["sw"], RATED_BY_NEEMA, clock() - LEASE - timedelta(days=1))
-    evaluations.load(
-        project=project,
-        people=people,
-        collection=collection,
-        manager=people[MANAGER],
-        folder=folder.parent,
-        clock=clock,
-    )
+    evaluations.load(project=project, people=people, clock=clock)
     load_references(project=project, collection=collection, manager=people[MANAGER], folder=folder.parent, clock=clock)
     places.load(manager=people[MANAGER], researcher=people[RESEARCHER], folder=folder, clock=clock)
     start_runs(collection=collection, captioned_by=model, manager=people[MANAGER], clock=clock)
@@ -142,22 +130,14 @@ def _captions(folder: Path, collection: Collection, clock: Clock) -> CaptioningM
     )
 
 
-def _project(people: dict[str, User], collection: Collection, model: CaptioningModel, now: datetime) -> Project:
+def _project(people: dict[str, User], now: datetime) -> Project:
+    """Make the project of campaign.toml; one that is there gets the parts of it that it lacks."""
     project = Project.objects.filter(name=PROJECT_NAME, created_by=people[MANAGER]).first()
-    if project is None:
-        project = create_project(
-            creator=people[MANAGER],
-            name=PROJECT_NAME,
-            description="Fifteen photographs in six languages. The English captions were written by hand.",
-            collection=collection,
-            captioners=[model],
-            languages=[NewRound(Language.objects.get(pk=tag), REPLICATION) for tag in LANGUAGES],
-            batch_size=len(photographs.PHOTOGRAPHS),
-            lease_s=int(LEASE.total_seconds()),
-            seed=SEED,
-            beginning=LanguageBeginning(why_no_pilot=WHY_NO_PILOT),
-            now=now,
-        )
+    campaign = read_campaign((FOLDER / "campaign.toml").read_bytes())
+    if project is not None:
+        there = campaign_of(project)
+        campaign = {"project": there["project"]} | {name: campaign[name] for name in campaign.keys() - there.keys()}
+    project = apply_campaign(campaign, project=project, by=people[MANAGER], now=now).project
     for round in project.rounds.filter(awaits_tasks=True):
         fill_round(round_id=round.pk)
     for person in PEOPLE:

@@ -14,19 +14,15 @@ from random import Random
 from typing import NamedTuple
 
 from core.images.models import Collection
-from core.languages.models import Language
 from core.people.models import Project, User
-from research.inference.models import CaptioningModel
 from sxs_eval.models import Comparison, Judgement, JudgingBatch, TrialKind
-from sxs_eval.selectors.planning import ComparisonSetting
 from sxs_eval.services import judging
-from sxs_eval.services.comparisons import create_comparison, fill_comparison
+from sxs_eval.services.comparisons import fill_comparison
 from sxs_eval.services.quality import use_gold_pair
 from tools.demo.captions import Clock, import_captions
 from tools.demo.texts import BRIEF, CAPTIONS, DESCRIPTIONS, DISCLAIMER, MODELS, RICH, TEXTS, WOBBLY
 
 SEED = 3600
-SETTING = ComparisonSetting(seed=SEED, batch_size=8, lease_s=3 * 24 * 3600, gold_percent=20, repeat_percent=20)
 STARTED, RETURNED, IN_THE_MIDDLE = RATERS = ("jonas-de", "greta-de", "emil-de")
 MORE_PAIRS = {STARTED: 0, RETURNED: 2, IN_THE_MIDDLE: 4}
 """How many pairs beyond their first batch each has answered in the half judged comparison."""
@@ -47,15 +43,9 @@ JUDGED = (ModelPair("de", WOBBLY, RICH), ModelPair("de", WOBBLY, BRIEF))
 UNTOUCHED = (ModelPair("ar", BRIEF, RICH), ModelPair("hi", BRIEF, RICH), ModelPair("ja", BRIEF, RICH))
 
 
-def load(
-    *, project: Project, people: Mapping[str, User], collection: Collection, manager: User, folder: Path, clock: Clock
-) -> None:
-    """Make what is missing of the comparisons and their judgements."""
-    models = _models(collection, folder, clock)
-    made = {
-        versus: _comparison(versus, project, models, collection, manager)
-        for versus in (HALF_JUDGED, *JUDGED, *UNTOUCHED)
-    }
+def load(*, project: Project, people: Mapping[str, User], clock: Clock) -> None:
+    """Fill the comparisons of the project, and make what is missing of their judgements."""
+    made = {versus: _comparison(versus, project) for versus in (HALF_JUDGED, *JUDGED, *UNTOUCHED)}
     for days, versus in enumerate(JUDGED, start=1):
         for hours, username in enumerate(RATERS):
             began_at = clock() - timedelta(days=days, hours=hours)
@@ -63,13 +53,12 @@ def load(
     _judge_half(made[HALF_JUDGED], people, clock() - timedelta(hours=3))
 
 
-def _models(collection: Collection, folder: Path, clock: Clock) -> dict[str, CaptioningModel]:
-    models = {}
+def import_models(collection: Collection, folder: Path, clock: Clock) -> None:
     for language, captions in CAPTIONS.items():
         for index, model in enumerate(MODELS):
             texts = {key: text[index] for key, text in captions.items() if index < len(text)}
             if texts:
-                models[model] = import_captions(
+                import_captions(
                     model=model,
                     description=f"{DESCRIPTIONS[model]} {DISCLAIMER}",
                     language=language,
@@ -78,27 +67,15 @@ def _models(collection: Collection, folder: Path, clock: Clock) -> dict[str, Cap
                     folder=folder,
                     clock=clock,
                 )
-    return models
 
 
-def _comparison(
-    versus: ModelPair, project: Project, models: Mapping[str, CaptioningModel], collection: Collection, manager: User
-) -> Comparison:
-    base, test = models[versus.base], models[versus.test]
-    made = Comparison.objects.filter(project=project, language=versus.language, base=base, test=test).first()
-    comparison = made or create_comparison(
-        project=project,
-        language=Language.objects.get(pk=versus.language),
-        base=base,
-        test=test,
-        collection=collection,
-        setting=SETTING,
-        by=manager,
-    )
+def _comparison(versus: ModelPair, project: Project) -> Comparison:
+    of_models = Comparison.objects.filter(project=project, base__name=versus.base, test__name=versus.test)
+    comparison = of_models.select_related("pool", "language").get(language=versus.language)
     if comparison.awaits_pairs:
         fill_comparison(comparison_id=comparison.pk)
         _look_through_gold_pairs(comparison)
-    return Comparison.objects.select_related("pool", "language").get(pk=comparison.pk)
+    return comparison
 
 
 def _look_through_gold_pairs(comparison: Comparison) -> None:

@@ -90,6 +90,7 @@ GUIDES = (
     ("dashboard:setup-show", "managers#start-a-project"),
     ("dashboard:campaign-*", "campaigns"),
     ("dashboard:collection-*", "managers#rename-duplicate-or-delete-a-collection"),
+    ("dashboard:image-list", "managers#follow-progress"),
     ("dashboard:image-take-out", "managers#rename-duplicate-or-delete-a-collection"),
     ("dashboard:project-*", "managers#rename-duplicate-archive-or-delete-a-project"),
     ("dashboard:email-*", "annotators#e-mails"),
