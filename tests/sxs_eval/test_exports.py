@@ -124,6 +124,7 @@ class TestRoundTrip:
             "signature": str(own.signature),
             "unlike": [],
             "comparisons": len(own.comparisons),
+            "shared_raters": 0,
             **{name: getattr(own, name) for name in names},
             "random_effects": own.random_effects.as_json(),
             "gain": own.gain.as_json(),
