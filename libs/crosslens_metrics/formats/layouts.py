@@ -268,7 +268,7 @@ def _of_object(file: IO[bytes]) -> FileLayout:
     if len(lists) == 1:
         return _of_records(partial(_member_records, lists[0]), file, "JSON", None)
     texts = [pair for pair in first.items() if isinstance(pair[1], str)]
-    are_captions = 2 * sum(_may_be_caption(*pair) for pair in texts) >= len(texts)
+    are_captions = 2 * sum(name in are_lists or _may_be_caption(name, text) for name, text in texts) >= len(texts)
     if are_captions and len(texts) + sum(map(_by_language, first.values())) == len(first):
         return FileLayout(FileKind.CAPTIONS, _("captions by image"), _rows_by_image)
     raise LayoutError(
