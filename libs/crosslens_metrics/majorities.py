@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from crosslens_metrics.sampling.intervals import share_bounds
+
 
 def majority_outcomes(better: ArrayLike, worse: ArrayLike, ratings: ArrayLike) -> NDArray[np.int8]:
     """What a strict majority of the ratings of each image says, whatever the degree.
@@ -45,7 +47,10 @@ def alike_signs(judged: ArrayLike, signs: ArrayLike) -> float:
 
 
 def alike_judgements(counts: ArrayLike) -> NDArray[np.float64]:
-    """How far judgements agree: 1 always, and 0 if two of the same image differ as often as not, or more often.
+    """How far judgements may agree: 1 always, and 0 if two of the same image differ as often as not, or more often.
+
+    The share of pairs of judgements of an image that say the same is taken to be as high as Clopper and Pearson allow
+    for from so many judgements beyond the first of each image: a few that differ do not show that raters do.
 
     Parameters
     ----------
@@ -56,13 +61,19 @@ def alike_judgements(counts: ArrayLike) -> NDArray[np.float64]:
     -------
     ndarray of float, shape (…)
         From 0 to 1; 1 where no image has two judgements.
+
+    References
+    ----------
+    C. J. Clopper and E. S. Pearson (1934), The use of confidence or fiducial limits.
     """
     said = np.asarray(counts, dtype=float)
     judgements = said.sum(axis=0)
     same = (said * (said - 1)).sum(axis=0) / np.maximum(judgements - 1, 1)
     shared = np.where(judgements > 1, judgements, 0).sum(axis=-1)
     share = np.divide(same.sum(axis=-1), shared, out=np.ones(shared.shape), where=shared > 0)
-    return np.asarray(np.maximum(0.0, 2 * share - 1))
+    further = np.maximum(judgements - 1, 0).sum(axis=-1)
+    most = share_bounds(np.minimum(share, 1) * further, further)[1]
+    return np.asarray(np.maximum(0.0, 2 * most - 1))
 
 
 def moved_outcomes(signs: ArrayLike, images: ArrayLike) -> NDArray[np.float64]:

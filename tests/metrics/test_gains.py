@@ -207,6 +207,19 @@ def test_one_slip_of_raters_who_agree_does_not_make_a_gain_certain():
     assert found[1][1] == pytest.approx(found[0][1], rel=0.05)
 
 
+def test_one_image_that_raters_share_does_not_tell_whether_they_are_alike():
+    image, raters = np.append(np.arange(100), 0), np.append(np.arange(100) % 5, 1)
+    signs = np.append(np.repeat([1, -1], [75, 25]), 1)
+    found = []
+    for last in (1, -1):
+        signs[-1] = last
+        outcomes = np.append(signs[:1] * (last == 1), signs[1:100]).astype(np.int8)
+        decided = DecidedImages(np.arange(100), outcomes, image, raters, signs.copy(), moved_outcomes(signs, image))
+        found.append(with_other_raters(decided)[1])
+    assert min(found) > 0.2
+    assert found[1] == pytest.approx(found[0], rel=0.1)
+
+
 def test_two_raters_leave_one_degree_of_freedom():
     signs = rng(2).choice([1, -1], size=(200, 3), p=[0.7, 0.3])
     interval, p = with_other_raters(judged_by_three(signs, np.tile(["a", "b", "b"], 200)))
