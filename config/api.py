@@ -14,7 +14,10 @@ urlpatterns = [
     path("", include("core.people.api.urls")),
     path("", include("annotation.api.urls")),
     path("", include("sxs_eval.api.urls")),
+    path("", include("core.images.api.urls")),
     path("", include("research.selection.api.urls")),
+    path("", include("research.inference.api.urls")),
+    path("", include("research.scoring.api.urls")),
     path("", include("office.dashboard.api.urls")),
     path("", include("office.imports.api.urls")),
     # Unknown addresses are answered like other refusals; without the final slash they are redirected as on pages.

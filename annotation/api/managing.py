@@ -28,6 +28,7 @@ from annotation.models import Caption, Feedback, Rating, Round, RoundKind, Round
 from annotation.selectors import overview
 from annotation.selectors.statistics import LanguageStatistics, filtered_statistics, live_statistics
 from core.allocation.models import AssignmentState
+from core.images.api.shapes import ImageSerializer, image_shown
 from core.images.models import CollectionImage
 from core.languages.models import Language
 from core.people.api.operations import ApiOperations
@@ -88,7 +89,7 @@ def progress_show(request: Request, slug: str) -> Response:
     "images",
     "The images of a project",
     "ImagePage",
-    shapes.ImageSerializer,
+    ImageSerializer,
     description="The images of all collections that its rounds use.",
 )
 def image_list(request: Request, slug: str) -> Response:
@@ -100,7 +101,7 @@ def image_list(request: Request, slug: str) -> Response:
         request,
         parts,
         order=["position", "pk"],
-        show=lambda rows: [shapes.image_shown(entry, user) for entry in rows],
+        show=lambda rows: [image_shown(entry, user) for entry in rows],
     )
 
 

@@ -30,7 +30,7 @@ from annotation.permissions import ratings_for, round_to_rate
 from annotation.selectors import verification
 from annotation.selectors.work import batch_head
 from annotation.services import verification as services
-from core.images.api import ServedImageSerializer, served_fields
+from core.images.api.shapes import ServedImageSerializer, served_fields
 from core.people.api.operations import ApiOperations
 from core.people.api.views import person_asking
 

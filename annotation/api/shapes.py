@@ -10,10 +10,8 @@ from django.db.models import Model
 from rest_framework import serializers
 
 from annotation.models import Caption, CaptionState, Feedback, Rating, Round, RoundKind, RoundState, Verdict
-from core.images.api import ServedImageSerializer, served_fields
 from core.images.models import CollectionImage
-from core.images.selectors import served_image
-from core.people.models import Project, User
+from core.people.models import Project
 from core.people.rules.pseudonyms import pseudonym
 from research.selection.selectors.image_places import UNKNOWN, origins_of
 
@@ -101,24 +99,6 @@ class ProgressSerializer(serializers.Serializer[Any]):
     wanted = serializers.IntegerField()
     done = serializers.IntegerField()
     rounds = RoundProgressSerializer(many=True)
-
-
-class ImageSerializer(serializers.Serializer[Any]):
-    key = serializers.CharField(help_text="The name used in files and other lists.")
-    collection = serializers.CharField()
-    width = serializers.IntegerField(help_text="Width of the original, in pixels.")
-    height = serializers.IntegerField()
-    served = ServedImageSerializer()
-
-
-def image_shown(entry: CollectionImage, viewer: User) -> dict[str, Any]:
-    return {
-        "key": entry.key,
-        "collection": entry.collection.slug,
-        "width": entry.image.width,
-        "height": entry.image.height,
-        "served": served_fields(served_image(entry.image, viewer)),
-    }
 
 
 class CaptionSerializer(serializers.ModelSerializer[Caption]):

@@ -24,7 +24,7 @@ from annotation.rules.text_checks import MAX_DRAFT_CHARACTERS
 from annotation.selectors import work
 from annotation.services import batches, feedback
 from core.allocation.models import BatchState
-from core.images.api import ServedImageSerializer, served_fields
+from core.images.api.shapes import ServedImageSerializer, served_fields
 from core.people.api.operations import ApiOperations, View
 from core.people.api.pagination import ListPart, many_shown, page
 from core.people.api.views import person_asking

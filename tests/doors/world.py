@@ -196,6 +196,8 @@ def make_world(media: Path) -> World:
     known |= {
         f"corpora:{name} slug": [seeded.main.collection.slug] for name in ("collection-locate", "collection-places")
     }
+    of_collections = ("collection-show", "collection-images")
+    known |= {f"api:{name} slug": [seeded.main.collection.slug] for name in of_collections}
     for app in ("imports", "api"):
         known |= {f"{app}:{name} job_id": [files.pk] for name in _names(app, "job_id")}
     described = ModelCaption.objects.filter(image__entries__collection=seeded.main.collection)

@@ -209,12 +209,19 @@ def metric_order(metric: str) -> tuple[int, str]:
     return FIGURE_ORDER.get(metric, len(FIGURE_ORDER)), metric
 
 
+SHOWN_WITH = ("model", "references__language", "references__collection", "vectors")
+
+
 def scoring_rows(project: Project) -> list[ScoringRow]:
     """List all scorings of a project, by language, references and model, in three queries."""
-    scorings = Scoring.objects.filter(project=project).select_related(
-        "model", "references__language", "references__collection", "vectors"
-    )
+    scorings = Scoring.objects.filter(project=project).select_related(*SHOWN_WITH)
     return _with_passes(scorings.order_by("references__language", "references__name", "model__name", "pk"))
+
+
+def scoring_rows_of(scorings: Sequence[Scoring]) -> list[ScoringRow]:
+    """List some scorings, in the order of their primary keys."""
+    chosen = Scoring.objects.filter(pk__in=[one.pk for one in scorings])
+    return _with_passes(chosen.select_related(*SHOWN_WITH).order_by("pk"))
 
 
 def scoring_details(scoring: Scoring) -> ScoringDetails:

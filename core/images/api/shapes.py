@@ -1,4 +1,4 @@
-"""Images as the API shows them."""
+"""Images in answers of the API."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from typing import Any
 
 from rest_framework import serializers
 
-from core.images.selectors import ServedImage
+from core.images.models import CollectionImage
+from core.images.selectors import ServedImage, served_image
+from core.people.models import User
 
 
 class SizeSerializer(serializers.Serializer[Any]):
@@ -32,4 +34,22 @@ def served_fields(image: ServedImage) -> dict[str, Any]:
         "author": image.author,
         "licence": image.licence,
         "licence_url": image.licence_url,
+    }
+
+
+class ImageSerializer(serializers.Serializer[Any]):
+    key = serializers.CharField(help_text="The name used in files and other lists.")
+    collection = serializers.CharField()
+    width = serializers.IntegerField(help_text="Width of the original, in pixels.")
+    height = serializers.IntegerField()
+    served = ServedImageSerializer()
+
+
+def image_shown(entry: CollectionImage, viewer: User) -> dict[str, Any]:
+    return {
+        "key": entry.key,
+        "collection": entry.collection.slug,
+        "width": entry.image.width,
+        "height": entry.image.height,
+        "served": served_fields(served_image(entry.image, viewer)),
     }

@@ -1,0 +1,53 @@
+"""Collections and their images, for managers and researchers."""
+
+from __future__ import annotations
+
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from core.images.api.shapes import ImageSerializer, image_shown
+from core.images.models import Collection
+from core.images.permissions import collection_for, collections_for
+from core.images.selectors import with_sizes
+from core.people.api.operations import ApiOperations
+from core.people.api.pagination import ListPart, many_shown, page
+from core.people.api.views import person_asking
+
+api = ApiOperations("collections")
+
+
+class CollectionSerializer(serializers.ModelSerializer[Collection]):
+    project = serializers.CharField(
+        source="project.slug", allow_null=True, default=None, help_text="The slug of its owner; null if it has none."
+    )
+    size = serializers.IntegerField(help_text="How many images it has.")
+
+    class Meta:
+        model = Collection
+        fields = ("slug", "name", "description", "project", "is_shared", "size", "created_at")
+        read_only_fields = fields
+
+
+@api.list("collections", "The collections that you may use", "CollectionPage", CollectionSerializer)
+def collection_list(request: Request) -> Response:
+    rows = with_sizes(collections_for(person_asking(request)))
+    return page(request, [ListPart(0, rows)], order=["pk"], show=many_shown(CollectionSerializer))
+
+
+@api.get("collection", "A collection", CollectionSerializer)
+def collection_show(request: Request, slug: str) -> Response:
+    collection = collection_for(person_asking(request), slug)
+    return Response(CollectionSerializer(with_sizes(Collection.objects.filter(pk=collection.pk)).get()).data)
+
+
+@api.list("collection_images", "The images of a collection", "CollectionImagePage", ImageSerializer)
+def collection_images(request: Request, slug: str) -> Response:
+    user = person_asking(request)
+    entries = collection_for(user, slug).entries.select_related("image", "collection")
+    return page(
+        request,
+        [ListPart(0, entries)],
+        order=["position", "pk"],
+        show=lambda rows: [image_shown(entry, user) for entry in rows],
+    )

@@ -1,0 +1,1 @@
+"""The API of scores and reference captions."""

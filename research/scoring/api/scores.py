@@ -1,0 +1,88 @@
+"""Scorings and their current figures, for managers and researchers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from core.jobs.models import JobState
+from core.people.api.operations import ApiOperations
+from core.people.api.pagination import ListPart, page
+from core.people.api.views import person_asking
+from core.people.models import Project
+from core.people.permissions import READERS, project_for
+from research.scoring.models import Scoring
+from research.scoring.permissions import scoring_for
+from research.scoring.selectors.restricting import restricted_figures
+from research.scoring.selectors.scores import ScoringRow, score_cells, scoring_rows_of
+from research.selection.api.subsets import IMAGES, asked_filter, image_filter_refusals
+from research.selection.rules.image_filters import ImageFilter
+
+api = ApiOperations("scores")
+
+
+class FigureSerializer(serializers.Serializer[Any]):
+    metric = serializers.CharField()
+    value = serializers.FloatField(allow_null=True, help_text="On the metric's own scale; null if it is undefined.")
+    why_undefined = serializers.CharField(source="why", allow_blank=True)
+    signature = serializers.CharField(help_text="Scores may be compared if it is the same.")
+    notes = serializers.ListField(child=serializers.CharField())
+    images = serializers.IntegerField()
+    left_out = serializers.IntegerField()
+    scored_at = serializers.DateTimeField(source="finished_at", allow_null=True)
+
+
+class ScoringSerializer(serializers.Serializer[Any]):
+    """Poll it until its state is done or failed."""
+
+    id = serializers.IntegerField(source="scoring.pk")
+    language = serializers.CharField(source="scoring.references.language_id")
+    references = serializers.CharField(source="scoring.references.name")
+    collection = serializers.SlugField(source="scoring.references.collection.slug")
+    model = serializers.CharField(source="scoring.model.name")
+    tokenizer = serializers.CharField(source="scoring.tokenizer")
+    normalise = serializers.BooleanField(source="scoring.normalise")
+    state = serializers.SerializerMethodField()
+    error = serializers.CharField(allow_blank=True)
+    figures = serializers.SerializerMethodField(help_text="Of the newest pass that is done.")
+
+    def get_state(self, row: ScoringRow) -> str:
+        newest = row.open or row.ended
+        return newest.state if newest else JobState.QUEUED
+
+    def get_figures(self, row: ScoringRow) -> Any:
+        return FigureSerializer(self.context["cells"].get(row.scoring.pk, []), many=True).data
+
+
+@api.list(
+    "scores", "The scorings of a project and their figures", "ScoringPage", ScoringSerializer, parameters=[IMAGES]
+)
+def score_list(request: Request, slug: str) -> Response:
+    project = project_for(person_asking(request), slug, *READERS)
+    images = asked_filter(request, project)
+    return page(
+        request,
+        [ListPart(0, Scoring.objects.filter(project=project))],
+        order=["pk"],
+        show=lambda rows: _shown(project, rows, images),
+    )
+
+
+@api.get("score", "A scoring and its figures", ScoringSerializer, parameters=[IMAGES])
+def score_show(request: Request, slug: str, scoring_id: int) -> Response:
+    scoring = scoring_for(person_asking(request), slug, scoring_id)
+    return Response(_shown(scoring.project, [scoring], asked_filter(request, scoring.project))[0])
+
+
+def _shown(project: Project, scorings: Sequence[Scoring], images: ImageFilter) -> Any:
+    current = score_cells(project, scorings=[one.pk for one in scorings])
+    with image_filter_refusals():
+        cells = restricted_figures(current, project=project, filter=images)
+    of_scoring: dict[int, list[Any]] = {}
+    for cell in cells:
+        of_scoring.setdefault(cell.scoring_id, []).append(cell)
+    return ScoringSerializer(scoring_rows_of(scorings), many=True, context={"cells": of_scoring}).data
