@@ -24,6 +24,8 @@ from core.people.rules.roles import conflicting_roles
 from core.people.services.consent import withdraw_consent
 from crosslens_metrics.reports.comparison_figures import UndefinedComparison
 from gapgame.models import GapItem, Season, SeasonAccess, Turn, TurnOutcome
+from office.dashboard.formats.campaign_file import campaign_text, read_campaign
+from office.dashboard.services.campaign.applying import apply_campaign
 from research.inference.models import ModelCaption
 from research.scoring.models import Pass
 from research.scoring.services.scoring_passes import run_pass
@@ -160,6 +162,11 @@ class TestContent:
         assert User.objects.get(username="anna-de").first_name == "Annette"
         assert sorted(Judgement.objects.values_list("pk", "choice", "judged_at")) == judged
         assert Judgement.objects.get(pk=answered.pk).choice == -3
+
+    def test_its_campaign_file_is_valid_and_changes_nothing(self, loaded):
+        project = Project.objects.get(name=content.PROJECT_NAME)
+        file = read_campaign(campaign_text(project, site="http://demo.example").encode())
+        assert apply_campaign(file, project=project, by=project.created_by, now=timezone.now()).steps == []
 
     def test_who_has_left_since_is_not_brought_back(self, loaded):
         project = Project.objects.get(name=content.PROJECT_NAME)

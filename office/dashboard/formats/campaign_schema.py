@@ -12,7 +12,7 @@ from annotation.rules.campaign import PILOT_IMAGES, REVIEWERS_PER_CAPTION, VERIF
 from core.allocation.forms import MAX_BATCH_SIZE, MAX_LEASE_H, MAX_REPLICATION, MIN_LEASE_H
 from core.people.models import OnWithdrawal, Role
 from crosslens_metrics.scales import SCALES, SEVEN_POINTS
-from office.dashboard.selectors.campaign_file import ALL
+from office.dashboard.selectors.campaign_file import ALL, MAX_VALID_DAYS
 from office.practice.models import PracticeKind
 from office.practice.rules.grading import BETTER, SIMILAR
 from office.recruitment.models import MAX_ADDRESS_CHARACTERS, WorkRole
@@ -22,6 +22,7 @@ from sxs_eval.rules.judging import CHECKS_BEFORE_PAUSE, FAILURES_PERCENT
 
 Schema = dict[str, Any]
 
+MAX_INTEGER = 2**31 - 1
 DIALECT = "http://json-schema.org/draft-07/schema#"
 
 
@@ -200,8 +201,8 @@ _PARTS: Schema = {
             "languages": _TAGS,
             "email": _text("The link is sent there.", longest=254, default=""),
             "note": _text(longest=200, default=""),
-            "places": _number(most=10_000, default=1),
-            "valid_days": _number(most=365, default=14),
+            "places": _number(most=MAX_INTEGER, default=1),
+            "valid_days": _number(most=MAX_VALID_DAYS, default=14),
         },
         required=("role",),
         description="Links by which people join. Accounts are not in the file.",
@@ -212,7 +213,7 @@ _PARTS: Schema = {
             "panel": _choice("a panel", PanelKind.values, default=PanelKind.PROLIFIC.value),
             "role": _choice("a role", WorkRole.values, default=WorkRole.ANNOTATOR.value),
             "languages": _TAGS | {"minItems": 1},
-            "places": _number("How many people can take part."),
+            "places": _number("How many people can take part.", most=MAX_INTEGER),
             "batches": _number("Batches for each person.", most=1000),
             "person_parameter": _PARAMETER | {"description": "Who the person is; the panel's usual one if not given."},
             "session_parameter": _PARAMETER,

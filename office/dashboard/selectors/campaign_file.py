@@ -16,6 +16,7 @@ from office.recruitment.models import HourlyRate, Study
 from sxs_eval.models import Comparison, Instructions
 
 ALL = "all"
+MAX_VALID_DAYS = 3650
 STUDY_FIELDS = (
     "name", "panel", "role", "places", "batches", "person_parameter", "session_parameter", "done_url",
     "screened_out_url", "failed_url", "currency", "is_open",
@@ -190,7 +191,7 @@ def invitation_of(invitation: Invitation) -> dict[str, Any]:
         "email": invitation.email,
         "note": invitation.note,
         "places": invitation.places,
-        "valid_days": max(1, round((invitation.expires_at - invitation.created_at).total_seconds() / 86_400)),
+        "valid_days": min(max((invitation.expires_at - invitation.created_at).days, 1), MAX_VALID_DAYS),
     }
 
 
