@@ -10,6 +10,7 @@ from typing import Any
 
 from django.db.models import TextChoices
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from annotation.services.projects import ProjectSetupError
 from core.people.models import Project, User
@@ -21,7 +22,7 @@ from sxs_eval.services.comparisons import ComparisonError
 
 class StepKind(TextChoices):
     ADDED = "added", _("Added")
-    CHANGED = "changed", _("Changed")
+    CHANGED = "changed", pgettext_lazy("by a campaign file", "Changed")
     REFUSED = "refused", _("Cannot be changed")
 
 
