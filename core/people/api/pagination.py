@@ -87,7 +87,10 @@ def page(
         keyed_rows = keyed_rows[:limit]
         key, last = keyed_rows[-1]
         following = _address(request, [key, *(_value(last, name) for name in order)])
-    return Response({"next": following, "results": show([row for _key, row in keyed_rows])})
+    answer = Response({"next": following, "results": show([row for _key, row in keyed_rows])})
+    if following is not None:
+        answer["Link"] = f'<{following}>; rel="next"'
+    return answer
 
 
 def many_shown(shape: type[serializers.BaseSerializer[Any]]) -> Callable[[Sequence[Model]], Any]:
@@ -134,7 +137,6 @@ def _cursor(request: Request, columns: int) -> tuple[int, list[int] | None]:
 
 
 def _address(request: Request, values: Sequence[int]) -> str:
-    # A path: behind proxies only the client knows the name of the server.
     query = request.query_params.copy()
     query["cursor"] = base64.urlsafe_b64encode(json.dumps(values, separators=(",", ":")).encode()).decode()
-    return f"{request.path}?{query.urlencode()}"
+    return request.build_absolute_uri(f"{request.path}?{query.urlencode()}")
