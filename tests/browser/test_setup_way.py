@@ -49,9 +49,9 @@ def picture(number: int) -> FilePayload:
     return {"name": f"{number}.png", "mimeType": "image/png", "buffer": content.getvalue()}
 
 
-def follow(page: Page, step: str, project: str = "") -> None:
+def follow(page: Page, step: str, project: str) -> None:
     """Open the setup and select a step."""
-    page.goto(f"/projects/{project}/setup/" if project else "/projects/")
+    page.goto(f"/projects/{project}/setup/")
     page.locator(".setup").get_by_role("link", name=step, exact=True).click()
 
 
@@ -75,31 +75,32 @@ def act(page: Page, step: str, button: str) -> None:
 
 
 def test_the_setup_leads_from_an_empty_database_to_a_release(page: Page) -> None:
-    follow(page, "Images with licences")
-    page.get_by_label("Name").fill("Pictures")
-    page.get_by_role("button", name="Create collection").click()
-    follow(page, "Images with licences")
+    page.goto("/projects/")
+    page.get_by_label("Name", exact=True).fill("Lions")
+    page.get_by_role("button", name="Start a project").click()
+    follow(page, "Images with licences", "lions")
     page.locator("input[type=file]").first.set_input_files(
-        [*map(picture, range(IMAGES)), FilePayload(name="manifest.csv", mimeType="text/csv", buffer=MANIFEST.encode())]
+        [
+            *map(picture, range(IMAGES)),
+            FilePayload(name="manifest.csv", mimeType="text/csv", buffer=MANIFEST.encode()),
+            FilePayload(name="captions.jsonl", mimeType="application/jsonl", buffer=ENGLISH.encode()),
+        ]
     )
-    page.get_by_role("button", name="Import", exact=True).click()
-    expect(page.get_by_text("Import of 3 files")).to_be_visible()
-    follow(page, "English captions")
-    page.locator("input[type=file]").set_input_files(
-        {"name": "captions.jsonl", "mimeType": "application/jsonl", "buffer": ENGLISH.encode()}
-    )
+    page.locator("main button[type=submit]").first.click()
+    page.get_by_label("What the captions are").select_option("Captions by a model")
     page.get_by_label("Model", exact=True).fill("captioner")
-    page.get_by_label("Language of the captions").select_option("English")
+    page.get_by_label("New collection").fill("Pictures")
+    page.get_by_text("More about these files").click()
+    page.locator("#id_language").select_option("en")
+    page.get_by_role("button", name="Preview again").click()
     page.get_by_role("button", name="Import", exact=True).click()
-    expect(page.get_by_role("heading", name=re.compile("Import of"))).to_be_visible()
-    follow(page, "Project")
+    page.get_by_role("link", name="Add languages").click()
     page.get_by_label("Collection").select_option("Pictures")
     page.get_by_role("button", name="Continue").click()
-    page.get_by_label("Name", exact=True).fill("Lions")
     page.get_by_role("checkbox", name=re.compile("Swahili")).check()
     page.get_by_role("spinbutton", name="Captions per image").fill("1")
     page.get_by_role("spinbutton", name="Images per batch").fill("1")
-    page.get_by_role("button", name="Create project").click()
+    page.get_by_role("button", name="Add languages").last.click()
     follow(page, "Consent text", "lions")
     page.get_by_label("Text", exact=True).evaluate("area => { area.value = area.value.replace(/[[\\]]/g, '') }")
     page.get_by_role("button", name="Publish this version").click()
