@@ -18,7 +18,6 @@ from rest_framework.response import Response
 from annotation import tasks
 from annotation.api.managing import with_words
 from annotation.api.refusals import refusals_as_problems
-from annotation.api.working import validated_data
 from annotation.formats.archives import MANIFEST
 from annotation.models import Release
 from annotation.rules.releases import LICENCES
@@ -26,6 +25,7 @@ from annotation.services import releases
 from core.jobs.models import JobState
 from core.people.api.operations import ApiOperations, one_address
 from core.people.api.pagination import ListPart, many_shown, page
+from core.people.api.requested import validated_data
 from core.people.api.views import person_asking
 from core.people.models import Role
 

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from annotation.api import managing, rating, releases, working
+from annotation.api import managing, rating, releases, rounds, working
 
 PROJECT = "projects/<slug:slug>"
 BATCH = "work/batches/<uuid:batch_id>"
@@ -12,6 +12,7 @@ urlpatterns = [
     path(f"{PROJECT}/languages/", managing.language_list, name="language-list"),
     path(f"{PROJECT}/rounds/", managing.round_list, name="round-list"),
     path(f"{PROJECT}/rounds/<int:round_id>/", managing.round_show, name="round-show"),
+    path(f"{PROJECT}/rounds/<int:round_id>/<slug:action>/", rounds.round_step, name="round-step"),
     path(f"{PROJECT}/progress/", managing.progress_show, name="progress-show"),
     path(f"{PROJECT}/statistics/", managing.statistics_show, name="statistics-show"),
     path(f"{PROJECT}/quality/", managing.quality_show, name="quality-show"),

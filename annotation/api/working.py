@@ -27,6 +27,7 @@ from core.allocation.models import BatchState
 from core.images.api.shapes import ServedImageSerializer, served_fields
 from core.people.api.operations import ApiOperations, View
 from core.people.api.pagination import ListPart, many_shown, page
+from core.people.api.requested import validated_data
 from core.people.api.views import person_asking
 from core.people.models import User
 
@@ -244,18 +245,6 @@ def store_rating(request: Request, save: Callable[..., object], *, position: int
     with refusals_as_problems():
         save(position=position, rating=rating, active_ms=active_ms, now=timezone.now(), **whose)
     return Response({"position": position, "rating": sent["rating"]})
-
-
-def validated_data(shape: Shape, request: Request) -> dict[str, Any]:
-    """Read what was sent, in `shape`.
-
-    Raises
-    ------
-    rest_framework.exceptions.ValidationError
-    """
-    sent = shape(data=request.data)
-    sent.is_valid(raise_exception=True)
-    return dict(sent.validated_data)
 
 
 def batch_response(request: Request, batch_id: UUID) -> Response:

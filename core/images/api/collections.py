@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from core.images.api.shapes import ImageSerializer, image_shown
+from core.images.forms import MAX_NAME_CHARACTERS, CollectionForm
 from core.images.models import Collection
-from core.images.permissions import collection_for, collections_for
+from core.images.permissions import check_manager, collection_for, collections_for
 from core.images.selectors import with_sizes
-from core.people.api.operations import ApiOperations
+from core.images.services.collections import create_collection
+from core.people.api.operations import ApiOperations, one_address
 from core.people.api.pagination import ListPart, many_shown, page
+from core.people.api.requested import check_form, validated_data
 from core.people.api.views import person_asking
+from core.people.models import Role
+from core.people.permissions import project_for
 
 api = ApiOperations("collections")
 
@@ -29,10 +36,29 @@ class CollectionSerializer(serializers.ModelSerializer[Collection]):
         read_only_fields = fields
 
 
+class NewCollectionSerializer(serializers.Serializer[Any]):
+    project = serializers.SlugField(help_text="The slug of its owner.")
+    name = serializers.CharField(max_length=MAX_NAME_CHARACTERS)
+    description = serializers.CharField(allow_blank=True, default="")
+    is_shared = serializers.BooleanField(default=False, help_text="Whether all projects can use it.")
+
+
 @api.list("collections", "The collections that you may use", "CollectionPage", CollectionSerializer)
 def collection_list(request: Request) -> Response:
     rows = with_sizes(collections_for(person_asking(request)))
     return page(request, [ListPart(0, rows)], order=["pk"], show=many_shown(CollectionSerializer))
+
+
+@api.post("collection_create", "Make a collection", {201: CollectionSerializer}, request=NewCollectionSerializer)
+def collection_create(request: Request) -> Response:
+    user = person_asking(request)
+    check_manager(user)
+    sent = validated_data(NewCollectionSerializer, request)
+    owner = project_for(user, sent["project"], Role.MANAGER)
+    form = CollectionForm(sent | {"project": owner.pk}, by=user)
+    check_form(form)
+    made = create_collection(**form.cleaned_data, by=user)
+    return Response(CollectionSerializer(with_sizes(Collection.objects.filter(pk=made.pk)).get()).data, status=201)
 
 
 @api.get("collection", "A collection", CollectionSerializer)
@@ -51,3 +77,6 @@ def collection_images(request: Request, slug: str) -> Response:
         order=["position", "pk"],
         show=lambda rows: [image_shown(entry, user) for entry in rows],
     )
+
+
+collection_list_or_create = one_address(collection_list, collection_create)

@@ -7,19 +7,23 @@ from typing import Any
 
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import get_language
 from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from core.people.api.operations import ApiOperations
+from core.jobs.tasks import ask_for_sweep
+from core.people.api.operations import ApiOperations, one_address
 from core.people.api.pagination import ListPart, page
+from core.people.api.requested import check_form, validated_data
 from core.people.api.views import person_asking
-from core.people.forms.invitations import InvitationsFilterForm
+from core.people.forms.invitations import DAYS, EACH, MAX_PLACES, ONE, InvitationForm, InvitationsFilterForm
 from core.people.models import Invitation, Role
 from core.people.permissions import project_for
 from core.people.rules.invitations import InvitationState
 from core.people.selectors.invitations import InvitationRow, InvitationsShown, invitations_of, rows_of
+from core.people.services.invitations import InvitationMailing, invite_many
 
 api = ApiOperations("invitations")
 
@@ -45,6 +49,20 @@ class InvitationSerializer(serializers.Serializer[Any]):
         return str(self.context["request"].build_absolute_uri(address))
 
 
+class InvitationsSerializer(serializers.Serializer[Any]):
+    results = InvitationSerializer(many=True)
+
+
+class NewInvitationSerializer(serializers.Serializer[Any]):
+    role = serializers.ChoiceField(Role.choices)
+    languages = serializers.ListField(child=serializers.CharField(), default=list, help_text="Tags.")
+    links = serializers.ChoiceField([ONE, EACH], default=ONE, help_text="One link, or one for each language.")
+    places = serializers.IntegerField(min_value=1, max_value=MAX_PLACES, default=1, help_text="How many can join.")
+    days = serializers.ChoiceField([1, 7, 14, 30, 90], default=DAYS, help_text="How long it is valid.")
+    email = serializers.EmailField(allow_blank=True, default="")
+    note = serializers.CharField(max_length=200, allow_blank=True, default="", help_text="Only managers see it.")
+
+
 @api.list(
     "invitations",
     "The invitations into a project",
@@ -61,10 +79,41 @@ def invitation_list(request: Request, slug: str) -> Response:
     project = project_for(person_asking(request), slug, Role.MANAGER)
     form = InvitationsFilterForm(request.query_params, project=project)
     wanted, now = form.wanted(), timezone.now()
-    if form.errors:
-        raise serializers.ValidationError({name: [*reasons] for name, reasons in form.errors.items()})
+    check_form(form)
 
-    def show(rows: Sequence[Invitation]) -> Any:
-        return InvitationSerializer(rows_of(rows, now=now), many=True, context={"request": request}).data
+    rows = invitations_of(project, wanted, now=now)
+    return page(request, [ListPart(0, rows)], order=["pk"], show=lambda rows: _shown(request, rows))
 
-    return page(request, [ListPart(0, invitations_of(project, wanted, now=now))], order=["pk"], show=show)
+
+@api.post(
+    "invitation_create",
+    "Invite people",
+    {201: InvitationsSerializer},
+    request=NewInvitationSerializer,
+    description="Makes one link, or one for each language. With an address, the link is sent there.",
+)
+def invitation_create(request: Request, slug: str) -> Response:
+    project, now = project_for(person_asking(request), slug, Role.MANAGER), timezone.now()
+    sent = validated_data(NewInvitationSerializer, request)
+    form = InvitationForm(sent)
+    check_form(form)
+    made = invite_many(
+        project=project,
+        wanted=form.wanted(),
+        expires_at=form.expires_at(now),
+        created_by=person_asking(request),
+        mailing=InvitationMailing(
+            by=person_asking(request), site=request.build_absolute_uri("/"), language=get_language() or ""
+        ),
+        now=now,
+    )
+    ask_for_sweep()
+    return Response({"results": _shown(request, made)}, status=201)
+
+
+def _shown(request: Request, invitations: Sequence[Invitation]) -> Any:
+    rows = rows_of(invitations, now=timezone.now())
+    return InvitationSerializer(rows, many=True, context={"request": request}).data
+
+
+invitation_list_or_create = one_address(invitation_list, invitation_create)

@@ -17,14 +17,14 @@ from rest_framework.parsers import MultiPartParser
 from rest_framework.permissions import AllowAny
 from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
-from rest_framework.serializers import BaseSerializer, Serializer, ValidationError
+from rest_framework.serializers import BaseSerializer
 from rest_framework.views import APIView
 
 from core.people.api.answers import MEDIA_TYPE, STATUSES
 from core.people.api.authentication import SCHEME
 from core.people.api.pagination import PARAMETERS, page_schema
 from core.people.api.problems import ApiError
-from core.people.api.requested import check_fields, check_parameters, with_choices
+from core.people.api.requested import check_parameters
 from core.people.permissions import is_in_archived
 
 View = Callable[..., HttpResponseBase]
@@ -77,7 +77,7 @@ class ApiOperations:
         takes_files: bool = False,
         **about: Any,
     ) -> Decorator:
-        parameters, shape = about.get("parameters", ()), about.get("request")
+        parameters = about.get("parameters", ())
         described = extend_schema(operation_id=id, summary=summary, responses=responses, tags=[self.tag], **about)
 
         def made(view: View) -> View:
@@ -86,13 +86,7 @@ class ApiOperations:
                 if method != "get" and is_in_archived(request.user, kwargs.get("slug", "")):
                     raise ApiError(409, "archived", gettext("This project is archived and cannot be changed."))
                 check_parameters(request, parameters)
-                if not (isinstance(shape, type) and issubclass(shape, Serializer)):
-                    return view(request, *args, **kwargs)
-                check_fields(request, shape)
-                try:
-                    return view(request, *args, **kwargs)
-                except ValidationError as error:
-                    raise with_choices(error, shape) from error
+                return view(request, *args, **kwargs)
 
             members: dict[str, Any] = {method: described(handler)}
             if is_file:

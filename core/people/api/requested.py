@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
+from django.forms import BaseForm
 from django.utils.translation import gettext as _
 from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers
@@ -28,31 +30,49 @@ def check_parameters(request: Request, parameters: Iterable[OpenApiParameter]) -
         raise serializers.ValidationError(errors)
 
 
-def check_fields(request: Request, shape: type[serializers.Serializer[Any]]) -> None:
-    """
+def validated_data(
+    shape: type[serializers.Serializer[Any]], request: Request, context: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """Read what was sent, in `shape`.
+
     Raises
     ------
     rest_framework.serializers.ValidationError
-        A field is not one of the shape's.
+        Also where a field is not one of the shape's. Errors about choices list the valid values.
     """
-    if isinstance(request.data, Mapping) and (errors := _unknown(request.data, shape().get_fields())):
+    sent = shape(data=request.data, context=dict(context or {}))
+    if isinstance(request.data, Mapping) and (errors := _unknown(request.data, sent.get_fields())):
         raise serializers.ValidationError(errors)
-
-
-def with_choices(
-    error: serializers.ValidationError, shape: type[serializers.Serializer[Any]]
-) -> serializers.ValidationError:
-    """Add the valid values to errors about fields that have choices."""
-    if not isinstance(error.detail, dict):
-        return error
-    fields = shape().get_fields()
-    errors: dict[str, Any] = dict(error.detail)
-    for name, reasons in errors.items():
-        field: Any = fields.get(name)
+    if sent.is_valid():
+        return dict(sent.validated_data)
+    found: dict[str, Any] = dict(sent.errors)
+    for name in found:
+        field: Any = sent.get_fields().get(name)
         choices = getattr(getattr(field, "child", field), "choices", None)
-        if choices and "invalid_choice" in str(error.get_codes().get(name)):  # type: ignore[union-attr]
-            errors[name] = [*(reasons if isinstance(reasons, list) else ()), _valid_values(choices)]
-    return serializers.ValidationError(errors)
+        if choices and "invalid_choice" in str(_codes(found[name])):
+            found[name] = [*_sentences(found[name]), _valid_values(choices)]
+    raise serializers.ValidationError(found)
+
+
+def _codes(reasons: Any) -> list[str]:
+    several = reasons.values() if isinstance(reasons, dict) else reasons
+    return [getattr(one, "code", "") if isinstance(one, str) else str(_codes(one)) for one in several]
+
+
+def _sentences(reasons: Any) -> list[str]:
+    several = reasons.values() if isinstance(reasons, dict) else reasons
+    return [sentence for one in several for sentence in ([one] if isinstance(one, str) else _sentences(one))]
+
+
+def check_form(form: BaseForm) -> None:
+    """Validate what was sent by the form of a page.
+
+    Raises
+    ------
+    rest_framework.serializers.ValidationError
+    """
+    if not form.is_valid():
+        raise serializers.ValidationError({name: [*reasons] for name, reasons in form.errors.items()})
 
 
 def _unknown(sent: Iterable[str], known: Collection[str]) -> dict[str, list[str]]:
@@ -61,7 +81,8 @@ def _unknown(sent: Iterable[str], known: Collection[str]) -> dict[str, list[str]
         if known
         else _("There is no such name here.")
     )
-    return {name: [why] for name in sent if name not in known}
+    # Forms send the parts of a field as `map.image` and `files[0]`.
+    return {name: [why] for name in sent if re.split(r"[.\[]", name)[0] not in known}
 
 
 def _valid_values(choices: Iterable[Any]) -> str:

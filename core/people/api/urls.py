@@ -8,5 +8,5 @@ urlpatterns = [
     path("me/", views.me, name="me"),
     path("projects/", views.project_list, name="project-list"),
     path("projects/<slug:slug>/", views.project_show, name="project-show"),
-    path("projects/<slug:slug>/invitations/", invitations.invitation_list, name="invitation-list"),
+    path("projects/<slug:slug>/invitations/", invitations.invitation_list_or_create, name="invitation-list"),
 ]

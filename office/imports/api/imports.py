@@ -26,6 +26,7 @@ from core.languages.models import Language
 from core.people.api.operations import ApiOperations, one_address
 from core.people.api.pagination import ListPart, many_shown, page
 from core.people.api.problems import ApiError, explain
+from core.people.api.requested import validated_data
 from core.people.api.views import person_asking
 from core.people.permissions import READERS, project_for
 from core.people.requests import csv_download
@@ -193,9 +194,8 @@ def import_list(request: Request, slug: str) -> Response:
 def import_start(request: Request, slug: str) -> Response:
     project, by = project_for(person_asking(request), slug, *READERS), person_asking(request)
     _receive(request)
-    sent = SentFilesSerializer(data=request.data, context={"project": project, "by": by})
-    sent.is_valid(raise_exception=True)
-    job = start_upload(project=project, by=by, **sent.validated_data)
+    sent = validated_data(SentFilesSerializer, request, context={"project": project, "by": by})
+    job = start_upload(project=project, by=by, **sent)
     ask_for_stage(job.pk)
     return Response(FileImportSerializer(job).data, status=202)
 
@@ -225,9 +225,8 @@ def import_show(request: Request, slug: str, job_id: int) -> Response:
 )
 def import_answer(request: Request, slug: str, job_id: int) -> Response:
     job = file_import_for(person_asking(request), slug, job_id)
-    sent = WishSerializer(data=request.data, context={"project": job.project, "by": person_asking(request)})
-    sent.is_valid(raise_exception=True)
-    return _done(job, lambda: answer(job=job, wish=sent.validated_data))
+    sent = validated_data(WishSerializer, request, context={"project": job.project, "by": person_asking(request)})
+    return _done(job, lambda: answer(job=job, wish=sent))
 
 
 @api.delete("import_discard", "Discard a preview and its files")

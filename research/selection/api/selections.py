@@ -19,6 +19,7 @@ from core.languages.models import Language
 from core.people.api.operations import ApiOperations, one_address
 from core.people.api.pagination import ListPart, many_shown, page
 from core.people.api.problems import ApiError, explain
+from core.people.api.requested import validated_data
 from core.people.api.views import person_asking
 from core.people.models import Project, Role
 from core.people.permissions import READERS, project_for
@@ -130,9 +131,8 @@ def selection_list(request: Request, slug: str) -> Response:
 )
 def selection_start(request: Request, slug: str) -> Response:
     project = project_for(person_asking(request), slug, Role.MANAGER)
-    serializer = NewSelectionSerializer(data=request.data)
-    serializer.is_valid(raise_exception=True)
-    sent = dict(serializer.validated_data)
+    serializer = validated_data(NewSelectionSerializer, request)
+    sent = serializer
     tags = sent.pop("languages")
     languages = list(Language.objects.filter(pk__in=tags))
     if unknown := sorted(set(tags) - {one.tag for one in languages}):
@@ -163,12 +163,9 @@ def selection_show(request: Request, slug: str, number: int) -> Response:
 )
 def selection_confirm(request: Request, slug: str, number: int) -> Response:
     selection = selection_for(person_asking(request), slug, number, Role.MANAGER)
-    sent = ConfirmSerializer(data=request.data)
-    sent.is_valid(raise_exception=True)
+    sent = validated_data(ConfirmSerializer, request)
     try:
-        services.confirm_selection(
-            selection=selection, **sent.validated_data, by=person_asking(request), now=timezone.now()
-        )
+        services.confirm_selection(selection=selection, **sent, by=person_asking(request), now=timezone.now())
     except services.SelectionRefusedError as refused:
         raise ApiError(409, "selection-refused", str(refused)) from None
     return Response(SelectionSerializer(selection_for(person_asking(request), slug, number, Role.MANAGER)).data)

@@ -19,6 +19,7 @@ from core.images.permissions import collections_in
 from core.people.api.operations import ApiOperations, one_address
 from core.people.api.pagination import ListPart, page
 from core.people.api.problems import ApiError, explain
+from core.people.api.requested import validated_data
 from core.people.api.views import person_asking
 from core.people.models import Project, Role
 from core.people.permissions import READERS, project_for
@@ -104,9 +105,8 @@ def subset_list(request: Request, slug: str) -> Response:
 @api.post("subset_make", "Make a named subset", {201: SubsetSerializer}, request=NewSubsetSerializer)
 def subset_make(request: Request, slug: str) -> Response:
     project = project_for(person_asking(request), slug, Role.MANAGER)
-    sent = NewSubsetSerializer(data=request.data)
-    sent.is_valid(raise_exception=True)
-    given = dict(sent.validated_data)
+    sent = validated_data(NewSubsetSerializer, request)
+    given = sent
     about = {name: given[name] for name in ("slug", "name", "description")}
     try:
         images = services.images_wanted(project, _wanted(project, given))
@@ -128,10 +128,9 @@ def subset_show(request: Request, slug: str, subset_slug: str) -> Response:
 @api.put("subset_rename", "Rename a named subset", SubsetSerializer, request=SubsetNamesSerializer)
 def subset_rename(request: Request, slug: str, subset_slug: str) -> Response:
     subset = subset_for(person_asking(request), slug, subset_slug, Role.MANAGER)
-    sent = SubsetNamesSerializer(data=request.data)
-    sent.is_valid(raise_exception=True)
+    sent = validated_data(SubsetNamesSerializer, request)
     try:
-        services.rename_subset(subset=subset, by=person_asking(request), now=timezone.now(), **sent.validated_data)
+        services.rename_subset(subset=subset, by=person_asking(request), now=timezone.now(), **sent)
     except services.SubsetError as refused:
         raise _refusal(refused, "name") from None
     return Response(_shown(subset))

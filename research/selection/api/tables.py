@@ -13,6 +13,7 @@ from rest_framework.response import Response
 
 from core.people.api.operations import ApiOperations, one_address
 from core.people.api.problems import ApiError, explain
+from core.people.api.requested import validated_data
 from core.people.api.views import person_asking
 from core.people.models import Project, Role
 from core.people.permissions import READERS, project_for
@@ -55,11 +56,10 @@ def language_table_show(request: Request, slug: str) -> Response:
 @api.put("language_table_replace", "Replace where languages are spoken", TableSerializer, request=NewTableSerializer)
 def language_table_replace(request: Request, slug: str) -> Response:
     project = project_for(person_asking(request), slug, Role.MANAGER)
-    sent = NewTableSerializer(data=request.data)
-    sent.is_valid(raise_exception=True)
-    about = {name: sent.validated_data[name] for name in ("note", "expected")}
+    sent = validated_data(NewTableSerializer, request)
+    about = {name: sent[name] for name in ("note", "expected")}
     try:
-        table = checked_table(sent.validated_data["areas"])
+        table = checked_table(sent["areas"])
         replace_table(project=project, table=table, by=person_asking(request), now=timezone.now(), **about)
     except TableChangedError as error:
         raise ApiError(409, "language-table-changed", str(error)) from None
