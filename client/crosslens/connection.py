@@ -9,7 +9,7 @@ from typing import Any
 
 import httpx
 
-API = "/api/v1/"
+API = "api/v1/"
 ATTEMPTS = 6
 FIRST_PAUSE_S, MAX_PAUSE_S = 1.0, 60.0
 TIMEOUT_S = 60.0
@@ -44,7 +44,7 @@ class Connection:
         pause: Callable[[float], None] = time.sleep,
     ) -> None:
         headers = {"Authorization": f"Bearer {token}", "Accept": "application/json"}
-        self.base = httpx.URL(url.rstrip("/"))
+        self.base = httpx.URL(f"{url.rstrip('/')}/")
         self.pause = pause
         self._http = httpx.Client(headers=headers, timeout=timeout_s, transport=transport)
 
@@ -72,14 +72,10 @@ class Connection:
         return unfinished.replace(path)
 
     def _url(self, address: str) -> httpx.URL:
-        """An address of the API, whole, as a path, or below /api/v1/."""
+        """An address below /api/v1/, or a whole one of a next page, always on the server that the token is for."""
         if address.startswith(("http://", "https://")):
-            url = httpx.URL(address)
-            if (url.scheme, url.netloc) != (self.base.scheme, self.base.netloc):
-                raise ValueError(f"{address} is on another server than {self.base}, which the token is for.")
-            return url
-        path = address if address.startswith("/") else f"{API}{address}"
-        return httpx.URL(f"{self.base.scheme}://{self.base.netloc.decode()}{path}")
+            return self.base.copy_with(raw_path=httpx.URL(address).raw_path)
+        return httpx.URL(f"{self.base}{API}{address}")
 
     def _request(self, method: str, address: str, **sent: Any) -> httpx.Response:
         wait_s = FIRST_PAUSE_S

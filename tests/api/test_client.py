@@ -189,11 +189,14 @@ class TestConnection:
 
     def test_the_token_goes_to_its_own_server_only(self):
         connection, _pauses, asked = self.connection(
-            httpx.Response(200, json={"results": [1], "next": "https://two.example/api/v1/x/?cursor=a"})
+            httpx.Response(200, json={"results": [{"a": 1}], "next": "http://two.example/api/v1/x/?cursor=a"}),
+            httpx.Response(200, json={"results": [{"a": 2}], "next": None}),
         )
-        with pytest.raises(ValueError, match="another server"):
-            list(Rows(connection, "x/", {}))
-        assert [request.url.host for request in asked] == ["one.example"]
+        assert list(Rows(connection, "x/", {"language": "de"})) == [{"a": 1}, {"a": 2}]
+        assert [str(request.url) for request in asked] == [
+            "https://one.example/api/v1/x/?limit=1000&language=de",
+            "https://one.example/api/v1/x/?cursor=a",
+        ]
 
     def test_what_is_no_crosslens_is_said(self):
         connection, _pauses, _asked = self.connection(httpx.Response(404, text="<html>"))
