@@ -9,6 +9,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from core.people.models import Role
+from research.scoring.models import Scoring
 from tests.api.seeded import Program
 from tests.api.test_work import address, code
 from tests.factories import join_project, make_user
@@ -32,6 +33,21 @@ def test_scorings_come_with_their_figures_and_their_state(scoring, rho):
     assert (row["id"], row["model"], row["references"]) == (scoring.pk, scoring.model.name, scoring.references.name)
     assert rho.get(address("score-show", scoring.project.slug, scoring.pk)).json() == row
     assert row["state"] in ("queued", "done")
+
+
+def test_a_scoring_is_started_by_the_form_of_the_page_and_can_be_polled(scoring, rho):
+    where, references = address("score-list", scoring.project.slug), scoring.references
+    answer = rho.post(where, references=references.pk, models=[scoring.model_id], metrics=["cider-d"], normalise=False)
+    assert answer.status_code == 202
+    (row,) = answer.json()["results"]
+    assert row["normalise"] is False
+    assert row["id"] == Scoring.objects.latest("pk").pk != scoring.pk
+    refused = rho.post(where, references=references.pk, models=[scoring.model_id + 999], metrics=["cider-d"])
+    assert list(refused.json()["errors"]) == ["models"]
+    assert (
+        "rouge-l"
+        in rho.post(where, references=references.pk, models=[1], metrics=["x"]).json()["errors"]["metrics"][-1]
+    )
 
 
 def test_references_are_listed_with_their_collection_and_size(scoring, rho):

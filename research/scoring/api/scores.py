@@ -5,22 +5,30 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from django.utils import timezone
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from core.jobs.models import JobState
-from core.people.api.operations import ApiOperations
+from core.people.api.operations import ApiOperations, one_address
 from core.people.api.pagination import ListPart, page
+from core.people.api.requested import check_form, validated_data
 from core.people.api.views import person_asking
 from core.people.models import Project
 from core.people.permissions import READERS, project_for
-from research.scoring.models import Scoring
-from research.scoring.permissions import scoring_for
+from crosslens_metrics.scoring import METRICS
+from research.scoring.forms import ScoringForm
+from research.scoring.models import Scoring, Tokenizer
+from research.scoring.permissions import reference_set_for, scoring_for
+from research.scoring.rules.metrics import MetricChoiceError
 from research.scoring.selectors.restricting import restricted_figures
 from research.scoring.selectors.scores import ScoringRow, score_cells, scoring_rows_of
+from research.scoring.selectors.setup import coverage_of
+from research.scoring.services.scorings import create_scorings
+from research.scoring.tasks import ask_for_passes
 from research.selection.api.subsets import IMAGES, asked_filter, image_filter_refusals
-from research.selection.rules.image_filters import ImageFilter
+from research.selection.rules.image_filters import ALL_IMAGES, ImageFilter
 
 api = ApiOperations("scores")
 
@@ -58,6 +66,20 @@ class ScoringSerializer(serializers.Serializer[Any]):
         return FigureSerializer(self.context["cells"].get(row.scoring.pk, []), many=True).data
 
 
+class NewScoringsSerializer(serializers.Serializer[Any]):
+    references = serializers.IntegerField(min_value=1, max_value=2**63 - 1, help_text="The ID of a set.")
+    models = serializers.ListField(child=serializers.IntegerField(), min_length=1, help_text="IDs of models.")
+    metrics = serializers.ListField(child=serializers.ChoiceField(sorted(METRICS)), min_length=1)
+    tokenizer = serializers.ChoiceField(
+        Tokenizer.choices, required=False, help_text="If it is not given, the usual one of the language."
+    )
+    normalise = serializers.BooleanField(default=True, help_text="Lower-case, and without punctuation.")
+
+
+class ScoringsSerializer(serializers.Serializer[Any]):
+    results = ScoringSerializer(many=True)
+
+
 @api.list(
     "scores", "The scorings of a project and their figures", "ScoringPage", ScoringSerializer, parameters=[IMAGES]
 )
@@ -70,6 +92,32 @@ def score_list(request: Request, slug: str) -> Response:
         order=["pk"],
         show=lambda rows: _shown(project, rows, images),
     )
+
+
+@api.post(
+    "scores_start",
+    "Score models' captions",
+    {202: ScoringsSerializer},
+    request=NewScoringsSerializer,
+    description="One scoring per model, computed in the background. Poll each until its state is done or failed. "
+    "Metrics that need word vectors or encoders are started on the page.",
+)
+def scores_start(request: Request, slug: str) -> Response:
+    project = project_for(person_asking(request), slug, *READERS)
+    sent = validated_data(NewScoringsSerializer, request)
+    references = reference_set_for(person_asking(request), slug, sent.pop("references"))
+    form = ScoringForm(
+        {"tokenizer": references.usual_tokenizer} | sent, references=references, coverage=coverage_of(references)
+    )
+    check_form(form)
+    try:
+        made = create_scorings(
+            project=project, references=references, **form.cleaned_data, by=person_asking(request), now=timezone.now()
+        )
+    except MetricChoiceError as refused:
+        raise serializers.ValidationError({"metrics": [str(refused)]}) from None
+    ask_for_passes(made)
+    return Response({"results": _shown(project, made, ALL_IMAGES)}, status=202)
 
 
 @api.get("score", "A scoring and its figures", ScoringSerializer, parameters=[IMAGES])
@@ -86,3 +134,6 @@ def _shown(project: Project, scorings: Sequence[Scoring], images: ImageFilter) -
     for cell in cells:
         of_scoring.setdefault(cell.scoring_id, []).append(cell)
     return ScoringSerializer(scoring_rows_of(scorings), many=True, context={"cells": of_scoring}).data
+
+
+score_list_or_start = one_address(score_list, scores_start)
