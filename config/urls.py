@@ -28,4 +28,5 @@ urlpatterns = [
     path("", include("office.recruitment.urls")),
     path("", include("office.dashboard.urls")),
     path("", include("office.imports.urls")),
+    path("", include("office.exports.urls")),
 ]

@@ -102,12 +102,12 @@ def test_one_language_is_what_that_language_has(campaign, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("captions", "coco"), "one language. Choose one by --language: ar, de, fr"),
+        (("captions", "coco"), "one language. Choose one: ar, de, fr"),
         (("scores", "coco"), "coco is for captions. Export scores as one of: csv, jsonl, parquet, xlsx"),
         (("time", "csv", "--images", "in:PL"), "No image is left"),
-        (("time", "csv", "--comparison", "1"), "--comparison cannot be used with time, only with: judgements"),
-        (("images", "csv", "--language", "de"), "--language cannot be used with images"),
-        (("turns", "jsonl"), "Name the season by --season. Available: none yet"),
+        (("time", "csv", "--comparison", "1"), "“comparison” cannot be used with time, only with: judgements"),
+        (("images", "csv", "--language", "de"), "“language” cannot be used with images"),
+        (("turns", "jsonl"), "Choose a season. Available: none yet"),
         (("turns", "jsonl", "--season", "spring"), "no season 'spring'"),
     ],
 )

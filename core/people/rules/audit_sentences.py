@@ -18,6 +18,7 @@ SENTENCES: Mapping[str, Promise] = {
     "batch.returned": _("A batch of %(about)s was taken back from %(person)s."),
     "caption.checked": _("A caption of %(about)s, by %(person)s, was checked."),
     "caption.returned": _("A caption of %(about)s was returned to %(person)s for correction."),
+    "data.exported": _("Data were downloaded: %(about)s."),
     "captions.exported": _("Captions were downloaded: %(about)s."),
     "captions.imported": _("Captions were imported: %(about)s."),
     "collection.deleted": _("A collection was deleted: %(about)s."),

@@ -53,6 +53,7 @@ GROUPS = (
         (
             ProjectPage("annotation:guidelines-show", _("Guidelines"), ("guidelines/",), is_for_researchers=True),
             ProjectPage("imports:import-create", _("Import"), ("import/",), is_for_researchers=True),
+            ProjectPage("exports:export-show", _("Export"), ("export/",), is_for_researchers=True),
             ProjectPage("practice:practice-list", _("Practice"), ("practice/manage/",)),
             ProjectPage(
                 "corpora:selection-list", _("Selections"), ("selections/", "candidates/"), is_for_researchers=True

@@ -59,6 +59,7 @@ GUIDES = (
     ("images:collection-owner", "managers#ownership-and-sharing"),
     ("images:*", "managers#add-images"),
     ("imports:*", "importing"),
+    ("exports:*", "formats"),
     ("corpora:collection-places", "places#where-an-image-was-taken"),
     ("corpora:candidates-*", "places#candidates-without-files"),
     ("corpora:subset-*", "places#named-subsets"),

@@ -28,7 +28,7 @@ def as_coco(wish: ExportWish) -> Iterator[bytes]:
     """
     known = wish.languages or sorted(set(wish.project.rounds.values_list("language", flat=True)))
     if len(known) > 1:
-        said = _("A file of COCO captions has one language. Choose one by --language: %(known)s.")
+        said = _("A file of COCO captions has one language. Choose one: %(known)s.")
         raise ExportError(said % {"known": ", ".join(known)})
     return in_pieces(_coco_lines(_by_image(wish)))
 

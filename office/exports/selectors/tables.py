@@ -82,14 +82,14 @@ def table_of(wish: ExportWish) -> ExportTable:
 
 def _check_filters(wish: ExportWish) -> None:
     given = {
-        "--images": not wish.images.is_all,
-        "--language": bool(wish.languages),
-        "--comparison": wish.comparison is not None,
-        "--season": bool(wish.season),
+        "images": not wish.images.is_all,
+        "language": bool(wish.languages),
+        "comparison": wish.comparison is not None,
+        "season": bool(wish.season),
     }
     for option, is_given in given.items():
         if is_given and wish.what not in FILTERS[option]:
-            said = _("%(option)s cannot be used with %(what)s, only with: %(known)s.")
+            said = _("“%(option)s” cannot be used with %(what)s, only with: %(known)s.")
             raise ExportError(said % {"option": option, "what": wish.what, "known": ", ".join(FILTERS[option])})
 
 
@@ -143,11 +143,11 @@ def _rating_rows(project: Project, counted: QuerySet[Verdict]) -> Iterator[Seque
 
 
 def _judgements(wish: ExportWish) -> ExportTable:
-    rows = judgement_export.judgement_rows(_comparisons(wish), until=wish.until, images=wish.images)
+    rows = judgement_export.judgement_rows(comparisons_of(wish), until=wish.until, images=wish.images)
     return ExportTable(tuple(judgement_export.COLUMNS), (tuple(row.values()) for row in rows))
 
 
-def _comparisons(wish: ExportWish) -> list[Comparison]:
+def comparisons_of(wish: ExportWish) -> list[Comparison]:
     """Return the comparison asked for, or all that count in results."""
     comparisons = Comparison.objects.filter(project=wish.project).order_by("pk")
     comparisons = comparisons.select_related("project", "language", "base", "test", "collection")
@@ -174,7 +174,7 @@ def _turns(wish: ExportWish) -> ExportTable:
     if season is None:
         known = ", ".join(seasons.values_list("slug", flat=True)) or _("none yet")
         asked = _("There is no season '%(season)s'.") % {"season": wish.season}
-        said = asked if wish.season else _("Name the season by --season.")
+        said = asked if wish.season else _("Choose a season.")
         raise ExportError(said + " " + _("Available: %(known)s.") % {"known": known})
     return ExportTable(TURN_COLUMNS, (tuple(row.values()) for row in turn_rows(season)))
 
@@ -211,9 +211,9 @@ TABLES: Mapping[str, Callable[[ExportWish], ExportTable]] = {
 }
 _OF_IMAGES = ("captions", "ratings", "judgements", "scores", "image-scores")
 FILTERS = {
-    "--images": _OF_IMAGES,
-    "--language": (*_OF_IMAGES, "turns", "time"),
-    "--comparison": ("judgements",),
-    "--season": ("turns",),
+    "images": _OF_IMAGES,
+    "language": (*_OF_IMAGES, "turns", "time"),
+    "comparison": ("judgements",),
+    "season": ("turns",),
 }
 """The tables that each option can narrow."""

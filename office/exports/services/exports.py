@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from itertools import chain
 
 from django.utils.translation import gettext as _
 
+from core.people.models import User
+from core.people.services import audit_log
 from office.exports.formats import captions, tables
-from office.exports.selectors.tables import TABLES, ExportError, ExportTable, ExportWish, table_of
+from office.exports.selectors.tables import TABLES, ExportError, ExportTable, ExportWish, comparisons_of, table_of
+from sxs_eval.selectors.results import complete_images_of
+from sxs_eval.services.comparisons import record_looks
+from tabular.downloads import CSV_TYPE, JSON_LINES_TYPE, stamp
 
 CAPTIONS = "captions"
 TABLE_FORMATS: Mapping[str, Callable[[ExportTable], Iterator[bytes]]] = {
@@ -22,6 +28,15 @@ CAPTION_FORMATS: Mapping[str, Callable[[ExportWish], Iterator[bytes]]] = {
     "label-studio": captions.as_label_studio,
     "huggingface": captions.as_hugging_face,
 }
+SUFFIXES = {"xm3600": "jsonl", "coco": "json", "label-studio": "json", "huggingface": "jsonl"}
+TYPES = {
+    "csv": CSV_TYPE,
+    "jsonl": JSON_LINES_TYPE,
+    "json": "application/json",
+    "parquet": "application/vnd.apache.parquet",
+    "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+}
+"""By suffix."""
 WHATS, FORMATS = tuple(TABLES), (*TABLE_FORMATS, *CAPTION_FORMATS)
 
 
@@ -39,3 +54,36 @@ def export(wish: ExportWish, format: str) -> Iterator[bytes]:
         known = {"format": format, "what": wish.what, "known": ", ".join(TABLE_FORMATS)}
         raise ExportError(_("%(format)s is for captions. Export %(what)s as one of: %(known)s.") % known)
     return CAPTION_FORMATS[format](wish)
+
+
+def export_for(wish: ExportWish, format: str, *, by: User, is_recorded: bool) -> Iterator[bytes]:
+    """Return the file for somebody, and record that they have it.
+
+    Raises
+    ------
+    ExportError, ImageFilterError, SeasonNotClosedError
+        Before anything is recorded or sent.
+    """
+    pieces = export(wish, format)
+    first = next(pieces, b"")
+    if is_recorded:
+        if wish.what == "judgements":
+            seen = comparisons_of(wish)
+            record_looks(seen, complete_images_of(seen))
+        about = f"{wish.what}, {format}"
+        audit_log.record(project=wish.project, action="data.exported", about=about, by=by, now=wish.until)
+    return chain([first], pieces)
+
+
+def suffix_of(format: str) -> str:
+    return SUFFIXES.get(format, format)
+
+
+def content_type_of(format: str) -> str:
+    return TYPES[suffix_of(format)]
+
+
+def file_name(wish: ExportWish, format: str) -> str:
+    layout = f"-{format}" if format in CAPTION_FORMATS else ""
+    name = f"{wish.project.slug}-{wish.what}{layout}{wish.images.in_file_names()}"
+    return f"{name}-{stamp(wish.until)}.{suffix_of(format)}"

@@ -1,0 +1,95 @@
+"""What to export, in which format, and of what part of a project."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from django import forms
+from django.utils.translation import gettext_lazy as _
+
+from core.languages.models import Language
+from core.people.models import Project, User
+from gapgame.models import Season
+from office.exports.permissions import is_closed, may_export
+from office.exports.selectors.tables import ExportWish
+from research.selection.pages.image_filters import AskedImages
+from sxs_eval.models import Comparison
+
+WHATS = {
+    "captions": _("Captions that count"),
+    "ratings": _("Ratings of captions by reviewers"),
+    "judgements": _("Judgements of pairs"),
+    "scores": _("Scores"),
+    "image-scores": _("Scores of each image"),
+    "turns": _("Turns of the game"),
+    "time": _("Hours and cost, with names"),
+    "images": _("Images, with authors and licences"),
+}
+FORMATS = {
+    "csv": _("CSV"),
+    "jsonl": _("JSON Lines"),
+    "parquet": _("Parquet"),
+    "xlsx": _("Excel"),
+    "xm3600": _("Crossmodal-3600 (captions)"),
+    "coco": _("COCO captions (captions in one language)"),
+    "label-studio": _("Label Studio (captions)"),
+    "huggingface": _("Hugging Face, metadata.jsonl (captions)"),
+}
+
+
+class ExportForm(forms.Form):
+    what = forms.ChoiceField(label=_("What"))
+    format = forms.ChoiceField(label=_("Format"), choices=list(FORMATS.items()))
+    language = forms.ModelMultipleChoiceField(
+        Language.objects.none(), label=_("Languages"), required=False, help_text=_("All, unless you choose some.")
+    )
+    images = forms.ChoiceField(label=_("Images"), required=False)
+    comparison = forms.ModelChoiceField(
+        Comparison.objects.none(), label=_("Comparison"), required=False, empty_label=_("all")
+    )
+    season = forms.ModelChoiceField(
+        Season.objects.none(), label=_("Game season"), required=False, to_field_name="slug", empty_label="–"
+    )
+
+    def __init__(self, data: Any, *, project: Project, by: User, images: AskedImages) -> None:
+        super().__init__(data)
+        self.project, self.by, self.asked = project, by, images
+        used = [*project.rounds.values_list("language", flat=True)]
+        used += project.comparisons.values_list("language", flat=True)
+        fields: dict[str, Any] = self.fields
+        fields["what"].choices = [one for one in WHATS.items() if may_export(by, project, one[0])]
+        fields["language"].queryset = Language.objects.filter(pk__in=used).order_by("english_name")
+        fields["images"].choices = images.choices
+        fields["comparison"].queryset = Comparison.objects.filter(project=project).order_by("pk")
+        fields["season"].queryset = Season.objects.filter(project=project).order_by("slug")
+        for name in ("language", "comparison", "season"):
+            if not fields[name].queryset.exists():
+                del fields[name]
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or {}
+        if self.asked.error:
+            self.add_error("images", self.asked.error)
+        if "what" in cleaned and is_closed(self.by, self.project, cleaned["what"]):
+            self.add_error(
+                "what",
+                _(
+                    "The file has other people’s captions of images in a batch that is assigned to you. Submit "
+                    "that batch first, or ask somebody else for the file."
+                ),
+            )
+        return cleaned
+
+    def wish(self, *, until: datetime) -> ExportWish:
+        sent = self.cleaned_data
+        comparison, season = sent.get("comparison"), sent.get("season")
+        return ExportWish(
+            project=self.project,
+            what=sent["what"],
+            until=until,
+            images=self.asked.filter,
+            languages=[language.pk for language in sent.get("language", ())],
+            comparison=comparison and comparison.pk,
+            season=season.slug if season else "",
+        )

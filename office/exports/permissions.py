@@ -1,0 +1,28 @@
+"""What of a project somebody may export now."""
+
+from __future__ import annotations
+
+from annotation import permissions as annotation_permissions
+from core.people.models import Project, Role, User
+from core.people.permissions import has_role
+from research.scoring import permissions as scoring_permissions
+from research.scoring.models import ReferenceSet
+from sxs_eval import permissions as judging_permissions
+from sxs_eval.models import Comparison
+
+OF_MANAGERS = frozenset({"time"})
+"""What names people: for managers alone."""
+
+
+def may_export(user: User, project: Project, what: str) -> bool:
+    return what not in OF_MANAGERS or has_role(user, project, Role.MANAGER)
+
+
+def is_closed(user: User, project: Project, what: str) -> bool:
+    """Return whether the file has others' words about images that are assigned to `user`."""
+    if what in ("captions", "ratings"):
+        return annotation_permissions.has_assigned_images(user, project)
+    if what == "judgements":
+        return judging_permissions.has_assigned_images(user, list(Comparison.objects.filter(project=project)))
+    sets = ReferenceSet.objects.filter(project=project)
+    return what == "image-scores" and scoring_permissions.has_assigned_images(user, sets)
