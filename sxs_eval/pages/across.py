@@ -113,7 +113,7 @@ def _images_to_see(row: ComparisonResult) -> str:
     number = _number_of(row.images_to_see)
     return parts(
         figure("" if number is None else str(number)),
-        note(_("other raters: %(interval)s") % {"interval": images} if isinstance(images, str) else ""),
+        long_note(_("other raters: %(interval)s") % {"interval": images} if isinstance(images, str) else ""),
     )
 
 
@@ -162,7 +162,7 @@ def _corrected(row: ComparisonResult) -> Iterator[str]:
     if row.corrected and row.corrected.sign_test is not None:
         yield note(_("Holm: %(p)s") % {"p": _pair_p(row.corrected.sign_test)})
     if row.corrected and row.corrected.other_raters is not None:
-        yield note(_("other raters: %(interval)s") % {"interval": _pair_p(row.corrected.other_raters)})
+        yield long_note(_("other raters: %(interval)s") % {"interval": _pair_p(row.corrected.other_raters)})
 
 
 def _pair_p(p: float | UndefinedComparison) -> str:
