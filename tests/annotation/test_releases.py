@@ -319,7 +319,9 @@ class TestCommand:
     def test_where_they_are_not_the_same_the_files_are_named(self, campaign, tmp_path):
         built(campaign.start())
         Image.objects.filter(title="The market").update(title="The square")
-        with pytest.raises(CommandError, match=r"These files differ: croissant.json, images.csv, images.jsonl, images.parquet\."):
+        with pytest.raises(
+            CommandError, match=r"These files differ: croissant.json, images.csv, images.jsonl, images.parquet\."
+        ):
             call_command("build_release", "harbours", "--rebuild", "1", "--to", str(tmp_path / "again"))
 
     def test_refusals_say_everything_that_is_lacking(self, campaign):

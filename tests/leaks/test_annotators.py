@@ -44,11 +44,13 @@ MANAGERS_MAY_KNOW = {
     f"{app}:{name}": (MODEL_WORD,)
     for app, names in {
         "annotation": "project-create language-add image-show",
+        "api": "model-list model-show comparison-list comparison-show results-show score-list score-show",
+        "dashboard": "image-list",
         "images": "collection-show collection-image-show",
         "inference": "model-list model-show run-list run-show run-failures gallery model-try model-stabilisers "
         "embedding-list embedding-show embedding-create",
         "sxs_eval": "comparison-list comparison-create comparison-show comparison-settings comparison-remove "
-        "comparisons-progress tables-export results-show metrics-show metrics-export",
+        "comparisons-progress tables-export results-show metrics-show metrics-export plan-show",
         "scoring": "score-list score-compare score-export scoring-create scoring-show scoring-drop",
     }.items()
     for name in names.split()
@@ -102,6 +104,9 @@ def test_a_manager_gets_no_file_about_images_that_they_have_assigned_themselves(
     refused = client.get(address, follow=True)
     assert refused.redirect_chain == [(reverse("annotation:project-show", args=["project-b"]), 302)]
     assert b"assigned to you. Submit that batch first" in refused.content
+    campaign = reverse("dashboard:campaign-download", args=["project-b"])
+    assert b"assigned to you. Submit that batch first" in client.get(campaign, follow=True).content
+    assert client.get(reverse("api:campaign-file", args=["project-b"])).json()["code"] == "images-assigned"
     world.write_all(CaptionBatch.objects.get(pk=world.batch.pk), world.annotator, timezone.now())
     assert client.get(address)["Content-Type"] == "application/jsonl; charset=utf-8"
 

@@ -66,7 +66,9 @@ def largest_size(image: Image) -> bytes | None:
 
 
 def remove_all(name: str) -> None:
-    """Delete a file, or a folder with everything in it; it may be gone already."""
+    """Delete a file, or a folder with everything in it; it may be gone already. No name is no file."""
+    if not name:
+        return
     with suppress(FileNotFoundError, NotADirectoryError):
         folders, files = default_storage.listdir(name)
         for file in filter(None, files):

@@ -13,6 +13,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from annotation.api.refusals import check_no_assigned_images
 from core.people.api.operations import ApiOperations, one_address
 from core.people.api.problems import ApiError, explain
 from core.people.api.views import person_asking
@@ -46,6 +47,8 @@ class CampaignChangeSerializer(serializers.Serializer[Any]):
 )
 def campaign_show(request: Request, slug: str) -> HttpResponse:
     project = project_for(person_asking(request), slug, Role.MANAGER)
+    # Guidelines and practice quote captions.
+    check_no_assigned_images(person_asking(request), project)
     return HttpResponse(campaign_text(project, site=request.build_absolute_uri("/")), content_type=CONTENT_TYPE)
 
 

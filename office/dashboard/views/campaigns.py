@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
 from annotation.views.projects import must_be_manager
+from annotation.views.shared import kept_from_file
 from core.people.models import Project, Role
 from core.people.permissions import project_for
 from core.people.requests import as_download, user_of
@@ -35,6 +36,9 @@ def campaign_create(request: HttpRequest) -> HttpResponse:
 @require_safe
 def campaign_download(request: HttpRequest, slug: str) -> HttpResponse:
     project = project_for(request.user, slug, Role.MANAGER)
+    # Guidelines and practice quote captions.
+    if elsewhere := kept_from_file(request, project, "dashboard:campaign-show", slug):
+        return elsewhere
     answer = HttpResponse(campaign_text(project, site=request.build_absolute_uri("/")), content_type=CONTENT_TYPE)
     return as_download(answer, f"{project.slug}.toml")
 
