@@ -57,6 +57,16 @@ def _one_connection() -> Iterator[None]:
         signal.connect(close_old_connections)
 
 
+NOT_SAID = {
+    "POST /api/v1/projects/{slug}/imports/",
+    "GET /api/v1/projects/{slug}/invitations/",
+    "POST /api/v1/projects/{slug}/invitations/",
+    "POST /api/v1/projects/{slug}/releases/",
+    "POST /api/v1/projects/{slug}/rounds/{round_id}/{action}/",
+}
+"""What they accept depends on what is stored, on another field or on whether anything of a text can be seen."""
+
+
 @pytest.mark.usefixtures("_one_connection")
 @pytest.mark.parametrize(
     ("who", "part"),
@@ -118,6 +128,7 @@ def send(case: Any, seeded: Seeded, program: Program) -> int:
         case.path_parameters = {**case.path_parameters, **about}
     cache.clear()
     # A cursor is only one that was given out, which no schema can say.
-    excused = [positive_data_acceptance] if "cursor" in (case.query or {}) else []
+    is_excused = "cursor" in (case.query or {}) or case.operation.label in NOT_SAID
+    excused = [positive_data_acceptance] if is_excused else []
     status: int = case.call_and_validate(headers=program.headers, excluded_checks=excused).status_code
     return status

@@ -139,6 +139,10 @@ def add_problems(result: dict[str, Any], generator: Any, request: Any, public: b
                 for status in EVERYWHERE if method == "get" else (*EVERYWHERE, *WITH_A_BODY):
                     answer = {"$ref": f"#/components/responses/Problem{status}"}
                     operation["responses"].setdefault(str(status), answer)
+                for content in operation.get("requestBody", {}).get("content", {}).values():
+                    # Unknown fields are refused.
+                    name = content["schema"].get("$ref", "").rpartition("/")[2]
+                    components["schemas"].get(name, {})["additionalProperties"] = False
     return result
 
 
