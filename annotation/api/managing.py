@@ -26,6 +26,7 @@ from annotation.formats.captions import CaptionLayout, export_captions, file_nam
 from annotation.formats.quality import as_json, fresh_table
 from annotation.models import Caption, Feedback, Rating, Round, RoundKind, RoundState, Verdict
 from annotation.selectors import overview
+from annotation.selectors.quality import APPENDIX_COUNTS
 from annotation.selectors.statistics import LanguageStatistics, filtered_statistics, live_statistics
 from core.allocation.models import AssignmentState
 from core.images.api.shapes import ImageSerializer, image_shown
@@ -248,7 +249,7 @@ class StatisticsSerializer(serializers.Serializer[Any]):
 
 class ShareSerializer(serializers.Serializer[Any]):
     count = serializers.IntegerField()
-    share = serializers.FloatField(allow_null=True, help_text="Of verified captions; null while there are none.")
+    share = serializers.FloatField(allow_null=True, help_text="Null while there is no caption.")
     low = serializers.FloatField(allow_null=True, help_text="The 95% Wilson interval, with these authors.")
     high = serializers.FloatField(allow_null=True)
     authors_low = serializers.FloatField(allow_null=True, help_text="The 95% interval over other authors like these.")
@@ -280,10 +281,16 @@ class RoundQualitySerializer(serializers.Serializer[Any]):
     verified = serializers.IntegerField(help_text="Captions with all their ratings.")
     ratings = serializers.IntegerField()
     levels = serializers.DictField(child=serializers.IntegerField(), help_text=f"By level: {', '.join(Rating.values)}.")
-    good = ShareSerializer(help_text="GOOD or better.")
+    good = ShareSerializer(help_text="GOOD or better, of verified captions.")
     medium = ShareSerializer(help_text="MEDIUM or better.")
     bad = ShareSerializer()
     not_enough_info = ShareSerializer()
+    good_judged = ShareSerializer(help_text="GOOD or better, of verified captions without those of NOT-ENOUGH-INFO.")
+    medium_judged = ShareSerializer()
+    bad_judged = ShareSerializer()
+    appendix = serializers.DictField(
+        child=serializers.IntegerField(), help_text=f"Numbers: {', '.join(APPENDIX_COUNTS)}."
+    )
     authors = serializers.IntegerField(allow_null=True, help_text="People who wrote the verified captions.")
     designs = serializers.DictField(
         child=serializers.DictField(), help_text="What the intervals generalise to: interval and over_authors."

@@ -10,6 +10,8 @@ from django.db.models import TextChoices
 
 from annotation.models import Round
 from annotation.selectors.quality import (
+    APPENDIX_COUNTS,
+    JUDGED_SHARES,
     SHARES,
     QualityRow,
     QualityTable,
@@ -27,12 +29,16 @@ from research.selection.rules.image_filters import ALL_IMAGES, ImageFilter
 from research.selection.selectors.subsets import images_of
 from tabular.downloads import CSV_TYPE, csv_line
 
+ALL_SHARES = (*SHARES, *JUDGED_SHARES)
 COLUMNS = (
     *("language", "round", "number", "state", "raters_per_caption"),
     *("images", "sampled", "verified", "ratings"),
     *(f"{share}{part}" for share in SHARES for part in ("", "_percent", "_low", "_high")),
     *("alpha", "authors"),
     *(f"{share}_authors_{end}" for share in SHARES for end in ("low", "high")),
+    *(f"{share}{part}" for share in JUDGED_SHARES for part in ("", "_percent", "_low", "_high")),
+    *(f"{share}_authors_{end}" for share in JUDGED_SHARES for end in ("low", "high")),
+    *APPENDIX_COUNTS,
 )
 DIGITS = 6
 NameOf = Callable[[int], str]
@@ -69,10 +75,10 @@ def write(table: QualityTable, layout: QualityLayout, *, name_of: NameOf) -> Ite
         return
     yield csv_line(COLUMNS)
     for row in table.rows:
-        over_authors = [end for share in SHARES for end in _over_authors(row.share(share)).values()]
-        percent = [None if end is None else rounded(100 * end) for end in over_authors]
-        cells = [*_cells(row), rounded(row.alpha), row.authors, *percent]
-        yield csv_line([*_about(row.round).values(), *_counts(row).values(), *cells])
+        shares = [*_cells(row, SHARES), rounded(row.alpha), row.authors, *_cells_over_authors(row, SHARES)]
+        judged = [*_cells(row, JUDGED_SHARES), *_cells_over_authors(row, JUDGED_SHARES)]
+        appendix = [row.counts.get(name) for name in APPENDIX_COUNTS]
+        yield csv_line([*_about(row.round).values(), *_counts(row).values(), *shares, *judged, *appendix])
 
 
 def as_json(table: QualityTable, *, name_of: NameOf) -> list[dict[str, Any]]:
@@ -84,7 +90,8 @@ def as_json(table: QualityTable, *, name_of: NameOf) -> list[dict[str, Any]]:
             "seed": row.round.seed,
             **_counts(row),
             "levels": row.levels,
-            **{name: _share(row.share(name)) for name in SHARES},
+            **{name: _share(row.share(name)) for name in ALL_SHARES},
+            "appendix": row.counts,
             "authors": row.authors,
             "designs": {name: design.as_json() for name, design in row.designs.items()},
             "alpha": rounded(row.alpha),
@@ -152,11 +159,16 @@ def _counts(row: QualityRow) -> dict[str, int | None]:
     return {"images": row.images, "sampled": row.sampled, "verified": row.verified, "ratings": row.verdicts}
 
 
-def _cells(row: QualityRow) -> Iterator[object]:
-    for share in map(row.share, SHARES):
+def _cells(row: QualityRow, shares: Sequence[str]) -> Iterator[object]:
+    for share in map(row.share, shares):
         bounds = (share.interval.low, share.interval.high) if share.interval else (None, None)
         yield share.count
         yield from (None if value is None else rounded(100 * value) for value in (share.value, *bounds))
+
+
+def _cells_over_authors(row: QualityRow, shares: Sequence[str]) -> Iterator[float | None]:
+    for share in map(row.share, shares):
+        yield from (None if end is None else rounded(100 * end) for end in _over_authors(share).values())
 
 
 def _share(share: ShareOfCaptions) -> dict[str, Any]:

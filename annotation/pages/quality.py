@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from annotation.models import Rating
-from annotation.selectors.quality import SHARES, QualityRow, QualityTable
+from annotation.selectors.quality import JUDGED_SHARES, SHARES, QualityRow, QualityTable, ShareOfCaptions
 from charts import plots, texts
 from core.languages.models import Language
 from core.people.models import Project
@@ -157,6 +157,70 @@ def confusions_of(row: QualityRow, *, name_of: Callable[[int], str]) -> list[dic
         for reviewer in row.reviewers
     ]
     return sorted(confusions, key=lambda one: str(one["name"]))
+
+
+def appendix_of(row: QualityRow) -> Iterator[str]:
+    """Write what the appendix of a paper has to say about a round; nothing of figures stored by Crosslens 0.2."""
+    counts, level = row.counts, Rating.NOT_ENOUGH_INFO.label
+    if not counts or not row.verified:
+        return
+    yield _(
+        "Reviewers: %(reviewers)s, of whom %(replication)s rated each caption. Ratings: %(ratings)s. Verified "
+        "captions: %(captions)s. Authors: %(authors)s."
+    ) % {
+        "reviewers": len(row.reviewers),
+        "replication": row.round.replication,
+        "ratings": counts["verified_ratings"],
+        "captions": row.verified,
+        "authors": row.authors or _("unknown"),
+    }
+    yield _(
+        "Captions drawn: %(drawn)s. Of these %(gone)s no longer count or are left out of results, and %(open)s lack "
+        "ratings. Ratings that are late or excluded: %(left_out)s. None of these are in the figures."
+    ) % {
+        "drawn": counts["drawn"],
+        "gone": counts["drawn"] - row.sampled,
+        "open": row.sampled - row.verified,
+        "left_out": counts["ratings_left_out"],
+    }
+    yield _("%(level)s: %(ratings)s of the ratings, and %(captions)s of the captions.") % {
+        "level": level,
+        "ratings": _part(counts["not_enough_info_ratings"], counts["verified_ratings"]),
+        "captions": _with_intervals(row.share("not_enough_info")),
+    }
+    for label, name, judged in zip(levels(), SHARES, JUDGED_SHARES, strict=False):
+        yield _("%(label)s: %(all)s of all verified captions, and %(judged)s without %(level)s.") % {
+            "label": label,
+            "all": _with_intervals(row.share(name)),
+            "judged": _with_intervals(row.share(judged)),
+            "level": level,
+        }
+    for design in row.designs.values():
+        yield _("A 95%% interval of a share %(words)s.") % {"words": design.words}
+    yield _("Agreement, without %(level)s: α = %(alpha)s. %(why)s") % {
+        "level": level,
+        "alpha": alpha_of(row) or _("undefined"),
+        "why": why_no_alpha(row),
+    }
+    yield _("Pairs of ratings of a caption at the same level: %(all)s, and %(judged)s without %(level)s.") % {
+        "all": _part(counts["same_level"], counts["pairs"]),
+        "judged": _part(counts["same_level_judged"], counts["pairs_judged"]),
+        "level": level,
+    }
+
+
+def _part(count: int, total: int) -> str:
+    of = _("%(count)s of %(total)s") % {"count": count, "total": total}
+    return f"{texts.percentage(100 * count / total)} ({of})" if total else of
+
+
+def _with_intervals(share: ShareOfCaptions) -> str:
+    if share.value is None or share.interval is None:
+        return _("undefined")
+    over_authors = share.over_authors
+    authors = _percentages(over_authors) if isinstance(over_authors, Interval) else NO_VALUE
+    intervals = f"{_percentages(share.interval)}; " + _("authors: %(interval)s") % {"interval": authors}
+    return texts.with_interval(texts.percentage(100 * share.value), intervals)
 
 
 def level_names() -> list[StrPromise]:

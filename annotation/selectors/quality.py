@@ -16,6 +16,14 @@ from crosslens_metrics.sampling.intervals import Interval
 from crosslens_metrics.undefined import UndefinedReason
 
 SHARES = ("good", "medium", "bad", "not_enough_info")
+"""Of all verified captions."""
+JUDGED_SHARES = ("good_judged", "medium_judged", "bad_judged")
+"""Of the verified captions that have a level other than NOT-ENOUGH-INFO."""
+APPENDIX_COUNTS = (
+    *("drawn", "ratings_left_out", "verified_ratings", "not_enough_info_ratings"),
+    *("pairs", "same_level", "pairs_judged", "same_level_judged"),
+)
+"""What the appendix of a paper says beside the table; in none of the figures that were stored by Crosslens 0.2."""
 QUALITY = "quality"
 """The key of `verification_figures.figures_of` among the figures of a round."""
 AGAINST_OTHERS, OVER_AUTHORS = "against_others", "over_authors"
@@ -24,7 +32,7 @@ AGAINST_OTHERS, OVER_AUTHORS = "against_others", "over_authors"
 
 @dataclass(frozen=True)
 class ShareOfCaptions:
-    """Shares of all verified captions; no value while there are none.
+    """A share of verified captions; no value while there are none.
 
     `interval` is over captions of these authors; `over_authors`, over other authors like these, may say why there is
     none, and is None of figures that were stored without.
@@ -74,6 +82,11 @@ class QualityRow:
         return {level: int(counts.get(level, 0)) for level in LEVELS}
 
     @property
+    def counts(self) -> Mapping[str, int]:
+        """Numbers by APPENDIX_COUNTS; none of figures that were stored without."""
+        return {name: self.figures[name] for name in APPENDIX_COUNTS} if "drawn" in self.figures else {}
+
+    @property
     def reviewers(self) -> Sequence[Mapping[str, Any]]:
         """Each person's ratings against the median of the others: `quality.confusions`. Stored without: none."""
         return self.figures.get(AGAINST_OTHERS, [])
@@ -101,7 +114,7 @@ class QualityRow:
         return self.round.verifies is not None and self.round.verifies.kind == RoundKind.PILOT
 
     def share(self, name: str) -> ShareOfCaptions:
-        """Return one of SHARES."""
+        """Return one of SHARES or JUDGED_SHARES."""
         share = self.figures.get(name)
         if not share or share["share"] is None:
             return ShareOfCaptions(0, None, None)

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from numpy.typing import NDArray
 
 from annotation.models import CaptionState, Round, Verdict, VerificationTask
@@ -21,13 +21,14 @@ from crosslens_metrics.quality import (
     CODES,
     GOOD,
     LEVELS,
+    NOT_ENOUGH_INFO,
     CaptionShare,
     confusions,
     medians,
-    ordinal_alpha,
     quality_of,
 )
 from crosslens_metrics.sampling.intervals import Interval
+from crosslens_metrics.shared_ratings import agreement
 from crosslens_metrics.undefined import UndefinedReason
 
 
@@ -37,14 +38,14 @@ def figures_of(round: Round, images: QuerySet[Image] | None = None) -> dict[str,
     A caption is verified once all its places have an answer that counts. Captions that no longer count, and those of
     images left out of results, are in none of the figures; of `images`, if given, only captions of these are.
     """
-    counting = Verdict.objects.filter(
+    is_chosen = Q() if images is None else Q(caption__image__in=images)
+    counts = Q(
         ~is_left_out(collection="caption__round__collection", image="caption__image"),
-        batch__round=round,
-        assignment__state=AssignmentState.DONE,
         caption__state=CaptionState.COUNTED,
     )
-    if images is not None:
-        counting = counting.filter(caption__image__in=images)
+    given = Verdict.objects.filter(is_chosen, counts, batch__round=round)
+    counting = given.filter(assignment__state=AssignmentState.DONE)
+    left_out = given.filter(assignment__state__in=[AssignmentState.LATE, AssignmentState.REJECTED]).exclude(rating="")
     # In a fixed order: sums of floating-point numbers depend on it.
     columns = ("caption", "person", "rating", "assignment__task__places", "caption__author")
     rows = sorted(counting.order_by().values_list(*columns), key=lambda row: row[:2])
@@ -56,16 +57,13 @@ def figures_of(round: Round, images: QuerySet[Image] | None = None) -> dict[str,
     authors = {row[0]: row[4] for row in rows}
     author_of = [authors[caption] for caption in captions.tolist()]
     quality = quality_of(captions, ratings, None if None in author_of else author_of)
-    alpha = ordinal_alpha(captions, ratings)
+    is_judged = ratings != NOT_ENOUGH_INFO
+    agreed, agreed_judged = agreement(captions, ratings), agreement(captions[is_judged], ratings[is_judged])
+    alpha = agreed.alpha
     people, numbers = np.unique(reviewers, return_counts=True)
     number_of = dict(zip(people.tolist(), numbers.tolist(), strict=True))
-    sample = VerificationTask.objects.filter(
-        ~is_left_out(collection="caption__round__collection", image="caption__image"),
-        round=round,
-        caption__state=CaptionState.COUNTED,
-    )
-    if images is not None:
-        sample = sample.filter(caption__image__in=images)
+    drawn = VerificationTask.objects.filter(is_chosen, round=round)
+    sample = drawn.filter(counts)
     return {
         "images": sample.values("caption__image").order_by().distinct().count(),
         "sampled": sample.count(),
@@ -76,6 +74,17 @@ def figures_of(round: Round, images: QuerySet[Image] | None = None) -> dict[str,
         "medium": _share(quality.medium_or_better),
         "bad": _share(quality.bad),
         "not_enough_info": _share(quality.not_enough_info),
+        "good_judged": _share(quality.judged.good_or_better),
+        "medium_judged": _share(quality.judged.medium_or_better),
+        "bad_judged": _share(quality.judged.bad),
+        "drawn": drawn.count(),
+        "ratings_left_out": left_out.count(),
+        "verified_ratings": len(ratings),
+        "not_enough_info_ratings": int((~is_judged).sum()),
+        "pairs": agreed.pairs,
+        "same_level": agreed.same,
+        "pairs_judged": agreed_judged.pairs,
+        "same_level_judged": agreed_judged.same,
         "alpha": None if isinstance(alpha, UndefinedReason) else alpha,
         "alpha_undefined": str(alpha) if isinstance(alpha, UndefinedReason) else "",
         "authors": _by_author(authors, captions, ratings),

@@ -34,6 +34,7 @@ from core.people.models import Project, Role, User
 from core.people.permissions import READERS, has_role, project_for
 from core.people.requests import as_download, keep_choice, kept_choice
 from core.people.rules.pseudonyms import pseudonym
+from core.people.selectors.rates import rate_of
 from tabular.downloads import stamp
 
 COLUMNS = "overview_columns"
@@ -198,6 +199,8 @@ def quality_round(request: HttpRequest, slug: str, round_id: int) -> HttpRespons
         "why_no_alpha": pages.why_no_alpha(row),
         "plot": pages.levels_plot(row),
         "levels": pages.level_names(),
+        "appendix": list(pages.appendix_of(row)),
+        "rate": rate_of(project),
         "confusions": pages.confusions_of(row, name_of=_name_of(request, project)),
     }
     return render(request, "annotation/quality_round.html", context)

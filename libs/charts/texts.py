@@ -50,6 +50,10 @@ def interval_text(interval: Interval | AbsentFigure, digits: int = 1, *, with_si
     return _("%(low)s to %(high)s") % {"low": form(interval.low, digits), "high": form(interval.high, digits)}
 
 
+def with_interval(value: str, interval: str) -> str:
+    return f"{value} ({interval})" if interval else value
+
+
 def p_value(p: float) -> str:
     return f"p < {plain_number(MIN_P, 4)}" if p < MIN_P else f"p = {plain_number(p, 4)}"
 

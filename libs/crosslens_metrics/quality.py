@@ -69,6 +69,11 @@ class QualityCounts:
         return sum(self.levels)
 
     @property
+    def judged(self) -> QualityCounts:
+        """The same without the captions of which nothing could be said."""
+        return QualityCounts((0, *self.levels[1:]), tuple((0, *levels[1:]) for levels in self.by_author))
+
+    @property
     def good_or_better(self) -> CaptionShare:
         return self._share(GOOD, EXCELLENT)
 
@@ -85,8 +90,9 @@ class QualityCounts:
         return self._share(NOT_ENOUGH_INFO)
 
     def _share(self, *at: int) -> CaptionShare:
-        count, *counts = (sum(levels[level] for level in at) for levels in (self.levels, *self.by_author))
-        return CaptionShare(count, self.captions, tuple(zip(counts, map(sum, self.by_author), strict=True)))
+        by_author = ((sum(levels[level] for level in at), sum(levels)) for levels in self.by_author)
+        count = sum(self.levels[level] for level in at)
+        return CaptionShare(count, self.captions, tuple(author for author in by_author if author[1]))
 
 
 def median_rating(ratings: Sequence[int]) -> int:

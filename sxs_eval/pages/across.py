@@ -28,7 +28,6 @@ from sxs_eval.pages.gains import (
     gain_points,
     interval_label,
     report_link,
-    with_interval,
 )
 from sxs_eval.selectors.across import (
     ComparisonResult,
@@ -252,7 +251,7 @@ def _strength_plot(component: RankedComponent) -> DrawnPlot:
     estimates = [
         IntervalEstimate(
             label=model.model,
-            text=with_interval(_strength(model), texts.interval_text(model.interval, 2, with_sign=True))
+            text=texts.with_interval(_strength(model), texts.interval_text(model.interval, 2, with_sign=True))
             or _("undefined"),
             value=None if isinstance(model.strength, UndefinedComparison) else model.strength,
             interval=model.interval if isinstance(model.interval, Interval) else None,

@@ -54,7 +54,7 @@ def gain_estimate(label: str, gain: GainFigure | UndefinedComparison) -> Interva
     interval = interval_of(gain)
     return IntervalEstimate(
         label=label,
-        text=with_interval(gain_points(gain), gain_interval(gain)) or _("undefined"),
+        text=texts.with_interval(gain_points(gain), gain_interval(gain)) or _("undefined"),
         value=None if isinstance(gain, UndefinedComparison) else gain.points,
         interval=interval if isinstance(interval, Interval) else None,
     )
@@ -63,10 +63,6 @@ def gain_estimate(label: str, gain: GainFigure | UndefinedComparison) -> Interva
 def gain_plot(title: str, estimates: Sequence[IntervalEstimate]) -> DrawnPlot | None:
     """Return None if no gain has a value."""
     return range_plot(title, estimates, reference=0) if any(one.value is not None for one in estimates) else None
-
-
-def with_interval(value: str, interval: str) -> str:
-    return f"{value} ({interval})" if interval else value
 
 
 def design_words(interval: Interval | UndefinedComparison) -> str:

@@ -12,6 +12,7 @@ from django.utils.translation import ngettext
 
 from charts import texts
 from charts.plots import DrawnPlot, IntervalEstimate, bar_plot, range_plot
+from core.people.selectors.rates import rate_of
 from crosslens_metrics.reports.comparison_figures import (
     AlphaFigure,
     ComparisonOutcome,
@@ -37,7 +38,6 @@ from sxs_eval.pages.gains import (
     gain_points,
     interval_label,
     interval_or_why,
-    with_interval,
 )
 from sxs_eval.pages.remarks import remarks_on, scripted_answers, stopping_point
 from sxs_eval.selectors.results import ComparisonEvidence, ReportedRater
@@ -84,6 +84,7 @@ def report_page(
         "beside": [*stopping_point(report, evidence, looks), *remarks_on(report, evidence), *scripted_answers(raters)],
         "figures": list(_figures(report)),
         "appendix": list(_appendix(report, evidence, raters, looks, comparison)),
+        "rate": rate_of(comparison.project),
         "distribution": distribution,
         "levels_given": PageTable("levels-given", distribution["title"], _bar_columns(), distribution["bars"]),
         "regions": PageTable("regions", "", _region_columns(), regions),
@@ -206,9 +207,9 @@ def _appendix(
     is_complete = report.outcome.images.denominator >= evidence.pairs
     gain_lines = _gain_lines(report.outcome.gain, is_complete=is_complete)
     for line in [*gain_lines, _agreement_line(report.alpha), _seconds_line(report)]:
-        yield f"{line.label}: {with_interval(line.value or _('undefined'), line.interval)}. {line.why or line.meaning}"
+        value = texts.with_interval(line.value or _("undefined"), line.interval)
+        yield f"{line.label}: {value}. {line.why or line.meaning}"
     yield _("Signature: %(signature)s") % {"signature": report.signature}
-    yield _("Add the instructions of raters, and what they were paid per hour.")
 
 
 def _figures(report: ReportedFigures) -> Iterator[ReportLine]:

@@ -12,6 +12,7 @@ from django.core.management import CommandError, call_command
 
 from annotation.formats.quality import QualityLayout, fresh_table, write
 from annotation.models import Caption, CaptionState, Rating, Round, RoundKind, RoundState, Verdict
+from annotation.pages.quality import appendix_of
 from annotation.selectors.quality import quality_table
 from annotation.selectors.verification_figures import figures_of
 from annotation.services import verification as services
@@ -201,16 +202,40 @@ def test_captions_of_several_authors_have_an_interval_over_authors_too():
     assert [(one["verdicts"], one["compared"]) for one in row.reviewers] == [(6, 0)], "Nobody else rated them."
 
 
+def test_not_enough_info_is_counted_and_left_out():
+    round, _ = rated_round(*OPINIONS)
+    table = fresh_table(round.project)
+
+    (entry,) = json.loads("".join(write(table, QualityLayout.JSON, name_of=str)))
+    (cells,) = csv.DictReader(io.StringIO("".join(write(table, QualityLayout.CSV, name_of=str))))
+
+    assert [entry[name]["share"] for name in ("good", "good_judged", "bad", "bad_judged")] == [0.4, 0.5, 0.2, 0.25]
+    assert (cells["good_judged"], float(cells["good_judged_percent"])) == ("2", 50)
+    # Three of the ratings say so: two of the fourth caption, one of the fifth.
+    assert entry["appendix"] == {
+        "drawn": 5,
+        "ratings_left_out": 0,
+        "verified_ratings": 15,
+        "not_enough_info_ratings": 3,
+        "pairs": 15,
+        "same_level": 4,
+        "pairs_judged": 10,
+        "same_level_judged": 3,
+    }
+    assert {name: int(cells[name]) for name in entry["appendix"]} == entry["appendix"]
+
+
 def test_figures_that_were_stored_without_have_no_interval_over_authors():
     round, _ = rated_round(*OPINIONS)
     stored = figures_of(round)
-    del stored["against_others"], stored["good"]["over_authors"]
+    del stored["against_others"], stored["good"]["over_authors"], stored["drawn"]
 
     (row,) = quality_table(round.project, {round.pk: stored}).rows
 
     assert row.share("good").over_authors is None
     assert row.share("good").interval is not None
     assert (row.reviewers, row.designs) == ([], {})
+    assert list(appendix_of(row)) == []
 
 
 def test_the_command_prints_the_table_counted_now(capsys):

@@ -17,6 +17,7 @@ from annotation.services import figures
 from core.allocation.models import Assignment, AssignmentState, BatchState
 from core.people.models import Consent, Membership, Role
 from core.people.rules.pseudonyms import pseudonym
+from office.recruitment.models import HourlyRate
 from tests.annotation.test_quality_table import OPINIONS, rated_round
 from tests.annotation.verifying import make_captioned_round, make_reviewer, make_verification, rate, submit, take
 from tests.clients import client_of
@@ -258,6 +259,22 @@ def test_each_rater_stands_against_the_others_by_user_name_for_managers_and_pseu
         assert reviewer.username in for_manager
         assert reviewer.username not in for_researcher
         assert pseudonym(rated.project, reviewer.pk) in for_researcher
+
+
+def test_the_appendix_says_who_rated_what_and_leaves_not_enough_info_in_and_out(rated):
+    address = reverse("annotation:quality-round", args=[rated.project.slug, rated.pk])
+
+    appendix = reader(rated).get(address).content.decode().split("For the appendix of a paper")[1]
+
+    assert "Reviewers: 3, of whom 3 rated each caption. Ratings: 15. Verified captions: 5. Authors: 1." in appendix
+    assert "Not enough info: 20.0% (3 of 15) of the ratings, and 20.0% (3.6 to 62.4; authors: –) of" in appendix
+    assert "Good or better: 40.0% (11.8 to 76.9; authors: –) of all verified captions, and 50.0% (15.0 to" in appendix
+    assert "generalises to other captions, with this author and these 3 reviewers (Wilson)" in appendix
+    assert "same level: 26.7% (4 of 15), and 30.0% (3 of 10) without Not enough info." in appendix
+    assert "Add what people were paid per hour." in appendix
+
+    HourlyRate.objects.create(project=rated.project, rate=12, currency="EUR")
+    assert "Pay per hour: 12.00 EUR" in reader(rated).get(address).content.decode()
 
 
 def test_the_downloads_are_counted_at_once_whatever_the_page_shows(rated):

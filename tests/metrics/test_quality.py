@@ -94,6 +94,15 @@ def test_captions_that_nothing_could_be_said_of_are_in_the_denominator():
     assert [share.value for share in shares] == [0.4, 0.6, 0.2, 0.2]
 
 
+def test_without_captions_of_which_nothing_could_be_said_authors_of_only_such_ones_are_left_out_too():
+    quality = quality_of(range(5), [N, G, B, G, G], [5, 6, 6, 7, 7])
+
+    judged = quality.judged.good_or_better
+
+    assert (judged.count, judged.of, judged.by_author) == (3, 4, ((1, 2), (2, 2)))
+    assert quality_of([1], [N]).judged.good_or_better.value is None
+
+
 def test_nothing_rated_has_no_share_and_no_interval():
     quality = quality_of([], [])
 

@@ -249,7 +249,7 @@ def test_the_appendix_says_who_judged_what_until_when_and_how_far_they_agreed():
     assert "Attention was checked by gold pairs (10 per 100 pairs) and repeats (0)." in appendix
     assert "66.7% of the pairs of judgements of an image are on the same side." in appendix
     assert "generalises to other images, with these 2 raters" in appendix
-    assert "Add the instructions of raters, and what they were paid per hour." in appendix
+    assert "Add the instructions that people were given." in appendix
 
 
 class TestUndefined:
