@@ -6,6 +6,7 @@ A gain has two intervals: the published one, over images and with these raters; 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -248,17 +249,20 @@ def variance_parts(decided: DecidedImages) -> GainVariance:
     return GainVariance(by_image, *max(over_raters, key=lambda over: student_reach(*two_way(by_image, *over))))
 
 
-def random_effects(wins: ArrayLike, losses: ArrayLike, images: ArrayLike) -> tuple[float, Interval]:
+def random_effects(images: Sequence[ArrayLike], outcomes: Sequence[ArrayLike]) -> tuple[float, Interval]:
     """The mean gain over comparisons like these, each of which has a true gain of its own, and its 95% interval.
 
     Comparisons weigh by their images, the less the more their gains differ; the interval is Hartung and Knapp's, with
     no less variance than if all had one true gain. Each comparison's variance takes one more image of either kind to
-    have been seen, so that none is certain.
+    have been seen, so that none is certain. What comparisons of the same images have in common comes on top: it moves
+    them all alike, so that they do not show it.
 
     Parameters
     ----------
-    wins, losses, images : array_like of int, shape (n_comparisons,)
-        Of each comparison; at least two with images.
+    images : sequence of array_like of int or str, shape (n_images,)
+        Of each comparison. An image of the same name in several is the same image.
+    outcomes : sequence of array_like of int, shape (n_images,)
+        +1, 0 or −1.
 
     Returns
     -------
@@ -278,7 +282,9 @@ def random_effects(wins: ArrayLike, losses: ArrayLike, images: ArrayLike) -> tup
     J. Hartung and G. Knapp (2001), A refined method for the meta-analysis of controlled clinical trials.
     C. Röver, G. Knapp and T. Friede (2015), Hartung-Knapp-Sidik-Jonkman approach and its modification.
     """
-    won, lost, number = (np.asarray(column, dtype=float) for column in (wins, losses, images))
+    signs = [np.asarray(part, dtype=float) for part in outcomes]
+    number = np.array([len(part) for part in signs], dtype=float)
+    won, lost = (np.array([(sign * part > 0).sum() for part in signs], dtype=float) for sign in (1, -1))
     if len(number) < 2:
         raise UndefinedFigureError(UndefinedReason.ONE_COMPARISON, "One comparison has no mean over comparisons.")
     value = 100 * (won - lost) / number
@@ -291,9 +297,13 @@ def random_effects(wins: ArrayLike, losses: ArrayLike, images: ArrayLike) -> tup
     mean = float(weight @ value / weight.sum())
     # Gains that happen to agree do not make the mean more certain than the images of all comparisons together do.
     inflation = max(1.0, float(weight @ (value - mean) ** 2) / (len(number) - 1))
-    variance = inflation / float(weight.sum())
-    design = SamplingDesign(Method.RANDOM_EFFECTS, {Factor.COMPARISON: len(number)})
-    return mean, student_interval(mean, variance, len(number) - 1).within(-100, 100).of(design)
+    shares = weight / weight.sum() / number
+    off = np.concatenate([share * (100 * part - one) for share, part, one in zip(shares, signs, value, strict=True)])
+    per_image = np.bincount(np.unique(np.concatenate(images), return_inverse=True)[1], off)
+    shared = max(0.0, float(per_image @ per_image - off @ off))
+    variance, freedom = inflation / float(weight.sum()) + shared, min(len(number), len(per_image)) - 1
+    design = SamplingDesign(Method.RANDOM_EFFECTS, {Factor.COMPARISON: len(number), Factor.IMAGE: len(per_image)})
+    return mean, student_interval(mean, variance, max(1, freedom)).within(-100, 100).of(design)
 
 
 def pooled_gain(outcomes: ArrayLike) -> float:

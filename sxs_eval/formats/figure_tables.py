@@ -118,6 +118,7 @@ COLUMNS: Mapping[str, Callable[[ComparisonResult], Any]] = {
         row.random_effects.interval.high if isinstance(row.random_effects, MeanGain) else None
     ),
     "raters": lambda row: row.gain.raters if isinstance(row.gain, GainFigure) else None,
+    "shared_raters": lambda row: None if row.comparison else row.shared_raters,
     "p": lambda row: row.sign_test.p if isinstance(row.sign_test, SignTest) else None,
     "p_holm": lambda row: row.corrected and row.corrected.sign_test,
     "other_raters_p_holm": lambda row: row.corrected and row.corrected.other_raters,

@@ -73,6 +73,8 @@ class ComparisonResult:
     sign_test: SignTest | UndefinedComparison
     random_effects: MeanGain | UndefinedComparison | None = None
     """Of several: the mean over comparisons, each with a true gain of its own."""
+    shared_raters: int = 0
+    """Of several: raters in more than one of them, each of whom counts as one person."""
     alpha: float | UndefinedComparison | None = None
     images_needed: int | UndefinedComparison | None = None
     """Images for an interval of the requested width, if outcomes stay as frequent."""
@@ -237,6 +239,7 @@ def _pool(parts: Sequence[ComparisonResult], outcomes: dict[int, DecidedImages])
         losses=pooled.losses,
         gain=pooled.gain,
         random_effects=pooled.random_effects,
+        shared_raters=pooled.shared_raters,
         sign_test=pooled.sign_test,
     )
 

@@ -109,27 +109,45 @@ def test_outcomes_of_the_same_few_images_are_worth_one_each():
         assert pooled_gain_interval(images, np.repeat([1, -1], [wins, 9 - wins]), resamples=100, rng=rng()).width > 50
 
 
+def comparisons(*counts):
+    """The images and outcomes of comparisons with so many wins, losses and images, none of which is in two."""
+    outcomes = [np.repeat([1, -1, 0], [wins, losses, images - wins - losses]) for wins, losses, images in counts]
+    return [10_000 * place + np.arange(len(part)) for place, part in enumerate(outcomes)], outcomes
+
+
 def test_the_mean_over_comparisons_is_as_uncertain_as_they_differ():
-    mean, interval = random_effects([52, 48], [48, 52], [100, 100])
+    mean, interval = random_effects(*comparisons((52, 48, 100), (48, 52, 100)))
     assert mean == pytest.approx(0)
     # Of 100 images each, the mean has a standard error of 6.996, and t with one degree of freedom is 12.706.
     assert [interval.low, interval.high] == pytest.approx([-88.893, 88.893], abs=0.01)
     with pytest.raises(UndefinedFigureError):
-        random_effects([52], [48], [100])
+        random_effects(*comparisons((52, 48, 100)))
 
 
 def test_comparisons_that_happen_to_agree_are_no_more_certain_than_their_images():
-    mean, interval = random_effects([17, 17, 17], [13, 13, 13], [30, 30, 31])
+    mean, interval = random_effects(*comparisons((17, 13, 30), (17, 13, 30), (17, 13, 31)))
     assert mean == pytest.approx(13.2, abs=0.1)
     # Each alone is about ±30. By their agreement alone it would be from 12.6 to 13.8.
     assert [interval.low, interval.high] == pytest.approx([-29.9, 56.3], abs=0.1)
 
 
 def test_comparisons_that_differ_weigh_more_alike_than_by_their_images():
-    differ, _ = random_effects([800, 30], [200, 70], [1_000, 100])
-    alike, _ = random_effects([600, 59], [400, 41], [1_000, 100])
+    differ, _ = random_effects(*comparisons((800, 200, 1_000), (30, 70, 100)))
+    alike, _ = random_effects(*comparisons((600, 400, 1_000), (59, 41, 100)))
     assert abs(differ - (60 - 40) / 2) < 2
     assert alike == pytest.approx(19.8, abs=0.1)
+
+
+def test_what_comparisons_of_the_same_images_have_in_common_makes_their_mean_less_certain():
+    outcomes = [rng().permutation(np.repeat([1, -1], 50)) for _ in range(4)]
+    apart = random_effects([np.arange(100) + 100 * part for part in range(4)], outcomes)[1]
+    shared = random_effects([np.arange(100)] * 4, outcomes)[1]
+    # All four say the same of each image, and so no more than one does: its standard error is 10, that of four alone 5.
+    assert apart.width / 2 == pytest.approx(3.182 * 4.9, abs=0.3)
+    assert shared.width / 2 == pytest.approx(3.182 * 10, abs=0.3)
+    assert shared.design.words == (
+        "generalises to other comparisons like these and other images (random effects, Hartung–Knapp)"
+    )
 
 
 def judged_by_three(signs, raters):

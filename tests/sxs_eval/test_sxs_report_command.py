@@ -446,7 +446,7 @@ def test_comparisons_that_were_judged_differently_are_named_and_pooled_apart(tmp
     assert report["unlike"] == ["points of the scale: 7 against 5"]
     (pooled,) = report["pooled"]
     assert (pooled["comparisons"], pooled["figures"]["unlike"]) == (["de", "fr"], [])
-    start = "sxs-pooled|v:1|raters:1|bootstrap:10000/0|comparisons:2|of:sxs-majority/2|"
+    start = "sxs-pooled|v:2|raters:1|bootstrap:10000/0|comparisons:2|of:sxs-majority/2|"
     assert pooled["figures"]["signature"].startswith(start)
     said = "These should not be compared, because they differ in points of the scale: 7 against 5."
     assert said in run(file, "--replication", "1")

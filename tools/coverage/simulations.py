@@ -81,6 +81,25 @@ class RatersWhoDiffer:
 
 
 @dataclass(frozen=True)
+class LanguagesOfImages:
+    """Two equal models in languages, which have preferences of their own, on 100 images that may be the same in all."""
+
+    languages: int
+    spread: float
+    is_shared: bool
+
+    def outcomes(self, rng: np.random.Generator) -> tuple[list[Whole], list[Whole]]:
+        """Images and outcomes of each language."""
+        shape = (self.languages, 100)
+        of_image = np.broadcast_to(20 * rng.standard_normal(shape[self.is_shared :]), shape)
+        of_language = self.spread * rng.standard_normal((self.languages, 1))
+        latent = (of_image + of_language)[..., None] + 40 * rng.standard_normal((*shape, RATERS))
+        better, worse = ((sign * latent > 15).sum(axis=2) for sign in (1, -1))
+        names = np.arange(self.languages * 100).reshape(shape) % (100 if self.is_shared else self.languages * 100)
+        return list(names), list(majority_outcomes(better, worse, np.full(shape, RATERS)))
+
+
+@dataclass(frozen=True)
 class RatersOfTwoTastes:
     """Raters of one taste agree on which caption of an image is better; those of the other say the contrary."""
 

@@ -14,7 +14,7 @@ import numpy as np
 from crosslens_metrics.agreement import alpha_interval, alpha_of_ratings, alpha_with_other_raters
 from crosslens_metrics.correlation_intervals import correlation_interval, permutation_test
 from crosslens_metrics.correlations import Coefficient
-from crosslens_metrics.gains import gain_interval
+from crosslens_metrics.gains import gain_interval, random_effects
 from crosslens_metrics.paired import paired_difference
 from crosslens_metrics.sampling.intervals import LEVEL, middle_of, share_bounds, wilson_interval
 from crosslens_metrics.sampling.significance import holm, student_p
@@ -149,6 +149,17 @@ def alpha(images: int, raters: int, *, runs: int, rng: np.random.Generator) -> I
     yield RunShare.of(others, CellRule.HOLDS)
 
 
+def means(languages: int, images: str, *, runs: int, rng: np.random.Generator) -> Iterable[Cell]:
+    for spread in (0, 5):
+        study = simulations.LanguagesOfImages(languages, spread, is_shared=images == "shared")
+        found = [study.outcomes(rng) for _ in range(runs)]
+        apart = [np.arange(len(outcome)) + len(outcome) * place for place, outcome in enumerate(found[0][1])]
+        yield RunShare.of([random_effects(apart, one)[1].holds(0) for _, one in found], CellRule.IS_OLD)
+        intervals = [random_effects(*one)[1] for one in found]
+        yield RunShare.of([interval.holds(0) for interval in intervals], CellRule.HOLDS)
+        yield f"{np.mean([interval.width for interval in intervals]) / 2:.0f}"
+
+
 def rankings(
     models: int, images: int, raters: int, liking: float, *, runs: int, rng: np.random.Generator
 ) -> Iterable[Cell]:
@@ -280,6 +291,11 @@ TABLES = (
     CoverageTable(
         "alpha", "alpha with other raters", ("images", "raters", "with these raters", "with others"),
         tuple(product((50, 200), (4, 12, 30))), 500, alpha,
+    ),
+    CoverageTable(
+        "means", "mean over comparisons",
+        ("languages", "images", "old, spread 0", "now", "±", "old, spread 5", "now", "±"),
+        tuple(product((4, 12, 36), ("shared", "apart"))), 1_000, means,
     ),
     CoverageTable(
         "rankings", "lead of two models with other raters",

@@ -23,14 +23,14 @@ from crosslens_metrics.reports.comparison_figures import (
     value_or_reason,
 )
 from crosslens_metrics.reports.figures import ReportFigure, random_stream
-from crosslens_metrics.reports.gain_figures import gain_figure
+from crosslens_metrics.reports.gain_figures import gain_figure, with_these_raters
 from crosslens_metrics.reports.ranking_leads import OTHERS, THESE, PairTests, RankingLeads
 from crosslens_metrics.sampling import significance
 from crosslens_metrics.sampling.intervals import LEVEL, Interval
 from crosslens_metrics.signatures import Signature, differences, together
 
 POOLING_METHOD = "sxs-pooled"
-POOLING_VERSION = 1
+POOLING_VERSION = 2
 RANKING_METHOD = "bradley-terry"
 RANKING_VERSION = 4
 MIN_RANKED = 3
@@ -179,9 +179,9 @@ def pool(
         return sign_test_of(wins, losses, images=len(outcome))
 
     def means() -> MeanGain:
-        parts = [part.outcome for part in decided if len(part.outcome)]
-        wins, losses = ([int((sign * part > 0).sum()) for part in parts] for sign in (1, -1))
-        return MeanGain(*gains.random_effects(wins, losses, [len(part) for part in parts]))
+        parts = [part for part in decided if len(part.outcome)]
+        mean, interval = gains.random_effects([part.image for part in parts], [part.outcome for part in parts])
+        return MeanGain(mean, with_these_raters(interval, len(judged_in)))
 
     def interval() -> Interval:
         return gains.pooled_gain_interval(image, outcome, resamples=resamples, rng=random_stream(seed, "pooled gain"))

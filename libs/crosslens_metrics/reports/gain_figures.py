@@ -46,11 +46,22 @@ def anytime_interval(wins: int, losses: int, images: int, raters: int) -> Interv
     """
     gains.gain(wins, losses, images)
     design = SamplingDesign(Method.ANYTIME, {Factor.IMAGE: images})
-    return _with_these(significance.anytime_interval(wins, losses, images).times(100).of(design), raters)
+    return with_these_raters(significance.anytime_interval(wins, losses, images).times(100).of(design), raters)
 
 
-def _with_these(interval: Interval, raters: int) -> Interval:
-    """An interval over images, with the raters that its design does not know."""
+def with_these_raters(interval: Interval, raters: int) -> Interval:
+    """The same interval, with the raters that its design does not know.
+
+    Parameters
+    ----------
+    interval : Interval
+    raters : int
+        None where it is 0.
+
+    Returns
+    -------
+    Interval
+    """
     if not (interval.design and raters):
         return interval
     return interval.of(replace(interval.design, fixed={Factor.RATER: raters}))
@@ -74,7 +85,7 @@ def gain_figure(points: float, published: Callable[[], Interval], decided: Decid
     """
     return GainFigure(
         points,
-        value_or_reason(lambda: _with_these(published(), decided.raters)),
+        value_or_reason(lambda: with_these_raters(published(), decided.raters)),
         value_or_reason(
             lambda: WithOtherRaters(
                 *gains.with_other_raters(decided),
