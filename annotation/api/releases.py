@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from django.core.files.base import File
 from django.core.files.storage import default_storage
 from django.http import FileResponse, Http404
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from drf_spectacular.types import OpenApiTypes
@@ -23,6 +25,7 @@ from annotation.models import Release
 from annotation.rules.releases import LICENCES
 from annotation.services import releases
 from core.jobs.models import JobState
+from core.people.api.jobs import JobReport, job_kind, started
 from core.people.api.operations import ApiOperations, one_address
 from core.people.api.pagination import ListPart, many_shown, page
 from core.people.api.requested import validated_data
@@ -101,7 +104,15 @@ def release_start(request: Request, slug: str) -> Response:
     with refusals_as_problems():
         made = releases.start_release(project=project, by=person_asking(request), now=timezone.now(), **sent)
     tasks.ask_for_release(made.pk)
-    return Response(ReleaseSerializer(made).data, status=202)
+    return started(ReleaseSerializer(made).data, "release", made.pk)
+
+
+@job_kind("release")
+def release_jobs(request: Request, pks: Sequence[int]) -> Iterator[JobReport]:
+    for slug, number in Release.objects.filter(pk__in=pks).values_list("project__slug", "number"):
+        made = release_of(request, slug, number)
+        address = reverse("api:release-show", args=[slug, number])
+        yield JobReport(made.state, address, made.error, finished_at=made.finished_at)
 
 
 @api.get("release", "A release", ReleaseSerializer)

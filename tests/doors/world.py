@@ -146,6 +146,7 @@ def make_world(media: Path) -> World:
         **seeded.known(),
         "slug": [project.slug],
         "tag": ["de"],
+        "job": [f"release-{release.pk}"],
         "person_id": [seeded.ann.pk],
         "caption_id": [caption.pk],
         "action": ["close"],

@@ -38,6 +38,7 @@ def sent(client: Client, content: bytes, **about: Any) -> dict[str, Any]:
     files = {"files": [SimpleUploadedFile("blip.jsonl", content)]}
     response = client.post(IMPORTS, files | about)
     assert response.status_code == 202, response.json()
+    assert response["Location"] == f"/api/v1/jobs/import-{response.json()['id']}/"
     run(ImportJob.objects.get(pk=response.json()["id"]))
     return got(client, response.json()["id"])
 

@@ -38,6 +38,7 @@ GUESSED: Mapping[str, Sequence[object]] = {
     **dict.fromkeys(("signature", "handle", "token", "key", "season_slug", "list_slug", "subset_slug"), ("guessed",)),
     "tag": ["de"],
     "uidb36": ["1"],
+    "job": ["release-1"],
     "name": ["manifest.json"],
     "action": ["close", "open"],
     "kind": ["rating"],

@@ -10,7 +10,7 @@ from django.http.response import HttpResponseBase
 from django.utils.translation import gettext
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from drf_spectacular.openapi import AutoSchema
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import OpenApiParameter, extend_schema
 from drf_spectacular.views import SpectacularAPIView
 from rest_framework.negotiation import BaseContentNegotiation
 from rest_framework.parsers import MultiPartParser
@@ -29,6 +29,16 @@ from core.people.permissions import is_in_archived
 
 View = Callable[..., HttpResponseBase]
 Decorator = Callable[[View], View]
+
+
+JOB = OpenApiParameter(
+    "Location",
+    str,
+    OpenApiParameter.HEADER,
+    required=True,
+    response=[202],
+    description="The address of the job: poll it until its state is done, failed or cancelled.",
+)
 
 
 class AnyForm(BaseContentNegotiation):
@@ -78,6 +88,8 @@ class ApiOperations:
         **about: Any,
     ) -> Decorator:
         parameters = about.get("parameters", ())
+        if isinstance(responses, dict) and 202 in responses:
+            about["parameters"] = [*parameters, JOB]
         described = extend_schema(operation_id=id, summary=summary, responses=responses, tags=[self.tag], **about)
 
         def made(view: View) -> View:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from django.http import StreamingHttpResponse
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from drf_spectacular.types import OpenApiTypes
@@ -23,6 +24,7 @@ from core.images.services.import_jobs import discard
 from core.images.views.uploads import EchoWriter, LongFileNameError, UploadTooLargeError, receive
 from core.jobs.models import JobState
 from core.languages.models import Language
+from core.people.api.jobs import JobReport, job_kind, started
 from core.people.api.operations import ApiOperations, one_address
 from core.people.api.pagination import ListPart, many_shown, page
 from core.people.api.problems import ApiError, explain
@@ -197,7 +199,22 @@ def import_start(request: Request, slug: str) -> Response:
     sent = validated_data(SentFilesSerializer, request, context={"project": project, "by": by})
     job = start_upload(project=project, by=by, **sent)
     ask_for_stage(job.pk)
-    return Response(FileImportSerializer(job).data, status=202)
+    return started(FileImportSerializer(job).data, "import", job.pk)
+
+
+@job_kind("import")
+def import_jobs(request: Request, pks: Sequence[int]) -> Iterator[JobReport]:
+    for slug, pk in ImportJob.objects.filter(pk__in=pks).values_list("project__slug", "pk"):
+        job = file_import_for(person_asking(request), slug, pk)
+        parts = parts_of(job)
+        yield JobReport(
+            job.state,
+            reverse("api:import-show", args=[slug, pk]),
+            job.error,
+            done=sum(part.done for part in parts),
+            total=sum(part.total for part in parts),
+            finished_at=job.finished_at,
+        )
 
 
 def _receive(request: Request) -> None:
@@ -267,7 +284,7 @@ def _done(job: ImportJob, step: Callable[[], object]) -> Response:
         raise ApiError(409, "undo-refused", refused) from None
     ask_for_stage(job.pk)
     job.refresh_from_db()
-    return Response(FileImportSerializer(job).data, status=202)
+    return started(FileImportSerializer(job).data, "import", job.pk)
 
 
 @api.get(

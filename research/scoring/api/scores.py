@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
+from django.urls import reverse
 from django.utils import timezone
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from core.jobs.models import JobState
+from core.people.api.jobs import JobReport, job_kind, started
 from core.people.api.operations import ApiOperations, one_address
 from core.people.api.pagination import ListPart, page
 from core.people.api.requested import check_form, validated_data
@@ -59,8 +61,7 @@ class ScoringSerializer(serializers.Serializer[Any]):
     figures = serializers.SerializerMethodField(help_text="Of the newest pass that is done.")
 
     def get_state(self, row: ScoringRow) -> str:
-        newest = row.open or row.ended
-        return newest.state if newest else JobState.QUEUED
+        return state_of(row)
 
     def get_figures(self, row: ScoringRow) -> Any:
         return FigureSerializer(self.context["cells"].get(row.scoring.pk, []), many=True).data
@@ -117,7 +118,30 @@ def scores_start(request: Request, slug: str) -> Response:
     except MetricChoiceError as refused:
         raise serializers.ValidationError({"metrics": [str(refused)]}) from None
     ask_for_passes(made)
-    return Response({"results": _shown(project, made, ALL_IMAGES)}, status=202)
+    return started({"results": _shown(project, made, ALL_IMAGES)}, "score", *(one.pk for one in made))
+
+
+@job_kind("score")
+def score_jobs(request: Request, pks: Sequence[int]) -> Iterator[JobReport]:
+    scorings = Scoring.objects.filter(pk__in=pks).select_related("project")
+    slugs = {one.pk: one.project.slug for one in scorings}
+    for slug in set(slugs.values()):
+        project_for(person_asking(request), slug, *READERS)
+    for row in scoring_rows_of(scorings):
+        newest = row.open or row.ended
+        yield JobReport(
+            state_of(row),
+            reverse("api:score-show", args=[slugs[row.scoring.pk], row.scoring.pk]),
+            row.error,
+            done=newest.done if newest else 0,
+            total=newest.total if newest else 0,
+            finished_at=newest.finished_at if newest else None,
+        )
+
+
+def state_of(row: ScoringRow) -> str:
+    newest = row.open or row.ended
+    return newest.state if newest else JobState.QUEUED
 
 
 @api.get("score", "A scoring and its figures", ScoringSerializer, parameters=[IMAGES])

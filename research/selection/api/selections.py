@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from django.db.models import QuerySet
 from django.http import Http404
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from rest_framework import serializers
@@ -16,6 +18,7 @@ from core.images.models import Collection
 from core.images.permissions import collections_in
 from core.jobs.models import JobState
 from core.languages.models import Language
+from core.people.api.jobs import JobReport, job_kind, started
 from core.people.api.operations import ApiOperations, one_address
 from core.people.api.pagination import ListPart, many_shown, page
 from core.people.api.problems import ApiError, explain
@@ -146,7 +149,15 @@ def selection_start(request: Request, slug: str) -> Response:
     except services.SelectionRefusedError as refused:
         raise ApiError(409, "selection-refused", str(refused)) from None
     tasks.ask_for_choice(selection.pk)
-    return Response(SelectionSerializer(selection).data, status=202)
+    return started(SelectionSerializer(selection).data, "selection", selection.pk)
+
+
+@job_kind("selection")
+def selection_jobs(request: Request, pks: Sequence[int]) -> Iterator[JobReport]:
+    for slug, number in Selection.objects.filter(pk__in=pks).values_list("project__slug", "number"):
+        found = selection_for(person_asking(request), slug, number)
+        address = reverse("api:selection-show", args=[slug, number])
+        yield JobReport(found.state, address, found.error, finished_at=found.finished_at)
 
 
 @api.get("selection", "A selection", SelectionSerializer)
