@@ -72,6 +72,7 @@ def rating_work_show(request: Request) -> Response:
     "Take captions to rate",
     RatingBatchSerializer,
     description="Returns your open batch if you have one.",
+    has_key=False,
 )
 def rating_batch_take(request: Request, round_id: int) -> Response:
     round = round_to_rate(person_asking(request), round_id)

@@ -143,7 +143,13 @@ def work_show(request: Request) -> Response:
     return Response(WorkSerializer({"rounds": work.work_of(person_asking(request), timezone.now())}).data)
 
 
-@api.post("batch_take", "Take a batch", BatchSerializer, description="Returns your open batch if you have one.")
+@api.post(
+    "batch_take",
+    "Take a batch",
+    BatchSerializer,
+    description="Returns your open batch if you have one.",
+    has_key=False,
+)
 def batch_take(request: Request, round_id: int) -> Response:
     round = round_for(person_asking(request), round_id)
     with refusals_as_problems():

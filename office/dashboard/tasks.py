@@ -8,6 +8,7 @@ from annotation.tasks import sweep_figures
 from core.images.services import import_jobs
 from core.jobs.tasks import do_all, job, shared_task
 from core.people.models import ProjectDeletion
+from core.people.services import answered_requests
 from core.people.services.mails import post_by_server
 from core.people.services.sessions import SessionStore
 from office.dashboard.services import project_deletion
@@ -46,6 +47,7 @@ def sweep_hourly() -> None:
             lambda: worker_status.delete_silent(now=now),
             lambda: runs.delete_old_trials(now=now),
             lambda: trainings.forget_cancelled(now=now),
+            lambda: answered_requests.forget_old(now=now),
             lambda: import_jobs.discard_forgotten(now=now),
             lambda: queue_about_work(now=now),
         ]

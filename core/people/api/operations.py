@@ -22,6 +22,7 @@ from rest_framework.views import APIView
 
 from core.people.api.answers import MEDIA_TYPE, STATUSES
 from core.people.api.authentication import SCHEME
+from core.people.api.keys import KEY, keyed
 from core.people.api.pagination import PARAMETERS, page_schema
 from core.people.api.problems import ApiError
 from core.people.api.requested import check_parameters
@@ -84,10 +85,19 @@ class ApiOperations:
         responses: Any,
         *,
         is_file: bool = False,
-        takes_files: bool = False,
+        receive: Callable[..., None] | None = None,
+        has_key: bool = True,
         **about: Any,
     ) -> Decorator:
+        """Make a view of one method.
+
+        `receive` reads files that are sent, from whoever may send them. Without `has_key`, there is no Idempotency-Key:
+        doing it twice is as doing it once.
+        """
         parameters = about.get("parameters", ())
+        has_key = has_key and method == "post"
+        if has_key:
+            about["parameters"] = parameters = [*parameters, KEY]
         if isinstance(responses, dict) and 202 in responses:
             about["parameters"] = [*parameters, JOB]
         described = extend_schema(operation_id=id, summary=summary, responses=responses, tags=[self.tag], **about)
@@ -98,12 +108,16 @@ class ApiOperations:
                 if method != "get" and is_in_archived(request.user, kwargs.get("slug", "")):
                     raise ApiError(409, "archived", gettext("This project is archived and cannot be changed."))
                 check_parameters(request, parameters)
-                return view(request, *args, **kwargs)
+                if receive is not None:
+                    receive(request, *args, **kwargs)
+                if not has_key:
+                    return view(request, *args, **kwargs)
+                return keyed(request, lambda: view(request, *args, **kwargs))
 
             members: dict[str, Any] = {method: described(handler)}
             if is_file:
                 members["content_negotiation_class"] = AnyForm
-            if takes_files:
+            if receive is not None:
                 members["parser_classes"] = [MultiPartParser]
             return type(view.__name__, (APIView,), members).as_view()  # type: ignore[attr-defined]
 

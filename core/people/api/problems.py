@@ -22,6 +22,7 @@ ALL_CODES: dict[str, str] = {
     "not-acceptable": "The response is not available in the format that Accept requests.",
     "unsupported-media-type": "Send JSON.",
     "invalid": "Some fields are missing or not valid; see errors.",
+    "key-reused": "The Idempotency-Key came with another request before. Use a new one for each request.",
     "too-many-requests": "Try again after Retry-After.",
     "too-large": "The body is larger than 1 MB.",
     "too-slow": "The body arrived too slowly or incomplete.",

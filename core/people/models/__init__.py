@@ -1,6 +1,6 @@
 """Accounts, projects, roles per project, language skills, invitations by link, and consent."""
 
-from core.people.models.accounts import Accounts, ApiToken, Session, User
+from core.people.models.accounts import Accounts, AnsweredRequest, ApiToken, Session, User
 from core.people.models.invitations import (
     UNFINISHED_MAILS,
     Invitation,
@@ -30,6 +30,7 @@ from core.people.models.texts import Consent, ConsentText, OnWithdrawal, TextKin
 __all__ = [
     "UNFINISHED_MAILS",
     "Accounts",
+    "AnsweredRequest",
     "ApiToken",
     "AuditEntry",
     "Consent",

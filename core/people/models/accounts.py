@@ -66,3 +66,27 @@ class ApiToken(models.Model):
 
     def __str__(self) -> str:
         return f"{self.name} of {self.user_id}"
+
+
+class AnsweredRequest(models.Model):
+    """What a program's request with a key was answered, for when it is sent again. `digest` is of what was sent."""
+
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+")
+    key = models.CharField(max_length=200)
+    digest = models.CharField(max_length=64)
+    status = models.PositiveSmallIntegerField(default=0)
+    location = models.CharField(max_length=5000, blank=True)
+    body = models.TextField(blank=True)
+    answered_at = models.DateTimeField()
+
+    class Meta:
+        ordering: ClassVar[list[str]] = ["user", "key"]
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.UniqueConstraint(fields=["user", "key"], name="answered_request_once_per_key"),
+        ]
+        indexes: ClassVar[list[models.Index]] = [
+            models.Index(fields=["answered_at"], name="answered_request_by_time"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.key} of {self.user_id}"

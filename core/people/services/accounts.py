@@ -22,6 +22,7 @@ from django.utils.translation import gettext as _
 
 from core.people import personal_data
 from core.people.models import (
+    AnsweredRequest,
     ApiToken,
     Invitation,
     InvitationMail,
@@ -116,7 +117,7 @@ def _remove_what_names(user: User, known: set[str]) -> None:
     InvitationMail.objects.filter(invitation__in=invitations).update(reason="")
     for attempts in (AccessAttempt, AccessFailureLog):
         attempts.objects.filter(username__in=known).delete()
-    for rows in (Membership, LanguageSkill, ApiToken, Authenticator, EmailAddress, SocialAccount):
+    for rows in (Membership, LanguageSkill, ApiToken, AnsweredRequest, Authenticator, EmailAddress, SocialAccount):
         rows.objects.filter(user=user).delete()
 
 

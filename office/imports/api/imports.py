@@ -184,6 +184,18 @@ def import_list(request: Request, slug: str) -> Response:
     return page(request, [ListPart(0, rows)], order=["pk"], show=many_shown(FileImportSerializer))
 
 
+def _receive(request: Request, slug: str) -> None:
+    project_for(person_asking(request), slug, *READERS)
+    if hasattr(request._request, "_post"):  # read for the check against forged requests
+        return
+    try:
+        receive(request._request)
+    except UploadTooLargeError as error:
+        raise ApiError(413, "too-large", error) from error
+    except LongFileNameError as error:
+        raise serializers.ValidationError({"files": [str(error)]}) from error
+
+
 @api.post(
     "import_start",
     "Send files",
@@ -191,11 +203,10 @@ def import_list(request: Request, slug: str) -> Response:
     description="Files of any kind that docs/importing.md lists. They are looked through in the background; nothing is "
     "imported before you confirm it.",
     request={"multipart/form-data": SentFilesSerializer},
-    takes_files=True,
+    receive=_receive,
 )
 def import_start(request: Request, slug: str) -> Response:
     project, by = project_for(person_asking(request), slug, *READERS), person_asking(request)
-    _receive(request)
     sent = validated_data(SentFilesSerializer, request, context={"project": project, "by": by})
     job = start_upload(project=project, by=by, **sent)
     ask_for_stage(job.pk)
@@ -215,17 +226,6 @@ def import_jobs(request: Request, pks: Sequence[int]) -> Iterator[JobReport]:
             total=sum(part.total for part in parts),
             finished_at=job.finished_at,
         )
-
-
-def _receive(request: Request) -> None:
-    if hasattr(request._request, "_post"):  # read for the check against forged requests
-        return
-    try:
-        receive(request._request)
-    except UploadTooLargeError as error:
-        raise ApiError(413, "too-large", error) from error
-    except LongFileNameError as error:
-        raise serializers.ValidationError({"files": [str(error)]}) from error
 
 
 @api.get("import", "An import of files", FileImportSerializer)

@@ -123,7 +123,7 @@ def scores_start(request: Request, slug: str) -> Response:
 
 @job_kind("score")
 def score_jobs(request: Request, pks: Sequence[int]) -> Iterator[JobReport]:
-    scorings = Scoring.objects.filter(pk__in=pks).select_related("project")
+    scorings = list(Scoring.objects.filter(pk__in=pks).select_related("project"))
     slugs = {one.pk: one.project.slug for one in scorings}
     for slug in set(slugs.values()):
         project_for(person_asking(request), slug, *READERS)
