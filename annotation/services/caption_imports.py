@@ -6,20 +6,26 @@ errors are reported at once; then it is stored, some hundred images at a time, i
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import islice
-from typing import BinaryIO
+from pathlib import Path
+from typing import IO, Any
 
 from django.db import transaction
+from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
 from annotation.formats.captions import CaptionLayout, export_captions
-from annotation.models import Caption, Round, RoundKind, RoundState
+from annotation.models import Caption, Release, Round, RoundKind, RoundState
 from annotation.services.rounds import create_round
-from core.images.models import Collection
+from core.allocation.models import Pool
+from core.images.models import Collection, ImportJob, ImportKind, ImportOutcome
 from core.images.selectors.filters import images_named
+from core.images.services import import_jobs
+from core.images.services.imports import Opener
 from core.languages.models import Language
 from core.people.models import Project, User
 from core.people.services import audit_log
@@ -30,11 +36,14 @@ from crosslens_metrics.formats.records import is_text
 from crosslens_metrics.formats.xm3600 import ImageCaptions, images_in
 from crosslens_metrics.hidden_characters import has_hidden, visible_text
 from crosslens_metrics.language_tags import MalformedTagError, canonical_tag
+from research.scoring.models import ReferenceKind, ReferenceSet
 
 LINES_AT_ONCE = 500
 CAPTIONS_PER_INSERT = 2_000
 IMPORTED = "imported"
 """Why there is no pilot, and why the main round is accepted."""
+ROUNDS = "rounds"
+"""Option of a job: the main rounds that it made."""
 UNKNOWN_SOURCE = "Unknown source"
 """A round has a source if its captions are from a file, and not from people at work."""
 
@@ -43,32 +52,126 @@ UNKNOWN_SOURCE = "Unknown source"
 class CaptionFileContents:
     """The contents of a file: by line its image, and by language the most captions of an image.
 
-    `names` has the language tag for each name in the file; `had_hidden` is how many captions have hidden characters.
+    `names` has the language tag for each name in the file, `counts` how many captions there are by tag, and `hidden`
+    how many of them have hidden characters.
     """
 
     images: dict[int, int] = field(default_factory=dict)
     most: dict[str, int] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
-    captions: int = 0
-    had_hidden: int = 0
+    counts: Counter[str] = field(default_factory=Counter)
+    hidden: Counter[str] = field(default_factory=Counter)
 
 
 @dataclass(frozen=True)
 class ImportedCaptions:
-    """The result. `rounds` by language tag; `is_export_equal` is None if the project has other captions too.
-
-    `had_hidden` is from how many captions hidden characters were removed.
-    """
+    """The result. `rounds` by language tag; `is_export_equal` is None if the project has other captions too."""
 
     rounds: Mapping[str, Round]
     images: int
     captions: int
     is_export_equal: bool | None
-    had_hidden: int
 
 
-def look_through(file: BinaryIO, collection: Collection) -> CaptionFileContents:
-    """Check every line of the file and return its contents.
+def import_path(
+    *,
+    path: Path,
+    project: Project,
+    collection: Collection,
+    source: str,
+    opened: Opener,
+    part_of: ImportJob,
+    clock: import_jobs.Clock,
+) -> ImportJob:
+    """Import what is `opened` as a part of another import; the report has a line for each language."""
+    job = import_jobs.start_inline(
+        path, kind=ImportKind.PEOPLE, collection=collection, project=project, part_of=part_of, clock=clock
+    )
+
+    def renew() -> None:
+        job.lease_until = import_jobs.extend(job, now=clock())
+
+    def report(made: ImportedCaptions, contents: CaptionFileContents) -> None:
+        job.options |= {ROUNDS: [round.pk for round in made.rounds.values()]}
+        job.save(update_fields=["options"])
+        note = "" if made.is_export_equal is None else _said_of_the_export(is_equal=made.is_export_equal)
+        rows = [
+            import_jobs.report_row(
+                job,
+                number,
+                tag,
+                ImportOutcome.ADDED,
+                note,
+                counts={ImportOutcome.ADDED: contents.counts[tag]},
+                had_hidden=contents.hidden.get(tag, 0),
+            )
+            for number, tag in enumerate(made.rounds, start=1)
+        ]
+        job.lease_until = import_jobs.write_report(job, rows, now=clock())
+
+    with import_jobs.to_the_end(job, clock=clock) as last, opened() as file:
+        # All rows are written with the captions, so one says that a worker that died had stored everything.
+        if not last:
+            contents, by = look_through(file, collection, renew), part_of.created_by
+            held = job.lease_until, part_of.lease_until
+            try:
+                _store(contents, project, collection, file, source, by, clock(), renew=renew, report=report)
+            except BaseException:
+                # The transaction that renewed them is undone.
+                job.lease_until, part_of.lease_until = held
+                raise
+    job.refresh_from_db()
+    return job
+
+
+def _said_of_the_export(*, is_equal: bool) -> str:
+    if is_equal:
+        return _("An export in the layout xm3600 is identical to the file, byte for byte.")
+    return _(
+        "An export in the layout xm3600 differs from the file: images are in the order of the collection with their "
+        "keys, languages are in the order of their tags, every line has every language and a line feed, characters are "
+        "neither escaped nor hidden, and it says where images were taken."
+    )
+
+
+def languages_taken(project: Project, languages: Iterable[str]) -> str:
+    """Why captions in these languages cannot be imported; "" if the project has no round in any of them."""
+    there = Round.objects.filter(project=project, language__in=languages)
+    if not (taken := sorted(set(there.values_list("language", flat=True)))):
+        return ""
+    said = _(
+        "The project already has rounds in %(languages)s. Import into another project, or leave these languages out."
+    )
+    return said % {"languages": ", ".join(taken)}
+
+
+def made_with_rounds(rounds: QuerySet[Round]) -> Iterator[tuple[str, QuerySet[Any]]]:
+    """What was made of imported rounds: what to call it, and its rows."""
+    for round in rounds:
+        others = Round.objects.filter(project=round.project_id, language=round.language_id)
+        yield _("rounds"), others.exclude(pk=round.pk).exclude(state=RoundState.SKIPPED, reason=IMPORTED)
+        yield _("releases"), Release.objects.filter(project=round.project_id, until__gte=round.decided_at)
+        collected = ReferenceSet.objects.filter(project=round.project_id, language=round.language_id)
+        yield _("references"), collected.filter(kind=ReferenceKind.COLLECTED, created_at__gte=round.decided_at)
+    captions = Caption.objects.filter(round__in=rounds)
+    yield _("checks of captions"), captions.exclude(corrections=None, spot_checks=None)
+
+
+def remove_rounds(rounds: QuerySet[Round]) -> None:
+    """Delete imported rounds with their captions and skipped pilots. Call it in a transaction."""
+    pairs = list(rounds.values_list("project", "language"))
+    Caption.objects.filter(round__in=rounds).delete()
+    for project, language in pairs:
+        made = Round.objects.filter(project=project, language=language)
+        pools = list(made.values_list("pool", flat=True))
+        made.delete()
+        Pool.objects.filter(pk__in=pools).delete()
+
+
+def look_through(
+    file: IO[bytes], collection: Collection, renew: Callable[[], None] = lambda: None
+) -> CaptionFileContents:
+    """Check every line of the file and return its contents; `renew` is called after some lines each.
 
     Raises
     ------
@@ -79,13 +182,20 @@ def look_through(file: BinaryIO, collection: Collection) -> CaptionFileContents:
         lines = images_in(file)
         while some := list(islice(lines, LINES_AT_ONCE)):
             look.at(some)
-        if not look.problems and not look.contents.captions:
+            renew()
+        if not look.problems and not look.contents.counts:
             look.refuse(_("The file has no captions."))
     return look.contents
 
 
 def import_captions(
-    *, project: Project, collection: Collection, file: BinaryIO, source: str, by: User | None, now: datetime
+    *,
+    project: Project,
+    collection: Collection,
+    file: IO[bytes],
+    source: str,
+    by: User | None,
+    now: datetime,
 ) -> ImportedCaptions:
     """Import the captions of a file into a project: an accepted main round for each language, its pilot skipped.
 
@@ -94,16 +204,26 @@ def import_captions(
     FileRefusedError
         Nothing is taken then: the file is not in order, or the project has a main round in one of its languages.
     """
-    contents = look_through(file, collection)
+    return _store(look_through(file, collection), project, collection, file, source, by, now)
+
+
+def _store(
+    contents: CaptionFileContents,
+    project: Project,
+    collection: Collection,
+    file: IO[bytes],
+    source: str,
+    by: User | None,
+    now: datetime,
+    *,
+    renew: Callable[[], None] = lambda: None,
+    report: Callable[[ImportedCaptions, CaptionFileContents], None] = lambda _made, _contents: None,
+) -> ImportedCaptions:
+    captions_in_all = contents.counts.total()
     with transaction.atomic():
         audit_log.lock(project, by)
-        there = Round.objects.filter(project=project, language__in=contents.most)
-        if taken := sorted(set(there.values_list("language", flat=True))):
-            said = _(
-                "The project already has rounds in %(languages)s. Import into another project, or leave "
-                "these languages out."
-            )
-            raise FileRefusedError(said % {"languages": ", ".join(taken)})
+        if refusal := languages_taken(project, contents.most):
+            raise FileRefusedError(refusal)
         is_alone = not Round.objects.filter(project=project, kind=RoundKind.MAIN).exists()
         rounds = {
             tag: _round(project, collection, tag, most, source, by, now) for tag, most in sorted(contents.most.items())
@@ -111,16 +231,19 @@ def import_captions(
         captions = _captions(file, contents, rounds, now)
         while some := list(islice(captions, CAPTIONS_PER_INSERT)):
             Caption.objects.bulk_create(some)
+            renew()
         audit_log.record(
             project=project,
             action="captions.imported",
-            about=f"{contents.captions} captions of {len(contents.images)} images",
+            about=f"{captions_in_all} captions of {len(contents.images)} images",
             by=by,
             now=now,
             details={"languages": sorted(rounds), "collection": collection.slug, "source": source},
         )
-    is_equal = _is_same(file, project, now) if is_alone else None
-    return ImportedCaptions(rounds, len(contents.images), contents.captions, is_equal, contents.had_hidden)
+        is_equal = _is_same(file, project, now) if is_alone else None
+        made = ImportedCaptions(rounds, len(contents.images), captions_in_all, is_equal)
+        report(made, contents)
+    return made
 
 
 class _CheckedReader(LineReader):
@@ -183,8 +306,8 @@ class _CheckedReader(LineReader):
                     self._refuse(number, _("caption %(place)d in %(tag)s: %(why)s"), place=place, tag=name, why=refused)
             if texts:
                 self.contents.most[tag] = max(self.contents.most.get(tag, 0), len(texts))
-                self.contents.captions += len(texts)
-                self.contents.had_hidden += sum(map(has_hidden, texts))
+                self.contents.counts[tag] += len(texts)
+                self.contents.hidden[tag] += sum(map(has_hidden, texts))
 
     def _tag(self, number: int, name: str) -> str | None:
         if name not in self.contents.names:
@@ -226,7 +349,7 @@ def _round(
 
 
 def _captions(
-    file: BinaryIO, contents: CaptionFileContents, rounds: Mapping[str, Round], now: datetime
+    file: IO[bytes], contents: CaptionFileContents, rounds: Mapping[str, Round], now: datetime
 ) -> Iterator[Caption]:
     for line in images_in(file):
         if isinstance(line, LineError):
@@ -246,7 +369,7 @@ def _captions(
                 )
 
 
-def _is_same(file: BinaryIO, project: Project, until: datetime) -> bool:
+def _is_same(file: IO[bytes], project: Project, until: datetime) -> bool:
     """Return whether the project's export is the file, byte for byte."""
     file.seek(0)
     exported = export_captions(project, CaptionLayout.XM3600, until=until)

@@ -152,6 +152,7 @@ class ImportKind(models.TextChoices):
     CAPTIONS = "captions", _("Captions by a model")
     ITEMS = "items", _("Sentences with a gap")
     REFERENCES = "refs", _("Reference captions")
+    PEOPLE = "people", _("Captions by people")
     CANDIDATES = "cands", _("Candidates")
     FILES = "files", _("Files of any kind")
 

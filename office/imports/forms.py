@@ -14,12 +14,16 @@ from core.languages.models import Language
 from core.people.forms.fields import NameCharField
 from core.people.models import Project, User
 from crosslens_metrics.formats.caption_rows import PARTS
-from crosslens_metrics.formats.recognition import MODEL_CAPTIONS, REFERENCES
+from crosslens_metrics.formats.recognition import CAPTIONS_BY_PEOPLE, MODEL_CAPTIONS, REFERENCES
 from office.imports.services.file_imports import COLUMNS, GAPS, WISH
 from research.inference.rules.captions import MAX_MODEL_NAME_CHARACTERS
 from research.scoring.services.references import MAX_NAME_CHARACTERS as MAX_REFERENCES_NAME_CHARACTERS
 
-KINDS = ((REFERENCES, _("Captions that people wrote: references")), (MODEL_CAPTIONS, _("Captions by a model")))
+KINDS = (
+    (REFERENCES, _("Captions that people wrote: references")),
+    (CAPTIONS_BY_PEOPLE, _("Captions that people wrote: an accepted round of this project for each language")),
+    (MODEL_CAPTIONS, _("Captions by a model")),
+)
 COLUMN_LABELS = {
     "image": _("Column with the names of the images"),
     "caption": _("Column with the captions"),

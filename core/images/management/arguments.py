@@ -8,6 +8,7 @@ from argparse import ArgumentParser
 from pathlib import Path
 
 from django.core.management.base import BaseCommand, CommandError
+from django.db.models import Q
 from django.utils.translation import gettext
 
 from core.images.models import Collection, ImportJob, ImportOutcome
@@ -50,7 +51,7 @@ def finish(job: ImportJob, command: BaseCommand, *, report: Path | None, strict:
     """
     write_report(job, report)
     output, made = command.stdout, report_of(job)
-    for reason, (count, name) in left_out(job).items():
+    for reason, (count, name) in reasons_of(job).items():
         output.write(f"{reason} ({count:,}; for example {name})" if count > 1 else f"{name}: {reason}")
     output.write(", ".join(f"{label}: {count}" for _, label, count in made.counts))
     if made.filled_in:
@@ -62,14 +63,15 @@ def finish(job: ImportJob, command: BaseCommand, *, report: Path | None, strict:
     raise_or_warn(job, command, strict=strict)
 
 
-def left_out(job: ImportJob) -> dict[str, tuple[int, str]]:
-    """What was not imported by its reason, the names in which do not matter: how often, and the first."""
+def reasons_of(job: ImportJob) -> dict[str, tuple[int, str]]:
+    """What the report says, but of hidden characters; names in it do not matter: how often, and of what first."""
     alike: dict[str, str] = {}
     found: dict[str, tuple[int, str]] = {}
-    for row in job.rows.filter(rejected__gt=0).only("reason", "name", "rejected").iterator():
+    rows = job.rows.filter(Q(rejected__gt=0) | ~Q(reason="") & Q(had_hidden=0))
+    for row in rows.only("reason", "name", "rejected").iterator():
         reason = alike.setdefault(QUOTED.sub("", row.reason), row.reason)
         count, name = found.get(reason, (0, row.name))
-        found[reason] = (count + row.rejected, name)
+        found[reason] = (count + (row.rejected or 1), name)
     return found
 
 

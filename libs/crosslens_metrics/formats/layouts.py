@@ -13,7 +13,7 @@ from functools import partial
 from itertools import groupby, islice
 from typing import IO, Any
 
-from crosslens_metrics.formats import annotation_tools
+from crosslens_metrics.formats import annotation_tools, xm3600
 from crosslens_metrics.formats.caption_rows import CaptionRow, GivenCaptions, RowReader, image_named, is_language
 from crosslens_metrics.formats.csv_records import SEPARATORS, csv_records
 from crosslens_metrics.formats.limits import MAX_LINE_BYTES
@@ -206,12 +206,12 @@ def _converted(records: Records, rows_of: Callable[[int, Any], Iterable[CaptionR
 
 
 def _is_xm3600(value: Mapping[str, Any]) -> bool:
-    return "image/key" in value
+    return xm3600.KEY in value
 
 
 def _name_of_rows(value: Mapping[str, Any], names: set[str], form: str) -> str:
     if _is_xm3600(value):
-        return "Crossmodal-3600"
+        return xm3600.LAYOUT_NAME
     if {"raw", "filename", "img_id"} <= names:
         return "Flickr30k (Hugging Face)"
     if {"image_name", "comment_number", "comment"} <= names:

@@ -30,6 +30,8 @@ from crosslens_metrics.messages import gettext as _
 UNKNOWN_LANGUAGE = "und"
 """BCP 47's tag for a language that nobody has determined."""
 UNKNOWN_KIND, MODEL_CAPTIONS, REFERENCES = "unknown", "model captions", "references"
+CAPTIONS_BY_PEOPLE = "captions by people"
+"""That were not made to score models with, but are a project's own."""
 WITH_REFERENCES = ("COCO", "Karpathy", "Flickr30k", "Crossmodal-3600", "Multi30k")
 """Layouts of data sets whose captions are people's."""
 

@@ -15,7 +15,7 @@ from crosslens_metrics.formats.problems import LineError
 from crosslens_metrics.formats.records import json_records, read_record
 from crosslens_metrics.language_tags import MalformedTagError, canonical_tag
 
-KEY = "image/key"
+KEY, LAYOUT_NAME = "image/key", "Crossmodal-3600"
 
 
 @dataclass(frozen=True)

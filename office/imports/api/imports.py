@@ -34,7 +34,7 @@ from core.people.permissions import READERS, project_for
 from core.people.requests import csv_download
 from crosslens_metrics.formats.caption_rows import PARTS
 from crosslens_metrics.formats.problems import LineError
-from crosslens_metrics.formats.recognition import MODEL_CAPTIONS, REFERENCES
+from crosslens_metrics.formats.recognition import CAPTIONS_BY_PEOPLE, MODEL_CAPTIONS, REFERENCES
 from office.imports.permissions import file_import_for, file_imports_of
 from office.imports.selectors import parts_of
 from office.imports.services.file_imports import GAPS, PREVIEW, ImportRefusedError, answer, confirm, start_upload
@@ -65,7 +65,9 @@ class PreviewProblemSerializer(serializers.Serializer[Any]):
 
 class PreviewedFileSerializer(serializers.Serializer[Any]):
     path = serializers.CharField()
-    kind = serializers.CharField(help_text="What it holds: images, captions, model captions, references or unknown.")
+    kind = serializers.CharField(
+        help_text="What it holds: images, captions, model captions, references, captions by people or unknown."
+    )
     format = serializers.CharField(allow_blank=True)
     models = serializers.ListField(child=serializers.CharField())
     languages = serializers.DictField(child=serializers.IntegerField(), help_text="Captions by tag; und if not said.")
@@ -127,7 +129,9 @@ class FileImportSerializer(serializers.ModelSerializer[ImportJob]):
 class WishSerializer(serializers.Serializer[Any]):
     """What the files do not say themselves."""
 
-    kind = serializers.ChoiceField([REFERENCES, MODEL_CAPTIONS], required=False, help_text="What the captions are.")
+    kind = serializers.ChoiceField(
+        [REFERENCES, CAPTIONS_BY_PEOPLE, MODEL_CAPTIONS], required=False, help_text="What the captions are."
+    )
     model = serializers.CharField(required=False, max_length=MAX_MODEL_NAME_CHARACTERS, help_text="Whose they are.")
     language = serializers.SlugRelatedField(
         slug_field="tag", queryset=Language.objects.all(), required=False, help_text="The tag of captions without one."

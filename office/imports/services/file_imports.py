@@ -9,41 +9,25 @@ import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from django.core.files.storage import default_storage
 from django.core.files.uploadedfile import UploadedFile
 from django.utils.translation import gettext as _
 
-from core.images.models import Collection, ImportJob, ImportKind, ImportStage
+from core.images.models import ImportJob, ImportKind, ImportStage
 from core.images.permissions import collections_in
 from core.images.services import import_jobs, imports
-from core.images.services.collections import create_collection
 from core.images.services.import_jobs import DATABASE_IS_GONE, Clock
-from core.jobs.models import OPEN_STATES, JobState
+from core.jobs.models import JobState
 from core.jobs.services import leases
 from core.people.models import Project, User
-from crosslens_metrics.formats.caption_rows import CaptionRow
-from crosslens_metrics.formats.layouts import FileKind
 from crosslens_metrics.formats.names import SUFFIXES
-from crosslens_metrics.formats.opening import KEPT_IN_MEMORY_BYTES
-from crosslens_metrics.formats.recognition import REFERENCES, UNKNOWN_KIND, RecognisedFile, sentence_rows
-from office.imports.services.previews import (
-    ImportGap,
-    ImportWish,
-    PreviewedFile,
-    gaps_of,
-    name_of_references,
-    preview,
-)
-from research.inference.services.captions import import_path as import_captions
-from research.scoring.models import ReferenceKind
-from research.scoring.services.reference_imports import import_path as import_references
+from office.imports.services.previews import ImportGap, ImportWish, PreviewedFile, gaps_of, preview
+from office.imports.services.taking import take
 
-NOTHING_TO_TAKE = (FileKind.NAMES, FileKind.SENTENCES, UNKNOWN_KIND)
 WISH, PREVIEW, GAPS, COLUMNS, FIRST_ROWS = "wish", "preview", "gaps", "columns", "first_rows"
 """Options of a job: what somebody said, what was seen, what is still to be said, and columns that may be named."""
 UPLOADED = "files"
@@ -168,137 +152,6 @@ def import_local(
     take(job, previewed, wish, root=None, clock=clock, announce=announce)
     job.refresh_from_db()
     return job
-
-
-def take(
-    job: ImportJob,
-    previewed: Sequence[PreviewedFile],
-    wish: ImportWish,
-    *,
-    root: Path | None,
-    clock: Clock,
-    announce: imports.Announce,
-) -> None:
-    """Import the files one after the other, images first, each as a part of the job."""
-    wish = _with_collection(job, wish)
-    taken = [one.file for one in previewed if one.file.kind not in NOTHING_TO_TAKE]
-    # Those of one series are references of the same images, and would replace each other.
-    series = {file.series: [one for one in taken if one.series == file.series] for file in taken if file.series}
-    files = [file for file in taken if not file.series or file is series[file.series][0]]
-    files.sort(key=lambda file: file.kind != FileKind.IMAGES)
-    job.lease_until = leases.renewed_lease(job, now=clock(), total=len(files))
-    for done, file in enumerate(files, start=1):
-        over = job.parts.exclude(state__in=OPEN_STATES).filter(source_name=_shown(file.path, root))
-        if not over.exists():
-            if file.kind == FileKind.IMAGES:
-                _take_images(job, file, previewed, wish, root, clock=clock, announce=announce)
-            else:
-                _take_captions(job, file, series.get(file.series, [file]), wish, root, clock=clock)
-        job.lease_until = leases.renewed_lease(job, now=clock(), done=done)
-    if job.parts.filter(state__in=OPEN_STATES).exists():
-        # One of them asked to be started again.
-        leases.held_row(job).update(lease_until=clock())
-        return
-    _drop_empty_collection(job)
-    parts = job.parts.all()
-    errors = [part.error for part in parts if part.state == JobState.FAILED]
-    import_jobs.finish(job, now=clock(), error=errors[0] if errors and len(errors) == len(parts) else "")
-
-
-def _shown(path: str, root: Path | None) -> str:
-    """What a report calls a file, whatever folder it was copied to."""
-    return import_jobs.name_of(path if root is None else path.removeprefix(f"{root}/"))
-
-
-def _with_collection(job: ImportJob, wish: ImportWish) -> ImportWish:
-    """Make the collection that is wished for, unless an earlier start of the job did."""
-    if not wish.new_collection:
-        return wish
-    made = Collection.objects.filter(pk=job.options.get("made_collection")).first()
-    if made is None:
-        made = create_collection(
-            name=wish.new_collection, project=wish.project, is_shared=wish.project is None, by=wish.by
-        )
-        job.options = job.options | {"made_collection": made.pk}
-        leases.held_row(job).update(options=job.options)
-    return replace(wish, collection=made, new_collection="")
-
-
-def _drop_empty_collection(job: ImportJob) -> None:
-    made = Collection.objects.filter(pk=job.options.get("made_collection"), entries=None)
-    for collection in made:
-        collection.imports.update(collection=None)
-        collection.delete()
-
-
-def _take_images(
-    job: ImportJob,
-    file: RecognisedFile,
-    previewed: Sequence[PreviewedFile],
-    wish: ImportWish,
-    root: Path | None,
-    *,
-    clock: Clock,
-    announce: imports.Announce,
-) -> None:
-    assert wish.collection is not None
-    # What has captions is not reported as a file that is no image.
-    beside = (one.file for one in previewed if one.file.inside == file.path)
-    left_aside = {
-        one.path.removeprefix(f"{file.path}/") for one in beside if one.kind not in (FileKind.IMAGES, UNKNOWN_KIND)
-    }
-    imports.import_path(
-        path=Path(file.path),
-        collection=wish.collection,
-        left_aside=left_aside,
-        named=_shown(file.path, root),
-        part_of=job,
-        clock=clock,
-        announce=announce,
-    )
-
-
-def _take_captions(
-    job: ImportJob,
-    file: RecognisedFile,
-    series: Sequence[RecognisedFile],
-    wish: ImportWish,
-    root: Path | None,
-    *,
-    clock: Clock,
-) -> None:
-    assert file.part is not None
-    opened = partial(_sentences_as_lines, series) if file.sentences_of else file.part.opened
-    shared: dict[str, Any] = {
-        "path": Path(_shown(file.path, root)),
-        "project": wish.project,
-        "collection": wish.collection,
-        "language": None,
-        "otherwise": wish.language or file.assumed_language,
-        "said": wish.said,
-        "opened": opened,
-        "folder": "" if file.sentences_of else file.part.folder,
-        "part_of": job,
-        "clock": clock,
-    }
-    if file.kind == REFERENCES:
-        kind = ReferenceKind.TRANSLATED if wish.is_translated else ReferenceKind.IMPORTED
-        import_references(**shared, name=name_of_references(file, wish), kind=kind, source=wish.source)
-    else:
-        import_captions(**shared, model=wish.model or file.assumed_model)
-
-
-@contextmanager
-def _sentences_as_lines(series: Sequence[RecognisedFile]) -> Iterator[IO[bytes]]:
-    with tempfile.SpooledTemporaryFile(KEPT_IN_MEMORY_BYTES) as lines:
-        for one in series:
-            assert one.part is not None
-            with one.part.opened() as file:
-                for row in sentence_rows(one.sentences_of, file):
-                    texts = [given.value for given in row.captions] if isinstance(row, CaptionRow) else []
-                    lines.write(json.dumps({"image": row.name, "captions": texts}).encode() + b"\n")
-        lines.seek(0)
-        yield lines
 
 
 def _renew(job: ImportJob, clock: Clock) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from django.utils.translation import gettext as _
 
+from annotation.services.caption_imports import languages_taken
 from core.images.models import Collection
 from core.images.permissions import collections_in, may_change
 from core.images.selectors.filters import images_of_names
@@ -18,6 +19,7 @@ from core.people.models import Project, Role, User
 from core.people.permissions import has_role
 from crosslens_metrics.formats.layouts import FileKind
 from crosslens_metrics.formats.recognition import (
+    CAPTIONS_BY_PEOPLE,
     MODEL_CAPTIONS,
     REFERENCES,
     UNKNOWN_KIND,
@@ -27,6 +29,8 @@ from crosslens_metrics.formats.recognition import (
     model_in_name,
     recognise,
 )
+
+OF_PROJECTS = (REFERENCES, CAPTIONS_BY_PEOPLE)
 
 
 @dataclass(frozen=True)
@@ -125,8 +129,7 @@ def gaps_of(previewed: Sequence[PreviewedFile], wish: ImportWish) -> list[Import
     for one in previewed:
         if one.file.kind == UNKNOWN_KIND and one.file.inside:
             continue
-        if gap := _gap_of(one.file, wish):
-            found[gap] = None
+        found |= dict.fromkeys(_gaps_of(one.file, wish))
         if one.file.kind == REFERENCES and len(previewed) > 1:
             name = name_of_references(one.file, wish)
             for key in ((name, tag, image) for tag in one.file.languages for image in one.file.images):
@@ -164,25 +167,29 @@ def _may_add_images(wish: ImportWish, by: User) -> bool:
     return wish.project is not None and has_role(by, wish.project, Role.MANAGER)
 
 
-def _gap_of(file: RecognisedFile, wish: ImportWish) -> ImportGap | None:
+def _gaps_of(file: RecognisedFile, wish: ImportWish) -> Iterator[ImportGap]:
     path = {"path": file.path}
     if file.kind == UNKNOWN_KIND:
-        return ImportGap("map" if file.columns else "", f"{file.path}: {next(iter(file.problems), '')}")
+        yield ImportGap("map" if file.columns else "", f"{file.path}: {next(iter(file.problems), '')}")
     if file.kind == FileKind.CAPTIONS:
-        return ImportGap("kind", _("%(path)s does not say who wrote its captions.") % path)
+        yield ImportGap("kind", _("%(path)s does not say who wrote its captions.") % path)
     if file.kind == FileKind.JUDGEMENTS:
-        return ImportGap(
+        yield ImportGap(
             "", _("%(path)s has judgements. The command sxs_report reads them; they are not stored.") % path
         )
     if file.kind == FileKind.GAP_ITEMS:
-        return ImportGap("", _("%(path)s has sentences for the game. Import it on the page Game sentences.") % path)
-    if not (wish.collection or wish.new_collection) and file.kind in (FileKind.IMAGES, REFERENCES):
-        return ImportGap("collection", _("%(path)s needs the collection in which its images are.") % path)
-    if wish.project is None and file.kind == REFERENCES:
-        return ImportGap("project", _("%(path)s has references, which belong to a project.") % path)
+        yield ImportGap("", _("%(path)s has sentences for the game. Import it on the page Game sentences.") % path)
+    if not (wish.collection or wish.new_collection) and file.kind in (FileKind.IMAGES, *OF_PROJECTS):
+        yield ImportGap("collection", _("%(path)s needs the collection in which its images are.") % path)
+    if wish.project is None and file.kind in OF_PROJECTS:
+        yield ImportGap("project", _("%(path)s has captions by people, which belong to a project.") % path)
     if UNKNOWN_LANGUAGE in file.languages:
-        return ImportGap("language", _("%(path)s does not say which language its captions are in.") % path)
-    return None
+        yield ImportGap("language", _("%(path)s does not say which language its captions are in.") % path)
+    if wish.project is not None and file.kind == CAPTIONS_BY_PEOPLE:
+        if wish.by is not None and not has_role(wish.by, wish.project, Role.MANAGER):
+            yield ImportGap("kind", _("Only managers can add captions to rounds. Import them as references."))
+        if refusal := languages_taken(wish.project, file.languages):
+            yield ImportGap("kind", refusal)
 
 
 def name_of_references(file: RecognisedFile, wish: ImportWish) -> str:

@@ -11,6 +11,7 @@ from django.db.models import Exists, OuterRef, ProtectedError, Q, QuerySet
 from django.utils.translation import gettext as _
 
 from annotation.models import Round
+from annotation.services.caption_imports import ROUNDS, made_with_rounds, remove_rounds
 from core.images.models import AttributionChange, Collection, CollectionImage, Image, ImportJob, ImportKind, ImportStage
 from core.jobs.models import JobState
 from core.jobs.services import leases
@@ -82,6 +83,7 @@ def _take_out(job: ImportJob, *, now: datetime) -> None:
             _check(job)
             _undo_captions(job)
             _undo_references(job, now=now)
+            remove_rounds(_rounds(job))
             _undo_images(job, now=now)
             if connection.vendor == "postgresql":
                 # Otherwise only the commit would tell that somebody built on it meanwhile.
@@ -107,6 +109,11 @@ def _changes(job: ImportJob) -> QuerySet[ImportedReferences]:
     return ImportedReferences.objects.filter(job__in=_parts(job))
 
 
+def _rounds(job: ImportJob) -> QuerySet[Round]:
+    parts = job.parts.filter(kind=ImportKind.PEOPLE)
+    return Round.objects.filter(pk__in=[pk for part in parts for pk in part.options.get(ROUNDS, [])])
+
+
 def _lock(job: ImportJob) -> None:
     """Whatever refers to these from now on waits until the import is undone, and then finds nothing."""
     models, sets = _captions(job).values("model"), _changes(job).values("reference_set")
@@ -115,12 +122,17 @@ def _lock(job: ImportJob) -> None:
         Collection.objects.filter(pk__in=collections),
         CaptioningModel.objects.filter(pk__in=models),
         ReferenceSet.objects.filter(pk__in=sets),
+        _rounds(job),
     ):
         list(rows.order_by("pk").select_for_update(of=("self",)).values_list("pk", flat=True))
 
 
 def _check(job: ImportJob) -> None:
-    for what, rows in (*_made_with_captions(job), *_made_with_references(job)):
+    for what, rows in (
+        *_made_with_captions(job),
+        *_made_with_references(job),
+        *made_with_rounds(_rounds(job)),
+    ):
         if rows.exists():
             raise _refusal(what)
 

@@ -6,13 +6,14 @@ from django import template
 from django.utils.translation import gettext_lazy as _
 
 from crosslens_metrics.formats.layouts import FileKind
-from crosslens_metrics.formats.recognition import MODEL_CAPTIONS, REFERENCES
+from crosslens_metrics.formats.recognition import CAPTIONS_BY_PEOPLE, MODEL_CAPTIONS, REFERENCES
 
 KINDS = {
     FileKind.IMAGES: _("Images"),
     FileKind.CAPTIONS: _("Captions"),
     MODEL_CAPTIONS: _("Captions by a model"),
     REFERENCES: _("Reference captions"),
+    CAPTIONS_BY_PEOPLE: _("Captions by people"),
     FileKind.JUDGEMENTS: _("Judgements"),
     FileKind.GAP_ITEMS: _("Sentences with a gap"),
     FileKind.NAMES: _("Names of images"),

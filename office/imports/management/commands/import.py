@@ -19,7 +19,7 @@ from core.images.tasks import ask_for_sizes
 from core.people.management.arguments import checked_text, language_of, project_of
 from core.people.permissions import usable_in
 from crosslens_metrics.formats.caption_rows import FIELDS
-from crosslens_metrics.formats.recognition import MODEL_CAPTIONS, REFERENCES
+from crosslens_metrics.formats.recognition import CAPTIONS_BY_PEOPLE, MODEL_CAPTIONS, REFERENCES
 from office.imports.services.file_imports import import_local
 from office.imports.services.previews import ImportWish, PreviewedFile, gaps_of, preview
 from office.imports.services.undoing import UndoRefusedError, undo_at_once
@@ -40,7 +40,7 @@ class Command(BaseCommand):
     help = "Import images, captions of models and references from files of any known layout: docs/importing.md."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        kinds = [REFERENCES, MODEL_CAPTIONS]
+        kinds = [REFERENCES, CAPTIONS_BY_PEOPLE, MODEL_CAPTIONS]
         parser.add_argument("files", nargs="*", type=Path, metavar="FILE", help="file, folder or archive")
         parser.add_argument("--preview", action="store_true", help="say what the files are, and store nothing")
         parser.add_argument("--json", action="store_true", help="say so as JSON")
@@ -54,7 +54,7 @@ class Command(BaseCommand):
         parser.add_argument("--as", dest="kind", choices=kinds, default="", help="what the captions are")
         parser.add_argument("--name", help="of the references, for example XM3600")
         parser.add_argument("--translated", action="store_true", help="the references were translated from English")
-        parser.add_argument("--source", default="", help="where references come from, and under which licence")
+        parser.add_argument("--source", default="", help="where captions by people come from, and under which licence")
         parser.add_argument(
             "--map",
             nargs="+",

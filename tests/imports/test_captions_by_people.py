@@ -14,11 +14,13 @@ from annotation.models import Caption, Round, RoundFigures, RoundKind, RoundStat
 from annotation.selectors.campaign import language_page
 from annotation.selectors.releases import released_rounds
 from annotation.services import caption_imports
-from core.images.models import Collection, CollectionImage
+from annotation.services.references import use_as_references
+from core.images.models import Collection, CollectionImage, ImportJob, ImportKind
 from core.languages.models import Language
 from core.people.models import AuditEntry, Project
+from office.imports.services.undoing import UndoRefusedError, undo_at_once
 from research.scoring.models import Reference, ReferenceSet
-from tests.factories import make_keyed_collection, make_round, make_user
+from tests.factories import make_keyed_collection, make_project, make_round
 from tests.published import published
 from tests.queries import queries_of
 
@@ -36,9 +38,8 @@ def as_lines(lines) -> bytes:
 
 
 def imported(path: Path, collection: Collection, project: Project, *more: str) -> None:
-    call_command(
-        "import_reference_captions", str(path), "--collection", collection.slug, "--project", project.slug, *more
-    )
+    into = ("--collection", collection.slug, "--project", project.slug, "--as", "captions by people")
+    call_command("import", str(path), *into, *more)
 
 
 def exported(project: Project) -> bytes:
@@ -64,7 +65,7 @@ class TestIntoAProject:
         imported(path, collection, project)
         assert exported(project) == path.read_bytes()
         said = capsys.readouterr().out
-        assert "4 captions of 2 images in de, fr" in said
+        assert "Added: 4" in said
         assert "is identical to the file, byte for byte" in said
 
     def test_each_language_is_an_accepted_main_round_with_its_pilot_skipped(self, path, collection, project):
@@ -101,9 +102,8 @@ class TestIntoAProject:
             assert [step.done for step in page.steps] == [0, done]
 
     def test_it_stands_in_the_log(self, path, collection, project):
-        imported(path, collection, project, "--by", make_user("importer").username)
-        entry = AuditEntry.objects.get(project=project)
-        assert (entry.action, entry.by.username) == ("captions.imported", "importer")
+        imported(path, collection, project)
+        assert AuditEntry.objects.get(project=project).action == "captions.imported"
 
     def test_a_project_that_has_one_of_the_languages_takes_nothing(self, path, collection, project):
         make_round(project=project, language="fr")
@@ -139,28 +139,25 @@ class TestIntoAProject:
 
 
 class TestAllOrNothing:
-    def refusal(self, path, content: bytes, collection, project, *more: str) -> str:
+    def refusal(self, path, content: bytes, collection, project) -> str:
         path.write_bytes(content)
         with pytest.raises(CommandError) as refused:
-            imported(path, collection, project, *more)
-        said = str(refused.value)
-        assert said.startswith("Nothing was imported:")
+            imported(path, collection, project)
         assert not Caption.objects.exists()
         assert not Round.objects.exists()
         assert not Reference.objects.exists()
         assert not ReferenceSet.objects.exists()
         assert not AuditEntry.objects.exists()
-        return said
+        return str(refused.value)
 
-    @pytest.mark.parametrize("more", [(), ("--references", "XM3600")], ids=["into a project", "as references"])
-    def test_a_line_that_is_cut_off_is_named(self, path, collection, project, more):
-        said = self.refusal(path, as_lines(LINES)[:-20], collection, project, *more)
+    def test_a_line_that_is_cut_off_is_named(self, path, collection, project):
+        said = self.refusal(path, as_lines(LINES)[:-20], collection, project)
         assert "Line 2: Not valid JSON" in said
 
     def test_one_that_is_cut_off_within_a_letter_too(self, path, collection, project):
         content = as_lines([{"image/key": "one", "de": {"caption": ["Grün"]}}])
         said = self.refusal(path, content[: content.index("ü".encode()) + 1], collection, project)
-        assert "Line 1: Holds characters that are not valid UTF-8." in said
+        assert "Holds characters that are not valid UTF-8." in said
 
     @pytest.mark.parametrize(
         ("line", "problem"),
@@ -186,14 +183,14 @@ class TestAllOrNothing:
     )
     def test_a_line_that_is_not_in_order_is_named_with_the_reason(self, path, collection, project, line, problem):
         said = self.refusal(path, as_lines(LINES[1:]) + line + b"\n", collection, project)
-        assert "- Line 2: " in said
+        assert "Line 2: " in said
         assert problem in said
 
     def test_all_lines_are_looked_at(self, path, collection, project):
         lines = [{"image/key": f"lost-{number}", "de": {"caption": ["x"]}} for number in range(25)]
         said = self.refusal(path, as_lines(lines), collection, project)
-        assert said.count("\n- Line ") == 20
-        assert said.endswith("- and 5 more problems.")
+        assert said.count("Line ") == 20
+        assert said.endswith("and 5 more problems.")
 
     @pytest.mark.parametrize(
         ("content", "said"), [(b"", "empty"), (as_lines([{"image/key": "one", "de": {"caption": []}}]), "no captions")]
@@ -204,46 +201,50 @@ class TestAllOrNothing:
     def test_a_database_that_breaks_off_leaves_nothing(self, path, collection, project, monkeypatch):
         monkeypatch.setattr(caption_imports, "CAPTIONS_PER_INSERT", 1)
         monkeypatch.setattr("annotation.services.caption_imports.audit_log.record", _break)
-        with pytest.raises(ConnectionError):
+        with pytest.raises(CommandError, match="ConnectionError"):
             imported(path, collection, project)
         assert not Caption.objects.exists()
         assert not Round.objects.exists()
-
-    @pytest.mark.parametrize(
-        ("arguments", "said"),
-        [
-            (("--project", "tigers"), "no project 'tigers'"),
-            (("--collection", "tigers"), "no collection tigers"),
-            (("--by", "nobody"), "no user 'nobody'"),
-            (("--references", " "), "--references needs"),
-        ],
-    )
-    def test_what_is_wrong_with_the_command_is_said(self, path, collection, project, arguments, said):
-        with pytest.raises(CommandError, match=said):
-            imported(path, collection, project, *arguments)
-
-    def test_a_file_that_is_not_there_is_said(self, tmp_path, collection, project):
-        with pytest.raises(CommandError, match="cannot be read: No such file"):
-            imported(tmp_path / "nothing", collection, project)
 
 
 def _break(**about) -> None:
     raise ConnectionError("the database went away")
 
 
-class TestAsReferences:
-    def test_each_language_is_a_set_of_the_collection(self, path, collection, project, capsys):
-        imported(path, collection, project, "--references", "XM3600", "--source", "Elsewhere, CC BY 4.0")
-        sets = {references.language_id: references for references in ReferenceSet.objects.all()}
-        assert {tag: (references.name, references.captions, references.source) for tag, references in sets.items()} == {
-            "de": ("XM3600", 3, "Elsewhere, CC BY 4.0"),
-            "fr": ("XM3600", 1, "Elsewhere, CC BY 4.0"),
-        }
+class TestOtherLayouts:
+    def test_our_own_export_by_rows_comes_back_too(self, path, collection, project, tmp_path):
+        imported(path, collection, project)
+        until = Caption.objects.latest("submitted_at").submitted_at
+        there, into = tmp_path / "rows.jsonl", make_project("again")
+        there.write_bytes(b"".join(export_captions(project, CaptionLayout.JSONL, until=until)))
+        imported(there, collection, into)
+        assert exported(into) == path.read_bytes()
+
+    def test_a_line_without_an_image_keeps_all_of_them_out(self, collection, project, tmp_path):
+        path = tmp_path / "captions.csv"
+        path.write_text("image,caption,language\none,Haus,de\n,Baum,de\n")
+        with pytest.raises(CommandError, match="Line 3: No image is named"):
+            imported(path, collection, project)
         assert not Round.objects.exists()
-        assert "4 captions of 2 images as “XM3600” in de, fr." in capsys.readouterr().out
-        path.write_bytes(as_lines([{"image/key": "one", "de": {"caption": ["Ein\u200b Haus"]}}]))
-        imported(path, collection, project, "--references", "Hidden")
-        assert "invisible characters were removed: 1." in capsys.readouterr().out
+
+
+class TestUndoing:
+    def undone(self, project: Project) -> None:
+        undo_at_once(ImportJob.objects.get(project=project, kind=ImportKind.FILES), now=timezone.now())
+
+    def test_rounds_and_captions_go(self, path, collection, project):
+        imported(path, collection, project)
+        self.undone(project)
+        assert not Caption.objects.exists()
+        assert not Round.objects.exists()
+
+    def test_what_was_made_of_them_is_named_and_nothing_goes(self, path, collection, project):
+        imported(path, collection, project)
+        main = Round.objects.get(language="de", kind=RoundKind.MAIN)
+        use_as_references(round=main, by=project.created_by, now=timezone.now())
+        with pytest.raises(UndoRefusedError, match="references"):
+            self.undone(project)
+        assert Caption.objects.count() == 4
 
 
 class TestRealCaptions:
