@@ -63,17 +63,18 @@ class AttemptSimilarity(ReportFigure):
 
 @dataclass(frozen=True)
 class TurnOutcomes(ReportFigure):
-    """The figures of some turns. `players` is None if some turns do not name their player."""
+    """The figures of some turns. `players` and `items` are None if some turns do not name theirs."""
 
     turns: int
     players: int | None
+    items: int | None
     outcomes: Mapping[str, TurnShare | UndefinedFigure]
     similarity: tuple[AttemptSimilarity, ...]
 
     @property
     def designs(self) -> dict[str, SamplingDesign]:
         """Of each kind of interval, as long as not all players agree."""
-        return designs_of(self.turns, self.players or 0)
+        return designs_of(self.turns, self.players or 0, self.items or 0)
 
 
 @dataclass(frozen=True)
@@ -130,15 +131,16 @@ class GameReport(ReportFigure):
     by: Mapping[str, tuple[GroupOutcomes, ...]]
 
 
-def designs_of(turns: int, players: int) -> dict[str, SamplingDesign]:
-    """What the kinds of intervals generalise to; `players` is 0 if they are unknown."""
-    fixed = {Factor.PLAYER: players} if players else {}
+def designs_of(turns: int, players: int, items: int) -> dict[str, SamplingDesign]:
+    """What the kinds of intervals generalise to; `players` and `items` are 0 if they are unknown."""
+    these_items = {Factor.ITEM: items} if items else {}
+    fixed = {Factor.PLAYER: players} | these_items if players else these_items
     designs = {
         "interval_of_shares": SamplingDesign(Method.CLOPPER_PEARSON, {Factor.TURN: turns}, fixed),
         "interval_of_means": SamplingDesign(Method.STUDENT, {Factor.TURN: turns}, fixed),
     }
     if players > 1:
-        designs["over_players"] = SamplingDesign(Method.JACKKNIFE, {Factor.PLAYER: players})
+        designs["over_players"] = SamplingDesign(Method.JACKKNIFE, {Factor.PLAYER: players}, these_items)
     return designs
 
 
@@ -233,6 +235,8 @@ class _TurnTable:
         self.values[:, INEXACT_SIMILARITY] = np.where(is_inexact, similarity, 0)
         players, names = _codes(turn.player for turn in turns)
         self.player = None if "" in names else players
+        items, names = _codes(turn.item for turn in turns)
+        self.item = None if "" in names else items
 
 
 def _outcomes(table: _TurnTable, chosen: Sequence[NDArray[np.bool_]]) -> list[TurnOutcomes]:
@@ -263,7 +267,7 @@ class _PlayerBounds:
     players: int
     bounds: Sequence[tuple[float, float, int]]
 
-    def interval(self, place: int, value: float, unit: float) -> Interval | UndefinedFigure:
+    def interval(self, place: int, value: float, unit: float, items: int) -> Interval | UndefinedFigure:
         if not self.players:
             return UndefinedFigure(TurnReason.NO_PLAYERS)
         if self.players < 2:
@@ -272,7 +276,8 @@ class _PlayerBounds:
         if players < 2:
             return UndefinedFigure(TurnReason.ONE_PLAYER)
         method = Method.UNANIMOUS if value in (0, unit) else Method.JACKKNIFE
-        return varied(unit * low, unit * high, SamplingDesign(method, {Factor.PLAYER: players}))
+        design = SamplingDesign(method, {Factor.PLAYER: players}, {Factor.ITEM: items} if items else {})
+        return varied(unit * low, unit * high, design)
 
 
 def _figures_of(table: _TurnTable, subset: NDArray[np.bool_], bounds: _PlayerBounds) -> TurnOutcomes:
@@ -288,18 +293,19 @@ def _figures_of(table: _TurnTable, subset: NDArray[np.bool_], bounds: _PlayerBou
         value, design = float(sums[total]) / count, designs["interval_of_means"]
         student = value_or_reason(lambda: mean_interval(float(sums[total]), float(squares[total]), count).of(design))
         interval = student if isinstance(student, UndefinedFigure) else student.within(0, 1)
-        return TurnMean(count, value, interval, bounds.interval(place, value, 1))
+        return TurnMean(count, value, interval, bounds.interval(place, value, 1, items or 0))
 
-    players = None if table.player is None else len(np.unique(table.player[subset]))
-    designs = designs_of(turns, players or 0)
+    players, items = (None if codes is None else len(np.unique(codes[subset])) for codes in (table.player, table.item))
+    designs = designs_of(turns, players or 0, items or 0)
     return TurnOutcomes(
         turns=turns,
         players=players,
+        items=items,
         outcomes={
             name: share_of_turns(
                 int(sums[code]),
                 turns,
-                bounds.interval(code, 100 * float(sums[code]) / turns, 100),
+                bounds.interval(code, 100 * float(sums[code]) / turns, 100, items or 0),
                 designs["interval_of_shares"],
             )
             if turns

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from crosslens_metrics.reports.figures import ReportFigure
+from crosslens_metrics.sampling.designs import Factor, Method, SamplingDesign
 from crosslens_metrics.sampling.intervals import Interval, mean_interval
 from crosslens_metrics.sampling.variance import ratio_bounds
 from crosslens_metrics.signatures import Signature, sample_digest
@@ -26,7 +27,7 @@ from gapgame.rules.play import ATTEMPTS, is_exact
 from gapgame.rules.turns import SOLVED, FilteredTurns, PlayedTurn, filtered_turns
 
 METHOD = "gap-task"
-VERSION = 3
+VERSION = 4
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,7 @@ class WithoutVector(ReportFigure):
 
 @dataclass(frozen=True)
 class MeanDifference(ReportFigure):
-    """The mean over items, in percentage points, with the 95% interval over items (jackknife)."""
+    """The mean over items, in percentage points, with the 95% interval over words with all their items (jackknife)."""
 
     points: float
     interval: Interval | UndefinedFigure
@@ -65,8 +66,12 @@ class BesidePeople(ReportFigure):
 class TaskScores(ReportFigure):
     signature: Signature
     instances: int
+    words: int
     accuracy: TurnShare
+    accuracy_over_words: Interval | UndefinedFigure
+    """In percent, over words with all their instances, which are alike. `accuracy` takes instances as independent."""
     similarity: TurnMean | UndefinedFigure
+    similarity_over_words: Interval | UndefinedFigure
     without_vector: WithoutVector | UndefinedFigure
     people: BesidePeople | UndefinedFigure | None
     """None if no turns were given."""
@@ -91,8 +96,10 @@ def score(
 ) -> TaskScores:
     """Compute accuracy and mean similarity of predictions, and how they compare with people."""
     correct = np.array([is_exact(one.predicted, one.word, language=one.language) for one in filled], dtype=float)
+    words = [one.word for one in filled]
     independent = UndefinedFigure(TurnReason.NO_PLAYERS)
     similarity: TurnMean | UndefinedFigure = UndefinedFigure(TurnReason.NO_VECTORS)
+    similarity_over_words: Interval | UndefinedFigure = UndefinedFigure(TurnReason.NO_VECTORS)
     without: WithoutVector | UndefinedFigure = UndefinedFigure(TurnReason.NO_VECTORS)
     if vectors is not None:
         values, without = similarities(filled, vectors)
@@ -100,6 +107,7 @@ def score(
             lambda: mean_interval(float(values.sum()), float(np.square(values).sum()), len(values))
         )
         similarity = TurnMean(len(values), float(values.mean()), interval, independent)
+        similarity_over_words = _over_words(values, words, least=-1, unit=1)
     people = None
     if turns is not None:
         people = _beside_people(filled, correct, turns, keep)
@@ -114,11 +122,26 @@ def score(
             },
         ),
         instances=len(filled),
+        words=len(set(words)),
         accuracy=share_of_turns(int(correct.sum()), len(filled), independent),
+        accuracy_over_words=_over_words(correct, words, least=0, unit=100),
         similarity=similarity,
+        similarity_over_words=similarity_over_words,
         without_vector=without,
         people=people,
     )
+
+
+def _over_words(
+    values: NDArray[np.float64], words: Sequence[str], *, least: float, unit: float
+) -> Interval | UndefinedFigure:
+    """The 95% interval of the mean of values from `least` to 1 over words, in this unit."""
+    of_word = np.unique(words, return_inverse=True)[1]
+    (low,), (high,) = ratio_bounds(
+        np.bincount(of_word, values)[:, None], np.bincount(of_word)[:, None], least=least, most=1
+    )
+    design = SamplingDesign(Method.JACKKNIFE, {Factor.WORD: len(set(words))})
+    return varied(unit * float(low), unit * float(high), design)
 
 
 def similarities(
@@ -166,6 +189,7 @@ def _beside_people(
             machine_of.setdefault(one.item, []).append(is_correct)
     if not machine_of:
         return UndefinedFigure(TurnReason.NO_COMMON_ITEMS)
+    word_of = {one.item: one.word for one in filled}
     items = sorted(machine_of)
     machine = np.array([np.mean(machine_of[item]) for item in items])
     people = np.array([[np.mean(np.array(attempts[item]) <= attempt) for attempt in range(ATTEMPTS)] for item in items])
@@ -175,15 +199,12 @@ def _beside_people(
         filters=filters,
         machine_percent=100 * float(machine.mean()),
         people_percent=tuple(100 * float(mean) for mean in people.mean(axis=0)),
-        machine_minus_people=_differences(machine[:, None] - people),
-    )
-
-
-def _differences(differences: NDArray[np.float64]) -> tuple[MeanDifference, ...]:
-    low, high = ratio_bounds(differences, np.ones_like(differences), least=-1, most=1)
-    return tuple(
-        MeanDifference(100 * float(mean), varied(100 * below, 100 * above))
-        for mean, below, above in zip(differences.mean(axis=0), low.tolist(), high.tolist(), strict=True)
+        machine_minus_people=tuple(
+            MeanDifference(
+                100 * float(apart.mean()), _over_words(apart, [word_of[item] for item in items], least=-1, unit=100)
+            )
+            for apart in (machine[:, None] - people).T
+        ),
     )
 
 

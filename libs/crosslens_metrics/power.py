@@ -34,6 +34,9 @@ GAIN_STEP = 0.25
 """In points."""
 MIN_JUDGEMENTS, MIN_RATERS = 300, 5
 """(ours) The fewest from which spreads are estimated."""
+PRIOR_RATERS = 5
+"""(ours) As how many measured raters the prior counts. Five who judge 100 images seem not to differ in 43% of
+simulations in which they do, and the power with other raters would then be twice what it is."""
 REPLICATIONS = (1, 2, 3, 5)
 MIN_REST = 0.05
 """Of the variance: judgements of the same image by the same rater are never taken to be all alike."""
@@ -327,7 +330,8 @@ def measured_spread(comparisons: Iterable[tuple[ArrayLike, ArrayLike, ArrayLike]
 
     How often they say SIMILAR gives the spread of all in units of the thresholds; how alike the signs of one image by
     different raters are, and those of one rater about different images, gives the parts of images and raters. Several
-    comparisons count by their judgements.
+    comparisons count by their judgements. Few raters often seem not to differ, so that their part lies between what was
+    measured and the prior.
 
     Parameters
     ----------
@@ -352,8 +356,11 @@ def measured_spread(comparisons: Iterable[tuple[ArrayLike, ArrayLike, ArrayLike]
         raters.update(names.tolist())
     if not parts:
         return MeasuredSpread()
-    of_image, of_rater, rest = np.sqrt(np.sum(parts, axis=0) / judgements)
-    return MeasuredSpread(PreferenceSpread(float(of_image), float(of_rater), float(rest)), judgements, len(raters))
+    of_image, of_rater, rest = np.sum(parts, axis=0) / judgements
+    least = MIN_REST * (of_image + of_rater + rest)
+    prudent = (PRIOR_RATERS * PRIORS.rater**2 + (len(raters) - 1) * of_rater) / (PRIOR_RATERS + len(raters) - 1)
+    spread = np.sqrt([of_image, prudent, max(least, rest + of_rater - prudent)])
+    return MeasuredSpread(PreferenceSpread(*spread.tolist()), judgements, len(raters))
 
 
 def _variances(image: ArrayLike, rater: ArrayLike, sign: NDArray[np.float64]) -> NDArray[np.float64] | None:

@@ -12,6 +12,8 @@ from crosslens_metrics.power import (
     MAX_GAIN,
     MIN_JUDGEMENTS,
     MIN_RATERS,
+    PRIOR_RATERS,
+    PRIORS,
     RUNS,
     SEED,
     DesignPower,
@@ -99,9 +101,10 @@ def spread_text(spread: MeasuredSpread) -> str:
         return text % (values | {"judgements": MIN_JUDGEMENTS, "raters": MIN_RATERS})
     text = _(
         "Spreads of preferences, where ± 15 says SIMILAR: images %(image)s, raters %(rater)s, rest %(rest)s, measured "
-        "from %(judgements)s judgements by %(raters)s raters."
+        "from %(judgements)s judgements by %(raters)s raters. For raters, %(prior)s is assumed for %(more)s more."
     )
-    return text % (values | {"judgements": spread.judgements, "raters": spread.raters})
+    about = {"judgements": spread.judgements, "raters": spread.raters}
+    return text % (values | about | {"prior": round(PRIORS.rater), "more": PRIOR_RATERS})
 
 
 def chance_text(chance: float | None) -> str:

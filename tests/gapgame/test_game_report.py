@@ -154,13 +154,13 @@ def test_intervals_say_what_they_generalise_to(golden: Path) -> None:
     report = run_json(golden)
     failed = report["overall"]["outcomes"]["failed"]
     players = report["overall"]["players"]
-    assert failed["interval"]["design"]["fixed"] == {"player": players}
+    assert failed["interval"]["design"]["fixed"] == {"player": players, "item": 4}
     assert failed["over_players"]["design"]["varies"] == {"player": players}
     nobody = report["overall"]["outcomes"]["attempt_3"]["over_players"]
     assert nobody["design"]["method"] == "clopper-pearson-units", "All players agree."
     said = run(golden)
     assert f"First 95% interval of a share: generalises to other turns, with these {players} players" in said
-    assert "Second 95% interval: generalises to other players like these (jackknife with Student’s t)" in said
+    assert "Second 95% interval: generalises to other players like these, with these 4 items (jackknife" in said
     alone = build_report([PlayedTurn("failed", "intersect_0", player="ann")] * 9).overall
     assert alone.outcomes["failed"].over_players == UndefinedFigure(TurnReason.ONE_PLAYER)  # type: ignore[union-attr]
     assert "over_players" not in alone.designs

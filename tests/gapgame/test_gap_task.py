@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 from django.core.management import CommandError
 
+from crosslens_metrics.sampling.intervals import Interval
+from crosslens_metrics.undefined import UndefinedReason
 from crosslens_metrics.word_vectors import TableWriter
 from gapgame.rules.figures import TurnReason, UndefinedFigure
 from gapgame.rules.task import BackOff, GapTaskError, nearest_word, random_words, verify_parts, words_before
@@ -304,6 +306,20 @@ def test_scores_are_those_computed_by_hand() -> None:
     assert scores.without_vector.as_json() == {"gold": 1, "predicted": 1, "either": 1}
 
 
+def test_words_vary_with_all_their_instances() -> None:
+    # Of four words with ten instances each, the machine knows two and nothing of the others.
+    filled = [FilledInstance("", word, found) for word, found in zip("abcd", "abxx", strict=True) for _ in range(10)]
+    scores = score(filled, vectors=None)
+    assert (scores.words, scores.accuracy.percent) == (4, 50)
+    assert scores.accuracy.interval.width < 35, "As if 40 instances were independent."
+    over_words = scores.accuracy_over_words
+    assert isinstance(over_words, Interval)
+    assert over_words.width > 80
+    assert over_words.design.words == "generalises to other words like these (jackknife with Student’s t)"
+    alone = score(filled[:10], vectors=None)
+    assert alone.accuracy_over_words == UndefinedFigure(UndefinedReason.NO_VARIATION)
+
+
 def test_a_machine_is_set_beside_people_item_by_item() -> None:
     filled = [FilledInstance("a", "cat", "cat"), FilledInstance("b", "dog", "fox"), FilledInstance("c", "sun", "sun")]
     turns = [
@@ -337,7 +353,7 @@ def test_vectors_are_read_from_a_folder(tmp_path: Path) -> None:
     # The published script has no vector for "paris" where only "Paris" is in the table.
     assert scores["similarity"]["mean"] == pytest.approx(1.6 / 3)
     assert scores["without_vector"] == {"gold": 1, "predicted": 1, "either": 1}
-    assert scores["signature"].startswith("gap-task|v:3|vectors:")
+    assert scores["signature"].startswith("gap-task|v:4|vectors:")
 
 
 @pytest.mark.parametrize(

@@ -112,6 +112,12 @@ def test_from_few_judgements_or_raters_the_priors_are_used(limits):
     assert measured_spread([]) == MeasuredSpread()
 
 
+def test_few_raters_who_seem_not_to_differ_are_taken_to_differ_nevertheless():
+    alike = PreferenceSpread(20, 0, 40)
+    few, many = (measured_spread([judged(alike, images=2_000, raters=raters)]).spread.rater for raters in (5, 80))
+    assert few > 4 > 2.5 > many
+
+
 def test_judgements_that_are_all_alike_give_spreads_that_can_be_simulated():
     image, rater, sign = judged(PRIORS)
     found = measured_spread([(image, rater, np.ones_like(sign))]).spread

@@ -72,7 +72,11 @@ def _vectors(name: str) -> WordVectorSource:
 
 def _lines(scores: TaskScores) -> Iterator[str]:
     yield _("Accuracy (exact 95%% confidence interval): %(share)s") % {"share": share_text(scores.accuracy)}
+    over_words = _("over other words like these, with all their instances (jackknife with Student’s t): %(interval)s")
+    yield "  " + over_words % {"interval": interval_text(scores.accuracy_over_words, ".2f")}
     yield _("Mean similarity (Student's 95%% confidence interval): %(mean)s") % {"mean": mean_text(scores.similarity)}
+    if not isinstance(scores.similarity, UndefinedFigure):
+        yield "  " + over_words % {"interval": interval_text(scores.similarity_over_words, ".4f")}
     if not isinstance(scores.without_vector, UndefinedFigure):
         yield _(
             "Without a vector, so similarity 0: %(either)s instances (%(gold)s answers, %(predicted)s predictions)"
@@ -91,7 +95,7 @@ def _people_lines(people: BesidePeople) -> Iterator[str]:
     for attempt, (percent, difference) in enumerate(pairs, start=1):
         yield "  " + _(
             "people by attempt %(attempt)s: %(percent).2f%%; machine minus people: %(points)s points "
-            "(95%% interval over items: jackknife with Student’s t)"
+            "(95%% interval over words: jackknife with Student’s t)"
         ) % {
             "attempt": attempt,
             "percent": percent,

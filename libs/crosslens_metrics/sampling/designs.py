@@ -20,6 +20,8 @@ class Factor(StrEnum):
     REVIEWER = "reviewer"
     PLAYER = "player"
     TURN = "turn"
+    ITEM = "item"
+    WORD = "word"
     MODEL = "model"
     LANGUAGE = "language"
     EVALUATION = "evaluation"
@@ -63,6 +65,8 @@ OTHERS: Mapping[Factor, str] = {
     Factor.REVIEWER: _("other reviewers like these"),
     Factor.PLAYER: _("other players like these"),
     Factor.TURN: _("other turns"),
+    Factor.ITEM: _("other items like these"),
+    Factor.WORD: _("other words like these"),
     Factor.MODEL: _("other models like these"),
     Factor.LANGUAGE: _("other languages like these"),
     Factor.COMPARISON: _("other comparisons like these"),
@@ -79,6 +83,8 @@ def _these(factor: Factor, number: int) -> str:
         Factor.REVIEWER: ngettext("this reviewer", "these %(number)s reviewers", number),
         Factor.PLAYER: ngettext("this player", "these %(number)s players", number),
         Factor.TURN: ngettext("this turn", "these %(number)s turns", number),
+        Factor.ITEM: ngettext("this item", "these %(number)s items", number),
+        Factor.WORD: ngettext("this word", "these %(number)s words", number),
         Factor.MODEL: ngettext("this model", "these %(number)s models", number),
         Factor.LANGUAGE: ngettext("this language", "these %(number)s languages", number),
         Factor.COMPARISON: ngettext("this comparison", "these %(number)s comparisons", number),
