@@ -59,7 +59,6 @@ of_project = [
     path("tasks/add/", projects.tasks_add, name="tasks-add"),
     path("rounds/<int:round_id>/settings/", projects.round_settings, name="round-settings"),
     path("rounds/<int:round_id>/references/", projects.references_use, name="references-use"),
-    path("captions/<str:layout>/", projects.captions_export, name="captions-export"),
     path("guidelines/", guidelines.guidelines_show, name="guidelines-show"),
     path("guidelines/edit/", guidelines.guidelines_edit, name="guidelines-edit"),
     path("quality/", progress.quality_show, name="quality-show"),

@@ -20,6 +20,7 @@ urlpatterns = [
     path("", include("research.scoring.api.urls")),
     path("", include("office.dashboard.api.urls")),
     path("", include("office.imports.api.urls")),
+    path("", include("office.exports.api.urls")),
     # Unknown addresses are answered like other refusals; without the final slash they are redirected as on pages.
     re_path(r"^[\s\S]*/\Z", views.NothingView.as_view(), name="nothing"),
 ]

@@ -40,5 +40,4 @@ urlpatterns = [
     path(f"{ONE}/players/<int:player_id>/", seasons.player_decide, name="player-decide"),
     path(f"{ONE}/skipped/", seasons.skip_list, name="skip-list"),
     path(f"{ONE}/report/", seasons.game_report, name="game-report"),
-    path(f"{ONE}/turns/", seasons.turns_export, name="turns-export"),
 ]

@@ -24,7 +24,6 @@ urlpatterns = [
     path("projects/<slug:slug>/comparisons/metrics/", reports.metrics_show, name="metrics-show"),
     path("projects/<slug:slug>/comparisons/metrics/<str:layout>/", reports.metrics_export, name="metrics-export"),
     path("projects/<slug:slug>/comparisons/tables/<str:layout>/", reports.tables_export, name="tables-export"),
-    path("projects/<slug:slug>/judgements/<str:layout>/", reports.judgements_export, name="judgements-export"),
     path("projects/<slug:slug>/plan/", comparisons.plan_show, name="plan-show"),
     path(f"{ONE}/", reports.comparison_show, name="comparison-show"),
     path(f"{ONE}/progress/", reports.comparison_progress, name="comparison-progress"),

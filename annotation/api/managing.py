@@ -11,10 +11,9 @@ from functools import partial
 from typing import Any
 
 from django.db.models import Model, QuerySet
-from django.http import Http404, StreamingHttpResponse
+from django.http import Http404
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -22,7 +21,6 @@ from rest_framework.response import Response
 
 from annotation.api import shapes
 from annotation.api.refusals import check_no_assigned_images
-from annotation.formats.captions import CaptionLayout, export_captions, file_name
 from annotation.formats.quality import as_json, fresh_table
 from annotation.models import Caption, Feedback, Rating, Round, RoundKind, RoundState, Verdict
 from annotation.selectors import overview
@@ -38,7 +36,6 @@ from core.people.api.views import person_asking
 from core.people.models import Project, Role
 from core.people.permissions import READERS, project_for
 from core.people.rules.pseudonyms import pseudonym
-from core.people.services import audit_log
 from crosslens_metrics.language_tags import MalformedTagError, canonical_tag
 from research.selection.api.subsets import IMAGES, asked_filter, image_filter_refusals
 
@@ -160,31 +157,6 @@ def feedback_list(request: Request, slug: str) -> Response:
     project = with_words(request, slug, Role.MANAGER)
     said = Feedback.objects.filter(project=project).select_related("by")
     return page(request, [ListPart(0, said)], order=["pk"], show=shown_by(project, shapes.FeedbackSerializer))
-
-
-@api.get(
-    "captions_export",
-    "A file of all captions that count",
-    {(200, layout.content_type.partition(";")[0]): OpenApiTypes.STR for layout in CaptionLayout},
-    description="The same file as on the pages. See docs/managers.md for its columns.",
-    is_file=True,
-    parameters=[OpenApiParameter("layout", str, OpenApiParameter.PATH, enum=CaptionLayout.values), IMAGES],
-)
-def captions_export(request: Request, slug: str, layout: str) -> StreamingHttpResponse:
-    project = with_words(request, slug)
-    if layout not in CaptionLayout.values:
-        known = {"known": ", ".join(CaptionLayout.values)}
-        raise Http404(_("There is no such format. Available formats: %(known)s.") % known)
-    wanted, until, images = CaptionLayout(layout), timezone.now(), asked_filter(request, project)
-    with image_filter_refusals():
-        pieces = export_captions(project, wanted, until=until, images=images)
-    if request.method == "GET":
-        audit_log.record(
-            project=project, action="captions.exported", about=layout, by=person_asking(request), now=until
-        )
-    answer = StreamingHttpResponse(pieces, content_type=wanted.content_type)
-    answer["Content-Disposition"] = f'attachment; filename="{file_name(project, wanted, until, images)}"'
-    return answer
 
 
 def readable_project(request: Request, slug: str) -> Project:

@@ -21,7 +21,6 @@ urlpatterns = [
     path(f"{PROJECT}/ratings/", managing.rating_list, name="rating-list"),
     path(f"{PROJECT}/verdicts/", managing.verdict_list, name="verdict-list"),
     path(f"{PROJECT}/feedback/", managing.feedback_list, name="feedback-list"),
-    path(f"{PROJECT}/exports/<str:layout>/", managing.captions_export, name="captions-export"),
     path(f"{PROJECT}/releases/", releases.release_list_or_start, name="release-list"),
     path(f"{PROJECT}/releases/<int:number>/", releases.release_show, name="release-show"),
     path(f"{PROJECT}/releases/<int:number>/archive/", releases.release_archive, name="release-archive"),

@@ -14,8 +14,7 @@ from functools import cache, partial
 from operator import itemgetter
 from typing import Any
 
-from django.db.models import Q, TextChoices
-from django.utils.translation import gettext_lazy as _
+from django.db.models import Q
 
 from annotation.models import Round, RoundKind
 from annotation.selectors.caption_rows import (
@@ -34,7 +33,7 @@ from core.people.models import Project
 from core.people.rules.pseudonyms import pseudonym
 from research.selection.rules.image_filters import ALL_IMAGES, ImageFilter
 from research.selection.selectors.image_places import ORIGIN_COLUMNS, UNKNOWN, ImageOrigin, origins_of
-from tabular.downloads import CSV_TYPE, JSON_LINES_TYPE, csv_lines, in_pieces, json_line, stamp
+from tabular.downloads import json_line
 
 IMAGES_AT_ONCE = 100
 
@@ -60,20 +59,6 @@ _BY_AUTHOR = itemgetter(AUTHOR, POSITION)
 _REST = len(FIRST_COLUMNS)
 
 
-class CaptionLayout(TextChoices):
-    XM3600 = "xm3600", _("Crossmodal-3600 (JSON Lines)")
-    JSONL = "jsonl", _("one row per caption (JSON Lines)")
-    CSV = "csv", _("one row per caption (CSV)")
-
-    @property
-    def suffix(self) -> str:
-        return "csv" if self is CaptionLayout.CSV else "jsonl"
-
-    @property
-    def content_type(self) -> str:
-        return CSV_TYPE if self is CaptionLayout.CSV else JSON_LINES_TYPE
-
-
 @dataclass(frozen=True)
 class ImageCaptions:
     """All captions of an image: for each language of the project, by tag, the rows that count, by author."""
@@ -83,32 +68,16 @@ class ImageCaptions:
     origin: ImageOrigin
 
 
-def file_name(project: Project, layout: CaptionLayout, until: datetime, images: ImageFilter = ALL_IMAGES) -> str:
-    return f"{project.slug}-{layout}{images.in_file_names()}-{stamp(until)}.{layout.suffix}"
-
-
-def export_captions(
-    project: Project, layout: CaptionLayout, *, until: datetime, images: ImageFilter = ALL_IMAGES
-) -> Iterator[bytes]:
-    """Yield the file piece by piece: captions of `images` submitted up to and including `until`.
+def caption_rows(
+    project: Project, *, until: datetime, images: ImageFilter = ALL_IMAGES, languages: Sequence[str] = ()
+) -> Iterator[Row]:
+    """Yield the values of `COLUMNS` for each caption of `images` submitted up to and including `until`.
 
     Raises
     ------
     ImageFilterError
         Before anything is yielded, if `images` cannot be applied to a language.
     """
-    if layout is CaptionLayout.XM3600:
-        return in_pieces(xm3600_lines(project, until=until, images=images))
-    rows = caption_rows(project, until=until, images=images)
-    if layout is CaptionLayout.CSV:
-        return in_pieces(csv_lines(COLUMNS, rows))
-    return in_pieces(json_line(dict(zip(COLUMNS, row, strict=True))) for row in rows)
-
-
-def caption_rows(
-    project: Project, *, until: datetime, images: ImageFilter = ALL_IMAGES, languages: Sequence[str] = ()
-) -> Iterator[Row]:
-    """Yield the values of `COLUMNS` for each caption."""
     stored = [stored for stored, _read in CAPTION_COLUMNS.values()]
     return _rows(images_with_captions(project, stored, until=until, images=images, languages=languages))
 

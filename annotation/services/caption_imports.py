@@ -18,7 +18,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
-from annotation.formats.captions import CaptionLayout, export_captions
+from annotation.formats.captions import xm3600_lines
 from annotation.models import Caption, Release, Round, RoundKind, RoundState
 from annotation.services.rounds import create_round
 from core.allocation.models import Pool
@@ -37,6 +37,7 @@ from crosslens_metrics.formats.xm3600 import ImageCaptions, images_in
 from crosslens_metrics.hidden_characters import has_hidden, visible_text
 from crosslens_metrics.language_tags import MalformedTagError, canonical_tag
 from research.scoring.models import ReferenceKind, ReferenceSet
+from tabular.downloads import in_pieces
 
 LINES_AT_ONCE = 500
 CAPTIONS_PER_INSERT = 2_000
@@ -372,5 +373,5 @@ def _captions(
 def _is_same(file: IO[bytes], project: Project, until: datetime) -> bool:
     """Return whether the project's export is the file, byte for byte."""
     file.seek(0)
-    exported = export_captions(project, CaptionLayout.XM3600, until=until)
+    exported = in_pieces(xm3600_lines(project, until=until))
     return all(file.read(len(piece)) == piece for piece in exported) and not file.read(1)

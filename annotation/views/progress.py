@@ -15,7 +15,6 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from annotation.formats.captions import CaptionLayout
 from annotation.formats.quality import QualityLayout, fresh_table, write
 from annotation.pages import quality as pages
 from annotation.pages.annotators import annotators_page, rounds_table
@@ -48,7 +47,7 @@ def project_show(request: HttpRequest, slug: str) -> HttpResponse:
     columns = asked_columns(request.GET)
     if columns is not None:
         return _keep_columns(request, slug, columns)
-    context = _progress(request, slug) | {"layouts": CaptionLayout, "actions": OFFERED}
+    context = _progress(request, slug) | {"actions": OFFERED}
     project, rounds = context["project"], [line["row"].round for line in context["page"]["lines"]]
     images, rows = over_images(
         request, project, lambda only: [] if only.is_all else progress_over(rounds, only, project=project)

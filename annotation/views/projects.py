@@ -1,4 +1,4 @@
-"""The manager's pages: the list of projects, making one, adding languages, changing a round, downloading captions."""
+"""The manager's pages: the list of projects, making one, adding languages, changing a round."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -18,7 +18,6 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotation import tasks
-from annotation.formats.captions import CaptionLayout, export_captions, file_name
 from annotation.forms.projects import CollectionForm, LanguagesForm, ProjectForm, ProjectNameForm, RoundForm
 from annotation.models import Round
 from annotation.pages.estimates import estimate_page
@@ -28,16 +27,14 @@ from annotation.selectors.estimates import SettingsUsed, last_settings, measured
 from annotation.services import projects as services
 from annotation.services.campaign import LanguageBeginning, LanguageSettings
 from annotation.services.references import use_as_references
-from annotation.views.shared import kept_from_file, over_images
 from core.images.models import Collection
 from core.images.permissions import collections_in
 from core.languages.models import Language
 from core.languages.rules.groups import GROUPS, LanguageGroup
 from core.people.models import Project, Role
-from core.people.permissions import READERS, manages_anything, project_for
-from core.people.requests import as_download, user_of
+from core.people.permissions import manages_anything, project_for
+from core.people.requests import user_of
 from core.people.selectors.projects import deletions_seen_by
-from core.people.services import audit_log
 from research.inference.models import CaptioningModel
 from research.inference.permissions import models_in
 from research.scoring.services.references import ReferenceFileError
@@ -90,28 +87,6 @@ def references_use(request: HttpRequest, slug: str, round_id: int) -> HttpRespon
     )
     messages.success(request, text % {"number": made.captions})
     return redirect("scoring:reference-list", slug)
-
-
-@require_safe
-def captions_export(request: HttpRequest, slug: str, layout: str) -> HttpResponseBase:
-    project = project_for(request.user, slug, *READERS)
-    if layout not in CaptionLayout.values:
-        raise Http404(
-            _("There is no such format. Available formats: %(known)s.") % {"known": ", ".join(CaptionLayout.values)}
-        )
-    if elsewhere := kept_from_file(request, project, "annotation:project-show", slug):
-        return elsewhere
-    wanted, until = CaptionLayout(layout), timezone.now()
-    images, pieces = over_images(
-        request, project, lambda only: export_captions(project, wanted, until=until, images=only)
-    )
-    if pieces is None:
-        messages.error(request, images.error)
-        return redirect("annotation:project-show", slug)
-    if request.method == "GET":
-        audit_log.record(project=project, action="captions.exported", about=layout, by=user_of(request), now=until)
-    response = StreamingHttpResponse(pieces, content_type=wanted.content_type)
-    return as_download(response, file_name(project, wanted, until, images.filter))
 
 
 def must_be_manager(request: HttpRequest) -> None:

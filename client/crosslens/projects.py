@@ -153,7 +153,7 @@ class Project:
 
     def download_captions(self, path: str | Path, *, layout: str = "jsonl") -> Path:
         """Write the captions that count to a file: `layout` is jsonl, csv or xm3600."""
-        return self._connection.download(f"{self._root}exports/{layout}/", Path(path))
+        return self._connection.download(f"{self._root}export/?what=captions&format={layout}", Path(path))
 
     def _rows(self, part: str, **parameters: object) -> Rows:
         return Rows(self._connection, self._root + part, parameters)

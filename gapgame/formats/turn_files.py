@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -20,14 +19,12 @@ from gapgame.models import Season
 from gapgame.rules.play import ATTEMPTS, is_exact
 from gapgame.rules.turns import ALL_OUTCOMES, FAILED, OUTCOMES, SOLVED, SPLITS, PlayedTurn, turns_of_counts
 from gapgame.selectors.turns import turn_records
-from tabular.downloads import JSON_LINES_TYPE, in_pieces, json_line, stamp
 
 SUFFIXES = (".jsonl", ".ndjson", ".csv")
 TEXTS = ("item", "word", "player", "image", "language")
 NAMES = ("player", "image")
 ALL = "all"
 EXAMPLE = '{"item": …, "split": …, "attempts": […]}'
-CONTENT_TYPE = JSON_LINES_TYPE
 
 
 @dataclass(frozen=True)
@@ -197,11 +194,6 @@ class SeasonNotClosedError(Exception):
     """The season is open or being scored: its turns would reveal a table of scores."""
 
 
-def export_turns(season: Season) -> Iterator[bytes]:
-    """Yield the file, piece by piece, of the rows of `turn_rows`."""
-    return in_pieces(map(json_line, turn_rows(season)))
-
-
 def turn_rows(season: Season) -> Iterator[dict[str, Any]]:
     """Yield each turn.
 
@@ -219,7 +211,3 @@ def turn_rows(season: Season) -> Iterator[dict[str, Any]]:
             % {"season": season.name}
         )
     return turn_records(season)
-
-
-def file_name(season: Season, now: datetime) -> str:
-    return f"{season.slug}-turns-{stamp(now)}.jsonl"

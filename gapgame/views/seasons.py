@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
@@ -13,9 +13,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from core.people.models import Project, Role
 from core.people.permissions import READERS, has_role, project_for
-from core.people.requests import as_download, user_of
-from core.people.services import audit_log
-from gapgame.formats.turn_files import CONTENT_TYPE, SeasonNotClosedError, export_turns, file_name
+from core.people.requests import user_of
 from gapgame.forms.seasons import ItemSetForm, SeasonForm, TextsForm
 from gapgame.models import ItemSet, Player, PlayerStatus, Season
 from gapgame.pages.report import report_page
@@ -194,20 +192,6 @@ def game_report(request: HttpRequest, slug: str, season_slug: str) -> HttpRespon
     context["page"] = report_page(report, by=by, by_label=str(GROUP_LABELS[by]), number=request.GET.get("page", "1"))
     context["groups"] = [(name, GROUP_LABELS[name]) for name in groups]
     return render(request, "gapgame/report.html", context)
-
-
-@require_safe
-def turns_export(request: HttpRequest, slug: str, season_slug: str) -> HttpResponseBase:
-    season = season_for(request.user, slug, season_slug)
-    try:
-        pieces = export_turns(season)
-    except SeasonNotClosedError as refused:
-        messages.error(request, str(refused))
-        return redirect("gapgame:game-report", slug, season_slug)
-    by, now = user_of(request), timezone.now()
-    if request.method == "GET":
-        audit_log.record(project=season.project, action="turns.exported", about=season.slug, by=by, now=now)
-    return as_download(StreamingHttpResponse(pieces, content_type=CONTENT_TYPE), file_name(season, now))
 
 
 @require_safe

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from django import forms
+from django.http import QueryDict
 from django.utils.translation import gettext_lazy as _
 
 from core.languages.models import Language
@@ -13,7 +14,7 @@ from core.people.models import Project, User
 from gapgame.models import Season
 from office.exports.permissions import is_closed, may_export
 from office.exports.selectors.tables import ExportWish
-from research.selection.pages.image_filters import AskedImages
+from research.selection.pages.image_filters import asked_images
 from sxs_eval.models import Comparison
 
 WHATS = {
@@ -38,6 +39,10 @@ FORMATS = {
 }
 
 
+CLOSED = "images-assigned"
+"""The code of the refusal to show others' words about images that are assigned to the person asking."""
+
+
 class ExportForm(forms.Form):
     what = forms.ChoiceField(label=_("What"))
     format = forms.ChoiceField(label=_("Format"), choices=list(FORMATS.items()))
@@ -51,10 +56,16 @@ class ExportForm(forms.Form):
     season = forms.ModelChoiceField(
         Season.objects.none(), label=_("Game season"), required=False, to_field_name="slug", empty_label="–"
     )
+    name = forms.CharField(
+        label=_("Name"), required=False, max_length=150, help_text=_("Only for hours and cost: part of a name.")
+    )
 
-    def __init__(self, data: Any, *, project: Project, by: User, images: AskedImages) -> None:
-        super().__init__(data)
-        self.project, self.by, self.asked = project, by, images
+    def __init__(self, asked: QueryDict, *, project: Project, by: User, is_sent: bool = True) -> None:
+        """Without `is_sent`, what is asked for is only chosen in the form."""
+        chosen = asked.dict() | {"language": asked.getlist("language")}
+        super().__init__(asked if is_sent else None, initial=chosen)
+        self.project, self.by = project, by
+        self.asked = images = asked_images(asked, project, collections=project.rounds.values("collection"))
         used = [*project.rounds.values_list("language", flat=True)]
         used += project.comparisons.values_list("language", flat=True)
         fields: dict[str, Any] = self.fields
@@ -63,22 +74,20 @@ class ExportForm(forms.Form):
         fields["images"].choices = images.choices
         fields["comparison"].queryset = Comparison.objects.filter(project=project).order_by("pk")
         fields["season"].queryset = Season.objects.filter(project=project).order_by("slug")
+        if not may_export(by, project, "time"):
+            del fields["name"]
         for name in ("language", "comparison", "season"):
-            if not fields[name].queryset.exists():
+            if name not in asked and not fields[name].queryset.exists():
                 del fields[name]
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
         if self.asked.error:
             self.add_error("images", self.asked.error)
-        if "what" in cleaned and is_closed(self.by, self.project, cleaned["what"]):
-            self.add_error(
-                "what",
-                _(
-                    "The file has other people’s captions of images in a batch that is assigned to you. Submit "
-                    "that batch first, or ask somebody else for the file."
-                ),
-            )
+        if "what" in cleaned and is_closed(self.by, self.project, cleaned["what"], cleaned.get("comparison")):
+            said = _("The file has other people’s captions of images in a batch that is assigned to you. Submit "
+                "that batch first, or ask somebody else for the file.")  # fmt: skip
+            self.add_error("what", forms.ValidationError(said, code=CLOSED))
         return cleaned
 
     def wish(self, *, until: datetime) -> ExportWish:
@@ -87,9 +96,11 @@ class ExportForm(forms.Form):
         return ExportWish(
             project=self.project,
             what=sent["what"],
+            format=sent["format"],
             until=until,
             images=self.asked.filter,
             languages=[language.pk for language in sent.get("language", ())],
             comparison=comparison and comparison.pk,
             season=season.slug if season else "",
+            name=sent.get("name", ""),
         )

@@ -18,11 +18,12 @@ def may_export(user: User, project: Project, what: str) -> bool:
     return what not in OF_MANAGERS or has_role(user, project, Role.MANAGER)
 
 
-def is_closed(user: User, project: Project, what: str) -> bool:
+def is_closed(user: User, project: Project, what: str, comparison: Comparison | None) -> bool:
     """Return whether the file has others' words about images that are assigned to `user`."""
     if what in ("captions", "ratings"):
         return annotation_permissions.has_assigned_images(user, project)
     if what == "judgements":
-        return judging_permissions.has_assigned_images(user, list(Comparison.objects.filter(project=project)))
+        asked = [comparison] if comparison else list(Comparison.objects.filter(project=project))
+        return judging_permissions.has_assigned_images(user, asked)
     sets = ReferenceSet.objects.filter(project=project)
     return what == "image-scores" and scoring_permissions.has_assigned_images(user, sets)

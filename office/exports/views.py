@@ -12,23 +12,18 @@ from core.people.requests import RefusalsShown, as_download, user_of
 from gapgame.formats.turn_files import SeasonNotClosedError
 from office.exports.forms import ExportForm
 from office.exports.selectors.tables import ExportError
-from office.exports.services.exports import content_type_of, export_for, file_name
-from research.selection.pages.image_filters import asked_images
+from office.exports.services.exports import export_for
 from research.selection.rules.image_filters import ImageFilterError
 
 
 @require_safe
 def export_show(request: HttpRequest, slug: str) -> HttpResponseBase:
-    project, by, until = project_for(request.user, slug, *READERS), user_of(request), timezone.now()
-    images = asked_images(request.GET, project, collections=project.rounds.values("collection"))
-    form = ExportForm(request.GET if "format" in request.GET else None, project=project, by=by, images=images)
+    project, by = project_for(request.user, slug, *READERS), user_of(request)
+    form = ExportForm(request.GET, project=project, by=by, is_sent="format" in request.GET)
     if form.is_valid():
-        wish, layout = form.wish(until=until), form.cleaned_data["format"]
         with RefusalsShown(form, ExportError, ImageFilterError, SeasonNotClosedError):
-            pieces = export_for(wish, layout, by=by, is_recorded=request.method == "GET")
-            response = StreamingHttpResponse(pieces, content_type=content_type_of(layout))
-            return as_download(response, file_name(wish, layout))
+            file = export_for(form.wish(until=timezone.now()), by=by, is_recorded=request.method == "GET")
+            return as_download(StreamingHttpResponse(file.pieces, content_type=file.content_type), file.name)
 
-    form.initial = {name: request.GET[name] for name in ("what",) if name in request.GET}
     status = 422 if form.is_bound else 200
     return render(request, "exports/export.html", {"project": project, "form": form}, status=status)

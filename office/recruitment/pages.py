@@ -17,7 +17,6 @@ from charts import texts
 from core.people.pages import address
 from office.recruitment.selectors.costs import CostRow, totals_of
 from tabular import tables
-from tabular.downloads import cells_of, table_lines
 from tabular.tables import TEXT, PageTable, TableColumn, isolated, link, note, parts
 
 PER_PAGE = 50
@@ -49,10 +48,15 @@ def columns(slug: str) -> list[TableColumn[CostRow]]:
 
 def selected_rows(rows: Sequence[CostRow], query: QueryDict, slug: str) -> list[CostRow]:
     """Return the rows that the address asks for, in its order."""
-    name, tag = query.get("name", "").strip().casefold(), query.get("language", "")
-    shown = [row for row in rows if name in row.person.username.casefold() and tag in ("", row.language.pk)]
+    tag = query.get("language", "")
+    shown = [row for row in named_rows(rows, query.get("name", "")) if tag in ("", row.language.pk)]
     known = columns(slug)
     return tables.in_order(shown, known, tables.asked_order(query, known))
+
+
+def named_rows(rows: Iterable[CostRow], name: str) -> Iterator[CostRow]:
+    """Return the rows of people whose name contains `name`, in letters of either case."""
+    return (row for row in rows if name.strip().casefold() in row.person.username.casefold())
 
 
 def costs_page(rows: Sequence[CostRow], query: QueryDict, slug: str) -> dict[str, Any]:
@@ -110,10 +114,6 @@ COLUMNS: Mapping[str, Callable[[CostRow], Any]] = {
     "cost": lambda row: row.cost,
     "currency": lambda row: row.currency,
 }
-
-
-def costs_as_csv(rows: Iterable[CostRow]) -> Iterator[str]:
-    return table_lines(COLUMNS, cells_of(COLUMNS, rows), as_csv=True)
 
 
 def _rounded(value: float | None) -> float | None:

@@ -11,7 +11,6 @@ urlpatterns = [
     path("study/<str:token>/", arriving.study_enter, name="study-enter"),
     path("study/<str:token>/events/", studies.event_take, name="event-take"),
     path("projects/<slug:slug>/costs/", studies.cost_list, name="cost-list"),
-    path("projects/<slug:slug>/costs/csv/", studies.cost_export, name="cost-export"),
     path("projects/<slug:slug>/costs/rates/", studies.rates_edit, name="rates-edit"),
     path("projects/<slug:slug>/studies/", studies.study_list, name="study-list"),
     path("projects/<slug:slug>/studies/new/", studies.study_create, name="study-create"),

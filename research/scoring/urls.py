@@ -13,7 +13,6 @@ urlpatterns = [
     path(f"{SCORES}/progress/", scores.scores_progress, name="scores-progress"),
     path(f"{SCORES}/new/", scores.scoring_create, name="scoring-create"),
     path(f"{SCORES}/compare/", scores.score_compare, name="score-compare"),
-    path(f"{SCORES}/export/<str:layout>/", scores.score_export, name="score-export"),
     path(f"{ONE}/", scores.scoring_show, name="scoring-show"),
     path(f"{ONE}/progress/", scores.scoring_progress, name="scoring-progress"),
     path(f"{ONE}/images/", scores.scoring_images, name="scoring-images"),

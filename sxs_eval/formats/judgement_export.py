@@ -15,11 +15,9 @@ from functools import cache, cached_property, partial
 from operator import itemgetter
 from typing import Any
 
-from django.db.models import F, QuerySet, TextChoices, Value
-from django.utils.translation import gettext_lazy as _
+from django.db.models import F, QuerySet, Value
 
 from core.images.models import Image
-from core.people.models import Project
 from core.people.rules.pseudonyms import pseudonym
 from crosslens_metrics.scales import SCALES, Scale
 from crosslens_metrics.signatures import Signature
@@ -29,7 +27,7 @@ from research.selection.selectors.subsets import images_of
 from sxs_eval.models import Comparison, GoldPair, Judgement, Pair, RaterState, TrialKind
 from sxs_eval.selectors.judging_designs import design_of
 from sxs_eval.selectors.results import REGION, image_keys, images_left_out, looks_before, stopped_raters
-from tabular.downloads import CSV_TYPE, JSON_LINES_TYPE, as_iso, cells_of, in_pieces, stamp, table_lines
+from tabular.downloads import as_iso, cells_of
 
 IMAGES_AT_ONCE = 200
 EQUAL = "equal"
@@ -106,34 +104,6 @@ COLUMNS: Mapping[str, Callable[[JudgementRow], Any]] = {
     },
 }
 """The values of the columns. Unknown numbers are null and unknown texts are empty."""
-
-
-class JudgementLayout(TextChoices):
-    JSONL = "jsonl", _("one row per judgement (JSON Lines)")
-    CSV = "csv", _("one row per judgement (CSV)")
-
-    @property
-    def content_type(self) -> str:
-        return CSV_TYPE if self is JudgementLayout.CSV else JSON_LINES_TYPE
-
-
-def file_name(
-    project: Project,
-    comparisons: Sequence[Comparison],
-    layout: JudgementLayout,
-    until: datetime,
-    images: ImageFilter = ALL_IMAGES,
-) -> str:
-    which = f"-{comparisons[0].pk}" if len(comparisons) == 1 else ""
-    return f"{project.slug}-judgements{which}{images.in_file_names()}-{stamp(until)}.{layout}"
-
-
-def export_judgements(
-    comparisons: Sequence[Comparison], layout: JudgementLayout, *, until: datetime, images: ImageFilter = ALL_IMAGES
-) -> Iterator[bytes]:
-    """Yield the file piece by piece, of the rows of `judgement_rows`."""
-    rows = judgement_rows(comparisons, until=until, images=images)
-    return in_pieces(table_lines(COLUMNS, rows, as_csv=layout is JudgementLayout.CSV))
 
 
 def judgement_rows(

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import TypeVar
 
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
@@ -15,11 +15,9 @@ from django.views.decorators.http import require_safe
 from core.people.models import Project, Role
 from core.people.permissions import READERS, has_role, project_for
 from core.people.requests import as_download, user_of
-from core.people.services import audit_log
 from crosslens_metrics.scales import SCALES
 from research.selection.pages.image_filters import AskedImages, asked_images, figures_over
 from sxs_eval.formats.figure_tables import TableLayout, table, table_name
-from sxs_eval.formats.judgement_export import JudgementLayout, export_judgements, file_name
 from sxs_eval.formats.metric_gains import MetricsLayout, as_csv, as_json, metrics_file_name
 from sxs_eval.forms.results import PointsForm, WidthForm
 from sxs_eval.models import Comparison
@@ -46,7 +44,7 @@ from sxs_eval.selectors.results import (
 )
 from sxs_eval.services.comparisons import record_looks
 
-L = TypeVar("L", JudgementLayout, MetricsLayout, TableLayout)
+L = TypeVar("L", MetricsLayout, TableLayout)
 
 
 @require_safe
@@ -69,7 +67,7 @@ def comparison_show(request: HttpRequest, slug: str, comparison_id: int) -> Http
         looks=looks_before(comparison, evidence.pairs),
         comparison=comparison,
     )
-    context = _head(request, comparison) | {"page": page, "pairs": evidence.pairs, "layouts": JudgementLayout}
+    context = _head(request, comparison) | {"page": page, "pairs": evidence.pairs}
     return render(request, "sxs_eval/report.html", context | {"images": images}, status=images.status)
 
 
@@ -110,7 +108,6 @@ def results_show(request: HttpRequest, slug: str) -> HttpResponse:
         "half_width": width.half_width,
         "page": across_page(results, half_width=width.half_width),
         "images": images,
-        "layouts": JudgementLayout,
         "table_layouts": TableLayout,
         "left_out": Comparison.objects.left_out().filter(project=project).count(),
     }
@@ -153,29 +150,7 @@ def _head(request: HttpRequest, comparison: Comparison) -> dict[str, object]:
 
 
 @require_safe
-def judgements_export(request: HttpRequest, slug: str, layout: str) -> HttpResponseBase:
-    project = project_for(request.user, slug, *READERS)
-    wanted, chosen = layout_of(JudgementLayout, layout), _chosen(project, request.GET.get("comparison", ""))
-    if has_assigned_images(user_of(request), chosen):
-        messages.error(request, captions_are_closed())
-        return redirect("sxs_eval:results-show", slug)
-    until = timezone.now()
-    images, pieces = figures_over(
-        asked_images(request.GET, project),
-        lambda filter: export_judgements(chosen, wanted, until=until, images=filter),
-    )
-    if images.error:
-        messages.error(request, images.error)
-        return redirect("sxs_eval:results-show", slug)
-    _record_looks(request, chosen, images, None)
-    if request.method == "GET":
-        audit_log.record(project=project, action="judgements.exported", about=layout, by=user_of(request), now=until)
-    response = StreamingHttpResponse(pieces, content_type=wanted.content_type)
-    return as_download(response, file_name(project, chosen, wanted, until, images.filter))
-
-
-@require_safe
-def tables_export(request: HttpRequest, slug: str, layout: str) -> HttpResponseBase:
+def tables_export(request: HttpRequest, slug: str, layout: str) -> HttpResponse:
     project = project_for(request.user, slug, *READERS)
     wanted, until = layout_of(TableLayout, layout), timezone.now()
     images, results = figures_over(
@@ -195,18 +170,6 @@ def layout_of(layouts: type[L], layout: str) -> L:
             _("There is no such format. Available formats: %(known)s.") % {"known": ", ".join(layouts.values)}
         )
     return layouts(layout)
-
-
-def _chosen(project: Project, comparison: str) -> list[Comparison]:
-    """Return the comparison asked for, or all comparisons of the project that count in results."""
-    comparisons = Comparison.objects.filter(project=project).select_related(
-        "project", "language", "base", "test", "collection"
-    )
-    if not comparison:
-        return list(comparisons.in_results().order_by("pk"))
-    if not comparison.isascii() or not comparison.isdigit() or len(comparison) > 18:
-        raise Http404(_("This project has no such comparison."))
-    return [get_object_or_404(comparisons, pk=comparison)]
 
 
 @require_safe

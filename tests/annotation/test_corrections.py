@@ -31,6 +31,7 @@ from tests.annotation.submitting import submit_captions
 from tests.annotation.verifying import make_captioned_round, make_verification
 from tests.clients import client_of
 from tests.concurrency import together_with_errors
+from tests.exported import export_address
 from tests.factories import NOW, join_project, make_annotator, make_round
 from tests.kept import kept
 from tests.tiers import runs
@@ -312,12 +313,12 @@ class TestUntilItIsWrittenAnew:
         Membership.objects.create(project=round.project, user=ann, role="manager")
         return_for_correction(caption)
         checks = reverse("annotation:check-show", args=[round.project.slug, round.language_id])
-        export = reverse("annotation:captions-export", args=[round.project.slug, "jsonl"])
+        export = export_address(round.project.slug, "captions")
 
         refused = [client_of(ann).get(path).status_code for path in (checks, export)]
         rewrite(caption)
 
-        assert refused == [302, 302]
+        assert refused == [302, 422]
         assert [client_of(ann).get(path).status_code for path in (checks, export)] == [200, 200]
 
     @pytest.mark.long(reason="at least three others run each of its lines")

@@ -16,17 +16,20 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from annotation.formats import captions as exports
-from annotation.formats.captions import COLUMNS, CaptionLayout, export_captions
+from annotation.formats.captions import COLUMNS
 from annotation.models import Caption, CaptionBatch, RoundKind
 from annotation.services import batches
 from core.images.models import Collection, CollectionImage, Image
 from core.people.models import Project
 from core.people.rules.pseudonyms import pseudonym
+from office.exports.selectors.tables import ExportWish
+from office.exports.services.exports import export
 from research.selection.models import PlaceLevelChoice
 from research.selection.selectors.image_places import ORIGIN_COLUMNS
 from tabular import downloads
 from tabular.downloads import as_iso, csv_safe, plain_cell, safe_cell, write_whole
 from tests.annotation.submitting import make_captions, submit_captions, take, write
+from tests.exported import LATER, exported_text
 from tests.factories import (
     NOW,
     images_of,
@@ -48,7 +51,7 @@ pytestmark = pytest.mark.django_db
 
 FEWER = 40
 """Every fortieth image, for the sake of those who wait for the tests; all of them come out the same."""
-LATER = NOW + timedelta(days=30)
+LAYOUTS = ("xm3600", "jsonl", "csv")
 DAY = timedelta(days=1)
 SIDE_BY_SIDE = [
     "=1+1", "+1", "-1", "@SUM(A1)", "\tx", "\rx", "＝1+1", "＋1", "－1", "＠x", "−1",
@@ -56,8 +59,8 @@ SIDE_BY_SIDE = [
 ]  # fmt: skip
 
 
-def exported(project, layout=CaptionLayout.JSONL, until=LATER) -> str:
-    return b"".join(export_captions(project, layout, until=until)).decode()
+def exported(project, layout="jsonl", **options) -> str:
+    return exported_text(project, "captions", layout, **options)
 
 
 def rows(project, **options) -> list[dict[str, Any]]:
@@ -109,13 +112,13 @@ class TestOrder:
             f'"de": {{"caption": ["{german[0]} {n}", "{german[1]} {n}"]}}}}\n'
             for n, arabic in ((8, '"صورة"'), (7, '"كلب"'), (6, ""))
         )
-        assert exported(project, CaptionLayout.XM3600) == expected
+        assert exported(project, "xm3600") == expected
 
     @pytest.mark.long(reason="at least three others run each of its lines")
     def test_a_row_is_written_as_json_dumps_would_and_the_same_each_time(self, project):
         for line in exported(project).split("\n")[:-1]:
             assert line == json.dumps(json.loads(line), ensure_ascii=False)
-        for layout in CaptionLayout:
+        for layout in LAYOUTS:
             assert exported(project, layout) == exported(project, layout)
 
     def test_it_goes_on_from_one_chunk_to_the_next_without_loss(self, project, monkeypatch):
@@ -130,13 +133,10 @@ class TestOrder:
 class TestWhatIsInIt:
     def test_a_project_without_captions_is_empty_and_xm3600_leaves_out_images_without_any(self, collection):
         round = make_round(collection=collection, captioners=[make_captioner(collection)])
-        assert exported(round.project, CaptionLayout.XM3600) == exported(round.project, CaptionLayout.JSONL) == ""
-        assert exported(round.project, CaptionLayout.CSV).count("\n") == 1
+        assert exported(round.project, "xm3600") == exported(round.project, "jsonl") == ""
+        assert exported(round.project, "csv").count("\n") == 1
         make_captions(round, texts_by_key(round, {"image-7": ["Ein Bild"]}))
-        assert (
-            exported(round.project, CaptionLayout.XM3600)
-            == '{"image/key": "image-7", "de": {"caption": ["Ein Bild"]}}\n'
-        )
+        assert exported(round.project, "xm3600") == '{"image/key": "image-7", "de": {"caption": ["Ein Bild"]}}\n'
 
     def test_what_people_submit_comes_out_with_how_they_rated_and_when(self):
         round = make_round(images=1)
@@ -177,10 +177,7 @@ class TestWhatIsInIt:
         found = {row["image"]: [row[column] for column in ORIGIN_COLUMNS] for row in rows(round.project)}
         origin = ["DE", "DE-BY", "EU", "de", "region", "made-table-1", "made-1"]
         assert found == {key[chosen.pk]: origin, key[other.pk]: ["PL", "", "EU", "", "", "", "made-1"]}
-        lines = {
-            line["image/key"]: line
-            for line in map(json.loads, exported(round.project, CaptionLayout.XM3600).splitlines())
-        }
+        lines = {line["image/key"]: line for line in map(json.loads, exported(round.project, "xm3600").splitlines())}
         assert [lines[key[chosen.pk]][column.replace("_", "/", 1)] for column in ORIGIN_COLUMNS] == origin
         assert [name for name in lines[key[other.pk]] if "/" in name] == [
             *("image/key", "image/countries", "image/continent", "image/borders")
@@ -204,7 +201,7 @@ class TestWhatIsInIt:
         assert rows(round.project) == []
         batches.submit_batch(batch_id=batch.pk, person=ann, now=NOW + DAY * 2)
         assert Caption.objects.get().state == "late"
-        for layout in CaptionLayout:
+        for layout in LAYOUTS:
             assert "Ein Bild" not in exported(round.project, layout)
 
     @pytest.mark.long(reason="at least three others run each of its lines")
@@ -218,7 +215,7 @@ class TestWhatIsInIt:
     def test_what_is_submitted_meanwhile_is_left_out_and_nobody_is_named(self, project):
         assert rows(project, until=NOW - timedelta(seconds=1)) == []
         people = [author for caption in Caption.objects.select_related("author") for author in [caption.author]]
-        for layout in CaptionLayout:
+        for layout in LAYOUTS:
             text = exported(project, layout)
             assert not any(person.username in text or person.email in text for person in people)
 
@@ -245,7 +242,7 @@ class TestCsv:
         typed = ["=1+1", "' quoted", 'say "hi"; x,y', " \ttab\nand line\r\nend ", "ａ＝", "平仮名"]
         round = make_round(collection=collection, captioners=[make_captioner(collection, text="-english")])
         make_captions(round, texts_by_key(round, {"image-7": typed}))
-        data = exported(round.project, CaptionLayout.CSV)
+        data = exported(round.project, "csv")
         assert data.startswith("\ufeff")
         reader = csv.reader(io.StringIO(data.removeprefix("\ufeff"), newline=""))
         assert tuple(next(reader)) == COLUMNS
@@ -268,7 +265,7 @@ class TestCsv:
         writer.writerow(COLUMNS)
         for row in rows(round.project):
             writer.writerow(csv_safe((row | {"warnings": " ".join(row["warnings"])}).values()))
-        assert exported(round.project, CaptionLayout.CSV) == file.getvalue()
+        assert exported(round.project, "csv") == file.getvalue()
         lines = [json.dumps(row, ensure_ascii=False) + "\n" for row in rows(round.project)]
         assert exported(round.project) == "".join(lines)
         assert sorted(row["caption_as_typed"] for row in rows(round.project)) == sorted(captions)
@@ -286,7 +283,7 @@ class TestCsv:
         round = make_round(collection=collection, captioners=[make_captioner(collection, text="=english")])
         make_captions(round, texts_by_key(round, {"image-7": SIDE_BY_SIDE}))
         CollectionImage.objects.filter(key="image-7").update(key='=HYPERLINK("x")')
-        data = exported(round.project, CaptionLayout.CSV).removeprefix("\ufeff")
+        data = exported(round.project, "csv").removeprefix("\ufeff")
         for cells in csv.reader(io.StringIO(data, newline="")):
             assert not any(cell.strip("\u200b ")[:1] in tuple("=+-@\t\r|%＝＋－＠−") for cell in cells if cell.strip())
 
@@ -302,7 +299,7 @@ class TestCost:
         collection = make_keyed_collection([f"key-{n}" for n in range(images)])
         round = make_round(collection=collection, captioners=[make_captioner(collection)], replication=8)
         make_captions(round, {pk: [f"Ein Bild {n} " * 5 for n in range(8)] for pk in images_of(collection)})
-        pieces = export_captions(round.project, CaptionLayout.JSONL, until=LATER)
+        pieces = export(ExportWish(round.project, "captions", "jsonl", LATER))
         count, peak = peak_of(lambda: sum(piece.count(b"\n") for piece in pieces))
         assert count == images * 8
         return peak
@@ -324,7 +321,7 @@ class TestXm3600:
             )
             texts = zip(images_of(collection), (line[tag]["caption"] for line in lines), strict=True)
             make_captions(round, dict(texts))
-        back = [json.loads(line) for line in exported(project, CaptionLayout.XM3600).split("\n")[:-1]]
+        back = [json.loads(line) for line in exported(project, "xm3600").split("\n")[:-1]]
         assert [list(line) for line in back] == [list(line) for line in lines]
         for exported_line, original in zip(back, lines, strict=True):
             assert _comparable(exported_line) == _comparable(original)
@@ -344,13 +341,13 @@ class TestCommand:
     def test_it_writes_a_file(self, project, tmp_path, capsys):
         path = tmp_path / "captions.jsonl"
         call_command("export", "lions", "--what", "captions", "--format", "xm3600", "--output", str(path))
-        assert path.read_text(encoding="utf-8") == exported(project, CaptionLayout.XM3600)
+        assert path.read_text(encoding="utf-8") == exported(project, "xm3600")
         assert list(tmp_path.iterdir()) == [path]
 
     def test_it_writes_to_standard_output(self, project, capfdbinary):
         call_command("export", "lions", "--what", "captions", "--format", "csv")
         sys.stdout.flush()
-        assert capfdbinary.readouterr().out.decode() == exported(project, CaptionLayout.CSV)
+        assert capfdbinary.readouterr().out.decode() == exported(project, "csv")
 
     def test_an_unknown_project_and_a_folder_that_is_not_there_are_said(self, project, tmp_path):
         with pytest.raises(CommandError, match=r"no project 'tigers'.*lions"):
@@ -370,6 +367,6 @@ class TestCommand:
 
         monkeypatch.setattr(exports, "_rows", breaking)
         with pytest.raises(ConnectionError):
-            write_whole(path, export_captions(project, CaptionLayout.CSV, until=LATER))
+            write_whole(path, export(ExportWish(project, "captions", "csv", LATER)))
         assert path.read_text() == "old"
         assert list(tmp_path.iterdir()) == [path]

@@ -7,10 +7,8 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import Permission
 from django.urls import reverse
-from django.utils import timezone
 
 from annotation import tasks
-from annotation.formats.captions import CaptionLayout
 from annotation.models import Round
 from core.allocation.models import Pool
 from core.images.models import CollectionImage
@@ -34,7 +32,6 @@ def path_of(name: str, project: Project) -> str:
         return reverse(f"annotation:{name}")
     args: dict[str, list[Any]] = {
         "round-settings": [project.slug, project.rounds.get().pk],
-        "captions-export": [project.slug, "jsonl"],
     }
     return reverse(f"annotation:{name}", args=args.get(name, [project.slug]))
 
@@ -181,8 +178,7 @@ class TestTheProjectPage:
         page = manager.get(reverse("annotation:project-show", args=["lions"])).content.decode()
         for name in ("people:invitation-create", "people:member-list", "dashboard:project-settings"):
             assert reverse(name, args=["lions"]) in page
-        for layout in CaptionLayout.values:
-            assert reverse("annotation:captions-export", args=["lions", layout]) in page
+        assert f'{reverse("exports:export-show", args=["lions"])}?what=captions"' in page
         assert " style=" not in page
         assert " onclick=" not in page
 
@@ -214,20 +210,3 @@ class TestTheProjectPage:
             path_of("round-settings", project), {"replication": "1", "batch_size": "7", "lease_h": "2"}, follow=True
         )
         assert "German: 2 images keep more places" in page.content.decode()
-
-
-class TestTheDownload:
-    @pytest.mark.long(reason="at least three others run each of its lines")
-    def test_it_is_a_file_that_is_streamed_and_not_kept(self, manager, project):
-        round = project.rounds.get()
-        submit_captions(round, make_annotator(round), now=timezone.now())
-        for layout in CaptionLayout.values:
-            response = manager.get(reverse("annotation:captions-export", args=["lions", layout]))
-            assert response.streaming
-            assert f'filename="lions-{layout}-' in response["Content-Disposition"]
-            assert "no-store" in response["Cache-Control"]
-            assert "Ein Bild von etwas" in b"".join(response).decode()
-
-    def test_an_unknown_format_is_not_found(self, manager, project):
-        response = manager.get(reverse("annotation:captions-export", args=["lions", "docx"]))
-        assert response.status_code == 404

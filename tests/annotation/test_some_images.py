@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from django.core.management.base import CommandError
 
-from annotation.formats.captions import CaptionLayout, export_captions
 from annotation.formats.quality import as_json, fresh_table
 from annotation.models import Caption, Rating, Round
 from annotation.selectors.statistics import project_statistics
@@ -20,6 +19,7 @@ from tests.annotation.test_quality_table import rate_by_text
 from tests.annotation.verifying import make_captioned_round, make_reviewer, make_verification
 from tests.clients import client_of
 from tests.commands import output_of
+from tests.exported import export_address, exported_text
 from tests.factories import MINUTE, make_project, make_round
 from tests.selection.placing import TABLE, choose, make_subset, place, say_where_spoken
 
@@ -79,7 +79,7 @@ def test_downloads_have_only_these_images():
     until = Caption.objects.latest("submitted_at").submitted_at + MINUTE
     keys = dict(round.collection.entries.values_list("key", "image"))
     for spec, left in CASES:
-        data = b"".join(export_captions(round.project, CaptionLayout.JSONL, until=until, images=parse(spec))).decode()
+        data = exported_text(round.project, "captions", until=until, images=parse(spec))
         found = {keys[json.loads(line)["image"]] for line in data.splitlines()}
         assert found == {images[number].pk for number in left}, spec
 
@@ -183,7 +183,7 @@ class TestPages:
         page = client.get("/projects/lions/?images=region&rounds=all")
         assert [(row.images, row.wanted, row.done) for row in page.context["over"]] == [(2, 2 * round.replication, 3)]
         assert "Only these images: Taken where the language is spoken (region)." in page.content.decode()
-        assert "/captions/csv/?images=region" in page.content.decode()
+        assert "/export/?images=region&amp;rounds=all&amp;what=captions" in page.content.decode()
         assert client.get("/projects/lions/?images=village").status_code == 422
         assert 'hx-get="/projects/lions/progress/' in client.get("/projects/lions/").content.decode()
 
@@ -208,22 +208,22 @@ class TestPages:
     def test_files_are_of_these_images(self):
         round, _ = placed_round()
         client = client_of(round.project.created_by)
-        answer = client.get("/projects/lions/captions/csv/?images=subset:xm2")
+        answer = client.get(export_address("lions", "captions", images="subset:xm2"))
         assert answer.getvalue().count(b"\r\n") == 5
-        assert "lions-csv-subset-xm2-" in answer["Content-Disposition"]
-        assert client.get("/projects/lions/captions/csv/?images=village").status_code == 302
+        assert "lions-captions-subset-xm2-" in answer["Content-Disposition"]
+        assert client.get(export_address("lions", "captions", images="village")).status_code == 422
         assert client.get("/projects/lions/quality/download/csv/?images=village").status_code == 302
         assert client.get("/projects/lions/quality/download/csv/?images=subset:xm2").status_code == 200
 
     def test_the_api_refuses_a_wrong_filter(self):
         round, _ = placed_round()
         client = client_of(round.project.created_by)
-        for path in ("exports/csv", "statistics", "quality"):
+        for path in ("export/?what=captions&format=csv&", "statistics/?", "quality/?"):
             for spec in ("village", "subset:xm9", "in:QX-1", "chosen:xx"):
-                refused = client.get(f"/api/v1/projects/lions/{path}/?images={spec}")
+                refused = client.get(f"/api/v1/projects/lions/{path}images={spec}")
                 assert (refused.status_code, refused.json()["code"]) == (409, "images-refused"), (path, spec)
-            assert client.get(f"/api/v1/projects/lions/{path}/?images={'x' * 401}").status_code == 422
-        answer = client.get("/api/v1/projects/lions/exports/csv/?images=subset:xm2")
+            assert client.get(f"/api/v1/projects/lions/{path}images={'x' * 401}").status_code == 422
+        answer = client.get("/api/v1/projects/lions/export/?what=captions&format=csv&images=subset:xm2")
         assert answer.getvalue().count(b"\r\n") == 5
 
     def test_the_api_has_statistics_of_these_images(self):

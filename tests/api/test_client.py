@@ -85,7 +85,7 @@ class TestReading:
         project = connected(seeded.manager).project("lions")
         path = project.download_captions(tmp_path / "captions.jsonl")
         assert len(path.read_text("utf-8").splitlines()) == 6
-        with pytest.raises(CrosslensError, match="There is no such format"):
+        with pytest.raises(CrosslensError, match="Valid values: csv, jsonl"):
             project.download_captions(tmp_path / "captions.odd", layout="odd")
         assert [path.name for path in tmp_path.iterdir() if path.is_file()] == ["captions.jsonl"]
 

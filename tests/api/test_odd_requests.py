@@ -56,8 +56,6 @@ PLACES = [
     "projects/%FF/",
     "projects/%E2%80%A8/",
     "projects/%25/",
-    "projects/lions/exports/%00/",
-    "projects/lions/exports/a%0Ab/",
     "projects/lions/releases/1/files/%00/",
     "projects/lions/releases/1/files/a%0Ab/",
     "projects/lions/releases/1/files/" + "x" * 300 + "/",

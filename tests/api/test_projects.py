@@ -8,9 +8,7 @@ import shutil
 from typing import Any
 
 import pytest
-from django.urls import reverse
 
-from annotation.formats.captions import CaptionLayout
 from annotation.models import Caption, Release, Round
 from annotation.services import figures
 from core.jobs.models import JobState
@@ -20,6 +18,7 @@ from research.selection.models import PlaceLevelChoice
 from tests.annotation.submitting import caption_from_file, make_captions, take
 from tests.api.seeded import WRITTEN, Program, Seeded, make_failed_release, make_seeded
 from tests.api.test_work import address, code
+from tests.exported import export_address
 from tests.factories import NOW, make_annotator, make_collection, make_project, make_round, make_user
 from tests.selection.placing import choose, place
 from tests.tiers import some
@@ -203,22 +202,39 @@ def test_verdicts_are_told_once_they_were_submitted(seeded, mia):
 
 def test_an_export_is_the_file_of_the_page(seeded, mia, client):
     client.force_login(seeded.manager)
-    for layout in CaptionLayout.values:
-        ours = mia.get(address("captions-export", "lions", layout))
-        theirs = client.get(reverse("annotation:captions-export", args=["lions", layout]))
-        assert ours["Content-Type"] == theirs["Content-Type"]
+    for chosen in ({"format": "xm3600"}, {"format": "csv", "language": "de"}):
+        ours = mia.get(address("export-show", "lions"), what="captions", **chosen)
+        theirs = client.get(export_address("lions", "captions", **chosen))
+        for header in ("Content-Type", "Content-Disposition"):
+            assert ours[header] == theirs[header]
         assert b"".join(ours.streaming_content) == b"".join(theirs.streaming_content)
-    assert code(mia.get(address("captions-export", "lions", "tex"))) == (404, "not-found")
+
+
+@pytest.mark.parametrize(
+    ("chosen", "refusal"),
+    [
+        ({}, (422, "invalid")),
+        ({"what": "captions", "format": "tex"}, (422, "invalid")),
+        ({"what": "captions", "format": "csv", "language": "tlh"}, (422, "invalid")),
+        ({"what": "judgements", "format": "csv", "comparison": "99"}, (422, "invalid")),
+        ({"what": "turns", "format": "csv", "season": "\0"}, (422, "invalid")),
+        ({"what": "scores", "format": "coco"}, (409, "export-refused")),
+        ({"what": "turns", "format": "jsonl"}, (409, "export-refused")),
+    ],
+)
+def test_a_wrong_export_is_refused_and_not_recorded(seeded, mia, chosen, refusal):
+    assert code(mia.get(address("export-show", "lions"), **chosen)) == refusal
+    assert not AuditEntry.objects.filter(action="data.exported").exists()
 
 
 def test_an_export_has_one_form_whatever_is_accepted_and_stands_in_the_log(seeded, mia):
-    where = address("captions-export", "lions", "csv")
+    where = f"{address('export-show', 'lions')}?what=captions&format=csv"
     answer = mia.client.get(where, headers={**mia.headers, "Accept": "application/x-parquet"})
     assert answer.status_code == 200
     rows = list(csv.DictReader(b"".join(answer.streaming_content).decode("utf-8-sig").splitlines()))
     assert len(rows) == 6
-    entry = AuditEntry.objects.get(action="captions.exported")
-    assert (entry.project, entry.by, entry.about) == (seeded.project, seeded.manager, "csv")
+    entry = AuditEntry.objects.get(action="data.exported")
+    assert (entry.project, entry.by, entry.about) == (seeded.project, seeded.manager, "captions, csv")
 
 
 def busy_manager(project: Project) -> User:
@@ -234,7 +250,8 @@ def test_a_manager_with_images_assigned_reads_no_words_about_them(seeded):
     program = Program(busy_manager(seeded.project))
     for name in WITH_WORDS:
         assert code(program.get(address(name, "lions"))) == (409, "images-assigned"), name
-    assert code(program.get(address("captions-export", "lions", "csv"))) == (409, "images-assigned")
+    export = program.get(address("export-show", "lions"), what="captions", format="csv")
+    assert code(export) == (409, "images-assigned")
     assert code(program.post(address("release-list", "lions"), title="x")) == (409, "images-assigned")
     assert program.get(address("progress-show", "lions")).status_code == 200
 

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 from django.urls import reverse
 
-from annotation.formats.captions import CaptionLayout, export_captions
 from annotation.models import RoundFigures
 from annotation.selectors.statistics import live_statistics, statistics_in
 from annotation.services.figures import compute, stale_rounds
@@ -25,7 +24,6 @@ from research.scoring.models import Scoring
 from research.scoring.selectors.scores import score_cells
 from research.scoring.services.scorings import ask_where_changed
 from research.selection.selectors.pools import pool_of
-from sxs_eval.formats.judgement_export import JudgementLayout, export_judgements
 from sxs_eval.models import Comparison
 from sxs_eval.selectors.across import evaluations_of
 from sxs_eval.selectors.for_others import human_judgements_of
@@ -34,6 +32,7 @@ from sxs_eval.selectors.results import report_of
 from tests.annotation.submitting import submit_captions
 from tests.annotation.verifying import make_captioned_round, make_reviewer, make_verification, submit, take
 from tests.clients import client_of
+from tests.exported import exported_text
 from tests.factories import (
     NOW,
     make_annotator,
@@ -76,8 +75,7 @@ def judged(read: Callable[[Comparison], Any]) -> Counted:
 
 
 def judgements_that_count(comparison: Comparison) -> int:
-    pieces = export_judgements([comparison], JudgementLayout.JSONL, until=LATER)
-    rows = [json.loads(line) for line in b"".join(pieces).splitlines()]
+    rows = [json.loads(line) for line in exported_text(comparison.project, "judgements").splitlines()]
     assert {row["why_not"] for row in rows} <= {"", "image"}
     return sum(row["counts"] for row in rows)
 
@@ -147,9 +145,7 @@ FIGURES: dict[str, Callable[[], Counted]] = {
     "statistics": lambda: written(lambda round: statistics_in(round.project, round.language).images_with_2),
     "statistics of the page": lambda: written(live_images),
     "agreement": lambda: written(lambda round: stored_figures(round)["agreement"]["things"]),
-    "file of captions": lambda: written(
-        lambda round: b"".join(export_captions(round.project, CaptionLayout.XM3600, until=LATER)).count(b"\n")
-    ),
+    "file of captions": lambda: written(lambda round: exported_text(round.project, "captions", "xm3600").count("\n")),
     "captions drawn": lambda: verified("sampled"),
     "captions verified": lambda: verified("verified"),
 }

@@ -31,6 +31,7 @@ from tests.annotation.submitting import submit_captions, take, write
 from tests.annotation.verifying import make_reviewer, make_verification
 from tests.api.seeded import Program
 from tests.clients import client_of
+from tests.exported import export_address
 from tests.factories import (
     NOW,
     join_project,
@@ -225,7 +226,7 @@ class TestNobodyChangesIt:
         page = client.get(reverse("annotation:project-show", args=[round.project.slug]))
         assert page.status_code == 200
         assert "has been archived since" in page.content.decode()
-        assert client.get(reverse("annotation:captions-export", args=[round.project.slug, "jsonl"])).status_code == 200
+        assert client.get(export_address(round.project.slug, "captions")).status_code == 200
 
     def test_programs_are_refused_too(self, round):
         manager = Program(round.project.created_by)

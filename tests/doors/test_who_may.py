@@ -52,7 +52,6 @@ OF_NO_PROJECT = {"slug", "tag", "layout", "name", "kind", "key", "position", "ac
 """Arguments that stand for nothing that a project has."""
 PAGES_OF_OPERATIONS = {
     "caption-list": "annotation:samples-show",
-    "captions-export": "annotation:captions-export",
     "collection-images": "images:collection-show",
     "collection-list": "images:collection-list",
     "collection-show": "images:collection-show",
@@ -61,11 +60,12 @@ PAGES_OF_OPERATIONS = {
     "comparison-show": "sxs_eval:comparison-show",
     "feedback-list": "annotation:check-show",
     "image-list": "annotation:image-show",
+    "export-show": "exports:export-show",
     "import-list": "imports:import-create",
     "import-report": "images:import-export",
     "import-show": "imports:import-show",
     "invitation-list": "people:invitation-list",
-    "judgement-list": "sxs_eval:judgements-export",
+    "judgement-list": "exports:export-show",
     "language-list": "annotation:project-show",
     "language-table": "corpora:table-show",
     "model-list": "inference:model-list",

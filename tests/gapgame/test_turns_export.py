@@ -13,11 +13,10 @@ from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
-from django.urls import reverse
 
 from core.images.models import CollectionImage
 from core.people.rules.pseudonyms import pseudonym
-from gapgame.formats.turn_files import SeasonNotClosedError, export_turns, read_turns
+from gapgame.formats.turn_files import SeasonNotClosedError, read_turns
 from gapgame.models import Mark, Player, PlayerStatus, Season, SkipReason
 from gapgame.rules.play import TurnScriptRule
 from gapgame.rules.report import build_report
@@ -25,6 +24,7 @@ from gapgame.selectors.report import SEED, report_on, turns_of
 from gapgame.services import playing
 from tests.clients import client_of
 from tests.commands import output_of
+from tests.exported import export_address, exported_text
 from tests.factories import NOW, make_player, make_season
 from tests.gapgame.seasons import close, make_researcher, play
 
@@ -71,12 +71,16 @@ def export_of(season: Season) -> list[str]:
     return ["export", slug, "--what=turns", "--format=jsonl", f"--season={season.slug}"]
 
 
+def text_of(season: Season) -> str:
+    return exported_text(season.project, "turns", season=season.slug)
+
+
 def lines_of(season: Season) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in b"".join(export_turns(season)).decode().splitlines()]
+    return [json.loads(line) for line in text_of(season).splitlines()]
 
 
 def url_of(season: Season) -> str:
-    return reverse("gapgame:turns-export", args=[season.project.slug, season.slug])
+    return export_address(season.project.slug, "turns", "jsonl", season=season.slug)
 
 
 @pytest.mark.parametrize("state", ["on", "counting"])
@@ -84,10 +88,9 @@ def test_there_is_no_file_before_the_close(season, players, monkeypatch, state) 
     now = NOW if state == "on" else season.ends_at
     monkeypatch.setattr("django.utils.timezone.now", lambda: now)
     with pytest.raises(SeasonNotClosedError, match="once it is closed"):
-        export_turns(season)
-    client = client_of(season.project.created_by)
-    response = client.get(url_of(season), follow=True)
-    assert response.redirect_chain[-1][0] == reverse("gapgame:game-report", args=[season.project.slug, season.slug])
+        text_of(season)
+    response = client_of(season.project.created_by).get(url_of(season))
+    assert response.status_code == 422
     assert "once it is closed" in response.content.decode()
     with pytest.raises(CommandError, match="once it is closed"):
         call_command(*export_of(season))
@@ -129,7 +132,7 @@ def test_a_line_says_all_of_a_turn_and_turns_that_ended_are_there_and_no_others(
 
 
 def test_nobody_is_named(season, players) -> None:
-    text = b"".join(export_turns(close(season))).decode()
+    text = text_of(close(season))
     for player in players:
         for name in (player.nickname, player.user.username, player.user.email):
             assert name not in text
@@ -172,14 +175,14 @@ def test_the_same_turns_give_the_same_bytes_in_chunks_and_on_standard_output(
     season, players, monkeypatch, tmp_path
 ) -> None:
     season = close(season)
-    assert b"".join(export_turns(season)) == b"".join(export_turns(season))
+    assert text_of(season) == text_of(season)
     whole = lines_of(season)
     monkeypatch.setattr("gapgame.selectors.turns.TURNS_AT_ONCE", 2)
     assert lines_of(season) == whole
     out = io.BytesIO()
     monkeypatch.setattr(sys, "stdout", SimpleNamespace(buffer=out))
     call_command(*export_of(season))
-    assert out.getvalue() == b"".join(export_turns(season))
+    assert out.getvalue().decode() == text_of(season)
 
 
 def test_researchers_can_download_it(season, players, monkeypatch) -> None:
@@ -187,7 +190,9 @@ def test_researchers_can_download_it(season, players, monkeypatch) -> None:
     monkeypatch.setattr("django.utils.timezone.now", lambda: closed.closed_at)
     response = client_of(make_researcher(season.project)).get(url_of(season))
     assert response.status_code == 200
-    assert response["Content-Disposition"].startswith(f'attachment; filename="{season.slug}-turns-')
+    assert response["Content-Disposition"].startswith(
+        f'attachment; filename="{season.project.slug}-turns-{season.slug}-'
+    )
     assert len(response.getvalue().splitlines()) == 5
 
 

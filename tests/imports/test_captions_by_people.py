@@ -9,7 +9,6 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from annotation.formats.captions import CaptionLayout, export_captions
 from annotation.models import Caption, Round, RoundFigures, RoundKind, RoundState
 from annotation.selectors.campaign import language_page
 from annotation.selectors.releases import released_rounds
@@ -20,6 +19,7 @@ from core.languages.models import Language
 from core.people.models import AuditEntry, Project
 from office.imports.services.undoing import UndoRefusedError, undo_at_once
 from research.scoring.models import Reference, ReferenceSet
+from tests.exported import exported_text
 from tests.factories import make_keyed_collection, make_project, make_round
 from tests.published import published
 from tests.queries import queries_of
@@ -43,9 +43,9 @@ def imported(path: Path, collection: Collection, project: Project, *more: str) -
 
 
 def exported(project: Project) -> bytes:
-    return b"".join(
-        export_captions(project, CaptionLayout.XM3600, until=Caption.objects.latest("submitted_at").submitted_at)
-    )
+    return exported_text(
+        project, "captions", "xm3600", until=Caption.objects.latest("submitted_at").submitted_at
+    ).encode()
 
 
 @pytest.fixture
@@ -85,12 +85,12 @@ class TestIntoAProject:
             (2, "Gru\u0308n  ", None, None),
         ]
         until = Caption.objects.latest("submitted_at").submitted_at
-        data = b"".join(export_captions(project, CaptionLayout.JSONL, until=until)).decode()
+        data = exported_text(project, "captions", until=until)
         rows = [json.loads(line) for line in data.split("\n")[:-1]]
         assert [row["caption"] for row in rows] == ["Ein Haus", "Gru\u0308n  ", "Maison", "Ein „Baum“"]
         for row in rows:
             assert row["author"] is row["english_caption"] is row["english_rating"] is row["rated_at"] is None
-        assert b"".join(export_captions(project, CaptionLayout.CSV, until=until)).count(b"\r\n") == 5
+        assert exported_text(project, "captions", "csv", until=until).count("\r\n") == 5
 
     def test_the_page_of_a_language_shows_how_many_there_are(self, path, collection, project):
         imported(path, collection, project)
@@ -216,7 +216,7 @@ class TestOtherLayouts:
         imported(path, collection, project)
         until = Caption.objects.latest("submitted_at").submitted_at
         there, into = tmp_path / "rows.jsonl", make_project("again")
-        there.write_bytes(b"".join(export_captions(project, CaptionLayout.JSONL, until=until)))
+        there.write_bytes(exported_text(project, "captions", until=until).encode())
         imported(there, collection, into)
         assert exported(into) == path.read_bytes()
 

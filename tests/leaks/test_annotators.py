@@ -18,6 +18,7 @@ from django.utils import timezone
 from annotation.models import CaptionBatch
 from annotation.services import batches
 from research.inference.selectors import assigned_work
+from tests.exported import export_address
 from tests.leaks.addresses import routes
 from tests.leaks.annotators import (
     BATCH,
@@ -51,7 +52,7 @@ MANAGERS_MAY_KNOW = {
         "embedding-list embedding-show embedding-create",
         "sxs_eval": "comparison-list comparison-create comparison-show comparison-settings comparison-remove "
         "comparisons-progress tables-export results-show metrics-show metrics-export plan-show",
-        "scoring": "score-list score-compare score-export scoring-create scoring-show scoring-drop",
+        "scoring": "score-list score-compare scoring-create scoring-show scoring-drop",
     }.items()
     for name in names.split()
 }
@@ -100,9 +101,9 @@ def test_what_is_said_to_be_unsteady_or_known_to_managers_is_there() -> None:
 def test_a_manager_gets_no_file_about_images_that_they_have_assigned_themselves(world: World, client: Client) -> None:
     in_screen_2_and_manager_of_another_project(world)
     client.force_login(world.annotator)
-    address = reverse("annotation:captions-export", args=[world.rounds["B"].project.slug, "jsonl"])
-    refused = client.get(address, follow=True)
-    assert refused.redirect_chain == [(reverse("annotation:project-show", args=["project-b"]), 302)]
+    address = export_address(world.rounds["B"].project.slug, "captions", "jsonl")
+    refused = client.get(address)
+    assert refused.status_code == 422
     assert b"assigned to you. Submit that batch first" in refused.content
     campaign = reverse("dashboard:campaign-download", args=["project-b"])
     assert b"assigned to you. Submit that batch first" in client.get(campaign, follow=True).content

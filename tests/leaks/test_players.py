@@ -231,7 +231,7 @@ def test_nothing_gives_the_word_away_to_a_player(
     assert reached <= walk.reached()
     shown = {with_one_image, with_all_images, after_skipping, past_the_cut_off}
     assert ("gapgame:image-show" in walk.reached()) >= (stand in shown)
-    of_managers = {"gapgame:season-manage", "gapgame:item-set-show", "gapgame:turns-export", "gapgame:game-report"}
+    of_managers = {"gapgame:season-manage", "gapgame:item-set-show", "exports:export-show", "gapgame:game-report"}
     assert not {*of_managers, "gapgame:leaderboard-show", "gapgame:player-list"} & walk.reached()
 
 

@@ -19,6 +19,7 @@ from research.scoring.models import Pass, ReferenceKind, ReferenceSet, Scoring
 from research.scoring.services.references import put_references
 from research.scoring.services.scorings import ask_again, ask_where_changed
 from tests.annotation.submitting import take
+from tests.exported import export_address
 from tests.factories import (
     NOW,
     make_annotator,
@@ -85,7 +86,7 @@ def test_what_a_figure_cannot_say_stands_above_it_and_in_the_file(manager, proje
     scoring = make_scoring(alike)
     run(scoring)
 
-    addresses = [address("score-list"), address("scoring-show", scoring.pk), address("score-export", "csv")]
+    addresses = [address("score-list"), address("scoring-show", scoring.pk), export_address("lions", "scores")]
     for text in [text_of(manager.get(addresses[0])), text_of(manager.get(addresses[1])), csv_of(manager, addresses[2])]:
         assert "CIDEr is 0 by definition, whatever the captions are" in text
         assert "0 of 2 candidates and 2 of 4 references are not blank, but have no token by whitespace-1+norm-1" in text
@@ -175,10 +176,9 @@ class TestTable:
 
     def test_files_have_the_values_themselves(self, manager, good):
         scored = run(good)
-        response = manager.get(address("score-export", "csv"))
+        response = manager.get(export_address("lions", "scores"))
         value = scored.scores.get(metric="cider-d").value
         assert f'"{value!r}"' in b"".join(response.streaming_content).decode()
-        assert manager.get(address("score-export", "xls")).status_code == 404
 
 
 class TestSettingUp:
@@ -334,8 +334,8 @@ class TestImages:
         for response in closed:
             assert "an unfinished batch" in text_of(response)
             assert "an image of" not in text_of(response)
-        assert client.get(address("score-export", "images-csv"))["Location"] == address("score-list")
-        assert client.get(address("score-export", "csv")).status_code == 200
+        files = [client.get(export_address("lions", what)) for what in ("image-scores", "scores")]
+        assert [file.status_code for file in files] == [422, 200]
 
 
 class TestTwoModels:

@@ -22,7 +22,6 @@ from crosslens_metrics.scores import MetricScores
 from crosslens_metrics.signatures import Signature
 from crosslens_metrics.sums import statistic_of
 from research.inference.models import ModelCaption
-from research.scoring.formats.scores import ScoreLayout, export_scores, file_name
 from research.scoring.models import Reference, Score, Scoring
 from research.scoring.permissions import has_assigned_images, reference_set_for, scoring_for
 from research.scoring.rules.packing import pack_floats, unpack_floats
@@ -38,6 +37,7 @@ from research.scoring.selectors.significance import common_metrics, paired_resul
 from research.scoring.services.scoring_passes import claim
 from research.scoring.services.scorings import ask_again
 from tests.annotation.submitting import submit_captions, take
+from tests.exported import exported_text
 from tests.factories import NOW, make_annotator, make_captioner, make_collection, make_project, make_round, make_user
 from tests.kept import kept
 from tests.metrics.plain import plain_bleu
@@ -297,11 +297,9 @@ def test_signatures_are_compared_word_by_word():
     ]
 
 
-def read(project: Project, layout: ScoreLayout) -> list[dict[str, Any]]:
-    content = b"".join(export_scores(project, layout)).decode("utf-8-sig")
-    if layout.suffix == "csv":
-        return list(csv.DictReader(io.StringIO(content)))
-    return [json.loads(line) for line in content.splitlines()]
+def read(project: Project, what: str, format: str) -> list[dict[str, Any]]:
+    text = exported_text(project, what, format).removeprefix("\ufeff")
+    return list(csv.DictReader(io.StringIO(text))) if format == "csv" else [*map(json.loads, text.splitlines())]
 
 
 @pytest.mark.long(reason="at least three others run each of its lines")
@@ -316,24 +314,20 @@ def test_files_have_the_figures_with_their_signatures_and_those_of_each_image():
     of_images = per_image(scored, "rouge-l")
     values = dict(zip(of_images.images.tolist(), of_images.values.tolist(), strict=True))
 
-    by_layout = {layout: read(project, layout) for layout in ScoreLayout}
-
-    cider, row = by_layout[ScoreLayout.JSONL]
+    cider, row = read(project, "scores", "jsonl")
     assert (row["metric"], row["value"], row["signature"]) == ("rouge-l", rouge_l.value, rouge_l.signature)
     assert (row["model"], row["language"], row["images"], row["normalise"]) == (scoring.model.name, "de", 3, True)
     assert (cider["value"], cider["why_undefined"]) == (None, "why")
-    cider, row = by_layout[ScoreLayout.CSV]
+    cider, row = read(project, "scores", "csv")
     assert (float(row["value"]), row["normalise"], cider["value"]) == (rouge_l.value, "true", "")
     keys = [*scoring.references.collection.entries.values_list("key", flat=True), gone.image.sha256]
-    for layout in (ScoreLayout.IMAGES_CSV, ScoreLayout.IMAGES_JSONL):
-        rows = by_layout[layout]
+    for format in ("csv", "jsonl"):
+        rows = read(project, "image-scores", format)
         assert [row["image"] for row in rows] == keys
         for row in rows:
             image = Image.objects.filter(entries__key=row["image"]).first() or gone.image
             assert float(row["rouge-l"]) == values[image.pk]
             assert not row["cider"]
-        assert layout.has_images
-    assert file_name(project, ScoreLayout.IMAGES_CSV, NOW) == f"{project.slug}-image-scores-{NOW:%Y%m%d-%H%M}.csv"
 
 
 def test_only_who_manages_the_project_or_does_research_in_it_gets_at_scores():

@@ -28,6 +28,7 @@ from research.selection.models import PlaceLevelChoice, SelectedImage, Selection
 from research.selection.rules.image_filters import ImageFilterError, parse
 from tests.clients import client_of
 from tests.commands import output_of
+from tests.exported import export_address
 from tests.factories import NOW, make_captioner, make_collection, make_project
 from tests.kept import kept
 from tests.metrics.reference_tool import reference_cider_d
@@ -260,11 +261,11 @@ def test_pages_and_files_take_the_filter_and_refuse_what_it_is_not(scoring, subs
     wrong = client.get(reverse("scoring:score-list", args=[slug]), {"images": "subset:no"})
     assert wrong.status_code == 422
     assert "This project has no subset “no”." in wrong.content.decode()
-    file = client.get(reverse("scoring:score-export", args=[slug, "images-csv"]), {"images": "subset:xm3"})
+    file = client.get(export_address(slug, "image-scores", images="subset:xm3"))
     rows = list(csv.DictReader(io.StringIO(file.getvalue().decode("utf-8-sig"))))
     assert len(rows) == 4
     assert "lions-image-scores-subset-xm3-" in file["Content-Disposition"]
-    refused = client.get(reverse("scoring:score-export", args=[slug, "csv"]), {"images": "nowhere"})
-    assert refused.status_code == 302
+    refused = client.get(export_address(slug, "scores", images="nowhere"))
+    assert refused.status_code == 422
     with pytest.raises(ImageFilterError):
         restricted_figures(score_cells(scoring.project), project=scoring.project, filter=parse("subset:no"))

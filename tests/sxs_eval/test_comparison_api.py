@@ -6,12 +6,11 @@ import json
 
 import pytest
 from django.urls import reverse
-from django.utils import timezone
 
 from core.people.models import Membership, Role
-from sxs_eval.formats.judgement_export import JudgementLayout, export_judgements
 from sxs_eval.models import Comparison, RaterStatus
 from tests.api.seeded import Program
+from tests.exported import exported_text
 from tests.factories import NOW, join_project, make_captioner, make_comparison, make_rater, make_user
 from tests.sxs_eval.judged import judge_all, judged_once, keys_of, report, results, take
 
@@ -64,8 +63,7 @@ def test_results_of_all_comparisons_have_the_ranking_of_models(comparison, rho):
 
 def test_judgements_are_the_rows_of_the_file_page_by_page(comparison, rho):
     rows = rho.all_of(at("judgement-list", comparison), limit=2)
-    pieces = export_judgements([comparison], JudgementLayout.JSONL, until=timezone.now())
-    of_file = [json.loads(line) for line in b"".join(pieces).splitlines()]
+    of_file = [json.loads(line) for line in exported_text(comparison.project, "judgements").splitlines()]
     assert sorted(rows, key=str) == sorted((row for row in of_file if row["kind"] != "equal"), key=str)
     assert rho.all_of(at("judgement-list", comparison), comparison=comparison.pk) == rows
     answer = rho.get(at("judgement-list", comparison), comparison="x")

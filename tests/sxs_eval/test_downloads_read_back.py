@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import json
-from datetime import timedelta
 from typing import Any
 
 import pytest
 
 from core.images.models import Image
 from research.inference.models import ModelCaption
-from sxs_eval.formats.judgement_export import JudgementLayout, export_judgements
 from sxs_eval.models import Comparison, EqualCaptions
 from sxs_eval.selectors.results import report_of
-from tabular.downloads import write_whole
 from tests.commands import output_of
+from tests.exported import exported_text
 from tests.factories import NOW, make_captioner, make_collection, make_comparison, make_rater
 from tests.kept import kept
 from tests.sxs_eval.judged import judge_all, keys_of
@@ -51,13 +49,13 @@ def reported(comparison: Comparison, file: Any) -> dict[str, Any]:
     return part["report"]
 
 
-@pytest.mark.parametrize("layout", JudgementLayout)
-def test_a_file_has_all_pairs_and_its_figures_are_those_of_the_page(with_equal_captions, layout, tmp_path):
+@pytest.mark.parametrize("format", ["csv", "jsonl"])
+def test_a_file_has_all_pairs_and_its_figures_are_those_of_the_page(with_equal_captions, format, tmp_path):
     """Those that count unseen are in it, and those of images left out of results do not count."""
     for left_out, similar, set_aside in (((), [1, 1], 0), ((1, 3), [1, 0], 3)):
         with_equal_captions.collection.entries.filter(position__in=left_out).update(excluded_at=NOW)
-        file = tmp_path / f"judgements.{layout.value}"
-        write_whole(file, export_judgements([with_equal_captions], layout, until=NOW + timedelta(days=1)))
+        file = tmp_path / f"judgements.{format}"
+        file.write_bytes(exported_text(with_equal_captions.project, "judgements", format).encode())
 
         from_file, from_page = reported(with_equal_captions, file), report_of(with_equal_captions).as_json()
 

@@ -18,17 +18,20 @@ from django.urls import reverse
 
 from core.images.models import CollectionImage, Image
 from core.people.rules.pseudonyms import pseudonym
+from office.exports.selectors.tables import ExportWish
+from office.exports.services.exports import export
 from research.inference.models import CaptioningModel
 from research.selection.models import PlaceLevelChoice
 from research.selection.selectors.image_places import ORIGIN_COLUMNS
 from sxs_eval.formats import judgement_export as exports
 from sxs_eval.formats.figure_tables import COLUMNS as TABLE_COLUMNS
 from sxs_eval.formats.figure_tables import TableLayout, table, tex
-from sxs_eval.formats.judgement_export import COLUMNS, JudgementLayout, export_judgements, file_name
+from sxs_eval.formats.judgement_export import COLUMNS
 from sxs_eval.models import Comparison, Judgement, JudgingBatch, RaterState, RaterStatus, TrialKind
 from tabular import downloads
-from tabular.downloads import plain_cell, write_whole
+from tabular.downloads import plain_cell
 from tests.clients import client_of
+from tests.exported import LATER, export_address, exported_text
 from tests.factories import (
     NOW,
     make_captioner,
@@ -44,12 +47,13 @@ from tests.selection.placing import choose, make_subset, place
 from tests.sxs_eval.judged import answer, judge_all, judged_once, keys_of, report, results, take
 
 pytestmark = pytest.mark.django_db
-LATER = NOW + timedelta(days=30)
+LAYOUTS = ("jsonl", "csv")
 FORMULA = '=HYPERLINK("http://example.org";"x")'
 
 
-def exported(*comparisons: Comparison, layout=JudgementLayout.JSONL, until=LATER) -> str:
-    return b"".join(export_judgements(comparisons, layout, until=until)).decode()
+def exported(comparison: Comparison, *others: Comparison, layout: str = "jsonl", **options: Any) -> str:
+    one = None if others else comparison.pk
+    return exported_text(comparison.project, "judgements", layout, comparison=one, **options)
 
 
 def rows(*comparisons: Comparison, **options) -> list[dict[str, Any]]:
@@ -90,7 +94,7 @@ def make_judged() -> Comparison:
 
 
 class TestRoundTrip:
-    @pytest.mark.parametrize("layout", list(JudgementLayout))
+    @pytest.mark.parametrize("layout", LAYOUTS)
     def test_a_downloaded_file_gives_the_figures_of_the_page_also_where_some_is_set_aside(
         self, comparison, layout, tmp_path, capsys
     ):
@@ -100,7 +104,7 @@ class TestRoundTrip:
         late = Judgement.objects.filter(person=people[1], kind=TrialKind.PAIR)[:2].values_list("pk", flat=True)
         Judgement.objects.filter(pk__in=list(late)).update(is_late=True)
         path = tmp_path / f"judgements.{layout}"
-        write_whole(path, export_judgements([comparison], layout, until=LATER))
+        path.write_bytes(exported(comparison, layout=layout).encode())
         (reported,) = figures(path, comparison, capsys)["comparisons"]
         own = report(comparison).as_json()
         assert own["set_aside"] > 2
@@ -136,7 +140,7 @@ class TestRoundTrip:
         comparison = make_comparison(images=4, replication=1)
         judge_all(comparison, make_rater(comparison), dict(zip(keys_of(comparison)[:3], [3, -1, 2], strict=True)))
         path = tmp_path / "judgements.jsonl"
-        write_whole(path, export_judgements([comparison], JudgementLayout.JSONL, until=LATER))
+        path.write_bytes(exported(comparison).encode())
         reported = figures(path, comparison, capsys)["comparisons"][0]["report"]
         own = report(comparison).as_json()
         assert own["outcome"].pop("images")["incomplete"] == 1
@@ -246,7 +250,7 @@ class TestRows:
 
     def test_nobody_is_named(self, comparison):
         people = [row.person for row in Judgement.objects.select_related("person")]
-        for layout in JudgementLayout:
+        for layout in LAYOUTS:
             text = exported(comparison, layout=layout)
             assert not any(person.username in text or person.email in text for person in people)
 
@@ -254,13 +258,13 @@ class TestRows:
         comparison = make_comparison(images=1)
         answer(take(comparison, make_rater(comparison)).judgements.select_related("person").get(), 1, active_ms=0)
         assert rows(comparison)[0]["seconds"] is None
-        assert cells(exported(comparison, layout=JudgementLayout.CSV))[0]["seconds"] == ""
+        assert cells(exported(comparison, layout="csv"))[0]["seconds"] == ""
 
     def test_it_goes_on_from_one_chunk_to_the_next_without_loss(self, comparison, monkeypatch):
-        whole = {layout: exported(comparison, layout=layout) for layout in JudgementLayout}
+        whole = {layout: exported(comparison, layout=layout) for layout in LAYOUTS}
         monkeypatch.setattr(exports, "IMAGES_AT_ONCE", 1)
         monkeypatch.setattr(downloads, "PIECE_BYTES", 1)
-        assert {layout: exported(comparison, layout=layout) for layout in JudgementLayout} == whole
+        assert {layout: exported(comparison, layout=layout) for layout in LAYOUTS} == whole
 
     def test_the_bytes_do_not_depend_on_the_order_of_rows_in_the_database(self, comparison):
         whole = exported(comparison)
@@ -272,7 +276,7 @@ class TestRows:
 
 class TestCsv:
     def test_it_has_the_same_rows_as_jsonl(self, comparison):
-        back = cells(exported(comparison, layout=JudgementLayout.CSV))
+        back = cells(exported(comparison, layout="csv"))
         assert len(back) == len(rows(comparison))
         for row, original in zip(back, rows(comparison), strict=True):
             for name, value in original.items():
@@ -282,7 +286,7 @@ class TestCsv:
     def test_no_text_begins_like_a_formula_and_numbers_stay_numbers(self, comparison):
         CaptioningModel.objects.filter(pk=comparison.base_id).update(name="@base")
         comparison.refresh_from_db()
-        back = cells(exported(comparison, layout=JudgementLayout.CSV))
+        back = cells(exported(comparison, layout="csv"))
         assert {row["base_model"] for row in back} == {"'@base"}
         assert "'" + FORMULA in {row["comment"] for row in back}
         assert "-3" in {row["score"] for row in back}
@@ -304,7 +308,7 @@ class TestCommand:
     def test_it_writes_to_standard_output(self, comparison, capfdbinary):
         call_command("export", comparison.project.slug, "--what", "judgements", "--format", "csv")
         sys.stdout.flush()
-        assert capfdbinary.readouterr().out.decode() == exported(comparison, layout=JudgementLayout.CSV)
+        assert capfdbinary.readouterr().out.decode() == exported(comparison, layout="csv")
 
     def test_it_writes_judgements_of_some_images(self, comparison, tmp_path):
         first = comparison.collection.entries.order_by("position").first()
@@ -341,40 +345,34 @@ class TestView:
     def test_a_download_has_the_images_that_the_page_was_asked_for(self, comparison):
         first = comparison.collection.entries.order_by("position").first()
         make_subset(comparison.project, "first", [first.image])
-        manager, path = client_of(comparison.project.created_by), f"/projects/{comparison.project.slug}"
+        manager = client_of(comparison.project.created_by)
         report = reverse("sxs_eval:comparison-show", args=[comparison.project.slug, comparison.pk])
         page = manager.get(report, {"images": "subset:first"}).content.decode()
-        [link] = re.findall(r'href="([^"]*judgements[^"]*csv/?\?[^"]*)"', page)
-        answer = manager.get(unescape(link))
+        [link] = re.findall(r'href="([^"]*export/[^"]*judgements[^"]*)"', page)
+        form = manager.get(unescape(link)).content.decode()
+        assert '<option value="subset:first" selected>' in form
+        answer = manager.get(f"{unescape(link)}&format=csv")
         assert f"-judgements-{comparison.pk}-subset-first-" in answer["Content-Disposition"]
         assert {row["image"] for row in cells(answer.getvalue().decode())} == {first.key}
-        wrong = manager.get(unescape(link).replace("first", "none"), follow=True)
+        wrong = manager.get(f"{unescape(link)}&format=csv".replace("first", "none"))
         assert "This project has no subset “none”." in wrong.content.decode()
-        assert path in wrong.request["PATH_INFO"]
 
     def test_the_file_has_the_name_of_the_project_and_is_kept_nowhere(self, client, comparison):
         client.force_login(comparison.project.created_by)
         slug = comparison.project.slug
-        response = client.get(reverse("sxs_eval:judgements-export", args=[slug, "csv"]), {"comparison": comparison.pk})
+        response = client.get(export_address(slug, "judgements", comparison=comparison.pk))
         assert re.search(rf'filename="{slug}-judgements-{comparison.pk}-\d+-\d+\.csv"', response["Content-Disposition"])
         assert response["Cache-Control"] == "private, no-store"
-        assert b"".join(response.streaming_content).decode() == exported(
-            comparison, layout=JudgementLayout.CSV, until=LATER
-        )
+        assert response.getvalue().decode() == exported(comparison, layout="csv")
 
-    @pytest.mark.parametrize("asked", ["x", "0", "9" * 5000, "-1", "１", "\x00"])
-    def test_a_comparison_that_is_not_there_is_not_found(self, client, comparison, asked):
+    @pytest.mark.parametrize("asked", ["x", "0", "9" * 5000, "-1", "\x00"])
+    def test_a_comparison_that_is_not_there_is_refused(self, client, comparison, asked):
         client.force_login(comparison.project.created_by)
-        address = reverse("sxs_eval:judgements-export", args=[comparison.project.slug, "csv"])
-        assert client.get(address, {"comparison": asked}).status_code == 404
+        assert client.get(export_address(comparison.project.slug, "judgements", comparison=asked)).status_code == 422
 
-    @pytest.mark.parametrize("name", ["judgements-export", "tables-export"])
-    def test_an_unknown_format_is_not_found(self, client, comparison, name):
+    def test_an_unknown_format_is_not_found(self, client, comparison):
         client.force_login(comparison.project.created_by)
-        assert client.get(reverse(f"sxs_eval:{name}", args=[comparison.project.slug, "docx"])).status_code == 404
-
-    def test_a_project_with_one_comparison_has_it_in_the_name(self, comparison):
-        assert file_name(comparison.project, [comparison], JudgementLayout.CSV, NOW).endswith("-20260302-0900.csv")
+        assert client.get(reverse("sxs_eval:tables-export", args=[comparison.project.slug, "docx"])).status_code == 404
 
 
 class TestCost:
@@ -389,14 +387,14 @@ class TestCost:
         batch = take(comparison, make_rater(comparison))
         batch.judgements.update(test_is_left=True, choice=1, score=1, judged_at=NOW, comment="Both are fine. " * 5)
         del batch
-        pieces = export_judgements([comparison], JudgementLayout.JSONL, until=LATER)
+        pieces = export(ExportWish(comparison.project, "judgements", "jsonl", LATER))
         count, peak = peak_of(lambda: sum(piece.count(b"\n") for piece in pieces))
         assert count == images
         return peak
 
     def test_queries_are_for_chunks_not_for_judgements(self, comparison):
         exported(comparison)  # models and project are loaded once
-        assert len(queries_of(lambda: exported(comparison))) <= 13
+        assert len(queries_of(lambda: exported(comparison))) <= 14
 
 
 class TestTables:

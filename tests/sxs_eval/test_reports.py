@@ -20,6 +20,7 @@ from sxs_eval.models import Comparison, EqualCaptions, Judgement, RaterState, Ra
 from sxs_eval.selectors.results import evidence_of, rater_rows
 from sxs_eval.services.quality import restore_rater
 from tests.clients import client_of
+from tests.exported import export_address
 from tests.factories import (
     NOW,
     join_project,
@@ -33,12 +34,12 @@ from tests.queries import queries_of
 from tests.sxs_eval.judged import answer, judge_all, keys_of, report, take, text_of
 
 pytestmark = pytest.mark.django_db
-PAGES = ("comparison-show", "comparison-progress", "pair-list", "results-show", "judgements-export", "tables-export")
+PAGES = ("comparison-show", "comparison-progress", "pair-list", "results-show", "tables-export")
 
 
 def address(name: str, comparison: Comparison) -> str:
     slug = comparison.project.slug
-    more = {"results-show": [], "judgements-export": ["jsonl"], "tables-export": ["csv"]}.get(name, [comparison.pk])
+    more = {"results-show": [], "tables-export": ["csv"]}.get(name, [comparison.pk])
     return reverse(f"sxs_eval:{name}", args=[slug, *more])
 
 
@@ -332,17 +333,19 @@ class TestPairs:
         assert client.get(address("pair-list", comparison), {"page": "x"}).status_code == 200
 
     def test_who_is_writing_about_an_image_of_it_is_refused(self, reader, comparison):
-        names = ("pair-list", "judgements-export")
-        assert [reader.get(address(name, comparison)).status_code for name in names] == [200, 200]
+        places = (address("pair-list", comparison), export_address(comparison.project.slug, "judgements"))
+        assert [reader.get(place).status_code for place in places] == [200, 200]
         elsewhere = make_round(collection=comparison.collection, images=5)
         manager = comparison.project.created_by
         manager.reads_english = True
         manager.save()
         make_annotator_of(elsewhere, manager)
         annotating.take_batch(round=elsewhere, person=manager, now=NOW, rng=Random(1))
-        for name in names:
-            response = reader.get(address(name, comparison), follow=True)
-            assert "You have a batch with images of this project" in text_of(response)
+        for place, said in zip(
+            places, ("You have a batch with images", "a batch that is assigned to you"), strict=True
+        ):
+            response = reader.get(place, follow=True)
+            assert said in text_of(response)
             assert "base caption" not in response.content.decode()
         assert reader.get(address("comparison-show", comparison)).status_code == 200
 

@@ -12,11 +12,11 @@ from core.people import personal_data
 from core.people.models import Consent, User
 from core.people.selectors.qualification import NotQualifiedError
 from core.people.services.consent import withdraw_consent
-from sxs_eval.formats.judgement_export import JudgementLayout, export_judgements
 from sxs_eval.models import Comparison, Judgement, RaterState, RaterStatus
 from sxs_eval.selectors.results import evidence_of
 from sxs_eval.services.quality import exclude_rater, restore_rater
 from tests.concurrency import together_with_errors
+from tests.exported import exported_text
 from tests.factories import NOW, make_comparison, make_rater
 from tests.kept import kept
 from tests.sxs_eval.judged import answer, judge_all, keys_of, take
@@ -44,8 +44,8 @@ def counted(comparison: Comparison) -> int:
     return len(evidence_of([comparison])[comparison.pk].judged.score)
 
 
-def exported(comparison: Comparison) -> list[bytes]:
-    return b"".join(export_judgements([comparison], JudgementLayout.JSONL, until=LATER)).splitlines()
+def exported(comparison: Comparison) -> list[str]:
+    return exported_text(comparison.project, "judgements", until=LATER).splitlines()
 
 
 @pytest.mark.long(reason="at least three others run each of its lines")

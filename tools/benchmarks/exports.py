@@ -28,12 +28,14 @@ from django.db import connection
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from annotation.formats.captions import CAPTION_COLUMNS, CaptionLayout, export_captions
+from annotation.formats.captions import CAPTION_COLUMNS
 from annotation.models import Caption, Release, Round, RoundState
 from annotation.services.release_files import write_release
 from annotation.services.releases import start_release
 from core.languages.models import Language
 from core.people.models import Project, User
+from office.exports.selectors.tables import ExportWish
+from office.exports.services.exports import export
 from tools.benchmarks import seed
 from tools.benchmarks.harness import arguments, print_result, run, timed_call
 
@@ -96,7 +98,7 @@ def _pieces(path: Path) -> Iterator[bytes]:
 
 
 def _csv(project: Project, folder: Path) -> Callable[[], None]:
-    return lambda: _write(folder, export_captions(project, CaptionLayout.CSV, until=timezone.now()))
+    return lambda: _write(folder, export(ExportWish(project, "captions", "csv", until=timezone.now())))
 
 
 def _release(project: Project, folder: Path) -> Callable[[], None]:

@@ -88,9 +88,7 @@ GROUPS = (
     PageGroup(
         _("Research"),
         (
-            ProjectPage(
-                "sxs_eval:comparison-list", _("Comparisons"), ("comparisons/", "judgements/"), is_for_researchers=True
-            ),
+            ProjectPage("sxs_eval:comparison-list", _("Comparisons"), ("comparisons/",), is_for_researchers=True),
             ProjectPage("sxs_eval:results-show", _("Results"), ("comparisons/results/",), is_for_researchers=True),
             ProjectPage(
                 "sxs_eval:metrics-show", _("Metrics and raters"), ("comparisons/metrics/",), is_for_researchers=True

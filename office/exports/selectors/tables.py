@@ -23,6 +23,7 @@ from gapgame.formats.turn_files import turn_rows
 from gapgame.models import Season
 from gapgame.selectors.turns import COLUMNS as TURN_COLUMNS
 from office.recruitment.pages import COLUMNS as TIME_COLUMNS
+from office.recruitment.pages import named_rows
 from office.recruitment.selectors.costs import cost_rows
 from research.scoring.formats.scores import score_rows
 from research.scoring.selectors.some_figures import OF_A_PAGE, ComputingBudget
@@ -41,15 +42,18 @@ class ExportError(Exception):
 
 @dataclass(frozen=True)
 class ExportWish:
-    """What is exported: what there was at `until`, of some images, languages, one comparison or one season."""
+    """What is exported: what there was at `until`, of some images, languages, people, one comparison or one season."""
 
     project: Project
     what: str
+    format: str
     until: datetime
     images: ImageFilter = ALL_IMAGES
     languages: Sequence[str] = ()
     comparison: int | None = None
     season: str = ""
+    name: str = ""
+    """What names of people contain."""
     budget: ComputingBudget = OF_A_PAGE
 
 
@@ -86,6 +90,7 @@ def _check_filters(wish: ExportWish) -> None:
         "language": bool(wish.languages),
         "comparison": wish.comparison is not None,
         "season": bool(wish.season),
+        "name": bool(wish.name),
     }
     for option, is_given in given.items():
         if is_given and wish.what not in FILTERS[option]:
@@ -152,7 +157,7 @@ def comparisons_of(wish: ExportWish) -> list[Comparison]:
     comparisons = Comparison.objects.filter(project=wish.project).order_by("pk")
     comparisons = comparisons.select_related("project", "language", "base", "test", "collection")
     if wish.comparison is None:
-        wanted = comparisons.filter(excluded_at=None)
+        wanted = comparisons.in_results()
         return list(wanted.filter(language__in=wish.languages) if wish.languages else wanted)
     chosen = list(comparisons.filter(pk=wish.comparison))
     if not chosen:
@@ -180,7 +185,7 @@ def _turns(wish: ExportWish) -> ExportTable:
 
 
 def _time(wish: ExportWish) -> ExportTable:
-    rows = cells_of(TIME_COLUMNS, cost_rows(wish.project))
+    rows = cells_of(TIME_COLUMNS, named_rows(cost_rows(wish.project), wish.name))
     return ExportTable(tuple(TIME_COLUMNS), (tuple(row.values()) for row in rows))
 
 
@@ -215,5 +220,6 @@ FILTERS = {
     "language": (*_OF_IMAGES, "turns", "time"),
     "comparison": ("judgements",),
     "season": ("turns",),
+    "name": ("time",),
 }
 """The tables that each option can narrow."""

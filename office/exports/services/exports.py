@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from itertools import chain
 
 from django.utils.translation import gettext as _
@@ -40,7 +41,14 @@ TYPES = {
 WHATS, FORMATS = tuple(TABLES), (*TABLE_FORMATS, *CAPTION_FORMATS)
 
 
-def export(wish: ExportWish, format: str) -> Iterator[bytes]:
+@dataclass(frozen=True)
+class ExportFile:
+    name: str
+    content_type: str
+    pieces: Iterator[bytes]
+
+
+def export(wish: ExportWish) -> Iterator[bytes]:
     """Return the file, piece by piece.
 
     Raises
@@ -48,15 +56,15 @@ def export(wish: ExportWish, format: str) -> Iterator[bytes]:
     ExportError, ImageFilterError, SeasonNotClosedError
         Mostly before anything is written.
     """
-    if format in TABLE_FORMATS:
-        return TABLE_FORMATS[format](table_of(wish))
+    if wish.format in TABLE_FORMATS:
+        return TABLE_FORMATS[wish.format](table_of(wish))
     if wish.what != CAPTIONS:
-        known = {"format": format, "what": wish.what, "known": ", ".join(TABLE_FORMATS)}
+        known = {"format": wish.format, "what": wish.what, "known": ", ".join(TABLE_FORMATS)}
         raise ExportError(_("%(format)s is for captions. Export %(what)s as one of: %(known)s.") % known)
-    return CAPTION_FORMATS[format](wish)
+    return CAPTION_FORMATS[wish.format](wish)
 
 
-def export_for(wish: ExportWish, format: str, *, by: User, is_recorded: bool) -> Iterator[bytes]:
+def export_for(wish: ExportWish, *, by: User, is_recorded: bool) -> ExportFile:
     """Return the file for somebody, and record that they have it.
 
     Raises
@@ -64,26 +72,19 @@ def export_for(wish: ExportWish, format: str, *, by: User, is_recorded: bool) ->
     ExportError, ImageFilterError, SeasonNotClosedError
         Before anything is recorded or sent.
     """
-    pieces = export(wish, format)
+    pieces = export(wish)
     first = next(pieces, b"")
     if is_recorded:
         if wish.what == "judgements":
             seen = comparisons_of(wish)
             record_looks(seen, complete_images_of(seen))
-        about = f"{wish.what}, {format}"
+        about = f"{wish.what}, {wish.format}"
         audit_log.record(project=wish.project, action="data.exported", about=about, by=by, now=wish.until)
-    return chain([first], pieces)
+    suffix = SUFFIXES.get(wish.format, wish.format)
+    return ExportFile(f"{_name(wish)}.{suffix}", TYPES[suffix], chain([first], pieces))
 
 
-def suffix_of(format: str) -> str:
-    return SUFFIXES.get(format, format)
-
-
-def content_type_of(format: str) -> str:
-    return TYPES[suffix_of(format)]
-
-
-def file_name(wish: ExportWish, format: str) -> str:
-    layout = f"-{format}" if format in CAPTION_FORMATS else ""
-    name = f"{wish.project.slug}-{wish.what}{layout}{wish.images.in_file_names()}"
-    return f"{name}-{stamp(wish.until)}.{suffix_of(format)}"
+def _name(wish: ExportWish) -> str:
+    layout = wish.format if wish.format in CAPTION_FORMATS else ""
+    parts = (wish.project.slug, wish.what, str(wish.comparison or ""), wish.season, layout)
+    return f"{'-'.join(filter(None, parts))}{wish.images.in_file_names()}-{stamp(wish.until)}"

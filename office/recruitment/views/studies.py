@@ -21,7 +21,7 @@ from core.people.permissions import project_for
 from core.people.requests import csv_download, user_of
 from office.recruitment.forms import RatesForm, StudyForm, StudySettingsForm
 from office.recruitment.models import Study
-from office.recruitment.pages import costs_as_csv, costs_page, selected_rows
+from office.recruitment.pages import costs_page
 from office.recruitment.rules.panels import FREED, PanelKind, ParameterNames, address_for, is_an_id, is_genuine
 from office.recruitment.selectors.costs import cost_rows, languages_of_work, rates_of
 from office.recruitment.selectors.work import pay_rows, total_owed
@@ -116,14 +116,6 @@ def cost_list(request: HttpRequest, slug: str) -> HttpResponse:
     project = project_for(user_of(request), slug, Role.MANAGER)
     context = {"project": project, "has_rates": project.hourly_rates.exists()}
     return render(request, "recruitment/costs.html", context | costs_page(cost_rows(project), request.GET, slug))
-
-
-@require_safe
-def cost_export(request: HttpRequest, slug: str) -> HttpResponseBase:
-    """Everything that the page shows with the same filters, on all its pages."""
-    project = project_for(user_of(request), slug, Role.MANAGER)
-    rows = selected_rows(cost_rows(project), request.GET, slug)
-    return csv_download(costs_as_csv(rows), f"{project.slug}-costs.csv")
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -7,12 +7,8 @@ images by their position in the collection, those that left it last, under the h
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from datetime import datetime
 from itertools import groupby
 from typing import Any
-
-from django.db.models import TextChoices
-from django.utils.translation import gettext_lazy as _
 
 from core.images.models import CollectionImage, Image
 from core.people.models import Project
@@ -28,7 +24,7 @@ from research.scoring.selectors.restricting import (
 from research.scoring.selectors.scores import ScoreCell, metric_order, score_cells
 from research.scoring.selectors.some_figures import OF_A_PAGE, ComputingBudget, figures_in, keeps_frequencies
 from research.selection.rules.image_filters import ALL_IMAGES, ImageFilter
-from tabular.downloads import CSV_TYPE, JSON_LINES_TYPE, as_iso, in_pieces, stamp, table_lines
+from tabular.downloads import as_iso
 
 COLUMNS: Mapping[str, Callable[[Project, ScoreCell], Any]] = {
     "scoring": lambda project, cell: cell.scoring_id,
@@ -49,38 +45,6 @@ COLUMNS: Mapping[str, Callable[[Project, ScoreCell], Any]] = {
 }
 IMAGE_COLUMNS = ("scoring", "project", "language", "references", "model", "image")
 """Then one column for each metric; what these were computed by and on is in the file of figures, by `scoring`."""
-
-
-class ScoreLayout(TextChoices):
-    CSV = "csv", _("one row per figure (CSV)")
-    JSONL = "jsonl", _("one row per figure (JSON Lines)")
-    IMAGES_CSV = "images-csv", _("one row per image (CSV)")
-    IMAGES_JSONL = "images-jsonl", _("one row per image (JSON Lines)")
-
-    @property
-    def has_images(self) -> bool:
-        return self in (ScoreLayout.IMAGES_CSV, ScoreLayout.IMAGES_JSONL)
-
-    @property
-    def suffix(self) -> str:
-        return "csv" if self in (ScoreLayout.CSV, ScoreLayout.IMAGES_CSV) else "jsonl"
-
-    @property
-    def content_type(self) -> str:
-        return CSV_TYPE if self.suffix == "csv" else JSON_LINES_TYPE
-
-
-def file_name(project: Project, layout: ScoreLayout, now: datetime, filter: ImageFilter = ALL_IMAGES) -> str:
-    kind = "image-scores" if layout.has_images else "scores"
-    return f"{project.slug}-{kind}{filter.in_file_names()}-{stamp(now)}.{layout.suffix}"
-
-
-def export_scores(
-    project: Project, layout: ScoreLayout, filter: ImageFilter = ALL_IMAGES, *, budget: ComputingBudget = OF_A_PAGE
-) -> Iterator[bytes]:
-    """Return the file, piece by piece, of the rows of `score_rows`."""
-    columns, rows = score_rows(project, filter, has_images=layout.has_images, budget=budget)
-    return in_pieces(table_lines(columns, rows, as_csv=layout.suffix == "csv"))
 
 
 def score_rows(

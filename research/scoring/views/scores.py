@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
@@ -16,9 +16,8 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from core.people.models import Project
 from core.people.permissions import READERS, project_for
-from core.people.requests import RefusalsShown, as_download, render_part, user_of
+from core.people.requests import RefusalsShown, render_part, user_of
 from research.scoring import tasks
-from research.scoring.formats.scores import ScoreLayout, export_scores, file_name
 from research.scoring.forms import CompareForm, ManyScoringsForm, ReferenceSetForm, ScoringForm, WithoutReferencesForm
 from research.scoring.models import ReferenceSet, Scoring
 from research.scoring.pages.comparing import compare_page, labels_of
@@ -51,7 +50,6 @@ def score_list(request: HttpRequest, slug: str) -> HttpResponse:
         "project": project,
         "page": scores_page(rows, cells, request.GET),
         "progress": progress_of(rows),
-        "layouts": ScoreLayout,
         "images": images,
         "keeps_frequencies": any(keeps_frequencies(cell.signature) for cell in cells),
     }
@@ -226,26 +224,3 @@ def images_are_closed() -> str:
         "You have an unfinished batch with images of this project, and this file says what was written about "
         "them. Submit that batch first, or ask somebody else."
     )
-
-
-@require_safe
-def score_export(request: HttpRequest, slug: str, layout: str) -> HttpResponseBase:
-    project = project_for(request.user, slug, *READERS)
-    if layout not in ScoreLayout.values:
-        known = ", ".join(ScoreLayout.values)
-        raise Http404(_("There is no such format. Available formats: %(known)s.") % {"known": known})
-    wanted = ScoreLayout(layout)
-    sets = ReferenceSet.objects.filter(project=project)
-    if wanted.has_images and has_assigned_images(user_of(request), sets):
-        messages.error(request, images_are_closed())
-        return redirect("scoring:score-list", slug)
-    images = asked_images(request.GET, project)
-    try:
-        content = export_scores(project, wanted, images.filter)
-    except ImageFilterError as refused:
-        images = with_reason(images, refused)
-    if images.error:
-        messages.error(request, images.error)
-        return redirect("scoring:score-list", slug)
-    response = StreamingHttpResponse(content, content_type=wanted.content_type)
-    return as_download(response, file_name(project, wanted, timezone.now(), images.filter))

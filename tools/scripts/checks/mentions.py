@@ -10,7 +10,6 @@ from typing import NamedTuple
 from django.core.management import BaseCommand, get_commands, load_command_class
 
 from annotation.formats.captions import COLUMNS as CAPTION_COLUMNS
-from annotation.formats.captions import CaptionLayout
 from config import ROOT
 from config.variables import OPTIONAL, REQUIRED
 from core.images.rules import limits
@@ -55,7 +54,6 @@ def table() -> list[GuideMention]:
         GuideMention(("Makefile",), (name for name in targets() if name != "help"), '@echo "make {}'),
         GuideMention(("README.md",), (MANAGER, PASSWORD)),
         GuideMention(("docs/managers.md",), CAPTION_COLUMNS),
-        GuideMention(("docs/managers.md",), (layout.value for layout in CaptionLayout), "| `{}` |"),
         GuideMention(("docs/importing.md",), (*NAMES, *TEXT_COLUMNS, *ALIASES, "file", "latitude", "longitude")),
         GuideMention(("docs/importing.md",), limits_of_imports(), "{}"),
         GuideMention(("docs/researchers.md",), (*EXPORT_COLUMNS, *TABLE_COLUMNS)),

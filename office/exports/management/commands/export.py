@@ -31,6 +31,7 @@ class Command(BaseCommand):
         parser.add_argument("--language", nargs="+", default=[], metavar="TAG", help="only these languages")
         parser.add_argument("--comparison", type=int, metavar="ID", help="only judgements of this comparison")
         parser.add_argument("--season", default="", metavar="SEASON", help="the season whose turns are written")
+        parser.add_argument("--name", default="", metavar="PART", help="only time of people whose name contains this")
         add_images(parser)
         add_output(parser)
 
@@ -39,17 +40,19 @@ class Command(BaseCommand):
         wish = ExportWish(
             project=chosen,
             what=what,
+            format=format,
             until=timezone.now(),
             images=images,
             languages=[language_of(tag).tag for tag in options["language"]],
             comparison=options["comparison"],
             season=options["season"],
+            name=options["name"],
             budget=UNLIMITED,
         )
         try:
             with image_filter_errors():
                 _check_images(images, chosen)
-                write_export(self, export(wish, format), output)
+                write_export(self, export(wish), output)
         except (ExportError, SeasonNotClosedError) as refused:
             raise CommandError(str(refused)) from refused
 

@@ -1,0 +1,56 @@
+"""The export as programs ask for it."""
+
+from __future__ import annotations
+
+from django.http import StreamingHttpResponse
+from django.utils import timezone
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter
+from rest_framework.request import Request
+
+from core.people.api.operations import ApiOperations
+from core.people.api.problems import ApiError, explain
+from core.people.api.requested import check_form
+from core.people.api.views import person_asking
+from core.people.permissions import READERS, project_for
+from core.people.requests import as_download
+from gapgame.formats.turn_files import SeasonNotClosedError
+from office.exports.forms import CLOSED, FORMATS, WHATS, ExportForm
+from office.exports.selectors.tables import ExportError
+from office.exports.services.exports import TYPES, export_for
+from research.selection.api.subsets import IMAGES, asked_filter, image_filter_refusals
+
+api = ApiOperations("projects")
+explain({"export-refused": "There is nothing to export so; detail says why and what there is."})
+
+
+@api.get(
+    "export_show",
+    "A table of the project as a file",
+    {(200, type.partition(";")[0]): OpenApiTypes.BINARY for type in TYPES.values()},
+    description="The same file as on the page Export. See docs/formats.md for tables, formats and filters.",
+    is_file=True,
+    parameters=[
+        OpenApiParameter("what", str, required=True, enum=list(WHATS), description="What is written."),
+        OpenApiParameter("format", str, required=True, enum=list(FORMATS), description="Format of the file."),
+        OpenApiParameter("language", str, many=True, description="Only these languages, by tag."),
+        IMAGES,
+        OpenApiParameter("comparison", int, description="Only judgements of this comparison."),
+        OpenApiParameter("season", str, description="The season whose turns are written."),
+        OpenApiParameter("name", str, description="Only hours and cost of people whose name contains this."),
+    ],
+)
+def export_show(request: Request, slug: str) -> StreamingHttpResponse:
+    by = person_asking(request)
+    project = project_for(by, slug, *READERS)
+    asked_filter(request, project)
+    form = ExportForm(request.query_params, project=project, by=by)
+    if form.has_error("what", CLOSED):
+        raise ApiError(409, CLOSED, form.errors["what"][0])
+    check_form(form)
+    try:
+        with image_filter_refusals():
+            file = export_for(form.wish(until=timezone.now()), by=by, is_recorded=request.method == "GET")
+    except (ExportError, SeasonNotClosedError) as refused:
+        raise ApiError(409, "export-refused", str(refused)) from None
+    return as_download(StreamingHttpResponse(file.pieces, content_type=file.content_type), file.name)
