@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from crosslens_metrics.majorities import alike_signs
 from crosslens_metrics.sampling.designs import Factor, Method, SamplingDesign
 from crosslens_metrics.sampling.intervals import (
+    FEW_IMAGES,
     SAME_WITHIN,
     Interval,
     paired_interval,
@@ -28,8 +29,6 @@ from crosslens_metrics.sampling.significance import sign_test, student_p, unanim
 from crosslens_metrics.sampling.variance import VarianceComponent, clustered, two_way, unanimous_interval
 from crosslens_metrics.undefined import UndefinedFigureError, UndefinedReason
 
-FEW_IMAGES = 20
-"""(ours) Images beside those of the most frequent kind, below which an interval from resamples claims too much."""
 MIN_RATERS = 5
 """(ours) From so many raters on, what holds with other raters like them is primary, and more images can show it."""
 

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crosslens_metrics.gains import (
-    FEW_IMAGES,
     MIN_RATERS,
     DecidedImages,
     gain,
@@ -21,6 +20,7 @@ from crosslens_metrics.gains import (
 )
 from crosslens_metrics.on_first_use import scipy
 from crosslens_metrics.sampling.intervals import (
+    FEW_IMAGES,
     IMAGES_FOR_POWER,
     LEVEL,
     NORMAL_QUANTILE,

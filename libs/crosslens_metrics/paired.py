@@ -12,14 +12,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from crosslens_metrics.sampling.designs import Factor, Method, SamplingDesign
-from crosslens_metrics.sampling.intervals import LEVEL, SAME_WITHIN, Interval, mean_interval
+from crosslens_metrics.sampling.intervals import FEW_IMAGES, LEVEL, SAME_WITHIN, Interval, mean_interval
 from crosslens_metrics.sampling.resampling import CELLS_AT_ONCE, interval_of, resample_weights, sums_by_group
 from crosslens_metrics.undefined import UndefinedFigureError, UndefinedReason
 
 METHODS = ("bootstrap", "permutation")
 MIN_RESAMPLED = 8
-"""Fewer images than this are not resampled: in simulations of five, the bootstrap finds a difference of equal models in
-15%, and its interval holds the truth in 80% (docs/statistics.md)."""
+"""Fewer images than this are not resampled. Below `FEW_IMAGES` they are only where there is no other interval, and p is
+not from resamples: of five images, the bootstrap finds a difference of equal models in 15%, and its interval holds the
+truth in 80%; of 16 in 7% and 90% (docs/statistics.md)."""
 MAX_UNITS = 10_000
 """(ours) More images than this are put together at random into so many groups before they are resampled."""
 
@@ -66,13 +67,14 @@ def paired_difference(
         "permutation": how often a difference at least as large comes from exchanging the two models' figures of each
         image by the toss of a coin; exact where all ways to do so are no more than `resamples`.
         "bootstrap": how often a resample of the images is at least as far from the difference as that is from zero.
-        With fewer than `MIN_RESAMPLED` images p is always from the permutation, exact, and the interval is Student's.
+        With fewer than `FEW_IMAGES` images p is always from the permutation, and the interval is Student's.
     resamples : int
         Sampled p-values are (1 + hits) / (1 + resamples): never zero.
     rng : numpy.random.Generator
     are_independent : bool
         Whether an image has the same figure whatever the other images are. Those of CIDEr depend on them if document
-        frequencies are of their references: then few images have no interval.
+        frequencies are of their references: then fewer than `MIN_RESAMPLED` images have no interval, and others that
+        of the bootstrap.
 
     Returns
     -------
@@ -109,7 +111,7 @@ def paired_difference(
         resamples=resamples,
         rng=rng,
     )
-    is_students = are_independent and len(one) < MIN_RESAMPLED
+    is_students = are_independent and len(one) < FEW_IMAGES
     return _with_students_interval(found, one - other) if is_students else found
 
 
@@ -160,16 +162,17 @@ def paired_difference_of_sums(
         raise ValueError("The statistic of all images is not finite.")
     rounding = SAME_WITHIN * float(np.abs(figures).max())
     interval, why_none = None, UndefinedReason.FEW_IMAGES
+    is_bootstrap = method == "bootstrap" and images >= FEW_IMAGES
     if images >= MIN_RESAMPLED:
         resampled = _bootstrapped(one, other, statistic, resamples, rng)
         if np.nanmax(resampled) - np.nanmin(resampled) > rounding:
             interval = interval_of(resampled).of(_over_images(Method.BOOTSTRAP, images))
-        elif method == "bootstrap":
+        elif is_bootstrap:
             raise UndefinedFigureError(
                 UndefinedReason.NO_VARIATION, "All images differ by the same: resampling them shows nothing."
             )
         why_none = UndefinedReason.NO_VARIATION
-        if method == "bootstrap":
+        if is_bootstrap:
             p = _share(resampled - difference, difference, rounding)
             return PairedDifference(difference, interval, p, method, 1 / (1 + resamples))
     if images < MIN_RESAMPLED or (images < 60 and 2**images <= resamples):

@@ -14,10 +14,9 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from crosslens_metrics.gains import FEW_IMAGES
 from crosslens_metrics.majorities import alike_judgements, majority_outcomes
 from crosslens_metrics.on_first_use import scipy
-from crosslens_metrics.sampling.intervals import LEVEL, NORMAL_QUANTILE, POWER, student_quantile
+from crosslens_metrics.sampling.intervals import FEW_IMAGES, LEVEL, NORMAL_QUANTILE, POWER, student_quantile
 from crosslens_metrics.sampling.variance import unanimous_interval
 
 SIMILAR_WITHIN = 15.0

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import product
-
 import numpy as np
 import pytest
 import scipy
@@ -45,15 +43,13 @@ def test_sampled_permutations_come_near_the_exact_p():
 
 
 def test_the_interval_is_that_of_all_resamples_there_are():
-    # Of eight images that are two of each kind, so that there are 4 ** 8 resamples of kinds.
-    first, second = np.tile([3.0, 1, 4, 1], 2), np.tile([2.0, 7, 1, 8], 2)
-    every = np.mean(np.array(list(product((first - second)[:4], repeat=8))), axis=1)
+    # Of 20 images that are ten of each kind: how many are of the one is binomial.
+    first, second = np.tile([3.0, 1], 10), np.tile([2.0, 8], 10)
+    low, high = scipy.stats.binom.ppf([0.025, 0.975], 20, 0.5)
 
     paired = paired_difference(first, second, method="bootstrap", resamples=40_000, rng=rng())
 
-    assert [paired.interval.low, paired.interval.high] == pytest.approx(
-        list(np.quantile(every, [0.025, 0.975])), abs=0.21
-    )
+    assert [paired.interval.low, paired.interval.high] == pytest.approx([-7 + 8 * low / 20, -7 + 8 * high / 20])
     assert paired.interval.design.words == ("generalises to other images, with these 2 models (percentile bootstrap)")
 
 
@@ -91,12 +87,12 @@ def test_few_images_whose_scores_depend_on_each_other_have_a_p_and_no_interval()
 
 
 @pytest.mark.long(reason="4,000 studies of each size")
-@pytest.mark.parametrize("images", [3, 5, 7])
+@pytest.mark.parametrize("images", [3, 5, 7, 12])
 def test_students_interval_of_few_images_holds_the_truth_where_the_bootstraps_does_not(images):
     held, held_by_bootstrap, found, found_by_bootstrap = [], [], [], []
     draw = rng(images)
     for apart in apart_in_scores(images, better=1.0, runs=4_000, rng=draw):
-        one = paired_difference(apart, np.zeros(images), method="bootstrap", resamples=1, rng=draw)
+        one = paired_difference(apart, np.zeros(images), method="bootstrap", resamples=200, rng=draw)
         resampled = bootstrapped_means(apart, draw)
         held.append(one.interval.holds(0))
         held_by_bootstrap.append(middle_of(resampled).holds(0))
@@ -105,7 +101,7 @@ def test_students_interval_of_few_images_holds_the_truth_where_the_bootstraps_do
     assert not MeasuredCoverage.of(held).is_too_low
     assert MeasuredCoverage.of(held_by_bootstrap).is_too_low
     assert np.mean(found) <= 0.06
-    assert np.mean(found_by_bootstrap) > 0.09
+    assert np.mean(found_by_bootstrap) > 0.06
 
 
 @pytest.mark.parametrize("method", paired.METHODS)
@@ -204,8 +200,8 @@ def test_the_same_seed_gives_the_same_and_another_one_another():
     [
         *(([], [], method, UndefinedReason.NO_IMAGES) for method in paired.METHODS),
         *(([0.3], [0.1], method, UndefinedReason.NO_VARIATION) for method in paired.METHODS),
-        (np.arange(8.0), np.arange(8.0), "bootstrap", UndefinedReason.NO_VARIATION),
-        (np.arange(8.0), np.arange(8.0) + 0.1, "bootstrap", UndefinedReason.NO_VARIATION),
+        (np.arange(20.0), np.arange(20.0), "bootstrap", UndefinedReason.NO_VARIATION),
+        (np.arange(20.0), np.arange(20.0) + 0.1, "bootstrap", UndefinedReason.NO_VARIATION),
     ],
 )
 def test_what_resampling_cannot_show_is_undefined(first, second, method, reason):

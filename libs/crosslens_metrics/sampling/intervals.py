@@ -20,6 +20,8 @@ POWER = 0.8
 """The chance with which so many images are to be enough, or a design is to see a gain."""
 IMAGES_FOR_POWER = ((NORMAL_QUANTILE + NormalDist().inv_cdf(POWER)) / NORMAL_QUANTILE) ** 2
 """How many times as many images that takes as an interval that would end at zero, which half of all samples miss."""
+FEW_IMAGES = 20
+"""(ours) Images below which resamples claim too much: beside those of the most frequent kind, where there are kinds."""
 SAME_WITHIN = 1e-12
 """Of 1, or of a larger figure: closer ones are the same, since sums of floats differ with their order."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from django.core.cache import cache
@@ -10,9 +10,10 @@ from django.utils.translation import gettext as _
 
 from charts import texts
 from core.people.models import User
-from crosslens_metrics.paired import MIN_RESAMPLED, PairedDifference
+from crosslens_metrics.paired import PairedDifference
 from crosslens_metrics.reports.figures import UndefinedScore
-from crosslens_metrics.sampling.intervals import LEVEL
+from crosslens_metrics.sampling.intervals import FEW_IMAGES, LEVEL
+from crosslens_metrics.sampling.significance import holm
 from crosslens_metrics.undefined import UndefinedReason
 from research.scoring.models import Scoring
 from research.scoring.pages.images import image_with_texts
@@ -68,9 +69,9 @@ def compare_page(
     chosen = metric if metric in names else next(iter(names), "")
     ahead, behind = _apart(test, base, chosen, viewer, only) if viewer and chosen else ([], [])
     return {
-        "lines": [_line(result) for result in results],
+        "lines": [_line(result, p) for result, p in zip(results, _corrected(results), strict=True)],
         "images": images,
-        "are_few": images < MIN_RESAMPLED,
+        "are_few": images < FEW_IMAGES,
         "left_out": max((result.left_out for result in results), default=0),
         "resamples": RESAMPLES,
         "seed": SEED,
@@ -97,15 +98,23 @@ def _result(
     return result
 
 
-def _line(result: PairedResult) -> dict[str, Any]:
-    """Write the difference in one metric. If it is undefined, `why` says why."""
+def _corrected(results: Sequence[PairedResult]) -> Iterator[float]:
+    """Yield the p-values by Holm's method for all metrics, 1 where there is none."""
+    plain = [one.difference.p for one in results if isinstance(one.difference, PairedDifference)]
+    corrected = iter(holm(plain).tolist())
+    for one in results:
+        yield next(corrected) if isinstance(one.difference, PairedDifference) else 1.0
+
+
+def _line(result: PairedResult, corrected: float) -> dict[str, Any]:
+    """Write the difference in one metric, bold by its `corrected` p. If it is undefined, `why` says why."""
     times, difference = shown_times(result.metric), result.difference
     line = {
         "title": title_of(result.metric),
         "test": value_text(None if result.test.value is None else result.test.value * times),
         "base": value_text(None if result.base.value is None else result.base.value * times),
         "warnings": result.warnings,
-        **dict.fromkeys(("difference", "interval", "p", "smallest", "why"), ""),
+        **dict.fromkeys(("difference", "interval", "p", "holm", "smallest", "why"), ""),
     }
     if not isinstance(difference, PairedDifference):
         return line | {"why": texts.reason_undefined(difference)}
@@ -115,7 +124,8 @@ def _line(result: PairedResult) -> dict[str, Any]:
         "interval": texts.interval_text(interval, 2, with_sign=True) if interval else "",
         "p": _p_text(difference.p),
         "smallest": "" if difference.can_be_significant else _p_text(difference.smallest_p),
-        "is_clear": not interval.holds(0) if interval and result.images >= MIN_RESAMPLED else difference.p < 1 - LEVEL,
+        "holm": _p_text(corrected),
+        "is_clear": corrected < 1 - LEVEL,
         "why": _why_no_interval(difference.why_no_interval),
     }
 
