@@ -12,7 +12,7 @@ from django.db.models.functions import Lower
 from django.utils.functional import cached_property
 from django.utils.translation import gettext_lazy as _
 
-from core.images.models import Collection, Image
+from core.images.models import Collection, Image, ImportJob
 from core.languages.models import Language
 from core.people.models import Invitation, Project
 from gapgame.rules.play import ATTEMPTS, MICRO
@@ -72,6 +72,7 @@ class GapItem(models.Model):
     sense = models.JSONField(default=list, blank=True, help_text="Ids of the synsets that the languages share.")
     representative_source = models.CharField(max_length=10, choices=RepresentativeSource.choices)
     is_used = models.BooleanField(default=True)
+    import_job = models.ForeignKey(ImportJob, on_delete=models.SET_NULL, null=True, related_name="+")
 
     class Meta:
         ordering: ClassVar[list[str]] = ["item_set", "pk"]

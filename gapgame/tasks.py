@@ -8,12 +8,10 @@ from django.core.cache import cache
 from django.db import transaction
 from django.utils import timezone
 
-from core.images.models import ImportJob, ImportKind
-from core.images.tasks import ask_for_sizes
-from core.jobs.tasks import job, shared_task
+from core.jobs.tasks import shared_task
 from crosslens_metrics.formats.word_vectors import WordVectorFileError
 from gapgame.models import Season
-from gapgame.services import item_imports, playing, ranking
+from gapgame.services import playing, ranking
 from research.inference.services.word_vectors import import_packaged
 
 logger = logging.getLogger(__name__)
@@ -47,14 +45,6 @@ def ask_for_closing(season: Season) -> None:
         return
     if is_first:
         transaction.on_commit(lambda: close_season.delay(season.pk), robust=True)
-
-
-@shared_task
-def run_item_import(job_id: int) -> None:
-    item_imports.run_import(job_id=job_id, clock=timezone.now, announce=ask_for_sizes)
-
-
-ask_for_item_import = job(run_item_import, ImportJob.objects.filter(kind=ImportKind.ITEMS))
 
 
 @shared_task

@@ -23,7 +23,6 @@ from core.jobs.models import JobState
 from core.languages.models import Language
 from crosslens_metrics.formats.problems import FileProblemsError
 from crosslens_metrics.formats.recognition import captions_of
-from gapgame.services import item_imports
 from office.imports.services import file_imports, previews, stages
 from research.inference.models import ModelCaption
 from research.inference.services import captions as caption_imports
@@ -31,7 +30,7 @@ from research.selection.models import CandidateList
 from research.selection.rules.tables import TableError, data_of
 from research.selection.services import candidates as candidate_imports
 from sxs_eval.formats.plans import parse_scores
-from tests.factories import NOW, make_collection, make_item_set, make_project
+from tests.factories import NOW, make_collection, make_project
 from tests.imports.sent import confirmed, run
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("media")]
@@ -52,7 +51,6 @@ def announced(run: Callable[..., None]) -> Callable[..., None]:
 
 RUNS: dict[ImportKind, tuple[Callable[..., None], Any, str]] = {
     ImportKind.IMAGES: (announced(image_imports.run_import), image_imports, "plan_of_upload"),
-    ImportKind.ITEMS: (announced(item_imports.run_import), item_imports, "source_of_upload"),
     ImportKind.FILES: (announced(stages.run), previews, "recognise"),
     ImportKind.CANDIDATES: (candidate_imports.run_import, candidate_imports, "candidate_lines"),
 }
@@ -63,7 +61,7 @@ def test_every_import_ends_where_its_file_takes_too_long_to_read(kind, monkeypat
     runs, module, reader = RUNS[kind]
     monkeypatch.setattr(module, reader, hang)
     project = make_project()
-    collection = make_item_set(project).collection if kind == ImportKind.ITEMS else make_collection(0)
+    collection = make_collection(0)
     candidates = CandidateList.objects.create(project=project, slug="world", name="World", created_at=NOW)
     folder, names = image_imports.keep_waiting([SimpleUploadedFile("a.jsonl", b"{}\n")])
     options: dict[str, Any] = {image_imports.FILE_NAMES: names, "language": "en", "model": "m", "collections": []}

@@ -136,7 +136,7 @@ def _cells(path: Path) -> Iterator[tuple[int, list[str]]]:
 
 
 def is_corpus(path: Path) -> bool:
-    return (path / ITEMS).is_file()
+    return all((path / name).is_file() for name in (ITEMS, STATISTICS))
 
 
 def origin_of(folder: Path, choice: ItemChoice) -> dict[str, Any]:

@@ -10,33 +10,33 @@ import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from django.core.files.uploadedfile import UploadedFile
 from django.db import transaction
+from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
 from core.images.models import Collection, Image, ImportJob, ImportKind, ImportOutcome, ImportRow
 from core.images.permissions import collections_in
-from core.images.services import file_storage as storage
 from core.images.services import import_jobs
 from core.images.services.import_jobs import Clock
-from core.images.services.imports import FILE_NAMES, keep_waiting, unexpected_error_text
+from core.images.services.imports import Opener, unexpected_error_text
 from core.jobs.services.leases import LEASE
 from core.languages.models import Language
-from core.people.models import User
 from crosslens_metrics.formats.names import ImageNames
 from crosslens_metrics.formats.problems import FileRefusedError, LineError
+from crosslens_metrics.formats.recognition import RecognisedFile
 from crosslens_metrics.formats.records import LineRecord, read_record
-from gapgame.formats.sources import central_of, origin_of
-from gapgame.models import GapItem, ItemImage, ItemSet, RepresentativeSource
+from gapgame.formats.sources import central_of, is_corpus, origin_of
+from gapgame.models import GapItem, ItemImage, ItemSet, RepresentativeSource, Season, Turn
 from gapgame.rules.item_sources import ItemChoice
 from gapgame.rules.items import ItemLine, item_line
 from gapgame.services.item_image_files import STRIPPED_OF, AnnounceImage, ImageStore, TakenImage
-from gapgame.services.item_sources import EMBEDDINGS_FILE, ITEMS_FILE, ItemSource, source_of_path, source_of_upload
+from gapgame.services.item_sources import ItemSource, source_of_path
 from gapgame.services.items import CentralImages, is_closed, note_corpus
 
 log = logging.getLogger(__name__)
@@ -58,67 +58,39 @@ class _ReadyLine:
     notes: list[str]
 
 
-def start_upload(
-    *,
-    item_set: ItemSet,
-    items: UploadedFile[Any],
-    images: Sequence[UploadedFile[Any]] = (),
-    embeddings: UploadedFile[Any] | None = None,
-    collections: Sequence[Collection] = (),
-    back: str = "",
-    by: User,
-) -> ImportJob:
-    """Store the files from a browser for a worker, and queue a job.
-
-    `back` is the address of the page that the report links back to.
-    """
-    folder, names = keep_waiting(images)
-    for name, upload in ((ITEMS_FILE, items), (EMBEDDINGS_FILE, embeddings)):
-        if upload is not None:
-            upload.seek(0)
-            storage.put(f"{folder}/{name}", upload)
-    return ImportJob.objects.create(
-        kind=ImportKind.ITEMS,
-        collection=item_set.collection,
-        project=item_set.project,
-        options={
-            FILE_NAMES: names,
-            EMBEDDINGS_FILE: embeddings is not None,
-            "collections": [collection.slug for collection in collections],
-            "back": back,
-        },
-        source_name=(items.name or ITEMS_FILE)[: import_jobs.NAME_CHARACTERS],
-        folder=folder,
-        created_by=by,
-    )
-
-
 def import_path(
     *,
     path: Path,
     item_set: ItemSet,
+    opened: Opener | None = None,
     images: Path | None = None,
-    embeddings: Path | None = None,
+    embeddings: Opener | None = None,
     collections: Sequence[Collection] = (),
-    layout: str | None = None,
     choice: ItemChoice | None = None,
+    named: str = "",
+    back: str = "",
+    part_of: ImportJob | None = None,
     clock: Clock,
     announce: AnnounceImage,
 ) -> ImportJob:
-    """Import a file, a folder in MultiSubs' layout, or with `choice` a corpus, from this machine at once."""
-    options = {"collections": [collection.slug for collection in collections]}
+    """Import a file, a folder in MultiSubs' layout, or by `choice` a corpus, from this machine at once.
+
+    The report calls it as it is `named`, leads `back`, and is a part of another import's.
+    """
+    options = {"collections": [collection.slug for collection in collections], "back": back}
     job = import_jobs.start_inline(
-        path,
+        Path(named or path),
         kind=ImportKind.ITEMS,
         collection=item_set.collection,
         project=item_set.project,
         options=options,
+        part_of=part_of,
         clock=clock,
     )
 
     def open_source(stack: ExitStack) -> ItemSource:
-        origin = None if choice is None else origin_of(path, choice)
-        source = source_of_path(path, images=images, embeddings=embeddings, layout=layout, choice=choice, stack=stack)
+        origin = origin_of(path, choice or ItemChoice()) if is_corpus(path) else None
+        source = source_of_path(path, opened=opened, images=images, embeddings=embeddings, choice=choice, stack=stack)
         if origin is not None and not is_closed(item_set, clock()):
             note_corpus(item_set=item_set, origin=origin)
         return source
@@ -128,13 +100,32 @@ def import_path(
     return job
 
 
-def run_import(*, job_id: int, clock: Clock, announce: AnnounceImage) -> None:
-    """Run an upload's job, or resume it after a worker died."""
+def look_through(file: RecognisedFile, *, choice: ItemChoice) -> None:
+    """Count the items of a file by language, with the images that they name and what is wrong with lines.
 
-    def work(job: ImportJob) -> None:
-        _run(job, partial(source_of_upload, job), clock=clock, announce=announce)
+    Raises
+    ------
+    FileRefusedError
+    """
+    path, languages = Path(file.path), {one.tag: one for one in Language.objects.all()}
+    if is_corpus(path):
+        origin_of(path, choice)
+    with ExitStack() as stack:
+        opened = file.part.opened if file.part else None
+        source = source_of_path(path, opened=opened, images=None, embeddings=None, choice=choice, stack=stack)
+        for record in source.records:
+            line = read_record(record, partial(item_line, languages=languages))
+            if isinstance(line, LineError):
+                file.add_problem(line.reason, _("line %(number)s") % {"number": record.number})
+            else:
+                file.languages[line.language] += 1
+                file.images |= dict.fromkeys((image.name,) for image in line.images)
 
-    import_jobs.run(job_id=job_id, kind=ImportKind.ITEMS, clock=clock, work=work)
+
+def made_with_items(items: QuerySet[GapItem], *, now: datetime) -> Iterator[tuple[str, QuerySet[Any]]]:
+    """What was made of items: what to call it, and its rows."""
+    yield _("turns of players"), Turn.objects.filter(item__in=items)
+    yield _("seasons"), Season.objects.filter(item_set__in=items.values("item_set"), starts_at__lte=now)
 
 
 def _run(job: ImportJob, open_source: OpenSource, *, clock: Clock, announce: AnnounceImage) -> None:
@@ -274,6 +265,7 @@ class _ItemImport:
             split=line.split,
             sense=list(line.sense),
             representative_source=one.source,
+            import_job=self.job,
         )
         # Two names of a line may be one stored image.
         ordered = dict.fromkeys([images[one.first], *images])

@@ -39,10 +39,21 @@ def create_item_set(*, project: Project, name: str, by: User | None) -> ItemSet:
         return ItemSet.objects.create(project=project, name=name, collection=collection, created_by=by)
 
 
-def item_set_named(*, project: Project, name: str) -> ItemSet:
+def item_set_named(*, project: Project, name: str, by: User | None = None) -> ItemSet:
     """Return the item set of this name, creating it if needed."""
     item_set = ItemSet.objects.filter(project=project, name=name).select_related("collection").first()
-    return item_set or create_item_set(project=project, name=name, by=None)
+    return item_set or create_item_set(project=project, name=name, by=by)
+
+
+def remove_if_empty(item_set: ItemSet) -> None:
+    """Delete a set without items and seasons, and its collection if that has no images."""
+    if item_set.items.exists() or Season.objects.filter(item_set=item_set).exists():
+        return
+    collection = item_set.collection
+    item_set.delete()
+    if not collection.entries.exists():
+        collection.imports.update(collection=None)
+        collection.delete()
 
 
 def note_corpus(*, item_set: ItemSet, origin: Mapping[str, Any]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from functools import partial
 from typing import Any
 
 from django.contrib import messages
@@ -14,25 +13,20 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.views.decorators.csrf import csrf_exempt
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.http import require_POST, require_safe
 
-from core.images.models import ImportJob
 from core.images.permissions import imports_for
-from core.images.views.uploads import upload_page
 from core.languages.models import Language
 from core.people.models import Role
 from core.people.permissions import READERS, has_role, project_for
-from core.people.requests import user_of, way_back
+from core.people.requests import way_back
 from crosslens_metrics.formats.word_vectors import WordVectorFileError
 from gapgame import tasks
-from gapgame.forms.items import FilterForm, ItemSetForm, ItemsForm
+from gapgame.forms.items import FilterForm
 from gapgame.models import GapItem, ItemSet
 from gapgame.permissions import item_set_for
 from gapgame.selectors import setup as selectors
-from gapgame.services.item_imports import start_upload
-from gapgame.services.items import ItemSetNameTakenError, create_item_set, is_closed, use_item
-from gapgame.tasks import ask_for_item_import
+from gapgame.services.items import is_closed, use_item
 from research.inference.models import WordVectorSet
 from research.inference.services.word_vectors import GLOVE, USE_MULTILINGUAL, import_packaged
 
@@ -72,42 +66,6 @@ def item_change(request: HttpRequest, slug: str, item_set_id: int, item_id: int)
     page = reverse("gapgame:item-set-show", args=[slug, item_set_id])
     back = way_back(request, request.POST.get("next", ""), otherwise=page)
     return redirect(f"{back}#item-{item_id}")
-
-
-@csrf_exempt  # checked by upload_page, once the sender and the size are known
-@require_http_methods(["GET", "HEAD", "POST"])
-def item_set_create(request: HttpRequest, slug: str) -> HttpResponse:
-    project = project_for(request.user, slug, Role.MANAGER)
-    context = {"project": project, "decides": True}
-
-    def start(form: ItemSetForm) -> ImportJob | None:
-        try:
-            item_set = create_item_set(project=project, name=form.cleaned_data["name"], by=user_of(request))
-        except ItemSetNameTakenError:
-            form.add_error("name", _("The project already has a set with this name. Choose another name."))
-            return None
-        return _import(request, item_set, form)
-
-    form = partial(ItemSetForm, project=project)
-    return upload_page(request, "gapgame/item_set_create.html", context, form=form, start=start)
-
-
-@csrf_exempt  # checked by upload_page, once the sender and the size are known
-@require_http_methods(["GET", "HEAD", "POST"])
-def items_import(request: HttpRequest, slug: str, item_set_id: int) -> HttpResponse:
-    item_set = item_set_for(request.user, slug, item_set_id, Role.MANAGER)
-    form, context = partial(ItemsForm, project=item_set.project), _about(request, item_set)
-    if request.method == "POST" and context["is_closed"]:
-        return render(request, "gapgame/items_import.html", context | {"form": form()}, status=409)
-    start = partial(_import, request, item_set)
-    return upload_page(request, "gapgame/items_import.html", context, form=form, start=start)
-
-
-def _import(request: HttpRequest, item_set: ItemSet, form: ItemsForm) -> ImportJob:
-    back = reverse("gapgame:item-set-show", args=[item_set.project.slug, item_set.pk])
-    job = start_upload(item_set=item_set, **form.uploads(), back=back, by=user_of(request))
-    ask_for_item_import(job.pk)
-    return job
 
 
 def _about(request: HttpRequest, item_set: ItemSet) -> dict[str, Any]:

@@ -36,13 +36,16 @@ class UploadForm(ImagesForm):
     images = SeveralFilesField(
         label=_("Files"),
         help_text=_(
-            "Images, captions by models and captions by people: folders, zip files, CSV, Excel, JSON, Parquet, COCO, "
-            "Flickr30k, Hugging Face, Label Studio and others. You see a preview before anything is imported."
+            "Images, captions by models and by people, sentences for the game: folders, zip files, CSV, Excel, JSON, "
+            "Parquet, COCO, Flickr30k, Hugging Face, Label Studio and others. You see a preview before anything is "
+            "imported."
         ),
     )
     collection = UsableCollectionField(
         required=False, empty_label=_("any"), help_text=_("In which the images of the captions are.")
     )
+
+    name = NameCharField(max_length=MAX_REFERENCES_NAME_CHARACTERS, required=False, widget=forms.HiddenInput)
 
     def __init__(self, *args: Any, project: Project, by: User, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -52,8 +55,8 @@ class UploadForm(ImagesForm):
             self.initial["collection"] = field.queryset[0].slug
 
     def wish(self) -> dict[str, Any]:
-        chosen = self.cleaned_data["collection"]
-        return {"collection": chosen.slug} if chosen else {}
+        chosen, name = self.cleaned_data["collection"], self.cleaned_data["name"]
+        return ({"collection": chosen.slug} if chosen else {}) | ({"name": name} if name else {})
 
 
 class WishForm(forms.Form):
@@ -79,7 +82,7 @@ class WishForm(forms.Form):
         help_text=_("Its name, if the images are to go into a new one."),
     )
     name = NameCharField(
-        label=_("Name of the references"),
+        label=_("Name of the references, or of the set of sentences"),
         max_length=MAX_REFERENCES_NAME_CHARACTERS,
         required=False,
         help_text=_("If references of this name exist in the language, the file replaces those of its images."),

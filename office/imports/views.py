@@ -48,7 +48,7 @@ def import_choose(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def import_create(request: HttpRequest, slug: str) -> HttpResponse:
     project, by = project_for(request.user, slug, *READERS), user_of(request)
-    initial = {name: request.GET[name] for name in ("collection",) if name in request.GET}
+    initial = {name: request.GET[name] for name in ("collection", "name") if name in request.GET}
     context = {**upload_limits(), "project": project, "jobs": file_imports_of(by, project)[:SHOWN_IMPORTS]}
 
     def start(form: UploadForm) -> ImportJob:

@@ -168,8 +168,6 @@ def forms_with(them: Owning, us: Owning) -> list[tuple[str, dict[str, Any], str]
          {"name": "x", "english_model": us.model.pk, "translator": them.translated.translator_id}, "translator"),
         (reverse("imports:import-create", args=[us.project.slug]), {"collection": theirs, "images": file},
          "collection"),
-        (reverse("gapgame:item-set-create", args=[us.project.slug]),
-         {"name": "x", "items": file, "collections": [theirs]}, "collections"),
         (reverse("sxs_eval:plan-show", args=[us.project.slug]), plan | {"collection": theirs}, "collection"),
         (reverse("inference:model-try", args=[us.model.pk]),
          {"collection": theirs, "key": "giraffe-1", "languages": ["en"]}, "collection"),
@@ -181,7 +179,7 @@ def forms_with(them: Owning, us: Owning) -> list[tuple[str, dict[str, Any], str]
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("number", range(13))
+@pytest.mark.parametrize("number", range(12))
 def test_what_is_sent_with_anything_of_theirs_is_refused(us: Owning, them: Owning, number: int) -> None:
     address, sent, field = forms_with(them, us)[number]
     before = [kind.objects.count() for kind in (Collection, CaptioningModel, Encoder, Run, ImportJob)]
@@ -237,6 +235,5 @@ def test_what_is_shared_can_be_chosen_everywhere(us: Owning, them: Owning) -> No
         reverse("sxs_eval:comparison-create", args=[us.project.slug]),
         reverse("sxs_eval:plan-show", args=[us.project.slug]),
         reverse("imports:import-create", args=[us.project.slug]),
-        reverse("gapgame:item-set-create", args=[us.project.slug]),
     )
     assert [address for address in pages if them.collection.name not in client.get(address).text] == []

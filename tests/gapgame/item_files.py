@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,9 @@ def write(folder: Path, *lines: Any) -> Path:
     return path
 
 
-def run(item_set: ItemSet, path: Path, **options: Any) -> ImportJob:
+def run(item_set: ItemSet, path: Path, *, embeddings: Path | None = None, **options: Any) -> ImportJob:
+    if embeddings is not None:
+        options["embeddings"] = partial(embeddings.open, "rb")
     return item_imports.import_path(
         path=path, item_set=item_set, clock=lambda: NOW, announce=lambda image_id: None, **options
     )

@@ -76,8 +76,8 @@ def test_published_sentences_become_a_corpus_a_game_and_tasks(config: Path, tmp_
     output_of("build_corpus", config, "--out", out)
 
     make_project("zoo")
-    about = ("--project", "zoo", "--set", "Tux", "--images", tmp_path / "pictures", "--most", 100)
-    output_of("import_gap_items", out, *about)
+    about = ("--project", "zoo", "--name", "Tux", "--most", 100)
+    output_of("import", out, tmp_path / "pictures", *about)
     item_set = ItemSet.objects.get()
     [origin] = item_set.corpora
     assert origin["configuration"]["intersect"]["settings"]["words"] == ["frog"]

@@ -10,27 +10,28 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
 
+import numpy as np
 import pytest
 from django.core.files.storage import default_storage
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import CommandError
 from django.db import IntegrityError
 
-from core.images.models import Image, ImportJob, ImportKind, ImportOutcome
+from core.images.models import Collection, Image, ImportJob, ImportKind, ImportOutcome
 from core.images.services import import_jobs
 from core.jobs.models import JobState
 from core.jobs.services.leases import LEASE
 from core.people.models import Project
-from gapgame import tasks
 from gapgame.models import GapItem, ItemSet, RepresentativeSource
 from gapgame.services import item_imports
 from gapgame.services.items import create_item_set
+from office.imports.services.file_imports import confirm, start_upload
 from tests.commands import output_of
 from tests.concurrency import together
-from tests.factories import NOW, make_project, make_season, make_user
+from tests.factories import NOW, make_project, make_season
 from tests.gapgame.item_files import LINE, WORD, run, sha_of, shas, told, write
 from tests.images.image_files import image_file
-from tests.sweeping import sweep
+from tests.imports import sent as import_stages
 
 pytestmark = pytest.mark.usefixtures("media")
 
@@ -119,21 +120,19 @@ def test_each_line_that_cannot_be_used_is_told_by_its_number_and_without_the_wor
     assert item_set.items.count() == 2
 
 
-def upload(item_set: ItemSet, lines: list[Any], images: Mapping[str, bytes], **options: Any) -> ImportJob:
+def upload(item_set: ItemSet, lines: list[Any], images: Mapping[str, bytes]) -> ImportJob:
+    """Send items with images, and confirm their import."""
     content = "".join(json.dumps(line) + "\n" for line in lines).encode()
-    return item_imports.start_upload(
-        item_set=item_set,
-        items=SimpleUploadedFile("items.jsonl", content),
-        images=[SimpleUploadedFile(name, data) for name, data in images.items()],
-        by=make_user(),
-        **options,
-    )
+    files = {"items.jsonl": content, **images}
+    uploads = [SimpleUploadedFile(name, data) for name, data in files.items()]
+    by, wish = item_set.project.created_by, {"name": item_set.name}
+    job = import_stages.run(start_upload(project=item_set.project, uploads=uploads, wish=wish, by=by))
+    confirm(job=job)
+    return job
 
 
 def run_upload(job: ImportJob, now=NOW) -> ImportJob:
-    item_imports.run_import(job_id=job.pk, clock=lambda: now, announce=lambda image_id: None)
-    job.refresh_from_db()
-    return job
+    return import_stages.run(job, now=now).parts.get()
 
 
 def zipped(files: Mapping[str, bytes]) -> bytes:
@@ -150,12 +149,13 @@ def test_a_browser_sends_items_with_a_zip_and_its_manifest(item_set):
     images |= {f"images/{name}.jpg": image_file(shade=shade) for shade, name in enumerate("ab")}
     lines = [LINE, LINE | {"key": "two", "images": ["b", "images/a.jpg"]}, LINE | {"key": "3", "images": ["x.jpg"]}]
 
-    job = run_upload(upload(item_set, lines, {"p.zip": zipped(images)}))
+    sent = upload(item_set, lines, {"p.zip": zipped(images)})
+    job = run_upload(sent)
 
     assert [outcome for outcome, _ in told(job)] == ["added", "added", "rejected"]
     assert (job.state, job.total, job.done) == (JobState.DONE, 3, 3)
     assert set(item_set.collection.images.values_list("licence", flat=True)) == {"CC0"}
-    assert not default_storage.exists(f"{job.folder}/items")
+    assert not default_storage.exists(f"{sent.folder}/1")
 
 
 def test_an_import_that_was_interrupted_goes_on_after_the_last_line_of_its_report(item_set, folder, monkeypatch):
@@ -178,9 +178,9 @@ def test_an_import_that_was_interrupted_goes_on_after_the_last_line_of_its_repor
     run_upload(job, now=NOW + timedelta(seconds=30))
     assert item_set.items.count() == 2  # its lease is not over
 
-    job = run_upload(job, now=NOW + 2 * LEASE)
-    assert (job.state, job.done, item_set.items.count()) == (JobState.DONE, 5, 5)
-    assert [outcome for outcome, _ in told(job)] == ["added"] * 5
+    part = run_upload(job, now=NOW + 2 * LEASE)
+    assert (part.state, part.done, item_set.items.count()) == (JobState.DONE, 5, 5)
+    assert [outcome for outcome, _ in told(part)] == ["added"] * 5
 
 
 def test_a_line_that_nobody_foresaw_takes_no_other_with_it(item_set, folder, monkeypatch):
@@ -198,14 +198,21 @@ def test_a_line_that_nobody_foresaw_takes_no_other_with_it(item_set, folder, mon
     assert WORD not in told(job)[1][1]
 
 
-def test_a_line_at_which_the_worker_dies_each_time_is_left_out_in_the_end(item_set):
-    job = upload(
-        item_set, [LINE | {"images": ["a.jpg"]}, LINE | {"key": "2", "images": ["a.jpg"]}], {"a.jpg": image_file()}
-    )
-    ImportJob.objects.filter(pk=job.pk).update(attempts=import_jobs.SKIP_AFTER_ATTEMPTS)
-    job = run_upload(job)
-    assert [outcome for outcome, _ in told(job)] == ["rejected", "added"]
-    assert "stopped the import" in told(job)[0][1]
+def test_a_line_at_which_the_worker_dies_each_time_is_left_out_in_the_end(item_set, monkeypatch):
+    lines = [LINE | {"images": ["a.jpg"]}, LINE | {"key": "2", "images": ["a.jpg"]}]
+    job = upload(item_set, lines, {"a.jpg": image_file()})
+
+    def die(run, chunk):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(item_imports._ItemImport, "_take", die)
+        with pytest.raises(KeyboardInterrupt):
+            run_upload(job)
+    job.parts.update(attempts=import_jobs.SKIP_AFTER_ATTEMPTS)
+    part = run_upload(job, now=NOW + 2 * LEASE)
+    assert [outcome for outcome, _ in told(part)] == ["rejected", "added"]
+    assert "stopped the import" in told(part)[0][1]
 
 
 def test_once_a_season_has_begun_with_the_items_none_is_added(item_set, folder):
@@ -244,14 +251,6 @@ def test_two_imports_of_the_same_file_at_once_make_each_item_and_image_once(tmp_
     assert (item_set.items.count(), Image.objects.count()) == (20, 1)
 
 
-def test_a_message_that_was_lost_is_sent_again_by_the_sweep(item_set, monkeypatch):
-    job = upload(item_set, [LINE], {})
-    sent: list[int] = []
-    monkeypatch.setattr(tasks.run_item_import, "delay", sent.append)
-    sweep()
-    assert sent == [job.pk]
-
-
 def theirs(**changes: Any) -> dict[str, Any]:
     value = {"text": f"the {WORD} sleeps .", "word": WORD, "synsets": "bn:1", "intersect": 2, "imageIds": ["a.jpg"]}
     return {name: given for name, given in (value | changes).items() if given is not ...}
@@ -269,7 +268,6 @@ def test_a_list_of_multisubs_is_known_by_its_names(item_set, folder):
     assert "also occurs outside the gap" in told(job)[2][1]
     items = item_set.items.order_by("pk").values_list("before", "word", "after", "split", "sense", "language_id")
     assert list(items) == [("the ", WORD, " sleeps .", 2, ["bn:1"], "en"), ("a big ", WORD, " .", 2, ["bn:1"], "en")]
-    assert told(run(item_set, path, layout="crosslens"))[0][0] == "rejected"
 
 
 def test_a_folder_of_multisubs_is_cut_by_characters_or_by_tokens(item_set, folder):
@@ -299,41 +297,65 @@ def test_a_folder_of_multisubs_is_cut_by_characters_or_by_tokens(item_set, folde
     assert (item.key, item.before, item.sense, item.split) == (f"1#1-{WORD}", "the ", ["bn:1", "bn:2"], 1)
 
 
-def call(*arguments: str) -> str:
-    return output_of("import_gap_items", *arguments)
+def call(*arguments: object) -> str:
+    return output_of("import", *arguments)
 
 
-def test_the_command_imports_and_reports(item_set, folder, tmp_path):
+def test_the_command_imports_and_reports_and_undoes_it(item_set, folder, tmp_path):
     (folder / "manifest.csv").unlink()
-    path = write(tmp_path, LINE, LINE | {"key": "2", "images": []})
+    (tmp_path / "lines").mkdir()
+    path = write(tmp_path / "lines", LINE, LINE | {"key": "2", "images": []})
     report = tmp_path / "report.csv"
 
-    output = call(str(path), "--project=whales", "--set=Plants", f"--images={folder}", f"--report={report}")
+    output = call(path, folder, "--project=whales", "--name=Plants", f"--report={report}")
 
-    assert "line 1: Added. Image 1 has no known licence. Image 2 has no known licence." in output
+    assert "line 1: Image 1 has no known licence. Image 2 has no known licence." in output
     assert "line 2: There are no images" in output
     assert "Added: 1, Already there: 0, Not imported: 1" in output
     assert [row[2] for row in csv.reader(report.open())] == ["outcome", "added", "rejected"]
     assert ItemSet.objects.get(name="Plants").project == Project.objects.get(slug="whales")
-    call(str(path), "--project=whales", "--set=Plants", f"--images={folder}")
+    again = call(path, folder, "--project=whales", "--name=Plants")
     assert ItemSet.objects.filter(name="Plants").count() == 1
     assert ImportJob.objects.filter(rows__outcome=ImportOutcome.ALREADY).count() == 1
+    call("--undo", again.rpartition("--undo ")[2].strip(".\n"))
+    assert ItemSet.objects.filter(name="Plants").exists()
+    call("--undo", output.rpartition("--undo ")[2].strip(".\n"))
+    assert not ItemSet.objects.filter(name="Plants").exists()
+    assert not Collection.objects.filter(name__endswith="Plants").exists()
+
+
+def test_items_that_somebody_played_stay(item_set, folder):
+    output = call(write(folder, LINE), "--project=whales", f"--name={item_set.name}")
+    season = make_season(project=item_set.project, item_set=item_set, items=0)
+    with pytest.raises(CommandError, match="seasons"):
+        call("--undo", output.rpartition("--undo ")[2].strip(".\n"))
+    with pytest.raises(CommandError, match="A season has started"):
+        call(write(folder, LINE), "--project=whales", f"--name={item_set.name}")
+    assert season.item_set.items.count() == 1
+
+
+def test_vectors_beside_the_items_choose_the_first_hint(item_set, folder):
+    vectors = folder / "vectors.npz"
+    np.savez(vectors, images=["a.jpg", "b.jpg"], vectors=np.eye(2))
+    call(write(folder, LINE), vectors, "--project=whales", f"--name={item_set.name}")
+    assert item_set.items.get().representative_source == RepresentativeSource.EMBEDDINGS
+    with pytest.raises(CommandError, match="import both together"):
+        call(vectors, "--project=whales")
 
 
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["gone.jsonl", "--project=whales", "--set=x"], "no file or folder"),
-        (["FILE", "--project=gone", "--set=x"], "no project 'gone'"),
-        (["FILE", "--project=whales", "--set= "], "--set needs"),
-        (["FILE", "--project=whales", "--set=x", "--collection=gone"], "cannot use a collection gone"),
-        (["FILE", "--project=whales", "--set=x", "--images=gone"], "no folder or zip"),
-        (["FILE", "--project=whales", "--set=x", "--embeddings=gone"], "no file gone"),
-        (["FOLDER", "--project=whales", "--set=x"], "is not built"),
+        (["gone.jsonl", "--project=whales"], "no file or folder"),
+        (["FILE", "--project=gone"], "no project 'gone'"),
+        (["FILE"], "belong to a project"),
+        (["FILE", "--project=whales", "--name= "], "--name needs"),
+        (["FILE", "--project=whales", "--collection=gone"], "no such collection"),
+        (["FILE", "gone", "--project=whales"], "no file or folder"),
     ],
 )
 def test_the_command_says_what_is_wrong_and_makes_nothing(item_set, folder, arguments, says):
-    names = {"FILE": str(write(folder, LINE)), "FOLDER": str(folder)}
+    names = {"FILE": str(write(folder, LINE))}
     with pytest.raises(CommandError, match=says):
         call(*(names.get(argument, argument) for argument in arguments))
     assert ItemSet.objects.count() == 1

@@ -6,22 +6,20 @@ import json
 import re
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
 
-from core.images.models import Collection, Image, ImportJob
-from core.images.rules import limits
+from core.images.models import Image, ImportJob
 from core.jobs.models import JobState
-from gapgame import tasks
-from gapgame.models import GapItem, ItemSet
-from gapgame.services.item_imports import run_import
+from gapgame.models import ItemSet
+from office.imports.tasks import run_import
 from tests.clients import client_of
 from tests.factories import (
     NOW,
-    make_collection,
     make_item,
     make_item_set,
     make_player,
@@ -30,6 +28,7 @@ from tests.factories import (
 )
 from tests.gapgame.seasons import make_researcher
 from tests.images.image_files import image_file
+from tests.imports.sent import run
 from tests.kept import kept
 from tests.queries import queries_of
 
@@ -39,7 +38,7 @@ LINE = {"language": "en", "sentence": "A ____ sleeps.", "word": "walrus", "split
 
 @pytest.fixture(autouse=True)
 def _no_queue(media: Path, monkeypatch) -> None:
-    monkeypatch.setattr(tasks.run_item_import, "delay", lambda job_id: None)
+    monkeypatch.setattr(run_import, "delay", lambda job_id: None)
 
 
 @kept
@@ -155,89 +154,26 @@ def test_a_sentence_is_switched_off_and_on_again_also_during_a_season(item_set, 
     assert response["Location"].startswith(address("item-set-show", item_set.pk))
 
 
-def files(**more: Any) -> dict[str, Any]:
+def test_a_manager_is_led_to_the_import_with_the_name_of_the_set_and_to_its_report(item_set, manager):
+    page = show(manager, item_set)
+    into = reverse("imports:import-create", args=["whales"]) + f"?name={quote(item_set.name)}"
+    assert into in page
     content = (json.dumps(LINE) + "\n").encode()
-    return {
-        "items": SimpleUploadedFile("items.jsonl", content),
-        "images": [SimpleUploadedFile("a.jpg", image_file())],
-        **more,
-    }
-
-
-def test_a_manager_makes_a_set_by_sending_a_file_and_is_led_to_its_report(item_set, manager):
-    response = manager.post(address("item-set-create"), files(name="Sea"))
-
-    job = ImportJob.objects.get()
-    assert response["Location"] == reverse("images:import-show", args=[job.pk])
-    made = ItemSet.objects.get(name="Sea")
-    assert made.created_by == item_set.project.created_by
-    run_import(job_id=job.pk, clock=lambda: NOW, announce=lambda image_id: None)
-    assert made.items.get().word == "walrus"
-    report = manager.get(response["Location"]).content.decode()
-    assert address("item-set-show", made.pk) in report
+    form = manager.get(into).content.decode()
+    assert re.search(rf'type="hidden" name="name" value="{item_set.name}"', form)
+    sent = [SimpleUploadedFile("items.jsonl", content), SimpleUploadedFile("a.jpg", image_file())]
+    location = manager.post(into, {"images": sent, "name": item_set.name})["Location"]
+    run(ImportJob.objects.get())
+    assert "Sentences with a gap" in manager.get(location).content.decode()
+    manager.post(location, {"name": item_set.name})
+    part = run(ImportJob.objects.get()).parts.get()
+    report = manager.get(reverse("images:import-show", args=[part.pk])).content.decode()
+    assert address("item-set-show", item_set.pk) in report
     assert "Image 1 has no known licence." in report
     assert "walrus" not in report
-    assert "1 sentence" in manager.get(address("item-set-list")).content.decode()
 
 
-def test_more_sentences_come_into_a_set_with_images_of_a_collection(item_set, manager):
-    collection = make_collection(images=1)
-    page = manager.get(address("items-import", item_set.pk)).content.decode()
-    assert collection.name in page
-    assert item_set.collection.slug not in page
-
-    sent = files(collections=[collection.slug])
-    del sent["images"]
-    assert manager.post(address("items-import", item_set.pk), sent).status_code == 302
-
-    job = ImportJob.objects.get()
-    assert (job.collection, job.options["collections"]) == (item_set.collection, [collection.slug])
-    assert job.source_name == "items.jsonl"
-
-
-def test_forms_say_what_is_missing_and_make_nothing(item_set, manager):
-    for path, sent, says in (
-        (address("item-set-create"), files(), "This field is required"),
-        (address("item-set-create"), files(name=item_set.name), "already has a set with this name"),
-        (address("item-set-create"), {"name": "Sea"}, "This field is required"),
-        (address("items-import", item_set.pk), {}, "This field is required"),
-        (address("items-import", item_set.pk), files(collections=["gone"]), "gone"),
-    ):
-        make_collection(images=0)
-        response = manager.post(path, sent)
-        assert response.status_code == 422, says
-        assert says in response.content.decode()
-    assert ItemSet.objects.count() == 1
-    assert not ImportJob.objects.exists()
-
-
-def test_too_much_at_once_is_refused_before_it_is_read(item_set, manager, monkeypatch):
-    monkeypatch.setattr(limits, "MAX_UPLOAD_BYTES", 100)
-    assert manager.post(address("item-set-create"), files(name="Sea")).status_code == 413
-    assert manager.post(address("items-import", item_set.pk), files()).status_code == 413
-    assert not ImportJob.objects.exists()
-
-
-def test_forms_from_elsewhere_are_refused(item_set):
-    client = client_of(item_set.project.created_by, enforce_csrf_checks=True)
-    for path in (address("item-set-create"), address("items-import", item_set.pk)):
-        assert client.post(path, files(name="Sea")).status_code == 403
-    assert not ImportJob.objects.exists()
-
-
-def test_once_a_season_has_begun_nothing_is_taken_any_more(item_set, manager):
+def test_once_a_season_has_begun_nobody_is_led_to_the_import(item_set, manager):
     season = make_season(project=item_set.project, item_set=item_set, items=0)
     type(season).objects.filter(pk=season.pk).update(starts_at="2020-01-01T00:00Z", ends_at="2020-02-01T00:00Z")
-    assert "A season has started" in manager.get(address("items-import", item_set.pk)).content.decode()
-    assert manager.post(address("items-import", item_set.pk), files()).status_code == 409
-    assert address("items-import", item_set.pk) not in show(manager, item_set)
-    assert not ImportJob.objects.exists()
-
-
-def test_a_new_set_has_a_collection_of_its_own_even_where_its_name_is_taken(item_set, manager):
-    for name in ("Sea", "sea!"):
-        manager.post(address("item-set-create"), files(name=name))
-    sets = ItemSet.objects.filter(name__istartswith="sea")
-    assert len({made.collection.slug for made in sets}) == 2
-    assert Collection.objects.filter(pk__in=sets.values("collection")).count() == 2
-    assert GapItem.objects.filter(item_set__in=sets).count() == 0
+    assert "?name=" not in show(manager, item_set)

@@ -147,7 +147,7 @@ def test_sentences_beside_a_list_of_images_are_references(tmp_path):
         ({"image": "b", "captions": ["x", "y"]}, {"language": "de", "collection": "c"}, "belong to a project"),
         ({"filename": "b", "bbox": []}, {}, "This is a doccano export of bounding boxes"),
         ({"image": "b", "rater": "r", "score": 1}, {}, "has judgements"),
-        ({"sentence": "a", "word": "b", "images": []}, {}, "has sentences for the game"),
+        ({"sentence": "a", "word": "b", "images": []}, {}, "has sentences for the game, which belong to a project"),
         ({"foto": "b", "caption": "x"}, {"map": "image"}, "--map needs PART=COLUMN"),
     ],
 )

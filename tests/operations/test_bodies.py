@@ -26,8 +26,6 @@ UPLOAD = "/projects/lions/import/"
 CHUNKED = (b"transfer-encoding", b"chunked")
 FORMS_WITH_FILES = {
     "images:images-add": ["lions"],
-    "gapgame:item-set-create": ["lions"],
-    "gapgame:items-import": ["lions", 7],
     "imports:import-create": ["lions"],
     "corpora:candidates-import": ["lions"],
     "corpora:subset-create": ["lions"],

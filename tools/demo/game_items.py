@@ -1,4 +1,4 @@
-"""Makes the gap items of the demo's season, as lines that `import_gap_items` reads, and their images.
+"""Makes the gap items of the demo's season, as lines that `import` reads, and their images.
 
 The images are photographs, parts of photographs, and drawings of single things, all from the packages of `photographs`;
 parts and enlargements are made here. Names of files and keys give nothing away, as a player's browser may see them.

@@ -18,6 +18,7 @@ from crosslens_metrics.formats.caption_rows import CaptionRow, GivenCaptions, Ro
 from crosslens_metrics.formats.csv_records import SEPARATORS, csv_records
 from crosslens_metrics.formats.limits import MAX_LINE_BYTES
 from crosslens_metrics.formats.names import SUFFIXES, image_name
+from crosslens_metrics.formats.parts import is_archive_of_arrays
 from crosslens_metrics.formats.problems import LayoutError, LineError
 from crosslens_metrics.formats.records import (
     LineRecord,
@@ -40,8 +41,10 @@ FIRST_RECORDS = 20
 WORDS_OF_A_CAPTION = 3
 SHOWN_ROWS, MAX_SHOWN_CHARACTERS = 3, 80
 IMAGES, ANNOTATIONS = "images", "annotations"
-JUDGEMENT, GAP_ITEM = {"image", "rater", "score"}, {"sentence", "word"}
+JUDGEMENT, GAP_ITEM, VECTOR = {"image", "rater", "score"}, {"sentence", "word"}, {"image", "vector"}
 """Names that their lines have."""
+SPLITS_OF_ITEMS, IMAGES_OF_ITEMS = {"split", "intersect"}, {"images", "image", "imageids", "image_ids"}
+"""One of which the lines of gap items have, ours or those of MultiSubs, which may call their sentences otherwise."""
 TOKEN_LINE = re.compile(r"(?P<image>[^\t]+\.\w{3,4})#(?P<number>[0-9]+)\t(?P<caption>.*)")
 ADDRESS_LINE = re.compile(r"(?P<caption>[^\t]+)\t(?P<image>https?://\S+)")
 NAME_OF_IMAGE = re.compile(rf"\S.*({'|'.join(map(re.escape, SUFFIXES))})", re.IGNORECASE)
@@ -54,6 +57,7 @@ class FileKind(StrEnum):
     CAPTIONS = "captions"
     JUDGEMENTS = "judgements"
     GAP_ITEMS = "gap items"
+    VECTORS = "vectors of images"
     NAMES = "names of images"
     SENTENCES = "sentences"
 
@@ -106,6 +110,8 @@ def layout_of(file: IO[bytes], *, said: Mapping[str, str] | None = None) -> File
     if start == b"PAR1":
         return _of_records(parquet_records, file, "Parquet", said)
     if start == b"PK\x03\x04":
+        if is_archive_of_arrays(file):
+            return FileLayout(FileKind.VECTORS, "NumPy")
         return _of_records(excel_records, file, "Excel", said)
     head = head_of(file).lstrip()
     if head.startswith(b"[") or (head.startswith(b"{") and not _is_one_object(file)):
@@ -162,7 +168,9 @@ def _of_records(
         _refuse_coco(objects[0], _("COCO results"))
         if names >= JUDGEMENT:
             return FileLayout(FileKind.JUDGEMENTS, _("Judgements"))
-        if names >= GAP_ITEM and names & {"images", "image", "imageids", "image_ids"}:
+        if names >= VECTOR:
+            return FileLayout(FileKind.VECTORS, form)
+        if names & IMAGES_OF_ITEMS and (names >= GAP_ITEM or ("word" in names and names & SPLITS_OF_ITEMS)):
             return FileLayout(FileKind.GAP_ITEMS, _("Gap items"))
     reader = RowReader(said)
     rows = partial(_converted_records, read, reader)

@@ -70,7 +70,7 @@ def parts_of(path: Path, beside: FilesBeside) -> Iterator[FilePart]:
         beside.put(path.name)
     elif path.name.lower().endswith(TAR_SUFFIXES):
         yield from _parts_of_tar(path, beside)
-    elif _is_archive(path):
+    elif _is_archive_of_files(path):
         yield from _parts_of_zip(path, beside)
     else:
         yield FilePart(str(path), partial(opened_text, path))
@@ -109,10 +109,18 @@ def _folder_of(name: PurePosixPath) -> str:
     return "" if name.parent == PurePosixPath() else str(name.parent)
 
 
-def _is_archive(path: Path) -> bool:
-    """Whether it is a zip of files, and no workbook, which is one too."""
+def is_archive_of_arrays(file: IO[bytes]) -> bool:
+    """Whether a zip is NumPy's (.npz)."""
+    with suppress(zipfile.BadZipFile, ValueError, NotImplementedError), zipfile.ZipFile(file) as archive:
+        names = archive.namelist()
+        return bool(names) and all(name.endswith(".npy") for name in names)
+    return False
+
+
+def _is_archive_of_files(path: Path) -> bool:
+    """Whether it is a zip of files, and neither a workbook nor arrays, which are one too."""
     with path.open("rb") as file:
-        if file.read(4) != ZIP_MAGIC:
+        if file.read(4) != ZIP_MAGIC or is_archive_of_arrays(file):
             return False
     try:
         with zipfile.ZipFile(path) as archive:

@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotation.services.caption_imports import languages_taken
@@ -18,6 +19,7 @@ from core.languages.models import Language
 from core.people.models import Project, Role, User
 from core.people.permissions import has_role
 from crosslens_metrics.formats.layouts import FileKind
+from crosslens_metrics.formats.problems import FileRefusedError
 from crosslens_metrics.formats.recognition import (
     CAPTIONS_BY_PEOPLE,
     MODEL_CAPTIONS,
@@ -29,7 +31,13 @@ from crosslens_metrics.formats.recognition import (
     model_in_name,
     recognise,
 )
+from gapgame.formats.sources import is_corpus, is_layout
+from gapgame.models import ItemSet
+from gapgame.rules.item_sources import ItemChoice
+from gapgame.services.item_imports import look_through
+from gapgame.services.items import is_closed
 
+CORPUS = "build_corpus"
 OF_PROJECTS = (REFERENCES, CAPTIONS_BY_PEOPLE)
 
 
@@ -39,7 +47,8 @@ class ImportWish:
 
     Images go into `collection`, or a new one of the name `new_collection`. `kind` stands for the kind of captions where
     that is not clear, `name` is the references', and `said` has the names of columns by the part of a line that they
-    hold. `by` is who asks; without anybody, as in commands, everything is allowed.
+    hold, and `choice` what is drawn from a corpus. `by` is who asks; without anybody, as in commands, everything is
+    allowed.
     """
 
     project: Project | None = None
@@ -52,6 +61,7 @@ class ImportWish:
     is_translated: bool = False
     source: str = ""
     said: Mapping[str, str] = field(default_factory=dict)
+    choice: ItemChoice = field(default_factory=ItemChoice)
     by: User | None = None
 
 
@@ -101,9 +111,18 @@ def preview(
     Images are matched with those that come with the files, and with the wish's collection or, without one, all that
     its project may use.
     """
-    seen = recognise(paths, said=wish.said, language=wish.language, model=wish.model, after_each=after_each)
+    folders = {path: what for path in paths if (what := _folder_of_items(path))}
+    files = [path for path in paths if path not in folders]
+    seen = recognise(files, said=wish.said, language=wish.language, model=wish.model, after_each=after_each)
     kind = wish.kind or (MODEL_CAPTIONS if wish.model else REFERENCES if wish.name else "")
+    seen.files.extend(RecognisedFile(str(path), FileKind.GAP_ITEMS, what) for path, what in folders.items())
     for file in seen.files:
+        if file.kind == FileKind.GAP_ITEMS:
+            try:
+                look_through(file, choice=wish.choice)
+            except FileRefusedError as refused:
+                file.kind = UNKNOWN_KIND
+                file.add_problem(str(refused), file.path)
         if file.kind == FileKind.CAPTIONS or (wish.kind and file.kind in (REFERENCES, MODEL_CAPTIONS)):
             file.kind = kind or file.kind
         if wish.project or wish.collection:
@@ -114,8 +133,13 @@ def preview(
     return [PreviewedFile(file, seen, wish) for file in seen.files]
 
 
+def _folder_of_items(path: Path) -> str:
+    return CORPUS if is_corpus(path) else "MultiSubs" if is_layout(path) else ""
+
+
 def _matched(file: RecognisedFile, seen: RecognisedFiles, wish: ImportWish) -> int:
-    if file.kind == FileKind.IMAGES or not (wish.collection or wish.project):
+    is_apart = file.kind in (FileKind.IMAGES, FileKind.GAP_ITEMS) and not wish.collection
+    if is_apart or not (wish.collection or wish.project):
         return seen.matched(file)
     known = images_of_names(file.images, wish.collection, among=collections_in(wish.project, by=wish.by))
     came = seen.matched(file) if seen.image_names else 0
@@ -125,13 +149,14 @@ def _matched(file: RecognisedFile, seen: RecognisedFiles, wish: ImportWish) -> i
 def gaps_of(previewed: Sequence[PreviewedFile], wish: ImportWish) -> list[ImportGap]:
     """List what keeps the files from being imported, each reason once."""
     found: dict[ImportGap, None] = {}
+    kinds = {one.file.kind for one in previewed}
     taken: dict[tuple[str, str, tuple[str, ...]], str] = {}
     for one in previewed:
         if one.file.kind == UNKNOWN_KIND and one.file.inside:
             continue
-        found |= dict.fromkeys(_gaps_of(one.file, wish))
+        found |= dict.fromkeys(_gaps_of(one.file, wish, kinds))
         if one.file.kind == REFERENCES and len(previewed) > 1:
-            name = name_of_references(one.file, wish)
+            name = name_of(one.file, wish)
             for key in ((name, tag, image) for tag in one.file.languages for image in one.file.images):
                 path = one.file.series or one.file.path
                 if (other := taken.setdefault(key, path)) != path:
@@ -140,7 +165,7 @@ def gaps_of(previewed: Sequence[PreviewedFile], wish: ImportWish) -> list[Import
     columns = {name for one in previewed for name in one.file.columns}
     for column in set(wish.said.values()) - columns if columns else ():
         found[ImportGap("map", _("There is no column “%(column)s”.") % {"column": column})] = None
-    has_images = any(one.file.kind == FileKind.IMAGES for one in previewed)
+    has_images = FileKind.IMAGES in kinds and FileKind.GAP_ITEMS not in kinds
     if wish.new_collection and not has_images:
         text = _("There is no such collection, and none of the files has images to make one of.")
         found[ImportGap("collection", text)] = None
@@ -167,7 +192,7 @@ def _may_add_images(wish: ImportWish, by: User) -> bool:
     return wish.project is not None and has_role(by, wish.project, Role.MANAGER)
 
 
-def _gaps_of(file: RecognisedFile, wish: ImportWish) -> Iterator[ImportGap]:
+def _gaps_of(file: RecognisedFile, wish: ImportWish, kinds: set[str]) -> Iterator[ImportGap]:
     path = {"path": file.path}
     if file.kind == UNKNOWN_KIND:
         yield ImportGap("map" if file.columns else "", f"{file.path}: {next(iter(file.problems), '')}")
@@ -178,7 +203,13 @@ def _gaps_of(file: RecognisedFile, wish: ImportWish) -> Iterator[ImportGap]:
             "", _("%(path)s has judgements. The command sxs_report reads them; they are not stored.") % path
         )
     if file.kind == FileKind.GAP_ITEMS:
-        yield ImportGap("", _("%(path)s has sentences for the game. Import it on the page Game sentences.") % path)
+        yield from _gaps_of_items(file, wish)
+        return
+    if FileKind.GAP_ITEMS in kinds and file.kind == FileKind.IMAGES:
+        return
+    if FileKind.GAP_ITEMS not in kinds and file.kind == FileKind.VECTORS:
+        text = _("%(path)s has vectors of images. They are used with sentences for the game: import both together.")
+        yield ImportGap("", text % path)
     if not (wish.collection or wish.new_collection) and file.kind in (FileKind.IMAGES, *OF_PROJECTS):
         yield ImportGap("collection", _("%(path)s needs the collection in which its images are.") % path)
     if wish.project is None and file.kind in OF_PROJECTS:
@@ -192,5 +223,20 @@ def _gaps_of(file: RecognisedFile, wish: ImportWish) -> Iterator[ImportGap]:
             yield ImportGap("kind", refusal)
 
 
-def name_of_references(file: RecognisedFile, wish: ImportWish) -> str:
+def _gaps_of_items(file: RecognisedFile, wish: ImportWish) -> Iterator[ImportGap]:
+    path = {"path": file.path}
+    if wish.project is None:
+        yield ImportGap("project", _("%(path)s has sentences for the game, which belong to a project.") % path)
+        return
+    if wish.by is not None and not has_role(wish.by, wish.project, Role.MANAGER):
+        yield ImportGap("", _("Only managers can import sentences for the game."))
+    item_set = ItemSet.objects.filter(project=wish.project, name=name_of(file, wish)).first()
+    if item_set is not None and is_closed(item_set, timezone.now()):
+        yield ImportGap(
+            "name", _("A season has started with the sentences “%(name)s”. Name another set.") % {"name": item_set.name}
+        )
+
+
+def name_of(file: RecognisedFile, wish: ImportWish) -> str:
+    """What the references or the set of sentences is called."""
     return wish.name or model_in_name(file.series or file.path)

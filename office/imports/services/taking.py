@@ -11,6 +11,8 @@ from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
+from django.urls import reverse
+
 from annotation.services.caption_imports import import_path as import_rounds
 from core.images.models import Collection, ImportJob
 from core.images.services import import_jobs, imports
@@ -32,12 +34,15 @@ from crosslens_metrics.formats.recognition import (
     sentence_rows,
 )
 from crosslens_metrics.formats.xm3600 import KEY, LAYOUT_NAME
-from office.imports.services.previews import ImportWish, PreviewedFile, name_of_references
+from gapgame.models import ItemSet
+from gapgame.services.item_imports import import_path as import_items
+from gapgame.services.items import item_set_named, remove_if_empty
+from office.imports.services.previews import ImportWish, PreviewedFile, name_of
 from research.inference.services.captions import import_path as import_captions
 from research.scoring.models import ReferenceKind
 from research.scoring.services.reference_imports import import_path as import_references
 
-NOTHING_TO_TAKE = (FileKind.NAMES, FileKind.SENTENCES, UNKNOWN_KIND)
+NOTHING_TO_TAKE = (FileKind.NAMES, FileKind.SENTENCES, FileKind.VECTORS, UNKNOWN_KIND)
 
 
 def take(
@@ -52,6 +57,9 @@ def take(
     """Import the files one after the other, images first, each as a part of the job."""
     wish = _with_collection(job, wish)
     taken = [one.file for one in previewed if one.file.kind not in NOTHING_TO_TAKE]
+    if any(file.kind == FileKind.GAP_ITEMS for file in taken):
+        # Their images go into a collection of their own, and are no others'.
+        taken = [file for file in taken if file.kind != FileKind.IMAGES]
     # Those of one series are references of the same images, and would replace each other.
     series = {file.series: [one for one in taken if one.series == file.series] for file in taken if file.series}
     files = [file for file in taken if not file.series or file is series[file.series][0]]
@@ -60,7 +68,9 @@ def take(
     for done, file in enumerate(files, start=1):
         over = job.parts.exclude(state__in=OPEN_STATES).filter(source_name=_shown(file.path, root))
         if not over.exists():
-            if file.kind == FileKind.IMAGES:
+            if file.kind == FileKind.GAP_ITEMS:
+                _take_items(job, file, previewed, wish, root, clock=clock, announce=announce)
+            elif file.kind == FileKind.IMAGES:
                 _take_images(job, file, previewed, wish, root, clock=clock, announce=announce)
             else:
                 _take_captions(job, file, series.get(file.series, [file]), wish, root, clock=clock)
@@ -128,6 +138,38 @@ def _take_images(
     )
 
 
+def _take_items(
+    job: ImportJob,
+    file: RecognisedFile,
+    previewed: Sequence[PreviewedFile],
+    wish: ImportWish,
+    root: Path | None,
+    *,
+    clock: Clock,
+    announce: imports.Announce,
+) -> None:
+    assert wish.project is not None
+    longest = ItemSet._meta.get_field("name").max_length
+    item_set = item_set_named(project=wish.project, name=name_of(file, wish)[:longest], by=wish.by)
+    others = {one.file.kind: one.file for one in reversed(previewed)}
+    images, vectors = others.get(FileKind.IMAGES), others.get(FileKind.VECTORS)
+    import_items(
+        path=Path(file.path),
+        item_set=item_set,
+        opened=file.part.opened if file.part else None,
+        images=Path(images.path) if images else None,
+        embeddings=vectors.part.opened if vectors and vectors.part else None,
+        collections=[wish.collection] if wish.collection else (),
+        choice=wish.choice,
+        named=_shown(file.path, root),
+        back=reverse("gapgame:item-set-show", args=[wish.project.slug, item_set.pk]),
+        part_of=job,
+        clock=clock,
+        announce=announce,
+    )
+    remove_if_empty(item_set)
+
+
 def _take_captions(
     job: ImportJob,
     file: RecognisedFile,
@@ -167,7 +209,7 @@ def _take_captions(
         )
     elif file.kind == REFERENCES:
         kind = ReferenceKind.TRANSLATED if wish.is_translated else ReferenceKind.IMPORTED
-        import_references(**shared, name=name_of_references(file, wish), kind=kind, source=wish.source)
+        import_references(**shared, name=name_of(file, wish), kind=kind, source=wish.source)
     else:
         import_captions(**shared, model=wish.model or file.assumed_model)
 

@@ -17,6 +17,9 @@ from core.jobs.models import JobState
 from core.jobs.services import leases
 from core.people.models import User
 from core.people.services import audit_log
+from gapgame.models import GapItem, ItemImage, ItemSet
+from gapgame.services.item_imports import made_with_items
+from gapgame.services.items import remove_if_empty
 from office.dashboard.selectors.project_contents import uses_of_images
 from research.inference.models import CaptioningModel, EmbeddingSet, ModelCaption
 from research.inference.selectors.models import forget_counts
@@ -39,7 +42,7 @@ def ask_to_undo(*, job: ImportJob, by: User, now: datetime) -> None:
     ------
     UndoRefusedError
     """
-    _check(job)
+    _check(job, now=now)
     over = ImportJob.objects.filter(pk=job.pk, kind=ImportKind.FILES, stage=ImportStage.IMPORT, state__in=OVER)
     with transaction.atomic():
         if not over.update(stage=ImportStage.UNDO, state=JobState.QUEUED, attempts=0, lease_until=None, error=""):
@@ -80,10 +83,11 @@ def _take_out(job: ImportJob, *, now: datetime) -> None:
     try:
         with transaction.atomic():
             _lock(job)
-            _check(job)
+            _check(job, now=now)
             _undo_captions(job)
             _undo_references(job, now=now)
             remove_rounds(_rounds(job))
+            _undo_items(job)
             _undo_images(job, now=now)
             if connection.vendor == "postgresql":
                 # Otherwise only the commit would tell that somebody built on it meanwhile.
@@ -114,6 +118,10 @@ def _rounds(job: ImportJob) -> QuerySet[Round]:
     return Round.objects.filter(pk__in=[pk for part in parts for pk in part.options.get(ROUNDS, [])])
 
 
+def _items(job: ImportJob) -> QuerySet[GapItem]:
+    return GapItem.objects.filter(import_job__in=_parts(job))
+
+
 def _lock(job: ImportJob) -> None:
     """Whatever refers to these from now on waits until the import is undone, and then finds nothing."""
     models, sets = _captions(job).values("model"), _changes(job).values("reference_set")
@@ -123,15 +131,17 @@ def _lock(job: ImportJob) -> None:
         CaptioningModel.objects.filter(pk__in=models),
         ReferenceSet.objects.filter(pk__in=sets),
         _rounds(job),
+        ItemSet.objects.filter(pk__in=_items(job).values("item_set")),
     ):
         list(rows.order_by("pk").select_for_update(of=("self",)).values_list("pk", flat=True))
 
 
-def _check(job: ImportJob) -> None:
+def _check(job: ImportJob, *, now: datetime) -> None:
     for what, rows in (
         *_made_with_captions(job),
         *_made_with_references(job),
         *made_with_rounds(_rounds(job)),
+        *made_with_items(_items(job), now=now),
     ):
         if rows.exists():
             raise _refusal(what)
@@ -181,6 +191,19 @@ def _undo_references(job: ImportJob, *, now: datetime) -> None:
     made = list(empty)
     changes.delete()
     _drop(ReferenceSet.objects.filter(pk__in=made))
+
+
+def _undo_items(job: ImportJob) -> None:
+    items = _items(job)
+    sets = list(ItemSet.objects.filter(pk__in=items.values("item_set")).select_related("collection"))
+    items.delete()
+    for item_set in sets:
+        kept = ItemImage.objects.filter(item__item_set=item_set).values("image")
+        others = item_set.collection.entries.exclude(image__in=kept)
+        if uses := uses_of_images(item_set.collection_id, others.values("image")):
+            raise _refusal(uses[0].label)
+        others.delete()
+        remove_if_empty(item_set)
 
 
 def _undo_images(job: ImportJob, *, now: datetime) -> None:

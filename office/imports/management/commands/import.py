@@ -6,6 +6,7 @@ import json
 import sys
 from argparse import ArgumentParser
 from collections.abc import Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +19,14 @@ from core.images.models import Collection, ImportJob, ImportKind, ImportStage
 from core.images.tasks import ask_for_sizes
 from core.people.management.arguments import checked_text, language_of, project_of
 from core.people.permissions import usable_in
+from crosslens_metrics.commands.running import whole_number
 from crosslens_metrics.formats.caption_rows import FIELDS
+from crosslens_metrics.formats.layouts import FileKind
 from crosslens_metrics.formats.recognition import CAPTIONS_BY_PEOPLE, MODEL_CAPTIONS, REFERENCES
+from gapgame.models import CorpusSplit
+from gapgame.rules.item_sources import ItemChoice
 from office.imports.services.file_imports import import_local
-from office.imports.services.previews import ImportWish, PreviewedFile, gaps_of, preview
+from office.imports.services.previews import CORPUS, ImportWish, PreviewedFile, gaps_of, preview
 from office.imports.services.undoing import UndoRefusedError, undo_at_once
 from research.inference.rules.captions import MAX_MODEL_NAME_CHARACTERS
 from research.scoring.models import ReferenceSet
@@ -35,9 +40,15 @@ OPTIONS = {
 }
 """How to say what a file does not."""
 
+DRAWN = (
+    ("per_word", 1000, "sentences of each word, at most"),
+    ("most", 10**6, "sentences in all, at most"),
+    ("seed", 2**63 - 1, "the same seed draws the same sentences"),
+)
+
 
 class Command(BaseCommand):
-    help = "Import images, captions of models and references from files of any known layout: docs/importing.md."
+    help = "Import images, captions and sentences for the game from files of any known layout: docs/importing.md."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         kinds = [REFERENCES, CAPTIONS_BY_PEOPLE, MODEL_CAPTIONS]
@@ -52,7 +63,7 @@ class Command(BaseCommand):
         parser.add_argument("--language", default="", metavar="TAG", help="of captions that do not say theirs")
         parser.add_argument("--model", metavar="NAME", help="that wrote the captions")
         parser.add_argument("--as", dest="kind", choices=kinds, default="", help="what the captions are")
-        parser.add_argument("--name", help="of the references, for example XM3600")
+        parser.add_argument("--name", help="of the references, for example XM3600, or of the set of sentences")
         parser.add_argument("--translated", action="store_true", help="the references were translated from English")
         parser.add_argument("--source", default="", help="where captions by people come from, and under which licence")
         parser.add_argument(
@@ -64,6 +75,13 @@ class Command(BaseCommand):
             help=f"which column has what, such as image=foto; parts: {', '.join(FIELDS)}",
         )
         add_report(parser)
+        drawn = parser.add_argument_group("sentences from a folder made by build_corpus")
+        at_least = f"languages that share the sense (default {ItemChoice.least})"
+        drawn.add_argument("--least", type=int, choices=CorpusSplit.values, help=at_least)
+        for option, most, what in DRAWN:
+            name = option.replace("_", "-")
+            help_text = f"{what} (default {getattr(ItemChoice, option)})"
+            drawn.add_argument(f"--{name}", type=whole_number(0 if option == "seed" else 1, most), help=help_text)
 
     def handle(self, *, files: list[Path], report: Path | None, strict: bool, **options: Any) -> None:
         if options["undo"] is not None:
@@ -74,6 +92,9 @@ class Command(BaseCommand):
         check_report(report)
         wish = _wish_of(options)
         previewed = preview(files, wish)
+        if wish.choice != ItemChoice() and not any(one.file.layout == CORPUS for one in previewed):
+            names = ", ".join(f"--{name.replace('_', '-')}" for name in _choice_of(options))
+            raise CommandError(f"Only from a folder made by build_corpus are sentences drawn. Leave out {names}.")
         if options["json"]:
             said_of_files = {"files": [one.as_json() for one in previewed]}
             self.stdout.write(json.dumps(said_of_files, ensure_ascii=False, indent=1))
@@ -119,7 +140,8 @@ class Command(BaseCommand):
         what = ", ".join(filter(None, (file.kind, file.layout)))
         self.stdout.write(self.style.MIGRATE_HEADING(f"{file.path}: {what}"))
         if file.captions:
-            self.stdout.write(f"  Captions: {file.captions:,} ({_counts(file.languages)})")
+            what = "Sentences" if file.kind == FileKind.GAP_ITEMS else "Captions"
+            self.stdout.write(f"  {what}: {file.captions:,} ({_counts(file.languages)})")
         if file.models:
             self.stdout.write(f"  Models: {_counts(file.models)}")
         if file.images:
@@ -151,7 +173,12 @@ def _wish_of(options: dict[str, Any]) -> ImportWish:
         is_translated=options["translated"],
         source=options["source"].strip(),
         said=said,
+        choice=ItemChoice(**_choice_of(options)),
     )
+
+
+def _choice_of(options: dict[str, Any]) -> dict[str, int]:
+    return {field.name: options[field.name] for field in fields(ItemChoice) if options[field.name] is not None}
 
 
 def _checked_collection_name(name: str) -> str:
