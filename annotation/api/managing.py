@@ -265,10 +265,15 @@ class RoundQualitySerializer(serializers.Serializer[Any]):
     )
     authors = serializers.IntegerField(allow_null=True, help_text="People who wrote the verified captions.")
     designs = serializers.DictField(
-        child=serializers.DictField(), help_text="What the intervals generalise to: interval and over_authors."
+        child=serializers.DictField(),
+        help_text="What intervals generalise to: interval and over_authors of shares, alpha_interval.",
     )
     alpha = serializers.FloatField(allow_null=True, help_text="Krippendorff's alpha, ordinal.")
     alpha_undefined = serializers.CharField(allow_blank=True, help_text="Why there is no alpha.")
+    alpha_low = serializers.FloatField(
+        allow_null=True, help_text="The 95% interval over other captions and other reviewers like these."
+    )
+    alpha_high = serializers.FloatField(allow_null=True)
     raters = ReviewerSerializer(many=True)
 
 

@@ -39,6 +39,7 @@ COLUMNS = (
     *(f"{share}{part}" for share in JUDGED_SHARES for part in ("", "_percent", "_low", "_high")),
     *(f"{share}_authors_{end}" for share in JUDGED_SHARES for end in ("low", "high")),
     *APPENDIX_COUNTS,
+    *("alpha_low", "alpha_high"),
 )
 DIGITS = 6
 NameOf = Callable[[int], str]
@@ -78,7 +79,8 @@ def write(table: QualityTable, layout: QualityLayout, *, name_of: NameOf) -> Ite
         shares = [*_cells(row, SHARES), rounded(row.alpha), row.authors, *_cells_over_authors(row, SHARES)]
         judged = [*_cells(row, JUDGED_SHARES), *_cells_over_authors(row, JUDGED_SHARES)]
         appendix = [row.counts.get(name) for name in APPENDIX_COUNTS]
-        yield csv_line([*_about(row.round).values(), *_counts(row).values(), *shares, *judged, *appendix])
+        alpha = _ends(row.alpha_interval).values()
+        yield csv_line([*_about(row.round).values(), *_counts(row).values(), *shares, *judged, *appendix, *alpha])
 
 
 def as_json(table: QualityTable, *, name_of: NameOf) -> list[dict[str, Any]]:
@@ -96,6 +98,7 @@ def as_json(table: QualityTable, *, name_of: NameOf) -> list[dict[str, Any]]:
             "designs": {name: design.as_json() for name, design in row.designs.items()},
             "alpha": rounded(row.alpha),
             "alpha_undefined": row.alpha_undefined,
+            **{f"alpha_{end}": value for end, value in _ends(row.alpha_interval).items()},
             "raters": sorted(
                 (
                     {
@@ -129,7 +132,7 @@ def as_text(table: QualityTable) -> Iterator[str]:
                 f"{about['round']} {about['number']}",
                 f"{row.verified} of {row.sampled}",
                 *(_percent(row.share(name)) for name in SHARES),
-                "–" if row.alpha is None else f"{row.alpha:.3f}",
+                "–" if row.alpha is None else " ".join([f"{row.alpha:.3f}", _in_brackets(row.alpha_interval, 3)]),
             )
         )
     widths = [max(len(line[column]) for line in lines) for column in range(len(heads))]
@@ -137,6 +140,7 @@ def as_text(table: QualityTable) -> Iterator[str]:
         yield "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
     yield "In brackets 95% intervals: over captions, with these authors (Wilson);"
     yield "then over other authors like these (jackknife with Student’s t), – where it cannot be computed."
+    yield "That of alpha is over other captions and other reviewers like these, with these authors."
 
 
 def rounded(value: float | None) -> float | None:
@@ -168,7 +172,8 @@ def _cells(row: QualityRow, shares: Sequence[str]) -> Iterator[object]:
 
 def _cells_over_authors(row: QualityRow, shares: Sequence[str]) -> Iterator[float | None]:
     for share in map(row.share, shares):
-        yield from (None if end is None else rounded(100 * end) for end in _over_authors(share).values())
+        interval = share.over_authors
+        yield from _ends(interval.times(100) if isinstance(interval, Interval) else None).values()
 
 
 def _share(share: ShareOfCaptions) -> dict[str, Any]:
@@ -178,21 +183,24 @@ def _share(share: ShareOfCaptions) -> dict[str, Any]:
         "share": rounded(share.value),
         "low": rounded(low),
         "high": rounded(high),
-        **{f"authors_{end}": rounded(value) for end, value in _over_authors(share).items()},
+        **{f"authors_{end}": value for end, value in _ends(share.over_authors).items()},
         "authors_undefined": str(share.over_authors) if isinstance(share.over_authors, UndefinedReason) else "",
     }
 
 
-def _over_authors(share: ShareOfCaptions) -> dict[str, float | None]:
-    interval = share.over_authors
-    return {end: getattr(interval, end) if isinstance(interval, Interval) else None for end in ("low", "high")}
+def _ends(interval: Interval | UndefinedReason | None) -> dict[str, float | None]:
+    return {end: rounded(getattr(interval, end)) if isinstance(interval, Interval) else None for end in ("low", "high")}
 
 
 def _percent(share: ShareOfCaptions) -> str:
     if share.value is None or share.interval is None:
         return "–"
     intervals = [
-        f"[{100 * one.low:.1f}, {100 * one.high:.1f}]" if isinstance(one, Interval) else "[–]"
+        _in_brackets(one.times(100) if isinstance(one, Interval) else None, 1)
         for one in (share.interval, share.over_authors)
     ]
     return " ".join([percent_text(100 * share.value), *intervals])
+
+
+def _in_brackets(interval: Interval | None, digits: int) -> str:
+    return f"[{interval.low:.{digits}f}, {interval.high:.{digits}f}]" if interval else "[–]"

@@ -11,7 +11,14 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from annotation.models import Rating
-from annotation.selectors.quality import JUDGED_SHARES, SHARES, QualityRow, QualityTable, ShareOfCaptions
+from annotation.selectors.quality import (
+    ALPHA_INTERVAL,
+    JUDGED_SHARES,
+    SHARES,
+    QualityRow,
+    QualityTable,
+    ShareOfCaptions,
+)
 from charts import plots, texts
 from core.languages.models import Language
 from core.people.models import Project
@@ -64,7 +71,11 @@ def table_of(table: QualityTable, project: Project, images: AskedImages) -> Page
 
 
 def alpha_of(row: QualityRow) -> str:
-    return "" if row.alpha is None else texts.coefficient(row.alpha, 2)
+    """Alpha with its interval."""
+    if row.alpha is None:
+        return ""
+    interval = texts.interval_text(row.alpha_interval, 2) if row.alpha_interval else ""
+    return texts.with_interval(texts.coefficient(row.alpha, 2), interval)
 
 
 def or_better(level: Rating) -> str:
@@ -117,9 +128,9 @@ def _percentages(interval: Interval) -> str:
 
 
 def _agreement(row: QualityRow) -> str:
-    alpha = alpha_of(row)
-    if alpha:
-        return format_html('<bdi dir="ltr">{}</bdi>', alpha)
+    if row.alpha is not None:
+        interval = texts.interval_text(row.alpha_interval, 2) if row.alpha_interval else ""
+        return parts(figure(texts.coefficient(row.alpha, 2)), note(figure(interval)))
     return format_html('<abbr title="{}">{}</abbr>', why_no_alpha(row), NO_VALUE)
 
 
@@ -195,8 +206,9 @@ def appendix_of(row: QualityRow) -> Iterator[str]:
             "judged": _with_intervals(row.share(judged)),
             "level": level,
         }
-    for design in row.designs.values():
-        yield _("A 95%% interval of a share %(words)s.") % {"words": design.words}
+    for name, design in row.designs.items():
+        of_what = _("alpha") if name == ALPHA_INTERVAL else _("a share")
+        yield _("A 95%% interval of %(figure)s %(words)s.") % {"figure": of_what, "words": design.words}
     yield _("Agreement, without %(level)s: α = %(alpha)s. %(why)s") % {
         "level": level,
         "alpha": alpha_of(row) or _("undefined"),

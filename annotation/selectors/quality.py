@@ -26,7 +26,7 @@ APPENDIX_COUNTS = (
 """What the appendix of a paper says beside the table; in none of the figures that were stored by Crosslens 0.2."""
 QUALITY = "quality"
 """The key of `verification_figures.figures_of` among the figures of a round."""
-AGAINST_OTHERS, OVER_AUTHORS = "against_others", "over_authors"
+AGAINST_OTHERS, OVER_AUTHORS, ALPHA_INTERVAL = "against_others", "over_authors", "alpha_interval"
 """Keys within it that figures do not have which were stored by Crosslens 0.2."""
 
 
@@ -73,6 +73,12 @@ class QualityRow:
         return self.figures.get("alpha")
 
     @property
+    def alpha_interval(self) -> Interval | None:
+        """Over other captions and other reviewers; None where it is undefined, or was stored without."""
+        found = _interval_of(self.figures.get(ALPHA_INTERVAL))
+        return found if isinstance(found, Interval) else None
+
+    @property
     def alpha_undefined(self) -> str:
         return str(self.figures.get("alpha_undefined", ""))
 
@@ -99,7 +105,7 @@ class QualityRow:
 
     @property
     def designs(self) -> dict[str, SamplingDesign]:
-        """What the intervals of shares generalise to: `interval` and `over_authors`."""
+        """What intervals generalise to: `interval` and `over_authors` of shares, and `alpha_interval`."""
         if not self.reviewers:
             return {}
         reviewers = {Factor.REVIEWER: len(self.reviewers)}
@@ -107,6 +113,9 @@ class QualityRow:
         designs = {"interval": SamplingDesign(Method.WILSON, {Factor.CAPTION: self.verified}, authors | reviewers)}
         if self.authors and self.authors > 1:
             designs[OVER_AUTHORS] = SamplingDesign(Method.JACKKNIFE, authors, reviewers)
+        if self.alpha_interval:
+            varies = {Factor.CAPTION: self.verified, Factor.REVIEWER: len(self.reviewers)}
+            designs[ALPHA_INTERVAL] = SamplingDesign(Method.JACKKNIFE, varies, authors)
         return designs
 
     @property
@@ -118,11 +127,14 @@ class QualityRow:
         share = self.figures.get(name)
         if not share or share["share"] is None:
             return ShareOfCaptions(0, None, None)
-        of_captions, stored = Interval(share["low"], share["high"]), share.get(OVER_AUTHORS)
-        over_authors: Interval | UndefinedReason | None = None
-        if stored:
-            over_authors = UndefinedReason(stored["undefined"]) if "undefined" in stored else Interval(**stored)
+        of_captions, over_authors = Interval(share["low"], share["high"]), _interval_of(share.get(OVER_AUTHORS))
         return ShareOfCaptions(share["count"], share["share"], of_captions, over_authors)
+
+
+def _interval_of(stored: Mapping[str, Any] | None) -> Interval | UndefinedReason | None:
+    if not stored:
+        return None
+    return UndefinedReason(stored["undefined"]) if "undefined" in stored else Interval(**stored)
 
 
 @dataclass(frozen=True)

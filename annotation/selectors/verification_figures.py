@@ -14,9 +14,10 @@ from django.db.models import Q, QuerySet
 from numpy.typing import NDArray
 
 from annotation.models import CaptionState, Round, Verdict, VerificationTask
-from annotation.selectors.quality import AGAINST_OTHERS, OVER_AUTHORS
+from annotation.selectors.quality import AGAINST_OTHERS, ALPHA_INTERVAL, OVER_AUTHORS
 from core.allocation.models import AssignmentState
 from core.images.models import Image, is_left_out
+from crosslens_metrics.agreement import alpha_with_other_raters
 from crosslens_metrics.quality import (
     CODES,
     GOOD,
@@ -29,7 +30,7 @@ from crosslens_metrics.quality import (
 )
 from crosslens_metrics.sampling.intervals import Interval
 from crosslens_metrics.shared_ratings import agreement
-from crosslens_metrics.undefined import UndefinedReason
+from crosslens_metrics.undefined import UndefinedFigureError, UndefinedReason
 
 
 def figures_of(round: Round, images: QuerySet[Image] | None = None) -> dict[str, Any]:
@@ -87,6 +88,7 @@ def figures_of(round: Round, images: QuerySet[Image] | None = None) -> dict[str,
         "same_level_judged": agreed_judged.same,
         "alpha": None if isinstance(alpha, UndefinedReason) else alpha,
         "alpha_undefined": str(alpha) if isinstance(alpha, UndefinedReason) else "",
+        ALPHA_INTERVAL: _alpha_interval(captions[is_judged], reviewers[is_judged], ratings[is_judged]),
         "authors": _by_author(authors, captions, ratings),
         AGAINST_OTHERS: [
             {
@@ -113,6 +115,15 @@ def _by_author(
             verified[author] += 1
             good[author] += bool(level >= GOOD)
     return [{"person": author, "verified": count, "good": good[author]} for author, count in sorted(verified.items())]
+
+
+def _alpha_interval(
+    captions: NDArray[np.int_], reviewers: NDArray[np.int_], ratings: NDArray[np.int_]
+) -> dict[str, Any] | None:
+    try:
+        return _ends(alpha_with_other_raters(captions, reviewers, ratings, level="ordinal"))
+    except UndefinedFigureError as undefined:
+        return {"undefined": str(undefined.reason)}
 
 
 def _share(share: CaptionShare) -> dict[str, Any]:

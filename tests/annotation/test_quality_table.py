@@ -225,6 +225,21 @@ def test_not_enough_info_is_counted_and_left_out():
     assert {name: int(cells[name]) for name in entry["appendix"]} == entry["appendix"]
 
 
+def test_agreement_has_an_interval_over_captions_and_reviewers():
+    round, _ = rated_round(*OPINIONS)
+    table = fresh_table(round.project)
+
+    (entry,) = json.loads("".join(write(table, QualityLayout.JSON, name_of=str)))
+    (cells,) = csv.DictReader(io.StringIO("".join(write(table, QualityLayout.CSV, name_of=str))))
+
+    assert entry["alpha_low"] < 0 < entry["alpha"] == pytest.approx(0.381, abs=1e-3)
+    assert (float(cells["alpha_low"]), float(cells["alpha_high"])) == (entry["alpha_low"], entry["alpha_high"])
+    words = (
+        "generalises to other captions and other reviewers like these, with this author (jackknife with Student’s t)"
+    )
+    assert entry["designs"]["alpha_interval"]["words"] == words
+
+
 def test_figures_that_were_stored_without_have_no_interval_over_authors():
     round, _ = rated_round(*OPINIONS)
     stored = figures_of(round)
