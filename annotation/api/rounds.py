@@ -19,6 +19,7 @@ from annotation.models import Round
 from annotation.permissions import round_of
 from annotation.rules.campaign import RoundAction, UnfinishedBatches
 from annotation.services.campaign import StepNotAllowedError, take_step
+from core.people.api.jobs import started
 from core.people.api.operations import ApiOperations
 from core.people.api.problems import ApiError, explain
 from core.people.api.requested import check_form, validated_data
@@ -42,7 +43,8 @@ class RoundStepSerializer(serializers.Serializer[Any]):
 @api.post(
     "round_step",
     "Open, close, reopen, accept, reject or skip a round",
-    RoundSerializer,
+    {200: RoundSerializer, 202: RoundSerializer},
+    description="Opening prepares its images in the background, and answers 202.",
     request=RoundStepSerializer,
     parameters=[OpenApiParameter("action", str, OpenApiParameter.PATH, enum=RoundAction.values)],
 )
@@ -60,7 +62,9 @@ def round_step(request: Request, slug: str, round_id: int, action: str) -> Respo
         )
     except StepNotAllowedError as refused:
         raise ApiError(409, "step-refused", refused) from None
-    if done.awaits_tasks:
-        tasks.nudge_filling([done.pk])
     shown = Round.objects.select_related("pool", "verifies", "guidelines")
-    return Response(RoundSerializer(shown.get(pk=done.pk)).data)
+    body = RoundSerializer(shown.get(pk=done.pk)).data
+    if not done.awaits_tasks:
+        return Response(body)
+    tasks.nudge_filling([done.pk])
+    return started(body, "round", done.pk)

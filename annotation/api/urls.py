@@ -2,17 +2,24 @@
 
 from django.urls import path
 
-from annotation.api import managing, rating, releases, rounds, working
+from annotation.api import managing, planning, rating, releases, rounds, working
 
 PROJECT = "projects/<slug:slug>"
+ROUND = f"{PROJECT}/rounds/<int:round_id>"
 BATCH = "work/batches/<uuid:batch_id>"
 RATINGS = "work/rating/batches/<uuid:batch_id>"
 
 urlpatterns = [
-    path(f"{PROJECT}/languages/", managing.language_list, name="language-list"),
+    path(f"{PROJECT}/languages/", planning.language_list_or_add, name="language-list"),
     path(f"{PROJECT}/rounds/", managing.round_list, name="round-list"),
-    path(f"{PROJECT}/rounds/<int:round_id>/", managing.round_show, name="round-show"),
-    path(f"{PROJECT}/rounds/<int:round_id>/<slug:action>/", rounds.round_step, name="round-step"),
+    path(f"{ROUND}/", planning.round_show_or_change, name="round-show"),
+    path(f"{ROUND}/verifications/", planning.verification_plan, name="verification-plan"),
+    path(f"{ROUND}/return-batches/", planning.round_return_batches, name="round-return-batches"),
+    path(f"{ROUND}/references/", planning.round_references, name="round-references"),
+    path(f"{PROJECT}/languages/<str:tag>/pilots/", planning.pilot_plan, name="pilot-plan"),
+    path(f"{PROJECT}/languages/<str:tag>/pilots/skip/", planning.pilot_skip, name="pilot-skip"),
+    path(f"{PROJECT}/tasks/", planning.tasks_add, name="tasks-add"),
+    path(f"{ROUND}/<slug:action>/", rounds.round_step, name="round-step"),
     path(f"{PROJECT}/progress/", managing.progress_show, name="progress-show"),
     path(f"{PROJECT}/statistics/", managing.statistics_show, name="statistics-show"),
     path(f"{PROJECT}/quality/", managing.quality_show, name="quality-show"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict
+from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
@@ -18,7 +19,7 @@ from annotation.rules.campaign import MAIN, PILOT, PILOT_IMAGES
 from annotation.rules.estimates import LanguagePlan
 from annotation.selectors.estimates import SettingsUsed
 from annotation.selectors.overview import EnglishCoverage
-from annotation.services.campaign import LanguageBeginning
+from annotation.services.campaign import LanguageBeginning, LanguageSettings
 from annotation.services.projects import NewRound, RoundSettings, settings_of
 from core.allocation.forms import MAX_REPLICATION, BatchesForm, batch_size_field, hours, is_open_field, lease_field
 from core.images.forms import UsableCollectionField
@@ -87,6 +88,14 @@ class _EstimateForm(forms.Form):
 
     def estimate_fields(self) -> list[forms.BoundField]:
         return [self[name] for name in _EstimateForm.base_fields]
+
+
+class SettingUp(LanguageSettings):
+    """Keyword arguments for both services.create_project and services.add_languages."""
+
+    languages: list[NewRound]
+    beginning: LanguageBeginning
+    now: datetime
 
 
 class LanguagesForm(_EstimateForm, _RoundBatchesForm):
@@ -204,6 +213,18 @@ class LanguagesForm(_EstimateForm, _RoundBatchesForm):
             NewRound(language, said[REPLICATION + language.tag] or said["replication"])
             for language in sorted(said["languages"], key=lambda one: one.name)
         ]
+
+    def setting_up(self, collection: Collection, *, seed: int, now: datetime) -> SettingUp:
+        return {
+            "collection": collection,
+            "captioners": list(self.cleaned_data["captioners"]),
+            "languages": self.new_rounds(),
+            "batch_size": self.cleaned_data["batch_size"],
+            "lease_s": self.lease_s(),
+            "seed": seed,
+            "beginning": self.beginning(),
+            "now": now,
+        }
 
     def plan(self, *, images: int) -> LanguagePlan:
         """Return the settings that the estimate of every language shares."""

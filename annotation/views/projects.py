@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import datetime
 from random import SystemRandom
 from typing import Any
 
@@ -18,14 +17,13 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotation import tasks
-from annotation.forms.projects import CollectionForm, LanguagesForm, ProjectForm, ProjectNameForm, RoundForm
+from annotation.forms.projects import CollectionForm, LanguagesForm, ProjectForm, ProjectNameForm, RoundForm, SettingUp
 from annotation.models import Round
 from annotation.pages.estimates import estimate_page
 from annotation.permissions import round_of
 from annotation.selectors import overview
 from annotation.selectors.estimates import SettingsUsed, last_settings, measured_times, settings_used
 from annotation.services import projects as services
-from annotation.services.campaign import LanguageBeginning, LanguageSettings
 from annotation.services.references import use_as_references
 from core.images.models import Collection
 from core.images.permissions import collections_in
@@ -125,14 +123,6 @@ def _say_what_stays_above(request: HttpRequest, round: Round, above: int) -> Non
 SEED_BITS = 32
 METHOD = "method"
 """In the address: the settings of the method, not those of the last project."""
-
-
-class SettingUp(LanguageSettings):
-    """Keyword arguments for both services.create_project and services.add_languages."""
-
-    languages: list[services.NewRound]
-    beginning: LanguageBeginning
-    now: datetime
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -269,13 +259,4 @@ def _collection_page(
 
 
 def _setting_up(form: LanguagesForm, collection: Collection) -> SettingUp:
-    return {
-        "collection": collection,
-        "captioners": list(form.cleaned_data["captioners"]),
-        "languages": form.new_rounds(),
-        "batch_size": form.cleaned_data["batch_size"],
-        "lease_s": form.lease_s(),
-        "seed": SystemRandom().getrandbits(SEED_BITS),
-        "beginning": form.beginning(),
-        "now": timezone.now(),
-    }
+    return form.setting_up(collection, seed=SystemRandom().getrandbits(SEED_BITS), now=timezone.now())

@@ -2,15 +2,19 @@
 
 from django.urls import path
 
-from sxs_eval.api import comparisons, judgements
+from sxs_eval.api import comparisons, judgements, setting_up
 
 COMPARISONS = "projects/<slug:slug>/comparisons"
 ONE = f"{COMPARISONS}/<int:comparison_id>"
 
 urlpatterns = [
-    path(f"{COMPARISONS}/", comparisons.comparison_list, name="comparison-list"),
+    path(f"{COMPARISONS}/", setting_up.comparison_list_or_start, name="comparison-list"),
     path(f"{COMPARISONS}/results/", comparisons.results_show, name="results-show"),
-    path(f"{ONE}/", comparisons.comparison_show, name="comparison-show"),
+    path(f"{ONE}/", setting_up.comparison_show_change_or_delete, name="comparison-show"),
+    path(f"{ONE}/leave-out/", setting_up.comparison_leave_out, name="comparison-leave-out"),
+    path(f"{ONE}/count/", setting_up.comparison_count, name="comparison-count"),
+    path(f"{ONE}/pairs/", setting_up.pairs_add, name="pairs-add"),
+    path("projects/<slug:slug>/instructions/", setting_up.instructions_publish, name="instructions-publish"),
     path(f"{ONE}/results/", comparisons.comparison_results, name="comparison-results"),
     path("projects/<slug:slug>/judgements/", judgements.judgement_list, name="judgement-list"),
 ]

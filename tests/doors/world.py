@@ -186,6 +186,7 @@ def make_world(media: Path) -> World:
         "dashboard:email-stop token": [token_to_stop(manager.pk, NoticeKind.DIGEST)],
         "recruitment:event-take token": [study.token],
         "job_id": [job.pk],
+        "api:run-step action": ["pause"],
         "public_id": [image.public_id],
         "size": [parts[-3]],
         "signature": [parts[-2]],

@@ -41,6 +41,7 @@ GUESSED: Mapping[str, Sequence[object]] = {
     "job": ["release-1"],
     "name": ["manifest.json"],
     "action": ["close", "open"],
+    "api:run-step action": ["pause"],
     "kind": ["rating"],
     "organization_slug": ["guessed"],
     "provider_id": ["guessed"],

@@ -74,6 +74,10 @@ class ApiOperations:
     def put(self, id: str, summary: str, responses: Any, **about: Any) -> Decorator:
         return self._made("put", id, summary, responses, **about)
 
+    def patch(self, id: str, summary: str, responses: Any, **about: Any) -> Decorator:
+        """Change some fields; those that are not sent stay as they are."""
+        return self._made("patch", id, summary, responses, **about)
+
     def delete(self, id: str, summary: str, **about: Any) -> Decorator:
         return self._made("delete", id, summary, {204: None}, **({"request": None} | about))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
 from typing import Any
 
 from django.forms import BaseForm
@@ -11,6 +12,8 @@ from django.utils.translation import gettext as _
 from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers
 from rest_framework.request import Request
+
+from crosslens_metrics.language_tags import MalformedTagError, canonical_tag
 
 
 def check_parameters(request: Request, parameters: Iterable[OpenApiParameter]) -> None:
@@ -25,9 +28,27 @@ def check_parameters(request: Request, parameters: Iterable[OpenApiParameter]) -
     for name, values in request.query_params.lists():
         choices = known[name].enum if name in known else None
         if choices and any(value and value not in choices for value in values):
-            errors[name] = [_valid_values(choices)]
+            errors[name] = [valid_values(choices)]
     if errors:
         raise serializers.ValidationError(errors)
+
+
+def asked_language(request: Request, known: Iterable[str]) -> str | None:
+    """Read the parameter `language`, in any spelling; None if it is not sent.
+
+    Raises
+    ------
+    rest_framework.serializers.ValidationError
+        It is not one of `known`; these are listed.
+    """
+    asked = request.query_params.get("language")
+    if not asked:
+        return None
+    tags = sorted(set(known))
+    with suppress(MalformedTagError):
+        if (tag := canonical_tag(asked)) in tags:
+            return tag
+    raise serializers.ValidationError({"language": [valid_values(tags) if tags else _("There are none yet.")]})
 
 
 def validated_data(
@@ -50,7 +71,7 @@ def validated_data(
         field: Any = sent.get_fields().get(name)
         choices = getattr(getattr(field, "child", field), "choices", None)
         if choices and "invalid_choice" in str(_codes(found[name])):
-            found[name] = [*_sentences(found[name]), _valid_values(choices)]
+            found[name] = [*_sentences(found[name]), valid_values(choices)]
     raise serializers.ValidationError(found)
 
 
@@ -85,5 +106,5 @@ def _unknown(sent: Iterable[str], known: Collection[str]) -> dict[str, list[str]
     return {name: [why] for name in sent if re.split(r"[.\[]", name)[0] not in known}
 
 
-def _valid_values(choices: Iterable[Any]) -> str:
+def valid_values(choices: Iterable[Any]) -> str:
     return _("Valid values: %(values)s.") % {"values": ", ".join(map(str, choices))}

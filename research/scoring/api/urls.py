@@ -8,7 +8,8 @@ PROJECT = "projects/<slug:slug>"
 
 urlpatterns = [
     path(f"{PROJECT}/scores/", scores.score_list_or_start, name="score-list"),
-    path(f"{PROJECT}/scores/<int:scoring_id>/", scores.score_show, name="score-show"),
+    path(f"{PROJECT}/scores/<int:scoring_id>/", scores.score_show_or_delete, name="score-show"),
+    path(f"{PROJECT}/scores/<int:scoring_id>/again/", scores.score_again, name="score-again"),
     path(f"{PROJECT}/references/", references.reference_list, name="reference-list"),
     path(f"{PROJECT}/references/<int:set_id>/", references.reference_show, name="reference-show"),
 ]

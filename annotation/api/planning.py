@@ -1,0 +1,226 @@
+"""What managers set up: languages, pilots, verifications, settings of rounds, and what rounds lack."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from random import SystemRandom
+from typing import Any
+
+from django.urls import reverse
+from django.utils import timezone
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from annotation import tasks
+from annotation.api.managing import language_list, round_show
+from annotation.api.shapes import RoundSerializer
+from annotation.forms.campaign import PilotForm, ReasonForm, SampleForm
+from annotation.forms.projects import REPLICATION, CollectionForm, LanguagesForm, RoundForm
+from annotation.models import Round
+from annotation.permissions import language_of, round_of
+from annotation.selectors.campaign import images_to_draw
+from annotation.selectors.overview import coverage_of
+from annotation.services import planning
+from annotation.services import projects as services
+from annotation.services.campaign import StepNotAllowedError, take_back
+from annotation.services.references import use_as_references
+from core.allocation.forms import MAX_REPLICATION
+from core.jobs.models import JobState
+from core.languages.models import Language
+from core.people.api.forms import filled_form, form_shape, sent_form
+from core.people.api.jobs import JobReport, job_kind, started
+from core.people.api.operations import ApiOperations, one_address
+from core.people.api.problems import ApiError
+from core.people.api.requested import validated_data
+from core.people.api.views import person_asking
+from core.people.models import Role
+from core.people.permissions import project_for
+from research.inference.permissions import models_in
+from research.scoring.api.references import ReferenceSetSerializer
+from research.scoring.services.references import ReferenceFileError
+
+api = ApiOperations("projects")
+SEED_BITS = 32
+ONLY_ESTIMATES = ("people", "hours_a_day", "rate", "currency")
+
+
+class RoundsSerializer(serializers.Serializer[Any]):
+    results = RoundSerializer(many=True)
+
+
+class ReturnedBatchesSerializer(serializers.Serializer[Any]):
+    batches = serializers.IntegerField(help_text="How many were returned.")
+
+
+NewPilotSerializer = form_shape("NewPilot", PilotForm)
+ReasonSerializer = form_shape("Reason", ReasonForm)
+NewVerificationSerializer = form_shape("NewVerification", SampleForm)
+RoundSettingsSerializer = form_shape("RoundSettings", RoundForm, filled=None)
+NewLanguagesSerializer = form_shape(
+    "NewLanguages",
+    LanguagesForm,
+    omit=ONLY_ESTIMATES,
+    filled=("captioners",),
+    collection=serializers.SlugField(help_text="Of the images to describe, by its slug."),
+    replications=serializers.DictField(
+        child=serializers.IntegerField(min_value=1, max_value=MAX_REPLICATION),
+        required=False,
+        help_text="Captions per image of languages that differ, by tag.",
+    ),
+)
+
+
+@api.post(
+    "languages_add",
+    "Add languages to a project",
+    {202: RoundsSerializer},
+    request=NewLanguagesSerializer,
+    description="Each begins with a pilot or the main round. Their images are prepared in the background.",
+)
+def languages_add(request: Request, slug: str) -> Response:
+    project, by = project_for(person_asking(request), slug, Role.MANAGER), person_asking(request)
+    sent = validated_data(NewLanguagesSerializer, request)
+    chosen = filled_form(partial(CollectionForm, project=project, by=by), {"collection": sent.pop("collection")})
+    sent |= {REPLICATION + tag: number for tag, number in sent.pop("replications", {}).items()}
+    collection = chosen.cleaned_data["collection"]
+    coverage, languages = coverage_of(collection, models_in(project)), Language.objects.all()
+    form = filled_form(partial(LanguagesForm, coverage=coverage, languages=languages), sent)
+    setting = form.setting_up(collection, seed=_new_seed(), now=timezone.now())
+    try:
+        made = services.add_languages(project=project, by=by, **setting)
+    except services.LanguageAlreadyAddedError as refused:
+        raise serializers.ValidationError({"languages": [str(refused)]}) from None
+    return _filling([one.pk for one in made])
+
+
+@api.post(
+    "pilot_plan",
+    "Plan the next pilot of a language",
+    {201: RoundSerializer},
+    request=NewPilotSerializer,
+    description="Open it when the guidelines are ready.",
+)
+def pilot_plan(request: Request, slug: str, tag: str) -> Response:
+    project, language = language_of(person_asking(request), slug, tag, Role.MANAGER)
+    form = sent_form(request, NewPilotSerializer, partial(PilotForm, most=images_to_draw(project, language)))
+    with _step_refusals():
+        planned = planning.plan_pilot(
+            project=project, language=language, seed=_new_seed(), **form.cleaned_data, **_who(request)
+        )
+    return Response(_shown([planned.pk])[0], status=201)
+
+
+@api.post(
+    "pilot_skip",
+    "Say why a language gets no further pilot",
+    {201: RoundSerializer},
+    request=ReasonSerializer,
+    description="The main round can be opened then.",
+)
+def pilot_skip(request: Request, slug: str, tag: str) -> Response:
+    project, language = language_of(person_asking(request), slug, tag, Role.MANAGER)
+    form = sent_form(request, ReasonSerializer, ReasonForm)
+    with _step_refusals():
+        skipped = planning.skip_pilot(project=project, language=language, **form.cleaned_data, **_who(request))
+    return Response(_shown([skipped.pk])[0], status=201)
+
+
+@api.post(
+    "verification_plan",
+    "Plan a verification of a round's captions",
+    {201: RoundSerializer},
+    request=NewVerificationSerializer,
+)
+def verification_plan(request: Request, slug: str, round_id: int) -> Response:
+    round = round_of(person_asking(request), slug, round_id, Role.MANAGER)
+    form = sent_form(request, NewVerificationSerializer, SampleForm)
+    with _step_refusals():
+        planned = planning.plan_verification(of=round, seed=_new_seed(), **form.cleaned_data, **_who(request))
+    return Response(_shown([planned.pk])[0], status=201)
+
+
+@api.patch("round_change", "Change the settings of a round", RoundSerializer, request=RoundSettingsSerializer)
+def round_change(request: Request, slug: str, round_id: int) -> Response:
+    round = round_of(person_asking(request), slug, round_id, Role.MANAGER)
+    form = sent_form(request, RoundSettingsSerializer, partial(RoundForm, round=round))
+    services.change_round(round=round, settings=form.settings(), **_who(request))
+    return Response(_shown([round.pk])[0])
+
+
+@api.post(
+    "round_return_batches",
+    "Return all unfinished batches of a round",
+    ReturnedBatchesSerializer,
+    description="Drafts are kept; others can take the places.",
+)
+def round_return_batches(request: Request, slug: str, round_id: int) -> Response:
+    round = round_of(person_asking(request), slug, round_id, Role.MANAGER)
+    with _step_refusals():
+        return Response({"batches": take_back(round=round, **_who(request))})
+
+
+@api.post(
+    "round_references",
+    "Use the captions of a round that count as references",
+    {201: ReferenceSetSerializer},
+)
+def round_references(request: Request, slug: str, round_id: int) -> Response:
+    round = round_of(person_asking(request), slug, round_id, Role.MANAGER)
+    try:
+        made = use_as_references(round=round, **_who(request))
+    except ReferenceFileError as refused:
+        raise ApiError(409, "step-refused", refused) from None
+    return Response(ReferenceSetSerializer(made).data, status=201)
+
+
+@api.post(
+    "tasks_add",
+    "Add images that got an English caption since to open rounds",
+    {200: RoundsSerializer, 202: RoundsSerializer},
+)
+def tasks_add(request: Request, slug: str) -> Response:
+    project = project_for(person_asking(request), slug, Role.MANAGER)
+    return _filling(services.ask_for_missing_tasks(project=project, **_who(request)))
+
+
+@job_kind("round")
+def round_jobs(request: Request, pks: Sequence[int]) -> Iterator[JobReport]:
+    for slug, pk in Round.objects.filter(pk__in=pks).values_list("project__slug", "pk"):
+        round = round_of(person_asking(request), slug, pk)
+        state = JobState.QUEUED if round.awaits_tasks else JobState.DONE
+        yield JobReport(state, reverse("api:round-show", args=[slug, pk]))
+
+
+def _filling(rounds: Sequence[int]) -> Response:
+    """Answer with rounds whose images are being prepared, if there are any."""
+    tasks.nudge_filling(rounds)
+    body = {"results": _shown(rounds)}
+    return started(body, "round", *rounds) if rounds else Response(body)
+
+
+def _shown(pks: Sequence[int]) -> Any:
+    rounds = Round.objects.filter(pk__in=pks).select_related("pool", "verifies", "guidelines").order_by("pk")
+    return RoundSerializer(rounds, many=True).data
+
+
+def _who(request: Request) -> dict[str, Any]:
+    return {"by": person_asking(request), "now": timezone.now()}
+
+
+def _new_seed() -> int:
+    return SystemRandom().getrandbits(SEED_BITS)
+
+
+@contextmanager
+def _step_refusals() -> Iterator[None]:
+    try:
+        yield
+    except StepNotAllowedError as refused:
+        raise ApiError(409, "step-refused", refused) from None
+
+
+language_list_or_add = one_address(language_list, languages_add)
+round_show_or_change = one_address(round_show, round_change)

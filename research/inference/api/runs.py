@@ -1,0 +1,145 @@
+"""Runs of captioning models: start, follow and steer them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+
+from django.http import Http404
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from drf_spectacular.utils import OpenApiParameter
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from core.people.api.forms import filled_form, form_shape
+from core.people.api.jobs import JobReport, job_kind, started
+from core.people.api.operations import ApiOperations, one_address
+from core.people.api.pagination import ListPart, many_shown, page
+from core.people.api.problems import ApiError, explain
+from core.people.api.requested import validated_data
+from core.people.api.views import person_asking
+from core.people.permissions import check_reader, project_for
+from research.inference import tasks
+from research.inference.forms.runs import RunChoiceForm, RunForm
+from research.inference.models import Run, RunState
+from research.inference.pages.models import ability_of
+from research.inference.permissions import run_for, run_to_steer, runs_for
+from research.inference.services import runs as services
+from research.inference.services import steering
+from research.inference.services.steering import WorkRefusedError
+
+api = ApiOperations("models")
+explain({"work-refused": "The run cannot be started or changed so; detail says why."})
+STEPS = {"pause": steering.pause, "resume": steering.resume, "cancel": steering.cancel, "retry": services.retry}
+
+
+class RunSerializer(serializers.ModelSerializer[Run]):
+    state = serializers.ChoiceField(RunState.choices)
+    model = serializers.IntegerField(source="model_id", allow_null=True, help_text="The ID of the model.")
+    encoder = serializers.CharField(source="encoder.name", allow_null=True, default=None)
+    collection = serializers.SlugField(source="collection.slug")
+    languages = serializers.SerializerMethodField()
+    project = serializers.SlugField(source="project.slug", allow_null=True, default=None)
+
+    class Meta:
+        model = Run
+        fields = (
+            *("id", "model", "encoder", "collection", "languages", "decoding", "project", "state", "error"),
+            *("total", "already", "done", "failed", "created_at", "started_at", "finished_at"),
+        )
+        read_only_fields = fields
+
+    def get_languages(self, run: Run) -> list[str]:
+        return [language.pk for language in run.languages.all()]
+
+
+NewRunSerializer = form_shape(
+    "NewRun",
+    RunForm,
+    omit=("project",),
+    filled=None,
+    model=serializers.IntegerField(min_value=1, max_value=2**63 - 1, help_text="The ID of the model."),
+    collection=serializers.SlugField(help_text="All its images are described."),
+    languages=serializers.ListField(child=serializers.CharField(), required=False, help_text="Tags."),
+    name=serializers.CharField(required=False, allow_blank=True, help_text="Of the variant, if decoding differs."),
+    project=serializers.SlugField(required=False, help_text="The slug of its owner."),
+)
+
+
+@api.list("runs", "Runs of models and encoders", "RunPage", RunSerializer)
+def run_list(request: Request) -> Response:
+    check_reader(person_asking(request))
+    rows = runs_for(person_asking(request)).select_related("collection", "encoder", "project")
+    shown = many_shown(RunSerializer)
+    return page(request, [ListPart(0, rows.prefetch_related("languages"))], order=["pk"], show=shown)
+
+
+@api.post(
+    "run_start",
+    "Have a model describe a collection",
+    {202: RunSerializer},
+    request=NewRunSerializer,
+    description="In some languages, by a worker. What the model has described already stays.",
+)
+def run_start(request: Request) -> Response:
+    by = person_asking(request)
+    check_reader(by)
+    sent = validated_data(NewRunSerializer, request)
+    if "project" in sent:
+        sent["project"] = project_for(by, sent["project"]).pk
+    chosen = filled_form(partial(RunChoiceForm, by=by), {name: sent.pop(name) for name in ("model", "collection")})
+    about, codes = chosen.cleaned_data, ability_of(chosen.cleaned_data["model"]).codes
+    images = about["collection"].entries.count()
+    form = filled_form(partial(RunForm, **about, images=images, codes=codes, by=by), sent)
+    with _refusals():
+        run = services.start(**about, **form.about, **form.owner, by=by, now=timezone.now())
+    tasks.ask_for_run(run)
+    return started(RunSerializer(run).data, "run", run.pk)
+
+
+@api.get("run", "A run", RunSerializer)
+def run_show(request: Request, run_id: int) -> Response:
+    return Response(RunSerializer(run_for(person_asking(request), run_id)).data)
+
+
+@api.post(
+    "run_step",
+    "Pause, resume or cancel a run, or try its failures again",
+    {200: RunSerializer, 202: RunSerializer},
+    parameters=[OpenApiParameter("action", str, OpenApiParameter.PATH, enum=list(STEPS))],
+)
+def run_step(request: Request, run_id: int, action: str) -> Response:
+    run = run_to_steer(person_asking(request), run_id)
+    if action not in STEPS:
+        raise Http404(_("There is no such action."))
+    with _refusals():
+        STEPS[action](run, now=timezone.now())
+    body = RunSerializer(run).data
+    if not run.is_going:
+        return Response(body)
+    tasks.ask_for_run(run)
+    return started(body, "run", run.pk)
+
+
+@job_kind("run")
+def run_jobs(request: Request, pks: Sequence[int]) -> Iterator[JobReport]:
+    for pk in Run.objects.filter(pk__in=pks).values_list("pk", flat=True):
+        run = run_for(person_asking(request), pk)
+        yield JobReport(
+            run.state, reverse("api:run-show", args=[pk]), run.error, run.processed, run.total, run.finished_at
+        )
+
+
+@contextmanager
+def _refusals() -> Iterator[None]:
+    try:
+        yield
+    except WorkRefusedError as refused:
+        raise ApiError(409, "work-refused", refused) from None
+
+
+run_list_or_start = one_address(run_list, run_start)

@@ -1,0 +1,113 @@
+"""What managers and researchers set up by the API: languages, pilots, verifications, comparisons, scorings, runs."""
+
+from __future__ import annotations
+
+import pytest
+
+from annotation.models import Round, RoundKind
+from research.inference.models import ModelCaption
+from research.scoring.models import Scoring
+from sxs_eval.models import Comparison
+from tests.api.seeded import Program, Seeded, make_seeded
+from tests.api.test_work import address, code
+from tests.factories import make_captioner, make_collection, make_language
+from tests.scoring.scored import make_references
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def seeded(made_once) -> Seeded:
+    return made_once(make_seeded)
+
+
+@pytest.fixture
+def mia(seeded: Seeded) -> Program:
+    return Program(seeded.manager)
+
+
+@pytest.fixture
+def _two_models(seeded: Seeded) -> None:
+    """Both describe the images of a collection in German and French."""
+    collection = make_collection(4, project=seeded.project)
+    type(collection).objects.filter(pk=collection.pk).update(slug="zoo")
+    for name in ("blip", "git"):
+        model = make_captioner(collection, name=name, text=name, language="de")
+        ModelCaption.objects.bulk_create(
+            ModelCaption(model=model, image_id=entry.image_id, language_id="fr", text=f"{name} de {entry.key}")
+            for entry in collection.entries.all()
+        )
+    for language in ("de", "fr"):
+        make_references(project=seeded.project, collection=collection, language=language)
+
+
+def test_a_language_is_added_as_on_the_page(seeded, mia):
+    make_language("pl")
+    collection = seeded.main.collection.slug
+    sent = {"collection": collection, "languages": ["pl"], "replication": 3, "pilot_images": 2}
+    answer = mia.post(address("language-list", "lions"), **sent)
+    assert answer.status_code == 202, answer.json()
+    (made,) = answer.json()["results"]
+    assert (made["language"], made["kind"], made["replication"]) == ("pl", "pilot", 3)
+    assert mia.get(answer["Location"]).json()["results"] == [address("round-show", "lions", made["id"])]
+    again = mia.post(address("language-list", "lions"), **sent)
+    assert code(again) == (422, "invalid")
+    assert list(again.json()["errors"]) == ["languages"]
+
+
+def test_a_verification_is_planned_and_settings_not_sent_stay_as_they_are(seeded, mia):
+    mia.post(address("round-step", "lions", seeded.main.pk, "close"), assigned="let-finish")
+    answer = mia.post(address("verification-plan", "lions", seeded.main.pk), sample_size=2)
+    assert code(answer) == (409, "step-refused")
+    before = mia.get(address("round-show", "lions", seeded.main.pk)).json()
+    changed = mia.client.patch(
+        address("round-show", "lions", seeded.main.pk),
+        {"batch_size": 7},
+        content_type="application/json",
+        headers=mia.headers,
+    ).json()
+    assert changed == before | {"batch_size": 7}
+
+
+def test_a_pilot_is_planned_in_a_language_that_has_had_one(seeded, mia):
+    refused = mia.post(address("pilot-plan", "lions", "fr"), sample_size=99)
+    assert list(refused.json()["errors"]) == ["sample_size"]
+    pilot = Round.objects.get(kind=RoundKind.PILOT, language="fr")
+    assert code(mia.post(address("pilot-plan", "lions", "fr"), sample_size=1)) == (409, "step-refused")
+    mia.post(address("round-step", "lions", pilot.pk, "close"), assigned="let-finish")
+    assert mia.post(address("pilot-plan", "lions", "xx")).status_code == 404
+
+
+@pytest.mark.usefixtures("_two_models")
+def test_models_are_compared_in_all_languages_that_both_have_or_in_those_named(seeded, mia):
+    models = {row["name"]: row["id"] for row in mia.all_of(address("model-list"))}
+    sent = {"collection": "zoo", "base": models["blip"], "test": models["git"], "seed": 1}
+    wrong = mia.post(address("comparison-list", "lions"), **sent, languages=["xx"])
+    assert wrong.json()["errors"] == {"languages": ["Valid values: de, fr."]}
+    one = mia.post(address("comparison-list", "lions"), **sent, languages=["fr"])
+    assert one.status_code == 202, one.json()
+    both = mia.post(address("comparison-list", "lions"), **sent)
+    assert ([row["language"] for row in both.json()["results"]], both.json()["already"]) == (["de"], ["fr"])
+    (made,) = both.json()["results"]
+    where = address("comparison-show", "lions", made["id"])
+    assert mia.post(f"{where}leave-out/", reason="Wrong models.").json()["exclusion_reason"] == "Wrong models."
+    assert mia.post(f"{where}count/").json()["excluded_at"] is None
+    assert mia.delete(where).status_code == 204
+    assert Comparison.objects.get().language_id == "fr"
+
+
+@pytest.mark.usefixtures("_two_models")
+def test_all_models_are_scored_in_all_languages_by_one_request(seeded, mia):
+    answer = mia.post(address("score-list", "lions"), metrics=["cider"])
+    assert answer.status_code == 202, answer.json()
+    made = {(row["model"], row["language"]) for row in answer.json()["results"]}
+    assert made == {(name, language) for name in ("blip", "git") for language in ("de", "fr")}
+    assert len(mia.get(answer["Location"]).json()["results"]) == 4
+    wrong = mia.post(address("score-list", "lions"), metrics=["cider"], languages=["xx"])
+    assert wrong.json()["errors"] == {"languages": ["Valid values: de, fr."]}
+    french = mia.post(address("score-list", "lions"), metrics=["rouge-l"], languages=["fr"]).json()["results"]
+    assert {row["language"] for row in french} == {"fr"}
+    again = mia.post(address("score-again", "lions", french[0]["id"]))
+    assert again.status_code == 202
+    assert mia.delete(address("score-show", "lions", french[0]["id"])).status_code == 204
+    assert Scoring.objects.count() == 3
