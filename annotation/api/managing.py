@@ -32,11 +32,11 @@ from core.images.models import CollectionImage
 from core.languages.models import Language
 from core.people.api.operations import ApiOperations
 from core.people.api.pagination import ListPart, many_shown, page
+from core.people.api.requested import asked_language
 from core.people.api.views import person_asking
 from core.people.models import Project, Role
 from core.people.permissions import READERS, project_for
 from core.people.rules.pseudonyms import pseudonym
-from crosslens_metrics.language_tags import MalformedTagError, canonical_tag
 from research.selection.api.subsets import IMAGES, asked_filter, image_filter_refusals
 
 api = ApiOperations("projects")
@@ -173,12 +173,8 @@ def with_words(request: Request, slug: str, *roles: Role) -> Project:
 def rounds_of(request: Request, project: Project) -> QuerySet[Round]:
     """List the rounds of a project that match the query."""
     rounds = Round.objects.filter(project=project)
-    if language := request.query_params.get("language"):
-        try:
-            rounds = rounds.filter(language=canonical_tag(language))
-        except MalformedTagError:
-            # As of any other language that the project lacks.
-            rounds = rounds.none()
+    if language := asked_language(request, rounds.values_list("language", flat=True)):
+        rounds = rounds.filter(language=language)
     if round_id := request.query_params.get("round"):
         if not (round_id.isascii() and round_id.isdecimal() and 1 <= int(round_id[:20]) < 2**63):
             raise serializers.ValidationError({"round": [_("The id of a round: a whole number.")]})

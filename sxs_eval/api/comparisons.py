@@ -13,6 +13,7 @@ from rest_framework.response import Response
 
 from core.people.api.operations import ApiOperations
 from core.people.api.pagination import ListPart, page
+from core.people.api.requested import asked_language
 from core.people.api.views import person_asking
 from core.people.permissions import READERS, project_for
 from crosslens_metrics.reports.figures import as_json
@@ -26,7 +27,7 @@ from sxs_eval.selectors.results import complete_images_of, evidence_of, report_o
 from sxs_eval.services.comparisons import record_looks
 
 api = ApiOperations("comparisons")
-LANGUAGE = OpenApiParameter("language", str, description="Only this language, by its tag.")
+LANGUAGE = OpenApiParameter("language", str, description="Only this language, by its tag, in any spelling.")
 
 
 class ComparisonProgressSerializer(serializers.Serializer[Any]):
@@ -99,7 +100,7 @@ class OverallResultsSerializer(serializers.Serializer[Any]):
 def comparison_list(request: Request, slug: str) -> Response:
     project = project_for(person_asking(request), slug, *READERS)
     rows = Comparison.objects.filter(project=project).select_related("language", "pool", "base", "test", "collection")
-    if language := request.query_params.get("language"):
+    if language := asked_language(request, rows.values_list("language", flat=True)):
         rows = rows.filter(language=language)
     return page(
         request,
@@ -142,8 +143,10 @@ def comparison_results(request: Request, slug: str, comparison_id: int) -> Respo
 def results_show(request: Request, slug: str) -> Response:
     project = project_for(person_asking(request), slug, *READERS)
     images = asked_filter(request, project)
+    tags = Comparison.objects.filter(project=project).values_list("language", flat=True)
+    language = asked_language(request, tags) or ""
     with image_filter_refusals():
-        overall = results_of(project, language=request.query_params.get("language", ""), filter=images)
+        overall = results_of(project, language=language, filter=images)
     complete = {row.comparison.pk: row.images for row in overall.results if row.comparison}
     shown = [row.comparison for row in overall.results if row.comparison]
     _record_looks(request, shown, complete if images.is_all else None)

@@ -41,6 +41,16 @@ def test_an_error_about_a_choice_lists_the_valid_values(mia):
     assert "annotator" in answer.json()["errors"]["role"][0]
 
 
+@pytest.mark.parametrize("name", ["caption-list", "round-list"])
+def test_a_language_that_the_project_lacks_is_refused_with_those_that_it_has(name, mia):
+    assert mia.get(address(name, "lions"), language="DE").status_code == 200
+    for language in ("pl", "no language"):
+        answer = mia.get(address(name, "lions"), language=language)
+        assert answer.json()["errors"] == {"language": ["Valid values: de, es, fr."]}
+    none = mia.get(address("comparison-list", "lions"), language="de")
+    assert none.json()["errors"] == {"language": ["There are none yet."]}
+
+
 def test_a_list_gives_the_whole_address_of_its_next_page_also_as_a_link(mia):
     answer = mia.get(address("caption-list", "lions"), limit=2)
     following = answer.json()["next"]
