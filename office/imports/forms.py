@@ -12,7 +12,8 @@ from core.images.forms import MAX_NAME_CHARACTERS, ImagesForm, SeveralFilesField
 from core.images.models import ImportJob
 from core.languages.models import Language
 from core.people.forms.fields import NameCharField
-from core.people.models import Project, User
+from core.people.models import Project, Role, User
+from core.people.permissions import has_role
 from crosslens_metrics.formats.caption_rows import PARTS
 from crosslens_metrics.formats.recognition import CAPTIONS_BY_PEOPLE, MODEL_CAPTIONS, REFERENCES
 from office.imports.services.file_imports import COLUMNS, GAPS, WISH
@@ -32,7 +33,36 @@ COLUMN_LABELS = {
 }
 
 
-class UploadForm(ImagesForm):
+class _BeginningForm(forms.Form):
+    """Languages that begin once the files are in; only for managers of a project that has none yet."""
+
+    languages = forms.ModelMultipleChoiceField(
+        Language.objects.all(),
+        label=_("Languages in which people describe the images"),
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        help_text=_(
+            "Each begins with a pilot once the files are imported. Needs English captions by a model among them."
+        ),
+    )
+    places = forms.IntegerField(
+        label=_("People in each language"),
+        min_value=1,
+        max_value=10_000,
+        required=False,
+        help_text=_("For each language a link is made by which so many people can join as annotators."),
+    )
+
+    def offer_languages(self, project: Project, *, by: User) -> None:
+        if project.rounds.exists() or not has_role(by, project, Role.MANAGER):
+            del self.fields["languages"], self.fields["places"]
+
+    def beginning(self) -> dict[str, Any]:
+        languages, places = self.cleaned_data.get("languages", ()), self.cleaned_data.get("places")
+        return {"languages": [one.tag for one in languages], "places": places} if languages else {}
+
+
+class UploadForm(_BeginningForm, ImagesForm):
     images = SeveralFilesField(
         label=_("Files"),
         help_text=_(
@@ -46,20 +76,30 @@ class UploadForm(ImagesForm):
     )
 
     name = NameCharField(max_length=MAX_REFERENCES_NAME_CHARACTERS, required=False, widget=forms.HiddenInput)
+    field_order = ("images", "collection", "languages", "places")
 
     def __init__(self, *args: Any, project: Project, by: User, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self.project = project
         field: Any = self.fields["collection"]
         field.offer(project, by=by)
-        if "collection" not in self.initial and len(field.queryset[:2]) == 1:
-            self.initial["collection"] = field.queryset[0].slug
+        self.offer_languages(project, by=by)
+        some = list(field.queryset[:2])
+        self.is_first = not some
+        if self.is_first:
+            del self.fields["collection"]
+        elif "collection" not in self.initial and len(some) == 1:
+            self.initial["collection"] = some[0].slug
 
     def wish(self) -> dict[str, Any]:
-        chosen, name = self.cleaned_data["collection"], self.cleaned_data["name"]
-        return ({"collection": chosen.slug} if chosen else {}) | ({"name": name} if name else {})
+        """What to import with; images of a project that has none make a collection of its name."""
+        chosen, name = self.cleaned_data.get("collection"), self.cleaned_data["name"]
+        wish = {"collection": chosen.slug if chosen else "", "name": name} | self.beginning()
+        wish["new_collection"] = self.project.name if self.is_first and self.beginning() else ""
+        return {name: value for name, value in wish.items() if value}
 
 
-class WishForm(forms.Form):
+class WishForm(_BeginningForm):
     """What the files do not say themselves; empty where they do."""
 
     kind = forms.ChoiceField(
@@ -106,6 +146,7 @@ class WishForm(forms.Form):
         super().__init__(data, initial={**wish, **{f"column_{part}": name for part, name in said.items()}})
         field: Any = self.fields["collection"]
         field.offer(job.project, by=by)
+        self.offer_languages(job.project, by=by)
         self.columns: Sequence[str] = job.options.get(COLUMNS, [])
         for part in PARTS if self.columns else ():
             choices = [("", _("as the file says")), *((name, name) for name in self.columns)]
@@ -132,5 +173,6 @@ class WishForm(forms.Form):
         wish = {name: cleaned[name] for name in ("kind", "model", "new_collection", "name", "is_translated", "source")}
         wish["language"] = cleaned["language"].tag if cleaned["language"] else ""
         wish["collection"] = cleaned["collection"].slug if cleaned["collection"] else ""
+        wish |= self.beginning()
         wish["said"] = {part: name for part in PARTS if (name := cleaned.get(f"column_{part}"))}
         return {name: value for name, value in wish.items() if value}

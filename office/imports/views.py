@@ -19,6 +19,7 @@ from core.images.models import ImportJob, ImportStage
 from core.images.services.import_jobs import discard
 from core.images.views.uploads import upload_limits, upload_page
 from core.jobs.models import JobState
+from core.languages.rules.groups import GROUPS
 from core.people.models import Membership, Project
 from core.people.permissions import READERS, check_reader, project_for
 from core.people.requests import RefusalsShown, render_part, user_of
@@ -48,8 +49,11 @@ def import_choose(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def import_create(request: HttpRequest, slug: str) -> HttpResponse:
     project, by = project_for(request.user, slug, *READERS), user_of(request)
-    initial = {name: request.GET[name] for name in ("collection", "name") if name in request.GET}
+    initial: dict[str, Any] = {name: request.GET[name] for name in ("collection", "name") if name in request.GET}
+    if group := GROUPS.get(request.GET.get("group", "")):
+        initial["languages"] = group.tags
     context = {**upload_limits(), "project": project, "jobs": file_imports_of(by, project)[:SHOWN_IMPORTS]}
+    context["groups"] = GROUPS
 
     def start(form: UploadForm) -> ImportJob:
         sent = form.cleaned_data

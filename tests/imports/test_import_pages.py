@@ -9,6 +9,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
 
+from annotation.models import RoundState
 from core.images.models import Collection, ImportJob, ImportStage
 from core.jobs.models import JobState
 from core.people.models import Membership, Project, Role
@@ -165,3 +166,52 @@ def test_a_message_starts_the_work(client, project, monkeypatch, django_capture_
     assert sent == [ImportJob.objects.get().pk]
     tasks.run_import(sent[0])
     assert ImportJob.objects.get().state == JobState.DONE
+
+
+def new_files() -> list[SimpleUploadedFile]:
+    lines = b"".join(b'{"image": "b%d.jpg", "caption": "A red hill."}\n' % number for number in (1, 2))
+    images = [SimpleUploadedFile(f"b{number}.jpg", image_file(shade=number)) for number in (1, 2)]
+    return [*images, SimpleUploadedFile("captions_val_blip_results.en.jsonl", lines)]
+
+
+def test_a_folder_and_its_captions_become_a_project_where_people_work_in_one_form(client, project):
+    """Eleven actions: New project, name, Start, two choices of files, two languages, people, Preview, model, Import."""
+    page = client.get(reverse("imports:import-create", args=["lions"]) + "?group=core").text
+    assert page.count('name="languages"') == 36
+    assert page.count("checked") == 4
+    job = upload(client, *new_files(), languages=["de", "sw"], places=5)
+    page = client.get(show(job)).text
+    assert "a pilot opens in de, sw" in page
+    assert [name for name, _text in job.options["gaps"]] == ["kind"]
+    answers = {"model": "blip", "languages": ["de", "sw"], "places": 5, "new_collection": project.name}
+    client.post(show(job), answers)
+    assert run(job).options["gaps"] == []
+    assert not project.rounds.exists()
+    client.post(show(job), answers)
+    assert (run(job).state, job.error) == (JobState.DONE, "")
+
+    pilots = project.rounds.filter(state=RoundState.OPEN).order_by("language")
+    assert [(one.language_id, one.kind, one.sample_size) for one in pilots] == [("de", "pilot", 2), ("sw", "pilot", 2)]
+    assert {one.collection.name for one in pilots} == {project.name}
+    links = project.invitations.order_by("pk")
+    assert [(one.role, one.places, [*one.languages.values_list("tag", flat=True)]) for one in links] == [
+        (Role.ANNOTATOR, 5, ["de"]),
+        (Role.ANNOTATOR, 5, ["sw"]),
+    ]
+    assert "Go to the project" in client.get(show(job)).text
+    assert 'name="languages"' not in client.get(reverse("imports:import-create", args=["lions"])).text
+
+
+def test_languages_need_english_captions_by_a_model(client, project):
+    job = upload(client, *new_files()[:2], languages=["de"])
+    ((name, text),) = job.options["gaps"]
+    assert (name, "People rate English captions" in text) == ("languages", True)
+    client.post(show(job), {"new_collection": project.name})
+    assert run(job).options["gaps"] == []
+
+
+def test_researchers_begin_no_languages(project):
+    researcher = make_user("rita")
+    Membership.objects.create(project=project, user=researcher, role=Role.RESEARCHER)
+    client = client_of(researcher)
+    assert 'name="languages"' not in client.get(reverse("imports:import-create", args=["lions"])).text

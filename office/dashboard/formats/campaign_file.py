@@ -54,6 +54,16 @@ def read_campaign(content: bytes) -> dict[str, Any]:
         raise CampaignFileError([_("The file is not UTF-8. Save it as UTF-8.")]) from error
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise CampaignFileError([_("This is not TOML: %(reason)s.") % {"reason": error}]) from error
+    return completed(said)
+
+
+def completed(said: dict[str, Any]) -> dict[str, Any]:
+    """Return what a campaign says with the defaults of what it does not say, as `read_campaign` does.
+
+    Raises
+    ------
+    CampaignFileError
+    """
     if problems := list(_problems(said)):
         raise CampaignFileError(problems)
     said["languages"] = [_of_language(said.get("rounds", {}), language) for language in said.get("languages", [])]

@@ -143,6 +143,19 @@ class WishSerializer(serializers.Serializer[Any]):
     source = serializers.CharField(  # type: ignore[assignment]
         required=False, help_text="Where references come from, under which licence."
     )
+    languages = serializers.SlugRelatedField(
+        slug_field="tag",
+        queryset=Language.objects.all(),
+        many=True,
+        required=False,
+        help_text="Tags of languages to begin, each with a pilot, once the files are imported.",
+    )
+    places = serializers.IntegerField(
+        required=False,
+        min_value=1,
+        max_value=10_000,
+        help_text="For so many annotators a link is made in each of them.",
+    )
     map = serializers.DictField(
         child=serializers.CharField(),
         required=False,
@@ -153,6 +166,8 @@ class WishSerializer(serializers.Serializer[Any]):
         wish = dict(sent)
         if "language" in wish:
             wish["language"] = wish["language"].tag
+        if "languages" in wish:
+            wish["languages"] = [language.tag for language in wish["languages"]]
         said = wish.pop("map", {})
         if unknown := sorted(said.keys() - PARTS):
             raise serializers.ValidationError({"map": [_("There is no part %(name)s.") % {"name": unknown[0]}]})

@@ -48,7 +48,8 @@ class ImportWish:
     Images go into `collection`, or a new one of the name `new_collection`. `kind` stands for the kind of captions where
     that is not clear, `name` is the references', and `said` has the names of columns by the part of a line that they
     hold, and `choice` what is drawn from a corpus. `by` is who asks; without anybody, as in commands, everything is
-    allowed.
+    allowed. With `languages`, each is begun once the files are in, with a link by which so many people as there are
+    `places` can join.
     """
 
     project: Project | None = None
@@ -61,6 +62,8 @@ class ImportWish:
     is_translated: bool = False
     source: str = ""
     said: Mapping[str, str] = field(default_factory=dict)
+    languages: Sequence[str] = ()
+    places: int = 0
     choice: ItemChoice = field(default_factory=ItemChoice)
     by: User | None = None
 
@@ -172,9 +175,23 @@ def gaps_of(previewed: Sequence[PreviewedFile], wish: ImportWish) -> list[Import
     elif has_images and wish.by is not None and not _may_add_images(wish, wish.by):
         text = _("Only managers can add images, to collections of their project. Choose one, or name a new one.")
         found[ImportGap("collection", text)] = None
+    if wish.languages and not found:
+        found |= dict.fromkeys(_gaps_of_languages(previewed, wish))
     if not any(one.is_recognised for one in previewed) and not found:
         found[ImportGap("", _("There is nothing in the files to import."))] = None
     return list(found)
+
+
+def _gaps_of_languages(previewed: Sequence[PreviewedFile], wish: ImportWish) -> Iterator[ImportGap]:
+    if wish.project is None or wish.by is None or not has_role(wish.by, wish.project, Role.MANAGER):
+        yield ImportGap("languages", _("Only managers can begin languages."))
+    elif not (wish.collection or wish.new_collection):
+        yield ImportGap("collection", _("Say in which collection the images are that people are to describe."))
+    elif not any(one.file.kind == MODEL_CAPTIONS and "en" in one.file.languages for one in previewed):
+        text = _(
+            "People rate English captions by a model before they write. Add a file of these, or choose no languages."
+        )
+        yield ImportGap("languages", text)
 
 
 def _twice(one: str, other: str, name: str, key: tuple[str, str, tuple[str, ...]]) -> ImportGap:

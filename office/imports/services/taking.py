@@ -37,6 +37,7 @@ from crosslens_metrics.formats.xm3600 import KEY, LAYOUT_NAME
 from gapgame.models import ItemSet
 from gapgame.services.item_imports import import_path as import_items
 from gapgame.services.items import item_set_named, remove_if_empty
+from office.imports.services.beginnings import begin_languages
 from office.imports.services.previews import ImportWish, PreviewedFile, name_of
 from research.inference.services.captions import import_path as import_captions
 from research.scoring.models import ReferenceKind
@@ -82,7 +83,10 @@ def take(
     _drop_empty_collection(job)
     parts = job.parts.all()
     errors = [part.error for part in parts if part.state == JobState.FAILED]
+    notice = begin_languages(job, wish, now=clock()) if wish.languages and not errors else ""
     import_jobs.finish(job, now=clock(), error=errors[0] if errors and len(errors) == len(parts) else "")
+    if notice:
+        ImportJob.objects.filter(pk=job.pk).update(error=notice)
 
 
 def _shown(path: str, root: Path | None) -> str:
