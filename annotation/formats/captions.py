@@ -67,6 +67,11 @@ class ImageCaptions:
     captions: Mapping[str, list[Row]]
     origin: ImageOrigin
 
+    @property
+    def texts(self) -> dict[str, list[str]]:
+        """By language, where only texts were read."""
+        return {tag: [row[_REST] for row in rows] for tag, rows in self.captions.items()}
+
 
 def caption_rows(
     project: Project, *, until: datetime, images: ImageFilter = ALL_IMAGES, languages: Sequence[str] = ()
@@ -131,8 +136,7 @@ def _named(rows: Iterable[Row], name_of: Callable[[int], str]) -> Iterator[Row]:
 
 
 def _xm3600_line(image: ImageCaptions) -> str:
-    texts = {tag: [row[_REST] for row in rows] for tag, rows in image.captions.items()}
-    return xm3600_line(image.key, texts, origin=image.origin)
+    return xm3600_line(image.key, image.texts, origin=image.origin)
 
 
 def xm3600_line(key: str, captions: Mapping[str, Sequence[str]], *, origin: ImageOrigin = UNKNOWN) -> str:

@@ -36,6 +36,8 @@ FORMATS = {
     "coco": _("COCO captions (captions in one language)"),
     "label-studio": _("Label Studio (captions)"),
     "huggingface": _("Hugging Face, metadata.jsonl (captions)"),
+    "huggingface-images": _("Hugging Face, folder of images (captions)"),
+    "webdataset": _("WebDataset (captions with images)"),
 }
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+import zipfile
+from collections.abc import Iterable, Iterator
 from decimal import Decimal
-from itertools import islice
+from itertools import chain, islice
 from tempfile import TemporaryFile
 from typing import IO, Any
+from xml.sax.saxutils import escape
 
 from django.utils.translation import gettext as _
 
@@ -17,6 +20,29 @@ ROWS_PER_GROUP = 4_000
 MAX_SHEET_ROWS = 1_048_576
 MAX_CELL_CHARACTERS = 32_767
 """Of Excel."""
+NOT_IN_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+CARRIAGE_RETURN = {"\r": "&#13;"}
+"""Which XML would read as the end of a line."""
+XML = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n'
+MAIN, PACKAGE = (
+    "http://schemas.openxmlformats.org/spreadsheetml/2006/main",
+    "http://schemas.openxmlformats.org/package/2006",
+)
+OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+SHEET_TYPE = "application/vnd.openxmlformats-officedocument.spreadsheetml"
+BOOK_PARTS = {
+    "[Content_Types].xml": f'<Types xmlns="{PACKAGE}/content-types">'
+    '<Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>'
+    f'<Override PartName="/xl/workbook.xml" ContentType="{SHEET_TYPE}.sheet.main+xml"/>'
+    f'<Override PartName="/xl/worksheets/sheet1.xml" ContentType="{SHEET_TYPE}.worksheet+xml"/></Types>',
+    "_rels/.rels": f'<Relationships xmlns="{PACKAGE}/relationships">'
+    f'<Relationship Id="rId1" Type="{OFFICE}/officeDocument" Target="xl/workbook.xml"/></Relationships>',
+    "xl/workbook.xml": f'<workbook xmlns="{MAIN}" xmlns:r="{OFFICE}">'
+    '<sheets><sheet name="Sheet" sheetId="1" r:id="rId1"/></sheets></workbook>',
+    "xl/_rels/workbook.xml.rels": f'<Relationships xmlns="{PACKAGE}/relationships">'
+    f'<Relationship Id="rId1" Type="{OFFICE}/worksheet" Target="worksheets/sheet1.xml"/></Relationships>',
+}
+"""What a workbook of one sheet consists of besides the sheet."""
 
 
 def as_csv(table: ExportTable) -> Iterator[bytes]:
@@ -48,61 +74,60 @@ def as_parquet(table: ExportTable) -> Iterator[bytes]:
             for place in places:
                 groups.seek(place)
                 writer.write_table(pa.ipc.open_stream(groups).read_all().cast(schema))
-        yield from _pieces_of(file)
+        yield from pieces_of(file)
 
 
 def as_workbook(table: ExportTable) -> Iterator[bytes]:
     """Write one sheet. Texts are texts, also where they begin like a formula.
+
+    `manage.py export` of 100,800 captions takes 4 s so, and 16 s by openpyxl.
 
     Raises
     ------
     ExportError
         Where it does not fit into a sheet: nothing is cut off.
     """
-    from openpyxl import Workbook
-
-    book = Workbook(write_only=True)
-    sheet = book.create_sheet()
     with TemporaryFile() as file:
-        try:
-            sheet.append(list(table.columns))
-            for number, row in enumerate(table.rows, start=2):
-                _check_fits(number)
-                sheet.append([_cell(sheet, value) for value in row])
-        finally:
-            # Saving also removes the files that the library keeps meanwhile.
-            book.save(file)
-        yield from _pieces_of(file)
+        with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as book:
+            for name, text in BOOK_PARTS.items():
+                book.writestr(name, XML + text)
+            with book.open("xl/worksheets/sheet1.xml", "w", force_zip64=True) as sheet:
+                for piece in in_pieces(_sheet_lines(chain([table.columns], table.rows))):
+                    sheet.write(piece)
+        yield from pieces_of(file)
 
 
-def _check_fits(rows: int) -> None:
-    if rows > MAX_SHEET_ROWS:
-        said = _("A sheet of Excel has at most %(most)s rows. Export it as csv or parquet, or fewer languages.")
-        raise ExportError(said % {"most": f"{MAX_SHEET_ROWS:,}"})
+def _sheet_lines(rows: Iterable[Iterable[Any]]) -> Iterator[str]:
+    yield f'{XML}<worksheet xmlns="{MAIN}"><sheetData>'
+    for number, row in enumerate(rows):
+        if number == MAX_SHEET_ROWS:
+            said = _("A sheet of Excel has at most %(most)s rows. Export it as csv or parquet, or fewer languages.")
+            raise ExportError(said % {"most": f"{MAX_SHEET_ROWS:,}"})
+        yield f"<row>{''.join(map(_cell, row))}</row>"
+    yield "</sheetData></worksheet>"
 
 
-def _cell(sheet: Any, value: Any) -> Any:
-    from openpyxl.cell import WriteOnlyCell
-    from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE
-
+def _cell(value: Any) -> str:
     value = flat_value(value)
+    if value is None or value == "":
+        return "<c/>"
+    if isinstance(value, bool):
+        return f'<c t="b"><v>{int(value)}</v></c>'
     if not isinstance(value, str):
-        return value
-    if len(value) > MAX_CELL_CHARACTERS or ILLEGAL_CHARACTERS_RE.search(value):
+        return f"<c><v>{value}</v></c>"
+    if len(value) > MAX_CELL_CHARACTERS or NOT_IN_XML.search(value):
         raise ExportError(
             _("“%(text)s…” is too long for Excel, or has control characters. Export it as csv or parquet.")
             % {"text": value[:40]}
         )
-    cell = WriteOnlyCell(sheet, value)
-    cell.data_type = "s"
-    return cell
+    return f'<c t="inlineStr"><is><t xml:space="preserve">{escape(value, CARRIAGE_RETURN)}</t></is></c>'
 
 
 def _plain(value: Any) -> Any:
     return float(value) if isinstance(value, Decimal) else value
 
 
-def _pieces_of(file: IO[bytes]) -> Iterator[bytes]:
+def pieces_of(file: IO[bytes]) -> Iterator[bytes]:
     file.seek(0)
     while piece := file.read(PIECE_BYTES):
         yield piece

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
+from tempfile import TemporaryFile
 
+from django.db import connection
 from django.utils.translation import gettext as _
 
 from core.people.models import User
 from core.people.services import audit_log
-from office.exports.formats import captions, tables
+from office.exports.formats import captions, images, tables
 from office.exports.selectors.tables import TABLES, ExportError, ExportTable, ExportWish, comparisons_of, table_of
 from sxs_eval.selectors.results import complete_images_of
 from sxs_eval.services.comparisons import record_looks
@@ -28,12 +31,23 @@ CAPTION_FORMATS: Mapping[str, Callable[[ExportWish], Iterator[bytes]]] = {
     "coco": captions.as_coco,
     "label-studio": captions.as_label_studio,
     "huggingface": captions.as_hugging_face,
+    "huggingface-images": images.as_image_folder,
+    "webdataset": images.as_webdataset,
 }
-SUFFIXES = {"xm3600": "jsonl", "coco": "json", "label-studio": "json", "huggingface": "jsonl"}
+SUFFIXES = {
+    "xm3600": "jsonl",
+    "coco": "json",
+    "label-studio": "json",
+    "huggingface": "jsonl",
+    "huggingface-images": "zip",
+    "webdataset": "tar",
+}
 TYPES = {
     "csv": CSV_TYPE,
     "jsonl": JSON_LINES_TYPE,
     "json": "application/json",
+    "zip": "application/zip",
+    "tar": "application/x-tar",
     "parquet": "application/vnd.apache.parquet",
     "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
 }
@@ -48,6 +62,11 @@ class ExportFile:
     pieces: Iterator[bytes]
 
 
+BY_TIME = frozenset({CAPTIONS, "ratings", "judgements"})
+"""Tables whose rows are chosen by when they were submitted, so that they are of one moment however long it takes."""
+BEGIN = {"postgresql": "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY", "sqlite": "BEGIN"}
+
+
 def export(wish: ExportWish) -> Iterator[bytes]:
     """Return the file, piece by piece.
 
@@ -56,6 +75,35 @@ def export(wish: ExportWish) -> Iterator[bytes]:
     ExportError, ImageFilterError, SeasonNotClosedError
         Mostly before anything is written.
     """
+    return _pieces(wish) if wish.what in BY_TIME else _at_one_moment(wish)
+
+
+def _at_one_moment(wish: ExportWish) -> Iterator[bytes]:
+    """Write the whole file before any of it is sent: who receives it slowly must keep no transaction open."""
+    with TemporaryFile() as file:
+        with one_moment():
+            file.writelines(_pieces(wish))
+        yield from tables.pieces_of(file)
+
+
+@contextmanager
+def one_moment() -> Iterator[None]:
+    """Read only what there is now, whatever people change meanwhile, and keep nobody from changing it.
+
+    `transaction.atomic` would see later changes on PostgreSQL, and keep everybody from writing on SQLite.
+    """
+    if connection.in_atomic_block:
+        yield
+        return
+    with connection.cursor() as cursor:
+        cursor.execute(BEGIN[connection.vendor])
+        try:
+            yield
+        finally:
+            cursor.execute("ROLLBACK")
+
+
+def _pieces(wish: ExportWish) -> Iterator[bytes]:
     if wish.format in TABLE_FORMATS:
         return TABLE_FORMATS[wish.format](table_of(wish))
     if wish.what != CAPTIONS:
