@@ -14,6 +14,7 @@ from annotation.models import Rating
 from annotation.selectors.quality import (
     ALPHA_INTERVAL,
     JUDGED_SHARES,
+    OVER_AUTHORS,
     SHARES,
     QualityRow,
     QualityTable,
@@ -206,9 +207,13 @@ def appendix_of(row: QualityRow) -> Iterator[str]:
             "judged": _with_intervals(row.share(judged)),
             "level": level,
         }
+    intervals = {
+        "interval": _("The first 95%% interval of a share %(words)s."),
+        OVER_AUTHORS: _("The 95%% interval over authors %(words)s."),
+        ALPHA_INTERVAL: _("The 95%% interval of alpha %(words)s."),
+    }
     for name, design in row.designs.items():
-        of_what = _("alpha") if name == ALPHA_INTERVAL else _("a share")
-        yield _("A 95%% interval of %(figure)s %(words)s.") % {"figure": of_what, "words": design.words}
+        yield intervals[name] % {"words": design.words}
     yield _("Agreement, without %(level)s: α = %(alpha)s. %(why)s") % {
         "level": level,
         "alpha": alpha_of(row) or _("undefined"),
