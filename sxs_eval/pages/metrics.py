@@ -23,7 +23,7 @@ from crosslens_metrics.reports.metric_agreement import (
     TestFigure,
 )
 from crosslens_metrics.sampling.designs import SamplingDesign
-from crosslens_metrics.sampling.intervals import Interval
+from crosslens_metrics.sampling.intervals import LEVEL, Interval
 from research.scoring.selectors.scores import shown_times, title_of
 from sxs_eval.formats.metric_gains import SEED, correlations
 from sxs_eval.pages.gains import interval_label, report_link
@@ -57,7 +57,7 @@ def metrics_page(evaluations: EvaluationTable, *, metric: str, rules: PointRules
         "table": PageTable("evaluations", _("Comparisons"), _columns(metric, title, rules), rows),
         "plot": _plot(title, metric, plotted) if plotted else None,
         "correlations": PageTable("correlations", _("Correlations"), _correlation_columns(), list(agreed)),
-        "notes": _notes(report) if report else [],
+        "notes": _notes(report, len(names)) if report else [],
         "unlike": report.unlike[metric] if report else [],
         "differences": PageTable(
             "differences",
@@ -71,7 +71,7 @@ def metrics_page(evaluations: EvaluationTable, *, metric: str, rules: PointRules
     }
 
 
-def _notes(report: CorrelationReport) -> list[str]:
+def _notes(report: CorrelationReport, metrics: int) -> list[str]:
     """Say what the intervals over all languages hold for, and how small a p-value can be."""
     (agreed,) = next(iter(report.agreements.values())).values()
     over = _("In the line below: 95%% interval over comparisons, %(words)s.") % {"words": report.over_evaluations.words}
@@ -88,6 +88,12 @@ def _notes(report: CorrelationReport) -> list[str]:
             "below %(smallest)s is possible."
         )
         notes.append(text % {"models": agreed.models, "smallest": texts.plain_number(agreed.smallest_p, 4)})
+        if metrics > 1:
+            text = _(
+                "p is of this metric alone. If you choose it from %(metrics)s for its p-value, only one below "
+                "%(level)s is evidence (Bonferroni)."
+            )
+            notes.append(text % {"metrics": metrics, "level": texts.plain_number((1 - LEVEL) / metrics, 4)})
     return notes
 
 

@@ -72,7 +72,13 @@ def test_the_first_interval_is_over_models_and_says_so(rows, table):
     )
     pearson = found["pearson"]
     assert pearson["interval"]["low"] < pearson["over_evaluations"]["low"] < pearson["value"]
-    assert pearson["test"] == {"p": pytest.approx(1 / 120), "smallest": 1 / 120, "permutations": 120, "is_exact": True}
+    assert pearson["test"] == {
+        "p": pytest.approx(1 / 120),
+        "holm": pytest.approx(1 / 120),
+        "smallest": 1 / 120,
+        "permutations": 120,
+        "is_exact": True,
+    }
     text = text_of(table(rows))
     assert "near: In brackets: 95% interval, generalises to other models like these" in text
     assert "4 degrees of freedom." in text
@@ -161,7 +167,7 @@ def test_points_count_alike_unless_asked_to_count_by_their_images(rows, table):
     assert weighted["weights"] == "images"
     assert figures_of(weighted)["pearson"]["value"] != plain["pearson"]["value"]
     assert figures_of(report_of(table(rows)))["pearson"]["value"] == plain["pearson"]["value"]
-    assert "Evaluations count as often as they have complete images." in text_of(table(rows), "--weights", "images")
+    assert "count as often as they have complete images; p is" in text_of(table(rows), "--weights", "images")
 
 
 def test_the_papers_tables_come_out_by_an_option_that_names_itself(rows, table):
@@ -186,12 +192,16 @@ def test_two_metrics_are_held_against_each_other_with_holms_correction(rows, tab
     assert pairs == [("near", "far"), ("near", "noise"), ("far", "noise")]
     tests = sorted((one["pearson"]["p"], one["pearson"]["holm"]) for one in report["differences"])
     assert tests[0][1] == pytest.approx(min(1, 3 * tests[0][0]))
+    of_each = [figures_of(report, name)["pearson"]["test"] for name in ("near", "far", "noise")]
+    least = min(of_each, key=lambda test: test["p"])
+    assert least["holm"] == pytest.approx(min(1, 3 * least["p"]))
     near_far = report["differences"][0]["pearson"]
     assert near_far["z"] > 0
     assert near_far["degrees_of_freedom"] == 4
     assert near_far["interval"]["low"] < near_far["z"] < near_far["interval"]["high"]
     text = text_of(table(three), metrics=("near", "far", "noise"))
     assert "Differences of Fisher’s z of two metrics, with 95% intervals, p and Holm’s p over 3 pairs" in text
+    assert "  p, Holm" in text
     assert "near - far" in text
 
 

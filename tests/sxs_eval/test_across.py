@@ -42,6 +42,7 @@ def test_the_pooled_gain_weighs_each_image_of_each_comparison_alike():
     assert (pooled.comparisons, pooled.images, pooled.outcomes) == (2, 4, 6)
     assert (pooled.wins, pooled.losses) == (3, 2)
     assert points(pooled.gain) == pytest.approx(100 / 6)
+    assert "to other images, with these 2 comparisons (" in str(pooled.gain.as_json())
 
 
 def test_the_pooled_sign_test_looks_at_each_image_once():

@@ -23,9 +23,10 @@ from crosslens_metrics.reports.comparison_figures import (
     value_or_reason,
 )
 from crosslens_metrics.reports.figures import ReportFigure, random_stream
-from crosslens_metrics.reports.gain_figures import gain_figure, with_these_raters
+from crosslens_metrics.reports.gain_figures import gain_figure, with_fixed
 from crosslens_metrics.reports.ranking_leads import OTHERS, THESE, PairTests, RankingLeads
 from crosslens_metrics.sampling import significance
+from crosslens_metrics.sampling.designs import Factor
 from crosslens_metrics.sampling.intervals import LEVEL, Interval
 from crosslens_metrics.signatures import Signature, differences, together
 
@@ -181,7 +182,7 @@ def pool(
     def means() -> MeanGain:
         parts = [part for part in decided if len(part.outcome)]
         mean, interval = gains.random_effects([part.image for part in parts], [part.outcome for part in parts])
-        return MeanGain(mean, with_these_raters(interval, len(judged_in)))
+        return MeanGain(mean, with_fixed(interval, {Factor.RATER: len(judged_in)}))
 
     def interval() -> Interval:
         return gains.pooled_gain_interval(image, outcome, resamples=resamples, rng=random_stream(seed, "pooled gain"))
@@ -193,13 +194,15 @@ def pool(
     return PooledGain(
         signature=together(POOLING_METHOD, settings, parts),
         unlike=_unlike(parts),
-        comparisons=sum(len(part.outcome) > 0 for part in decided),
+        comparisons=len(parts),
         shared_raters=sum(comparisons > 1 for comparisons in judged_in.values()),
         images=len(net),
         outcomes=len(outcome),
         wins=int((outcome > 0).sum()),
         losses=int((outcome < 0).sum()),
-        gain=value_or_reason(lambda: gain_figure(gains.pooled_gain(outcome), interval, _together(decided, image))),
+        gain=value_or_reason(
+            lambda: gain_figure(gains.pooled_gain(outcome), interval, _together(decided, image), comparisons=len(parts))
+        ),
         random_effects=value_or_reason(means),
         sign_test=value_or_reason(signs),
     )

@@ -41,6 +41,7 @@ from crosslens_metrics.reports.metric_agreement import (
     MetricDifferences,
     TestFigure,
     agreement,
+    corrected_tests,
     differences_of,
 )
 from crosslens_metrics.sampling.designs import Factor, Method, SamplingDesign
@@ -142,7 +143,7 @@ class CorrelationReport:
             else "Each evaluation is one point: signs are not flipped."
         )
         if self.rules.is_weighted:
-            yield "Evaluations count as often as they have complete images."
+            yield "Evaluations count as often as they have complete images; p is of evaluations that count alike."
         if self.resamples is not None:
             yield (
                 f"Over evaluations: 95% interval, {self.over_evaluations.words}, {self.resamples} resamples, "
@@ -260,7 +261,7 @@ def correlations_of(
     return CorrelationReport(
         human=table.columns[people_at],
         parts={part.key: part.name for part in parts},
-        agreements=agreements,
+        agreements={part: corrected_tests(by_metric) for part, by_metric in agreements.items()},
         differences=differences_of(points, used, pairs, flip=rules.flip),
         left_out=left_out,
         unlike=unlike,
@@ -361,16 +362,18 @@ def _rows(by_metric: Mapping[str, MetricAgreement], digits: int) -> list[list[st
         figures = [one.coefficients[coefficient] for one in agreed]
         rows.append([coefficient, *(with_interval(one.value, one.interval, digits, ends=CERTAIN) for one in figures)])
         if any(one.test for one in figures):
-            rows.append(["  p", *(_p(one.test) for one in figures)])
+            rows.append(["  p", *(_p(one.test, "p") for one in figures)])
+            if len(figures) > 1:
+                rows.append(["  p, Holm", *(_p(one.test, "holm") for one in figures)])
         if any(one.over_evaluations for one in figures):
             rows.append(["  over evaluations", *(_bounds(one.over_evaluations, digits) for one in figures)])
     return rows
 
 
-def _p(test: TestFigure | UndefinedScore | None) -> str:
+def _p(test: TestFigure | UndefinedScore | None, name: str) -> str:
     if test is None:
         return ""
-    return "undefined" if isinstance(test, UndefinedScore) else rounded_number(test.p, P_DIGITS)
+    return "undefined" if isinstance(test, UndefinedScore) else rounded_number(getattr(test, name), P_DIGITS)
 
 
 def _bounds(interval: Interval | UndefinedScore | None, digits: int) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from crosslens_metrics import gains, images_needed
@@ -46,28 +46,32 @@ def anytime_interval(wins: int, losses: int, images: int, raters: int) -> Interv
     """
     gains.gain(wins, losses, images)
     design = SamplingDesign(Method.ANYTIME, {Factor.IMAGE: images})
-    return with_these_raters(significance.anytime_interval(wins, losses, images).times(100).of(design), raters)
+    interval = significance.anytime_interval(wins, losses, images).times(100).of(design)
+    return with_fixed(interval, {Factor.RATER: raters})
 
 
-def with_these_raters(interval: Interval, raters: int) -> Interval:
-    """The same interval, with the raters that its design does not know.
+def with_fixed(interval: Interval, fixed: Mapping[Factor, int]) -> Interval:
+    """The same interval, with what its design does not know to be fixed.
 
     Parameters
     ----------
     interval : Interval
-    raters : int
-        None where it is 0.
+    fixed : mapping of int by Factor
+        How many of each; 0 where none is known.
 
     Returns
     -------
     Interval
     """
-    if not (interval.design and raters):
+    known = {factor: number for factor, number in fixed.items() if number}
+    if not (interval.design and known):
         return interval
-    return interval.of(replace(interval.design, fixed={Factor.RATER: raters}))
+    return interval.of(replace(interval.design, fixed=known))
 
 
-def gain_figure(points: float, published: Callable[[], Interval], decided: DecidedImages) -> GainFigure:
+def gain_figure(
+    points: float, published: Callable[[], Interval], decided: DecidedImages, *, comparisons: int = 0
+) -> GainFigure:
     """A gain with both of its intervals.
 
     Parameters
@@ -77,21 +81,25 @@ def gain_figure(points: float, published: Callable[[], Interval], decided: Decid
         The interval over images, with these raters.
     decided : DecidedImages
         What the gain is of.
+    comparisons : int
+        Of a pooled gain, how many comparisons it is of: they are fixed.
 
     Returns
     -------
     GainFigure
         In percentage points.
     """
+    pooled = {Factor.COMPARISON: comparisons}
+
+    def with_others() -> WithOtherRaters:
+        interval, p = gains.with_other_raters(decided)
+        images = value_or_reason(lambda: images_needed.images_to_see_with_other_raters(decided))
+        return WithOtherRaters(with_fixed(interval, pooled), p, images)
+
     return GainFigure(
         points,
-        value_or_reason(lambda: with_these_raters(published(), decided.raters)),
-        value_or_reason(
-            lambda: WithOtherRaters(
-                *gains.with_other_raters(decided),
-                value_or_reason(lambda: images_needed.images_to_see_with_other_raters(decided)),
-            )
-        ),
+        value_or_reason(lambda: with_fixed(published(), pooled | {Factor.RATER: decided.raters})),
+        value_or_reason(with_others),
         decided.raters,
         "other_raters" if decided.raters >= MIN_RATERS else "interval",
     )

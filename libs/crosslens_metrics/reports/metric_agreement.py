@@ -31,9 +31,13 @@ Figures = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class TestFigure(ReportFigure):
-    """Of the permutations of the models; `smallest` is the smallest p that so many of them allow."""
+    """Of the permutations of the models; `smallest` is the smallest p that so many of them allow.
+
+    `holm` is the p-value corrected for all metrics of the report, by the same coefficient over the same evaluations.
+    """
 
     p: float
+    holm: float
     smallest: float
     permutations: int
     is_exact: bool
@@ -176,7 +180,29 @@ def agreement(points: EvaluationPoints, *, flip: bool, resamples: int | None, se
 
 
 def _test(test: PermutationTest) -> TestFigure:
-    return TestFigure(test.p, test.smallest, test.permutations, test.is_exact)
+    return TestFigure(test.p, test.p, test.smallest, test.permutations, test.is_exact)
+
+
+def corrected_tests(by_metric: Mapping[str, MetricAgreement]) -> dict[str, MetricAgreement]:
+    """The same with p-values corrected for all metrics by Holm's method: of many, the best may be so by chance.
+
+    Parameters
+    ----------
+    by_metric : mapping of MetricAgreement by metric
+
+    Returns
+    -------
+    dict of MetricAgreement by metric
+    """
+    coefficients: dict[str, dict[Coefficient, CorrelationFigure]] = {name: {} for name in by_metric}
+    for coefficient in Coefficient:
+        figures = {name: agreed.coefficients[coefficient] for name, agreed in by_metric.items()}
+        plain = {name: one.test.p for name, one in figures.items() if isinstance(one.test, TestFigure)}
+        corrected = dict(zip(plain, holm(list(plain.values())).tolist(), strict=True))
+        for name, one in figures.items():
+            test = replace(one.test, holm=corrected[name]) if isinstance(one.test, TestFigure) else one.test
+            coefficients[name][coefficient] = replace(one, test=test)
+    return {name: replace(agreed, coefficients=coefficients[name]) for name, agreed in by_metric.items()}
 
 
 def _rng(seed: int) -> np.random.Generator:
