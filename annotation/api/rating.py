@@ -16,10 +16,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotation import tasks
-from annotation.api.refusals import nothing_left, refusals_as_problems
 from annotation.api.working import (
     BatchHeadSerializer,
-    BatchSteps,
     OwnRoundSerializer,
     RatedSerializer,
     RateSerializer,
@@ -30,6 +28,7 @@ from annotation.permissions import ratings_for, round_to_rate
 from annotation.selectors import verification
 from annotation.selectors.work import batch_head
 from annotation.services import verification as services
+from core.allocation.api.steps import BatchSteps, nothing_left, refusals_as_problems
 from core.images.api.shapes import ServedImageSerializer, served_fields
 from core.people.api.operations import ApiOperations
 from core.people.api.views import person_asking

@@ -19,11 +19,11 @@ from rest_framework.response import Response
 
 from annotation import tasks
 from annotation.api.managing import with_words
-from annotation.api.refusals import refusals_as_problems
 from annotation.formats.archives import MANIFEST
 from annotation.models import Release
 from annotation.rules.releases import LICENCES
 from annotation.services import releases
+from core.allocation.api.steps import refusals_as_problems
 from core.jobs.models import JobState
 from core.people.api.jobs import JobReport, job_kind, started
 from core.people.api.operations import ApiOperations, one_address

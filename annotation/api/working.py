@@ -5,8 +5,7 @@ A batch has its English captions on screen 1 and never after it, because the pag
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from random import SystemRandom
 from typing import Any
 from uuid import UUID
@@ -17,28 +16,27 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from annotation.api.refusals import nothing_left, refusals_as_problems
 from annotation.models import Caption, CaptionBatch, CaptionState, Feedback, Rating, Round, Stage
 from annotation.permissions import batch_for, readable_feedback, round_for
 from annotation.rules.text_checks import MAX_DRAFT_CHARACTERS
 from annotation.selectors import work
 from annotation.services import batches, feedback
+from core.allocation.api.steps import (
+    MS_PER_DAY,
+    BatchSteps,
+    MissingRequirementSerializer,
+    nothing_left,
+    refusals_as_problems,
+)
 from core.allocation.models import BatchState
 from core.images.api.shapes import ServedImageSerializer, served_fields
-from core.people.api.operations import ApiOperations, View
+from core.people.api.operations import ApiOperations
 from core.people.api.pagination import ListPart, many_shown, page
 from core.people.api.requested import validated_data
 from core.people.api.views import person_asking
 from core.people.models import User
 
-MS_PER_DAY = 24 * 3600 * 1000
 api = ApiOperations("work")
-Shape = type[serializers.Serializer[Any]]
-
-
-class MissingRequirementSerializer(serializers.Serializer[Any]):
-    code = serializers.CharField()
-    message = serializers.CharField()
 
 
 class WarningSerializer(serializers.Serializer[Any]):
@@ -287,41 +285,6 @@ def _items(batch: CaptionBatch, user: User) -> Sequence[dict[str, Any]]:
 def _item(position: int, image: Any, **more: Any) -> dict[str, Any]:
     nothing = dict.fromkeys(("english", "rating", "text", "revision", "is_autosaved")) | {"warnings": ()}
     return {"position": position, "image": served_fields(image)} | nothing | more
-
-
-@dataclass(frozen=True)
-class BatchSteps:
-    """The views of steps that a batch of one kind takes as a whole."""
-
-    api: ApiOperations
-    shown_as: Shape
-    find: Callable[[User, UUID], object]
-    answer: Callable[[Request, UUID], Response]
-
-    def view(
-        self,
-        id: str,
-        summary: str,
-        description: str,
-        service: Callable[..., object],
-        *,
-        shape: Shape | None = None,
-        headers: Mapping[str, str] | None = None,
-    ) -> View:
-        """`shape` is of what is sent with the step."""
-
-        @self.api.post(id, summary, self.shown_as, description=description, request=shape)
-        def view(request: Request, batch_id: UUID) -> Response:
-            self.find(person_asking(request), batch_id)
-            sent = validated_data(shape, request) if shape else {}
-            with refusals_as_problems():
-                service(batch_id=batch_id, person=person_asking(request), now=timezone.now(), **sent)
-            response = self.answer(request, batch_id)
-            for name, value in (headers or {}).items():
-                response[name] = value
-            return response
-
-        return view
 
 
 STEPS = BatchSteps(api, BatchSerializer, batch_for, batch_response)

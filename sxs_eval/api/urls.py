@@ -2,9 +2,10 @@
 
 from django.urls import path
 
-from sxs_eval.api import comparisons, judgements, setting_up
+from sxs_eval.api import comparisons, judgements, judging, setting_up
 
 COMPARISONS = "projects/<slug:slug>/comparisons"
+BATCH = "work/comparing/batches/<uuid:batch_id>"
 ONE = f"{COMPARISONS}/<int:comparison_id>"
 
 urlpatterns = [
@@ -16,5 +17,11 @@ urlpatterns = [
     path(f"{ONE}/pairs/", setting_up.pairs_add, name="pairs-add"),
     path("projects/<slug:slug>/instructions/", setting_up.instructions_publish, name="instructions-publish"),
     path(f"{ONE}/results/", comparisons.comparison_results, name="comparison-results"),
+    path("work/comparing/", judging.comparing_work_show, name="comparing-work-show"),
+    path("work/comparing/comparisons/<int:comparison_id>/take/", judging.judging_batch_take, name="judging-batch-take"),
+    path(f"{BATCH}/", judging.judging_batch_show, name="judging-batch-show"),
+    path(f"{BATCH}/judgements/<int:position>/", judging.judgement_save_or_undo, name="judgement-save"),
+    path(f"{BATCH}/return/", judging.judging_batch_return, name="judging-batch-return"),
+    path(f"{BATCH}/resume/", judging.judging_batch_resume, name="judging-batch-resume"),
     path("projects/<slug:slug>/judgements/", judgements.judgement_list, name="judgement-list"),
 ]

@@ -200,6 +200,8 @@ def make_world(media: Path) -> World:
     }
     of_collections = ("collection-show", "collection-images")
     known |= {f"api:{name} slug": [seeded.main.collection.slug] for name in of_collections}
+    of_judging = [name for name in _names("api", "batch_id") if name.startswith(("judging-", "judgement-"))]
+    known |= {f"api:{name} batch_id": [judged.pk] for name in of_judging}
     for app in ("imports", "api"):
         known |= {f"{app}:{name} job_id": [files.pk] for name in _names(app, "job_id")}
     described = ModelCaption.objects.filter(image__entries__collection=seeded.main.collection)

@@ -1,0 +1,1 @@
+"""What operations of the API about assigned work share."""
