@@ -26,9 +26,7 @@ from crosslens_metrics.formats.recognition import captions_of
 from office.imports.services import file_imports, previews, stages
 from research.inference.models import ModelCaption
 from research.inference.services import captions as caption_imports
-from research.selection.models import CandidateList
 from research.selection.rules.tables import TableError, data_of
-from research.selection.services import candidates as candidate_imports
 from sxs_eval.formats.plans import parse_scores
 from tests.factories import NOW, make_collection, make_project
 from tests.imports.sent import confirmed, run
@@ -52,7 +50,6 @@ def announced(run: Callable[..., None]) -> Callable[..., None]:
 RUNS: dict[ImportKind, tuple[Callable[..., None], Any, str]] = {
     ImportKind.IMAGES: (announced(image_imports.run_import), image_imports, "plan_of_upload"),
     ImportKind.FILES: (announced(stages.run), previews, "recognise"),
-    ImportKind.CANDIDATES: (candidate_imports.run_import, candidate_imports, "candidate_lines"),
 }
 
 
@@ -62,10 +59,9 @@ def test_every_import_ends_where_its_file_takes_too_long_to_read(kind, monkeypat
     monkeypatch.setattr(module, reader, hang)
     project = make_project()
     collection = make_collection(0)
-    candidates = CandidateList.objects.create(project=project, slug="world", name="World", created_at=NOW)
     folder, names = image_imports.keep_waiting([SimpleUploadedFile("a.jsonl", b"{}\n")])
     options: dict[str, Any] = {image_imports.FILE_NAMES: names, "language": "en", "model": "m", "collections": []}
-    options |= {file_imports.WISH: {}, candidate_imports.LIST: candidates.pk, candidate_imports.NEEDS_LICENCE: True}
+    options |= {file_imports.WISH: {}}
     about = {"kind": kind, "collection": collection, "project": project, "options": options, "folder": folder}
     # The first time might have been the fault of a busy machine.
     stage = ImportStage.PREVIEW if kind == ImportKind.FILES else ImportStage.IMPORT

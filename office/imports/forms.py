@@ -15,8 +15,9 @@ from core.people.forms.fields import NameCharField
 from core.people.models import Project, Role, User
 from core.people.permissions import has_role
 from crosslens_metrics.formats.caption_rows import PARTS
+from crosslens_metrics.formats.layouts import FileKind
 from crosslens_metrics.formats.recognition import CAPTIONS_BY_PEOPLE, MODEL_CAPTIONS, REFERENCES
-from office.imports.services.file_imports import COLUMNS, GAPS, WISH
+from office.imports.services.file_imports import COLUMNS, GAPS, PREVIEW, WISH
 from research.inference.rules.captions import MAX_MODEL_NAME_CHARACTERS
 from research.scoring.services.references import MAX_NAME_CHARACTERS as MAX_REFERENCES_NAME_CHARACTERS
 
@@ -38,7 +39,7 @@ class _BeginningForm(forms.Form):
 
     languages = forms.ModelMultipleChoiceField(
         Language.objects.all(),
-        label=_("Languages in which people describe the images"),
+        label=_("Languages in which people describe the images (optional)"),
         required=False,
         widget=forms.CheckboxSelectMultiple,
         help_text=_(
@@ -46,7 +47,7 @@ class _BeginningForm(forms.Form):
         ),
     )
     places = forms.IntegerField(
-        label=_("People in each language"),
+        label=_("People in each language (optional)"),
         min_value=1,
         max_value=10_000,
         required=False,
@@ -122,7 +123,7 @@ class WishForm(_BeginningForm):
         help_text=_("Its name, if the images are to go into a new one."),
     )
     name = NameCharField(
-        label=_("Name of the references, or of the set of sentences"),
+        label=_("Name of the references, the set of sentences or the list of candidates"),
         max_length=MAX_REFERENCES_NAME_CHARACTERS,
         required=False,
         help_text=_("If references of this name exist in the language, the file replaces those of its images."),
@@ -131,6 +132,11 @@ class WishForm(_BeginningForm):
         label=_("The references were translated from English"),
         required=False,
         help_text=_("WMDRel is computed only against references that were translated from English."),
+    )
+    allows_no_licence = forms.BooleanField(
+        label=_("Keep candidates without a licence, too"),
+        required=False,
+        help_text=_("You can publish a dataset only of images whose licence you know."),
     )
     source = forms.CharField(
         label=_("Source"),
@@ -153,6 +159,8 @@ class WishForm(_BeginningForm):
             self.fields[f"column_{part}"] = forms.ChoiceField(
                 label=COLUMN_LABELS[part], choices=choices, required=False
             )
+        if not any(one["kind"] == FileKind.CANDIDATES for one in job.options.get(PREVIEW, [])):
+            del self.fields["allows_no_licence"]
         asked = {part for part, _text in job.options.get(GAPS, [])}
         if "kind" in asked:
             asked.add("model")
@@ -170,7 +178,8 @@ class WishForm(_BeginningForm):
 
     def wish(self) -> dict[str, Any]:
         cleaned = self.cleaned_data
-        wish = {name: cleaned[name] for name in ("kind", "model", "new_collection", "name", "is_translated", "source")}
+        said = ("kind", "model", "new_collection", "name", "is_translated", "source", "allows_no_licence")
+        wish = {name: cleaned.get(name) for name in said}
         wish["language"] = cleaned["language"].tag if cleaned["language"] else ""
         wish["collection"] = cleaned["collection"].slug if cleaned["collection"] else ""
         wish |= self.beginning()

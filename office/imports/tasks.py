@@ -9,7 +9,7 @@ from core.images.tasks import ask_for_sizes
 from core.jobs.tasks import job, shared_task
 from office.imports.services import stages
 
-RUN_BY_COMMANDS = (ImportKind.CAPTIONS, ImportKind.REFERENCES, ImportKind.PEOPLE, ImportKind.ITEMS)
+RUN_BY_COMMANDS = [kind for kind in ImportKind if kind not in (ImportKind.FILES, ImportKind.IMAGES)]
 """Only a part of another import, or a command's, which is closed if that died."""
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from django.db import transaction
 from django.utils import timezone
 
-from core.images.models import Collection, ImportJob, ImportKind
+from core.images.models import Collection
 from core.jobs.tasks import job, shared_task
 from research.selection.models import Selection
-from research.selection.services import candidates, places, selections
+from research.selection.services import places, selections
 
 PLACES_AT_ONCE = 20_000
 """Images that one sweep looks up; the next one continues."""
@@ -35,11 +35,3 @@ def locate_collection(collection_id: int) -> None:
 
 def ask_for_places(collection_id: int) -> None:
     transaction.on_commit(lambda: locate_collection.delay(collection_id), robust=True)
-
-
-@shared_task
-def run_candidate_import(job_id: int) -> None:
-    candidates.run_import(job_id=job_id, clock=timezone.now)
-
-
-ask_for_candidate_import = job(run_candidate_import, ImportJob.objects.filter(kind=ImportKind.CANDIDATES))

@@ -35,7 +35,6 @@ urlpatterns = [
     path(f"{SELECTION}/files/", selections.selected_files, name="selected-files"),
     path(f"{SELECTION}/files.csv", selections.selected_export, name="selected-export"),
     path("projects/<slug:slug>/candidates/", selections.candidates_list, name="candidates-list"),
-    path("projects/<slug:slug>/candidates/import/", selections.candidates_import, name="candidates-import"),
     path(
         "projects/<slug:slug>/candidates/<slug:list_slug>/delete/",
         selections.candidates_delete,

@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from core.people.models import Project
+from office.imports.tasks import run_import
 from research.selection import tasks
 from research.selection.models import Selection
 from tests.browser.annotator import barriers, sign_in
@@ -52,7 +53,7 @@ def test_a_manager_goes_from_a_file_of_candidates_to_collections_by_language(
 ) -> None:
     """What the pages of other hosts know of it: nothing, since candidates are links and never images of the page."""
     monkeypatch.setattr(tasks, "ask_for_choice", tasks.choose_images)
-    monkeypatch.setattr(tasks, "ask_for_candidate_import", tasks.run_candidate_import)
+    monkeypatch.setattr("office.imports.views.ask_for_stage", run_import)
     project = make_project("lions")
     give_table(project)
     context = browser.new_context(viewport={"width": 1366, "height": 900})
@@ -60,13 +61,13 @@ def test_a_manager_goes_from_a_file_of_candidates_to_collections_by_language(
     page = context.new_page()
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
-    page.goto(f"{live_server.url}/projects/lions/candidates/import/")
-    page.get_by_label("File", exact=True).set_input_files(
+    page.goto(f"{live_server.url}/projects/lions/import/")
+    page.get_by_label("Files", exact=True).set_input_files(
         {"name": "world.csv", "mimeType": "text/csv", "buffer": CANDIDATES.encode()}
     )
-    page.get_by_label("Name").fill("World")
-    page.get_by_role("button", name="Import").click()
-    expect(page.get_by_role("definition").first).to_have_text("12")
+    page.get_by_role("button", name="Preview").click()
+    page.get_by_role("button", name="Import", exact=True).click()
+    expect(page.get_by_role("row", name="world.csv")).to_contain_text("12")
     page.goto(f"{live_server.url}/projects/lions/candidates/")
     page.get_by_role("link", name="Choose images").click()
     page.get_by_role("checkbox", name="French").check()

@@ -27,7 +27,6 @@ CHUNKED = (b"transfer-encoding", b"chunked")
 FORMS_WITH_FILES = {
     "images:images-add": ["lions"],
     "imports:import-create": ["lions"],
-    "corpora:candidates-import": ["lions"],
     "corpora:subset-create": ["lions"],
     "corpora:table-upload": ["lions"],
     "people:invitation-import": ["lions"],

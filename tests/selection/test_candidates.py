@@ -24,8 +24,10 @@ from research.selection.services import candidates as services
 from research.selection.services.candidates import CandidatesRefusedError, delete_list
 from tests.clients import client_of
 from tests.factories import NOW, make_project, make_user
+from tests.imports.sent import confirmed
+from tests.imports.sent import run as continued
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("media")]
 
 HEADER = "key,address,latitude,longitude,licence,author,title,checksum,bytes"
 OPEN_IMAGES = (
@@ -55,7 +57,7 @@ def project() -> Project:
 
 
 def run(path: Path, project: Project, **options: object) -> ImportJob:
-    about: dict[str, object] = {"name": "World", "slug": "world", "clock": lambda: NOW, **options}
+    about: dict[str, object] = {"name": "World", "clock": lambda: NOW, **options}
     return services.import_path(path=path, project=project, **about)  # type: ignore[arg-type]
 
 
@@ -207,23 +209,20 @@ def ten_lines() -> str:
 
 
 def test_an_upload_that_was_killed_goes_on_where_it_was(project, monkeypatch):
-    upload = SimpleUploadedFile("world.csv", ten_lines().encode())
-    job = services.start_upload(project=project, name="World", upload=upload, by=make_user(), clock=lambda: NOW)
+    job = confirmed(ten_lines().encode(), "world.csv", project=project)
     dies_at_the_third_chunk(monkeypatch)
     with pytest.raises(KeyboardInterrupt):
-        services.run_import(job_id=job.pk, clock=lambda: NOW)
+        continued(job)
     assert Candidate.objects.count() == 3
     assert not summary_of(CandidateList.objects.get()).is_complete
 
     later = NOW + timedelta(minutes=5)
-    assert leases.rows_to_nudge(ImportJob.objects.filter(kind=ImportKind.CANDIDATES), now=later) == [job.pk]
-    services.run_import(job_id=job.pk, clock=lambda: later)
-
-    job.refresh_from_db()
-    assert (job.state, job.done) == (JobState.DONE, 10)
+    assert leases.rows_to_nudge(ImportJob.objects.filter(kind=ImportKind.FILES), now=later) == [job.pk]
+    part = continued(job, now=later).parts.get()
+    assert (part.state, part.done) == (JobState.DONE, 10)
     assert sorted(Candidate.objects.values_list("key", flat=True)) == list("0123456")
     assert left_out(project) == {"key_twice": 2, "null_island": 1}
-    assert list(job.rows.values_list("number", flat=True)) == [2, 9, 10]
+    assert list(part.rows.values_list("number", flat=True)) == [2, 9, 10]
 
 
 def test_a_command_that_was_killed_goes_on_where_it_was(tmp_path, project, monkeypatch):
@@ -243,11 +242,15 @@ def test_a_command_that_was_killed_goes_on_where_it_was(tmp_path, project, monke
 def test_the_command_says_what_was_kept_and_left_out(file, project):
     file.write_text(file.read_text() + "\n" + line("c", licence=""))
     out = StringIO()
-    call_command("import_candidates", str(file), project=project.slug, stdout=out)
-    assert "world: 2 candidates." in out.getvalue()
-    assert "Left out: 1. There is no licence." in out.getvalue()
+    call_command("import", str(file), project=project.slug, stdout=out)
+    assert "Added: 2, Already there: 0, Not imported: 1" in out.getvalue()
+    assert "c: There is no licence." in out.getvalue()
     with pytest.raises(CommandError, match="already has a list"):
-        call_command("import_candidates", str(file), project=project.slug)
+        call_command("import", str(file), project=project.slug)
+    call_command("import", undo=ImportJob.objects.get(kind=ImportKind.FILES).pk)
+    assert not CandidateList.objects.exists()
+    call_command("import", str(file), project=project.slug, name="All", allow_no_licence=True)
+    assert CandidateList.objects.get(slug="all").counts["kept"] == 3
 
 
 def test_a_list_in_use_is_not_deleted(file, project):
@@ -273,17 +276,15 @@ def test_a_list_in_use_is_not_deleted(file, project):
     assert not Candidate.objects.exists()
 
 
-def test_a_manager_imports_looks_at_and_deletes_a_list(project, file, django_capture_on_commit_callbacks):
+def test_a_manager_imports_looks_at_and_deletes_a_list(project, file):
     client = client_of(User.objects.get(username="mia"))
-    with django_capture_on_commit_callbacks(execute=True):
-        response = client.post(
-            reverse("corpora:candidates-import", args=[project.slug]),
-            {"name": "World", "file": SimpleUploadedFile("world.csv", file.read_bytes())},
-        )
-    job = ImportJob.objects.get()
-    assert response["Location"] == reverse("images:import-show", args=[job.pk])
-    services.run_import(job_id=job.pk, clock=lambda: NOW)
-    report = client.get(response["Location"]).context["report"]
+    upload = SimpleUploadedFile("World.csv", file.read_bytes())
+    page = client.post(reverse("imports:import-create", args=[project.slug]), {"images": upload})["Location"]
+    job = continued(ImportJob.objects.get())
+    assert "Candidates" in client.get(page).content.decode()
+    client.post(page)
+    part = continued(job).parts.get()
+    report = client.get(reverse("images:import-show", args=[part.pk])).context["report"]
     kept = CandidateList.objects.get().counts["kept"]
     assert [count for outcome, _label, count in report.counts if outcome == "added"] == [kept]
     page = client.get(reverse("corpora:candidates-list", args=[project.slug])).content.decode()

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import call_command
 from django.db import connection
 from django.utils import timezone
@@ -25,9 +24,10 @@ from core.jobs.models import JobState
 from core.jobs.services import leases
 from core.people.models import Project
 from research.selection.models import Candidate, CandidateList
-from research.selection.services.candidates import COLUMNS, import_path, run_import, start_upload
+from research.selection.services.candidates import COLUMNS, import_path
 from tests import servers
 from tests.factories import make_project, make_user
+from tests.imports.sent import confirmed, run
 
 pytestmark = [pytest.mark.postgres, pytest.mark.process, pytest.mark.django_db(transaction=True)]
 
@@ -52,8 +52,11 @@ def slowly(function):
 
 candidates.insert_rows = slowly(candidates.insert_rows)
 """
-IMPORT = "call_command('import_candidates', sys.argv[1], project='lions', slug='world')"
-UPLOAD = "candidates.run_import(job_id=int(sys.argv[1]), clock=timezone.now)"
+IMPORT = "call_command('import', sys.argv[1], project='lions', name='world')"
+UPLOAD = """
+from office.imports.services import stages
+stages.run(job_id=int(sys.argv[1]), clock=timezone.now, announce=lambda image: None)
+"""
 
 
 def killed(program: str, argument: object, *, when: Callable[[], bool]) -> None:
@@ -120,7 +123,7 @@ def project() -> Project:
 def file(tmp_path: Path, project: Project) -> Path:
     path = tmp_path / "world.csv"
     path.write_text(lines())
-    import_path(path=path, project=project, name="At once", slug="at-once", clock=timezone.now)
+    import_path(path=path, project=project, name="At once", clock=timezone.now)
     return path
 
 
@@ -136,24 +139,21 @@ def test_a_command_that_was_killed_imports_the_rest_when_it_is_run_again(file, p
     assert len(before) < len(rows_of("at-once"))
     assert not CandidateList.objects.get(slug="world").counts["complete"]
 
-    call_command("import_candidates", str(file), project="lions", slug="world", verbosity=0)
+    call_command("import", str(file), project="lions", name="world", verbosity=0)
 
     assert rows_of("world")[: len(before)] == before
     check_same("world", "at-once")
 
 
 def test_an_upload_whose_worker_was_killed_is_continued_by_the_next(file, project):
-    upload = SimpleUploadedFile("world.csv", file.read_bytes())
-    job = start_upload(project=project, name="World", upload=upload, by=make_user("ann"), clock=timezone.now)
+    job = confirmed(file.read_bytes(), "world.csv", project=project)
     killed(UPLOAD, job.pk, when=has_stored(40))
     before = rows_of("world")
     assert len(before) < len(rows_of("at-once"))
     later = timezone.now() + timedelta(minutes=5)
-    assert leases.rows_to_nudge(ImportJob.objects.filter(kind=ImportKind.CANDIDATES), now=later) == [job.pk]
+    assert leases.rows_to_nudge(ImportJob.objects.filter(kind=ImportKind.FILES), now=later) == [job.pk]
 
-    run_import(job_id=job.pk, clock=lambda: later)
-
-    job.refresh_from_db()
-    assert (job.state, job.done) == (JobState.DONE, LINES)
+    part = run(job, now=later).parts.get()
+    assert (part.state, part.done) == (JobState.DONE, LINES)
     assert rows_of("world")[: len(before)] == before
     check_same("world", "at-once")

@@ -6,13 +6,12 @@ import hashlib
 import logging
 import uuid
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack
 from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import IO, Any, Protocol
 
-from django.core.files.storage import default_storage
 from django.core.files.uploadedfile import UploadedFile
 from django.db import transaction
 from django.utils.translation import gettext as _
@@ -28,7 +27,7 @@ from core.images.services.import_jobs import Clock
 from core.images.services.sources import ImportEntry, address_beside, plan_of_path, plan_of_upload, spooled_file
 from core.jobs.services.leases import LeaseLostError
 from core.people.models import User
-from crosslens_metrics.formats.opening import opened_text, plain_text
+from crosslens_metrics.formats.opening import opened_text
 from crosslens_metrics.formats.problems import FileRefusedError, LineError
 from crosslens_metrics.formats.records import printable
 from geography.places import CoordinateFault
@@ -84,33 +83,12 @@ def keep_waiting(uploads: Iterable[UploadedFile[Any]]) -> tuple[str, list[str]]:
     return folder, names
 
 
-def queue_file(upload: UploadedFile[Any], *, by: User, **about: Any) -> ImportJob:
-    """Store one uploaded file and queue a job of any kind to import it."""
-    folder, names = keep_waiting([upload])
-    return ImportJob.objects.create(**about, source_name=names[0], folder=folder, created_by=by)
-
-
 def run_local_file(path: Path, run: RunFile, *, opened: Opener | None = None, clock: Clock, **about: Any) -> ImportJob:
     """Import one file of this machine at once, in a job of any kind; `opened` opens one that is in an archive."""
     job = import_jobs.start_inline(path, **about, clock=clock)
     run(job, opened or partial(opened_text, path), clock=clock)
     job.refresh_from_db()
     return job
-
-
-def run_queued_file(run: RunFile, *, job_id: int, kind: ImportKind, clock: Clock) -> None:
-    """Run the job of one uploaded file, or continue it where a worker that died left it."""
-
-    def work(job: ImportJob) -> None:
-        run(job, partial(_stored_text, f"{job.folder}/1"), clock=clock)
-
-    import_jobs.run(job_id=job_id, kind=kind, clock=clock, work=work)
-
-
-@contextmanager
-def _stored_text(name: str) -> Iterator[IO[bytes]]:
-    with default_storage.open(name) as file, plain_text(file) as text:
-        yield text
 
 
 def import_path(

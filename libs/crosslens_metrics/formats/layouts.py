@@ -43,6 +43,8 @@ SHOWN_ROWS, MAX_SHOWN_CHARACTERS = 3, 80
 IMAGES, ANNOTATIONS = "images", "annotations"
 JUDGEMENT, GAP_ITEM, VECTOR = {"image", "rater", "score"}, {"sentence", "word"}, {"image", "vector"}
 """Names that their lines have."""
+POINT, KEYS_OF_CANDIDATES, ADDRESSES = {"latitude", "longitude"}, {"key", "imageid"}, {"address", "url", "originalurl"}
+"""Names of columns of candidates, ours or those of Open Images: a point, and one of either."""
 SPLITS_OF_ITEMS, IMAGES_OF_ITEMS = {"split", "intersect"}, {"images", "image", "imageids", "image_ids"}
 """One of which the lines of gap items have, ours or those of MultiSubs, which may call their sentences otherwise."""
 TOKEN_LINE = re.compile(r"(?P<image>[^\t]+\.\w{3,4})#(?P<number>[0-9]+)\t(?P<caption>.*)")
@@ -58,6 +60,7 @@ class FileKind(StrEnum):
     JUDGEMENTS = "judgements"
     GAP_ITEMS = "gap items"
     VECTORS = "vectors of images"
+    CANDIDATES = "candidates"
     NAMES = "names of images"
     SENTENCES = "sentences"
 
@@ -168,6 +171,8 @@ def _of_records(
         _refuse_coco(objects[0], _("COCO results"))
         if names >= JUDGEMENT:
             return FileLayout(FileKind.JUDGEMENTS, _("Judgements"))
+        if names >= POINT and names & KEYS_OF_CANDIDATES and names & ADDRESSES and not names & {"file", "caption"}:
+            return FileLayout(FileKind.CANDIDATES, form)
         if names >= VECTOR:
             return FileLayout(FileKind.VECTORS, form)
         if names & IMAGES_OF_ITEMS and (names >= GAP_ITEM or ("word" in names and names & SPLITS_OF_ITEMS)):

@@ -143,6 +143,9 @@ class WishSerializer(serializers.Serializer[Any]):
     source = serializers.CharField(  # type: ignore[assignment]
         required=False, help_text="Where references come from, under which licence."
     )
+    allows_no_licence = serializers.BooleanField(
+        required=False, help_text="Whether candidates without a licence are kept."
+    )
     languages = serializers.SlugRelatedField(
         slug_field="tag",
         queryset=Language.objects.all(),

@@ -34,8 +34,11 @@ from crosslens_metrics.formats.recognition import (
 from gapgame.formats.sources import is_corpus, is_layout
 from gapgame.models import ItemSet
 from gapgame.rules.item_sources import ItemChoice
-from gapgame.services.item_imports import look_through
+from gapgame.services import item_imports
 from gapgame.services.items import is_closed
+from research.selection.models import CandidateList
+from research.selection.selectors.pools import is_complete
+from research.selection.services import candidates
 
 CORPUS = "build_corpus"
 OF_PROJECTS = (REFERENCES, CAPTIONS_BY_PEOPLE)
@@ -62,6 +65,7 @@ class ImportWish:
     is_translated: bool = False
     source: str = ""
     said: Mapping[str, str] = field(default_factory=dict)
+    allows_no_licence: bool = False
     languages: Sequence[str] = ()
     places: int = 0
     choice: ItemChoice = field(default_factory=ItemChoice)
@@ -120,9 +124,9 @@ def preview(
     kind = wish.kind or (MODEL_CAPTIONS if wish.model else REFERENCES if wish.name else "")
     seen.files.extend(RecognisedFile(str(path), FileKind.GAP_ITEMS, what) for path, what in folders.items())
     for file in seen.files:
-        if file.kind == FileKind.GAP_ITEMS:
+        if file.kind in (FileKind.GAP_ITEMS, FileKind.CANDIDATES):
             try:
-                look_through(file, choice=wish.choice)
+                _look_into(file, wish)
             except FileRefusedError as refused:
                 file.kind = UNKNOWN_KIND
                 file.add_problem(str(refused), file.path)
@@ -134,6 +138,13 @@ def preview(
                 reason = _("There is no language %(tag)s on this installation. Ask its administrators to add it.")
                 file.add_problem(reason % {"tag": tag}, file.path, file.languages[tag])
     return [PreviewedFile(file, seen, wish) for file in seen.files]
+
+
+def _look_into(file: RecognisedFile, wish: ImportWish) -> None:
+    if file.kind == FileKind.GAP_ITEMS:
+        item_imports.look_through(file, choice=wish.choice)
+    else:
+        candidates.look_through(file, needs_licence=not wish.allows_no_licence)
 
 
 def _folder_of_items(path: Path) -> str:
@@ -222,6 +233,9 @@ def _gaps_of(file: RecognisedFile, wish: ImportWish, kinds: set[str]) -> Iterato
     if file.kind == FileKind.GAP_ITEMS:
         yield from _gaps_of_items(file, wish)
         return
+    if file.kind == FileKind.CANDIDATES:
+        yield from _gaps_of_candidates(file, wish)
+        return
     if FileKind.GAP_ITEMS in kinds and file.kind == FileKind.IMAGES:
         return
     if FileKind.GAP_ITEMS not in kinds and file.kind == FileKind.VECTORS:
@@ -254,6 +268,19 @@ def _gaps_of_items(file: RecognisedFile, wish: ImportWish) -> Iterator[ImportGap
         )
 
 
+def _gaps_of_candidates(file: RecognisedFile, wish: ImportWish) -> Iterator[ImportGap]:
+    if wish.project is None:
+        yield ImportGap("project", _("%(path)s has candidates, which belong to a project.") % {"path": file.path})
+        return
+    if wish.by is not None and not has_role(wish.by, wish.project, Role.MANAGER):
+        yield ImportGap("", _("Only managers can import candidates."))
+    slug = candidates.slug_of(name_of(file, wish))
+    there = CandidateList.objects.filter(project=wish.project, slug=slug).first()
+    if there is not None and is_complete(there):
+        text = _("The project already has a list of candidates “%(slug)s”. Choose another name, or delete it.")
+        yield ImportGap("name", text % {"slug": slug})
+
+
 def name_of(file: RecognisedFile, wish: ImportWish) -> str:
-    """What the references or the set of sentences is called."""
+    """What the references, the set of sentences or the list of candidates is called."""
     return wish.name or model_in_name(file.series or file.path)

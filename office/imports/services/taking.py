@@ -14,7 +14,7 @@ from typing import IO, Any
 from django.urls import reverse
 
 from annotation.services.caption_imports import import_path as import_rounds
-from core.images.models import Collection, ImportJob
+from core.images.models import Collection, ImportJob, ImportKind
 from core.images.services import import_jobs, imports
 from core.images.services.collections import create_collection
 from core.images.services.import_jobs import Clock
@@ -42,6 +42,9 @@ from office.imports.services.previews import ImportWish, PreviewedFile, name_of
 from research.inference.services.captions import import_path as import_captions
 from research.scoring.models import ReferenceKind
 from research.scoring.services.reference_imports import import_path as import_references
+from research.selection.models import CandidateList
+from research.selection.services.candidates import CandidatesRefusedError
+from research.selection.services.candidates import import_path as import_candidates
 
 NOTHING_TO_TAKE = (FileKind.NAMES, FileKind.SENTENCES, FileKind.VECTORS, UNKNOWN_KIND)
 
@@ -71,6 +74,8 @@ def take(
         if not over.exists():
             if file.kind == FileKind.GAP_ITEMS:
                 _take_items(job, file, previewed, wish, root, clock=clock, announce=announce)
+            elif file.kind == FileKind.CANDIDATES:
+                _take_candidates(job, file, wish, root, clock=clock)
             elif file.kind == FileKind.IMAGES:
                 _take_images(job, file, previewed, wish, root, clock=clock, announce=announce)
             else:
@@ -172,6 +177,28 @@ def _take_items(
         announce=announce,
     )
     remove_if_empty(item_set)
+
+
+def _take_candidates(
+    job: ImportJob, file: RecognisedFile, wish: ImportWish, root: Path | None, *, clock: Clock
+) -> None:
+    assert wish.project is not None
+    assert file.part is not None
+    path = Path(_shown(file.path, root))
+    try:
+        import_candidates(
+            path=path,
+            project=wish.project,
+            name=name_of(file, wish)[: CandidateList._meta.get_field("name").max_length],
+            needs_licence=not wish.allows_no_licence,
+            opened=file.part.opened,
+            part_of=job,
+            clock=clock,
+        )
+    except CandidatesRefusedError as refused:
+        about: dict[str, Any] = {"kind": ImportKind.CANDIDATES, "collection": None, "project": wish.project}
+        part = import_jobs.start_inline(path, **about, part_of=job, clock=clock)
+        import_jobs.finish(part, now=clock(), error=str(refused))
 
 
 def _take_captions(

@@ -25,6 +25,8 @@ from research.inference.models import CaptioningModel, EmbeddingSet, ModelCaptio
 from research.inference.selectors.models import forget_counts
 from research.scoring.models import ImportedReferences, ReferenceSet, ReferenceTranslation, Scoring
 from research.scoring.services.references import put_references
+from research.selection.models import CandidateList, Selection
+from research.selection.services.candidates import LIST, delete_list
 from sxs_eval.models import Comparison
 
 AT_ONCE = 2000
@@ -88,6 +90,8 @@ def _take_out(job: ImportJob, *, now: datetime) -> None:
             _undo_references(job, now=now)
             remove_rounds(_rounds(job))
             _undo_items(job)
+            for one in _lists(job):
+                delete_list(candidates=one, by=job.created_by, now=now)
             _undo_images(job, now=now)
             if connection.vendor == "postgresql":
                 # Otherwise only the commit would tell that somebody built on it meanwhile.
@@ -122,6 +126,11 @@ def _items(job: ImportJob) -> QuerySet[GapItem]:
     return GapItem.objects.filter(import_job__in=_parts(job))
 
 
+def _lists(job: ImportJob) -> QuerySet[CandidateList]:
+    parts = job.parts.filter(kind=ImportKind.CANDIDATES)
+    return CandidateList.objects.filter(pk__in=[part.options.get(LIST) for part in parts])
+
+
 def _lock(job: ImportJob) -> None:
     """Whatever refers to these from now on waits until the import is undone, and then finds nothing."""
     models, sets = _captions(job).values("model"), _changes(job).values("reference_set")
@@ -132,6 +141,7 @@ def _lock(job: ImportJob) -> None:
         ReferenceSet.objects.filter(pk__in=sets),
         _rounds(job),
         ItemSet.objects.filter(pk__in=_items(job).values("item_set")),
+        _lists(job),
     ):
         list(rows.order_by("pk").select_for_update(of=("self",)).values_list("pk", flat=True))
 
@@ -142,6 +152,7 @@ def _check(job: ImportJob, *, now: datetime) -> None:
         *_made_with_references(job),
         *made_with_rounds(_rounds(job)),
         *made_with_items(_items(job), now=now),
+        (_("selections"), Selection.objects.filter(candidates__in=_lists(job))),
     ):
         if rows.exists():
             raise _refusal(what)

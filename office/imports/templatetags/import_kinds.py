@@ -16,6 +16,7 @@ KINDS = {
     CAPTIONS_BY_PEOPLE: _("Captions by people"),
     FileKind.JUDGEMENTS: _("Judgements"),
     FileKind.GAP_ITEMS: _("Sentences with a gap"),
+    FileKind.CANDIDATES: _("Candidates"),
     FileKind.VECTORS: _("Vectors of images"),
     FileKind.NAMES: _("Names of images"),
     FileKind.SENTENCES: _("Sentences"),

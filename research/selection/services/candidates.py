@@ -10,12 +10,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields
 from datetime import datetime
+from functools import partial
 from itertools import islice
 from operator import attrgetter
 from pathlib import Path
 from typing import IO, Any
 
-from django.core.files.uploadedfile import UploadedFile
 from django.db import connection, transaction
 from django.db.models import ProtectedError
 from django.utils.text import slugify
@@ -25,11 +25,13 @@ from core.images.models import ImportJob, ImportKind, ImportOutcome, ImportRow
 from core.images.selectors import COUNTED
 from core.images.services import import_jobs
 from core.images.services.import_jobs import Clock
-from core.images.services.imports import Opener, queue_file, run_local_file, run_queued_file
+from core.images.services.imports import Opener, run_local_file
 from core.jobs.models import OPEN_STATES, JobState
 from core.people.models import Project, User
 from core.people.services import audit_log
+from crosslens_metrics.formats.opening import opened_text
 from crosslens_metrics.formats.problems import FileRefusedError
+from crosslens_metrics.formats.recognition import RecognisedFile
 from geography.places import PointPlace
 from research.selection.formats.candidate_files import SeenTexts, candidate_lines, digest_of, sha256_of
 from research.selection.models import Candidate, CandidateList
@@ -153,66 +155,74 @@ LINES_COMPARED = 20_000
 MAX_REPORTED = 2_000
 """Rows of the report, for the first faulty lines; all of them are counted."""
 
-LIST, NEEDS_LICENCE, BACK = "list", "needs_licence", "back"
+LIST, NEEDS_LICENCE = "list", "needs_licence"
 
 Judged = tuple[int, str, CandidateLine | CandidateFault]
 
 
-def start_upload(
+def import_path(
     *,
+    path: Path,
     project: Project,
     name: str,
     needs_licence: bool = True,
-    back: str = "",
-    upload: UploadedFile[Any],
-    by: User,
+    opened: Opener | None = None,
+    part_of: ImportJob | None = None,
     clock: Clock,
 ) -> ImportJob:
-    """Store an uploaded file and queue a job to import it; `back` is where its report leads.
+    """Import a local file at once, or continue where a worker or a command that was killed left the same file.
+
+    `path` is what the report calls a file that is `opened` elsewhere, as a part of another import.
 
     Raises
     ------
     CandidatesRefusedError
     """
-    with transaction.atomic():
-        candidates = create_list(project=project, name=name, source_name=upload.name or "", by=by, now=clock())
-        options = {LIST: candidates.pk, NEEDS_LICENCE: needs_licence, BACK: back}
-        return queue_file(upload, kind=ImportKind.CANDIDATES, project=project, options=options, by=by)
-
-
-def import_path(
-    *, path: Path, project: Project, name: str, slug: str = "", needs_licence: bool = True, clock: Clock
-) -> ImportJob:
-    """Import a local file at once, or continue where a command that was killed left the same file.
-
-    Raises
-    ------
-    CandidatesRefusedError
-    """
-    candidates = _unfinished(path, project, slug) or create_list(
-        project=project, name=name, slug=slug, source_name=path.name[-500:], by=None, now=clock()
+    opened = opened or partial(opened_text, path)
+    by = part_of.created_by if part_of else None
+    candidates = _unfinished(opened, project, slug_of(name), part_of) or create_list(
+        project=project, name=name, source_name=path.name[-500:], by=by, now=clock()
     )
-    options = {LIST: candidates.pk, NEEDS_LICENCE: needs_licence}
-    about: dict[str, Any] = {"kind": ImportKind.CANDIDATES, "collection": None, "project": project, "options": options}
-    return run_local_file(path, _run, **about, clock=clock)
+    return run_local_file(
+        path,
+        _run,
+        opened=opened,
+        kind=ImportKind.CANDIDATES,
+        collection=None,
+        project=project,
+        options={LIST: candidates.pk, NEEDS_LICENCE: needs_licence},
+        part_of=part_of,
+        clock=clock,
+    )
 
 
-def run_import(*, job_id: int, clock: Clock) -> None:
-    run_queued_file(_run, job_id=job_id, kind=ImportKind.CANDIDATES, clock=clock)
+def look_through(file: RecognisedFile, *, needs_licence: bool) -> None:
+    """Note in `file` what keeps some of its first lines out.
+
+    Raises
+    ------
+    FileRefusedError
+    """
+    assert file.part is not None
+    with file.part.opened() as opened:
+        for number, name, line in islice(candidate_lines(opened, needs_licence=needs_licence), LINES_COMPARED):
+            if isinstance(line, CandidateFault):
+                file.add_problem(fault_text(line), name or _("line %(number)s") % {"number": number})
 
 
-def _unfinished(path: Path, project: Project, slug: str) -> CandidateList | None:
-    """Find the list that an interrupted command began with the same file."""
-    candidates = CandidateList.objects.filter(project=project, slug=slug).first() if slug else None
+def _unfinished(opened: Opener, project: Project, slug: str, part_of: ImportJob | None) -> CandidateList | None:
+    """Find the list that an interrupted import began with the same file, perhaps this one."""
+    candidates = CandidateList.objects.filter(project=project, slug=slug).first()
     if candidates is None or candidates.counts.get("complete", True):
         return None
-    with path.open("rb") as file:
-        if candidates.sha256 != sha256_of(file):
+    with opened() as file:
+        if candidates.sha256 not in ("", sha256_of(file)):
             return None
     options = {f"options__{LIST}": candidates.pk}
     earlier = ImportJob.objects.filter(kind=ImportKind.CANDIDATES, state__in=OPEN_STATES, **options)
-    # The earlier command loses its lease, so that two commands never write into one list.
-    if earlier.exclude(options__has_key=import_jobs.IS_INLINE).exists():
+    earlier = earlier if part_of is None else earlier.exclude(part_of=part_of)
+    # The earlier command loses its lease, so that two imports never write into one list.
+    if earlier.exclude(**{f"options__{import_jobs.IS_INLINE}": True}).exists():
         raise CandidatesRefusedError(_("This list is still being imported. Wait until the import has finished."))
     earlier.update(state=JobState.FAILED, lease_until=None, error=_("Another command continued this import."))
     return candidates

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 from django.contrib import messages
@@ -12,18 +11,15 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from core.images.models import ImportJob
-from core.images.views.uploads import upload_page
 from core.jobs.models import JobState
 from core.languages.models import Language
 from core.people.models import Role
 from core.people.permissions import READERS, project_for
 from core.people.requests import RefusalsShown, as_download, render_part, user_of
 from research.selection import tasks
-from research.selection.forms.selections import CandidatesForm, ConfirmForm, ExchangeForm, SelectionForm
+from research.selection.forms.selections import ConfirmForm, ExchangeForm, SelectionForm
 from research.selection.models import PlaceLevelChoice, SelectedImage, Selection
 from research.selection.pages.places import selection_map
 from research.selection.permissions import selection_for
@@ -31,7 +27,7 @@ from research.selection.selectors import selections as selectors
 from research.selection.selectors.pools import lists_of, summary_of
 from research.selection.services import exchanges
 from research.selection.services import selections as services
-from research.selection.services.candidates import CandidatesRefusedError, delete_list, start_upload
+from research.selection.services.candidates import CandidatesRefusedError, delete_list
 from tabular.downloads import in_pieces, table_lines
 
 PER_PAGE = 60
@@ -173,25 +169,6 @@ def candidates_list(request: HttpRequest, slug: str) -> HttpResponse:
     page = Paginator(lists_of(project), LISTS_PER_PAGE).get_page(request.GET.get("page"))
     context = {"project": project, "page": page, "lists": [summary_of(one) for one in page]}
     return render(request, "corpora/candidates.html", context)
-
-
-@csrf_exempt  # checked by upload_page, once it is clear who sends and how much
-@require_http_methods(["GET", "HEAD", "POST"])
-def candidates_import(request: HttpRequest, slug: str) -> HttpResponse:
-    project = project_for(request.user, slug, Role.MANAGER)
-
-    def start(form: CandidatesForm) -> ImportJob | None:
-        values = dict(form.cleaned_data)
-        about = {"name": values["name"], "upload": values["file"], "needs_licence": not values["allow_no_licence"]}
-        back = reverse("corpora:candidates-list", args=[slug])
-        with RefusalsShown(form, CandidatesRefusedError, field="name"):
-            job = start_upload(project=project, **about, back=back, by=user_of(request), clock=timezone.now)
-            tasks.ask_for_candidate_import(job.pk)
-            return job
-        return None
-
-    form = partial(CandidatesForm, project=project)
-    return upload_page(request, "corpora/candidates_import.html", {"project": project}, form=form, start=start)
 
 
 @require_POST

@@ -63,7 +63,7 @@ class Command(BaseCommand):
         parser.add_argument("--language", default="", metavar="TAG", help="of captions that do not say theirs")
         parser.add_argument("--model", metavar="NAME", help="that wrote the captions")
         parser.add_argument("--as", dest="kind", choices=kinds, default="", help="what the captions are")
-        parser.add_argument("--name", help="of the references, for example XM3600, or of the set of sentences")
+        parser.add_argument("--name", help="of the references, for example XM3600, the sentences or the candidates")
         parser.add_argument("--translated", action="store_true", help="the references were translated from English")
         parser.add_argument("--source", default="", help="where captions by people come from, and under which licence")
         parser.add_argument(
@@ -74,6 +74,7 @@ class Command(BaseCommand):
             metavar="PART=COLUMN",
             help=f"which column has what, such as image=foto; parts: {', '.join(FIELDS)}",
         )
+        parser.add_argument("--allow-no-licence", action="store_true", help="keep candidates that have no licence, too")
         add_report(parser)
         drawn = parser.add_argument_group("sentences from a folder made by build_corpus")
         at_least = f"languages that share the sense (default {ItemChoice.least})"
@@ -173,6 +174,7 @@ def _wish_of(options: dict[str, Any]) -> ImportWish:
         is_translated=options["translated"],
         source=options["source"].strip(),
         said=said,
+        allows_no_licence=options["allow_no_licence"],
         choice=ItemChoice(**_choice_of(options)),
     )
 
