@@ -265,7 +265,7 @@ SPECTACULAR_SETTINGS = {
         "JobState": "core.jobs.models.JobState",
         "Role": "core.people.models.Role",
         "Stage": "annotation.models.Stage",
-        "CaptionsKind": ["references", "model captions"],
+        "CaptionsKind": ["references", "captions by people", "model captions"],
         "KindEnum": "annotation.models.RoundKind",
         "PlaceLevel": "research.selection.models.PlaceLevelChoice",
         "RoundState": "annotation.models.RoundState",
