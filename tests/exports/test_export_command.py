@@ -1,4 +1,4 @@
-"""`manage.py export`: every table in every format, and layouts of captions read back by the import."""
+"""`manage.py export`: every table in every format, of what was chosen."""
 
 from __future__ import annotations
 
@@ -14,14 +14,11 @@ from django.core.management import CommandError, call_command
 
 from annotation.models import Caption
 from office.exports.selectors.tables import TABLES
-from office.exports.services.exports import CAPTION_FORMATS, TABLE_FORMATS
 from tests.annotation.released import Campaign
 from tests.factories import make_captioner, make_collection, make_project
 from tests.sxs_eval.judged import judged_once
 
 pytestmark = pytest.mark.django_db
-
-FORMATS = {*TABLE_FORMATS, *CAPTION_FORMATS}
 
 
 @pytest.fixture
@@ -75,22 +72,6 @@ def test_a_text_that_begins_like_a_formula_stays_a_text_in_a_workbook(campaign, 
     path = exported(tmp_path / "a.xlsx", "--what", "captions", "--format", "xlsx", "--language", "fr")
     cells = [cell for row in openpyxl.load_workbook(path).active.iter_rows() for cell in row if cell.value == "=1+1"]
     assert {cell.data_type for cell in cells} == {"s"}
-
-
-@pytest.mark.parametrize("format", sorted(FORMATS - {"huggingface-images", "webdataset"}))
-def test_captions_come_in_again_by_the_import(campaign, media, format, tmp_path):
-    suffix = {"csv": "csv", "parquet": "parquet", "xlsx": "xlsx", "coco": "json", "label-studio": "json"}
-    path = tmp_path / f"captions.{suffix.get(format, 'jsonl')}"
-    exported(path, "--what", "captions", "--format", format, "--language", "de")
-    output = io.StringIO()
-    options = ("--preview", "--json", "--language", "de", "--as", "references", "--project", "harbours")
-    with pytest.raises(SystemExit):
-        call_command("import", str(path), *options, "--collection", campaign.collection.slug, stdout=output)
-    (file,) = json.loads(output.getvalue())["files"]
-    # A name that begins like a formula has an apostrophe before it in CSV.
-    assert file["images"]["unknown"] == (format == "csv")
-    assert file["images"]["matched"] == 4 - (format == "csv")
-    assert file["languages"] == {"de": 8}
 
 
 def test_one_language_is_what_that_language_has(campaign, tmp_path):
