@@ -40,7 +40,7 @@ def test_of_a_folder_the_images_go_in_and_the_rest_is_told_about(folder):
     job = run_path(folder)
 
     assert job.state == JobState.DONE
-    rejected = ["wrong.png", "cut.jpg", "bomb.png", "empty.jpg", "1 hidden files", "out.jpg"]
+    rejected = ["wrong.png", "cut.jpg", "bomb.png", "empty.jpg", "1 hidden file", "out.jpg"]
     taken = {"a.jpg": "added", "more/b.png": "added", "same.jpg": "already"}
     assert outcomes(job) == taken | dict.fromkeys(rejected, "rejected")
     assert all(reason for outcome, reason in report(job).values() if outcome != "added")
@@ -121,6 +121,7 @@ def test_a_zip_is_unpacked_without_being_believed(folder, monkeypatch):
     assert "zip file inside the zip file" in rows["inner.zip"][1]
     assert "unpack to more than" in rows["zeros.png"][1]
     assert "2 hidden files" in rows
+    assert job.rows.get(name="2 hidden files").rejected == 2
     assert Image.objects.count() == 1
 
 

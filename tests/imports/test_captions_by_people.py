@@ -212,11 +212,13 @@ def _break(**about) -> None:
 
 
 class TestOtherLayouts:
-    def test_our_own_export_by_rows_comes_back_too(self, path, collection, project, tmp_path):
+    @pytest.mark.parametrize("layout", ["jsonl", "csv"])
+    def test_our_own_export_by_rows_comes_back_too(self, path, collection, project, tmp_path, layout):
+        path.write_bytes(as_lines([{"image/key": "one", "de": {"caption": ["=Treppe", "'s ist ein Haus", "-"]}}]))
         imported(path, collection, project)
         until = Caption.objects.latest("submitted_at").submitted_at
-        there, into = tmp_path / "rows.jsonl", make_project("again")
-        there.write_bytes(exported_text(project, "captions", until=until).encode())
+        there, into = tmp_path / f"rows.{layout}", make_project("again")
+        there.write_bytes(exported_text(project, "captions", format=layout, until=until).encode())
         imported(there, collection, into)
         assert exported(into) == path.read_bytes()
 

@@ -244,6 +244,10 @@ def _position_fault(facts: ImageFacts | None) -> str:
 
 
 def _reject(job: ImportJob, problems: list[LineError], *, clock: Clock) -> datetime:
-    rows = [import_jobs.report_row(job, one.number, one.name, ImportOutcome.REJECTED, one.reason) for one in problems]
+    outcome = ImportOutcome.REJECTED
+    rows = [
+        import_jobs.report_row(job, one.number, one.name, outcome, one.reason, counts={outcome: one.captions})
+        for one in problems
+    ]
     with transaction.atomic():
         return import_jobs.write_report(job, rows, now=clock())

@@ -18,6 +18,7 @@ from typing import IO
 
 from django.core.files.storage import default_storage
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from core.images.rules import limits, manifests
 from core.images.rules.archives import contents_of, is_hidden, open_zip
@@ -70,7 +71,7 @@ class SourceFiles:
     """Files by name, in order, and those left out, as (name, reason)."""
 
     files: dict[str, SourceFile]
-    problems: list[tuple[str, str]]
+    problems: list[LineError]
 
 
 def plan_of_path(path: Path, stack: ExitStack) -> list[ImportEntry | LineError]:
@@ -113,7 +114,7 @@ def plan_of_upload(folder: str, names: list[str], stack: ExitStack) -> list[Impo
             try:
                 source = _zip(stack.enter_context(default_storage.open(stored)), stack)
             except FileRefusedError as refused:
-                main.problems.append((name, str(refused)))
+                main.problems.append(LineError(str(refused), name))
                 continue
             if _manifests_in(source):
                 apart.append(source)
@@ -193,11 +194,9 @@ def _plan(source: SourceFiles, named: list[str], after: int = 0) -> list[ImportE
                 number += 1
                 reason = _("The manifest does not name this file. Add a line for it, or import without the manifest.")
                 plan.append(LineError(reason, name, number=number))
-    plan += [
-        LineError(reason, name, number=position)
-        for position, (name, reason) in enumerate(source.problems, start=number + 1)
-    ]
-    return plan
+    for position, problem in enumerate(source.problems, start=number + 1):
+        problem.number = position
+    return [*plan, *source.problems]
 
 
 def _files_beside(files: Collection[str]) -> dict[str, str]:
@@ -260,10 +259,10 @@ def _folder(path: Path) -> SourceFiles:
         if is_hidden(name):
             hidden += 1
         elif (content := _within(home, entry_path)) is None:
-            source.problems.append((name, _("This is a link that leads out of the folder, or not a file.")))
+            source.problems.append(LineError(_("This is a link that leads out of the folder, or not a file."), name))
         elif name in source.files:
             reason = _("The folder has another file with the same name, which was imported instead.")
-            source.problems.append((name, reason))
+            source.problems.append(LineError(reason, name))
         else:
             source.files[name] = content
     _report_hidden(source, hidden)
@@ -293,7 +292,8 @@ def _zip(file: IO[bytes], stack: ExitStack) -> SourceFiles:
     archive = stack.enter_context(open_zip(file))
     contents = contents_of(archive)
     source = SourceFiles(
-        {name: _packed(archive, entry) for name, entry in contents.files.items()}, list(contents.refused)
+        {name: _packed(archive, entry) for name, entry in contents.files.items()},
+        [LineError(reason, name) for name, reason in contents.refused],
     )
     _report_hidden(source, contents.hidden)
     return source
@@ -325,8 +325,9 @@ def _of_tar(archive: tarfile.TarFile, member: tarfile.TarInfo) -> Iterator[IO[by
 
 def _report_hidden(source: SourceFiles, count: int) -> None:
     if count:
-        name = _("%(count)s hidden files") % {"count": count}
-        source.problems.append((name, _("Left out: files of an operating system, for example __MACOSX or .DS_Store.")))
+        name = ngettext("%(count)s hidden file", "%(count)s hidden files", count) % {"count": count}
+        reason = _("Left out: files of an operating system, for example __MACOSX or .DS_Store.")
+        source.problems.append(LineError(reason, name, captions=count))
 
 
 def _manifests_in(source: SourceFiles) -> list[str]:
@@ -341,7 +342,7 @@ def _put_together(main: SourceFiles, other: SourceFiles, source: str) -> None:
     for name, content in other.files.items():
         if name in main.files:
             reason = _("Another uploaded file has the same name. Rename one of them. (This one is from “%(source)s”.)")
-            main.problems.append((name, reason % {"source": source}))
+            main.problems.append(LineError(reason % {"source": source}, name))
         else:
             main.files[name] = content
     main.problems += other.problems

@@ -5,6 +5,7 @@ What is recognised and cannot be used is refused by its name, so that nobody loo
 
 from __future__ import annotations
 
+import codecs
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -403,12 +404,31 @@ def _of_text(file: IO[bytes], said: Mapping[str, str] | None) -> FileLayout:
     if all(map(NAME_OF_IMAGE.fullmatch, lines)) and not any("\t" in line for line in lines):
         return FileLayout(FileKind.NAMES, _("list of images"))
     try:
-        return _of_records(partial(csv_records, keeps_case=True), file, "CSV", said)
+        return _of_records(_own_csv_records if _is_own_csv(file) else _csv_records, file, "CSV", said)
     except LayoutError:
         cells = {sign: {line.count(sign) for line in lines} for sign in SEPARATORS}
         if len(lines) > 1 and not said and not any(len(counts) == 1 and counts != {0} for counts in cells.values()):
             return FileLayout(FileKind.SENTENCES, _("sentences, one on each line"))
         raise
+
+
+_csv_records = partial(csv_records, keeps_case=True)
+
+
+def _is_own_csv(file: IO[bytes]) -> bool:
+    """Whether Crosslens wrote a table: with a byte order mark, and each cell in quotation marks."""
+    file.seek(0)
+    line = file.readline(MAX_LINE_BYTES)
+    is_quoted = line.startswith(codecs.BOM_UTF8 + b'"') and line.endswith(b'"\r\n')
+    return is_quoted and line.count(b'"') == 2 * line.count(b'","') + 2
+
+
+def _own_csv_records(file: IO[bytes]) -> Records:
+    """Rows without the apostrophe that such a table has before what a spreadsheet would take for a formula."""
+    for record in _csv_records(file):
+        if isinstance(record, LineRecord):
+            record = LineRecord(record.number, {name: text.removeprefix("'") for name, text in record.value.items()})
+        yield record
 
 
 def _token_rows(file: IO[bytes]) -> Rows:

@@ -20,7 +20,7 @@ class LineError(ValueError):
 
     `number` is the line, from 1, or the position in a JSON list, from 1; 0 stands for the file as a whole. `name` is
     the image or file that the line names, as far as that could be read. `place` is shown in place of the number.
-    `captions` is how many captions it holds, 1 where that could not be read.
+    `captions` is how many captions or files it holds, 1 where that could not be read.
     """
 
     def __init__(self, reason: str, name: str = "", *, number: int = 0, place: str = "", captions: int = 1) -> None:
