@@ -102,3 +102,14 @@ def test_a_preview_is_discarded(client):
     job = sent(client, b"{}")
     assert client.delete(f"{IMPORTS}{job['id']}/").status_code == 204
     assert not ImportJob.objects.exists()
+
+
+def test_languages_and_people_are_said_with_the_files(client, project):
+    line = b'{"image": "b1", "caption": "a", "model": "blip"}\n'
+    job = sent(client, line, language="de", languages=["sw", "te"], places=3, new_collection="New")
+    assert ImportJob.objects.get().options["wish"] == {
+        "language": "de", "languages": ["sw", "te"], "places": 3, "new_collection": "New"
+    }  # fmt: skip
+    assert [one["answer"] for one in job["missing"]] == ["collection"]
+    unknown = json.dumps({"languages": ["xx"]})
+    assert client.put(f"{IMPORTS}{job['id']}/", unknown, content_type="application/json").status_code == 422

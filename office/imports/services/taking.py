@@ -6,7 +6,7 @@ import json
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import IO, Any
@@ -68,18 +68,12 @@ def take(
     series = {file.series: [one for one in taken if one.series == file.series] for file in taken if file.series}
     files = [file for file in taken if not file.series or file is series[file.series][0]]
     files.sort(key=lambda file: file.kind != FileKind.IMAGES)
+    taking = _FileTaking(job, previewed, wish, root, clock, announce)
     job.lease_until = leases.renewed_lease(job, now=clock(), total=len(files))
     for done, file in enumerate(files, start=1):
-        over = job.parts.exclude(state__in=OPEN_STATES).filter(source_name=_shown(file.path, root))
+        over = job.parts.exclude(state__in=OPEN_STATES).filter(source_name=taking.shown(file))
         if not over.exists():
-            if file.kind == FileKind.GAP_ITEMS:
-                _take_items(job, file, previewed, wish, root, clock=clock, announce=announce)
-            elif file.kind == FileKind.CANDIDATES:
-                _take_candidates(job, file, wish, root, clock=clock)
-            elif file.kind == FileKind.IMAGES:
-                _take_images(job, file, previewed, wish, root, clock=clock, announce=announce)
-            else:
-                _take_captions(job, file, series.get(file.series, [file]), wish, root, clock=clock)
+            taking.take(file, series.get(file.series, [file]))
         job.lease_until = leases.renewed_lease(job, now=clock(), done=done)
     if job.parts.filter(state__in=OPEN_STATES).exists():
         # One of them asked to be started again.
@@ -92,11 +86,6 @@ def take(
     import_jobs.finish(job, now=clock(), error=errors[0] if errors and len(errors) == len(parts) else "")
     if notice:
         ImportJob.objects.filter(pk=job.pk).update(error=notice)
-
-
-def _shown(path: str, root: Path | None) -> str:
-    """What a report calls a file, whatever folder it was copied to."""
-    return import_jobs.name_of(path if root is None else path.removeprefix(f"{root}/"))
 
 
 def _with_collection(job: ImportJob, wish: ImportWish) -> ImportWish:
@@ -120,129 +109,102 @@ def _drop_empty_collection(job: ImportJob) -> None:
         collection.delete()
 
 
-def _take_images(
-    job: ImportJob,
-    file: RecognisedFile,
-    previewed: Sequence[PreviewedFile],
-    wish: ImportWish,
-    root: Path | None,
-    *,
-    clock: Clock,
-    announce: imports.Announce,
-) -> None:
-    assert wish.collection is not None
-    # What has captions is not reported as a file that is no image.
-    beside = (one.file for one in previewed if one.file.inside == file.path)
-    left_aside = {
-        one.path.removeprefix(f"{file.path}/") for one in beside if one.kind not in (FileKind.IMAGES, UNKNOWN_KIND)
-    }
-    imports.import_path(
-        path=Path(file.path),
-        collection=wish.collection,
-        left_aside=left_aside,
-        named=_shown(file.path, root),
-        part_of=job,
-        clock=clock,
-        announce=announce,
-    )
+@dataclass(frozen=True)
+class _FileTaking:
+    """Takes one file after the other as parts of `job`; `root` is the folder that uploads were copied to."""
 
+    job: ImportJob
+    previewed: Sequence[PreviewedFile]
+    wish: ImportWish
+    root: Path | None
+    clock: Clock
+    announce: imports.Announce
 
-def _take_items(
-    job: ImportJob,
-    file: RecognisedFile,
-    previewed: Sequence[PreviewedFile],
-    wish: ImportWish,
-    root: Path | None,
-    *,
-    clock: Clock,
-    announce: imports.Announce,
-) -> None:
-    assert wish.project is not None
-    longest = ItemSet._meta.get_field("name").max_length
-    item_set = item_set_named(project=wish.project, name=name_of(file, wish)[:longest], by=wish.by)
-    others = {one.file.kind: one.file for one in reversed(previewed)}
-    images, vectors = others.get(FileKind.IMAGES), others.get(FileKind.VECTORS)
-    import_items(
-        path=Path(file.path),
-        item_set=item_set,
-        opened=file.part.opened if file.part else None,
-        images=Path(images.path) if images else None,
-        embeddings=vectors.part.opened if vectors and vectors.part else None,
-        collections=[wish.collection] if wish.collection else (),
-        choice=wish.choice,
-        named=_shown(file.path, root),
-        back=reverse("gapgame:item-set-show", args=[wish.project.slug, item_set.pk]),
-        part_of=job,
-        clock=clock,
-        announce=announce,
-    )
-    remove_if_empty(item_set)
+    def shown(self, file: RecognisedFile) -> str:
+        """What a report calls a file, whatever folder it was copied to."""
+        return import_jobs.name_of(file.path if self.root is None else file.path.removeprefix(f"{self.root}/"))
 
+    def take(self, file: RecognisedFile, series: Sequence[RecognisedFile]) -> None:
+        shared: dict[str, Any] = {"part_of": self.job, "clock": self.clock}
+        if file.kind == FileKind.IMAGES:
+            self._take_images(file, **shared)
+        elif file.kind == FileKind.GAP_ITEMS:
+            self._take_items(file, **shared)
+        elif file.kind == FileKind.CANDIDATES:
+            self._take_candidates(file, path=Path(self.shown(file)), project=self.wish.project, **shared)
+        else:
+            about = {"path": Path(self.shown(file)), "project": self.wish.project, "collection": self.wish.collection}
+            self._take_captions(file, series, **shared, **about)
 
-def _take_candidates(
-    job: ImportJob, file: RecognisedFile, wish: ImportWish, root: Path | None, *, clock: Clock
-) -> None:
-    assert wish.project is not None
-    assert file.part is not None
-    path = Path(_shown(file.path, root))
-    try:
-        import_candidates(
-            path=path,
-            project=wish.project,
-            name=name_of(file, wish)[: CandidateList._meta.get_field("name").max_length],
-            needs_licence=not wish.allows_no_licence,
-            opened=file.part.opened,
-            part_of=job,
-            clock=clock,
+    def _take_images(self, file: RecognisedFile, **shared: Any) -> None:
+        assert self.wish.collection is not None
+        # What has captions is not reported as a file that is no image.
+        beside = (one.file for one in self.previewed if one.file.inside == file.path)
+        left_aside = {
+            one.path.removeprefix(f"{file.path}/") for one in beside if one.kind not in (FileKind.IMAGES, UNKNOWN_KIND)
+        }
+        imports.import_path(
+            path=Path(file.path),
+            collection=self.wish.collection,
+            left_aside=left_aside,
+            named=self.shown(file),
+            announce=self.announce,
+            **shared,
         )
-    except CandidatesRefusedError as refused:
-        about: dict[str, Any] = {"kind": ImportKind.CANDIDATES, "collection": None, "project": wish.project}
-        part = import_jobs.start_inline(path, **about, part_of=job, clock=clock)
-        import_jobs.finish(part, now=clock(), error=str(refused))
 
-
-def _take_captions(
-    job: ImportJob,
-    file: RecognisedFile,
-    series: Sequence[RecognisedFile],
-    wish: ImportWish,
-    root: Path | None,
-    *,
-    clock: Clock,
-) -> None:
-    assert file.part is not None
-    opened = partial(_sentences_as_lines, series) if file.sentences_of else file.part.opened
-    shared: dict[str, Any] = {
-        "path": Path(_shown(file.path, root)),
-        "project": wish.project,
-        "collection": wish.collection,
-        "language": None,
-        "otherwise": wish.language or file.assumed_language,
-        "said": wish.said,
-        "opened": opened,
-        "folder": "" if file.sentences_of else file.part.folder,
-        "part_of": job,
-        "clock": clock,
-    }
-    if file.kind == CAPTIONS_BY_PEOPLE:
+    def _take_items(self, file: RecognisedFile, **shared: Any) -> None:
+        wish = self.wish
         assert wish.project is not None
-        assert wish.collection is not None
-        if file.layout != LAYOUT_NAME or wish.said:
-            opened = partial(_captions_by_image, file, opened, wish)
-        import_rounds(
-            path=shared["path"],
-            project=wish.project,
-            collection=wish.collection,
-            source=wish.source,
-            opened=opened,
-            part_of=job,
-            clock=clock,
+        longest = ItemSet._meta.get_field("name").max_length
+        item_set = item_set_named(project=wish.project, name=name_of(file, wish)[:longest], by=wish.by)
+        others = {one.file.kind: one.file for one in reversed(self.previewed)}
+        images, vectors = others.get(FileKind.IMAGES), others.get(FileKind.VECTORS)
+        import_items(
+            path=Path(file.path),
+            item_set=item_set,
+            opened=file.part.opened if file.part else None,
+            images=Path(images.path) if images else None,
+            embeddings=vectors.part.opened if vectors and vectors.part else None,
+            collections=[wish.collection] if wish.collection else (),
+            choice=wish.choice,
+            named=self.shown(file),
+            back=reverse("gapgame:item-set-show", args=[wish.project.slug, item_set.pk]),
+            announce=self.announce,
+            **shared,
         )
-    elif file.kind == REFERENCES:
-        kind = ReferenceKind.TRANSLATED if wish.is_translated else ReferenceKind.IMPORTED
-        import_references(**shared, name=name_of(file, wish), kind=kind, source=wish.source)
-    else:
-        import_captions(**shared, model=wish.model or file.assumed_model)
+        remove_if_empty(item_set)
+
+    def _take_candidates(self, file: RecognisedFile, **shared: Any) -> None:
+        assert file.part is not None
+        name = name_of(file, self.wish)[: CandidateList._meta.get_field("name").max_length]
+        needs_licence = not self.wish.allows_no_licence
+        try:
+            import_candidates(name=name, needs_licence=needs_licence, opened=file.part.opened, **shared)
+        except CandidatesRefusedError as refused:
+            part = import_jobs.start_inline(kind=ImportKind.CANDIDATES, collection=None, **shared)
+            import_jobs.finish(part, now=self.clock(), error=str(refused))
+
+    def _take_captions(self, file: RecognisedFile, series: Sequence[RecognisedFile], **shared: Any) -> None:
+        assert file.part is not None
+        wish = self.wish
+        opened = partial(_sentences_as_lines, series) if file.sentences_of else file.part.opened
+        if file.kind == CAPTIONS_BY_PEOPLE:
+            if file.layout != LAYOUT_NAME or wish.said:
+                opened = partial(_captions_by_image, file, opened, wish)
+            import_rounds(source=wish.source, opened=opened, **shared)
+            return
+        shared |= {
+            "language": None,
+            "otherwise": wish.language or file.assumed_language,
+            "said": wish.said,
+            "opened": opened,
+            "folder": "" if file.sentences_of else file.part.folder,
+        }
+        if file.kind == REFERENCES:
+            kind = ReferenceKind.TRANSLATED if wish.is_translated else ReferenceKind.IMPORTED
+            import_references(**shared, name=name_of(file, wish), kind=kind, source=wish.source)
+        else:
+            import_captions(**shared, model=wish.model or file.assumed_model)
 
 
 @contextmanager
