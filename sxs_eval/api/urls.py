@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from sxs_eval.api import comparisons, judgements, judging, setting_up
+from sxs_eval.api import comparisons, judgements, judging, metrics, setting_up
 
 COMPARISONS = "projects/<slug:slug>/comparisons"
 BATCH = "work/comparing/batches/<uuid:batch_id>"
@@ -16,6 +16,7 @@ urlpatterns = [
     path(f"{ONE}/count/", setting_up.comparison_count, name="comparison-count"),
     path(f"{ONE}/pairs/", setting_up.pairs_add, name="pairs-add"),
     path("projects/<slug:slug>/instructions/", setting_up.instructions_publish, name="instructions-publish"),
+    path(f"{COMPARISONS}/metrics/", metrics.metric_agreement, name="metrics-show"),
     path(f"{ONE}/results/", comparisons.comparison_results, name="comparison-results"),
     path("work/comparing/", judging.comparing_work_show, name="comparing-work-show"),
     path("work/comparing/comparisons/<int:comparison_id>/take/", judging.judging_batch_take, name="judging-batch-take"),

@@ -53,10 +53,13 @@ def as_csv(evaluations: EvaluationTable) -> str:
 
 
 def as_json(evaluations: EvaluationTable, rules: PointRules) -> str:
+    return json.dumps(content_of(evaluations, rules), ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+
+
+def content_of(evaluations: EvaluationTable, rules: PointRules) -> dict[str, Any]:
     """Return all evaluations, and the correlations of all metrics as `manage.py correlate --json` gives them."""
     report = correlations(evaluations, evaluations.metrics, rules=rules)
-    content = {"evaluations": rows(evaluations), "correlations": report and report.as_json()}
-    return json.dumps(content, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+    return {"evaluations": rows(evaluations), "correlations": report and report.as_json()}
 
 
 def columns_of(metric: str) -> tuple[str, str, str]:
