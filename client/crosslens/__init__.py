@@ -1,7 +1,8 @@
 """A Crosslens installation from Python: `Crosslens(url, token)`. docs/client.md is the guide."""
 
 from crosslens.connection import CrosslensError
-from crosslens.projects import Crosslens, FileImport, Project, Release
+from crosslens.jobs import FileImport, Release, ServerJob
+from crosslens.projects import Crosslens, Project
 from crosslens.rows import Rows
 
-__all__ = ["Crosslens", "CrosslensError", "FileImport", "Project", "Release", "Rows"]
+__all__ = ["Crosslens", "CrosslensError", "FileImport", "Project", "Release", "Rows", "ServerJob"]

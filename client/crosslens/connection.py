@@ -1,4 +1,4 @@
-"""Requests to the API: repeated where that is safe, and refusals as errors."""
+"""Requests to the API: sent again while the server is busy or lost, and refusals as errors."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import httpx
 
@@ -15,8 +16,6 @@ FIRST_PAUSE_S, MAX_PAUSE_S = 1.0, 60.0
 TIMEOUT_S = 60.0
 BUSY = frozenset({429, 503, 507})
 """The server did nothing, and says when to try again."""
-REPEATABLE = frozenset({"GET", "PUT", "DELETE"})
-"""Doing it twice is as doing it once, so a lost answer is no harm."""
 
 
 class CrosslensError(Exception):
@@ -56,43 +55,53 @@ class Connection:
         answer = self._request(method, address, **sent)
         return answer.json() if answer.content else None
 
+    def start(self, address: str, **sent: Any) -> str:
+        """Start background work, and return the address of its job."""
+        return str(self._request("POST", address, **sent).headers["Location"])
+
     def text(self, address: str) -> str:
         return self._request("GET", address).text
 
     def download(self, address: str, path: Path) -> Path:
         """Write what an address answers to a file, which is there only once it is complete."""
         unfinished = path.with_name(f"{path.name}.part")
-        with self._http.stream("GET", self._url(address)) as answer:
-            if answer.is_error:
-                answer.read()
-                raise _refusal(answer)
+
+        def write(answer: httpx.Response) -> None:
             with unfinished.open("wb") as file:
                 for piece in answer.iter_bytes():
                     file.write(piece)
+
+        self._request("GET", address, read=write)
         return unfinished.replace(path)
 
     def _url(self, address: str) -> httpx.URL:
-        """An address below /api/v1/, or a whole one of a next page, always on the server that the token is for."""
-        if address.startswith(("http://", "https://")):
+        """An address below /api/v1/, or a whole one as answers have, always on the server that the token is for."""
+        if address.startswith(("http://", "https://", "/")):
             return self.base.copy_with(raw_path=httpx.URL(address).raw_path)
         return httpx.URL(f"{self.base}{API}{address}")
 
-    def _request(self, method: str, address: str, **sent: Any) -> httpx.Response:
+    def _request(
+        self, method: str, address: str, *, read: Callable[[httpx.Response], object] = httpx.Response.read, **sent: Any
+    ) -> httpx.Response:
+        """Return the answer once `read` has read it."""
+        if method == "POST":
+            # With it, what arrives twice is done once, so that it can be sent again when the answer is lost.
+            sent["headers"] = {"Idempotency-Key": str(uuid4())}
         wait_s = FIRST_PAUSE_S
         for attempt in range(1, ATTEMPTS + 1):
             is_last = attempt == ATTEMPTS
             try:
-                answer = self._http.request(method, self._url(address), **sent)
-            except httpx.TransportError:
-                if is_last or method not in REPEATABLE:
-                    raise
-            else:
-                # Files are read once: whoever sends them sends them again.
-                if answer.status_code not in BUSY or is_last or "files" in sent:
-                    if answer.is_error:
+                with self._http.stream(method, self._url(address), **sent) as answer:
+                    if answer.is_success:
+                        read(answer)
+                        return answer
+                    answer.read()
+                    if answer.status_code not in BUSY or is_last:
                         raise _refusal(answer)
-                    return answer
-                wait_s = _seconds(answer.headers.get("Retry-After"), wait_s)
+                    wait_s = _seconds(answer.headers.get("Retry-After"), wait_s)
+            except httpx.TransportError:
+                if is_last:
+                    raise
             self.pause(min(wait_s, MAX_PAUSE_S))
             wait_s *= 2
         raise AssertionError("unreachable")

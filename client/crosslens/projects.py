@@ -2,25 +2,15 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
-import tempfile
-import zipfile
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import IO, Any, Self
+from typing import Any, Self
 
 import httpx
 
 from crosslens.connection import TIMEOUT_S, Connection
+from crosslens.jobs import FileImport, FileImports, Releases, ServerJob
 from crosslens.rows import Rows
-
-POLL_S = 1.0
-ENDED = ("done", "failed")
-OnProgress = Callable[[int, int], None]
-"""Called with the bytes sent so far, and all."""
+from crosslens.sending import OnProgress
 
 
 class Crosslens:
@@ -54,15 +44,29 @@ class Crosslens:
         me: dict[str, Any] = self._connection.json("GET", "me/")
         return me
 
-    def projects(self) -> Rows:
-        """List the person's projects."""
-        return Rows(self._connection, "projects/", {})
+    @property
+    def projects(self) -> Projects:
+        """The person's projects."""
+        return Projects(self._connection, "projects/")
 
-    def project(self, slug: str) -> Project:
+    @property
+    def collections(self) -> Collections:
+        """The collections of images that the person may use."""
+        return Collections(self._connection, "collections/")
+
+    def models(self) -> Rows:
+        """List the models."""
+        return Rows(self._connection, "models/")
+
+
+class Projects(Rows):
+    """Projects, by their slugs."""
+
+    def __getitem__(self, slug: str) -> Project:
         """Return a project by the last part of its address; the server is asked only when you use it."""
         return Project(self._connection, slug)
 
-    def create_project(self, slug: str, campaign: str | Path) -> Project:
+    def create(self, slug: str, campaign: str | Path) -> Project:
         """Make a project from a campaign file, or bring it to what the file says.
 
         Raises
@@ -70,9 +74,50 @@ class Crosslens:
         CrosslensError
             With each line of the file that is not right.
         """
-        project = self.project(slug)
+        project = self[slug]
         project.apply_campaign(campaign)
         return project
+
+
+class Collections(Rows):
+    """Collections of images, by their slugs."""
+
+    def __getitem__(self, slug: str) -> Rows:
+        """List the images of a collection."""
+        return Rows(self._connection, f"collections/{slug}/images/")
+
+    def upload(self, *paths: str | Path, project: str, name: str, on_progress: OnProgress | None = None) -> FileImport:
+        """Send folders and files of images as a new collection of a project, and wait until they are imported."""
+        imports = FileImports(self._connection, f"projects/{project}/imports/")
+        return imports.preview(*paths, new_collection=name, on_progress=on_progress).confirm()
+
+
+class Rounds(Rows):
+    """The rounds of a project, by their IDs."""
+
+    def open(self, round_id: int, *, needs_qualification: bool | None = None) -> dict[str, Any]:
+        """Let people take batches of it, and return it."""
+        return self._step(round_id, "open", needs_qualification=needs_qualification)
+
+    def close(self, round_id: int, **answers: str) -> dict[str, Any]:
+        """End it: `assigned` says what happens to unfinished batches."""
+        return self._step(round_id, "close", **answers)
+
+    def reopen(self, round_id: int, **answers: str) -> dict[str, Any]:
+        return self._step(round_id, "reopen", **answers)
+
+    def accept(self, round_id: int, **answers: str) -> dict[str, Any]:
+        return self._step(round_id, "accept", **answers)
+
+    def reject(self, round_id: int, **answers: str) -> dict[str, Any]:
+        return self._step(round_id, "reject", **answers)
+
+    def skip(self, round_id: int, **answers: str) -> dict[str, Any]:
+        return self._step(round_id, "skip", **answers)
+
+    def _step(self, round_id: int, action: str, **answers: object) -> dict[str, Any]:
+        done: dict[str, Any] = self._connection.json("POST", f"{self._address}{round_id}/{action}/", json=answers)
+        return done
 
 
 class Project:
@@ -113,11 +158,16 @@ class Project:
 
     def languages(self) -> Rows:
         """List the languages."""
-        return self._rows("languages/")
+        return self._table("languages/")
 
-    def rounds(self, *, language: str | None = None) -> Rows:
-        """List the rounds with their states."""
-        return self._rows("rounds/", language=language)
+    @property
+    def rounds(self) -> Rounds:
+        """The rounds with their states, and what can be done with them."""
+        return Rounds(self._connection, f"{self._root}rounds/")
+
+    def invitations(self) -> Rows:
+        """List the invitations with their links."""
+        return self._rows("invitations/")
 
     def images(self) -> Rows:
         """List the images of all collections that rounds use."""
@@ -145,11 +195,58 @@ class Project:
 
     def statistics(self, *, images: str | None = None) -> Rows:
         """List captions, words and characters by language, of all images or those of a filter."""
-        return self._rows("statistics/", images=images)
+        return self._table("statistics/", images=images)
 
     def quality(self, *, images: str | None = None) -> Rows:
         """List the quality of verified captions by round."""
-        return self._rows("quality/", images=images)
+        return self._table("quality/", images=images)
+
+    def comparisons(self, *, language: str | None = None) -> Rows:
+        """List the comparisons of two models and their progress."""
+        return self._rows("comparisons/", language=language)
+
+    def judgements(self, *, comparison: int | None = None) -> Rows:
+        """List raters' judgements of pairs of captions."""
+        return self._rows("judgements/", comparison=comparison)
+
+    def results(self, *, language: str | None = None, images: str | None = None) -> Rows:
+        """List the gain of each comparison with its intervals and tests. That they were opened is recorded."""
+        return self._table("comparisons/results/", language=language, images=images)
+
+    def ranking(self, *, language: str | None = None, images: str | None = None) -> dict[str, Any] | None:
+        """Return the models in order; None where too few have outcomes. That it was opened is recorded."""
+        parameters = {"language": language, "images": images}
+        answer = self._get("comparisons/results/", **parameters)
+        ranking: dict[str, Any] | None = answer["ranking"]
+        return ranking
+
+    def metric_agreement(self, **options: object) -> dict[str, Any]:
+        """Return how far metrics agree with people: `evaluations`, and their `correlations`.
+
+        Parameters
+        ----------
+        **options
+            images, references, flip, min_images and with_chosen, as on the page *Metrics against people*.
+        """
+        return self._get("comparisons/metrics/", **options)
+
+    def references(self) -> Rows:
+        """List the sets of captions that models are scored against."""
+        return self._rows("references/")
+
+    def scores(self, *, images: str | None = None) -> Rows:
+        """List the scorings with their figures."""
+        return self._rows("scores/", images=images)
+
+    def score(self, **settings: Any) -> ServerJob:
+        """Score models' captions, and wait until that is done.
+
+        Parameters
+        ----------
+        **settings
+            references, models and metrics; tokenizer and normalise.
+        """
+        return ServerJob.started(self._connection, f"{self._root}scores/", settings).wait()
 
     def download_captions(self, path: str | Path, *, layout: str = "jsonl") -> Path:
         """Write the captions that count to a file: `layout` is jsonl, csv or xm3600."""
@@ -158,8 +255,12 @@ class Project:
     def _rows(self, part: str, **parameters: object) -> Rows:
         return Rows(self._connection, self._root + part, parameters)
 
-    def _get(self, part: str) -> dict[str, Any]:
-        found: dict[str, Any] = self._connection.json("GET", self._root + part)
+    def _table(self, part: str, **parameters: object) -> Rows:
+        return Rows(self._connection, self._root + part, parameters, has_pages=False)
+
+    def _get(self, part: str, **parameters: object) -> dict[str, Any]:
+        given = {name: value for name, value in parameters.items() if value is not None}
+        found: dict[str, Any] = self._connection.json("GET", self._root + part, params=given)
         return found
 
     def _send_campaign(self, campaign: str | Path, parameters: dict[str, str]) -> list[dict[str, str]]:
@@ -169,215 +270,3 @@ class Project:
         answer = self._connection.json("PUT", address, params=parameters, content=text.encode(), headers=headers)
         steps: list[dict[str, str]] = answer["steps"]
         return steps
-
-
-class BackgroundJob:
-    """Something that the server does in the background; `values` is what it last said of it."""
-
-    def __init__(self, connection: Connection, address: str, values: dict[str, Any]) -> None:
-        self._connection, self._address, self.values = connection, address, values
-
-    @property
-    def state(self) -> str:
-        """One of queued, running, done, failed and cancelled."""
-        return str(self.values["state"])
-
-    def refresh(self) -> Self:
-        """Ask the server how far it is."""
-        self.values = self._connection.json("GET", self._address)
-        return self
-
-    def wait(self) -> Self:
-        """Wait until it has ended.
-
-        Raises
-        ------
-        RuntimeError
-            If it failed, with the reason.
-        """
-        while self.state not in ENDED:
-            self._connection.pause(POLL_S)
-            self.refresh()
-        if self.state == "failed":
-            raise RuntimeError(self.values["error"])
-        return self
-
-
-class FileImports:
-    """The imports of a project: first a preview, then the import, and undo."""
-
-    def __init__(self, connection: Connection, root: str) -> None:
-        self._connection, self._root = connection, root
-
-    def __iter__(self) -> Iterator[FileImport]:
-        for values in Rows(self._connection, self._root, {}):
-            yield FileImport(self._connection, f"{self._root}{values['id']}/", values)
-
-    def preview(self, *paths: str | Path, on_progress: OnProgress | None = None, **answers: Any) -> FileImport:
-        """Send files and folders, and return once the server has looked through them. Nothing is imported yet.
-
-        Parameters
-        ----------
-        *paths : str or Path
-            Of any kind that docs/importing.md lists. A folder is sent as a zip file.
-        on_progress : callable, optional
-            Called with the bytes sent so far, and all.
-        **answers
-            What the files do not say: kind, model, language, collection, new_collection, name, is_translated, source
-            and map, as in `FileImport.answer`.
-        """
-        said = {name: _form_value(value) for name, value in answers.items()}
-        with _opened([Path(path) for path in paths], on_progress) as files:
-            values = self._connection.json("POST", self._root, files=[("files", file) for file in files], data=said)
-        return FileImport(self._connection, f"{self._root}{values['id']}/", values).wait()
-
-
-class FileImport(BackgroundJob):
-    """Files that were sent. `preview` says what they are, and `missing` what must be said before `confirm`."""
-
-    @property
-    def preview(self) -> list[dict[str, Any]]:
-        """What each file is: its kind, format, models, languages, images and problems."""
-        files: list[dict[str, Any]] = self.values["preview"]["files"]
-        return files
-
-    @property
-    def missing(self) -> list[dict[str, str]]:
-        """What has to be answered first; an empty `answer` means that no answer helps."""
-        missing: list[dict[str, str]] = self.values["missing"]
-        return missing
-
-    @property
-    def parts(self) -> list[dict[str, Any]]:
-        """What was made of each file: how many were added, there already and rejected."""
-        parts: list[dict[str, Any]] = self.values["parts"]
-        return parts
-
-    def answer(self, **answers: Any) -> Self:
-        """Say what the files do not, in place of all earlier answers, and wait for the new preview."""
-        self.values = self._connection.json("PUT", self._address, json=answers)
-        return self.wait()
-
-    def confirm(self) -> Self:
-        """Import what the preview shows, and wait until that is done."""
-        return self._step("confirm")
-
-    def undo(self) -> Self:
-        """Take out what it brought, and wait until that is done."""
-        return self._step("undo")
-
-    def discard(self) -> None:
-        """Delete the files and the preview."""
-        self._connection.json("DELETE", self._address)
-
-    def report(self) -> list[dict[str, str]]:
-        """Return what became of each line or image."""
-        return list(csv.DictReader(io.StringIO(self._connection.text(f"{self._address}report/"))))
-
-    def _step(self, name: str) -> Self:
-        self.values = self._connection.json("POST", f"{self._address}{name}/")
-        return self.wait()
-
-
-class Releases:
-    """The releases of a project, by their numbers."""
-
-    def __init__(self, connection: Connection, root: str) -> None:
-        self._connection, self._root = connection, root
-
-    def __iter__(self) -> Iterator[Release]:
-        for values in Rows(self._connection, self._root, {}):
-            yield self._found(values)
-
-    def __getitem__(self, number: int) -> Release:
-        return self._found(self._connection.json("GET", f"{self._root}{number}/"))
-
-    def make(self, *, title: str, licence: str, authors: Sequence[str], **more: Any) -> Release:
-        """Make the next release, and wait until it is done.
-
-        Parameters
-        ----------
-        title, licence : str
-            To cite, and the licence of the captions by its SPDX identifier.
-        authors : sequence of str
-            Family name, given names; or an institution without a comma.
-        **more
-            description, changes, include_images and publish_coordinates.
-        """
-        sent = {"title": title, "licence": licence, "authors": "\n".join(authors), **more}
-        return self._found(self._connection.json("POST", self._root, json=sent)).wait()
-
-    def _found(self, values: dict[str, Any]) -> Release:
-        return Release(self._connection, f"{self._root}{values['number']}/", values)
-
-
-class Release(BackgroundJob):
-    """A release; `values` has its title, counts and checksum."""
-
-    @property
-    def number(self) -> int:
-        return int(self.values["number"])
-
-    def download(self, path: str | Path) -> Path:
-        """Write it as one .tar.gz archive."""
-        return self._connection.download(f"{self._address}archive/", Path(path))
-
-
-def _form_value(value: object) -> str:
-    return json.dumps(value) if isinstance(value, dict | list) else str(value)
-
-
-@contextmanager
-def _opened(paths: Sequence[Path], on_progress: OnProgress | None) -> Iterator[list[tuple[str, IO[bytes]]]]:
-    """Open files, and folders as zip files, to be sent."""
-    with ExitStack() as stack:
-        opened: list[tuple[str, IO[bytes]]] = []
-        for path in paths:
-            if path.is_dir():
-                opened.append((f"{path.resolve().name}.zip", stack.enter_context(_zipped(path))))
-            else:
-                opened.append((path.name, stack.enter_context(path.open("rb"))))
-        if on_progress is not None:
-            total = sum(file.seek(0, io.SEEK_END) for _name, file in opened)
-            sent = _SentBytes(total, on_progress)
-            opened = [(name, sent.counted(file)) for name, file in opened]
-        yield opened
-
-
-@contextmanager
-def _zipped(folder: Path) -> Iterator[IO[bytes]]:
-    with tempfile.TemporaryFile() as file:
-        # Images do not get smaller, and texts in folders are few.
-        with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
-            for path in sorted(folder.rglob("*")):
-                if path.is_file():
-                    archive.write(path, path.relative_to(folder).as_posix())
-        file.seek(0)
-        yield file
-
-
-class _SentBytes:
-    """How much of some files has been read, and so sent."""
-
-    def __init__(self, total: int, on_progress: OnProgress) -> None:
-        self.done, self.total, self.on_progress = 0, total, on_progress
-
-    def counted(self, file: IO[bytes]) -> IO[bytes]:
-        file.seek(0)
-        read = file.read
-
-        def counting(size: int = -1) -> bytes:
-            piece = read(size)
-            self.done += len(piece)
-            self.on_progress(self.done, self.total)
-            return piece
-
-        return _CountingFile(file, counting)  # type: ignore[return-value]
-
-
-class _CountingFile:
-    def __init__(self, file: IO[bytes], read: Callable[[int], bytes]) -> None:
-        self._file, self.read = file, read
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._file, name)

@@ -16,12 +16,20 @@ ROWS_PER_PAGE = 1000
 class Rows:
     """The rows of a list, as dictionaries; going through it again reads it again."""
 
-    def __init__(self, connection: Connection, address: str, parameters: Mapping[str, object | None]) -> None:
+    def __init__(
+        self,
+        connection: Connection,
+        address: str,
+        parameters: Mapping[str, object | None] | None = None,
+        *,
+        has_pages: bool = True,
+    ) -> None:
         self._connection, self._address = connection, address
+        parameters = ({"limit": ROWS_PER_PAGE} if has_pages else {}) | dict(parameters or {})
         self._parameters = {name: str(value) for name, value in parameters.items() if value is not None}
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        asked: dict[str, Any] = {"params": {"limit": str(ROWS_PER_PAGE), **self._parameters}}
+        asked: dict[str, Any] = {"params": self._parameters}
         address: str | None = self._address
         while address:
             page = self._connection.json("GET", address, **asked)

@@ -18,12 +18,16 @@ from core.people.models import Project, User
 from core.people.services import tokens
 from crosslens import Crosslens, CrosslensError, FileImport, Rows
 from crosslens.connection import Connection
+from crosslens.sending import opened_files
 from research.inference.models import ModelCaption
+from research.scoring.models import Pass
+from research.scoring.services.scoring_passes import run_pass
 from tests.annotation.released import Campaign
 from tests.api.seeded import WRITTEN, Seeded, make_seeded
 from tests.factories import make_collection, make_project
 from tests.images.image_files import image_file
 from tests.imports.sent import run
+from tests.scoring.scored import make_references, make_scoring
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("media")]
 
@@ -39,6 +43,8 @@ def worked(_seconds: float) -> None:
         run(job)
     for release in Release.objects.filter(state__in=OPEN_STATES):
         build(release_id=release.pk, clock=timezone.now)
+    for scoring_pass in Pass.objects.filter(state__in=OPEN_STATES):
+        run_pass(pass_id=scoring_pass.pk, clock=timezone.now)
 
 
 def answered(request: httpx.Request) -> httpx.Response:
@@ -68,21 +74,27 @@ class TestReading:
     def test_lists_are_read_to_their_end_and_become_data_frames(self, seeded, monkeypatch):
         monkeypatch.setattr("crosslens.rows.ROWS_PER_PAGE", 2)
         server = connected(seeded.manager, may_write=False)
-        assert [row["slug"] for row in server.projects()] == ["lions"]
-        project = server.project("lions")
+        assert [row["slug"] for row in server.projects] == ["lions"]
+        project = server.projects["lions"]
         captions = project.captions(language="de")
         assert len([*captions]) == len([*captions]) == 6
         frame = captions.to_pandas()
         assert all(frame["text"].str.startswith(WRITTEN))
-        assert {row["language"] for row in project.rounds()} == {"de", "fr", "es"}
-        assert [row["language"] for row in project.rounds(language="fr")] == ["fr"]
+        assert {row["language"] for row in project.rounds} == {"de", "fr", "es"}
+        assert {row["tag"] for row in project.languages()} == {"de", "fr", "es"}
+        assert [*project.statistics()]
+        assert [*project.quality()] == [*project.comparisons()] == [*project.judgements()] == [*project.results()] == []
+        assert project.ranking() is None
+        assert project.metric_agreement(flip="no")["evaluations"] == []
+        assert [*project.invitations()] == [*project.references()] == [*project.scores()] == []
+        assert server.models().to_pandas().empty
         assert len([*project.images()]) == 15
         assert [row["text"] for row in project.feedback()] == ["Name the animals."]
         assert project.about["roles"] == ["manager"]
         assert project.progress()["rounds"]
 
     def test_a_file_of_captions_is_there_only_once_it_is_complete(self, seeded, tmp_path):
-        project = connected(seeded.manager).project("lions")
+        project = connected(seeded.manager).projects["lions"]
         path = project.download_captions(tmp_path / "captions.jsonl")
         assert len(path.read_text("utf-8").splitlines()) == 6
         with pytest.raises(CrosslensError, match="Valid values: csv, jsonl"):
@@ -100,7 +112,7 @@ class TestImports:
         path, sent = tmp_path / "blip.jsonl", []
         row = {"image": collection.entries.get().key, "caption": "ein Löwe", "model": "blip"}
         path.write_text(json.dumps(row) + "\n", "utf-8")
-        imports = connected(project.created_by).project("lions").imports
+        imports = connected(project.created_by).projects["lions"].imports
         started = imports.preview(path, collection=collection.slug, on_progress=lambda *done: sent.append(done))
         assert sent[-1] == (path.stat().st_size, path.stat().st_size)
         assert [one["answer"] for one in started.missing] == ["language"]
@@ -120,35 +132,51 @@ class TestImports:
         folder.mkdir(parents=True)
         for width in (40, 50):
             (folder / f"{width}.jpg").write_bytes(image_file(size=(width, 48)))
-        started = (
-            connected(project.created_by).project("lions").imports.preview(tmp_path / "lions", new_collection="Lions")
-        )
-        assert [one["kind"] for one in started.preview] == ["images"]
-        started.confirm()
-        assert Collection.objects.get(name="Lions").entries.count() == 2
+        server = connected(project.created_by)
+        made = server.collections.upload(tmp_path / "lions", project="lions", name="Lions")
+        assert [part["added"] for part in made.parts] == [2]
+        (slug,) = Collection.objects.filter(name="Lions").values_list("slug", flat=True)
+        assert [row["slug"] for row in server.collections] == [slug]
+        assert len([*server.collections[slug]]) == 2
 
     def test_what_is_not_wanted_is_discarded(self, project, tmp_path):
         (tmp_path / "odd.txt").write_text("?")
-        started = connected(project.created_by).project("lions").imports.preview(tmp_path / "odd.txt")
+        started = connected(project.created_by).projects["lions"].imports.preview(tmp_path / "odd.txt")
         started.discard()
         assert not ImportJob.objects.exists()
 
 
 class TestWholeProjects:
+    def test_rounds_are_opened_and_closed(self, seeded):
+        rounds = connected(seeded.manager).projects["lions"].rounds
+        one = next(row for row in rounds if row["state"] == "open")
+        assert rounds.close(one["id"], assigned="return")["state"] == "closed"
+        with pytest.raises(CrosslensError) as refused:
+            rounds.open(one["id"])
+        assert refused.value.code == "step-refused"
+
+    def test_models_are_scored_and_the_figures_listed(self):
+        scoring = make_scoring(make_references())
+        project = connected(scoring.project.created_by).projects[scoring.project.slug]
+        (references,) = project.references()
+        job = project.score(references=references["id"], models=[scoring.model_id], metrics=["cider-d"])
+        assert job.state == "done"
+        assert [figure["metric"] for figure in [*project.scores()][-1]["figures"]] == ["cider-d"]
+
     def test_a_campaign_file_makes_an_equal_project(self, seeded):
         manager = seeded.manager
         manager.may_create_projects = True
         server = connected(manager)
-        text = server.project("lions").campaign()
-        assert server.project("lions").plan_campaign(text) == []
+        text = server.projects["lions"].campaign()
+        assert server.projects["lions"].plan_campaign(text) == []
 
     def test_what_is_wrong_in_a_campaign_file_is_named(self, seeded):
         with pytest.raises(CrosslensError, match="rounds"):
-            connected(seeded.manager).create_project("lions", "[rounds]\nreplicaton = 2\n")
+            connected(seeded.manager).projects.create("lions", "[rounds]\nreplicaton = 2\n")
 
     def test_a_release_is_made_and_downloaded(self, tmp_path):
         campaign = Campaign()
-        releases = connected(campaign.manager).project("harbours").releases
+        releases = connected(campaign.manager).projects["harbours"].releases
         made = releases.make(title="Harbours", licence="CC-BY-4.0", authors=["Lovelace, Ada", "An Institute"])
         assert made.values["counts"]["captions"] == 20
         assert [one.number for one in releases] == [releases[1].number] == [1]
@@ -181,11 +209,33 @@ class TestConnection:
         assert connection.json("GET", "me/") == {"a": 1}
         assert pauses == [7.0, 14.0]
 
-    def test_what_may_have_been_done_already_is_not_done_twice(self):
-        connection, pauses, asked = self.connection(httpx.ReadTimeout("late"))
-        with pytest.raises(httpx.ReadTimeout):
-            connection.json("POST", "projects/lions/releases/", json={})
-        assert (pauses, len(asked)) == ([], 1)
+    def test_what_may_have_been_done_already_is_sent_again_with_its_key(self):
+        answer = httpx.Response(202, headers={"Location": "/api/v1/jobs/score-1/"})
+        connection, pauses, asked = self.connection(httpx.ReadTimeout("late"), httpx.Response(503), answer)
+        assert connection.start("projects/lions/scores/", json={}) == "/api/v1/jobs/score-1/"
+        assert pauses == [1.0, 2.0]
+        assert len({request.headers["Idempotency-Key"] for request in asked}) == 1
+        assert len(asked) == 3
+
+    def test_files_are_sent_from_their_start_again_and_counted_once(self, tmp_path):
+        (tmp_path / "a.jsonl").write_bytes(b"x" * 200_000)
+        counted: list[tuple[int, int]] = []
+        connection, _pauses, asked = self.connection(httpx.Response(503), httpx.Response(201, json={"id": 7}))
+        with opened_files([tmp_path / "a.jsonl"], lambda *now: counted.append(now)) as files:
+            connection.json("POST", "x/", files=[("files", file) for file in files])
+        assert [b"x" * 200_000 in request.read() for request in asked] == [True, True]
+        assert max(counted) == counted[-1] == (200_000, 200_000)
+
+    def test_a_file_that_breaks_off_is_read_anew(self, tmp_path):
+        def broken():
+            yield b"a,b"
+            raise httpx.ReadError("gone")
+
+        whole = httpx.Response(200, content=b"a,b\n1,2\n")
+        connection, _pauses, _asked = self.connection(httpx.Response(200, content=broken()), whole)
+        path = connection.download("x/", tmp_path / "rows.csv")
+        assert path.read_bytes() == b"a,b\n1,2\n"
+        assert [file.name for file in tmp_path.iterdir()] == ["rows.csv"]
 
     def test_the_token_goes_to_its_own_server_only(self):
         connection, _pauses, asked = self.connection(
