@@ -8,7 +8,7 @@ from typing import Any, Self
 import httpx
 
 from crosslens.connection import TIMEOUT_S, Connection
-from crosslens.jobs import FileImport, FileImports, Releases, ServerJob
+from crosslens.jobs import FileImports, Releases, ServerJob
 from crosslens.rows import Rows
 from crosslens.sending import OnProgress
 
@@ -86,10 +86,26 @@ class Collections(Rows):
         """List the images of a collection."""
         return Rows(self._connection, f"collections/{slug}/images/")
 
-    def upload(self, *paths: str | Path, project: str, name: str, on_progress: OnProgress | None = None) -> FileImport:
-        """Send folders and files of images as a new collection of a project, and wait until they are imported."""
+    def upload(self, *paths: str | Path, project: str, name: str, on_progress: OnProgress | None = None) -> str:
+        """Send folders and files of images as a new collection of a project, and wait until they are imported.
+
+        Returns
+        -------
+        str
+            The short name (slug) of the collection, which campaign files and imports use.
+
+        Raises
+        ------
+        RuntimeError
+            If no image could be imported, with the reason for the first.
+        """
         imports = FileImports(self._connection, f"projects/{project}/imports/")
-        return imports.preview(*paths, new_collection=name, on_progress=on_progress).confirm()
+        done = imports.preview(*paths, new_collection=name, on_progress=on_progress).confirm()
+        slug = done.parts[0]["collection"]
+        if slug is None:
+            first = done.report()[0]
+            raise RuntimeError(f"No image was imported. {first['name']}: {first['reason']}")
+        return str(slug)
 
 
 class Rounds(Rows):
@@ -248,9 +264,20 @@ class Project:
         """
         return ServerJob.started(self._connection, f"{self._root}scores/", settings).wait()
 
-    def download_captions(self, path: str | Path, *, layout: str = "jsonl") -> Path:
-        """Write the captions that count to a file: `layout` is jsonl, csv or xm3600."""
-        return self._connection.download(f"{self._root}export/?what=captions&format={layout}", Path(path))
+    def export(self, path: str | Path, *, what: str = "captions", format: str = "jsonl", **filters: object) -> Path:
+        """Write a table to a file, as docs/formats.md lists them.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file; it is there only once it is complete.
+        what, format : str
+            Such as judgements and parquet.
+        **filters
+            As of the page *Export*.
+        """
+        asked = httpx.QueryParams({"what": what, "format": format, **{name: str(one) for name, one in filters.items()}})
+        return self._connection.download(f"{self._root}export/?{asked}", Path(path))
 
     def _rows(self, part: str, **parameters: object) -> Rows:
         return Rows(self._connection, self._root + part, parameters)

@@ -161,11 +161,18 @@ def problems_of(text: str) -> list[str]:
         ('[project]\nname="x"\n[rounds]\nreplication="2"', "rounds.replication: '2' is not a whole number."),
         ('[project]\nname="x"\n[rounds]\nreplication=99', "rounds.replication: 99; at most 20."),
         ('[project]\nname="x"\n[[languages]]\ntag="de"', "languages[0].collection is missing (or rounds.collection)."),
-        ('[project]\nname="x"', "languages is missing (a new project needs at least one)."),
     ],
 )
 def test_what_is_wrong_is_named_with_its_path_and_what_would_be_right(project, text, said):
     assert any(one.startswith(said) for one in problems_of(text)), problems_of(text)
+
+
+def test_a_name_alone_makes_a_project_that_images_can_be_imported_into(project):
+    change = apply_campaign(
+        read_campaign(b'[project]\nname = "Harbours"'), project=None, slug="harbours", by=project.created_by, now=NOW
+    )
+    assert (change.project.slug, change.project.rounds.count()) == ("harbours", 0)
+    assert [(step.path, step.text) for step in change.steps] == [("project", "Harbours")]
 
 
 def test_names_that_stand_for_nothing_are_all_named(project):

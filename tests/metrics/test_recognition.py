@@ -230,6 +230,15 @@ def test_archives_and_folders_match_their_captions_to_their_images(tmp_path: Pat
     ]
 
 
+def test_a_manifest_among_images_is_about_them_and_no_file_of_its_own(tmp_path: Path) -> None:
+    (tmp_path / "boats").mkdir()
+    (tmp_path / "boats" / "a.jpg").write_bytes(b"")
+    manifest = tmp_path / "boats" / "manifest.jsonl"
+    manifest.write_text('{"file": "a.jpg", "licence": "CC BY 4.0"}\n')
+    assert [file.layout for file in recognise([tmp_path / "boats"]).files] == ["folder of images"]
+    assert [file.layout for file in recognise([manifest]).files] == ["manifest of images"]
+
+
 def test_sentences_go_with_a_list_of_as_many_images(tmp_path: Path) -> None:
     (tmp_path / "val.en").write_text("A man, in a hat.\nTwo dogs.\n")
     (tmp_path / "val.de.gz").write_bytes(gzip.compress(b"Ein Mann.\nZwei Hunde.\n"))

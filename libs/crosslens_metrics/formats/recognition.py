@@ -146,8 +146,12 @@ def recognise(
 
 
 def _put_beside(path: Path, beside: FilesBeside, found: list[RecognisedFile]) -> None:
-    """Put the images of a folder or archive first, and name what is left out of it."""
+    """Put the images of a folder or archive first, and name what is left out of it.
+
+    A manifest among them is about them, so that it is no file of its own.
+    """
     if beside.image_names:
+        found[:] = [file for file in found if file.kind != FileKind.IMAGES]
         found.insert(0, RecognisedFile(str(path), FileKind.IMAGES, container_of(path)))
         found[0].images = dict.fromkeys((name,) for name in beside.image_names)
     elif beside.left_out and not found:

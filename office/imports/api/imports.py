@@ -84,6 +84,9 @@ class ImportPreviewSerializer(serializers.Serializer[Any]):
 class ImportPartSerializer(serializers.Serializer[Any]):
     name = serializers.CharField(source="source_name", help_text="The file.")
     kind = serializers.ChoiceField(ImportKind.choices)
+    collection = serializers.SlugField(
+        source="collection.slug", allow_null=True, default=None, help_text="The short name of its collection."
+    )
     state = serializers.ChoiceField(JobState.choices)
     error = serializers.CharField(allow_blank=True)
     total = serializers.IntegerField(help_text="Lines, or images; 0 while that is not known.")

@@ -7,16 +7,13 @@ from datetime import datetime
 from typing import Any
 
 from django.db import transaction
-from django.utils.translation import gettext as _
 
 from annotation.services import projects
-from annotation.services.campaign import LanguageBeginning
 from annotation.tasks import nudge_filling as nudge_rounds
 from core.people.models import Project, User
-from office.dashboard.formats.campaign_file import CampaignFileError, missing
 from office.dashboard.services.campaign.changes import CampaignChange, refusals_at
 from office.dashboard.services.campaign.comparisons import apply_comparisons
-from office.dashboard.services.campaign.languages import apply_languages, settings_for
+from office.dashboard.services.campaign.languages import apply_languages
 from office.dashboard.services.campaign.names import CampaignNames
 from office.dashboard.services.campaign.people import apply_invitations, apply_rates, apply_studies
 from office.dashboard.services.campaign.texts import apply_practice, apply_texts
@@ -89,18 +86,7 @@ def _change_of(
         if change.compare("project", before, about):
             rename_project(project=project, **about, **change.who)
         return change
-    if not campaign.get("languages"):
-        raise CampaignFileError([missing("languages", _("a new project needs at least one"))])
-    # Languages are added with the others' steps, by the same service.
     change = CampaignChange(Project(), names, by, now, is_new=True)
-    change.project = projects.create_project(
-        creator=by,
-        slug=slug or said.get("slug", ""),
-        languages=[],
-        beginning=LanguageBeginning(),
-        now=now,
-        **about,
-        **settings_for(change, campaign["languages"][0]),
-    )
+    change.project = projects.create_empty_project(creator=by, slug=slug or said.get("slug", ""), now=now, **about)
     change.added("project", said["name"])
     return change
