@@ -27,7 +27,8 @@ class MetricAgreementSerializer(serializers.Serializer[Any]):
 
     evaluations = serializers.ListField(child=serializers.DictField(), help_text="A row per comparison.")
     correlations = serializers.DictField(
-        allow_null=True, help_text="As `manage.py correlate --json` prints them; null without judged comparisons or scores."
+        allow_null=True,
+        help_text="As `manage.py correlate --json` prints them; null without judged comparisons or scores.",
     )
 
 
@@ -38,7 +39,9 @@ class MetricAgreementSerializer(serializers.Serializer[Any]):
     parameters=[
         IMAGES,
         OpenApiParameter("references", str, description="Only scores against the references of this name."),
-        OpenApiParameter("flip", str, enum=["yes", "no"], description="Whether each comparison also counts turned round."),
+        OpenApiParameter(
+            "flip", str, enum=["yes", "no"], description="Whether each comparison also counts turned round."
+        ),
         OpenApiParameter("min_images", int, description="Only comparisons with so many images judged."),
         OpenApiParameter("with_chosen", bool, description="Also comparisons that were planned because of the metric."),
     ],

@@ -68,6 +68,7 @@ PAGES_OF_OPERATIONS = {
     "judgement-list": "exports:export-show",
     "language-list": "annotation:project-show",
     "language-table": "corpora:table-show",
+    "metrics-show": "sxs_eval:metrics-show",
     "model-list": "inference:model-list",
     "model-show": "inference:model-show",
     "progress-show": "annotation:project-progress",
