@@ -11,6 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from core.people.api.operations import ApiOperations
+from core.people.api.problems import ApiError, explain
 from core.people.api.requested import check_form
 from core.people.api.views import person_asking
 from core.people.permissions import READERS, project_for
@@ -20,6 +21,7 @@ from sxs_eval.forms.results import PointsForm
 from sxs_eval.selectors.across import UnknownReferencesError, evaluations_of
 
 api = ApiOperations("comparisons")
+explain({"references-refused": "No compared models are scored against references of this name."})
 
 
 class MetricAgreementSerializer(serializers.Serializer[Any]):
@@ -56,5 +58,5 @@ def metric_agreement(request: Request, slug: str) -> Response:
             evaluations = evaluations_of(project, images, references=name)
     except UnknownReferencesError as error:
         message = _("No comparison has models that are scored against references called “%(name)s”. Choose others.")
-        raise serializers.ValidationError({"references": [message % {"name": name}]}) from error
+        raise ApiError(409, "references-refused", message % {"name": name}) from error
     return Response(content_of(evaluations, points.rules))

@@ -43,8 +43,8 @@ def test_a_request_with_the_same_key_gets_the_first_answer_and_makes_nothing():
 def test_another_request_with_the_same_key_is_refused():
     mia = program(make_project("lions"), "a-1")
     invite(mia)
-    assert code(invite(mia, places=4)) == (422, "key-reused")
-    assert code(mia.post(address("collection-list"), project="lions", name="x")) == (422, "key-reused")
+    assert code(invite(mia, places=4)) == (409, "key-reused")
+    assert code(mia.post(address("collection-list"), project="lions", name="x")) == (409, "key-reused")
     assert Invitation.objects.count() == 1
 
 
@@ -83,7 +83,7 @@ def test_files_are_told_apart_by_what_is_in_them():
     first, again = send(b"{}"), send(b"{}")
     assert (first.status_code, again.status_code) == (202, 202)
     assert first["Location"] == again["Location"]
-    assert code(send(b"[]")) == (422, "key-reused")
+    assert code(send(b"[]")) == (409, "key-reused")
     assert ImportJob.objects.count() == 1
 
 

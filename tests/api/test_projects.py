@@ -216,7 +216,7 @@ def test_an_export_is_the_file_of_the_page(seeded, mia, client):
         ({}, (422, "invalid")),
         ({"what": "captions", "format": "tex"}, (422, "invalid")),
         ({"what": "captions", "format": "csv", "language": "tlh"}, (422, "invalid")),
-        ({"what": "judgements", "format": "csv", "comparison": "99"}, (422, "invalid")),
+        ({"what": "judgements", "format": "csv", "comparison": "99"}, (409, "export-refused")),
         ({"what": "turns", "format": "csv", "season": "\0"}, (422, "invalid")),
         ({"what": "scores", "format": "coco"}, (409, "export-refused")),
         ({"what": "turns", "format": "jsonl"}, (409, "export-refused")),

@@ -62,7 +62,7 @@ def keyed(request: Request, view: Callable[[], Any]) -> Any:
         given = answer_once(user=user_of(request), key=key, digest=_digest(request), now=timezone.now(), answer=answer)
     except KeyReusedError:
         said = _("This key was sent with another request before. Use a new one for each request.")
-        raise ApiError(422, "key-reused", said) from None
+        raise ApiError(409, "key-reused", said) from None
     if first:
         return first[0]
     headers = {"Location": given.location} if given.location else None

@@ -47,6 +47,9 @@ def export_show(request: Request, slug: str) -> StreamingHttpResponse:
     form = ExportForm(request.query_params, project=project, by=by)
     if form.has_error("what", CLOSED):
         raise ApiError(409, CLOSED, form.errors["what"][0])
+    for name in ("comparison", "season"):
+        if form.has_error(name, "invalid_choice"):
+            raise ApiError(409, "export-refused", form.errors[name][0], {name: [*form.errors[name]]})
     check_form(form)
     try:
         with image_filter_refusals():
