@@ -7,6 +7,7 @@ from typing import Any
 
 from django import forms
 from django.http import QueryDict
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from core.languages.models import Language
@@ -45,6 +46,12 @@ CLOSED = "images-assigned"
 """The code of the refusal to show others' words about images that are assigned to the person asking."""
 
 
+class ComparisonField(forms.ModelChoiceField):  # type: ignore[type-arg]
+    def label_from_instance(self, comparison: Comparison) -> str:
+        models = gettext("%(test)s against %(base)s") % {"test": comparison.test, "base": comparison.base}
+        return f"{comparison.pk}: {models}, {comparison.language.name}"
+
+
 class ExportForm(forms.Form):
     what = forms.ChoiceField(label=_("What"))
     format = forms.ChoiceField(label=_("Format"), choices=list(FORMATS.items()))
@@ -52,9 +59,7 @@ class ExportForm(forms.Form):
         Language.objects.none(), label=_("Languages"), required=False, help_text=_("All, unless you choose some.")
     )
     images = forms.ChoiceField(label=_("Images"), required=False)
-    comparison = forms.ModelChoiceField(
-        Comparison.objects.none(), label=_("Comparison"), required=False, empty_label=_("all")
-    )
+    comparison = ComparisonField(Comparison.objects.none(), label=_("Comparison"), required=False, empty_label=_("all"))
     season = forms.ModelChoiceField(
         Season.objects.none(), label=_("Game season"), required=False, to_field_name="slug", empty_label="–"
     )
@@ -74,7 +79,7 @@ class ExportForm(forms.Form):
         fields["what"].choices = [one for one in WHATS.items() if may_export(by, project, one[0])]
         fields["language"].queryset = Language.objects.filter(pk__in=used).order_by("english_name")
         fields["images"].choices = images.choices
-        fields["comparison"].queryset = Comparison.objects.filter(project=project).order_by("pk")
+        fields["comparison"].queryset = project.comparisons.select_related("base", "test", "language").order_by("pk")
         fields["season"].queryset = Season.objects.filter(project=project).order_by("slug")
         if not may_export(by, project, "time"):
             del fields["name"]
