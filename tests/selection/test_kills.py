@@ -50,7 +50,7 @@ def slowly(function):
         return found
     return called
 
-candidates.insert_rows = slowly(candidates.insert_rows)
+candidates.store_lines = slowly(candidates.store_lines)
 """
 IMPORT = "call_command('import', sys.argv[1], project='lions', name='world')"
 UPLOAD = """

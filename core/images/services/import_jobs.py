@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
+from operator import attrgetter
 from pathlib import Path
 from types import FrameType
 from typing import Any, TypeVar
@@ -21,6 +22,7 @@ from core.images.models import Collection, Image, ImportJob, ImportKind, ImportO
 from core.images.services import file_storage
 from core.jobs.models import OPEN_STATES, JobState
 from core.jobs.services import leases
+from core.jobs.services.insertions import insert_rows
 from core.jobs.services.leases import LEASE, LeaseLostError
 from core.people.models import Project
 from crosslens_metrics.formats.problems import FileRefusedError
@@ -125,10 +127,19 @@ def report_row(
         reason = f"{reason} {removed % {'number': had_hidden}}".strip()
     # A file name need not be UTF-8, but what is stored of it must be.
     name, reason = printable(name[:NAME_CHARACTERS]), printable(reason)
-    about: dict[str, Any] = {"outcome": outcome, "reason": reason, "image": image, "filled_in": " ".join(filled_in)}
+    about: dict[str, Any] = {
+        "outcome": outcome.value,
+        "reason": reason,
+        "image": image,
+        "filled_in": " ".join(filled_in),
+    }
     about["had_hidden"] = had_hidden
     about |= {str(of): count for of, count in (counts or {outcome: 1}).items()}
     return ImportRow(job=job, number=number, name=name, **about)
+
+
+COLUMNS = [field.attname for field in ImportRow._meta.concrete_fields if not field.primary_key]
+of_row = attrgetter(*COLUMNS)
 
 
 def name_of(path: str) -> str:
@@ -278,7 +289,8 @@ def write_report(job: ImportJob, rows: Iterable[ImportRow], *, now: datetime) ->
     LeaseLostError
         Nothing of this transaction may stay then.
     """
-    made = ImportRow.objects.bulk_create(rows)
+    made = [of_row(row) for row in rows]
+    insert_rows(ImportRow, COLUMNS, made)
     return extend(job, now=now, done=len(made))
 
 

@@ -11,6 +11,7 @@ from django.db.models import ProtectedError
 from django.utils.translation import gettext as _
 
 from core.images.models import Collection, Image, ImportJob
+from core.jobs.services.insertions import insert_rows
 from core.languages.models import Language
 from core.people.models import Project, User
 from research.scoring.models import ImportedReferences, Reference, ReferenceKind, ReferenceSet
@@ -130,11 +131,12 @@ def put_references(
                 for image in changed
             )
         Reference.objects.filter(reference_set=locked, image__in=changed).delete()
-        Reference.objects.bulk_create(
-            Reference(reference_set=locked, image_id=image, position=position, text=text)
+        rows = [
+            (locked.pk, image, position, text)
             for image in changed
             for position, text in enumerate(captions[image], start=1)
-        )
+        ]
+        insert_rows(Reference, ("reference_set_id", "image_id", "position", "text"), rows)
         images = dict(Image.objects.filter(pk__in=changed).values_list("pk", "sha256"))
         total = as_total(locked.digest)
         for image in changed:

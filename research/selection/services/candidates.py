@@ -16,7 +16,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import IO, Any
 
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import ProtectedError
 from django.utils.text import slugify
 from django.utils.translation import gettext as _
@@ -27,6 +27,7 @@ from core.images.services import import_jobs
 from core.images.services.import_jobs import Clock
 from core.images.services.imports import Opener, run_local_file
 from core.jobs.models import OPEN_STATES, JobState
+from core.jobs.services.insertions import insert_rows
 from core.people.models import Project, User
 from core.people.services import audit_log
 from crosslens_metrics.formats.opening import opened_text
@@ -125,27 +126,13 @@ COLUMNS = ("list_id", "countries", "regions", "continent", *LINE_FIELDS)
 _of_line = attrgetter(*LINE_FIELDS)
 
 
-def insert_rows(candidates: CandidateList, lines: Sequence[CandidateLine], places: Iterable[PointPlace]) -> None:
-    """Insert a row for each line with its place, in the transaction of the caller, by the hundred thousand.
-
-    `bulk_create` spends most of its time on making objects and SQL. The constraints of the database hold as always;
-    nothing else looks at the values.
-    """
+def store_lines(candidates: CandidateList, lines: Sequence[CandidateLine], places: Iterable[PointPlace]) -> None:
+    """Insert a row for each line with its place, in the transaction of the caller."""
     rows = [
         (candidates.pk, " ".join(place.countries), " ".join(place.regions), place.continent, *_of_line(line))
         for line, place in zip(lines, places, strict=True)
     ]
-    quoted = connection.ops.quote_name
-    table = quoted(Candidate._meta.db_table)
-    columns = ", ".join(map(quoted, COLUMNS))
-    with connection.cursor() as cursor:
-        if connection.vendor == "postgresql":
-            with cursor.copy(f"COPY {table} ({columns}) FROM STDIN") as copy:
-                for row in rows:
-                    copy.write_row(row)
-        else:
-            marks = ", ".join(["%s"] * len(COLUMNS))
-            cursor.executemany(f"INSERT INTO {table} ({columns}) VALUES ({marks})", rows)  # noqa: S608 own names
+    insert_rows(Candidate, COLUMNS, rows)
 
 
 LINES_PER_TRANSACTION = 5_000
@@ -295,7 +282,7 @@ class _CandidateImport:
         counts["countries"] = _added(counts["countries"], (code for place in places for code in place.countries))
         counts["at_sea"] += sum(not place.countries for place in places)
         with transaction.atomic():
-            insert_rows(self.candidates, kept, places)
+            store_lines(self.candidates, kept, places)
             ImportRow.objects.bulk_create(
                 import_jobs.report_row(self.job, number, name or str(number), ImportOutcome.REJECTED, fault_text(fault))
                 for number, name, fault in shown
