@@ -22,8 +22,8 @@ from research.inference.backends.encoders import EncoderSettingsError
 from research.inference.models import Chunk, EmbeddingSet, Encoder, RunFailure, RunState, WeightPrecision
 from research.inference.selectors.embeddings import EmbeddingsUnavailableError, open_set
 from research.inference.services import embedding, encoders, executor, runs
+from research.inference.services.crash_blame import CRASH_LIMIT
 from research.inference.services.embedding import ImageEmbeddingJob
-from research.inference.services.executor import CRASH_LIMIT
 from research.inference.services.steering import WorkRefusedError
 from tests.factories import NOW, make_captioner, make_collection, make_language, make_user
 from tests.inference import embedded

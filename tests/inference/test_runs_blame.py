@@ -15,7 +15,7 @@ from research.inference import tasks
 from research.inference.models import Run, RunState
 from research.inference.rules.capacity import WorkerCapacity
 from research.inference.services import chunks, executor, runs, steering, worker_status
-from research.inference.services.executor import CRASH_LIMIT
+from research.inference.services.crash_blame import CRASH_LIMIT
 from tests.clients import client_of
 from tests.factories import NOW
 from tests.inference.fake_backend import FakeBackend, FakeCaptioner, FakeTranslation

@@ -27,6 +27,7 @@ from research.inference.backends.captioners import FailedImage
 from research.inference.models import UNFINISHED_STATES, Run
 from research.inference.services import chunks, outcome_store
 from research.inference.services.captioning import captioning_kind
+from research.inference.services.crash_blame import CrashBlame, RunFailedError
 from research.inference.services.embedding import embedding_kind
 from research.inference.services.job_kind import (
     RUN_ERRORS,
@@ -52,20 +53,6 @@ SLICE_S = 300.0
 
 STORE_EVERY_S = 0.5
 """Batches that take less time are stored together."""
-
-CRASH_LIMIT = 8
-"""After so many images in a row with which the model crashed, the model is to blame and not the images, unless it still
-takes one that it took before, or one of those that were not tried yet."""
-UNTRIED = 3
-"""How many of these it is asked for."""
-
-
-class RunFailedError(Exception):
-    """The run as a whole cannot continue; the message says why, the traceback where."""
-
-    def __init__(self, message: str, traceback: str) -> None:
-        super().__init__(message)
-        self.traceback = traceback
 
 
 @dataclass(frozen=True)
@@ -116,11 +103,8 @@ class Executor:
         self._renewed_at = time.monotonic()
         self._is_stopped = False
         self._has_progressed = False
-        self._has_succeeded = run.done > 0
-        self._is_asking = False
-        self._crashed_ids: set[int] = set()
         self._in_flight: _InFlight | None = None
-        self._last_good: tuple[PendingImage, Any, str] | None = None
+        self._blame = CrashBlame(run, job_kind, takes=self._takes, prepare=self._prepare, untried=self._untried)
 
     def execute(self) -> bool:
         try:
@@ -281,7 +265,7 @@ class Executor:
             self.prefetcher.batch_size = result.size
             outcome_store.batch_size_reduced(run=self.run, size=result.size, worker=self.worker, now=self.clock())
         claimed = in_flight.batch.claimed
-        self._remember_good(in_flight.batch, result.outcomes)
+        self._blame.remember_good(in_flight.batch, result.outcomes)
         self._record(claimed, result.outcomes)
         self.job_kind.count_usage()
         if time.monotonic() - self._stored_at >= STORE_EVERY_S or claimed.is_suspect:
@@ -296,69 +280,24 @@ class Executor:
         ------
         RunFailedError
         """
-        for outcome in outcomes:
-            if isinstance(outcome.result, CrashedImage):
-                self._crashed_ids.add(outcome.image.image_id)
-                if len(self._crashed_ids) >= CRASH_LIMIT and not self._still_works():
-                    raise self._all_crashed(outcome.result)
-            elif not isinstance(outcome.result, FailedImage):
-                self._crashed_ids.clear()
-                self._has_succeeded = True
+        self._blame.record(outcomes)
         claimed.unstored += outcomes
         claimed.parts_left -= len(outcomes)
-
-    def _remember_good(self, batch: ImageBatch, outcomes: Sequence[PartOutcome]) -> None:
-        good = next((outcome for outcome in outcomes if not isinstance(outcome.result, FailedImage)), None)
-        if good is not None:
-            prepared = batch.prepared[batch.images.index(good.image)].result()
-            self._last_good = good.image, prepared, good.part
-
-    def _still_works(self) -> bool:
-        """Whether the model takes what it took before, so that the images were to blame after all."""
-        self._is_asking = True
-        try:
-            # A retry may begin with nothing but images that are broken.
-            self._last_good = self._last_good or self._proven()
-            if self._last_good is not None:
-                is_working = self._takes(*self._last_good)
-            else:
-                self._last_good = self._untried()
-                is_working = self._last_good is not None
-        finally:
-            self._is_asking = False
-        if is_working:
-            self._crashed_ids.clear()
-            self._has_succeeded = True
-        return is_working
 
     def _takes(self, image: PendingImage, prepared: Any, part: str) -> bool:
         asked = self._device.submit(compute_batch, self.job_kind, [image], [prepared], part, size=1)
         self._await([asked])
         return not isinstance(asked.result().outcomes[0].result, FailedImage)
 
-    def _proven(self) -> tuple[PendingImage, Any, str] | None:
-        found = self.job_kind.proven()
-        if found is None:
-            return None
-        image, part = found
-        prepared = self.prefetcher.prepare(image)
-        return None if isinstance(prepared, FailedImage) else (image, prepared, part)
+    def _prepare(self, image: PendingImage) -> Any:
+        return self.prefetcher.prepare(image)
 
-    def _untried(self) -> tuple[PendingImage, Any, str] | None:
-        """Find an image that the model takes among those not tried yet: a run may begin with broken ones."""
+    def _untried(self, most: int) -> list[PendingImage]:
+        """List images that were not tried yet, of the last chunks first: a run may begin with broken ones."""
         queued = chunks.claimable_chunks(now=self.clock()).filter(run=self.run, attempts=0).order_by("-position")
-        later = [self.job_kind.pending(chunk)[-1:] for chunk in queued[:UNTRIED]]
+        later = [self.job_kind.pending(chunk)[-1:] for chunk in queued[:most]]
         computing = self._in_flight.batch.images if self._in_flight else []
-        images = [image for last in later for image in last] + [*computing, *self.prefetcher.waiting()][::-1]
-        for image in [image for image in images if image.image_id not in self._crashed_ids][:UNTRIED]:
-            prepared = self.prefetcher.prepare(image)
-            if not isinstance(prepared, FailedImage) and self._takes(image, prepared, image.parts[0]):
-                return image, prepared, image.parts[0]
-        return None
-
-    def _all_crashed(self, last: CrashedImage) -> RunFailedError:
-        message = _("The model failed on every image. %(reason)s The log below has the traceback.")
-        return RunFailedError(message % {"reason": last.reason}, last.traceback)
+        return [image for last in later for image in last] + [*computing, *self.prefetcher.waiting()][::-1]
 
     def _await(self, futures: Iterable[Future[Any]]) -> None:
         """Wait for all of them; meanwhile renew leases and store outcomes."""
@@ -405,13 +344,13 @@ class Executor:
             return
         is_complete = not claimed.parts_left
         outcomes = claimed.unstored if is_complete else self._storable(claimed)
-        if is_complete and not self._has_succeeded:
+        if is_complete and not self._blame.has_succeeded:
             crashes = [outcome.result for outcome in outcomes if isinstance(outcome.result, CrashedImage)]
-            if crashes and self._is_asking:
+            if crashes and self._blame.is_asking:
                 # Meanwhile the model is asked whether it is to blame.
                 return
-            if crashes and not self._still_works():
-                raise self._all_crashed(crashes[-1])
+            if crashes:
+                self._blame.refuse_model_that_fails(crashes[-1])
         self._stored_at = time.monotonic()
         if not outcomes and not is_complete:
             self._check_stopped()
@@ -441,7 +380,7 @@ class Executor:
         return [
             outcome
             for outcome in claimed.unstored
-            if not (isinstance(outcome.result, CrashedImage) and self._crashed_ids)
+            if not (isinstance(outcome.result, CrashedImage) and self._blame.crashed_ids)
         ]
 
     def _drop_crashed(self) -> None:
