@@ -109,11 +109,6 @@ def cells_of(columns: Mapping[str, Callable[[R], Any]], rows: Iterable[R]) -> It
     return ({name: value(row) for name, value in columns.items()} for row in rows)
 
 
-def table_lines(columns: Iterable[str], rows: Iterable[Mapping[str, Any]], *, as_csv: bool) -> Iterator[str]:
-    """The same rows as CSV for spreadsheets, or as JSON Lines."""
-    return csv_lines(columns, (row.values() for row in rows)) if as_csv else map(json_line, rows)
-
-
 def csv_lines(columns: Iterable[str], rows: Iterable[Iterable[Any]]) -> Iterator[str]:
     """Rows as CSV for spreadsheets: truth values are in small letters, and the items of a list are joined by blanks."""
     yield BYTE_ORDER_MARK + csv_line(columns)

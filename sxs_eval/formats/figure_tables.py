@@ -24,7 +24,7 @@ from crosslens_metrics.sampling.intervals import Interval
 from research.selection.rules.image_filters import ALL_IMAGES, ImageFilter
 from sxs_eval.selectors.across import SEED, ComparisonResult, OverallResults, interval_of, other_raters_of
 from sxs_eval.selectors.results import RESAMPLES, looks_before
-from tabular.downloads import CSV_TYPE, cells_of, stamp, table_lines
+from tabular.downloads import CSV_TYPE, cells_of, csv_lines, stamp
 
 TEX_ESCAPES = str.maketrans(
     {
@@ -147,7 +147,7 @@ def table(overall: OverallResults, layout: TableLayout) -> str:
     rows = [*overall.results, *overall.pooled]
     if layout is TableLayout.TEX:
         return "".join(_as_tex(rows, overall))
-    return "".join(table_lines(COLUMNS, cells_of(COLUMNS, rows), as_csv=True))
+    return "".join(csv_lines(COLUMNS, (row.values() for row in cells_of(COLUMNS, rows))))
 
 
 def _as_tex(rows: Sequence[ComparisonResult], overall: OverallResults) -> Iterator[str]:

@@ -20,7 +20,7 @@ from crosslens_metrics.reports.correlations import RESAMPLES, CorrelationReport,
 from crosslens_metrics.reports.evaluation_points import SIGNATURE_SUFFIX, PointRules
 from sxs_eval.rules.planning import CORE
 from sxs_eval.selectors.across import EvaluationTable
-from tabular.downloads import CSV_TYPE, stamp, table_lines
+from tabular.downloads import CSV_TYPE, csv_lines, stamp
 
 HUMAN, GROUP = "gain", "language"
 COLUMNS = (
@@ -49,7 +49,7 @@ def metrics_file_name(project: Project, layout: MetricsLayout, now: datetime) ->
 
 def as_csv(evaluations: EvaluationTable) -> str:
     columns = [name for metric in evaluations.metrics for name in columns_of(metric)]
-    return "".join(table_lines((*COLUMNS, *columns), rows(evaluations), as_csv=True))
+    return "".join(csv_lines((*COLUMNS, *columns), (row.values() for row in rows(evaluations))))
 
 
 def as_json(evaluations: EvaluationTable, rules: PointRules) -> str:

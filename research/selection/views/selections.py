@@ -28,7 +28,7 @@ from research.selection.selectors.pools import lists_of, summary_of
 from research.selection.services import exchanges
 from research.selection.services import selections as services
 from research.selection.services.candidates import CandidatesRefusedError, delete_list
-from tabular.downloads import in_pieces, table_lines
+from tabular.downloads import csv_lines, in_pieces
 
 PER_PAGE = 60
 SUGGESTED = 5
@@ -197,7 +197,7 @@ def selected_export(request: HttpRequest, slug: str, number: int) -> StreamingHt
     if request.GET.get("for") == ARIA2C:
         lines, kind, suffix = selectors.aria2_lines(selection), "text/plain", "txt"
     else:
-        lines = table_lines(selectors.COLUMNS, selectors.missing_rows(selection), as_csv=True)
+        lines = csv_lines(selectors.COLUMNS, (row.values() for row in selectors.missing_rows(selection)))
         kind, suffix = "text/csv", "csv"
     response = StreamingHttpResponse(in_pieces(lines), content_type=f"{kind}; charset=utf-8")
     return as_download(response, f"{slug}-selection-{number}.{suffix}")

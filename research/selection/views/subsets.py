@@ -18,7 +18,7 @@ from research.selection.models import Subset
 from research.selection.permissions import subset_for
 from research.selection.selectors.subsets import keys_by_image, keys_of, rows_of, subsets_of
 from research.selection.services import subsets as services
-from tabular.downloads import in_pieces, table_lines
+from tabular.downloads import csv_lines, in_pieces
 
 SUBSETS_PER_PAGE = 50
 IMAGES_PER_PAGE = 60
@@ -83,7 +83,7 @@ def subset_delete(request: HttpRequest, slug: str, subset_slug: str) -> HttpResp
 @require_safe
 def subset_export(request: HttpRequest, slug: str, subset_slug: str) -> StreamingHttpResponse:
     subset = subset_for(request.user, slug, subset_slug)
-    lines = table_lines(COLUMNS, ({"key": key} for key in keys_of(subset)), as_csv=True)
+    lines = csv_lines(COLUMNS, ([key] for key in keys_of(subset)))
     return csv_download(in_pieces(lines), f"{slug}-{subset_slug}.csv")
 
 
