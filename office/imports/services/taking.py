@@ -60,6 +60,9 @@ def take(
 ) -> None:
     """Import the files one after the other, images first, each as a part of the job."""
     wish = _with_collection(job, wish)
+    for one in previewed:
+        # Nothing asks for them any more, and those of a large file take tens of megabytes.
+        one.file.images.clear()
     taken = [one.file for one in previewed if one.file.kind not in NOTHING_TO_TAKE]
     if any(file.kind == FileKind.GAP_ITEMS for file in taken):
         # Their images go into a collection of their own, and are no others'.

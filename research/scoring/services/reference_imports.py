@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, TypeVar
 
@@ -131,7 +131,10 @@ class _ReferenceImport:
             for line in named:
                 found = images_of[line.names]
                 if (image := found.only) is not None:
-                    units.setdefault(image.pk, _ImageLines(image.pk)).lines.append(line)
+                    lines_of = units.setdefault(image.pk, _ImageLines(image.pk)).lines
+                    # The names of an image are kept once: of its five captions they would take as much as the texts.
+                    first = lines_of[0].names if lines_of else line.names
+                    lines_of.append(replace(line, names=first) if first == line.names else line)
                 else:
                     refused.append(_refused(line, found.problem))
             self.job.lease_until = import_jobs.extend(self.job, now=self.clock())
