@@ -45,7 +45,8 @@ MANAGERS_MAY_KNOW = {
     f"{app}:{name}": (MODEL_WORD,)
     for app, names in {
         "annotation": "project-create language-add image-show",
-        "api": "model-list model-show comparison-list comparison-show metrics-show results-show score-list score-show",
+        "api": "model-list model-show comparison-list comparison-show comparison-leave-out comparison-count pairs-add "
+        "metrics-show results-show score-list score-show score-again",
         "dashboard": "image-list",
         "images": "collection-show collection-image-show",
         "inference": "model-list model-show run-list run-show run-failures gallery model-try model-stabilisers "

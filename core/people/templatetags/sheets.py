@@ -23,6 +23,7 @@ APP_SHEETS = {
     "dashboard": ("dashboard",),
     "gapgame": ("game", "seasons", "reports"),
     "images": ("collections",),
+    "imports": ("collections",),
     "inference": ("models", "reports"),
     "people": ("people",),
     "practice": ("annotation", "campaigns"),
