@@ -263,6 +263,7 @@ SPECTACULAR_SETTINGS = {
         "ImportKind": "core.images.models.ImportKind",
         "ImportStage": "core.images.models.ImportStage",
         "JobState": "core.jobs.models.JobState",
+        "RatingEnum": "annotation.models.Rating",
         "Role": "core.people.models.Role",
         "Stage": "annotation.models.Stage",
         "CaptionsKind": ["references", "captions by people", "model captions"],

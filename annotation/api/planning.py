@@ -8,8 +8,10 @@ from functools import partial
 from random import SystemRandom
 from typing import Any
 
+from django.core.exceptions import PermissionDenied
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext as _
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -18,7 +20,7 @@ from annotation import tasks
 from annotation.api.managing import language_list, round_show
 from annotation.api.shapes import RoundSerializer
 from annotation.forms.campaign import PilotForm, ReasonForm, SampleForm
-from annotation.forms.projects import REPLICATION, CollectionForm, LanguagesForm, RoundForm
+from annotation.forms.projects import REPLICATION, CollectionForm, LanguagesForm, ProjectNameForm, RoundForm
 from annotation.models import Round
 from annotation.permissions import language_of, round_of
 from annotation.selectors.campaign import images_to_draw
@@ -35,9 +37,9 @@ from core.people.api.jobs import JobReport, job_kind, started
 from core.people.api.operations import ApiOperations, one_address
 from core.people.api.problems import ApiError
 from core.people.api.requested import validated_data
-from core.people.api.views import person_asking
+from core.people.api.views import ProjectSerializer, person_asking, project_list, projects_shown
 from core.people.models import Role
-from core.people.permissions import project_for
+from core.people.permissions import manages_anything, project_for
 from research.inference.permissions import models_in
 from research.scoring.api.references import ReferenceSetSerializer
 from research.scoring.services.references import ReferenceFileError
@@ -55,6 +57,7 @@ class ReturnedBatchesSerializer(serializers.Serializer[Any]):
     batches = serializers.IntegerField(help_text="How many were returned.")
 
 
+NewProjectSerializer = form_shape("NewProject", ProjectNameForm)
 NewPilotSerializer = form_shape("NewPilot", PilotForm)
 ReasonSerializer = form_shape("Reason", ReasonForm)
 NewVerificationSerializer = form_shape("NewVerification", SampleForm)
@@ -71,6 +74,25 @@ NewLanguagesSerializer = form_shape(
         help_text="Captions per image of languages that differ, by tag.",
     ),
 )
+
+
+@api.post(
+    "project_create",
+    "Start a project, of which you are the manager",
+    {201: ProjectSerializer},
+    request=NewProjectSerializer,
+    description="Empty: import images and captions, and add languages. A campaign file makes a whole one.",
+)
+def project_create(request: Request) -> Response:
+    if not manages_anything(person_asking(request)):
+        raise PermissionDenied(
+            _("Only managers can start projects. Ask the administrator of this site to make you one.")
+        )
+    form = sent_form(request, NewProjectSerializer, ProjectNameForm)
+    made = services.create_empty_project(
+        creator=person_asking(request), name=form.cleaned_data["name"], now=timezone.now()
+    )
+    return Response(projects_shown(person_asking(request), [made])[0], status=201)
 
 
 @api.post(
@@ -222,5 +244,6 @@ def _step_refusals() -> Iterator[None]:
         raise ApiError(409, "step-refused", refused) from None
 
 
+project_list_or_create = one_address(project_list, project_create)
 language_list_or_add = one_address(language_list, languages_add)
 round_show_or_change = one_address(round_show, round_change)

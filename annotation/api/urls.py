@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from annotation.api import managing, planning, rating, releases, rounds, working
+from annotation.api import checking, managing, planning, rating, releases, rounds, working
 
 PROJECT = "projects/<slug:slug>"
 ROUND = f"{PROJECT}/rounds/<int:round_id>"
@@ -10,6 +10,7 @@ BATCH = "work/batches/<uuid:batch_id>"
 RATINGS = "work/rating/batches/<uuid:batch_id>"
 
 urlpatterns = [
+    path("projects/", planning.project_list_or_create, name="project-list"),
     path(f"{PROJECT}/languages/", planning.language_list_or_add, name="language-list"),
     path(f"{PROJECT}/rounds/", managing.round_list, name="round-list"),
     path(f"{ROUND}/", planning.round_show_or_change, name="round-show"),
@@ -18,6 +19,10 @@ urlpatterns = [
     path(f"{ROUND}/references/", planning.round_references, name="round-references"),
     path(f"{PROJECT}/languages/<str:tag>/pilots/", planning.pilot_plan, name="pilot-plan"),
     path(f"{PROJECT}/languages/<str:tag>/pilots/skip/", planning.pilot_skip, name="pilot-skip"),
+    path(f"{PROJECT}/captions/<int:caption_id>/check/", checking.caption_check, name="caption-check"),
+    path(f"{PROJECT}/captions/<int:caption_id>/feedback/", checking.caption_feedback, name="caption-feedback"),
+    path(f"{PROJECT}/captions/<int:caption_id>/return/", checking.caption_return, name="caption-return"),
+    path(f"{PROJECT}/batches/<uuid:batch_id>/return/", checking.batch_take_back, name="batch-take-back"),
     path(f"{PROJECT}/tasks/", planning.tasks_add, name="tasks-add"),
     path(f"{ROUND}/<slug:action>/", rounds.round_step, name="round-step"),
     path(f"{PROJECT}/progress/", managing.progress_show, name="progress-show"),

@@ -344,9 +344,16 @@ class ReferenceTranslationForm(forms.Form):
         if not people:
             del self.fields["mixed_with"]
 
-    @property
-    def decoding(self) -> Decoding:
-        return Decoding(beams=self.cleaned_data["beams"], max_tokens=self.cleaned_data["max_tokens"])
+    def answers(self) -> dict[str, Any]:
+        """Return what `start_translations` asks for. Call it on a valid form."""
+        said = self.cleaned_data
+        return {
+            "languages": list(said["languages"]),
+            "translator": said["translator"],
+            "mixed_with": list(said.get("mixed_with", [])),
+            "decoding": Decoding(beams=said["beams"], max_tokens=said["max_tokens"]),
+            "name": said["name"],
+        }
 
 
 class SignificanceMethod:

@@ -74,6 +74,10 @@ NOT_SAID = {
     "POST /api/v1/projects/{slug}/instructions/",
     "POST /api/v1/projects/{slug}/scores/",
     "POST /api/v1/models/runs/",
+    "POST /api/v1/projects/",
+    "POST /api/v1/projects/{slug}/captions/{caption_id}/feedback/",
+    "POST /api/v1/projects/{slug}/captions/{caption_id}/return/",
+    "POST /api/v1/projects/{slug}/references/{set_id}/translate/",
 }
 """What they accept depends on what is stored, on another field or on whether anything of a text can be seen."""
 

@@ -111,3 +111,34 @@ def test_all_models_are_scored_in_all_languages_by_one_request(seeded, mia):
     assert again.status_code == 202
     assert mia.delete(address("score-show", "lions", french[0]["id"])).status_code == 204
     assert Scoring.objects.count() == 3
+
+
+def test_a_project_is_started_by_its_name_and_by_managers_alone(seeded, mia):
+    made = mia.post(address("project-list"), name="Tigers")
+    assert (made.status_code, made.json()["slug"], made.json()["roles"]) == (201, "tigers", ["manager"])
+    assert code(Program(seeded.ann).post(address("project-list"), name="Bears")) == (403, "not-allowed")
+
+
+@pytest.mark.usefixtures("_two_models")
+def test_references_become_an_evaluation_set_and_are_removed(seeded, mia):
+    one, other = mia.all_of(address("reference-list", "lions"))
+    where = address("reference-show", "lions", one["id"])
+    changed = mia.client.patch(
+        where, {"is_evaluation": True}, content_type="application/json", headers=mia.headers
+    ).json()
+    assert changed["is_evaluation"] is True
+    assert mia.delete(where).status_code == 204
+    refused = mia.post(address("references-translate", "lions", other["id"]), languages=["fr"], translator=1)
+    assert list(refused.json()["errors"]) == ["translator"]
+    assert code(mia.post(address("reference-again", "lions", other["id"]))) == (409, "references-refused")
+
+
+def test_what_cannot_be_set_now_is_refused(seeded, mia):
+    mia.post(address("round-step", "lions", seeded.main.pk, "close"), assigned="let-finish")
+    refused = mia.client.patch(
+        address("round-show", "lions", seeded.main.pk),
+        {"is_open": True},
+        content_type="application/json",
+        headers=mia.headers,
+    )
+    assert refused.json()["errors"] == {"is_open": ["This cannot be set here."]}

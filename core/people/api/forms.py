@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any, TypeVar
 
 from django import forms
+from django.utils.translation import gettext as _
 from rest_framework import serializers
 from rest_framework.request import Request
 
@@ -47,6 +48,8 @@ def filled_form(make: Callable[..., AnyForm], sent: Mapping[str, Any]) -> AnyFor
     rest_framework.serializers.ValidationError
     """
     unsent = make(None)
+    if elsewhere := sorted(set(sent) - set(unsent.fields)):
+        raise serializers.ValidationError({name: [_("This cannot be set here.")] for name in elsewhere})
     first = {name: unsent[name].value() for name in unsent.fields}
     values = {name: value for name, value in first.items() if value is not None} | dict(sent)
     form = make({unsent.add_prefix(name): value for name, value in values.items()})

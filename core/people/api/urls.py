@@ -7,7 +7,6 @@ from core.people.api import invitations, jobs, views
 urlpatterns = [
     path("me/", views.me, name="me"),
     path("jobs/<str:job>/", jobs.job_show, name="job-show"),
-    path("projects/", views.project_list, name="project-list"),
     path("projects/<slug:slug>/", views.project_show, name="project-show"),
     path("projects/<slug:slug>/invitations/", invitations.invitation_list_or_create, name="invitation-list"),
 ]

@@ -71,15 +71,17 @@ def me(request: Request) -> Response:
 def project_list(request: Request) -> Response:
     member = Membership.objects.filter(user=person_asking(request)).values("project")
     mine = Project.objects.filter(pk__in=member, deletion=None)
-    return page(request, [ListPart(0, mine)], order=["pk"], show=lambda rows: _shown(person_asking(request), rows))
+    return page(
+        request, [ListPart(0, mine)], order=["pk"], show=lambda rows: projects_shown(person_asking(request), rows)
+    )
 
 
 @api.get("project", "A project", ProjectSerializer)
 def project_show(request: Request, slug: str) -> Response:
-    return Response(_shown(person_asking(request), [project_for(person_asking(request), slug)])[0])
+    return Response(projects_shown(person_asking(request), [project_for(person_asking(request), slug)])[0])
 
 
-def _shown(user: User, projects: Any) -> list[dict[str, Any]]:
+def projects_shown(user: User, projects: Any) -> list[dict[str, Any]]:
     roles = roles_by_project(user, projects)
     return [dict(ProjectSerializer({**vars(project), "roles": roles.get(project.pk, [])}).data) for project in projects]
 

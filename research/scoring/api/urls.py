@@ -11,5 +11,7 @@ urlpatterns = [
     path(f"{PROJECT}/scores/<int:scoring_id>/", scores.score_show_or_delete, name="score-show"),
     path(f"{PROJECT}/scores/<int:scoring_id>/again/", scores.score_again, name="score-again"),
     path(f"{PROJECT}/references/", references.reference_list, name="reference-list"),
-    path(f"{PROJECT}/references/<int:set_id>/", references.reference_show, name="reference-show"),
+    path(f"{PROJECT}/references/<int:set_id>/", references.reference_show_change_or_delete, name="reference-show"),
+    path(f"{PROJECT}/references/<int:set_id>/translate/", references.references_translate, name="references-translate"),
+    path(f"{PROJECT}/references/<int:set_id>/again/", references.reference_again, name="reference-again"),
 ]

@@ -86,18 +86,8 @@ def references_translate(request: HttpRequest, slug: str, set_id: int) -> HttpRe
 
 def _started(request: HttpRequest, form: ReferenceTranslationForm, english: ReferenceSet) -> bool:
     """Start the translations; False if they are refused, and the form says why."""
-    about = form.cleaned_data
     with RefusalsShown(form, services.ReferenceFileError):
-        started = start_translations(
-            english=english,
-            languages=list(about["languages"]),
-            translator=about["translator"],
-            mixed_with=list(about.get("mixed_with", [])),
-            decoding=form.decoding,
-            name=about["name"],
-            by=user_of(request),
-            now=timezone.now(),
-        )
+        started = start_translations(english=english, **form.answers(), by=user_of(request), now=timezone.now())
         for one in started:
             tasks.ask_for_translation(one.pk)
         text = ngettext(

@@ -182,6 +182,16 @@ def selection_confirm(request: Request, slug: str, number: int) -> Response:
     return Response(SelectionSerializer(selection_for(person_asking(request), slug, number, Role.MANAGER)).data)
 
 
+@api.delete("selection_discard", "Discard the draft of a selection")
+def selection_discard(request: Request, slug: str, number: int) -> Response:
+    selection = selection_for(person_asking(request), slug, number, Role.MANAGER)
+    try:
+        services.discard_selection(selection=selection, by=person_asking(request), now=timezone.now())
+    except services.SelectionRefusedError as refused:
+        raise ApiError(409, "selection-refused", str(refused)) from None
+    return Response(status=204)
+
+
 @api.list("selected_images", "The images of a selection", "SelectedImagePage", SelectedImageSerializer)
 def selected_list(request: Request, slug: str, number: int) -> Response:
     rows: QuerySet[SelectedImage] = selection_for(person_asking(request), slug, number).selected_images.all()
@@ -201,4 +211,5 @@ def source_in(project: Project, collection: str, candidates: str) -> Collection 
     return found
 
 
+selection_show_or_discard = one_address(selection_show, selection_discard)
 selection_list_or_start = one_address(selection_list, selection_start)

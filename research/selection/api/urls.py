@@ -9,7 +9,7 @@ SUBSETS = "projects/<slug:slug>/subsets"
 
 urlpatterns = [
     path(f"{SELECTIONS}/", selections.selection_list_or_start, name="selection-list"),
-    path(f"{SELECTIONS}/<int:number>/", selections.selection_show, name="selection-show"),
+    path(f"{SELECTIONS}/<int:number>/", selections.selection_show_or_discard, name="selection-show"),
     path(f"{SELECTIONS}/<int:number>/confirm/", selections.selection_confirm, name="selection-confirm"),
     path(f"{SELECTIONS}/<int:number>/images/", selections.selected_list, name="selected-list"),
     path(
