@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from django.db.models import QuerySet, Sum
+from django.db.models import Sum
 
 from core.images.models import ImportJob
+from core.images.selectors import COUNTED
+
+OUTCOMES = ("added", "already", "rejected")
 
 
-def parts_of(job: ImportJob) -> QuerySet[ImportJob]:
+def parts_of(job: ImportJob) -> list[ImportJob]:
     """List what was made of each file: how much was added, was there already and was left out."""
-    sums = {f"sum_{name}": Sum(f"rows__{name}", default=0) for name in ("added", "already", "rejected")}
-    return job.parts.annotate(**sums).order_by("pk")
+    sums = {f"sum_{name}": Sum(f"rows__{name}", default=0) for name in OUTCOMES}
+    parts = list(job.parts.annotate(**sums).order_by("pk"))
+    for part in parts:
+        # A part that has rows for some of its lines only counted all of them.
+        for name, count in part.options.get(COUNTED, {}).items():
+            setattr(part, f"sum_{name}", count)
+    return parts

@@ -17,6 +17,7 @@ from core.jobs.models import JobState
 from core.jobs.services import leases
 from core.people.models import AuditEntry, Project, User
 from crosslens_metrics.formats import limits
+from office.imports.selectors import parts_of
 from research.selection.models import Candidate, CandidateList, Selection
 from research.selection.rules.candidates import CandidateFault, checksum_of, is_address, is_private, licence_of
 from research.selection.selectors.pools import summary_of
@@ -284,6 +285,7 @@ def test_a_manager_imports_looks_at_and_deletes_a_list(project, file):
     assert "Candidates" in client.get(page).content.decode()
     client.post(page)
     part = continued(job).parts.get()
+    assert [vars(one)["sum_added"] for one in parts_of(job)] == [CandidateList.objects.get().counts["kept"]]
     report = client.get(reverse("images:import-show", args=[part.pk])).context["report"]
     kept = CandidateList.objects.get().counts["kept"]
     assert [count for outcome, _label, count in report.counts if outcome == "added"] == [kept]
