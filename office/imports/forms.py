@@ -86,17 +86,16 @@ class UploadForm(_BeginningForm, ImagesForm):
         field.offer(project, by=by)
         self.offer_languages(project, by=by)
         some = list(field.queryset[:2])
-        self.is_first = not some
-        if self.is_first:
+        if not some:
             del self.fields["collection"]
         elif "collection" not in self.initial and len(some) == 1:
             self.initial["collection"] = some[0].slug
 
     def wish(self) -> dict[str, Any]:
-        """What to import with; images of a project that has none make a collection of its name."""
+        """What to import with; images of a project that begins with them make a collection of its name."""
         chosen, name = self.cleaned_data.get("collection"), self.cleaned_data["name"]
         wish = {"collection": chosen.slug if chosen else "", "name": name} | self.beginning()
-        wish["new_collection"] = self.project.name if self.is_first and self.beginning() else ""
+        wish["new_collection"] = self.project.name if self.beginning() and not chosen else ""
         return {name: value for name, value in wish.items() if value}
 
 

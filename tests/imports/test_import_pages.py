@@ -202,6 +202,16 @@ def test_a_folder_and_its_captions_become_a_project_where_people_work_in_one_for
     assert 'name="languages"' not in client.get(reverse("imports:import-create", args=["lions"])).text
 
 
+def test_images_that_a_project_begins_with_need_no_collection_though_there_are_others(client, project):
+    make_collection(images=1)
+    make_collection(images=1)
+    job = upload(client, *new_files(), languages=["de"])
+    assert job.options["wish"]["new_collection"] == project.name
+    assert [name for name, _text in job.options["gaps"]] == ["kind"]
+    without = upload(client, new_files()[-1], languages=["de"])
+    assert "in which collection the images are" in dict(without.options["gaps"])["collection"]
+
+
 def test_languages_need_english_captions_by_a_model(client, project):
     job = upload(client, *new_files()[:2], languages=["de"])
     ((name, text),) = job.options["gaps"]

@@ -181,7 +181,11 @@ def gaps_of(previewed: Sequence[PreviewedFile], wish: ImportWish) -> list[Import
         found[ImportGap("map", _("There is no column “%(column)s”.") % {"column": column})] = None
     has_images = FileKind.IMAGES in kinds and FileKind.GAP_ITEMS not in kinds
     if wish.new_collection and not has_images:
-        text = _("There is no such collection, and none of the files has images to make one of.")
+        text = (
+            _("Say in which collection the images are that people are to describe.")
+            if wish.languages
+            else _("There is no such collection, and none of the files has images to make one of.")
+        )
         found[ImportGap("collection", text)] = None
     elif has_images and wish.by is not None and not _may_add_images(wish, wish.by):
         text = _("Only managers can add images, to collections of their project. Choose one, or name a new one.")
