@@ -11,6 +11,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from core.languages.models import Language
+from core.people.forms.fields import NameCharField
 from core.people.models import Project, User
 from gapgame.models import Season
 from office.exports.permissions import is_closed, may_export
@@ -63,7 +64,7 @@ class ExportForm(forms.Form):
     season = forms.ModelChoiceField(
         Season.objects.none(), label=_("Game season"), required=False, to_field_name="slug", empty_label="–"
     )
-    name = forms.CharField(
+    name = NameCharField(
         label=_("Name"), required=False, max_length=150, help_text=_("Only for hours and cost: part of a name.")
     )
 

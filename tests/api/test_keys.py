@@ -12,7 +12,7 @@ from django.utils import timezone
 from core.images.models import ImportJob
 from core.people.models import AnsweredRequest, Invitation, Project
 from core.people.services.answered_requests import KEPT, forget_old
-from tests.api.seeded import Program
+from tests.api.seeded import Program, make_seeded
 from tests.api.test_work import address, code
 from tests.concurrency import together
 from tests.factories import make_project, make_user
@@ -46,6 +46,24 @@ def test_another_request_with_the_same_key_is_refused():
     assert code(invite(mia, places=4)) == (409, "key-reused")
     assert code(mia.post(address("collection-list"), project="lions", name="x")) == (409, "key-reused")
     assert Invitation.objects.count() == 1
+
+
+@pytest.mark.django_db
+def test_no_english_caption_is_kept_to_be_answered_again_once_writing_is_open():
+    seeded = make_seeded()
+    ann = Program(seeded.ann)
+    ann.headers["Idempotency-Key"] = "a-1"
+    batch = seeded.rating.pk
+    items = ann.get(address("batch-show", batch)).json()["items"]
+    ann.post(address("batch-return", batch))
+    assert ann.post(address("batch-resume", batch)).json()["items"][0]["english"]
+    for item in items:
+        ann.put(address("rating-save", batch, item["position"]), rating="GOOD")
+    opened = ann.post(address("writing-open", batch))
+    assert opened.headers["Clear-Site-Data"] == '"cache"'
+    again = ann.post(address("batch-resume", batch))
+    assert not any(item["english"] in again.text for item in items)
+    assert not AnsweredRequest.objects.exists()
 
 
 @pytest.mark.django_db

@@ -77,9 +77,12 @@ class BatchSteps:
         shape: Shape | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> View:
-        """`shape` is of what is sent with the step."""
+        """`shape` is of what is sent with the step.
 
-        @self.api.post(id, summary, self.shown_as, description=description, request=shape)
+        Steps have no Idempotency-Key: a kept answer would show English captions after writing was opened.
+        """
+
+        @self.api.post(id, summary, self.shown_as, description=description, request=shape, has_key=False)
         def view(request: Request, batch_id: UUID) -> Response:
             self.find(person_asking(request), batch_id)
             sent = validated_data(shape, request) if shape else {}
