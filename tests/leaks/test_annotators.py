@@ -48,6 +48,7 @@ MANAGERS_MAY_KNOW = {
         "api": "model-list model-show comparison-list comparison-show comparison-leave-out comparison-count pairs-add "
         "metrics-show results-show score-list score-show score-again",
         "dashboard": "image-list",
+        "exports": "export-show",
         "images": "collection-show collection-image-show",
         "inference": "model-list model-show run-list run-show run-failures gallery model-try model-stabilisers "
         "embedding-list embedding-show embedding-create",

@@ -12,6 +12,7 @@ from django.db import connections
 
 from core.jobs.models import OPEN_STATES
 from research.scoring.models import Pass, Reference, ReferenceSet, Score, Scoring
+from research.scoring.services import references as services
 from research.scoring.services import scoring_passes
 from research.scoring.services.references import drop_references, put_references
 from research.scoring.services.scorings import ask_again, delete_scoring
@@ -93,7 +94,7 @@ def test_a_scoring_can_be_removed_while_a_pass_begins_or_keeps_a_metric(monkeypa
 def test_references_can_be_removed_while_captions_are_put_in(monkeypatch):
     references = make_references()
     image = references.collection.entries.first().image_id
-    rival = at_once(monkeypatch, Reference.objects, "bulk_create", lambda: drop_references(reference_set=references))
+    rival = at_once(monkeypatch, services, "insert_rows", lambda: drop_references(reference_set=references))
 
     put_references(reference_set=references, captions={image: ["another"]}, now=NOW)
     rival.end()
