@@ -239,6 +239,20 @@ def test_a_manifest_among_images_is_about_them_and_no_file_of_its_own(tmp_path: 
     assert [file.layout for file in recognise([manifest]).files] == ["manifest of images"]
 
 
+def test_images_are_named_as_their_manifest_names_them(tmp_path: Path) -> None:
+    (tmp_path / "boats").mkdir()
+    for name in ("a.jpg", "b.jpg"):
+        (tmp_path / "boats" / name).write_bytes(b"")
+    (tmp_path / "boats" / "manifest.csv").write_text("file,key\na.jpg,k1\ngone.jpg,k2\n")
+    (tmp_path / "en.jsonl").write_text('{"image": "k1", "caption": "x"}\n{"image": "b.jpg", "caption": "y"}\n')
+    looked = recognise([tmp_path / "boats", tmp_path / "en.jsonl"])
+    assert [(len(file.images), looked.matched(file)) for file in looked.files] == [(1, 1), (2, 1)]
+    assert {reason.split(".")[0]: about for reason, about in looked.files[0].problems.items()} == {
+        "There is no such file next to the manifest": (1, "gone.jpg"),
+        "The manifest does not name this file": (1, "b.jpg"),
+    }
+
+
 def test_sentences_go_with_a_list_of_as_many_images(tmp_path: Path) -> None:
     (tmp_path / "val.en").write_text("A man, in a hat.\nTwo dogs.\n")
     (tmp_path / "val.de.gz").write_bytes(gzip.compress(b"Ein Mann.\nZwei Hunde.\n"))

@@ -151,13 +151,34 @@ def _put_beside(path: Path, beside: FilesBeside, found: list[RecognisedFile]) ->
     A manifest among them is about them, so that it is no file of its own.
     """
     if beside.image_names:
+        manifest = next((file for file in found if file.kind == FileKind.IMAGES), None)
         found[:] = [file for file in found if file.kind != FileKind.IMAGES]
         found.insert(0, RecognisedFile(str(path), FileKind.IMAGES, container_of(path)))
         found[0].images = dict.fromkeys((name,) for name in beside.image_names)
+        if manifest is not None:
+            _name_by(manifest, found[0], beside)
     elif beside.left_out and not found:
         found.append(RecognisedFile(str(path)))
     for reason, names in beside.left_out.items():
         found[0].add_problem(reason, names[0], len(names))
+
+
+def _name_by(manifest: RecognisedFile, images: RecognisedFile, beside: FilesBeside) -> None:
+    """Name images by the keys of a manifest, and say which are only in one of the two."""
+    folder = manifest.part.folder if manifest.part else ""
+    left = set(beside.image_names)
+    images.images, beside.image_names = {}, []
+    for names in manifest.images:
+        name = f"{folder}/{names[-1]}" if folder else names[-1]
+        if name in left:
+            left.remove(name)
+            images.images[names] = None
+            beside.image_names += names[:-1] or names
+        else:
+            images.add_problem(_("There is no such file next to the manifest."), names[-1])
+    reason = _("The manifest does not name this file. Add a line for it, or import without the manifest.")
+    for name in sorted(left):
+        images.add_problem(reason, name)
 
 
 def captions_of(file: IO[bytes], *, said: Mapping[str, str] | None = None, folder: str = "") -> Rows:
