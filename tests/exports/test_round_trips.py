@@ -41,7 +41,7 @@ def said(project: Project) -> dict[str, list[str]]:
     return {line["image/key"]: sorted(line["de"]["caption"]) for line in map(json.loads, text.splitlines())}
 
 
-@pytest.mark.parametrize("format", sorted({*TABLE_FORMATS, *CAPTION_FORMATS} - WITH_IMAGES - {"csv"}))
+@pytest.mark.parametrize("format", sorted({*TABLE_FORMATS, *CAPTION_FORMATS} - WITH_IMAGES))
 def test_what_comes_in_again_by_the_import_is_equal(campaign, media, format, tmp_path):
     path, again = file_of(tmp_path, format, "de"), make_project("again")
     about = ("--project", "again", "--collection", campaign.collection.slug, "--as", CAPTIONS_BY_PEOPLE)

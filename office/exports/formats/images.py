@@ -1,7 +1,7 @@
 """Captions with their images: shards of WebDataset, and a folder that `datasets` opens.
 
 Images are as people saw them, which has no metadata, such as where they were taken. Those whose licence forbids copying
-are named with their source.
+are left out of shards, and named with their source beside a folder.
 """
 
 from __future__ import annotations
@@ -40,14 +40,17 @@ class ExportedImage:
 
 
 def as_webdataset(wish: ExportWish) -> Iterator[bytes]:
-    """Write a shard: of each image a `.webp`, and a `.json` with its key, attribution and captions by language."""
+    """Write a shard: of each image a `.webp`, and a `.json` with its key, attribution and captions by language.
+
+    Images that must not be copied are left out: `datasets` opens no shard in which an image lacks a part.
+    """
     pieces = _Pieces()
     with tarfile.open(fileobj=cast("IO[bytes]", pieces), mode="w|") as archive:
         for image in _images(wish):
             if image.content is not None:
                 _add(archive, f"{image.name}.webp", image.content)
-            _add(archive, f"{image.name}.json", json_line(image.about).encode())
-            yield from pieces.taken()
+                _add(archive, f"{image.name}.json", json_line(image.about).encode())
+                yield from pieces.taken()
     yield from pieces.taken()
 
 
@@ -61,7 +64,7 @@ def as_image_folder(wish: ExportWish) -> Iterator[bytes]:
     ):
         for image in _images(wish):
             if image.content is None:
-                not_copied.write(json_line(image.about).encode())
+                not_copied.write(json_line({"image": image.about["image_key"], **image.about}).encode())
             else:
                 name = f"{image.name}.webp"
                 metadata.write(json_line({"file_name": name, **image.about}).encode())
