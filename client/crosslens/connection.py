@@ -42,6 +42,8 @@ class Connection:
         transport: httpx.BaseTransport | None = None,
         pause: Callable[[float], None] = time.sleep,
     ) -> None:
+        if not token.isascii():
+            raise ValueError("A token has only letters, digits and signs of ASCII. Copy it again from your profile.")
         headers = {"Authorization": f"Bearer {token}", "Accept": "application/json"}
         self.base = httpx.URL(f"{url.rstrip('/')}/")
         self.pause = pause
@@ -53,7 +55,7 @@ class Connection:
     def json(self, method: str, address: str, **sent: Any) -> Any:
         """Return what an address answers; None if that is nothing."""
         answer = self._request(method, address, **sent)
-        return answer.json() if answer.content else None
+        return answer.json() if answer.content and answer.is_success else None
 
     def start(self, address: str, **sent: Any) -> str:
         """Start background work, and return the address of its job."""
@@ -71,8 +73,11 @@ class Connection:
                 for piece in answer.iter_bytes():
                     file.write(piece)
 
-        self._request("GET", address, read=write)
-        return unfinished.replace(path)
+        try:
+            self._request("GET", address, read=write)
+            return unfinished.replace(path)
+        finally:
+            unfinished.unlink(missing_ok=True)
 
     def _url(self, address: str) -> httpx.URL:
         """An address below /api/v1/, or a whole one as answers have, always on the server that the token is for."""
@@ -96,6 +101,9 @@ class Connection:
                         read(answer)
                         return answer
                     answer.read()
+                    if method == "DELETE" and attempt > 1 and answer.status_code == httpx.codes.NOT_FOUND:
+                        # It was deleted by the request whose answer was lost.
+                        return answer
                     if answer.status_code not in BUSY or is_last:
                         raise _refusal(answer)
                     wait_s = _seconds(answer.headers.get("Retry-After"), wait_s)

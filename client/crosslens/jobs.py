@@ -10,7 +10,7 @@ from typing import Any, Self
 
 from crosslens.connection import Connection
 from crosslens.rows import Rows
-from crosslens.sending import OnProgress, form_value, opened_files
+from crosslens.sending import OnProgress, form_fields, opened_files
 
 POLL_S = 1.0
 ENDED = ("done", "failed", "cancelled")
@@ -75,9 +75,11 @@ class FileImports:
             Called with the bytes sent so far, and all.
         **answers
             What the files do not say: kind, model, language, collection, new_collection, name, is_translated, source
-            and map, as in `FileImport.answer`.
+            and map, as in `FileImport.answer`; languages and places, to begin the languages of a project.
         """
-        said = {name: form_value(value) for name, value in answers.items()}
+        if not paths:
+            raise ValueError("Name the files and folders to send.")
+        said = form_fields(answers)
         with opened_files([Path(path) for path in paths], on_progress) as files:
             values = self._connection.json("POST", self._root, files=[("files", file) for file in files], data=said)
         return FileImport(self._connection, f"{self._root}{values['id']}/", values).wait()
@@ -143,19 +145,20 @@ class Releases:
     def __getitem__(self, number: int) -> Release:
         return self._found(self._connection.json("GET", f"{self._root}{number}/"))
 
-    def make(self, *, title: str, licence: str, authors: Sequence[str], **more: Any) -> Release:
+    def make(self, *, title: str, licence: str, authors: str | Sequence[str], **more: Any) -> Release:
         """Make the next release, and wait until it is done.
 
         Parameters
         ----------
         title, licence : str
             To cite, and the licence of the captions by its SPDX identifier.
-        authors : sequence of str
+        authors : str, or sequence of str for several
             Family name, given names; or an institution without a comma.
         **more
             description, changes, include_images and publish_coordinates.
         """
-        sent = {"title": title, "licence": licence, "authors": "\n".join(authors), **more}
+        lines = authors if isinstance(authors, str) else "\n".join(authors)
+        sent = {"title": title, "licence": licence, "authors": lines, **more}
         return self._found(self._connection.json("POST", self._root, json=sent)).wait()
 
     def _found(self, values: dict[str, Any]) -> Release:

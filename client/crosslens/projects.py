@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any, Self
+from urllib.parse import quote
 
 import httpx
 
 from crosslens.connection import TIMEOUT_S, Connection
 from crosslens.jobs import FileImports, Releases, ServerJob
 from crosslens.rows import Rows
-from crosslens.sending import OnProgress
+from crosslens.sending import OnProgress, form_fields
 
 
 class Crosslens:
@@ -84,7 +85,7 @@ class Collections(Rows):
 
     def __getitem__(self, slug: str) -> Rows:
         """List the images of a collection."""
-        return Rows(self._connection, f"collections/{slug}/images/")
+        return Rows(self._connection, f"collections/{quote(slug, safe='')}/images/")
 
     def upload(self, *paths: str | Path, project: str, name: str, on_progress: OnProgress | None = None) -> str:
         """Send folders and files of images as a new collection of a project, and wait until they are imported.
@@ -140,7 +141,7 @@ class Project:
     """A project, by its `slug`."""
 
     def __init__(self, connection: Connection, slug: str) -> None:
-        self.slug, self._connection, self._root = slug, connection, f"projects/{slug}/"
+        self.slug, self._connection, self._root = slug, connection, f"projects/{quote(slug, safe='')}/"
 
     def __repr__(self) -> str:
         return f"Project({self.slug!r})"
@@ -244,6 +245,8 @@ class Project:
         **options
             images, references, flip, min_images and with_chosen, as on the page *Metrics against people*.
         """
+        if isinstance(flip := options.get("flip"), bool):
+            options["flip"] = "yes" if flip else "no"
         return self._get("comparisons/metrics/", **options)
 
     def references(self) -> Rows:
@@ -274,9 +277,9 @@ class Project:
         what, format : str
             Such as judgements and parquet.
         **filters
-            As of the page *Export*.
+            As of the page *Export*; several languages are a list.
         """
-        asked = httpx.QueryParams({"what": what, "format": format, **{name: str(one) for name, one in filters.items()}})
+        asked = httpx.QueryParams({"what": what, "format": format, **form_fields(filters)})
         return self._connection.download(f"{self._root}export/?{asked}", Path(path))
 
     def _rows(self, part: str, **parameters: object) -> Rows:
@@ -291,6 +294,8 @@ class Project:
         return found
 
     def _send_campaign(self, campaign: str | Path, parameters: dict[str, str]) -> list[dict[str, str]]:
+        if isinstance(campaign, str) and campaign.endswith(".toml"):
+            campaign = Path(campaign)
         text = campaign.read_text("utf-8") if isinstance(campaign, Path) else campaign
         headers = {"Content-Type": "application/toml"}
         address = f"{self._root}campaign/"

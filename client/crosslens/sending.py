@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import io
-import json
 import tempfile
 import zipfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, Any, cast
@@ -15,8 +14,15 @@ OnProgress = Callable[[int, int], None]
 """Called with the bytes sent so far, and all."""
 
 
-def form_value(value: object) -> str:
-    return json.dumps(value) if isinstance(value, dict | list) else str(value)
+def form_fields(answers: Mapping[str, object]) -> dict[str, str | list[str]]:
+    """Fields of a form: a list is several of one name, a dictionary one for each part; what is None is not sent."""
+    fields: dict[str, str | list[str]] = {}
+    for name, value in answers.items():
+        if isinstance(value, Mapping):
+            fields |= {f"{name}.{part}": str(one) for part, one in value.items()}
+        elif value is not None:
+            fields[name] = [str(one) for one in value] if isinstance(value, list | tuple) else str(value)
+    return fields
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +37,8 @@ STATUSES = {
 }
 """The title of each, and its code if nothing more exact is known."""
 
+DJANGOS = re.compile(r"No \w+ matches the given query\.")
+
 
 def answer_problem(error: Exception, context: dict[str, Any]) -> Response | None:
     """Turn any exception that DRF would answer into a problem; None for errors of ours."""
@@ -44,7 +47,9 @@ def answer_problem(error: Exception, context: dict[str, Any]) -> Response | None
     from rest_framework.views import exception_handler
 
     if isinstance(error, Http404):
-        exception: exceptions.APIException = exceptions.NotFound(str(error) or None)
+        # Django names the model, in English, which nobody outside knows.
+        said = "" if DJANGOS.fullmatch(str(error)) else str(error)
+        exception: exceptions.APIException = exceptions.NotFound(said or None)
     elif isinstance(error, PermissionDenied):
         exception = exceptions.PermissionDenied(str(error) or None)
     elif isinstance(error, exceptions.APIException):

@@ -15,17 +15,23 @@ from rest_framework.request import Request
 
 from crosslens_metrics.language_tags import MalformedTagError, canonical_tag
 
+MAX_LISTED = 100
+"""(ours) Of the choices of a field, in an error."""
+
 
 def check_parameters(request: Request, parameters: Iterable[OpenApiParameter]) -> None:
     """
     Raises
     ------
     rest_framework.serializers.ValidationError
-        A parameter is not one of the operation's, or not one of its choices.
+        A parameter is not one of the operation's, or not one of its choices, or comes several times where one counts.
     """
     known = {one.name: one for one in parameters if one.location == OpenApiParameter.QUERY}
     errors = _unknown(request.query_params, known)
     for name, values in request.query_params.lists():
+        if name in known and len(values) > 1 and not known[name].many:
+            errors[name] = [_("Give it once.")]
+            continue
         choices = known[name].enum if name in known else None
         if choices and any(value and value not in choices for value in values):
             errors[name] = [valid_values(choices)]
@@ -93,7 +99,17 @@ def check_form(form: BaseForm) -> None:
     rest_framework.serializers.ValidationError
     """
     if not form.is_valid():
-        raise serializers.ValidationError({name: [*reasons] for name, reasons in form.errors.items()})
+        raise serializers.ValidationError(
+            {name: [*reasons, *_choices_of(form, name)] for name, reasons in form.errors.items()}
+        )
+
+
+def _choices_of(form: BaseForm, name: str) -> list[str]:
+    """The valid values of a field, where another was chosen and there are few."""
+    choices: Any = getattr(form.fields.get(name), "choices", ())
+    values = [str(value) for value, label in choices if value and not isinstance(label, list | tuple)]
+    is_wrong = any(error.code == "invalid_choice" for error in form.errors[name].as_data())
+    return [valid_values(values)] if is_wrong and 0 < len(values) <= MAX_LISTED else []
 
 
 def _unknown(sent: Iterable[str], known: Collection[str]) -> dict[str, list[str]]:

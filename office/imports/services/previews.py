@@ -123,6 +123,8 @@ def preview(
     seen = recognise(files, said=wish.said, language=wish.language, model=wish.model, after_each=after_each)
     kind = wish.kind or (MODEL_CAPTIONS if wish.model else REFERENCES if wish.name else "")
     seen.files.extend(RecognisedFile(str(path), FileKind.GAP_ITEMS, what) for path, what in folders.items())
+    for reason in _missing_columns(seen.files, wish):
+        seen.files[0].add_problem(reason, seen.files[0].path)
     for file in seen.files:
         if file.kind in (FileKind.GAP_ITEMS, FileKind.CANDIDATES):
             try:
@@ -176,9 +178,8 @@ def gaps_of(previewed: Sequence[PreviewedFile], wish: ImportWish) -> list[Import
                 if (other := taken.setdefault(key, path)) != path:
                     found[_twice(other, path, name, key)] = None
                     break
-    columns = {name for one in previewed for name in one.file.columns}
-    for column in set(wish.said.values()) - columns if columns else ():
-        found[ImportGap("map", _("There is no column “%(column)s”.") % {"column": column})] = None
+    for reason in _missing_columns([one.file for one in previewed], wish):
+        found[ImportGap("map", reason)] = None
     has_images = FileKind.IMAGES in kinds and FileKind.GAP_ITEMS not in kinds
     if wish.new_collection and not has_images:
         text = (
@@ -195,6 +196,12 @@ def gaps_of(previewed: Sequence[PreviewedFile], wish: ImportWish) -> list[Import
     if not any(one.is_recognised for one in previewed) and not found:
         found[ImportGap("", _("There is nothing in the files to import."))] = None
     return list(found)
+
+
+def _missing_columns(files: Sequence[RecognisedFile], wish: ImportWish) -> list[str]:
+    columns = {name for file in files for name in file.columns}
+    missing = sorted(set(wish.said.values()) - columns) if columns else []
+    return [_("There is no column “%(column)s”.") % {"column": column} for column in missing]
 
 
 def _gaps_of_languages(previewed: Sequence[PreviewedFile], wish: ImportWish) -> Iterator[ImportGap]:
