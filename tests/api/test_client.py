@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tarfile
+from typing import Any
 
 import httpx
 import pytest
@@ -160,7 +161,7 @@ class TestImports:
         (folder / "a.jpg").write_bytes(image_file())
         captions.write_text(json.dumps({"image": "a.jpg", "caption": "A lion.", "model": "blip", "language": "en"}))
         imports = connected(project.created_by).projects["lions"].imports
-        about = {"new_collection": "Lions", "languages": ["de", "sw"], "places": 2, "model": None}
+        about: dict[str, Any] = {"new_collection": "Lions", "languages": ["de", "sw"], "places": 2, "model": None}
         imports.preview(folder, captions, **about).confirm()
         assert {one.language_id for one in project.rounds.all()} == {"de", "sw"}
 
