@@ -45,7 +45,7 @@ MANAGERS_MAY_KNOW = {
     f"{app}:{name}": (MODEL_WORD,)
     for app, names in {
         "annotation": "project-create language-add image-show",
-        "api": "model-list model-show comparison-list comparison-show comparison-leave-out comparison-count pairs-add "
+        "api": "model-list model-show comparison-list comparison-show comparison-count pairs-add "
         "metrics-show results-show score-list score-show score-again",
         "dashboard": "image-list",
         "exports": "export-show",

@@ -54,6 +54,8 @@ UNSTEADY = {
     "annotation:batch-take": "leads to a new batch, which has a new id",
     "sxs_eval:batch-take": "leads to a new batch, which has a new id",
     "people:token-list": "makes a new token each time",
+    "api:judging-batch-take": "leads to a new batch, which has a new id",
+    "api:judging-batch-resume": "says until when it is to be handed in",
 }
 
 
