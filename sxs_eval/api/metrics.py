@@ -17,7 +17,7 @@ from core.people.api.views import person_asking
 from core.people.permissions import READERS, project_for
 from research.selection.api.subsets import IMAGES, asked_filter, image_filter_refusals
 from sxs_eval.formats.metric_gains import content_of
-from sxs_eval.forms.results import PointsForm
+from sxs_eval.forms.results import MOST_IMAGES, PointsForm
 from sxs_eval.selectors.across import UnknownReferencesError, evaluations_of
 
 api = ApiOperations("comparisons")
@@ -44,7 +44,11 @@ class MetricAgreementSerializer(serializers.Serializer[Any]):
         OpenApiParameter(
             "flip", str, enum=["yes", "no"], description="Whether each comparison also counts turned round."
         ),
-        OpenApiParameter("min_images", int, description="Only comparisons with so many images judged."),
+        OpenApiParameter(
+            "min_images",
+            {"type": "integer", "minimum": 0, "maximum": MOST_IMAGES},
+            description="Only comparisons with so many images judged.",
+        ),
         OpenApiParameter("with_chosen", bool, description="Also comparisons that were planned because of the metric."),
     ],
 )
