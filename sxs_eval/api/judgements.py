@@ -16,6 +16,7 @@ from core.people.api.operations import ApiOperations
 from core.people.api.pagination import ListPart, page
 from core.people.api.problems import ApiError
 from core.people.api.views import person_asking
+from core.people.models import User
 from core.people.permissions import READERS, project_for
 from sxs_eval.formats.judgement_export import COLUMNS, rows_of_judgements
 from sxs_eval.models import Comparison, Judgement, RaterState, RaterStatus
@@ -50,19 +51,29 @@ class JudgementSerializer(serializers.Serializer[Any]):
 )
 def judgement_list(request: Request, slug: str) -> Response:
     chosen = _chosen(request, slug)
-    if has_assigned_images(person_asking(request), chosen):
-        raise ApiError(
-            409,
-            "images-assigned",
-            _("You have a batch with images of this project, and this page shows what models wrote about them. "
-                "Submit that batch first, or ask somebody else."),
-        )  # fmt: skip
+    check_no_assigned_images(person_asking(request), chosen)
     return page(
         request,
         _parts(chosen),
         order=["pk"],
         show=lambda rows: JudgementSerializer(_shown(rows, {one.pk: one for one in chosen}), many=True).data,
     )
+
+
+def check_no_assigned_images(user: User, comparisons: list[Comparison]) -> None:
+    """Refuse to show what models wrote about images while some of them are assigned to `user`.
+
+    Raises
+    ------
+    ApiError
+    """
+    if has_assigned_images(user, comparisons):
+        raise ApiError(
+            409,
+            "images-assigned",
+            _("You have a batch with images of this project, and this page shows what models wrote about them. "
+                "Submit that batch first, or ask somebody else."),
+        )  # fmt: skip
 
 
 def _chosen(request: Request, slug: str) -> list[Comparison]:

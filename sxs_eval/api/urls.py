@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from sxs_eval.api import comparisons, judgements, judging, metrics, setting_up
+from sxs_eval.api import comparisons, judgements, judging, metrics, quality, setting_up
 
 COMPARISONS = "projects/<slug:slug>/comparisons"
 BATCH = "work/comparing/batches/<uuid:batch_id>"
@@ -15,6 +15,10 @@ urlpatterns = [
     path(f"{ONE}/leave-out/", setting_up.comparison_leave_out, name="comparison-leave-out"),
     path(f"{ONE}/count/", setting_up.comparison_count, name="comparison-count"),
     path(f"{ONE}/pairs/", setting_up.pairs_add, name="pairs-add"),
+    path(f"{ONE}/raters/", quality.rater_list, name="rater-list"),
+    path(f"{ONE}/raters/<slug:name>/decision/", quality.rater_decide, name="rater-decide"),
+    path(f"{ONE}/gold/", quality.gold_list_or_add, name="gold-list"),
+    path(f"{ONE}/gold/<int:gold_id>/", quality.gold_change, name="gold-change"),
     path("projects/<slug:slug>/instructions/", setting_up.instructions_publish, name="instructions-publish"),
     path(f"{COMPARISONS}/metrics/", metrics.metric_agreement, name="metrics-show"),
     path(f"{ONE}/results/", comparisons.comparison_results, name="comparison-results"),

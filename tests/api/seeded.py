@@ -126,6 +126,9 @@ class Program:
     def post(self, address: str, **sent: Any) -> Any:
         return self.client.post(address, sent, content_type="application/json", headers=self.headers)
 
+    def patch(self, address: str, **sent: Any) -> Any:
+        return self.client.patch(address, sent, content_type="application/json", headers=self.headers)
+
     def delete(self, address: str) -> Any:
         return self.client.delete(address, headers=self.headers)
 

@@ -17,6 +17,7 @@ from core.images.models import Collection, ImportJob, ImportKind, ImportStage
 from core.images.selectors import served_image
 from core.jobs.models import JobState
 from core.people.models import Delivery, Invitation, Membership, Project, Role, Session, User, Webhook
+from core.people.rules.pseudonyms import pseudonym
 from core.people.selectors.accounts import handle_of
 from core.people.services import tokens
 from gapgame.services import playing
@@ -207,6 +208,7 @@ def make_world(media: Path) -> World:
     described = ModelCaption.objects.filter(image__entries__collection=seeded.main.collection)
     known["inference:caption-switch caption_id"] = [described.first().pk]
     known["people:member-remove pk"] = [Membership.objects.get(project=project, user=bob).pk]
+    known["api:rater-decide name"] = [pseudonym(project, rita.pk)]
     known["inference:stabilisers-export slug"] = [seeded.main.collection.slug]
     for name in ("collection-settings", "collection-duplicate", "collection-delete", "image-take-out"):
         known[f"dashboard:{name} slug"] = [seeded.main.collection.slug]
