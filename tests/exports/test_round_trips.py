@@ -35,6 +35,13 @@ def file_of(folder: Path, format: str, *languages: str) -> Path:
     return path
 
 
+def imported(path: Path, campaign: Campaign) -> Project:
+    project = make_project("again")
+    about = ("--project", "again", "--collection", campaign.collection.slug, "--as", CAPTIONS_BY_PEOPLE)
+    call_command("import", str(path), *about, "--language", "de", "--source", "Harbours", stdout=io.StringIO())
+    return project
+
+
 def said(project: Project) -> dict[str, list[str]]:
     """What is said of each image in German."""
     text = exported_text(project, "captions", "xm3600", until=timezone.now(), languages=["de"])
@@ -43,9 +50,7 @@ def said(project: Project) -> dict[str, list[str]]:
 
 @pytest.mark.parametrize("format", sorted({*TABLE_FORMATS, *CAPTION_FORMATS} - WITH_IMAGES))
 def test_what_comes_in_again_by_the_import_is_equal(campaign, media, format, tmp_path):
-    path, again = file_of(tmp_path, format, "de"), make_project("again")
-    about = ("--project", "again", "--collection", campaign.collection.slug, "--as", CAPTIONS_BY_PEOPLE)
-    call_command("import", str(path), *about, "--language", "de", "--source", "Harbours", stdout=io.StringIO())
+    again = imported(file_of(tmp_path, format, "de"), campaign)
     assert said(again) == said(campaign.project)
     assert len(said(again)) == 4
 
@@ -72,10 +77,26 @@ def test_datasets_opens_tables(campaign, format, builder, tmp_path, monkeypatch)
     assert rows["writing_ms"][:] == [row["writing_ms"] for row in expected]
 
 
-def test_a_task_of_label_studio_has_an_annotation_for_each_caption(campaign, tmp_path):
-    """As its import reads predictions and annotations of `<TextArea name="caption" toName="image"/>`."""
+LABELING = '<View><Image name="image" value="$image"/><TextArea name="caption" toName="image"/></View>'
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_label_studio_accepts_each_annotation(campaign, tmp_path):
+    from label_studio_sdk.label_interface.interface import LabelInterface
+
+    interface = LabelInterface(LABELING)
     tasks = json.loads(file_of(tmp_path, "label-studio").read_text("utf-8"))
-    results = [result for task in tasks for one in task["annotations"] for result in one["result"]]
-    assert {(one["from_name"], one["to_name"], one["type"]) for one in results} == {("caption", "image", "textarea")}
-    assert len(results) == 20
-    assert all(task["data"]["image"] for task in tasks)
+    accepted = [interface.validate_annotation(one) for task in tasks for one in task["annotations"]]
+    assert accepted == [True] * 20
+    assert not interface.validate_annotation({"result": [{"from_name": "caption"}]})
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(("layout", "suffix"), [("JSON_MIN", "json"), ("CSV", "csv"), ("TSV", "csv")])
+def test_what_label_studio_makes_of_our_tasks_comes_in_again(campaign, media, layout, suffix, tmp_path):
+    from label_studio_sdk.converter.converter import Converter
+
+    converter = Converter(LABELING, project_dir=str(tmp_path))
+    converter.convert(str(file_of(tmp_path, "label-studio", "de")), str(tmp_path / "short"), layout, is_dir=False)
+    again = imported(tmp_path / "short" / f"result.{suffix}", campaign)
+    assert said(again) == said(campaign.project)
