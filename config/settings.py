@@ -269,7 +269,10 @@ SPECTACULAR_SETTINGS = {
         "CaptionsKind": ["references", "captions by people", "model captions"],
         "KindEnum": "annotation.models.RoundKind",
         "PlaceLevel": "research.selection.models.PlaceLevelChoice",
+        "DecodingPrecision": "research.inference.forms.runs.PRECISIONS",
         "RoundState": "annotation.models.RoundState",
+        "RunState": "research.inference.models.RunState",
+        "WeightPrecision": "research.inference.models.WeightPrecision",
     },
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",

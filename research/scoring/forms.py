@@ -298,6 +298,20 @@ class ReferenceTrainingForm(TrainingForm):
         first = ("name", "base", "features", "references", "validation", "validation_percent", "leaves_out_evaluated")
         self.order_fields([*first, *(name for name in self.fields if name not in first)])
 
+    def about(self) -> dict[str, Any]:
+        """Return what to train on what, of a valid form."""
+        cleaned = self.cleaned_data
+        return {
+            "name": cleaned["name"],
+            "base": cleaned["base"],
+            "features": cleaned.get("features"),
+            "references": list(cleaned["references"]),
+            "validation": list(cleaned["validation"]),
+            "validation_share": cleaned["validation_percent"] / 100,
+            "leaves_out_evaluated": cleaned["leaves_out_evaluated"],
+            "options": self.options,
+        }
+
 
 class ReferenceTranslationForm(forms.Form):
     """English references, to be translated."""

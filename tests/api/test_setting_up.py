@@ -60,12 +60,7 @@ def test_a_verification_is_planned_and_settings_not_sent_stay_as_they_are(seeded
     answer = mia.post(address("verification-plan", "lions", seeded.main.pk), sample_size=2)
     assert code(answer) == (409, "step-refused")
     before = mia.get(address("round-show", "lions", seeded.main.pk)).json()
-    changed = mia.client.patch(
-        address("round-show", "lions", seeded.main.pk),
-        {"batch_size": 7},
-        content_type="application/json",
-        headers=mia.headers,
-    ).json()
+    changed = mia.patch(address("round-show", "lions", seeded.main.pk), batch_size=7).json()
     assert changed == before | {"batch_size": 7}
 
 
@@ -123,9 +118,7 @@ def test_a_project_is_started_by_its_name_and_by_managers_alone(seeded, mia):
 def test_references_become_an_evaluation_set_and_are_removed(seeded, mia):
     one, other = mia.all_of(address("reference-list", "lions"))
     where = address("reference-show", "lions", one["id"])
-    changed = mia.client.patch(
-        where, {"is_evaluation": True}, content_type="application/json", headers=mia.headers
-    ).json()
+    changed = mia.patch(where, is_evaluation=True).json()
     assert changed["is_evaluation"] is True
     assert mia.delete(where).status_code == 204
     refused = mia.post(address("references-translate", "lions", other["id"]), languages=["fr"], translator=1)
@@ -135,10 +128,5 @@ def test_references_become_an_evaluation_set_and_are_removed(seeded, mia):
 
 def test_what_cannot_be_set_now_is_refused(seeded, mia):
     mia.post(address("round-step", "lions", seeded.main.pk, "close"), assigned="let-finish")
-    refused = mia.client.patch(
-        address("round-show", "lions", seeded.main.pk),
-        {"is_open": True},
-        content_type="application/json",
-        headers=mia.headers,
-    )
+    refused = mia.patch(address("round-show", "lions", seeded.main.pk), is_open=True)
     assert refused.json()["errors"] == {"is_open": ["This cannot be set here."]}

@@ -94,6 +94,8 @@ PAGES_OF_OPERATIONS = {
     "subset-images": "corpora:subset-export",
     "subset-list": "corpora:subset-list",
     "subset-show": "corpora:subset-show",
+    "training-list": "inference:training-list",
+    "training-show": "inference:training-show",
     "verdict-list": "annotation:quality-show",
 }
 """The page that shows what an operation of the API answers."""

@@ -188,6 +188,7 @@ def make_world(media: Path) -> World:
         "recruitment:event-take token": [study.token],
         "job_id": [job.pk],
         "api:run-step action": ["pause"],
+        "api:training-step action": ["pause"],
         "public_id": [image.public_id],
         "size": [parts[-3]],
         "signature": [parts[-2]],
@@ -206,7 +207,8 @@ def make_world(media: Path) -> World:
     for app in ("imports", "api"):
         known |= {f"{app}:{name} job_id": [files.pk] for name in _names(app, "job_id")}
     described = ModelCaption.objects.filter(image__entries__collection=seeded.main.collection)
-    known["inference:caption-switch caption_id"] = [described.first().pk]
+    for name in ("inference:caption-switch", "api:model-caption-switch"):
+        known[f"{name} caption_id"] = [described.first().pk]
     known["people:member-remove pk"] = [Membership.objects.get(project=project, user=bob).pk]
     known["api:rater-decide name"] = [pseudonym(project, rita.pk)]
     known["inference:stabilisers-export slug"] = [seeded.main.collection.slug]

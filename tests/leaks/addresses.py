@@ -42,6 +42,7 @@ GUESSED: Mapping[str, Sequence[object]] = {
     "name": ["manifest.json"],
     "action": ["close", "open"],
     "api:run-step action": ["pause"],
+    "api:training-step action": ["pause"],
     "kind": ["rating"],
     "organization_slug": ["guessed"],
     "provider_id": ["guessed"],

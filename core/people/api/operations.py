@@ -91,12 +91,14 @@ class ApiOperations:
         is_file: bool = False,
         receive: Callable[..., None] | None = None,
         has_key: bool = True,
+        is_for_archived: bool = False,
         **about: Any,
     ) -> Decorator:
         """Make a view of one method.
 
         `receive` reads files that are sent, from whoever may send them. Without `has_key`, there is no Idempotency-Key:
-        doing it twice is as doing it once.
+        doing it twice is as doing it once, or the answer is a secret, which is not kept. What `is_for_archived` may
+        change projects in the archive, too.
         """
         parameters = about.get("parameters", ())
         has_key = has_key and method == "post"
@@ -109,7 +111,7 @@ class ApiOperations:
         def made(view: View) -> View:
             @wraps(view)
             def handler(_self: APIView, request: Request, *args: Any, **kwargs: Any) -> HttpResponseBase:
-                if method != "get" and is_in_archived(request.user, kwargs.get("slug", "")):
+                if method != "get" and not is_for_archived and is_in_archived(request.user, _project(request)):
                     raise ApiError(409, "archived", gettext("This project is archived and cannot be changed."))
                 check_parameters(request, parameters)
                 if receive is not None:
@@ -126,6 +128,12 @@ class ApiOperations:
             return type(view.__name__, (APIView,), members).as_view()  # type: ignore[attr-defined]
 
         return made
+
+
+def _project(request: Request) -> str:
+    """The slug in an address of a project."""
+    match = request.resolver_match
+    return match.kwargs["slug"] if match is not None and "projects/<slug:slug>/" in match.route else ""
 
 
 def one_address(*views: Any) -> View:

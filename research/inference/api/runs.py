@@ -1,11 +1,13 @@
-"""Runs of captioning models: start, follow and steer them."""
+"""Runs of captioning models, and trials of them: start, follow and steer them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
+from typing import Any
 
+from django.forms import Form
 from django.http import Http404
 from django.urls import reverse
 from django.utils import timezone
@@ -15,25 +17,28 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from core.people.api.forms import filled_form, form_shape
+from core.images.api.shapes import ServedImageSerializer, served_fields
+from core.people.api.forms import filled_form, form_shape, sent_form
 from core.people.api.jobs import JobReport, job_kind, started
 from core.people.api.operations import ApiOperations, one_address
+from core.people.api.owners import change_owner_as_sent, owner_fields
 from core.people.api.pagination import ListPart, many_shown, page
 from core.people.api.problems import ApiError, explain
 from core.people.api.requested import validated_data
 from core.people.api.views import person_asking
 from core.people.permissions import check_reader, project_for
 from research.inference import tasks
-from research.inference.forms.runs import RunChoiceForm, RunForm
+from research.inference.forms.runs import RunChoiceForm, RunForm, TryForm
 from research.inference.models import Run, RunState
 from research.inference.pages.models import ability_of
-from research.inference.permissions import run_for, run_to_steer, runs_for
+from research.inference.permissions import model_for, run_for, run_to_give, run_to_steer, runs_for
+from research.inference.selectors.runs import trial_details
 from research.inference.services import runs as services
 from research.inference.services import steering
 from research.inference.services.steering import WorkRefusedError
 
 api = ApiOperations("models")
-explain({"work-refused": "The run cannot be started or changed so; detail says why."})
+explain({"work-refused": "The run or training cannot be started or changed so; detail says why."})
 STEPS = {"pause": steering.pause, "resume": steering.resume, "cancel": steering.cancel, "retry": services.retry}
 
 
@@ -68,6 +73,16 @@ NewRunSerializer = form_shape(
     name=serializers.CharField(required=False, allow_blank=True, help_text="Of the variant, if decoding differs."),
     project=serializers.SlugField(required=False, help_text="The slug of its owner."),
 )
+NewTrialSerializer = form_shape(
+    "NewTrial", TryForm, filled=None, key=serializers.CharField(help_text="Key or file name of an image.")
+)
+RunOwnerSerializer = form_shape("RunOwner", Form, **owner_fields())
+
+
+class TrialSerializer(serializers.Serializer[Any]):
+    key = serializers.CharField(allow_blank=True, help_text="Of the image; empty while it is assigned to you.")
+    image = ServedImageSerializer(allow_null=True)
+    captions = serializers.DictField(child=serializers.CharField(), help_text="What it wrote, by language.")
 
 
 @api.list("runs", "Runs of models and encoders", "RunPage", RunSerializer)
@@ -95,15 +110,57 @@ def run_start(request: Request) -> Response:
     about, codes = chosen.cleaned_data, ability_of(chosen.cleaned_data["model"]).codes
     images = about["collection"].entries.count()
     form = filled_form(partial(RunForm, **about, images=images, codes=codes, by=by), sent)
-    with _refusals():
+    with work_refusals():
         run = services.start(**about, **form.about, **form.owner, by=by, now=timezone.now())
-    tasks.ask_for_run(run)
-    return started(RunSerializer(run).data, "run", run.pk)
+    return run_started(run)
 
 
 @api.get("run", "A run", RunSerializer)
 def run_show(request: Request, run_id: int) -> Response:
     return Response(RunSerializer(run_for(person_asking(request), run_id)).data)
+
+
+@api.patch(
+    "run_change",
+    "Give a run to another project, or share it",
+    RunSerializer,
+    request=RunOwnerSerializer,
+)
+def run_change(request: Request, run_id: int) -> Response:
+    by = person_asking(request)
+    run = run_to_give(by, run_id)
+    sent = validated_data(RunOwnerSerializer, request)
+    change_owner_as_sent(sent, thing=run, give=partial(services.change_owner_of_run, run=run), by=by)
+    return Response(RunSerializer(run_for(by, run_id)).data)
+
+
+@api.post(
+    "model_try",
+    "Have a model describe one image",
+    {202: RunSerializer},
+    request=NewTrialSerializer,
+    description="Only you see its captions, at `trial/` of the run. They are not the model's.",
+)
+def model_try(request: Request, model_id: int) -> Response:
+    by = person_asking(request)
+    model = model_for(by, model_id)
+    make = partial(TryForm, model=model, codes=ability_of(model).codes, viewer=by, initial={})
+    form = sent_form(request, NewTrialSerializer, make)
+    with work_refusals():
+        run = services.start_trial(model=model, **form.about, by=by, now=timezone.now())
+    return run_started(run)
+
+
+@api.get("trial", "What a model wrote in a trial", TrialSerializer)
+def trial_show(request: Request, run_id: int) -> Response:
+    by = person_asking(request)
+    run = run_for(by, run_id)
+    if run.trial_image is None:
+        raise Http404(_("This run is not a trial."))
+    trial = trial_details(run, by)
+    captions = {language.pk: caption["text"] for language, caption in trial.captions}
+    image = served_fields(trial.image) if trial.image else None
+    return Response(TrialSerializer({"key": trial.key, "image": image, "captions": captions}).data)
 
 
 @api.post(
@@ -116,13 +173,14 @@ def run_step(request: Request, run_id: int, action: str) -> Response:
     run = run_to_steer(person_asking(request), run_id)
     if action not in STEPS:
         raise Http404(_("There is no such action."))
-    with _refusals():
+    with work_refusals():
         STEPS[action](run, now=timezone.now())
-    body = RunSerializer(run).data
-    if not run.is_going:
-        return Response(body)
+    return run_started(run) if run.is_going else Response(RunSerializer(run).data)
+
+
+def run_started(run: Run) -> Response:
     tasks.ask_for_run(run)
-    return started(body, "run", run.pk)
+    return started(RunSerializer(run).data, "run", run.pk)
 
 
 @job_kind("run")
@@ -135,7 +193,7 @@ def run_jobs(request: Request, pks: Sequence[int]) -> Iterator[JobReport]:
 
 
 @contextmanager
-def _refusals() -> Iterator[None]:
+def work_refusals() -> Iterator[None]:
     try:
         yield
     except WorkRefusedError as refused:
@@ -143,3 +201,4 @@ def _refusals() -> Iterator[None]:
 
 
 run_list_or_start = one_address(run_list, run_start)
+run_show_or_change = one_address(run_show, run_change)

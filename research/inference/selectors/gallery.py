@@ -14,10 +14,12 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.db.models import Exists, OuterRef, Q, QuerySet, TextChoices
+from django.http import Http404
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from core.images.models import Collection, CollectionImage, Image
+from core.images.permissions import collections_to_use
 from core.images.selectors import ServedImage, served_image
 from core.images.selectors.filters import Choices, FilterError
 from core.images.selectors.image_pages import PageSection
@@ -110,6 +112,24 @@ def hidden_from(viewer: User, images: Iterable[int]) -> set[int]:
     """Find those of `images` that are assigned to `viewer`."""
     assigned = Image.objects.filter(is_assigned(viewer, "pk"), pk__in=list(images))
     return set(assigned.values_list("pk", flat=True))
+
+
+def check_not_hidden(viewer: User, image: int) -> None:
+    """
+    Raises
+    ------
+    Http404
+        The image is assigned to `viewer`.
+    """
+    if hidden_from(viewer, [image]):
+        raise Http404(gettext("This image is in a batch that is assigned to you. Submit that batch first."))
+
+
+def captions_by(model: CaptioningModel, viewer: User) -> QuerySet[ModelCaption]:
+    """Captions by a model of images that `viewer` may see and is not assigned."""
+    seen = Image.objects.filter(collections__in=collections_to_use(viewer)).values("pk")
+    captions = ModelCaption.objects.filter(model=model, image__in=seen).select_related("image")
+    return captions.exclude(is_assigned(viewer, "image"))
 
 
 def usual_choice(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
@@ -15,7 +15,7 @@ from core.people.permissions import check_reader
 from core.people.requests import is_htmx, user_of, way_back
 from research.inference.forms.captions import GalleryForm, SwitchOffForm
 from research.inference.permissions import caption_to_switch
-from research.inference.selectors.gallery import gallery_page, hidden_from
+from research.inference.selectors.gallery import check_not_hidden, gallery_page
 from research.inference.services.caption_switches import switch_off, switch_on
 
 
@@ -37,8 +37,7 @@ def gallery(request: HttpRequest) -> HttpResponse:
 def caption_switch(request: HttpRequest, caption_id: int) -> HttpResponse:
     """Say what switching the caption off or on means, and do it: off for a reason."""
     caption = caption_to_switch(request.user, caption_id)
-    if hidden_from(user_of(request), [caption.image_id]):
-        raise Http404(_("This image is in a batch that is assigned to you. Submit that batch first."))
+    check_not_hidden(user_of(request), caption.image_id)
     back = way_back(request, request.GET.get("back", ""), otherwise=reverse("inference:gallery"))
     is_off = caption.switched_off_at is not None
     by, now = user_of(request), timezone.now()

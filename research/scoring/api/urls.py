@@ -2,11 +2,12 @@
 
 from django.urls import path
 
-from research.scoring.api import references, scores
+from research.scoring.api import references, scores, trainings
 
 PROJECT = "projects/<slug:slug>"
 
 urlpatterns = [
+    path(f"{PROJECT}/trainings/", trainings.training_start, name="training-start"),
     path(f"{PROJECT}/scores/", scores.score_list_or_start, name="score-list"),
     path(f"{PROJECT}/scores/<int:scoring_id>/", scores.score_show_or_delete, name="score-show"),
     path(f"{PROJECT}/scores/<int:scoring_id>/again/", scores.score_again, name="score-again"),

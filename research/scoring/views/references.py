@@ -124,21 +124,8 @@ def training_create(request: HttpRequest, slug: str) -> HttpResponse:
     asked: dict[str, Any] = {"references": request.GET.getlist("references")}
     form = ReferenceTrainingForm(request.POST or None, by=user_of(request), sets=sets, initial=asked)
     if form.is_valid():
-        about = form.cleaned_data
         with RefusalsShown(form, WorkRefusedError):
-            training = start_training(
-                name=about["name"],
-                base=about["base"],
-                features=about.get("features"),
-                references=list(about["references"]),
-                validation=list(about["validation"]),
-                validation_share=about["validation_percent"] / 100,
-                leaves_out_evaluated=about["leaves_out_evaluated"],
-                options=form.options,
-                project=project,
-                by=user_of(request),
-                now=timezone.now(),
-            )
+            training = start_training(**form.about(), project=project, by=user_of(request), now=timezone.now())
             ask_for_training(training.pk)
             return redirect("inference:training-show", training.pk)
     context = {"project": project, "form": form}
