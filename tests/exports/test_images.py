@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from django.core.management import CommandError, call_command
+from django.core.management import call_command
 from django.utils import timezone
 from PIL import Image as PillowImage
 
@@ -52,9 +52,8 @@ def test_a_shard_has_each_image_that_may_be_copied_beside_what_is_known_of_it(dr
     with tarfile.open(exported(tmp_path / "a.tar", "webdataset")) as shard:
         contents = {member.name: shard.extractfile(member).read() for member in shard}
     images = about_images(drawn)
-    assert list(contents) == [
-        name for key in KEYS for name in (f"{images[key].sha256}.webp", f"{images[key].sha256}.json") if key != "tower"
-    ]
+    parts = [f"{images[key].sha256}.{suffix}" for key in KEYS if key != "tower" for suffix in ("webp", "json")]
+    assert list(contents) == [*parts, "not_copied"]
     harbour = json.loads(contents[f"{images['harbour'].sha256}.json"])
     assert (harbour["image_key"], harbour["licence"], len(harbour["de"]["caption"])) == ("harbour", "CC BY 4.0", 2)
     assert contents[f"{images['harbour'].sha256}.webp"] == file_storage.largest_size(images["harbour"])
@@ -107,9 +106,18 @@ def test_what_comes_in_again_by_the_import_is_equal(drawn, format, suffix, tmp_p
     assert len(before) == 4
 
 
-def test_an_image_that_is_not_in_storage_is_named(drawn, tmp_path):
+@pytest.mark.filterwarnings("ignore")
+def test_an_image_that_is_not_in_storage_is_named_and_the_file_is_whole(drawn, tmp_path, monkeypatch):
+    from datasets import load_dataset
+
+    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")
     image = about_images(drawn)["market"]
     file_storage.remove_all(file_storage.size_name(image.public_id, 800))
-    with pytest.raises(CommandError, match=f"The file of image {image.sha256} is not in storage"):
-        exported(tmp_path / "a.tar", "webdataset")
-    assert not list(tmp_path.glob("*.tar*"))
+    archive, shard = exported(tmp_path / "a.zip", "huggingface-images"), exported(tmp_path / "a.tar", "webdataset")
+    with tarfile.open(shard) as opened:
+        lists = [opened.extractfile("not_copied").read(), zipfile.ZipFile(archive).read("not_copied.jsonl")]
+    left = [[(line["image"], line["reason"]) for line in map(json.loads, one.splitlines())] for one in lists]
+    assert left == [[("market", "not in storage"), ("tower", "licence")]] * 2
+    rows = load_dataset("webdataset", data_files=str(shard), split="train")
+    assert [row["json"]["image_key"] for row in rows] == ["harbour", "=stairs"]
+    assert [len(file.images) for file in recognise([shard]).files if file.kind == "images"] == [2]

@@ -1,7 +1,7 @@
 """Captions with their images: shards of WebDataset, and a folder that `datasets` opens.
 
-Images are as people saw them, which has no metadata, such as where they were taken. Those whose licence forbids copying
-are left out of shards, and named with their source beside a folder.
+Images are as people saw them, which has no metadata, such as where they were taken. Those whose licence forbids copying, and
+those that are no longer in storage, have no file: a list names them, as what is already sent cannot be taken back.
 """
 
 from __future__ import annotations
@@ -16,46 +16,60 @@ from itertools import islice
 from tempfile import TemporaryFile
 from typing import IO, Any, cast
 
-from django.utils.translation import gettext as _
-
 from annotation.formats.captions import images_with_captions
 from annotation.selectors.caption_rows import IMAGE
 from core.images.models import Image
 from core.images.rules.attributions import FIELDS, may_be_copied
 from core.images.services.file_storage import largest_size
 from office.exports.formats.tables import pieces_of
-from office.exports.selectors.tables import ExportError, ExportWish
+from office.exports.selectors.tables import ExportWish
 from tabular.downloads import json_line
 
 IMAGES_AT_ONCE = 100
+NOT_COPIED = "not_copied"
+"""The list of images without a file. In a shard it has no extension, so that readers of WebDataset pass over it."""
 
 
 @dataclass(frozen=True)
 class ExportedImage:
-    """An image, without content if it must not be copied, and what is known and was said of it."""
+    """An image, its content or why it has none, and what is known and was said of it."""
 
     name: str
     about: dict[str, Any]
     content: bytes | None
+    reason: str = ""
+
+    @property
+    def not_copied_line(self) -> bytes:
+        return json_line({"image": self.about["image_key"], **self.about, "reason": self.reason}).encode()
 
 
 def as_webdataset(wish: ExportWish) -> Iterator[bytes]:
     """Write a shard: of each image a `.webp`, and a `.json` with its key, attribution and captions by language.
 
-    Images that must not be copied are left out: `datasets` opens no shard in which an image lacks a part.
+    `datasets` opens no shard in which an image lacks a part, so that those without a file are only in the list.
     """
     pieces = _Pieces()
-    with tarfile.open(fileobj=cast("IO[bytes]", pieces), mode="w|") as archive:
+    with (
+        TemporaryFile() as not_copied,
+        tarfile.open(fileobj=cast("IO[bytes]", pieces), mode="w|") as archive,
+    ):
         for image in _images(wish):
-            if image.content is not None:
-                _add(archive, f"{image.name}.webp", image.content)
-                _add(archive, f"{image.name}.json", json_line(image.about).encode())
+            if image.content is None:
+                not_copied.write(image.not_copied_line)
+            else:
+                _add(archive, f"{image.name}.webp", BytesIO(image.content), len(image.content))
+                about = json_line(image.about).encode()
+                _add(archive, f"{image.name}.json", BytesIO(about), len(about))
                 yield from pieces.taken()
+        if size := not_copied.tell():
+            not_copied.seek(0)
+            _add(archive, NOT_COPIED, not_copied, size)
     yield from pieces.taken()
 
 
 def as_image_folder(wish: ExportWish) -> Iterator[bytes]:
-    """Write a ZIP of images with `metadata.jsonl`; `not_copied.jsonl` has the lines of those without a file."""
+    """Write a ZIP of images with `metadata.jsonl`, and the list of those without a file."""
     pieces = _Pieces()
     with (
         TemporaryFile() as metadata,
@@ -64,13 +78,13 @@ def as_image_folder(wish: ExportWish) -> Iterator[bytes]:
     ):
         for image in _images(wish):
             if image.content is None:
-                not_copied.write(json_line({"image": image.about["image_key"], **image.about}).encode())
+                not_copied.write(image.not_copied_line)
             else:
                 name = f"{image.name}.webp"
                 metadata.write(json_line({"file_name": name, **image.about}).encode())
                 archive.writestr(name, image.content)
                 yield from pieces.taken()
-        for list_name, lines in (("metadata.jsonl", metadata), ("not_copied.jsonl", not_copied)):
+        for list_name, lines in (("metadata.jsonl", metadata), (f"{NOT_COPIED}.jsonl", not_copied)):
             if lines.tell():
                 with archive.open(list_name, "w") as entry:
                     for block in pieces_of(lines):
@@ -95,21 +109,15 @@ def _images(wish: ExportWish) -> Iterator[ExportedImage]:
             # In a second collection of the project, an image has other captions.
             name = f"{image.sha256}-{seen[image.sha256]}" if image.sha256 in seen else image.sha256
             seen[image.sha256] += 1
-            yield ExportedImage(name, about, _content(image) if may_be_copied(image.licence) else None)
+            content = largest_size(image) if may_be_copied(image.licence) else None
+            reason = "not in storage" if may_be_copied(image.licence) else "licence"
+            yield ExportedImage(name, about, content, reason)
 
 
-def _content(image: Image) -> bytes:
-    content = largest_size(image)
-    if content is None:
-        said = _("The file of image %(key)s is not in storage. Import the image again.")
-        raise ExportError(said % {"key": image.sha256})
-    return content
-
-
-def _add(archive: tarfile.TarFile, name: str, content: bytes) -> None:
+def _add(archive: tarfile.TarFile, name: str, content: IO[bytes], size: int) -> None:
     member = tarfile.TarInfo(name)
-    member.size = len(content)
-    archive.addfile(member, BytesIO(content))
+    member.size = size
+    archive.addfile(member, content)
 
 
 class _Pieces:
