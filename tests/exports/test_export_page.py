@@ -49,6 +49,7 @@ def test_the_page_offers_what_there_is_and_gives_the_chosen_part(client, campaig
         ({"what": "captions", "format": "coco"}, "one language. Choose one: ar, de, fr"),
         ({"what": "scores", "format": "coco"}, "coco is for captions"),
         ({"what": "turns", "format": "csv"}, "Choose a season"),
+        ({"what": "judgements", "format": "jsonl"}, "There is nothing to export"),
         ({"what": "captions", "format": "csv", "images": "subset:none"}, "no subset"),
         ({"what": "captions", "format": "tex"}, "tex is not one of the available choices"),
     ],

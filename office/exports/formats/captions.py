@@ -35,8 +35,7 @@ def as_coco(wish: ExportWish) -> Iterator[bytes]:
 
 def _coco_lines(images: Iterator[tuple[str, list[dict[str, Any]]]]) -> Iterator[str]:
     listed: list[dict[str, Any]] = []
-    number, before = 0, ""
-    yield '{"annotations": [\n'
+    number, before = 0, '{"annotations": [\n'
     for key, rows in images:
         listed.append({"id": len(listed) + 1, "file_name": key})
         for row in rows:
@@ -44,7 +43,8 @@ def _coco_lines(images: Iterator[tuple[str, list[dict[str, Any]]]]) -> Iterator[
             annotation = {"id": number, "image_id": len(listed), "caption": row["caption"]}
             yield before + json_line(annotation)
             before = ","
-    yield f'], "images": {json_line(listed)}}}\n'
+    if listed:
+        yield f'], "images": {json_line(listed)}}}\n'
 
 
 def as_label_studio(wish: ExportWish) -> Iterator[bytes]:
@@ -58,7 +58,8 @@ def _label_studio_lines(images: Iterator[tuple[str, list[dict[str, Any]]]]) -> I
         annotations = [{"result": [_result(row)]} for row in rows]
         yield before + json_line({"id": number, "data": {"image": key}, "annotations": annotations})
         before = ","
-    yield "]\n" if before == "," else "[]\n"
+    if before == ",":
+        yield "]\n"
 
 
 def _result(row: dict[str, Any]) -> dict[str, Any]:

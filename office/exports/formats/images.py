@@ -1,7 +1,7 @@
 """Captions with their images: shards of WebDataset, and a folder that `datasets` opens.
 
-Images are as people saw them, which has no metadata, such as where they were taken. Those whose licence forbids copying, and
-those that are no longer in storage, have no file: a list names them, as what is already sent cannot be taken back.
+Images are as people saw them, which has no metadata, such as where they were taken. Those whose licence forbids
+copying, and those that are no longer in storage, have no file: a list names them, as what is sent cannot be taken back.
 """
 
 from __future__ import annotations
@@ -65,7 +65,9 @@ def as_webdataset(wish: ExportWish) -> Iterator[bytes]:
         if size := not_copied.tell():
             not_copied.seek(0)
             _add(archive, NOT_COPIED, not_copied, size)
-    yield from pieces.taken()
+        is_empty = not archive.offset
+    if not is_empty:
+        yield from pieces.taken()
 
 
 def as_image_folder(wish: ExportWish) -> Iterator[bytes]:
@@ -90,7 +92,9 @@ def as_image_folder(wish: ExportWish) -> Iterator[bytes]:
                     for block in pieces_of(lines):
                         entry.write(block)
                         yield from pieces.taken()
-    yield from pieces.taken()
+        is_empty = not archive.infolist()
+    if not is_empty:
+        yield from pieces.taken()
 
 
 def _images(wish: ExportWish) -> Iterator[ExportedImage]:

@@ -55,6 +55,10 @@ TYPES = {
 WHATS, FORMATS = tuple(TABLES), (*TABLE_FORMATS, *CAPTION_FORMATS)
 
 
+class EmptyExportError(ExportError):
+    """There is no row, and the format has nothing to show for that."""
+
+
 @dataclass(frozen=True)
 class ExportFile:
     name: str
@@ -104,6 +108,17 @@ def one_moment() -> Iterator[None]:
 
 
 def _pieces(wish: ExportWish) -> Iterator[bytes]:
+    """Begin the file. A format that keeps the columns of an empty table has a first piece without any row."""
+    pieces = _written(wish)
+    first = next(pieces, None)
+    if first is None:
+        said = _("There is nothing to export. Choose other languages or images, or another table. CSV, Excel and "
+            "Parquet can be empty.")  # fmt: skip
+        raise EmptyExportError(said)
+    return chain([first], pieces)
+
+
+def _written(wish: ExportWish) -> Iterator[bytes]:
     if wish.format in TABLE_FORMATS:
         return TABLE_FORMATS[wish.format](table_of(wish))
     if wish.what != CAPTIONS:
