@@ -13,7 +13,7 @@ from rest_framework.response import Response
 
 from annotation.api.refusals import check_no_assigned_images
 from annotation.api.shapes import CaptionSerializer, FeedbackSerializer, context_of
-from annotation.models import Caption, Rating
+from annotation.models import Caption, Rating, Round
 from annotation.permissions import batch_managed_by, caption_managed_by
 from annotation.services import corrections, feedback, reassignment
 from core.allocation.services.errors import BatchClosedError
@@ -70,14 +70,17 @@ def caption_check(request: Request, slug: str, caption_id: int) -> Response:
 def caption_feedback(request: Request, slug: str, caption_id: int) -> Response:
     caption = _caption(request, slug, caption_id)
     assert caption.author is not None  # guaranteed, as it did not come from a file
-    about: dict[str, Any] = {"round": caption.round, "person": caption.author, "caption": caption}
     text = validated_data(NoteSerializer, request)["text"]
+    return feedback_response(request, round=caption.round, person=caption.author, caption=caption, text=text)
+
+
+def feedback_response(request: Request, *, round: Round, **about: Any) -> Response:
+    """Send feedback, and answer with it."""
     try:
-        made = feedback.give_feedback(text=text, by=person_asking(request), now=timezone.now(), **about)
+        made = feedback.give_feedback(round=round, by=person_asking(request), now=timezone.now(), **about)
     except feedback.FeedbackError as refused:
         raise ApiError(409, "feedback-refused", refused) from None
-    context = context_of(caption.round.project, [made])
-    return Response(FeedbackSerializer(made, context=context).data, status=201)
+    return Response(FeedbackSerializer(made, context=context_of(round.project, [made])).data, status=201)
 
 
 @api.post("caption_return", "Return a caption to its author for correction", CaptionSerializer, request=NoteSerializer)

@@ -17,6 +17,8 @@ explain(
         "near-copy": "Captions are almost the English ones; errors says which. Change them, or send copies_seen.",
         "invalid-caption": "The text cannot be saved as it is.",
         "stale-draft": "The text has changed since your revision; text and revision hold the saved version.",
+        "warnings-unseen": "Read the warnings in errors. Change the text, or send their codes in seen.",
+        "rewrite-refused": "The caption can no longer be rewritten; detail says why.",
         "release-settings": "You cannot make a release yet; errors says why.",
     }
 )

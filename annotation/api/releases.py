@@ -21,16 +21,21 @@ from annotation import tasks
 from annotation.api.managing import with_words
 from annotation.formats.archives import MANIFEST
 from annotation.models import Release
+from annotation.permissions import release_for
 from annotation.rules.releases import LICENCES
 from annotation.services import releases
+from annotation.services.references import use_release_as_references
 from core.allocation.api.steps import refusals_as_problems
 from core.jobs.models import JobState
 from core.people.api.jobs import JobReport, job_kind, started
 from core.people.api.operations import ApiOperations, one_address
 from core.people.api.pagination import ListPart, many_shown, page
+from core.people.api.problems import ApiError
 from core.people.api.requested import validated_data
 from core.people.api.views import person_asking
 from core.people.models import Role
+from research.scoring.api.references import ReferenceSetsSerializer
+from research.scoring.services.references import ReferenceFileError
 
 api = ApiOperations("releases")
 
@@ -118,6 +123,23 @@ def release_jobs(request: Request, pks: Sequence[int]) -> Iterator[JobReport]:
 @api.get("release", "A release", ReleaseSerializer)
 def release_show(request: Request, slug: str, number: int) -> Response:
     return Response(ReleaseSerializer(release_of(request, slug, number)).data)
+
+
+@api.post(
+    "release_references",
+    "Use the captions of a release as references",
+    {201: ReferenceSetsSerializer},
+    description="A set for each collection and language. Repeating it finishes what was interrupted.",
+)
+def release_references(request: Request, slug: str, number: int) -> Response:
+    release = release_for(person_asking(request), slug, number)
+    if release.state != JobState.DONE:
+        raise Http404(_("This release has no files."))
+    try:
+        made = use_release_as_references(release=release, by=person_asking(request), now=timezone.now())
+    except ReferenceFileError as refused:
+        raise ApiError(409, "references-refused", refused) from None
+    return Response(ReferenceSetsSerializer({"results": made}).data, status=201)
 
 
 @api.get("release_files", "The files of a release", FilesSerializer)

@@ -2,7 +2,17 @@
 
 from django.urls import path
 
-from annotation.api import checking, managing, planning, rating, releases, rounds, working
+from annotation.api import (
+    annotators,
+    checking,
+    managing,
+    planning,
+    rating,
+    releases,
+    rewriting,
+    rounds,
+    working,
+)
 
 PROJECT = "projects/<slug:slug>"
 ROUND = f"{PROJECT}/rounds/<int:round_id>"
@@ -23,6 +33,14 @@ urlpatterns = [
     path(f"{PROJECT}/captions/<int:caption_id>/feedback/", checking.caption_feedback, name="caption-feedback"),
     path(f"{PROJECT}/captions/<int:caption_id>/return/", checking.caption_return, name="caption-return"),
     path(f"{PROJECT}/batches/<uuid:batch_id>/return/", checking.batch_take_back, name="batch-take-back"),
+    path(f"{PROJECT}/languages/<str:tag>/annotators/", annotators.annotator_list, name="annotator-list"),
+    path(
+        f"{PROJECT}/languages/<str:tag>/annotators/<slug:name>/decision/",
+        annotators.annotator_decide,
+        name="annotator-decide",
+    ),
+    path(f"{ROUND}/feedback/", annotators.feedback_create, name="feedback-create"),
+    path(f"{PROJECT}/batches/<uuid:batch_id>/move/", annotators.batch_move, name="batch-move"),
     path(f"{PROJECT}/tasks/", planning.tasks_add, name="tasks-add"),
     path(f"{ROUND}/<slug:action>/", rounds.round_step, name="round-step"),
     path(f"{PROJECT}/progress/", managing.progress_show, name="progress-show"),
@@ -36,10 +54,12 @@ urlpatterns = [
     path(f"{PROJECT}/releases/", releases.release_list_or_start, name="release-list"),
     path(f"{PROJECT}/releases/<int:number>/", releases.release_show, name="release-show"),
     path(f"{PROJECT}/releases/<int:number>/archive/", releases.release_archive, name="release-archive"),
+    path(f"{PROJECT}/releases/<int:number>/references/", releases.release_references, name="release-references"),
     path(f"{PROJECT}/releases/<int:number>/files/", releases.release_files, name="release-files"),
     path(f"{PROJECT}/releases/<int:number>/files/<path:name>/", releases.release_file, name="release-file"),
     path("work/", working.work_show, name="work-show"),
     path("work/captions/", working.own_caption_list, name="own-caption-list"),
+    path("work/captions/<int:caption_id>/", rewriting.rewriting_show_or_rewrite, name="caption-rewrite"),
     path("work/feedback/", working.own_feedback_list, name="own-feedback-list"),
     path("work/feedback/<int:feedback_id>/acknowledge/", working.feedback_acknowledge, name="feedback-acknowledge"),
     path("work/rounds/<int:round_id>/take/", working.batch_take, name="batch-take"),

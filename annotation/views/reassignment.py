@@ -14,17 +14,12 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST
 
 from annotation.permissions import batch_managed_by
+from annotation.refusals import NOT_REASSIGNED, why_not_reassigned
 from annotation.services import reassignment as services
 from annotation.views.shared import number_sent
-from core.allocation.services.errors import (
-    BatchClosedError,
-    NoTasksAvailableError,
-    OpenBatchExistsError,
-    PoolClosedError,
-)
+from core.allocation.services.errors import BatchClosedError
 from core.people.models import Role, User
 from core.people.requests import user_of, way_back
-from core.people.selectors.qualification import NotQualifiedError
 
 
 @require_POST
@@ -34,20 +29,8 @@ def batch_move(request: HttpRequest, slug: str, batch_id: UUID) -> HttpResponse:
     to = get_object_or_404(members, pk=number_sent(request.POST.get("to")))
     try:
         moved = services.move_batch(batch=batch, to=to, by=user_of(request), now=timezone.now())
-    except NotQualifiedError as stopped:
-        _say_what_is_missing(request, to, [missing.code for missing in stopped.missing_requirements])
-    except services.ReassignmentError:
-        messages.error(request, _("You cannot reassign a batch of captions to rate. Return it instead."))
-    except BatchClosedError:
-        messages.info(request, _("This batch is no longer assigned to anybody."))
-    except PoolClosedError:
-        messages.error(request, _("This round is not open, so nobody can get a batch of it. Open it first."))
-    except OpenBatchExistsError:
-        messages.error(request, _("%(name)s already has a batch of this round.") % {"name": to.username})
-    except NoTasksAvailableError:
-        messages.error(
-            request, _("%(name)s cannot get any of these images because they had them before.") % {"name": to.username}
-        )
+    except NOT_REASSIGNED as refused:
+        messages.error(request, why_not_reassigned(refused, to.username))
     else:
         _say_what_moved(request, to, moved)
     return _back(request, slug)
@@ -80,22 +63,6 @@ def _say_what_moved(request: HttpRequest, to: User, moved: services.ReassignedBa
             moved.left,
         )
         messages.warning(request, text % {"number": moved.left})
-
-
-def _say_what_is_missing(request: HttpRequest, to: User, codes: list[str]) -> None:
-    known = {
-        "role": _("they are not an annotator of this project"),
-        "english": _("their profile does not say that they read English well"),
-        "language": _("their profile does not say that they are a native or fluent speaker"),
-        "consent": _("they have not agreed to the newest consent text"),
-        "feedback": _("they have feedback to read first"),
-        "paused": _("they are paused in this language"),
-        "excluded": _("their work in this language is excluded"),
-        "qualification": _("they are not qualified in this language"),
-    }
-    reasons = "; ".join(known.get(code, code) for code in codes)
-    text = _("This batch cannot be reassigned to %(name)s: %(reasons)s.")
-    messages.error(request, text % {"name": to.username, "reasons": reasons})
 
 
 def _back(request: HttpRequest, slug: str) -> HttpResponse:

@@ -51,6 +51,7 @@ SAYS_WHY = {
 OF_NO_PROJECT = {"slug", "tag", "layout", "name", "kind", "key", "position", "action"}
 """Arguments that stand for nothing that a project has."""
 PAGES_OF_OPERATIONS = {
+    "annotator-list": "annotation:annotator-status-show",
     "caption-list": "annotation:samples-show",
     "collection-images": "images:collection-show",
     "collection-list": "images:collection-list",

@@ -210,6 +210,7 @@ def make_world(media: Path) -> World:
     for name in ("inference:caption-switch", "api:model-caption-switch"):
         known[f"{name} caption_id"] = [described.first().pk]
     known["people:member-remove pk"] = [Membership.objects.get(project=project, user=bob).pk]
+    known["api:annotator-decide name"] = [pseudonym(project, seeded.ann.pk)]
     known["api:rater-decide name"] = [pseudonym(project, rita.pk)]
     known["inference:stabilisers-export slug"] = [seeded.main.collection.slug]
     for name in ("collection-settings", "collection-duplicate", "collection-delete", "image-take-out"):
