@@ -87,6 +87,7 @@ class Comparison(models.Model):
     awaits_pairs = models.BooleanField(
         default=False, help_text="Whether background work still has to look for images without a pair."
     )
+    filled_at = models.DateTimeField(null=True, blank=True, help_text="When that work last ended.")
     chosen_by = models.CharField(
         max_length=200,
         blank=True,

@@ -212,8 +212,8 @@ def tasks_add(request: Request, slug: str) -> Response:
 def round_jobs(request: Request, pks: Sequence[int]) -> Iterator[JobReport]:
     for slug, pk in Round.objects.filter(pk__in=pks).values_list("project__slug", "pk"):
         round = round_of(person_asking(request), slug, pk)
-        state = JobState.QUEUED if round.awaits_tasks else JobState.DONE
-        yield JobReport(state, reverse("api:round-show", args=[slug, pk]))
+        state, at = (JobState.QUEUED, None) if round.awaits_tasks else (JobState.DONE, round.filled_at)
+        yield JobReport(state, reverse("api:round-show", args=[slug, pk]), finished_at=at)
 
 
 def _filling(rounds: Sequence[int]) -> Response:

@@ -124,6 +124,7 @@ class Round(models.Model):
     awaits_tasks = models.BooleanField(
         default=False, help_text="Whether background work still has to look for images without a task."
     )
+    filled_at = models.DateTimeField(null=True, blank=True, help_text="When that work last ended.")
     source = models.TextField(blank=True, help_text="For captions from a file: its source and licence.")
     created_at = models.DateTimeField(auto_now_add=True)
     opened_at = models.DateTimeField(null=True, blank=True)

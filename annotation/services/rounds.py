@@ -9,6 +9,7 @@ from itertools import groupby, islice
 
 from django.db import transaction
 from django.db.models import QuerySet
+from django.db.models.functions import Now
 
 from annotation.models import DECIDED, CaptionTask, Guidelines, Round, RoundKind, RoundState
 from annotation.rules.sampling import SHUFFLE_KEYS, draw_images
@@ -94,7 +95,7 @@ def fill_round(*, round_id: int, add: Callable[..., int] | None = None) -> int:
             made = (add or add_missing_tasks)(round, at_most=TASKS_PER_INSERT) if round.state == RoundState.OPEN else 0
             added += made
             if made < TASKS_PER_INSERT:
-                Round.objects.filter(pk=round_id).update(awaits_tasks=False)
+                Round.objects.filter(pk=round_id).update(awaits_tasks=False, filled_at=Now())
                 return added
 
 

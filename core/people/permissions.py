@@ -19,6 +19,10 @@ EVERYTHING = Q(pk__isnull=False)
 """Unlike an empty Q, it stays true when joined to others by “or”."""
 
 
+class ManagersOnlyError(Http404):
+    """A researcher asks for what only managers of their project may do: a page is not there, the API says why."""
+
+
 def project_for(user: User | AnonymousUser, slug: str, *roles: Role) -> Project:
     """Return the project `slug`, if `user` has one of `roles` in it (any role if none is named).
 
@@ -28,10 +32,11 @@ def project_for(user: User | AnonymousUser, slug: str, *roles: Role) -> Project:
         Also if the project exists: outsiders must not find out.
     """
     members = Membership.objects.filter(user=user.pk, project__slug=slug, project__deletion=None)
-    if roles:
-        members = members.filter(role__in=roles)
-    member = members.select_related("project").first()
+    allowed = members.filter(role__in=roles) if roles else members
+    member = allowed.select_related("project").first()
     if member is None:
+        if members.filter(role=Role.RESEARCHER).exists():
+            raise ManagersOnlyError(_("Only managers of this project can do this."))
         raise Http404(_("You have no project of this name."))
     return member.project
 

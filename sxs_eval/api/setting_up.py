@@ -197,8 +197,8 @@ def instructions_publish(request: Request, slug: str) -> Response:
 def comparison_jobs(request: Request, pks: Sequence[int]) -> Iterator[JobReport]:
     for slug, pk in Comparison.objects.filter(pk__in=pks).values_list("project__slug", "pk"):
         comparison = comparison_for(person_asking(request), slug, pk)
-        state = JobState.QUEUED if comparison.awaits_pairs else JobState.DONE
-        yield JobReport(state, reverse("api:comparison-show", args=[slug, pk]))
+        state, at = (JobState.QUEUED, None) if comparison.awaits_pairs else (JobState.DONE, comparison.filled_at)
+        yield JobReport(state, reverse("api:comparison-show", args=[slug, pk]), finished_at=at)
 
 
 def _answer(request: Request, slug: str, comparison_id: int) -> Response:

@@ -14,6 +14,7 @@ from typing import Any
 
 from django.db import transaction
 from django.db.models import QuerySet
+from django.db.models.functions import Now
 from django.utils.translation import gettext as _
 
 from core.allocation.models import Pool, Task
@@ -170,8 +171,7 @@ def fill_comparison(*, comparison_id: int) -> int:
         comparison = Comparison.objects.select_for_update(no_key=True).get(pk=comparison_id)
         if comparison.gold_percent and not comparison.gold_pairs.exists():
             _draw_gold_pairs(comparison)
-        comparison.left_out, comparison.awaits_pairs = left_out, False
-        comparison.save(update_fields=["left_out", "awaits_pairs"])
+        Comparison.objects.filter(pk=comparison_id).update(left_out=left_out, awaits_pairs=False, filled_at=Now())
     return added
 
 

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import pytest
 
+from annotation.models import Round
+from annotation.services.rounds import fill_round
 from core.images.models import ImportJob, ImportKind
 from core.people.models import Membership, Role
 from research.scoring.models import Pass
+from sxs_eval.models import Comparison
+from sxs_eval.services.comparisons import fill_comparison
 from tests.api.seeded import Program, Seeded, make_failed_release, make_seeded
 from tests.api.test_work import address, code
-from tests.factories import make_user
+from tests.factories import make_comparison, make_round, make_user
 from tests.scoring.scored import make_references, make_scoring
 
 pytestmark = pytest.mark.django_db
@@ -45,6 +49,21 @@ def test_a_job_of_several_things_is_over_when_all_are_and_failed_if_one_is(seede
         states.append((job["state"], job["done"], job["total"]))
     assert states == [("queued", 0, 4), ("running", 2, 4), ("failed", 2, 4), ("done", 4, 4)]
     assert [mia.get(one).json()["id"] for one in job["results"]] == [one.pk for one in made]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_rounds_and_comparisons_say_when_they_were_filled():
+    round, comparison = make_round(images=2), make_comparison(images=2)
+    Round.objects.update(awaits_tasks=True)
+    Comparison.objects.update(awaits_pairs=True)
+    for project, job, fill in [
+        (round.project, f"round-{round.pk}", lambda: fill_round(round_id=round.pk)),
+        (comparison.project, f"comparison-{comparison.pk}", lambda: fill_comparison(comparison_id=comparison.pk)),
+    ]:
+        where, manager = address("job-show", job), Program(project.created_by)
+        assert manager.get(where).json()["finished_at"] is None
+        fill()
+        assert manager.get(where).json()["finished_at"] is not None
 
 
 @pytest.mark.parametrize("job", ["release-1", "release", "release-", "release-x", "paint-1", "score-1,2", "import-99"])

@@ -48,6 +48,8 @@ SAYS_WHY = {
     "api:rating-batch-take": "whoever is of the project is told what they lack",
 }
 """Answer with 403."""
+OF_MANAGERS = {"api:import-show", "api:import-confirm", "api:import-undo"}
+"""Imports of images: researchers do not know which there are."""
 OF_NO_PROJECT = {"slug", "tag", "layout", "name", "kind", "key", "position", "action"}
 """Arguments that stand for nothing that a project has."""
 PAGES_OF_OPERATIONS = {
@@ -185,6 +187,9 @@ def _faults(
                 opened[letter].append(asked)
             elif letter == "v" and may and route.name not in FOR_SOME_VISITORS and not asked.is_to_sign_in:
                 yield f"{route.name} does not ask a visitor to sign in: {asked}"
+            elif letter == "R" and address.startswith("/api/v1/projects/") and method != "get":
+                if "M" in may and asked.status != 403 and route.name not in OF_MANAGERS:
+                    yield f"{route.name} does not say to researchers why: {asked}"
             elif asked.status == 403 and "x" not in may and route.name not in SAYS_WHY:
                 yield f"{route.name} says to {letter} that it is there: {asked}"
             if asked.told and letter in "xv" and letter not in may and route.name not in TOLD_AT:

@@ -258,7 +258,7 @@ def test_programs_read_and_replace_the_table(project, manager):
     assert len(wrong.json()["errors"]["areas"]) == 2
 
 
-@pytest.mark.parametrize(("role", "statuses"), [(Role.RESEARCHER, (200, 404)), (Role.ANNOTATOR, (404, 404))])
+@pytest.mark.parametrize(("role", "statuses"), [(Role.RESEARCHER, (200, 403)), (Role.ANNOTATOR, (404, 404))])
 def test_only_managers_replace_it_by_program(project, role, statuses):
     client = client_of(join_project(project, make_user("ann"), role))
     where = reverse("api:language-table", args=["lions"])

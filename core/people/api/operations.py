@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import wraps
 from typing import Any
 
+from django.core.exceptions import PermissionDenied
 from django.http.response import HttpResponseBase
 from django.utils.translation import gettext
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
@@ -26,7 +28,7 @@ from core.people.api.keys import KEY, keyed
 from core.people.api.pagination import PARAMETERS, page_schema
 from core.people.api.problems import ApiError
 from core.people.api.requested import check_parameters
-from core.people.permissions import is_in_archived
+from core.people.permissions import ManagersOnlyError, is_in_archived
 
 View = Callable[..., HttpResponseBase]
 Decorator = Callable[[View], View]
@@ -110,6 +112,7 @@ class ApiOperations:
 
         def made(view: View) -> View:
             @wraps(view)
+            @refusals_explained(is_write=method != "get")
             def handler(_self: APIView, request: Request, *args: Any, **kwargs: Any) -> HttpResponseBase:
                 if method != "get" and not is_for_archived and is_in_archived(request.user, _project(request)):
                     raise ApiError(409, "archived", gettext("This project is archived and cannot be changed."))
@@ -128,6 +131,17 @@ class ApiOperations:
             return type(view.__name__, (APIView,), members).as_view()  # type: ignore[attr-defined]
 
         return made
+
+
+@contextmanager
+def refusals_explained(*, is_write: bool) -> Iterator[None]:
+    """Say to researchers that they may not change something, instead of that it is not there."""
+    try:
+        yield
+    except ManagersOnlyError as refusal:
+        if not is_write:
+            raise
+        raise PermissionDenied(str(refusal)) from refusal
 
 
 def _project(request: Request) -> str:
