@@ -104,6 +104,12 @@ class Comparison(models.Model):
         null=True, blank=True, help_text="Since when it is left out of results; empty while it counts."
     )
     exclusion_reason = models.CharField(max_length=500, blank=True, default="")
+    source = models.TextField(
+        blank=True, default="", help_text="Where its judgements are from, if from a file; empty if people judge here."
+    )
+    design = models.TextField(
+        blank=True, default="", help_text="What the file says of how it was judged, for signatures."
+    )
     created_at = models.DateTimeField(auto_now_add=True)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+")
 
@@ -189,7 +195,9 @@ class JudgingBatch(LeasedBatch):
 
     lease = models.OneToOneField(Batch, on_delete=models.CASCADE, primary_key=True, related_name="judging_batch")
     comparison = models.ForeignKey(Comparison, on_delete=models.PROTECT, related_name="batches")
-    instructions = models.ForeignKey(Instructions, on_delete=models.PROTECT, related_name="+")
+    instructions = models.ForeignKey(
+        Instructions, on_delete=models.PROTECT, null=True, related_name="+", help_text="Empty if from a file."
+    )
     instructions_language = models.CharField(
         max_length=35, blank=True, help_text="What they were shown in when it was taken; empty for the original."
     )
@@ -228,7 +236,7 @@ class Judgement(models.Model):
     repeated = models.OneToOneField(
         "self", on_delete=models.PROTECT, null=True, blank=True, related_name="repeat", help_text="What is repeated."
     )
-    test_is_left = models.BooleanField()
+    test_is_left = models.BooleanField(null=True, help_text="Empty where a file does not say; choice is score then.")
     scale = models.PositiveSmallIntegerField(choices=SCALE_CHOICES, help_text="The comparison's.")
     choice = models.SmallIntegerField(null=True, blank=True)
     score = models.SmallIntegerField(null=True, blank=True)
@@ -246,6 +254,7 @@ class Judgement(models.Model):
             ),
             models.CheckConstraint(
                 condition=Q(choice=None, score=None, judged_at=None)
+                | Q(choice__isnull=False, judged_at__isnull=False, test_is_left=None, score=F("choice"))
                 | Q(choice__isnull=False, judged_at__isnull=False, test_is_left=True, score=F("choice"))
                 | Q(choice__isnull=False, judged_at__isnull=False, test_is_left=False, score=0 - F("choice")),
                 name="judgement_score_is_choice_by_side",
@@ -286,7 +295,8 @@ class Judgement(models.Model):
         else:
             assert self.pair is not None
             test, base = self.pair.test_caption.text, self.pair.base_caption.text
-        return (test, base) if self.test_is_left else (base, test)
+        # Where the side is not known, the answer is kept as if the test model's was on the left.
+        return (base, test) if self.test_is_left is False else (test, base)
 
     @property
     def answer(self) -> ScaleLevel | None:

@@ -154,6 +154,7 @@ class ImportKind(models.TextChoices):
     REFERENCES = "refs", _("Reference captions")
     PEOPLE = "people", _("Captions by people")
     CANDIDATES = "cands", _("Candidates")
+    JUDGEMENTS = "judged", _("Judgements")
     FILES = "files", _("Files of any kind")
 
 

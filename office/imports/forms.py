@@ -67,9 +67,9 @@ class UploadForm(_BeginningForm, ImagesForm):
     images = SeveralFilesField(
         label=_("Files"),
         help_text=_(
-            "Images, captions by models and by people, sentences for the game: folders, zip files, CSV, Excel, JSON, "
-            "Parquet, COCO, Flickr30k, Hugging Face, Label Studio and others. You see a preview before anything is "
-            "imported."
+            "Images, captions by models and by people, judgements, sentences for the game: folders, zip files, CSV, "
+            "Excel, JSON, Parquet, COCO, Flickr30k, Hugging Face, Label Studio and others. You see a preview before "
+            "anything is imported."
         ),
     )
     collection = UsableCollectionField(
@@ -141,7 +141,7 @@ class WishForm(_BeginningForm):
         label=_("Source"),
         required=False,
         widget=forms.Textarea(attrs={"rows": 2}),
-        help_text=_("Where the captions come from, and under which licence."),
+        help_text=_("Where the captions or judgements come from, and under which licence."),
     )
 
     def __init__(self, data: Any = None, *, job: ImportJob, by: User) -> None:

@@ -68,6 +68,9 @@ class ComparisonSerializer(serializers.Serializer[Any]):
         source="comparison.excluded_at", allow_null=True, help_text="Since when it is left out of results; or null."
     )
     exclusion_reason = serializers.CharField(source="comparison.exclusion_reason", allow_blank=True)
+    source = serializers.CharField(  # type: ignore[assignment]
+        source="comparison.source", allow_blank=True, help_text="Where its judgements are from, if from a file."
+    )
     created_at = serializers.DateTimeField(source="comparison.created_at")
     progress = serializers.SerializerMethodField()
 

@@ -127,6 +127,7 @@ COLUMNS: Mapping[str, Callable[[ComparisonResult], Any]] = {
     "planned_images": lambda row: row.planned_images,
     "looks": lambda row: row.comparison and looks_before(row.comparison, row.planned_images),
     "chosen_by": lambda row: row.comparison.chosen_by if row.comparison else "",
+    "source": lambda row: row.comparison.source if row.comparison else "",
     "anytime_low": lambda row: _anytime_bound(row, "low"),
     "anytime_high": lambda row: _anytime_bound(row, "high"),
     "replication": lambda row: row.comparison and row.comparison.replication,

@@ -55,6 +55,11 @@ class JudgementRow:
     def scale(self) -> Scale:
         return SCALES[self.comparison.scale]
 
+    @property
+    def choice(self) -> int | None:
+        """The answer as given, where the side is known."""
+        return None if self.answer.get("test_is_left") is None else self.answer["choice"]
+
     def text(self, name: str) -> str:
         return str(self.answer.get(name) or "")
 
@@ -78,8 +83,8 @@ COLUMNS: Mapping[str, Callable[[JudgementRow], Any]] = {
     "test_caption": lambda row: row.answer["test"],
     "kind": lambda row: row.answer["kind"],
     "left_is": lambda row: {True: "test", False: "base", None: ""}[row.answer.get("test_is_left")],
-    "choice": lambda row: row.answer.get("choice"),
-    "choice_level": lambda row: row.scale[row.answer["choice"]].choice if "choice" in row.answer else "",
+    "choice": lambda row: row.choice,
+    "choice_level": lambda row: "" if row.choice is None else row.scale[row.choice].choice,
     "score": lambda row: row.answer["score"],
     "level": lambda row: row.scale[row.answer["score"]].name,
     "rater": lambda row: row.rater,
@@ -95,9 +100,12 @@ COLUMNS: Mapping[str, Callable[[JudgementRow], Any]] = {
     "scale": lambda row: row.comparison.scale,
     "batch": lambda row: row.text("batch"),
     "position": lambda row: row.answer.get("position"),
+    "replication": lambda row: row.comparison.replication,
+    "seed": lambda row: row.comparison.seed,
     "planned_images": lambda row: row.planned,
     "looks": lambda row: looks_before(row.comparison, row.planned),
     "chosen_by": lambda row: row.comparison.chosen_by,
+    "source": lambda row: row.comparison.source,
     "design": lambda row: str(row.design),
     **{
         column: partial(_origin_of, name=name) for column, name in zip(ORIGIN_COLUMNS, ImageOrigin._fields, strict=True)

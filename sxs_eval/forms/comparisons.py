@@ -297,6 +297,9 @@ class SettingsForm(_JudgingForm):
             "Each pair is judged by this many different people. A lower number does not affect pairs that are "
             "judged or assigned."
         )
+        if comparison.source:
+            self.fields["is_open"].disabled = True
+            self.fields["is_open"].help_text = _("The judgements are from a file, so nobody is asked for more.")
 
     def settings(self) -> PoolSettings:
         given = self.cleaned_data

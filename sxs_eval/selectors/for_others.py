@@ -115,9 +115,10 @@ class JudgingDone:
 
 
 def judging_done(project: Project) -> Mapping[tuple[int, str], JudgingDone]:
-    """Return the work of everybody who judged a pair, by person and language tag, in two queries."""
+    """Return the work of everybody who judged a pair here, by person and language tag, in two queries."""
     done: dict[tuple[int, str], JudgingDone] = defaultdict(JudgingDone)
-    answers = Judgement.objects.filter(comparison__project=project, choice__isnull=False, is_late=False).order_by()
+    judged = Judgement.objects.filter(comparison__project=project, comparison__source="", choice__isnull=False)
+    answers = judged.filter(is_late=False).order_by()
     where = ("person", "comparison__language")
     sums = answers.values_list(*where).annotate(pairs=Count("pk", filter=Q(kind=TrialKind.PAIR)), time=Sum("active_ms"))
     for person, tag, count, active_ms in sums:

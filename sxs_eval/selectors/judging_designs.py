@@ -19,7 +19,16 @@ EVERYTHING = "all"
 
 
 def design_of(comparison: Comparison, filter: ImageFilter) -> Signature:
-    """Return what signatures say of a comparison, over the images that a filter leaves; judgements say the rest."""
+    """Return what signatures say of a comparison, over the images that a filter leaves; judgements say the rest.
+
+    Of one from a file it is what the file says.
+    """
+    if comparison.source:
+        known = Signature.parse(comparison.design) if comparison.design else NO_DESIGN
+        if filter.is_all:
+            return known
+        images = "+".join(terms for terms in (known.get("images"), str(filter)) if terms and terms != EVERYTHING)
+        return known.without("images").with_values("images", [images])
     is_checked = comparison.gold_percent or comparison.repeat_percent
     settings = {
         "collection": comparison.collection.slug,
@@ -36,7 +45,7 @@ def design_of(comparison: Comparison, filter: ImageFilter) -> Signature:
 def languages_shown(comparisons: Iterable[int]) -> dict[int, dict[int, set[str]]]:
     """Return in which languages each rater had the instructions, by comparison and person."""
     shown: dict[int, dict[int, set[str]]] = defaultdict(lambda: defaultdict(set))
-    batches = JudgingBatch.objects.filter(comparison__in=comparisons).order_by()
+    batches = JudgingBatch.objects.filter(comparison__in=comparisons).exclude(instructions=None).order_by()
     rows = batches.values_list("comparison", "lease__person", "instructions_language").distinct()
     for comparison, person, language in rows:
         shown[comparison][person].add(language or ORIGINAL)

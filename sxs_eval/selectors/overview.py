@@ -24,7 +24,9 @@ MAX_FAILURES_SHOWN = 20
 
 
 def scripted_raters(comparison: Comparison) -> dict[int, Mapping[JudgingScriptRule, str]]:
-    """Return the rules that raters' answers break, by rater, if any."""
+    """Return the rules that raters' answers break, by rater, if any. Of answers from a file, too little is known."""
+    if comparison.source:
+        return {}
     of_both = Coalesce(
         Length("pair__base_caption__text") + Length("pair__test_caption__text"),
         Length("gold__better") + Length("gold__worse"),
@@ -224,9 +226,9 @@ def raters_of(comparison: Comparison) -> list[RaterRow]:
     statuses = {
         row.person_id: row for row in RaterStatus.objects.filter(comparison=comparison).select_related("decided_by")
     }
-    answers: dict[int, list[tuple[str, int, int, int, bool, int | None]]] = defaultdict(list)
+    answers: dict[int, list[tuple[str, int, bool | None, int, bool, int | None]]] = defaultdict(list)
     judgements = Judgement.objects.filter(comparison=comparison, choice__isnull=False)
-    columns = ("person", "kind", "score", "choice", "active_ms", "is_late", "repeated__score")
+    columns = ("person", "kind", "score", "test_is_left", "active_ms", "is_late", "repeated__score")
     for person, *answer in judgements.order_by().values_list(*columns):
         answers[person].append(tuple(answer))
     scripted = scripted_raters(comparison)
@@ -240,15 +242,23 @@ def raters_of(comparison: Comparison) -> list[RaterRow]:
 
 
 def _count(
-    row: RaterRow, kind: str, score: int, choice: int, active_ms: int, is_late: bool, first_score: int | None
+    row: RaterRow,
+    kind: str,
+    score: int,
+    test_is_left: bool | None,
+    active_ms: int,
+    is_late: bool,
+    first_score: int | None,
 ) -> None:
     if is_late:
         row.late += kind == TrialKind.PAIR
     elif kind == TrialKind.PAIR:
         row.judged += 1
-        row.left += choice > 0
-        row.decided += choice != 0
-        row.active_ms.append(active_ms)
+        if score and test_is_left is not None:
+            row.left += (score > 0) == test_is_left
+            row.decided += 1
+        if active_ms:
+            row.active_ms.append(active_ms)
     else:
         checks = row.gold if kind == TrialKind.GOLD else row.repeats
         is_failed = has_failed(kind, score, first_score)

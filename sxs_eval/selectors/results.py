@@ -369,11 +369,13 @@ def _evidence(
             image=image_of_pair[place][counts],
             rater=names[person_code][counts],
             score=score[counts],
-            test_is_left=test_is_left[counts].astype(np.int8),
+            test_is_left=np.where(test_is_left == NONE, -1, test_is_left)[counts].astype(np.int8),
             # A browser without scripts measures nothing, and nobody answers in no time.
             seconds=np.where(active_ms > 0, active_ms / 1000, np.nan)[counts],
             scale=scale,
-            design=design.with_values("instructions", np.unique(instructions[counts]).tolist()).with_values(
+            design=design.with_values(
+                "instructions", np.unique(instructions[counts & (instructions != NONE)]).tolist()
+            ).with_values(
                 "instructions-in", chain.from_iterable(shown_in.get(one, ()) for one in set(person[counts].tolist()))
             ),
         ),

@@ -132,6 +132,7 @@ def last_answered(trials: Iterable[TrialProgress]) -> TrialProgress | None:
 
 
 def batch_head(batch: JudgingBatch, *, size: int, answered: int, now: datetime) -> JudgingHead:
+    assert batch.instructions is not None  # somebody judges it here
     return JudgingHead(
         **lease_fields(batch.lease, now=now),
         project=batch.comparison.project,

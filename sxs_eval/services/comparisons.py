@@ -134,6 +134,7 @@ def create_comparisons(
             images=setting.images,
             seed=setting.seed,
             scale=setting.scale,
+            source="",
         )
         there = set(same.filter(project=project, collection=collection).values_list("language", flat=True))
         for language in languages:
@@ -283,9 +284,17 @@ def _draw_gold_pairs(comparison: Comparison) -> None:
 
 
 def change_comparison(*, comparison: Comparison, settings: PoolSettings, by: User, now: datetime) -> Comparison:
-    """Change how a comparison is judged from now on; judgements and open batches stay as they are."""
+    """Change how a comparison is judged from now on; judgements and open batches stay as they are.
+
+    Raises
+    ------
+    ComparisonError
+        It is from a file, and would be opened.
+    """
     with transaction.atomic():
         comparison = Comparison.objects.select_for_update(no_key=True).get(pk=comparison.pk)
+        if comparison.source and settings.is_open:
+            raise ComparisonError(_("The judgements of this comparison are from a file. It cannot be opened."))
         Pool.objects.filter(pk=comparison.pool_id).update(
             batch_size=settings.batch_size, lease_s=settings.lease_s, is_open=settings.is_open
         )
@@ -338,7 +347,7 @@ def record_looks(comparisons: Iterable[Comparison], complete: Mapping[int, int])
 
 def ask_for_missing_pairs(*, comparison_ids: Iterable[int]) -> None:
     """Mark comparisons to be checked for images that both models have described since."""
-    Comparison.objects.filter(pk__in=list(comparison_ids)).update(awaits_pairs=True)
+    Comparison.objects.filter(pk__in=list(comparison_ids), source="").update(awaits_pairs=True)
 
 
 def publish_instructions(*, project: Project, body: str, by: User, now: datetime) -> Instructions:

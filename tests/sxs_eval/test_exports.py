@@ -181,9 +181,12 @@ class TestRows:
             "scale": 7,
             "batch": str(judgement.batch_id),
             "position": judgement.position,
+            "replication": 3,
+            "seed": 7,
             "planned_images": comparison.pairs.count(),
             "looks": 0,
             "chosen_by": "",
+            "source": "",
             "design": f"design|collection:{comparison.collection.slug}|drawn:all|images:all|equal:shown|gold:30"
             "|repeats:30|pause:40/99",
             **dict.fromkeys(ORIGIN_COLUMNS, ""),

@@ -24,7 +24,11 @@ class User(AbstractUser):
 
     reads_english = models.BooleanField(_("reads English well"), default=False)
     interface_language = models.CharField(_("interface language"), max_length=35, blank=True)
-    deleted_at = models.DateTimeField(null=True, blank=True, help_text="When its owner deleted the account.")
+    deleted_at = models.DateTimeField(
+        null=True,
+        blank=True,
+        help_text="When its owner deleted the account, or it came to stand for a rater of a file.",
+    )
 
     objects: ClassVar[Accounts] = Accounts()
 

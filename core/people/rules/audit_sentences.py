@@ -21,6 +21,7 @@ SENTENCES: Mapping[str, Promise] = {
     "data.exported": _("Data were downloaded: %(about)s."),
     "captions.exported": _("Captions were downloaded: %(about)s."),
     "captions.imported": _("Captions were imported: %(about)s."),
+    "judgements.imported": _("Judgements were imported: %(about)s."),
     "collection.deleted": _("A collection was deleted: %(about)s."),
     "collection.duplicated": _("A collection was duplicated: %(about)s."),
     "collection.image-counted-again": _("An image of a collection counts in results again: %(about)s."),

@@ -145,6 +145,14 @@ def _empty(user: User, now: datetime) -> None:
     user.user_permissions.clear()
 
 
+def create_stand_ins(*, number: int, now: datetime) -> list[User]:
+    """Create accounts for people of whom a file only has the work: disabled and nameless, as deleted accounts are."""
+    return User.objects.bulk_create(
+        User(username=f"from-file-{uuid4().hex[:12]}", password=make_password(None), is_active=False, deleted_at=now)
+        for _one in range(number)
+    )
+
+
 def set_language_skills(
     *, user: User, levels: Mapping[str, LanguageLevel | None], reads_english: bool, interface_language: str
 ) -> None:

@@ -17,6 +17,7 @@ import numpy as np
 from crosslens_metrics.formats.lines import LineFields, LineReader
 from crosslens_metrics.formats.names import alike_names
 from crosslens_metrics.formats.problems import LineError
+from crosslens_metrics.formats.records import LineRecord
 from crosslens_metrics.messages import gettext as _
 from crosslens_metrics.reports.comparison import NO_DESIGN, CountedJudgements, Repeat
 from crosslens_metrics.scales import SCALES, SEVEN_POINTS, Scale
@@ -112,30 +113,53 @@ def read_judgements(file: Path) -> JudgementFile:
     FileProblemsError
         Where any of it cannot be read or contradicts something else in it.
     """
-    gathered: dict[str, _ComparisonRows] = {}
     with LineReader(file, suffixes=SUFFIXES) as reader:
-        reading = _RowReader(is_csv=reader.is_csv)
+        gathered = GatheredJudgements(reader, is_csv=reader.is_csv)
         for record in reader.records(column="image"):
-            with reader.line(record):
-                row = reading.row(record.number, record.value)
-                if row.comparison not in gathered:
-                    gathered[row.comparison] = _ComparisonRows(row)
-                gathered[row.comparison].add(row)
+            gathered.take(record)
+        gathered.close()
+    columns, comparisons = gathered.columns, gathered.comparisons.values()
+    ignored = tuple(sorted(name for name in columns if name and name not in COLUMNS))
+    alike = tuple(alike_names(image for comparison in comparisons for image in comparison.images))
+    return JudgementFile(tuple(comparison.whole() for comparison in comparisons), ignored, alike)
+
+
+class GatheredJudgements:
+    """The lines of a file so far, each checked against those before it; `reader` gathers what is wrong."""
+
+    def __init__(self, reader: LineReader, *, is_csv: bool = False) -> None:
+        self._reader, self._reading = reader, _RowReader(is_csv=is_csv)
+        self.comparisons: dict[str, _ComparisonRows] = {}
+
+    @property
+    def columns(self) -> set[str]:
+        return self._reading.columns
+
+    def take(self, record: LineRecord) -> JudgementLine | None:
+        """The judgement of a line, or None if something is wrong with it."""
+        with self._reader.line(record):
+            row = self._reading.row(record.number, record.value)
+            if row.comparison not in self.comparisons:
+                self.comparisons[row.comparison] = _ComparisonRows(row)
+            self.comparisons[row.comparison].add(row)
+            return row
+        return None
+
+    def close(self) -> None:
+        """Check what only the whole file shows."""
+        reader, reading = self._reader, self._reading
         needed = NEEDED if reading.holds_judgements else ("image",)
         missing = [column for column in needed if column not in reading.columns]
         if reading.columns and missing:
             reader.problems.clear()
             reader.refuse(_missing(missing, reading.columns))
-        elif not gathered and not reader.problems:
+        elif not self.comparisons and not reader.problems:
             reader.refuse(_("The file has no judgements."))
-        elif "" in gathered and len(gathered) > 1:
+        elif "" in self.comparisons and len(self.comparisons) > 1:
             reader.refuse(
                 _("comparison is empty on this line but not on others. Fill it in on every line, or on none."),
-                number=gathered[""].number,
+                number=self.comparisons[""].number,
             )
-    ignored = tuple(sorted(name for name in reading.columns if name and name not in COLUMNS))
-    alike = tuple(alike_names(image for comparison in gathered.values() for image in comparison.images))
-    return JudgementFile(tuple(comparison.whole() for comparison in gathered.values()), ignored, alike)
 
 
 def _missing(missing: list[str], columns: set[str]) -> str:

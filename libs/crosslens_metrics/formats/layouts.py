@@ -69,6 +69,7 @@ class FileKind(StrEnum):
 @dataclass(frozen=True)
 class FileLayout:
     """What a file is. `rows` reads its captions, if it holds some; `is_of_model` says that a model wrote them.
+    `records` reads the lines of judgements.
 
     `has_entries` says that numbers of its rows count entries, and not lines; `says_models`, that it names the models.
     `columns` and `first_rows` are those of a table.
@@ -82,6 +83,7 @@ class FileLayout:
     says_models: bool = False
     columns: tuple[str, ...] = ()
     first_rows: tuple[tuple[str, ...], ...] = ()
+    records: Callable[[IO[bytes]], Records] | None = None
 
     def captions(self, file: IO[bytes]) -> Rows:
         """
@@ -171,7 +173,9 @@ def _of_records(
     if not said:
         _refuse_coco(objects[0], _("COCO results"))
         if names >= JUDGEMENT:
-            return FileLayout(FileKind.JUDGEMENTS, _("Judgements"))
+            # An apostrophe before a cell is none of it, whoever wrote the table.
+            lines = _own_csv_records if form == "CSV" else read
+            return FileLayout(FileKind.JUDGEMENTS, _("Judgements"), records=partial(_lower_records, lines))
         if names >= POINT and names & KEYS_OF_CANDIDATES and names & ADDRESSES and not names & {"file", "caption"}:
             return FileLayout(FileKind.CANDIDATES, form)
         if names >= VECTOR:
@@ -217,6 +221,13 @@ def _converted(records: Records, rows_of: Callable[[int, Any], Iterable[CaptionR
         except LineError as error:
             # Without its traceback, which keeps the line.
             yield LineError(error.reason, error.name, number=record.number, captions=error.captions)
+
+
+def _lower_records(read: Callable[[IO[bytes]], Records], file: IO[bytes]) -> Records:
+    for record in read(file):
+        if isinstance(record, LineRecord) and isinstance(record.value, dict):
+            record = LineRecord(record.number, {name.strip().lower(): of for name, of in record.value.items()})
+        yield record
 
 
 def _is_xm3600(value: Mapping[str, Any]) -> bool:

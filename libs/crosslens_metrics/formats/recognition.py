@@ -51,6 +51,7 @@ class RecognisedFile:
     example. `layout` is "" and `kind` "unknown" where it was not recognised. `columns` are those of a table, with its
     `first_rows`. `inside` is the folder or archive that it is in, and `part` opens it. `assumed_language` and
     `assumed_model` are those of captions that do not say theirs, and `sentences_of` the images of mere sentences.
+    `comparisons` has for judgements the two models, the language, and how many judgements, images and raters there are.
     """
 
     path: str
@@ -67,6 +68,7 @@ class RecognisedFile:
     assumed_language: str = ""
     assumed_model: str = ""
     sentences_of: Sequence[str] = ()
+    comparisons: list[dict[str, Any]] = field(default_factory=list)
 
     @property
     def series(self) -> str:

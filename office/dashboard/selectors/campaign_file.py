@@ -163,7 +163,8 @@ def comparison_of(comparison: Comparison) -> dict[str, Any]:
 
 def comparisons_of(project: Project) -> list[Comparison]:
     related = ("base", "test", "collection", "pool", "language")
-    return list(Comparison.objects.in_results().filter(project=project).select_related(*related).order_by("pk"))
+    judged_here = Comparison.objects.in_results().filter(project=project, source="")
+    return list(judged_here.select_related(*related).order_by("pk"))
 
 
 def _comparisons(project: Project) -> list[dict[str, Any]]:

@@ -155,7 +155,7 @@ def _judgements(wish: ExportWish) -> ExportTable:
 def comparisons_of(wish: ExportWish) -> list[Comparison]:
     """Return the comparison asked for, or all that count in results."""
     comparisons = Comparison.objects.filter(project=wish.project).order_by("pk")
-    comparisons = comparisons.select_related("project", "language", "base", "test", "collection")
+    comparisons = comparisons.select_related("project", "language", "pool", "base", "test", "collection")
     if wish.comparison is None:
         wanted = comparisons.in_results()
         return list(wanted.filter(language__in=wish.languages) if wish.languages else wanted)

@@ -63,14 +63,27 @@ class PreviewProblemSerializer(serializers.Serializer[Any]):
     example = serializers.CharField()
 
 
+class PreviewedComparisonSerializer(serializers.Serializer[Any]):
+    base_model = serializers.CharField(allow_blank=True)
+    test_model = serializers.CharField(allow_blank=True)
+    language = serializers.CharField(help_text="Its tag; und if not said.")
+    judgements = serializers.IntegerField()
+    images = serializers.IntegerField()
+    raters = serializers.IntegerField()
+
+
 class PreviewedFileSerializer(serializers.Serializer[Any]):
     path = serializers.CharField()
     kind = serializers.CharField(
-        help_text="What it holds: images, captions, model captions, references, captions by people or unknown."
+        help_text="What it holds: images, captions, model captions, references, captions by people, judgements, "
+        "gap items, candidates or unknown."
     )
     format = serializers.CharField(allow_blank=True)
     models = serializers.ListField(child=serializers.CharField())
-    languages = serializers.DictField(child=serializers.IntegerField(), help_text="Captions by tag; und if not said.")
+    languages = serializers.DictField(
+        child=serializers.IntegerField(), help_text="Captions or judgements by tag; und if not said."
+    )
+    comparisons = PreviewedComparisonSerializer(many=True, required=False, help_text="Only of judgements.")
     images = PreviewedImagesSerializer()
     problems = PreviewProblemSerializer(many=True)
 
@@ -144,7 +157,7 @@ class WishSerializer(serializers.Serializer[Any]):
     name = serializers.CharField(required=False, max_length=MAX_NAME_CHARACTERS, help_text="Of the references.")
     is_translated = serializers.BooleanField(required=False, help_text="The references were translated from English.")
     source = serializers.CharField(  # type: ignore[assignment]
-        required=False, help_text="Where references come from, under which licence."
+        required=False, help_text="Where references or judgements come from, under which licence."
     )
     allows_no_licence = serializers.BooleanField(
         required=False, help_text="Whether candidates without a licence are kept."

@@ -28,6 +28,7 @@ from crosslens_metrics.formats.recognition import (
     UNKNOWN_LANGUAGE,
     RecognisedFile,
     RecognisedFiles,
+    language_in_name,
     model_in_name,
     recognise,
 )
@@ -39,9 +40,11 @@ from gapgame.services.items import is_closed
 from research.selection.models import CandidateList
 from research.selection.selectors.pools import is_complete
 from research.selection.services import candidates
+from sxs_eval.services import judgement_files, judgement_imports
 
 CORPUS = "build_corpus"
-OF_PROJECTS = (REFERENCES, CAPTIONS_BY_PEOPLE)
+OF_PROJECTS = (REFERENCES, CAPTIONS_BY_PEOPLE, FileKind.JUDGEMENTS)
+LOOKED_INTO = (FileKind.GAP_ITEMS, FileKind.CANDIDATES, FileKind.JUDGEMENTS)
 
 
 @dataclass(frozen=True)
@@ -90,7 +93,8 @@ class PreviewedFile:
 
     def as_json(self) -> dict[str, Any]:
         file = self.file
-        return {
+        compared = {"comparisons": file.comparisons} if file.kind == FileKind.JUDGEMENTS else {}
+        return compared | {
             "path": file.path,
             "kind": str(file.kind),
             "format": file.layout,
@@ -126,12 +130,13 @@ def preview(
     for reason in _missing_columns(seen.files, wish):
         seen.files[0].add_problem(reason, seen.files[0].path)
     for file in seen.files:
-        if file.kind in (FileKind.GAP_ITEMS, FileKind.CANDIDATES):
+        if file.kind in LOOKED_INTO:
             try:
-                _look_into(file, wish)
+                _look_into(file, wish, seen)
             except FileRefusedError as refused:
                 file.kind = UNKNOWN_KIND
-                file.add_problem(str(refused), file.path)
+                if not file.problems:
+                    file.add_problem(str(refused), file.path)
         if file.kind == FileKind.CAPTIONS or (wish.kind and file.kind in (REFERENCES, MODEL_CAPTIONS)):
             file.kind = kind or file.kind
         if wish.project or wish.collection:
@@ -142,9 +147,21 @@ def preview(
     return [PreviewedFile(file, seen, wish) for file in seen.files]
 
 
-def _look_into(file: RecognisedFile, wish: ImportWish) -> None:
+def _look_into(file: RecognisedFile, wish: ImportWish, seen: RecognisedFiles) -> None:
     if file.kind == FileKind.GAP_ITEMS:
         item_imports.look_through(file, choice=wish.choice)
+    elif file.kind == FileKind.JUDGEMENTS:
+        coming = {wish.model, *(name for other in seen.files if other is not file for name in other.models)}
+        file.assumed_language = wish.language or language_in_name(file.path)
+        judgement_files.look_through(
+            file,
+            project=wish.project,
+            collection=wish.collection,
+            language=file.assumed_language,
+            coming=coming,
+            by=wish.by,
+            now=timezone.now(),
+        )
     else:
         candidates.look_through(file, needs_licence=not wish.allows_no_licence)
 
@@ -238,9 +255,7 @@ def _gaps_of(file: RecognisedFile, wish: ImportWish, kinds: set[str]) -> Iterato
     if file.kind == FileKind.CAPTIONS:
         yield ImportGap("kind", _("%(path)s does not say who wrote its captions.") % path)
     if file.kind == FileKind.JUDGEMENTS:
-        yield ImportGap(
-            "", _("%(path)s has judgements. The command sxs_report reads them; they are not stored.") % path
-        )
+        yield from _gaps_of_judgements(file, wish)
     if file.kind == FileKind.GAP_ITEMS:
         yield from _gaps_of_items(file, wish)
         return
@@ -255,7 +270,12 @@ def _gaps_of(file: RecognisedFile, wish: ImportWish, kinds: set[str]) -> Iterato
     if not (wish.collection or wish.new_collection) and file.kind in (FileKind.IMAGES, *OF_PROJECTS):
         yield ImportGap("collection", _("%(path)s needs the collection in which its images are.") % path)
     if wish.project is None and file.kind in OF_PROJECTS:
-        yield ImportGap("project", _("%(path)s has captions by people, which belong to a project.") % path)
+        text = (
+            _("%(path)s has judgements, which belong to a project.")
+            if file.kind == FileKind.JUDGEMENTS
+            else _("%(path)s has captions by people, which belong to a project.")
+        )
+        yield ImportGap("project", text % path)
     if UNKNOWN_LANGUAGE in file.languages:
         yield ImportGap("language", _("%(path)s does not say which language its captions are in.") % path)
     if wish.project is not None and file.kind == CAPTIONS_BY_PEOPLE:
@@ -263,6 +283,19 @@ def _gaps_of(file: RecognisedFile, wish: ImportWish, kinds: set[str]) -> Iterato
             yield ImportGap("kind", _("Only managers can add captions to rounds. Import them as references."))
         if refusal := languages_taken(wish.project, file.languages):
             yield ImportGap("kind", refusal)
+
+
+def _gaps_of_judgements(file: RecognisedFile, wish: ImportWish) -> Iterator[ImportGap]:
+    assert file.part is not None
+    if not all(one["base_model"] for one in file.comparisons):
+        text = _("%(path)s does not name the models of its judgements. Add the columns base_model and test_model.")
+        yield ImportGap("", text % {"path": file.path})
+    if wish.project is None:
+        return
+    with file.part.opened() as opened:
+        before = judgement_imports.imported_before(wish.project, opened)
+    if before is not None:
+        yield ImportGap("", judgement_imports.already_imported() % {"number": before.pk})
 
 
 def _gaps_of_items(file: RecognisedFile, wish: ImportWish) -> Iterator[ImportGap]:

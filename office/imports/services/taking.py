@@ -45,6 +45,7 @@ from research.scoring.services.reference_imports import import_path as import_re
 from research.selection.models import CandidateList
 from research.selection.services.candidates import CandidatesRefusedError
 from research.selection.services.candidates import import_path as import_candidates
+from sxs_eval.services.judgement_imports import import_path as import_judgements
 
 NOTHING_TO_TAKE = (FileKind.NAMES, FileKind.SENTENCES, FileKind.VECTORS, UNKNOWN_KIND)
 
@@ -58,7 +59,7 @@ def take(
     clock: Clock,
     announce: imports.Announce,
 ) -> None:
-    """Import the files one after the other, images first, each as a part of the job."""
+    """Import the files one after the other, images first and judgements last, each as a part of the job."""
     wish = _with_collection(job, wish)
     for one in previewed:
         # Nothing asks for them any more, and those of a large file take tens of megabytes.
@@ -70,7 +71,7 @@ def take(
     # Those of one series are references of the same images, and would replace each other.
     series = {file.series: [one for one in taken if one.series == file.series] for file in taken if file.series}
     files = [file for file in taken if not file.series or file is series[file.series][0]]
-    files.sort(key=lambda file: file.kind != FileKind.IMAGES)
+    files.sort(key=lambda file: (file.kind != FileKind.IMAGES, file.kind == FileKind.JUDGEMENTS))
     taking = _FileTaking(job, previewed, wish, root, clock, announce)
     job.lease_until = leases.renewed_lease(job, now=clock(), total=len(files))
     for done, file in enumerate(files, start=1):
@@ -137,7 +138,10 @@ class _FileTaking:
             self._take_candidates(file, path=Path(self.shown(file)), project=self.wish.project, **shared)
         else:
             about = {"path": Path(self.shown(file)), "project": self.wish.project, "collection": self.wish.collection}
-            self._take_captions(file, series, **shared, **about)
+            if file.kind == FileKind.JUDGEMENTS:
+                self._take_judgements(file, **shared, **about)
+            else:
+                self._take_captions(file, series, **shared, **about)
 
     def _take_images(self, file: RecognisedFile, **shared: Any) -> None:
         assert self.wish.collection is not None
@@ -186,6 +190,10 @@ class _FileTaking:
         except CandidatesRefusedError as refused:
             part = import_jobs.start_inline(kind=ImportKind.CANDIDATES, collection=None, **shared)
             import_jobs.finish(part, now=self.clock(), error=str(refused))
+
+    def _take_judgements(self, file: RecognisedFile, **shared: Any) -> None:
+        assert file.part is not None
+        import_judgements(opened=file.part.opened, language=file.assumed_language, source=self.wish.source, **shared)
 
     def _take_captions(self, file: RecognisedFile, series: Sequence[RecognisedFile], **shared: Any) -> None:
         assert file.part is not None

@@ -28,6 +28,7 @@ from research.scoring.services.references import put_references
 from research.selection.models import CandidateList, Selection
 from research.selection.services.candidates import LIST, delete_list
 from sxs_eval.models import Comparison
+from sxs_eval.services.judgement_imports import COMPARISONS, remove_comparisons
 
 AT_ONCE = 2000
 OVER = (JobState.DONE, JobState.FAILED)
@@ -86,6 +87,7 @@ def _take_out(job: ImportJob, *, now: datetime) -> None:
         with transaction.atomic():
             _lock(job)
             _check(job, now=now)
+            remove_comparisons(_compared(job))
             _undo_captions(job)
             _undo_references(job, now=now)
             remove_rounds(_rounds(job))
@@ -131,6 +133,11 @@ def _lists(job: ImportJob) -> QuerySet[CandidateList]:
     return CandidateList.objects.filter(pk__in=[part.options.get(LIST) for part in parts])
 
 
+def _compared(job: ImportJob) -> list[int]:
+    parts = job.parts.filter(kind=ImportKind.JUDGEMENTS)
+    return [pk for part in parts for pk in part.options.get(COMPARISONS, [])]
+
+
 def _lock(job: ImportJob) -> None:
     """Whatever refers to these from now on waits until the import is undone, and then finds nothing."""
     models, sets = _captions(job).values("model"), _changes(job).values("reference_set")
@@ -142,6 +149,7 @@ def _lock(job: ImportJob) -> None:
         _rounds(job),
         ItemSet.objects.filter(pk__in=_items(job).values("item_set")),
         _lists(job),
+        Comparison.objects.filter(pk__in=_compared(job)),
     ):
         list(rows.order_by("pk").select_for_update(of=("self",)).values_list("pk", flat=True))
 
@@ -161,7 +169,8 @@ def _check(job: ImportJob, *, now: datetime) -> None:
 def _made_with_captions(job: ImportJob) -> Iterator[tuple[str, QuerySet[Any]]]:
     for model, tag in _captions(job).order_by().values_list("model", "language").distinct():
         yield _("scores"), Scoring.objects.filter(model=model, references__language=tag)
-        yield _("comparisons"), Comparison.objects.filter(Q(base=model) | Q(test=model), language=tag)
+        of_model = Comparison.objects.filter(Q(base=model) | Q(test=model), language=tag)
+        yield _("comparisons"), of_model.exclude(pk__in=_compared(job))
         yield _("embeddings"), EmbeddingSet.objects.filter(captions_of=model, language=tag)
         yield _("rounds"), Round.objects.filter(captioners=model) if tag == "en" else Round.objects.none()
 

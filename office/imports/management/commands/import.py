@@ -48,7 +48,7 @@ DRAWN = (
 
 
 class Command(BaseCommand):
-    help = "Import images, captions and sentences for the game from files of any known layout: docs/importing.md."
+    help = "Import images, captions, judgements and sentences for the game from files of any layout: docs/importing.md."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         kinds = [REFERENCES, CAPTIONS_BY_PEOPLE, MODEL_CAPTIONS]
@@ -65,7 +65,7 @@ class Command(BaseCommand):
         parser.add_argument("--as", dest="kind", choices=kinds, default="", help="what the captions are")
         parser.add_argument("--name", help="of the references, for example XM3600, the sentences or the candidates")
         parser.add_argument("--translated", action="store_true", help="the references were translated from English")
-        parser.add_argument("--source", default="", help="where captions by people come from, and under which licence")
+        parser.add_argument("--source", default="", help="where captions or judgements are from, under which licence")
         parser.add_argument(
             "--map",
             nargs="+",
@@ -141,9 +141,14 @@ class Command(BaseCommand):
         what = ", ".join(filter(None, (file.kind, file.layout)))
         self.stdout.write(self.style.MIGRATE_HEADING(f"{file.path}: {what}"))
         if file.captions:
-            what = "Sentences" if file.kind == FileKind.GAP_ITEMS else "Captions"
+            words: dict[str, str] = {FileKind.GAP_ITEMS: "Sentences", FileKind.JUDGEMENTS: "Judgements"}
+            what = words.get(file.kind, "Captions")
             self.stdout.write(f"  {what}: {file.captions:,} ({_counts(file.languages)})")
-        if file.models:
+        for row in file.comparisons:
+            models, judged = f"{row['test_model']} against {row['base_model']}", f"{row['judgements']:,} judgements"
+            images = f"{row['images']:,} images by {row['raters']:,} raters"
+            self.stdout.write(f"  {models}, {row['language']}: {judged} of {images}")
+        if file.models and not file.comparisons:
             self.stdout.write(f"  Models: {_counts(file.models)}")
         if file.images:
             self.stdout.write(f"  Images: {len(file.images):,}, of which {one.matched:,} are known")
