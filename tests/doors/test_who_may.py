@@ -72,6 +72,7 @@ PAGES_OF_OPERATIONS = {
     "judgement-list": "exports:export-show",
     "language-list": "annotation:project-show",
     "language-table": "corpora:table-show",
+    "member-list": "people:member-list",
     "metrics-show": "sxs_eval:metrics-show",
     "model-list": "inference:model-list",
     "model-show": "inference:model-show",
@@ -100,6 +101,8 @@ PAGES_OF_OPERATIONS = {
     "training-list": "inference:training-list",
     "training-show": "inference:training-show",
     "verdict-list": "annotation:quality-show",
+    "webhook-list": "people:webhook-list",
+    "webhook-show": "people:webhook-show",
 }
 """The page that shows what an operation of the API answers."""
 NOTED = 'INSERT INTO "people_auditentry"'

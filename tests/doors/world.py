@@ -209,8 +209,9 @@ def make_world(media: Path) -> World:
     described = ModelCaption.objects.filter(image__entries__collection=seeded.main.collection)
     for name in ("inference:caption-switch", "api:model-caption-switch"):
         known[f"{name} caption_id"] = [described.first().pk]
-    known["people:member-remove pk"] = [Membership.objects.get(project=project, user=bob).pk]
     known["api:annotator-decide name"] = [pseudonym(project, seeded.ann.pk)]
+    for name in ("people:member-remove", "api:member-remove"):
+        known[f"{name} pk"] = [Membership.objects.get(project=project, user=bob).pk]
     known["api:rater-decide name"] = [pseudonym(project, rita.pk)]
     known["inference:stabilisers-export slug"] = [seeded.main.collection.slug]
     for name in ("collection-settings", "collection-duplicate", "collection-delete", "image-take-out"):

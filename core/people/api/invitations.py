@@ -1,8 +1,9 @@
-"""Invitations into a project, for its managers."""
+"""Invitations into a project, for its managers: list them, invite people, send again, extend and revoke."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from django.urls import reverse
@@ -14,16 +15,27 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from core.jobs.tasks import ask_for_sweep
+from core.people.api.forms import filled_form, form_shape, sent_form
 from core.people.api.operations import ApiOperations, one_address
 from core.people.api.pagination import ListPart, page
 from core.people.api.requested import check_form, validated_data
 from core.people.api.views import person_asking
-from core.people.forms.invitations import DAYS, EACH, MAX_PLACES, ONE, InvitationForm, InvitationsFilterForm
-from core.people.models import Invitation, Role
+from core.people.forms.invitations import (
+    DAYS,
+    EACH,
+    MAX_CHANGED,
+    MAX_PLACES,
+    ONE,
+    AddressesForm,
+    ChangeForm,
+    InvitationForm,
+    InvitationsFilterForm,
+)
+from core.people.models import Invitation, Project, Role
 from core.people.permissions import project_for
-from core.people.rules.invitations import InvitationState
+from core.people.rules.invitations import InvitationAction, InvitationState
 from core.people.selectors.invitations import InvitationRow, InvitationsShown, invitations_of, rows_of
-from core.people.services.invitations import InvitationMailing, invite_many
+from core.people.services.invitations import InvitationMailing, change_many, invite_many
 
 api = ApiOperations("invitations")
 
@@ -63,6 +75,51 @@ class NewInvitationSerializer(serializers.Serializer[Any]):
     note = serializers.CharField(max_length=200, allow_blank=True, default="", help_text="Only managers see it.")
 
 
+AddressesSerializer = form_shape(
+    "Addresses",
+    AddressesForm,
+    omit=("file",),
+    text=serializers.CharField(help_text="CSV with the columns address, languages, role and note."),
+)
+InvitationChangeSerializer = form_shape(
+    "InvitationChange",
+    ChangeForm,
+    omit=("chosen", "is_confirmed"),
+    invitations=serializers.ListField(
+        child=serializers.IntegerField(min_value=1, max_value=10**12 - 1),
+        min_length=1,
+        max_length=MAX_CHANGED,
+        help_text="Their IDs.",
+    ),
+)
+
+
+class AddressSerializer(serializers.Serializer[Any]):
+    """A line of the list. The link of each is in the list of invitations once they are invited."""
+
+    number = serializers.IntegerField()
+    address = serializers.CharField()
+    role = serializers.ChoiceField(Role.choices)
+    languages = serializers.ListField(child=serializers.CharField(), source="tags")
+    note = serializers.CharField(allow_blank=True)
+
+
+class AddressesAnswerSerializer(serializers.Serializer[Any]):
+    are_invited = serializers.BooleanField()
+    lines = AddressSerializer(many=True)
+
+
+class LeftOutInvitationSerializer(serializers.Serializer[Any]):
+    id = serializers.IntegerField(source="invitation.pk")
+    reason = serializers.CharField()
+
+
+class InvitationChangeAnswerSerializer(serializers.Serializer[Any]):
+    done = serializers.IntegerField(help_text="How many were changed.")
+    mails = serializers.IntegerField(help_text="How many e-mails are being sent.")
+    left_out = LeftOutInvitationSerializer(many=True)
+
+
 @api.list(
     "invitations",
     "The invitations into a project",
@@ -93,22 +150,70 @@ def invitation_list(request: Request, slug: str) -> Response:
     description="Makes one link, or one for each language. With an address, the link is sent there.",
 )
 def invitation_create(request: Request, slug: str) -> Response:
-    project, now = project_for(person_asking(request), slug, Role.MANAGER), timezone.now()
-    sent = validated_data(NewInvitationSerializer, request)
-    form = InvitationForm(sent)
+    project = project_for(person_asking(request), slug, Role.MANAGER)
+    form = InvitationForm(validated_data(NewInvitationSerializer, request))
     check_form(form)
+    return Response({"results": _shown(request, _invite(request, project, form))}, status=201)
+
+
+@api.post(
+    "invitation_addresses",
+    "Invite everybody of a list of addresses",
+    {200: AddressesAnswerSerializer, 201: AddressesAnswerSerializer},
+    request=AddressesSerializer,
+    description="Without `is_confirmed`, the list is only checked. With it, each address is sent a link.",
+)
+def invitation_addresses(request: Request, slug: str) -> Response:
+    project = project_for(person_asking(request), slug, Role.MANAGER)
+    form = sent_form(request, AddressesSerializer, partial(AddressesForm, project=project, now=timezone.now()))
+    is_confirmed = form.cleaned_data["is_confirmed"]
+    if is_confirmed:
+        _invite(request, project, form)
+    body = AddressesAnswerSerializer({"are_invited": is_confirmed, "lines": form.lines}).data
+    return Response(body, status=201 if is_confirmed else 200)
+
+
+@api.post(
+    "invitation_change",
+    "Send invitations again, extend or revoke them",
+    {200: InvitationChangeAnswerSerializer},
+    request=InvitationChangeSerializer,
+    description="Those for which it is possible; the answer says why others were left out.",
+)
+def invitation_change(request: Request, slug: str) -> Response:
+    project = project_for(person_asking(request), slug, Role.MANAGER)
+    sent = validated_data(InvitationChangeSerializer, request)
+    form = filled_form(ChangeForm, sent | {"chosen": ",".join(map(str, sent.pop("invitations")))})
+    changed = change_many(
+        project=project,
+        invitations=form.pks,
+        action=InvitationAction(form.cleaned_data["action"]),
+        valid_for=form.valid_for,
+        sends=form.cleaned_data["sends"],
+        mailing=_mailing(request),
+        now=timezone.now(),
+    )
+    ask_for_sweep()
+    return Response(InvitationChangeAnswerSerializer(changed).data)
+
+
+def _invite(request: Request, project: Project, form: InvitationForm | AddressesForm) -> list[Invitation]:
+    now = timezone.now()
     made = invite_many(
         project=project,
         wanted=form.wanted(),
         expires_at=form.expires_at(now),
         created_by=person_asking(request),
-        mailing=InvitationMailing(
-            by=person_asking(request), site=request.build_absolute_uri("/"), language=get_language() or ""
-        ),
+        mailing=_mailing(request),
         now=now,
     )
     ask_for_sweep()
-    return Response({"results": _shown(request, made)}, status=201)
+    return made
+
+
+def _mailing(request: Request) -> InvitationMailing:
+    site = request.build_absolute_uri("/")
+    return InvitationMailing(by=person_asking(request), site=site, language=get_language() or "")
 
 
 def _shown(request: Request, invitations: Sequence[Invitation]) -> Any:

@@ -40,6 +40,10 @@ class AddressLine:
     languages: list[Language]
     note: str
 
+    @property
+    def tags(self) -> list[str]:
+        return [language.pk for language in self.languages]
+
 
 def read_addresses(
     content: bytes, *, role: Role, languages: Iterable[Language], invited: Collection[tuple[str, str]] = ()

@@ -20,6 +20,8 @@ from core.people.services.invitations import NewInvitation
 from crosslens_metrics.formats.problems import FileProblemsError
 
 MAX_PLACES = 1000
+MAX_CHANGED = 2000
+"""At once."""
 MAX_BYTES = 1_000_000
 DAYS = 14
 ONE, EACH = "one", "each"

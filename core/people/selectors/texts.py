@@ -6,8 +6,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from django.http import Http404
 from django.utils.safestring import SafeString
 from django.utils.translation import get_language
+from django.utils.translation import gettext as _
 
 from core.languages.models import Language
 from core.languages.rules.page_languages import tag_of
@@ -113,6 +115,32 @@ def translation_rows(
             ]
             listed.append((kind, original, rows))
     return listed
+
+
+@dataclass(frozen=True)
+class TextToTranslate:
+    """A text with its newest draft or published translation into a language, of whatever version, if there is one."""
+
+    project: Project
+    kind: TextKind
+    language: Language
+    original: OriginalText
+    last: TextTranslation | None
+
+
+def text_to_translate(project: Project, kind: str, tag: str) -> TextToTranslate:
+    """
+    Raises
+    ------
+    Http404
+        There is no such text or language.
+    """
+    language = Language.objects.filter(pk=tag).first()
+    original = original_of(project, TextKind(kind)) if kind in TextKind.values else None
+    if language is None or original is None:
+        raise Http404(_("There is no such page."))
+    last = latest_of(project, TextKind(kind), language)
+    return TextToTranslate(project, TextKind(kind), language, original, last)
 
 
 def latest_of(project: Project, kind: TextKind, language: Language) -> TextTranslation | None:

@@ -20,7 +20,14 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from core.jobs.tasks import ask_for_sweep
 from core.languages.rules.groups import GROUPS
 from core.people.formats.invitations import invitations_as_csv, links_as_text
-from core.people.forms.invitations import DAYS, AddressesForm, ChangeForm, InvitationForm, InvitationsFilterForm
+from core.people.forms.invitations import (
+    DAYS,
+    MAX_CHANGED,
+    AddressesForm,
+    ChangeForm,
+    InvitationForm,
+    InvitationsFilterForm,
+)
 from core.people.models import Invitation, Project, Role
 from core.people.permissions import project_for
 from core.people.requests import csv_download, user_of
@@ -38,7 +45,6 @@ from core.people.services.invitations import ChangedInvitations, InvitationMaili
 
 PER_PAGE = 50
 """Enough for a link in each of the 36 languages."""
-MAX_CHOSEN = 2000
 
 
 @require_safe
@@ -181,7 +187,7 @@ def _chosen(request: HttpRequest, project: Project) -> QueryDict:
     if data.get("all"):
         wanted = InvitationsFilterForm(data, project=project).wanted()
         selected = invitations_of(project, wanted, now=timezone.now())
-        pks = [str(pk) for pk in selected.values_list("pk", flat=True)[:MAX_CHOSEN]]
+        pks = [str(pk) for pk in selected.values_list("pk", flat=True)[:MAX_CHANGED]]
     data["chosen"] = ",".join(pks)
     return data
 

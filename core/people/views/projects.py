@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.contrib import messages
 from django.core.paginator import Paginator
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
@@ -14,13 +14,13 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from core.languages.models import Language
 from core.people import tasks
 from core.people.forms.projects import ConsentTextForm, LogForm, TranslationForm, WebhookForm
-from core.people.models import Delivery, Role, TextKind, WebhookEvent
+from core.people.models import Delivery, Role, WebhookEvent
 from core.people.permissions import project_for
 from core.people.requests import RefusalsShown, csv_download, user_of
 from core.people.rules.markdown import to_html
 from core.people.selectors.audit_log import EntryFilters, actions_in, log_as_csv, log_page
 from core.people.selectors.projects import members_of, webhooks_of
-from core.people.selectors.texts import latest_of, newest_consent_text, original_of, translation_rows
+from core.people.selectors.texts import newest_consent_text, text_to_translate, translation_rows
 from core.people.services import webhooks
 from core.people.services.consent import publish_consent_text
 from core.people.services.members import LastManagerError, remove_member
@@ -137,11 +137,8 @@ def text_list(request: HttpRequest, slug: str) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def text_translate(request: HttpRequest, slug: str, kind: str, tag: str) -> HttpResponse:
     project = project_for(user_of(request), slug, Role.MANAGER)
-    language = Language.objects.filter(pk=tag).first()
-    original = original_of(project, TextKind(kind)) if kind in TextKind.values else None
-    if language is None or original is None:
-        raise Http404(_("There is no such page."))
-    last = latest_of(project, TextKind(kind), language)
+    text = text_to_translate(project, kind, tag)
+    language, original, last = text.language, text.original, text.last
     initial = {"version": original.version, "body": last.body if last else original.body}
     form = TranslationForm(request.POST or None, initial=initial)
     status = 422 if form.is_bound else 200
@@ -149,7 +146,7 @@ def text_translate(request: HttpRequest, slug: str, kind: str, tag: str) -> Http
         publishes = request.POST.get("do") == "publish"
         try:
             save_translation(
-                project=project, kind=TextKind(kind), language=language, publishes=publishes, by=user_of(request),
+                project=project, kind=text.kind, language=language, publishes=publishes, by=user_of(request),
                 now=timezone.now(), **form.cleaned_data,
             )  # fmt: skip
         except StaleTranslationError as stale:
@@ -163,7 +160,7 @@ def text_translate(request: HttpRequest, slug: str, kind: str, tag: str) -> Http
     form.fields["body"].widget.attrs |= {"lang": language.tag, "dir": language.direction}
     context = {
         "project": project,
-        "kind": TextKind(kind),
+        "kind": text.kind,
         "language": language,
         "original": original,
         "original_html": to_html(original.body),
