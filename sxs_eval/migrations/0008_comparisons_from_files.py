@@ -9,7 +9,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
     dependencies = [
         ("allocation", "0002_tasks_know_whether_they_are_open"),
-        ("sxs_eval", "0006_comparison_chosen_by"),
+        ("sxs_eval", "0007_comparison_filled_at"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
