@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from django.db.models import Sum
 
-from core.images.models import ImportJob
+from core.images.models import ImportJob, ImportStage
 from core.images.selectors import COUNTED
+from core.jobs.models import JobState
 
 OUTCOMES = ("added", "already", "rejected")
 
 
 def parts_of(job: ImportJob) -> list[ImportJob]:
-    """List what was made of each file: how much was added, was there already and was left out."""
+    """List what was made of each file: how much was added, was there already and was left out; none once undone."""
+    if job.stage == ImportStage.UNDO and job.state == JobState.DONE:
+        return []
     sums = {f"sum_{name}": Sum(f"rows__{name}", default=0) for name in OUTCOMES}
     parts = list(job.parts.annotate(**sums).order_by("pk"))
     for part in parts:

@@ -12,8 +12,12 @@ from django.core.management import call_command
 from django.utils import timezone
 
 from core.people.models import Project
-from crosslens_metrics.formats.recognition import CAPTIONS_BY_PEOPLE
+from crosslens_metrics.formats.recognition import CAPTIONS_BY_PEOPLE, recognise
+from gapgame.selectors import turns
+from office.exports.selectors import tables
 from office.exports.services.exports import CAPTION_FORMATS, SUFFIXES, TABLE_FORMATS
+from office.recruitment import pages
+from research.scoring.formats import scores
 from tests.annotation.released import Campaign
 from tests.exported import exported_text
 from tests.factories import make_project
@@ -75,6 +79,24 @@ def test_datasets_opens_tables(campaign, format, builder, tmp_path, monkeypatch)
     expected: list[dict[str, Any]] = [*map(json.loads, file_of(tmp_path, "jsonl").read_text("utf-8").splitlines())]
     assert rows["caption"][:] == [row["caption"] for row in expected]
     assert rows["writing_ms"][:] == [row["writing_ms"] for row in expected]
+
+
+COLUMNS_OF = {
+    "ratings": tables.RATING_COLUMNS,
+    "scores": scores.COLUMNS,
+    "image-scores": scores.IMAGE_COLUMNS,
+    "turns": turns.COLUMNS,
+    "time": pages.COLUMNS,
+    "images": tables.IMAGE_COLUMNS,
+}
+
+
+@pytest.mark.parametrize("what", sorted(tables.TABLES.keys() - {"captions", "judgements"}))
+def test_tables_that_do_not_come_in_again_are_refused_by_name(what, tmp_path):
+    columns = list(COLUMNS_OF[what])
+    (tmp_path / "table.csv").write_text(f"{','.join(columns)}\n{','.join('1' * len(columns))}\n")
+    (file,) = recognise([tmp_path / "table.csv"]).files
+    assert f"This is a Crosslens export of {what};" in next(iter(file.problems))
 
 
 LABELING = '<View><Image name="image" value="$image"/><TextArea name="caption" toName="image"/></View>'

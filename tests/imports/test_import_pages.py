@@ -14,6 +14,7 @@ from core.images.models import Collection, ImportJob, ImportStage
 from core.jobs.models import JobState
 from core.people.models import Membership, Project, Role
 from office.imports import tasks
+from office.imports.selectors import parts_of
 from office.imports.services.file_imports import answer, confirm
 from research.inference.models import CaptioningModel, ModelCaption
 from research.scoring.models import Reference, ReferenceSet
@@ -88,6 +89,8 @@ def test_images_and_captions_sent_together_make_a_collection(client, project):
     captions = SimpleUploadedFile("captions.de.jsonl", b'{"image": "b1.jpg", "captions": ["Ein Rot", "Rot"]}\n')
     job = upload(client, image, captions)
     assert {name for name, _text in job.options["gaps"]} == {"collection"}
+    assert [file.get("coming") for file in job.options["preview"]] == [None, 1]
+    assert "1 of them from these files" in " ".join(client.get(show(job)).text.split())
     client.post(show(job), {"new_collection": "Reds"})
     run(job)
     client.post(show(job), {"new_collection": "Reds"})
@@ -96,7 +99,9 @@ def test_images_and_captions_sent_together_make_a_collection(client, project):
     made = Collection.objects.get(name="Reds")
     assert (made.project, made.entries.count(), Reference.objects.count()) == (project, 1, 2)
     client.post(reverse("imports:import-undo", args=["lions", job.pk]))
+    assert len(parts_of(job)) == 2
     assert (run(job).stage, job.state) == (ImportStage.UNDO, JobState.DONE)
+    assert parts_of(job) == []
     left = (Collection.objects.filter(name="Reds"), ReferenceSet.objects, Reference.objects)
     assert not any(rows.exists() for rows in left)
 

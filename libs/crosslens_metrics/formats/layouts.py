@@ -46,6 +46,15 @@ JUDGEMENT, GAP_ITEM, VECTOR = {"image", "rater", "score"}, {"sentence", "word"},
 """Names that their lines have."""
 POINT, KEYS_OF_CANDIDATES, ADDRESSES = {"latitude", "longitude"}, {"key", "imageid"}, {"address", "url", "originalurl"}
 """Names of columns of candidates, ours or those of Open Images: a point, and one of either."""
+OWN_TABLES = (
+    ({"scoring", "metric", "value"}, "scores"),
+    ({"scoring", "project", "image"}, "image-scores"),
+    ({"image", "rater", "rating", "rating_ms"}, "ratings"),
+    ({"panel_id", "hours", "cost"}, "time"),
+    ({"key", "collection", "sha256"}, "images"),
+    ({"turn", "season", "player", "outcome"}, "turns"),
+)
+"""Names of columns by which exports of ours are known that do not come in, and what they are called."""
 SPLITS_OF_ITEMS, IMAGES_OF_ITEMS = {"split", "intersect"}, {"images", "image", "imageids", "image_ids"}
 """One of which the lines of gap items have, ours or those of MultiSubs, which may call their sentences otherwise."""
 TOKEN_LINE = re.compile(r"(?P<image>[^\t]+\.\w{3,4})#(?P<number>[0-9]+)\t(?P<caption>.*)")
@@ -172,6 +181,7 @@ def _of_records(
     names = {name.strip().lower() for value in objects for name in value}
     if not said:
         _refuse_coco(objects[0], _("COCO results"))
+        _refuse_own(names)
         if names >= JUDGEMENT:
             # An apostrophe before a cell is none of it, whoever wrote the table.
             lines = _own_csv_records if form == "CSV" else read
@@ -201,6 +211,12 @@ def _of_records(
     if names & {"file", "file_name"} and not said:
         return FileLayout(FileKind.IMAGES, _("manifest of images"), rows)
     raise _unknown_columns(objects)
+
+
+def _refuse_own(names: set[str]) -> None:
+    if what := next((what for columns, what in OWN_TABLES if names >= columns), ""):
+        reason = _("This is a Crosslens export of %(what)s; exports of captions and judgements come in again.")
+        raise LayoutError(reason % {"what": what}, "Crosslens")
 
 
 def _converted_records(read: Callable[[IO[bytes]], Records], reader: RowReader, file: IO[bytes]) -> Rows:

@@ -85,6 +85,9 @@ class PreviewedFileSerializer(serializers.Serializer[Any]):
     )
     comparisons = PreviewedComparisonSerializer(many=True, required=False, help_text="Only of judgements.")
     images = PreviewedImagesSerializer()
+    coming = serializers.IntegerField(
+        required=False, help_text="How many of the matched images come with the files; left out if none do."
+    )
     problems = PreviewProblemSerializer(many=True)
 
 
@@ -122,7 +125,7 @@ class FileImportSerializer(serializers.ModelSerializer[ImportJob]):
     state = serializers.ChoiceField(JobState.choices)
     preview = serializers.SerializerMethodField()
     missing = serializers.SerializerMethodField(help_text="What has to be said before it can be confirmed.")
-    parts = serializers.SerializerMethodField(help_text="What was made of each file.")
+    parts = serializers.SerializerMethodField(help_text="What was made of each file; none once it is undone.")
 
     class Meta:
         model = ImportJob

@@ -87,14 +87,20 @@ class PreviewedFile:
     def matched(self) -> int:
         return _matched(self.file, self.seen, self.wish)
 
+    @cached_property
+    def coming(self) -> int:
+        """How many of the images that it names come with the files."""
+        return self.seen.matched(self.file) if self.seen.image_names and self.file.kind != FileKind.IMAGES else 0
+
     @property
     def is_recognised(self) -> bool:
         return self.file.kind != UNKNOWN_KIND
 
     def as_json(self) -> dict[str, Any]:
         file = self.file
-        compared = {"comparisons": file.comparisons} if file.kind == FileKind.JUDGEMENTS else {}
-        return compared | {
+        more: dict[str, Any] = {"comparisons": file.comparisons} if file.kind == FileKind.JUDGEMENTS else {}
+        more |= {"coming": self.coming} if self.coming else {}
+        return more | {
             "path": file.path,
             "kind": str(file.kind),
             "format": file.layout,

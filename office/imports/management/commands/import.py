@@ -151,7 +151,9 @@ class Command(BaseCommand):
         if file.models and not file.comparisons:
             self.stdout.write(f"  Models: {_counts(file.models)}")
         if file.images:
-            self.stdout.write(f"  Images: {len(file.images):,}, of which {one.matched:,} are known")
+            coming = f", {one.coming:,} of them from these files" if one.coming else ""
+            known = f", of which {one.matched:,} are known{coming}" if file.kind != FileKind.IMAGES else ""
+            self.stdout.write(f"  Images: {len(file.images):,}{known}")
         for reason, (count, example) in file.problems.items():
             self.stdout.write(self.style.WARNING(f"  {reason} ({count:,}; for example {example})"))
         if file.columns and not one.is_recognised:
