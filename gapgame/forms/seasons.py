@@ -241,6 +241,11 @@ class SeasonForm(TextsForm):
 def _initial(season: Season) -> dict[str, Any]:
     initial = {name: getattr(season, name) for name in ("time_zone", "batch_size", "access", "needs_address")}
     for which, instant in (("starts", season.starts_at), ("ends", season.ends_at)):
-        initial[f"{which}_at"] = local_time(instant, season.time_zone)
-        initial[f"{which}_which"] = SECOND if is_second_of_two(instant, season.time_zone) else FIRST
+        initial |= clock_fields(which, instant, season.time_zone)
     return initial
+
+
+def clock_fields(which: str, instant: datetime, time_zone: str) -> dict[str, Any]:
+    """Return the fields of an instant as clocks show it: when, and which of the two times if they show it twice."""
+    is_second = is_second_of_two(instant, time_zone)
+    return {f"{which}_at": local_time(instant, time_zone), f"{which}_which": SECOND if is_second else FIRST}

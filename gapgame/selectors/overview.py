@@ -162,10 +162,7 @@ class PlayerRow:
 
 def players_page(season: Season, show: PlayersShown, *, number: str) -> tuple[Page[Player], list[PlayerRow]]:
     """Return one page: by joining time while the season is open, afterwards by rank."""
-    # While the season is open, nobody's score is even read.
-    matching = Player.objects.filter(season=season).select_related("user")
-    if season.closed_at is None:
-        matching = matching.defer("total", "turns", "streak", "best_streak", "reached_at", "rank")
+    matching = players_of(season)
     order = ["joined_at", "pk"] if season.closed_at is None else [F("rank").asc(nulls_last=True), "joined_at", "pk"]
     chosen = {
         PlayersShown.ALL: matching,
@@ -174,9 +171,20 @@ def players_page(season: Season, show: PlayersShown, *, number: str) -> tuple[Pa
         PlayersShown.SET_ASIDE: matching.filter(status=PlayerStatus.SET_ASIDE),
     }[show]
     page = Paginator(chosen.order_by(*order), PLAYERS_PER_PAGE).get_page(number)
-    players = list(page.object_list)
+    return page, player_rows(season, list(page.object_list))
+
+
+def players_of(season: Season) -> QuerySet[Player]:
+    """List players; while the season is open, nobody's score is even read."""
+    players = Player.objects.filter(season=season).select_related("user")
+    if season.closed_at is None:
+        players = players.defer("total", "turns", "streak", "best_streak", "reached_at", "rank")
+    return players
+
+
+def player_rows(season: Season, players: Sequence[Player]) -> list[PlayerRow]:
     rules = _rules_of(players)
-    return page, [_row(season, player, rules.get(player.pk, [])) for player in players]
+    return [_row(season, player, rules.get(player.pk, [])) for player in players]
 
 
 def _row(season: Season, player: Player, rules: Sequence[dict[str, Any]]) -> PlayerRow:

@@ -16,6 +16,8 @@ from core.people.services import audit_log
 from gapgame.models import UNFINISHED, Attempt, Mark, Player, PlayerStatus, ScoreCount, Season, Turn, TurnOutcome
 from gapgame.rules.play import BREAK, LEVELS, LOOKED_AT, TIRELESS, FinishedTurn, TurnScriptRule, rules_broken
 
+DECISIONS = (PlayerStatus.CLEARED, PlayerStatus.SET_ASIDE, PlayerStatus.PLAYING)
+"""What managers may decide about a player."""
 PLAYERS_AT_ONCE = 500
 MAX_DETAIL_CHARACTERS = 200
 SCORED = (TurnOutcome.ATTEMPT_1, TurnOutcome.ATTEMPT_2, TurnOutcome.ATTEMPT_3, TurnOutcome.FAILED, TurnOutcome.CUT_OFF)

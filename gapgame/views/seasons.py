@@ -24,7 +24,7 @@ from gapgame.selectors import overview, setup
 from gapgame.selectors.overview import PlayersShown, players_page, skips_page
 from gapgame.selectors.report import groups_of, report_on
 from gapgame.services import seasons as services
-from gapgame.services.ranking import decide
+from gapgame.services.ranking import DECISIONS, decide
 
 GROUP_LABELS = {
     "word": gettext_lazy("Word"),
@@ -32,7 +32,6 @@ GROUP_LABELS = {
     "player": gettext_lazy("Player"),
     "language": gettext_lazy("Language"),
 }
-DECISIONS = (PlayerStatus.CLEARED, PlayerStatus.SET_ASIDE, PlayerStatus.PLAYING)
 SAID = {
     PlayerStatus.PLAYING: gettext_lazy("The decision about %(player)s was reversed."),
     PlayerStatus.CLEARED: gettext_lazy("%(player)s stays in the ranking, whatever is marked."),

@@ -212,6 +212,7 @@ def make_world(media: Path) -> World:
     known["api:annotator-decide name"] = [pseudonym(project, seeded.ann.pk)]
     for name in ("people:member-remove", "api:member-remove"):
         known[f"{name} pk"] = [Membership.objects.get(project=project, user=bob).pk]
+    known["api:player-decide name"] = [pseudonym(project, player.user_id)]
     known["api:rater-decide name"] = [pseudonym(project, rita.pk)]
     known["inference:stabilisers-export slug"] = [seeded.main.collection.slug]
     for name in ("collection-settings", "collection-duplicate", "collection-delete", "image-take-out"):

@@ -1,0 +1,1 @@
+"""The API of practice: tries with what people wrote about them, and further ones."""

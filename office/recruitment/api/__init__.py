@@ -1,0 +1,1 @@
+"""The API of studies and of what work costs, for managers."""

@@ -1,0 +1,13 @@
+"""Addresses of studies and rates under /api/v1/."""
+
+from django.urls import path
+
+from office.recruitment.api import rates, studies
+
+STUDIES = "projects/<slug:slug>/studies"
+
+urlpatterns = [
+    path("projects/<slug:slug>/rates/", rates.rates_show_or_replace, name="rates-show"),
+    path(f"{STUDIES}/", studies.study_list_or_create, name="study-list"),
+    path(f"{STUDIES}/<int:study_id>/", studies.study_show_or_change, name="study-show"),
+]
