@@ -31,10 +31,14 @@ def use_as_references(*, round: Round, by: User, now: datetime) -> ReferenceSet:
     Raises
     ------
     research.scoring.services.references.ReferenceFileError
-        Where other references have the name already.
+        Where other references have the name already, or no caption of the round counts.
     """
     origin = _origin(round)
     there = ReferenceSet.objects.filter(project=round.project, origin=origin).first()
+    written = set(Caption.objects.counted().filter(round=round).values_list("image_id", flat=True))
+    written |= set(Reference.objects.filter(reference_set=there).values_list("image_id", flat=True)) if there else set()
+    if not written:
+        raise ReferenceFileError(_("No caption of this round counts yet, so there is nothing to use as references."))
     about = {"kind": round.get_kind_display(), "number": round.number}
     reference_set = set_of(
         project=round.project,
@@ -46,8 +50,6 @@ def use_as_references(*, round: Round, by: User, now: datetime) -> ReferenceSet:
         by=by,
         now=now,
     )
-    written = set(Caption.objects.counted().filter(round=round).values_list("image_id", flat=True))
-    written |= set(Reference.objects.filter(reference_set=reference_set).values_list("image_id", flat=True))
     images = iter(sorted(written))
     while some := list(islice(images, IMAGES_PER_TRANSACTION)):
         with transaction.atomic():

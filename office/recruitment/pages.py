@@ -15,9 +15,10 @@ from annotation.pages.annotators import caption
 from annotation.pages.quality import or_better
 from charts import texts
 from core.people.pages import address
+from crosslens_metrics.sampling.intervals import wilson_interval
 from office.recruitment.selectors.costs import CostRow, totals_of
 from tabular import tables
-from tabular.tables import TEXT, PageTable, TableColumn, isolated, link, note, parts
+from tabular.tables import TEXT, PageTable, TableColumn, figure, isolated, link, note, parts
 
 PER_PAGE = 50
 
@@ -33,14 +34,16 @@ def columns(slug: str) -> list[TableColumn[CostRow]]:
         TableColumn("ratings", _("Rated"), lambda row: row.done.ratings),
         TableColumn("judgements", _("Pairs judged"), lambda row: row.judging.judgements),
         TableColumn(
-            "good", or_better(Rating.GOOD), lambda row: row.good, lambda row: _share(row.good, row.done.verified)
+            "good", or_better(Rating.GOOD), lambda row: row.good, lambda row: _share(row.done.good, row.done.verified)
         ),
-        TableColumn("agreement", _("Agreement"), lambda row: row.agreement, lambda row: _share(row.agreement)),
+        TableColumn(
+            "agreement", _("Agreement"), lambda row: row.agreement, lambda row: _share(row.done.same, row.done.pairs)
+        ),
         TableColumn(
             "checks",
             _("Checks passed"),
             lambda row: row.checks_passed,
-            lambda row: _share(row.checks_passed, row.judging.checks),
+            lambda row: _share(row.judging.passed, row.judging.checks),
         ),
         TableColumn("cost", _("Cost"), lambda row: row.cost, _cost),
     ]
@@ -81,11 +84,12 @@ def _name(row: CostRow, slug: str) -> str:
     return parts(name, note(row.panel_id and parts(_("from a panel:"), isolated(row.panel_id))))
 
 
-def _share(value: float | None, out_of: int = 0) -> str | None:
-    if value is None:
+def _share(count: int, out_of: int) -> str | None:
+    if not out_of:
         return None
     of = ngettext("of %(number)s", "of %(number)s", out_of) % {"number": out_of}
-    return parts(texts.percentage(100 * value, 0), note(of if out_of else ""))
+    interval = texts.interval_text(wilson_interval(count, out_of).times(100), 0)
+    return parts(texts.percentage(100 * count / out_of, 0), note(figure(interval)), note(of))
 
 
 def _cost(row: CostRow) -> str | None:

@@ -67,7 +67,7 @@ InstructionsSerializer = form_shape("Instructions", InstructionsForm)
 class ComparisonsSerializer(serializers.Serializer[Any]):
     results = ComparisonSerializer(many=True)
     already = serializers.ListField(
-        child=serializers.CharField(), help_text="Languages of which there is one with this seed and number of images."
+        child=serializers.CharField(), help_text="Languages in which these models are compared on these images already."
     )
 
 

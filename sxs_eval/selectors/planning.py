@@ -256,18 +256,20 @@ def plan_rows(
     return [row(pair) for pair in pairs]
 
 
+def over_same_images(*, project: Project, collection: Collection, setting: ComparisonSetting) -> QuerySet[Comparison]:
+    """Select comparisons that count and are over the images of `setting`. Where none are drawn, any seed gives them."""
+    comparisons = Comparison.objects.in_results().filter(
+        project=project, collection=collection, subset=setting.subset, images=setting.images
+    )
+    return comparisons if setting.subset is None else comparisons.filter(seed=setting.seed)
+
+
 def existing_comparisons(
     *, project: Project, collection: Collection, setting: ComparisonSetting, languages: Container[str]
 ) -> dict[tuple[str, frozenset[int]], Comparison]:
-    """Return comparisons over the same images, by language and the two models in either order.
-
-    Where none are drawn, any seed gives the same images.
-    """
-    comparisons = Comparison.objects.in_results().filter(
-        project=project, collection=collection, subset=setting.subset, images=setting.images, language__in=languages
-    )
-    if setting.subset is not None:
-        comparisons = comparisons.filter(seed=setting.seed)
+    """Return comparisons over the same images, by language and the two models in either order."""
+    comparisons = over_same_images(project=project, collection=collection, setting=setting)
+    comparisons = comparisons.filter(language__in=languages)
     return {(made.language_id, frozenset((made.base_id, made.test_id))): made for made in comparisons.order_by("-pk")}
 
 

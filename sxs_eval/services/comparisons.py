@@ -29,7 +29,7 @@ from research.selection.selectors.subsets import images_of
 from sxs_eval import defaults
 from sxs_eval.models import Comparison, EqualCaptions, GoldPair, Instructions, Pair
 from sxs_eval.rules.judging import are_equal
-from sxs_eval.selectors.planning import ComparisonSetting
+from sxs_eval.selectors.planning import ComparisonSetting, over_same_images
 
 SHUFFLE_KEYS = 2**31
 PAIRS_PER_INSERT = 2000
@@ -115,7 +115,7 @@ def create_comparisons(
     by: User | None,
     now: datetime,
 ) -> tuple[list[Comparison], list[Language]]:
-    """Make a comparison in each of `languages`; also return those that count with the same settings.
+    """Make a comparison in each of `languages`; also return those compared so already.
 
     So submitting a form twice makes its comparisons once. `fill_comparison` makes their pairs.
 
@@ -127,16 +127,9 @@ def create_comparisons(
     made, already = [], []
     with transaction.atomic():
         audit_log.lock(project, by)
-        same = Comparison.objects.in_results().filter(
-            base=base,
-            test=test,
-            subset=setting.subset,
-            images=setting.images,
-            seed=setting.seed,
-            scale=setting.scale,
-            source="",
-        )
-        there = set(same.filter(project=project, collection=collection).values_list("language", flat=True))
+        same = over_same_images(project=project, collection=collection, setting=setting)
+        same = same.filter(base=base, test=test, scale=setting.scale, source="")
+        there = set(same.values_list("language", flat=True))
         for language in languages:
             if language.pk in there:
                 already.append(language)

@@ -207,7 +207,7 @@ def _say_what_was_made(request: HttpRequest, made: Sequence[Comparison], already
     if made:
         messages.success(request, _("The pairs are being created. The table below will fill within seconds."))
     if already:
-        text = _("Not created, because comparisons with the same seed already exist: %(languages)s.")
+        text = _("Not created, because these models are compared on the same images already: %(languages)s.")
         messages.info(request, text % {"languages": ", ".join(language.name for language in already)})
 
 

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 from django.urls import reverse
 
-from annotation.models import Caption, Round
+from annotation.models import Caption, Round, RoundKind
 from annotation.services import references
 from annotation.services.references import use_as_references
 from core.people.models import Membership, Role, User
@@ -67,12 +67,20 @@ def test_with_nothing_new_nothing_changes():
 
 def test_a_name_that_other_references_have_is_refused_and_told():
     round = make_round()
+    submit_captions(round, make_annotator(round))
     made = use_as_references(round=round, by=round.project.created_by, now=NOW)
     made.delete()
     make_references(project=round.project, collection=round.collection, name=made.name)
 
     with pytest.raises(ReferenceFileError, match="Choose another name"):
         use_as_references(round=round, by=round.project.created_by, now=NOW)
+
+
+def test_a_round_without_captions_that_count_makes_no_references():
+    round = make_round(kind=RoundKind.PILOT)
+    with pytest.raises(ReferenceFileError, match="No caption of this round counts yet"):
+        use_as_references(round=round, by=round.project.created_by, now=NOW)
+    assert not ReferenceSet.objects.exists()
 
 
 def ask(person: User, round: Round) -> int:

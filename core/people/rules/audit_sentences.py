@@ -117,5 +117,6 @@ def sentence_of(action: str, *, about: str, person: str, details: Mapping[str, A
 
 
 def unsaid_details(details: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    """Return the details that the sentence leaves out: names as they are stored, in English."""
-    return sorted((name.replace("_", " "), value) for name, value in details.items() if name not in LEFT_OUT_DETAILS)
+    """Return the details that the sentence leaves out and that have a value: names as they are stored, in English."""
+    known = ((name, value) for name, value in details.items() if value not in (None, "", [], {}))
+    return sorted((name.replace("_", " "), value) for name, value in known if name not in LEFT_OUT_DETAILS)
