@@ -5,12 +5,11 @@ After a batch is submitted, no caption of it is shown: its images may be assigne
 
 from __future__ import annotations
 
-from random import SystemRandom
 from typing import Any
 from uuid import UUID
 
 from django.utils import timezone
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -28,7 +27,7 @@ from annotation.permissions import ratings_for, round_to_rate
 from annotation.selectors import verification
 from annotation.selectors.work import batch_head
 from annotation.services import verification as services
-from core.allocation.api.steps import BatchSteps, nothing_left, refusals_as_problems
+from core.allocation.api.steps import BatchSteps
 from core.images.api.shapes import ServedImageSerializer, served_fields
 from core.people.api.operations import ApiOperations
 from core.people.api.views import person_asking
@@ -64,27 +63,6 @@ class RatingWorkSerializer(serializers.Serializer[Any]):
 def rating_work_show(request: Request) -> Response:
     rounds = verification.rating_work_of(person_asking(request), timezone.now())
     return Response(RatingWorkSerializer({"rounds": rounds}).data)
-
-
-@api.post(
-    "rating_batch_take",
-    "Take captions to rate",
-    RatingBatchSerializer,
-    description="Returns your open batch if you have one.",
-    has_key=False,
-)
-def rating_batch_take(request: Request, round_id: int) -> Response:
-    round = round_to_rate(person_asking(request), round_id)
-    with refusals_as_problems():
-        batch = services.take_batch(round=round, person=person_asking(request), now=timezone.now(), rng=SystemRandom())
-    if batch is None:
-        raise nothing_left(_("There is nothing left for you in this round: all other captions have enough reviewers."))
-    return batch_response(request, batch.pk)
-
-
-@api.get("rating_batch", "A batch of captions to rate", RatingBatchSerializer)
-def rating_batch_show(request: Request, batch_id: UUID) -> Response:
-    return batch_response(request, batch_id)
 
 
 @api.put(
@@ -126,16 +104,25 @@ def batch_response(request: Request, batch_id: UUID) -> Response:
 
 
 STEPS = BatchSteps(api, RatingBatchSerializer, ratings_for, batch_response)
-rating_batch_submit = STEPS.view(
+rating_batch_take = STEPS.take(
+    "rating_batch_take",
+    "Take captions to rate",
+    services.take_batch,
+    of="round",
+    find=round_to_rate,
+    nothing_left=_("There is nothing left for you in this round: all other captions have enough reviewers."),
+)
+rating_batch_show = STEPS.show("rating_batch", "A batch of captions to rate")
+rating_batch_submit = STEPS.step(
     "rating_batch_submit",
     "Submit a batch of ratings",
     "Repeating the request has no further effect and gets the same answer.",
     _submit_batch,
 )
-rating_batch_return = STEPS.view(
+rating_batch_return = STEPS.step(
     "rating_batch_return", "Return a batch of captions to rate", "Your ratings are kept.", services.return_batch
 )
-rating_batch_resume = STEPS.view(
+rating_batch_resume = STEPS.step(
     "rating_batch_resume",
     "Resume a batch of captions to rate",
     "You get the captions that are still free.",

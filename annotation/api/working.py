@@ -6,12 +6,11 @@ A batch has its English captions on screen 1 and never after it, because the pag
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from random import SystemRandom
 from typing import Any
 from uuid import UUID
 
 from django.utils import timezone
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -25,7 +24,6 @@ from core.allocation.api.steps import (
     MS_PER_DAY,
     BatchSteps,
     MissingRequirementSerializer,
-    nothing_left,
     refusals_as_problems,
 )
 from core.allocation.models import BatchState
@@ -139,27 +137,6 @@ class DraftedSerializer(serializers.Serializer[Any]):
 @api.get("work", "Your rounds with captions to write", WorkSerializer)
 def work_show(request: Request) -> Response:
     return Response(WorkSerializer({"rounds": work.work_of(person_asking(request), timezone.now())}).data)
-
-
-@api.post(
-    "batch_take",
-    "Take a batch",
-    BatchSerializer,
-    description="Returns your open batch if you have one.",
-    has_key=False,
-)
-def batch_take(request: Request, round_id: int) -> Response:
-    round = round_for(person_asking(request), round_id)
-    with refusals_as_problems():
-        batch = batches.take_batch(round=round, person=person_asking(request), now=timezone.now(), rng=SystemRandom())
-    if batch is None:
-        raise nothing_left(_("There is nothing left for you in this round: other people have taken every image."))
-    return batch_response(request, batch.pk)
-
-
-@api.get("batch", "One of your batches", BatchSerializer)
-def batch_show(request: Request, batch_id: UUID) -> Response:
-    return batch_response(request, batch_id)
 
 
 @api.put(
@@ -288,7 +265,16 @@ def _item(position: int, image: Any, **more: Any) -> dict[str, Any]:
 
 
 STEPS = BatchSteps(api, BatchSerializer, batch_for, batch_response)
-writing_open = STEPS.view(
+batch_take = STEPS.take(
+    "batch_take",
+    "Take a batch",
+    batches.take_batch,
+    of="round",
+    find=round_for,
+    nothing_left=_("There is nothing left for you in this round: other people have taken every image."),
+)
+batch_show = STEPS.show("batch", "One of your batches")
+writing_open = STEPS.step(
     "writing_open",
     "Open writing",
     "You cannot go back: from then on, no English caption of the batch is sent. Repeating the request has no further "
@@ -297,7 +283,7 @@ writing_open = STEPS.view(
     # As on the page: screen 1 must be gone from a browser's cache, too.
     headers={"Clear-Site-Data": '"cache"'},
 )
-batch_submit = STEPS.view(
+batch_submit = STEPS.step(
     "batch_submit",
     "Submit a batch",
     "Repeating the request has no further effect and gets the same answer. Captions that are almost the same as the "
@@ -305,7 +291,7 @@ batch_submit = STEPS.view(
     batches.submit_batch,
     shape=SubmitSerializer,
 )
-batch_return = STEPS.view("batch_return", "Return a batch", "Your ratings and drafts are kept.", batches.return_batch)
-batch_resume = STEPS.view(
+batch_return = STEPS.step("batch_return", "Return a batch", "Your ratings and drafts are kept.", batches.return_batch)
+batch_resume = STEPS.step(
     "batch_resume", "Resume a batch", "You get the images that are still free.", batches.resume_batch
 )

@@ -5,12 +5,11 @@ Which model wrote a caption, and what others answered, is never sent.
 
 from __future__ import annotations
 
-from random import SystemRandom
 from typing import Any
 from uuid import UUID
 
 from django.utils import timezone
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -19,7 +18,6 @@ from core.allocation.api.steps import (
     MS_PER_DAY,
     BatchSteps,
     MissingRequirementSerializer,
-    nothing_left,
     refusals_as_problems,
 )
 from core.allocation.models import BatchState
@@ -105,28 +103,6 @@ def comparing_work_show(request: Request) -> Response:
     return Response(ComparingWorkSerializer({"comparisons": comparisons}).data)
 
 
-@api.post(
-    "judging_batch_take",
-    "Take pairs to judge",
-    JudgingBatchSerializer,
-    description="Returns your open batch if you have one.",
-    has_key=False,
-)
-def judging_batch_take(request: Request, comparison_id: int) -> Response:
-    who, now = person_asking(request), timezone.now()
-    comparison = comparison_to_judge(who, comparison_id)
-    with refusals_as_problems():
-        batch = services.take_batch(comparison=comparison, person=who, now=now, rng=SystemRandom())
-    if batch is None:
-        raise nothing_left(_("You have no pairs left to judge in this comparison. Thank you!"))
-    return batch_response(request, batch.pk)
-
-
-@api.get("judging_batch", "A batch of pairs, with the next one", JudgingBatchSerializer)
-def judging_batch_show(request: Request, batch_id: UUID) -> Response:
-    return batch_response(request, batch_id)
-
-
 @api.put(
     "judgement_save",
     "Judge a pair",
@@ -171,10 +147,19 @@ def batch_response(request: Request, batch_id: UUID) -> Response:
 
 
 STEPS = BatchSteps(api, JudgingBatchSerializer, batch_for, batch_response)
-judging_batch_return = STEPS.view(
+judging_batch_take = STEPS.take(
+    "judging_batch_take",
+    "Take pairs to judge",
+    services.take_batch,
+    of="comparison",
+    find=comparison_to_judge,
+    nothing_left=_("You have no pairs left to judge in this comparison. Thank you!"),
+)
+judging_batch_show = STEPS.show("judging_batch", "A batch of pairs, with the next one")
+judging_batch_return = STEPS.step(
     "judging_batch_return", "Return a batch of pairs", "Your answers count.", services.return_batch
 )
-judging_batch_resume = STEPS.view(
+judging_batch_resume = STEPS.step(
     "judging_batch_resume", "Resume a batch of pairs", "You get the pairs that are still free.", services.resume_batch
 )
 judgement_save_or_undo = one_address(judgement_save, judgement_undo)

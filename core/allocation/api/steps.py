@@ -1,11 +1,12 @@
-"""Steps of a batch as operations, whatever the work is, and what the services of all work refuse."""
+"""How a batch is taken, read and goes on as operations, whatever the work is, and what services of work refuse."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from random import SystemRandom
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from django.http import Http404
@@ -20,6 +21,9 @@ from core.people.api.problems import ApiError, explain
 from core.people.api.requested import validated_data
 from core.people.api.views import person_asking
 from core.people.models import User
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrPromise
 
 MS_PER_DAY = 24 * 3600 * 1000
 Shape = type[serializers.Serializer[Any]]
@@ -54,20 +58,52 @@ def refusals_as_problems() -> Iterator[None]:
         raise ApiError(refusal.status, refusal.code, refusal.message, refusal.errors, **refusal.stored) from None
 
 
-def nothing_left(sentence: str) -> ApiError:
-    return ApiError(409, "no-tasks-left", sentence)
-
-
 @dataclass(frozen=True)
 class BatchSteps:
-    """The views of steps that a batch of one kind takes as a whole."""
+    """The views by which a batch of one kind is taken and read, and takes its steps as a whole.
+
+    None has an Idempotency-Key: a kept answer would show English captions after writing was opened.
+    """
 
     api: ApiOperations
     shown_as: Shape
     find: Callable[[User, UUID], object]
     answer: Callable[[Request, UUID], Response]
 
-    def view(
+    def take(
+        self,
+        id: str,
+        summary: str,
+        service: Callable[..., Any],
+        *,
+        of: str,
+        find: Callable[[User, int], object],
+        nothing_left: StrPromise,
+    ) -> View:
+        """`of` is what `service` calls the work that `find` returns, if the person may do it."""
+
+        @self.api.post(
+            id, summary, self.shown_as, description="Returns your open batch if you have one.", has_key=False
+        )
+        def view(request: Request, **about: int) -> Response:
+            person = person_asking(request)
+            work = find(person, about[f"{of}_id"])
+            with refusals_as_problems():
+                batch = service(**{of: work}, person=person, now=timezone.now(), rng=SystemRandom())
+            if batch is None:
+                raise ApiError(409, "no-tasks-left", nothing_left)
+            return self.answer(request, batch.pk)
+
+        return view
+
+    def show(self, id: str, summary: str) -> View:
+        @self.api.get(id, summary, self.shown_as)
+        def view(request: Request, batch_id: UUID) -> Response:
+            return self.answer(request, batch_id)
+
+        return view
+
+    def step(
         self,
         id: str,
         summary: str,
@@ -77,10 +113,7 @@ class BatchSteps:
         shape: Shape | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> View:
-        """`shape` is of what is sent with the step.
-
-        Steps have no Idempotency-Key: a kept answer would show English captions after writing was opened.
-        """
+        """`shape` is of what is sent with the step."""
 
         @self.api.post(id, summary, self.shown_as, description=description, request=shape, has_key=False)
         def view(request: Request, batch_id: UUID) -> Response:

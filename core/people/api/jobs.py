@@ -1,4 +1,7 @@
-"""Background work, of whatever kind, at one address: jobs/ID/. Whoever may read what it makes may ask how far it is."""
+"""Background work of all kinds at one address: jobs/ID/.
+
+It answers people who may read what the work makes.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,10 @@ MAX_JOBS = 500
 
 @dataclass(frozen=True)
 class JobReport:
-    """How far a row with background work is. `result` is the address of what it makes."""
+    """How far a row with background work is.
+
+    `result` is the address of what it makes.
+    """
 
     state: str
     result: str
@@ -44,7 +50,7 @@ _kinds: dict[str, Find] = {}
 def job_kind(kind: str) -> Callable[[Find], Find]:
     """Register what reports on rows of a kind, by their primary keys.
 
-    It raises Http404 or ApiError where the asker may not read what they make.
+    The function raises Http404 or ApiError if the person asking may not read what the rows make.
     """
 
     def registered(find: Find) -> Find:

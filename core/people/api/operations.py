@@ -98,9 +98,12 @@ class ApiOperations:
     ) -> Decorator:
         """Make a view of one method.
 
-        `receive` reads files that are sent, from whoever may send them. Without `has_key`, there is no Idempotency-Key:
-        doing it twice is as doing it once, or the answer is a secret, which is not kept. What `is_for_archived` may
-        change projects in the archive, too.
+        `receive` first checks that the person may send files, and then reads them. It is called before `view`.
+
+        With `has_key`, a POST takes an Idempotency-Key, and its answer is kept for a day. Operations that can be
+        repeated have no key, nor have those whose answer is a secret.
+
+        Operations with `is_for_archived` may change archived projects.
         """
         parameters = about.get("parameters", ())
         has_key = has_key and method == "post"

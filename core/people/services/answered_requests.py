@@ -1,4 +1,7 @@
-"""Requests of programs with a key of their own: sent again, each gets its first answer, and nothing is done twice."""
+"""Requests that programs send with a key of their own.
+
+A request that is sent again gets the first answer, and nothing is done twice.
+"""
 
 from __future__ import annotations
 
@@ -30,8 +33,8 @@ def answer_once(
 ) -> RequestAnswer:
     """Return what `answer` returns, or returned to the same request before.
 
-    All that it does is in one transaction with the key, so that whoever comes with the same key meanwhile waits for
-    the first answer, and a request that fails leaves nothing and may be sent again.
+    `answer` runs in one transaction with the key, so a second request with the key waits for the first answer. A
+    request that fails leaves nothing and can be sent again.
 
     Raises
     ------
