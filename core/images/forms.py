@@ -46,6 +46,28 @@ class CollectionForm(OwnerForm):
         return cleaned
 
 
+class CollectionNameForm(forms.Form):
+    """A name that no other collection has beside this one; of a copy, not that of the first either."""
+
+    name = NameCharField(label=_("Name"), max_length=MAX_NAME_CHARACTERS)
+    description = forms.CharField(label=_("Description"), required=False, widget=forms.Textarea(attrs={"rows": 3}))
+
+    def __init__(self, *args: Any, collection: Collection, by: User, is_copy: bool = False, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.collection, self.by, self.is_copy = collection, by, is_copy
+        if is_copy:
+            del self.fields["description"]
+
+    def clean_name(self) -> str:
+        name: str = self.cleaned_data["name"]
+        others = collections_in(self.collection.project, by=self.by).filter(name=name)
+        if not self.is_copy:
+            others = others.exclude(pk=self.collection.pk)
+        if others.exists():
+            raise forms.ValidationError(gettext("There is already a collection with this name. Choose another name."))
+        return name
+
+
 class UsableCollectionField(forms.ModelChoiceField):  # type: ignore[type-arg]
     """A collection that a project may use; another that the person may see is refused by its name and its owner's."""
 

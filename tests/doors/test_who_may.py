@@ -56,6 +56,7 @@ PAGES_OF_OPERATIONS = {
     "annotator-list": "annotation:annotator-status-show",
     "caption-list": "annotation:samples-show",
     "collection-images": "images:collection-show",
+    "collection-image-show": "images:collection-image-show",
     "collection-list": "images:collection-list",
     "collection-show": "images:collection-show",
     "comparison-list": "sxs_eval:comparison-list",

@@ -200,8 +200,8 @@ def make_world(media: Path) -> World:
     known |= {
         f"corpora:{name} slug": [seeded.main.collection.slug] for name in ("collection-locate", "collection-places")
     }
-    of_collections = ("collection-show", "collection-images")
-    known |= {f"api:{name} slug": [seeded.main.collection.slug] for name in of_collections}
+    of_collections = [route.name for route in routes_of("api:") if "/collections/%(slug)s" in route.template]
+    known |= {f"{name} slug": [seeded.main.collection.slug] for name in of_collections}
     of_judging = [name for name in _names("api", "batch_id") if name.startswith(("judging-", "judgement-"))]
     known |= {f"api:{name} batch_id": [judged.pk] for name in of_judging}
     for app in ("imports", "api"):

@@ -1,20 +1,30 @@
-"""Collections and their images, for managers and researchers."""
+"""Collections and their images, for managers and researchers; managers make, copy and change collections."""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
+from django.db import transaction
+from django.utils import timezone
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from core.images.api.shapes import ImageSerializer, image_shown
-from core.images.forms import MAX_NAME_CHARACTERS, CollectionForm
+from core.images.forms import MAX_NAME_CHARACTERS, CollectionForm, CollectionNameForm
 from core.images.models import Collection
-from core.images.permissions import check_manager, collection_for, collections_for
+from core.images.permissions import check_manager, collection_for, collection_to_change, collections_for
 from core.images.selectors import with_sizes
-from core.images.services.collections import create_collection
+from core.images.services.collections import (
+    create_collection,
+    duplicate_collection,
+    give_collection,
+    rename_collection,
+)
+from core.people.api.forms import filled_form, form_shape, sent_form
 from core.people.api.operations import ApiOperations, one_address
+from core.people.api.owners import change_owner_as_sent, owner_fields
 from core.people.api.pagination import ListPart, many_shown, page
 from core.people.api.requested import check_form, validated_data
 from core.people.api.views import person_asking
@@ -43,6 +53,10 @@ class NewCollectionSerializer(serializers.Serializer[Any]):
     is_shared = serializers.BooleanField(default=False, help_text="Whether all projects can use it.")
 
 
+CollectionChangeSerializer = form_shape("CollectionChange", CollectionNameForm, filled=None, **owner_fields())
+CollectionCopySerializer = form_shape("CollectionCopy", CollectionNameForm, omit=("description",))
+
+
 @api.list("collections", "The collections that you may use", "CollectionPage", CollectionSerializer)
 def collection_list(request: Request) -> Response:
     rows = with_sizes(collections_for(person_asking(request)))
@@ -58,13 +72,53 @@ def collection_create(request: Request) -> Response:
     form = CollectionForm(sent | {"project": owner.pk}, by=user)
     check_form(form)
     made = create_collection(**form.cleaned_data, by=user)
-    return Response(CollectionSerializer(with_sizes(Collection.objects.filter(pk=made.pk)).get()).data, status=201)
+    return _answer(made, status=201)
 
 
 @api.get("collection", "A collection", CollectionSerializer)
 def collection_show(request: Request, slug: str) -> Response:
-    collection = collection_for(person_asking(request), slug)
-    return Response(CollectionSerializer(with_sizes(Collection.objects.filter(pk=collection.pk)).get()).data)
+    return _answer(collection_for(person_asking(request), slug))
+
+
+@api.patch(
+    "collection_change",
+    "Rename, describe or share a collection, or give it to another project",
+    CollectionSerializer,
+    request=CollectionChangeSerializer,
+    description="All of it or nothing.",
+)
+def collection_change(request: Request, slug: str) -> Response:
+    by = person_asking(request)
+    collection = collection_to_change(by, slug)
+    sent = validated_data(CollectionChangeSerializer, request)
+    with transaction.atomic():
+        give = partial(give_collection, collection=collection)
+        change_owner_as_sent(sent, thing=collection, give=give, by=by)
+        if sent:
+            initial = {"name": collection.name, "description": collection.description}
+            form = filled_form(partial(CollectionNameForm, initial=initial, collection=collection, by=by), sent)
+            rename_collection(collection=collection, by=by, now=timezone.now(), **form.cleaned_data)
+    return _answer(collection)
+
+
+@api.post(
+    "collection_duplicate",
+    "Copy a collection, with another name",
+    {201: CollectionSerializer},
+    request=CollectionCopySerializer,
+)
+def collection_duplicate(request: Request, slug: str) -> Response:
+    by = person_asking(request)
+    collection = collection_to_change(by, slug)
+    make = partial(CollectionNameForm, collection=collection, by=by, is_copy=True)
+    form = sent_form(request, CollectionCopySerializer, make)
+    made = duplicate_collection(collection=collection, name=form.cleaned_data["name"], by=by, now=timezone.now())
+    return _answer(made, status=201)
+
+
+def _answer(collection: Collection, *, status: int = 200) -> Response:
+    row = with_sizes(Collection.objects.filter(pk=collection.pk)).get()
+    return Response(CollectionSerializer(row).data, status=status)
 
 
 @api.list("collection_images", "The images of a collection", "CollectionImagePage", ImageSerializer)
@@ -80,3 +134,4 @@ def collection_images(request: Request, slug: str) -> Response:
 
 
 collection_list_or_create = one_address(collection_list, collection_create)
+collection_show_or_change = one_address(collection_show, collection_change)

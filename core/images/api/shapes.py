@@ -38,6 +38,7 @@ def served_fields(image: ServedImage) -> dict[str, Any]:
 
 
 class ImageSerializer(serializers.Serializer[Any]):
+    id = serializers.UUIDField(help_text="The same in all its collections.")
     key = serializers.CharField(help_text="The name used in files and other lists.")
     collection = serializers.CharField()
     width = serializers.IntegerField(help_text="Width of the original, in pixels.")
@@ -47,6 +48,7 @@ class ImageSerializer(serializers.Serializer[Any]):
 
 def image_shown(entry: CollectionImage, viewer: User) -> dict[str, Any]:
     return {
+        "id": entry.image.public_id,
         "key": entry.key,
         "collection": entry.collection.slug,
         "width": entry.image.width,

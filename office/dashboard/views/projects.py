@@ -15,6 +15,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from annotation.services.campaign import UnfinishedBatchesError
 from annotation.tasks import nudge_filling
+from core.images.forms import CollectionNameForm
 from core.images.models import CollectionImage
 from core.images.permissions import collection_to_change, entry_of
 from core.images.services.collections import (
@@ -26,7 +27,7 @@ from core.images.services.collections import (
 from core.people.models import Role
 from core.people.permissions import project_for
 from core.people.requests import user_of
-from office.dashboard.forms import ArchiveForm, CollectionNameForm, CopyForm, DeleteForm, LeaveOutForm, NameForm
+from office.dashboard.forms import ArchiveForm, CopyForm, DeleteForm, LeaveOutForm, NameForm
 from office.dashboard.selectors.project_contents import (
     contents_of,
     copyable,
