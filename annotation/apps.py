@@ -8,6 +8,7 @@ class AnnotationConfig(AppConfig):
 
     def ready(self) -> None:
         from annotation.models import Round
+        from annotation.models.rounds import level_names
         from annotation.permissions import TO_REWRITE
         from annotation.selectors import data_export, feedback, guidelines, image_uses, verification, work
         from annotation.services import english_captions, withdrawal
@@ -33,8 +34,8 @@ class AnnotationConfig(AppConfig):
             on_withdrawal=withdrawal.withdraw_answers,
             on_deletion=withdrawal.return_open_batches,
         )
-        texts.register(TextKind.RATING, partial(guidelines.newest_guidelines, part="rating"))
-        texts.register(TextKind.WRITING, partial(guidelines.newest_guidelines, part="writing"))
+        for part in (TextKind.RATING, TextKind.WRITING):
+            texts.register(part, partial(guidelines.newest_guidelines, part=part), level_names)
         register_for_raters("annotation:work-show", verification.has_captions_to_rate)
         register(Collection, lambda used: Round.objects.filter(collection=used))
         usage.register(image_uses.rounds_of)

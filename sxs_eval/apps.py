@@ -15,6 +15,7 @@ class SxsEvalConfig(AppConfig):
         from core.people.selectors import texts
         from core.people.selectors.projects import register_for_raters
         from core.people.services.ownership import register
+        from crosslens_metrics.scales import level_names
         from research.inference.models import CaptioningModel
         from research.inference.selectors import assigned_work
         from research.scoring.selectors import human_judgements
@@ -26,7 +27,7 @@ class SxsEvalConfig(AppConfig):
         refusals.register_module("sxs_eval.refusals")
         assigned_work.register("sxs_eval", work.assigned_images, work.images_of_worse_captions)
         human_judgements.register("sxs_eval", for_others.human_judgements_of)
-        texts.register(TextKind.INSTRUCTIONS, for_others.newest_instructions)
+        texts.register(TextKind.INSTRUCTIONS, for_others.newest_instructions, level_names)
         personal_data.register(
             "sxs_eval",
             export=for_others.data_export,

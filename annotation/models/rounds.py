@@ -27,6 +27,11 @@ class Rating(models.TextChoices):
     NOT_ENOUGH_INFO = "NOT-ENOUGH-INFO", _("Not enough info")
 
 
+def level_names() -> dict[str, str]:
+    """Return what the buttons say, by the name that stands in guidelines."""
+    return {level.name: str(level.label) for level in Rating}
+
+
 class Guidelines(models.Model):
     """One version of a project's guidelines for reviewers and writers; never edited, only replaced by the next."""
 

@@ -18,8 +18,8 @@ from annotation.models import (
     VerificationBatch,
 )
 from core.images.models import CollectionImage
-from core.people.models import Project, Role, User
-from core.people.selectors.texts import OriginalText
+from core.people.models import Project, Role, TextKind, User
+from core.people.selectors.texts import OriginalText, ShownText, shown_text
 from research.inference.selectors import assigned_work
 
 
@@ -121,7 +121,16 @@ def entries_of_project(project: Project) -> QuerySet[CollectionImage]:
     return CollectionImage.objects.filter(collection__in=project.rounds.values("collection"))
 
 
-def newest_guidelines(project: Project, *, part: str) -> OriginalText | None:
+def newest_guidelines(project: Project, *, part: TextKind) -> OriginalText | None:
     """Return the newest version of `part`, rating or writing, for translators."""
     newest = Guidelines.objects.filter(project=project).order_by("version").last()
-    return OriginalText(newest.version, getattr(newest, part)) if newest else None
+    return part_of(newest, part) if newest else None
+
+
+def part_of(guidelines: Guidelines, part: TextKind) -> OriginalText:
+    return OriginalText(guidelines.version, getattr(guidelines, part))
+
+
+def shown_part(guidelines: Guidelines, part: TextKind, *, wants_original: bool = False) -> ShownText:
+    """Return rating or writing in the language of the page."""
+    return shown_text(guidelines.project, part, part_of(guidelines, part), wants_original=wants_original)

@@ -11,7 +11,6 @@ from django.db import transaction
 from django.utils.text import slugify
 from django.utils.translation import gettext as _
 
-from annotation import defaults
 from annotation.models import DECIDED, GuidelineExample, Guidelines, Round, RoundKind, RoundState
 from annotation.services import figures
 from annotation.services.campaign import LanguageBeginning, LanguageSettings, begin_language, record_of_round
@@ -20,7 +19,8 @@ from core.allocation.services.lifecycle import change_replication
 from core.images.models import Collection
 from core.images.services.collections import give_collection
 from core.languages.models import Language
-from core.people.models import Project, User
+from core.people.defaults import default_text
+from core.people.models import Project, TextKind, User
 from core.people.services import audit_log
 from core.people.services.members import create_project as create_room
 from core.people.services.ownership import change_owner
@@ -86,7 +86,8 @@ def create_empty_project(*, creator: User, name: str, now: datetime, description
         if slug in RESERVED_SLUGS:
             slug = f"{slug}-project"
         project = create_room(name=name, manager=creator, description=description, slug=slug)
-        Guidelines.objects.create(project=project, version=1, created_by=creator, **defaults.guidelines()._asdict())
+        parts = {part.value: default_text(part) for part in (TextKind.RATING, TextKind.WRITING)}
+        Guidelines.objects.create(project=project, version=1, created_by=creator, **parts)
         audit_log.record(project=project, action="project.created", about=project.slug, by=creator, now=now)
     return project
 

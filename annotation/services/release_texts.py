@@ -35,7 +35,8 @@ from annotation.models import (
 from annotation.rules.releases import LICENCES
 from annotation.services.release_contents import REASONS, LanguageContents, ReleaseChanges, ReleaseContents
 from core.images.models import CollectionImage
-from core.people.models import ConsentText
+from core.people.models import ConsentText, TextKind
+from core.people.selectors.texts import english_text
 from crosslens_metrics.caption_stats import COLUMNS as STATISTICS
 from crosslens_metrics.quality import CaptionShare, QualityCounts, ordinal_alpha, quality_of
 from crosslens_metrics.reports.figures import percent_text
@@ -64,7 +65,10 @@ def write_texts(release: Release, folder: Path, contents: ReleaseContents, chang
     images = sorted(contents.image_licences.items())
     files = {
         **{f"guidelines/{version}.md": text for version, text in _guidelines(release, contents)},
-        **{f"consent/{text.version}.md": f"{text.body.strip()}\n" for text in _consents(release)},
+        **{
+            f"consent/{text.version}.md": f"{english_text(TextKind.CONSENT, text.body, text.values).strip()}\n"
+            for text in _consents(release)
+        },
     }
     levels = {}
     if contents.places.levels:
@@ -233,7 +237,8 @@ def _guidelines(release: Release, contents: ReleaseContents) -> list[tuple[int, 
         parts = [f"# Guidelines, version {guidelines.version}"]
         if guidelines.note:
             parts.append(guidelines.note)
-        parts += ["## Rating", guidelines.rating, "## Writing", guidelines.writing]
+        for part in (TextKind.RATING, TextKind.WRITING):
+            parts += [f"## {part.value.title()}", english_text(part, getattr(guidelines, part), {})]
         examples = GuidelineExample.objects.filter(guidelines=guidelines).select_related("image", "language")
         if examples:
             parts.append("## Examples")

@@ -11,13 +11,14 @@ from django.db.models import QuerySet
 
 from annotation.models import CaptionItem, Rating, Round, RoundBatch, Verdict
 from annotation.permissions import check_still_qualified, missing_requirements, takes_part
+from annotation.selectors.guidelines import part_of
 from core.allocation.models import Assignment, Batch
 from core.allocation.services.kinds import BatchKind, check_not_returned, credible_ms
 from core.allocation.services.lifecycle import is_half_over, renew_lease
 from core.compiled_query import save_columns
 from core.people.models import TextKind, User
 from core.people.selectors.qualification import MissingRequirement, NotQualifiedError
-from core.people.selectors.texts import language_shown
+from core.people.services.texts import kept_translation
 
 # (ours) Longer than this between two signs of life of one image is not active time, whatever a browser says.
 MAX_SITTING = timedelta(minutes=30)
@@ -54,11 +55,13 @@ class RoundBatchKind(BatchKind[BatchT, Round]):
         check_still_qualified(person, work)
 
     def add_rows(self, work: Round, lease: Batch, assignments: list[Assignment], rng: Random) -> None:
+        read = part_of(work.guidelines, TextKind.RATING)
+        shown = kept_translation(project=work.project, kind=TextKind.RATING, original=read, now=lease.taken_at)
         batch = self.model._default_manager.create(
             lease=lease,
             round=work,
             guidelines_id=work.guidelines_id,
-            guidelines_language=language_shown(work.project, TextKind.RATING, work.guidelines.version),
+            guidelines_language=shown.language_id if shown else "",
         )
         tasks = self.task_model.objects.in_bulk([one.task_id for one in assignments])
         self.row_model.objects.bulk_create(

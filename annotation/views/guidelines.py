@@ -22,7 +22,6 @@ from core.images.selectors import images_by_id, images_to_choose
 from core.people.models import Project, Role, TextKind
 from core.people.permissions import has_role, project_for
 from core.people.requests import user_of
-from core.people.selectors.texts import shown_text
 
 
 @require_safe
@@ -35,8 +34,8 @@ def guidelines_show(request: HttpRequest, slug: str) -> HttpResponse:
     context = {
         "project": project,
         "guidelines": shown,
-        "rating_text": shown_text(project, TextKind.RATING, shown.version, shown.rating, wants_original=original),
-        "writing_text": shown_text(project, TextKind.WRITING, shown.version, shown.writing, wants_original=original),
+        "rating_text": selectors.shown_part(shown, TextKind.RATING, wants_original=original),
+        "writing_text": selectors.shown_part(shown, TextKind.WRITING, wants_original=original),
         "examples": selectors.examples_for(shown, user_of(request)),
         "versions": selectors.versions_of(project),
         "before": before,

@@ -24,6 +24,7 @@ from annotation.models import Caption, CaptionState, Feedback, Rating, Stage, Ve
 from annotation.permissions import batch_for, caption_to_correct, ratings_for, round_for, round_to_rate
 from annotation.rules import text_checks
 from annotation.selectors.feedback import caption_to_rewrite, note_to, notes_to, to_rewrite, unread, warnings_for
+from annotation.selectors.guidelines import shown_part
 from annotation.selectors.verification import rating_work_of, ratings_page, to_rate
 from annotation.selectors.work import batch_head, batches_of, work_of
 from annotation.services import batches as services
@@ -33,8 +34,8 @@ from annotation.services.batches import InvalidCaptionError
 from annotation.services.feedback import acknowledge
 from core.allocation.refusals import AllocationRefusal, RefusedError
 from core.allocation.views import WorkAddresses, active_ms_of, explains_refusals, resume_view, save_view, says_where
+from core.people.models import TextKind
 from core.people.requests import user_of
-from core.people.rules.markdown import to_html
 
 CAPTIONS = WorkAddresses(work="annotation:work-show", batch="annotation:batch-show")
 RATINGS = WorkAddresses(work="annotation:work-show", batch="annotation:verification-show")
@@ -165,7 +166,7 @@ def _page(request: HttpRequest, caption: Caption, status: int = 200, **more: Any
     context = {
         "page": page,
         "language": page.language,
-        "writing_html": to_html(caption.round.guidelines.writing),
+        "writing": shown_part(caption.round.guidelines, TextKind.WRITING),
         **more,
     }
     return render(request, "annotation/rewrite.html", context, status=status)

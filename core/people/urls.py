@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from core.people.views import invitations, profile, projects
+from core.people.views import invitations, profile, projects, translations
 
 app_name = "people"
 urlpatterns = [
@@ -28,8 +28,10 @@ urlpatterns = [
     path("projects/<slug:slug>/people/", projects.member_list, name="member-list"),
     path("projects/<slug:slug>/people/<int:pk>/remove/", projects.member_remove, name="member-remove"),
     path("projects/<slug:slug>/people/consent/", projects.consent_publish, name="consent-publish"),
-    path("projects/<slug:slug>/people/texts/", projects.text_list, name="text-list"),
-    path("projects/<slug:slug>/people/texts/<str:kind>/<str:tag>/", projects.text_translate, name="text-translate"),
+    path("projects/<slug:slug>/people/texts/", translations.text_list, name="text-list"),
+    path("projects/<slug:slug>/people/texts/<str:kind>/<str:tag>/", translations.text_translate, name="text-translate"),
+    path("translations/<str:token>/", translations.review_list, name="review-list"),
+    path("translations/<str:token>/<str:kind>/", translations.review_text, name="review-text"),
     path("projects/<slug:slug>/people/invitations/", invitations.invitation_list, name="invitation-list"),
     path("projects/<slug:slug>/people/invitations/csv/", invitations.invitation_export, name="invitation-export"),
     path("projects/<slug:slug>/people/invitations/new/", invitations.invitation_create, name="invitation-create"),

@@ -101,3 +101,8 @@ FIVE_POINTS = Scale(
 
 SCALES: Mapping[int, Scale] = {scale.points: scale for scale in (SEVEN_POINTS, FIVE_POINTS)}
 """All there are, by `points`; the first is offered first."""
+
+
+def level_names() -> dict[str, str]:
+    """Return what the buttons say, by the name that stands in instructions, such as MUCH_BETTER."""
+    return {level.choice.replace("-", "_"): str(level.short) for level in SEVEN_POINTS.levels}

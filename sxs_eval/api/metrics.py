@@ -17,7 +17,7 @@ from core.people.api.views import person_asking
 from core.people.permissions import READERS, project_for
 from research.selection.api.subsets import IMAGES, asked_filter, image_filter_refusals
 from sxs_eval.formats.metric_gains import content_of
-from sxs_eval.forms.results import MOST_IMAGES, PointsForm
+from sxs_eval.forms.results import MAX_IMAGES, PointsForm
 from sxs_eval.selectors.across import UnknownReferencesError, evaluations_of
 
 api = ApiOperations("comparisons")
@@ -46,7 +46,7 @@ class MetricAgreementSerializer(serializers.Serializer[Any]):
         ),
         OpenApiParameter(
             "min_images",
-            {"type": "integer", "minimum": 0, "maximum": MOST_IMAGES},
+            {"type": "integer", "minimum": 0, "maximum": MAX_IMAGES},
             description="Only comparisons with so many images judged.",
         ),
         OpenApiParameter("with_chosen", bool, description="Also comparisons that were planned because of the metric."),

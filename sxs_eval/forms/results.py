@@ -11,7 +11,7 @@ from sxs_eval.selectors.across import USUAL_WIDTH
 
 USUAL_POINTS = USUAL_WIDTH / 2
 MIN_POINTS, MAX_POINTS = 0.5, 50.0
-MOST_IMAGES = 1_000_000
+MAX_IMAGES = 1_000_000
 
 
 class WidthForm(forms.Form):
@@ -42,7 +42,7 @@ class PointsForm(forms.Form):
         required=False,
     )
     min_images = forms.IntegerField(
-        label=_("Images judged, at least"), min_value=0, max_value=MOST_IMAGES, initial=MIN_IMAGES, required=False
+        label=_("Images judged, at least"), min_value=0, max_value=MAX_IMAGES, initial=MIN_IMAGES, required=False
     )
     with_chosen = forms.BooleanField(label=_("With comparisons that the metric itself chose"), required=False)
 

@@ -21,12 +21,12 @@ from core.allocation.models import Pool, Task
 from core.allocation.services.lifecycle import change_replication as change_replication_of_pool
 from core.images.models import Collection, CollectionImage
 from core.languages.models import Language
-from core.people.models import Project, User
+from core.people.defaults import default_text
+from core.people.models import Project, TextKind, User
 from core.people.services import audit_log
 from research.inference.models import CaptioningModel, ModelCaption
 from research.selection.rules.image_filters import ImageFilterError, parse
 from research.selection.selectors.subsets import images_of
-from sxs_eval import defaults
 from sxs_eval.models import Comparison, EqualCaptions, GoldPair, Instructions, Pair
 from sxs_eval.rules.judging import are_equal
 from sxs_eval.selectors.planning import ComparisonSetting, over_same_images
@@ -83,7 +83,9 @@ def create_comparison(
         except ImageFilterError as error:
             raise ComparisonError(str(error)) from error
         if not Instructions.objects.filter(project=project).exists():
-            Instructions.objects.create(project=project, version=1, body=defaults.instructions(), created_by=by)
+            Instructions.objects.create(
+                project=project, version=1, body=default_text(TextKind.INSTRUCTIONS), created_by=by
+            )
         settings = asdict(setting)
         pool = Pool.objects.create(**{name: settings.pop(name) for name in ("replication", "batch_size", "lease_s")})
         made = Comparison.objects.create(

@@ -33,7 +33,8 @@ from core.allocation.services.locks import FreeTasks, lock_with_lease
 from core.compiled_query import CompiledQuery, save_columns
 from core.people.models import TextKind, User
 from core.people.selectors.qualification import MissingRequirement, NotQualifiedError
-from core.people.selectors.texts import language_shown
+from core.people.selectors.texts import OriginalText
+from core.people.services.texts import kept_translation
 from crosslens_metrics.scales import SCALES
 from research.inference.selectors import assigned_work
 from sxs_eval.models import (
@@ -93,11 +94,13 @@ class JudgingBatchKind(BatchKind[JudgingBatch, Comparison]):
 
     def add_rows(self, work: Comparison, lease: Batch, assignments: list[Assignment], rng: Random) -> None:
         instructions = Instructions.objects.filter(project=work.project_id).latest("version")
+        read = OriginalText(instructions.version, instructions.body)
+        shown = kept_translation(project=work.project, kind=TextKind.INSTRUCTIONS, original=read, now=lease.taken_at)
         batch = JudgingBatch.objects.create(
             lease=lease,
             comparison=work,
             instructions=instructions,
-            instructions_language=language_shown(work.project, TextKind.INSTRUCTIONS, instructions.version),
+            instructions_language=shown.language_id if shown else "",
         )
         _lay_out(batch, lease.person, assignments, rng)
 

@@ -18,12 +18,13 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from core.images.models import Collection
 from core.images.permissions import collections_in
 from core.languages.models import Language
-from core.people.models import Project, Role
+from core.people.defaults import default_text
+from core.people.models import Project, Role, TextKind
 from core.people.permissions import READERS, has_role, project_for
 from core.people.requests import user_of
-from core.people.rules.markdown import to_html
+from core.people.selectors.texts import OriginalText, shown_text
 from research.inference.selectors.assigned_work import warning_of_examples
-from sxs_eval import defaults, tasks
+from sxs_eval import tasks
 from sxs_eval.formats.plans import missing_text, thresholds_text, warnings_of
 from sxs_eval.forms.comparisons import (
     CollectionForm,
@@ -183,14 +184,19 @@ def pairs_add(request: HttpRequest, slug: str, comparison_id: int) -> HttpRespon
 def instructions_publish(request: HttpRequest, slug: str) -> HttpResponse:
     project = project_for(request.user, slug, *READERS)
     last = Instructions.objects.filter(project=project).order_by("version").last()
-    form = InstructionsForm(request.POST or None, initial={"body": last.body if last else defaults.instructions()})
+    form = InstructionsForm(
+        request.POST or None, initial={"body": last.body if last else default_text(TextKind.INSTRUCTIONS)}
+    )
     if form.is_valid():
         published = services.publish_instructions(
             project=project, body=form.cleaned_data["body"], by=user_of(request), now=timezone.now()
         )
         messages.success(request, _("Version %(version)d is now in use.") % {"version": published.version})
         return redirect("sxs_eval:instructions-publish", slug)
-    context = {"project": project, "form": form, "instructions": last, "html": to_html(last.body) if last else ""}
+    shown = last and shown_text(
+        project, TextKind.INSTRUCTIONS, OriginalText(last.version, last.body), wants_original=True
+    )
+    context = {"project": project, "form": form, "instructions": last, "text": shown}
     return render(request, "sxs_eval/instructions_publish.html", context, status=422 if form.is_bound else 200)
 
 

@@ -19,7 +19,7 @@ from core.people.models import TextKind
 from core.people.permissions import project_for
 from core.people.requests import user_of
 from core.people.selectors.qualification import NotQualifiedError
-from core.people.selectors.texts import shown_text
+from core.people.selectors.texts import OriginalText, shown_text
 from sxs_eval.models import Instructions, JudgingBatch
 from sxs_eval.permissions import batch_for, comparison_to_judge, missing_requirements
 from sxs_eval.selectors.work import is_anything_left, judging_page, work_of
@@ -117,7 +117,7 @@ def instructions_show(request: HttpRequest, slug: str) -> HttpResponse:
     if shown is None:
         raise Http404(_("These instructions do not exist."))
     original = request.GET.get("text") == "original"
-    text = shown_text(project, TextKind.INSTRUCTIONS, shown.version, shown.body, wants_original=original)
+    text = shown_text(project, TextKind.INSTRUCTIONS, OriginalText(shown.version, shown.body), wants_original=original)
     context = {"project": project, "instructions": shown, "text": text}
     return render(request, "sxs_eval/instructions.html", context)
 

@@ -8,7 +8,6 @@ import pytest
 from django.contrib.auth.models import Permission
 from django.urls import reverse
 
-from annotation import defaults
 from annotation.models import Guidelines, Release, Round, RoundKind, RoundState
 from annotation.services import figures
 from annotation.services.campaign import LanguageBeginning
@@ -16,6 +15,7 @@ from annotation.services.projects import create_empty_project
 from annotation.services.rounds import fill_round
 from core.images.models import Image
 from core.jobs.models import JobState
+from core.people.defaults import default_text
 from core.people.models import Project
 from core.people.services import members
 from office.dashboard.rules.setup import (
@@ -161,7 +161,8 @@ class TestOfAProject:
         }
 
     def test_default_guidelines_are_noticed(self, project):
-        Guidelines.objects.create(project=project, version=2, **defaults.guidelines()._asdict())
+        texts = {part: default_text(part) for part in ("rating", "writing")}
+        Guidelines.objects.create(project=project, version=2, **texts)
         assert found(project)["guidelines"] == StepState.ADVISED
 
     def test_while_the_tasks_of_a_main_round_are_made_no_image_is_said_to_lack_a_caption(self, project):

@@ -18,6 +18,7 @@ from core.images.selectors import served_image
 from core.jobs.models import JobState
 from core.people.models import Delivery, Invitation, Membership, Project, Role, Session, User, Webhook
 from core.people.rules.pseudonyms import pseudonym
+from core.people.rules.review_links import link_token
 from core.people.selectors.accounts import handle_of
 from core.people.services import tokens
 from gapgame.services import playing
@@ -184,6 +185,8 @@ def make_world(media: Path) -> World:
         "provider_id": ["guessed"],
         "recruitment:study-enter token": [study.token],
         "dashboard:guide-show name": ["managers"],
+        "people:review-list token": [link_token(project.pk, "te")],
+        "people:review-text token": [link_token(project.pk, "te")],
         "dashboard:email-stop token": [token_to_stop(manager.pk, NoticeKind.DIGEST)],
         "recruitment:event-take token": [study.token],
         "job_id": [job.pk],

@@ -104,10 +104,10 @@ def test_an_invitation_that_makes_no_sense_is_not_made(client: Client, change: d
 @pytest.mark.long(reason="at least three others run each of its lines")
 def test_a_consent_text_with_gaps_is_to_be_finished_before_people_are_invited(client: Client, project: Project):
     for address in (CREATE, IMPORT):
-        assert "Fill them in first" not in page_of(client, address)
-    publish(project, defaults.consent_text())
+        assert "Fill that in first" not in page_of(client, address)
+    publish(project, defaults.GAP)
     for address in (CREATE, IMPORT):
-        assert "Fill them in first" in page_of(client, address)
+        assert "Fill that in first" in page_of(client, address)
 
 
 # Many languages

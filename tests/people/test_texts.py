@@ -151,7 +151,7 @@ class TestTranslating:
         assert manager.get(listed).content.decode().count(">draft<") == 1
         assert HINDI in manager.get(address).content.decode()
         assert manager.post(address, {"version": "1", "body": HINDI, "do": "publish"}).status_code == 302
-        assert manager.get(listed).content.decode().count(">published<") == 1
+        assert manager.get(listed).content.decode().count(">reviewed<") == 1
         assert HINDI[3:] in guidelines(reader(hana), round.project)
 
     def test_what_was_typed_stays_where_the_text_has_changed(self, round):

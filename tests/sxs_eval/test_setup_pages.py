@@ -15,9 +15,9 @@ from django.utils import timezone
 
 from annotation.services import batches
 from core.allocation.models import Pool, Task
+from core.people.defaults import default_text
 from core.people.models import AuditEntry, Membership, Role
 from research.inference.models import ModelCaption
-from sxs_eval import defaults
 from sxs_eval.forms.comparisons import MAX_GOLD_FILE_BYTES
 from sxs_eval.models import Comparison, EqualCaptions, GoldPair, Instructions, Pair, RaterStatus
 from sxs_eval.selectors.for_others import human_judgements_of
@@ -317,7 +317,7 @@ class TestInstructions:
     def test_a_project_without_comparisons_begins_with_the_default(self):
         project = make_project()
         page = client_of(project.created_by).get(reverse("sxs_eval:instructions-publish", args=[project.slug]))
-        assert page.context["form"]["body"].value() == defaults.instructions()
+        assert page.context["form"]["body"].value() == default_text("instructions")
 
 
 class TestWhoSeesThePages:

@@ -201,6 +201,11 @@ def is_page_of_work(module: str, address: str) -> bool:
     )
 
 
+def code_of(tag: str) -> str:
+    """Return what Django calls the language of a tag."""
+    return _DJANGO_S_NAMES.get(tag, tag)
+
+
 def tag_of(code: str | None) -> str:
     """Return the tag of a language of the pages, which Django may call otherwise."""
     return _TAGS.get(code or "", code or "")

@@ -13,6 +13,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+ENGLISH = "en"
+
 
 def _(message: str) -> str:
     """Mark a message for the catalogues. Django's own needs the settings, which read this."""

@@ -39,6 +39,9 @@ class TranslationSerializer(serializers.Serializer[Any]):
     original = serializers.CharField(source="original.body", help_text="Markdown.")
     body = serializers.CharField(source="last.body", default="", help_text="The newest translation; empty if none.")
     translated_version = serializers.IntegerField(source="last.version", default=None, allow_null=True)
+    reviewed_by = serializers.CharField(
+        source="last.reviewer", default="", help_text="Who published it; empty where a machine translated it."
+    )
     published_at = serializers.DateTimeField(source="last.published_at", default=None, allow_null=True)
 
 

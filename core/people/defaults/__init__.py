@@ -1,11 +1,19 @@
-"""Texts that a new project begins with."""
+"""Texts that a new project begins with, in the languages that they are written in: KIND.TAG.md, in Markdown."""
 
+from functools import cache
 from pathlib import Path
 
-# The placeholders of the default text begin with this.
+LICENCE = "CC BY 4.0"
+"""Of what people write, unless a manager names another."""
+# The placeholders of the consent text that older projects began with.
 GAP = "[The manager of the project"
 
 
-def consent_text() -> str:
-    """The first consent text of a project, in Markdown; its manager replaces what is in brackets."""
-    return Path(__file__).with_name("consent.en.md").read_text(encoding="utf-8")
+@cache
+def default_text(kind: str, tag: str = "en") -> str:
+    """Return the text that projects begin with; empty where it is not written in that language.
+
+    What is in braces stays: `core.people.selectors.texts` fills it in.
+    """
+    path = Path(__file__).with_name(f"{kind}.{tag}.md")
+    return path.read_text(encoding="utf-8") if path.exists() else ""

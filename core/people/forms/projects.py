@@ -66,9 +66,20 @@ class TranslationForm(forms.Form):
         label=_("Translation"),
         max_length=50_000,
         widget=forms.Textarea(attrs={"rows": 24}),
-        help_text=_("Use Markdown, as the original does."),
+        help_text=_(
+            "Use Markdown, as the original does. What is in braces stays as it is: it stands for the name of a button."
+        ),
     )
     version = forms.IntegerField(widget=forms.HiddenInput)
+
+
+class ReviewForm(TranslationForm):
+    """For a person without an account."""
+
+    reviewed_by = forms.CharField(
+        label=_("Your name"), max_length=100, help_text=_("The project sees who reviewed the text.")
+    )
+    field_order = ("reviewed_by",)
 
 
 class ConsentTextForm(forms.Form):
@@ -78,6 +89,20 @@ class ConsentTextForm(forms.Form):
         max_length=50_000,
         widget=forms.Textarea(attrs={"rows": 24, "dir": "auto"}),
         help_text=_("Use Markdown: ## for a heading, - for a list, > for a quotation."),
+    )
+    licence = forms.CharField(
+        label=_("Licence of what people write"),
+        max_length=200,
+        required=False,
+        help_text=_(
+            "Shown where the text says {LICENCE}. Leave the text as it is, and people read it in their language."
+        ),
+    )
+    contact = forms.CharField(
+        label=_("Who to ask"),
+        max_length=200,
+        required=False,
+        help_text=_("A name and an address, shown where the text says {CONTACT}."),
     )
     on_withdrawal = forms.ChoiceField(
         label=_("When somebody withdraws their consent"),
@@ -90,5 +115,5 @@ class ConsentTextForm(forms.Form):
 
     def __init__(self, *args: Any, text: ConsentText | None, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.initial["body"] = text.body if text else ""
-        self.initial["on_withdrawal"] = text.on_withdrawal if text else OnWithdrawal.CHOOSE
+        shown = text or ConsentText()
+        self.initial.update({name: getattr(shown, name) for name in self.base_fields})

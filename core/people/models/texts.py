@@ -25,6 +25,8 @@ class ConsentText(models.Model):
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="consent_texts")
     version = models.PositiveIntegerField()
     body = models.TextField(help_text="Markdown")
+    licence = models.CharField(max_length=200, blank=True, default="", help_text="Stands for {LICENCE} in the text.")
+    contact = models.CharField(max_length=200, blank=True, default="", help_text="Stands for {CONTACT} in the text.")
     on_withdrawal = models.CharField(
         max_length=6,
         choices=OnWithdrawal.choices,
@@ -42,6 +44,11 @@ class ConsentText(models.Model):
 
     def __str__(self) -> str:
         return f"project {self.project_id}, version {self.version}"
+
+    @property
+    def values(self) -> dict[str, str]:
+        """What its placeholders stand for, in any language."""
+        return {"LICENCE": self.licence, "CONTACT": self.contact}
 
 
 class TextKind(models.TextChoices):
@@ -63,6 +70,7 @@ class TextTranslation(models.Model):
     drafted_by = models.CharField(max_length=200, blank=True, help_text="The translator that drafted it, if any.")
     saved_at = models.DateTimeField()
     saved_by = models.ForeignKey(User, on_delete=models.PROTECT, null=True, blank=True, related_name="+")
+    reviewed_by = models.CharField(max_length=100, blank=True, default="", help_text="Who read it without an account.")
     published_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
@@ -76,6 +84,11 @@ class TextTranslation(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind} {self.version} of project {self.project_id} in {self.language_id}"
+
+    @property
+    def reviewer(self) -> str:
+        """The name of who published it; empty where a machine translated it and nobody has read it."""
+        return self.reviewed_by or (self.saved_by.username if self.saved_by else "")
 
 
 class Consent(models.Model):

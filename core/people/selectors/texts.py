@@ -2,41 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
+from django.db.models import TextChoices
 from django.http import Http404
+from django.utils import translation
 from django.utils.safestring import SafeString
-from django.utils.translation import get_language
-from django.utils.translation import gettext as _
+from django.utils.translation import get_language, gettext
+from django.utils.translation import gettext_lazy as _
 
 from core.languages.models import Language
 from core.languages.rules.page_languages import tag_of
+from core.languages.rules.registry import ENGLISH
 from core.people import defaults
 from core.people.models import Consent, ConsentText, Project, TextKind, TextTranslation, User
 from core.people.rules.markdown import to_html
+from core.people.rules.placeholders import filled
 
-
-def newest_consent_text(project: Project) -> ConsentText | None:
-    return project.consent_texts.order_by("-version").first()
-
-
-def has_gaps(text: ConsentText | None) -> bool:
-    """Return whether a placeholder of the default text still has to be replaced by a manager."""
-    return text is not None and defaults.GAP in text.body
-
-
-def has_consented(user: User, text: ConsentText) -> bool:
-    return Consent.objects.filter(user=user, text=text, withdrawn_at=None).exists()
+MACHINE = "Crosslens"
+"""Who drafted the translations that the platform brings."""
 
 
 @dataclass(frozen=True)
 class OriginalText:
-    """The newest version of a text as a manager wrote it."""
+    """A version of a text as a manager wrote it. `values` are what its placeholders stand for in this project."""
 
     version: int
     body: str
+    values: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -48,73 +43,156 @@ class ShownText:
     is_translated: bool = False
 
 
-_originals: dict[TextKind, Callable[[Project], OriginalText | None]] = {}
+Names = Callable[[], Mapping[str, str]]
 
 
-def register(kind: TextKind, newest: Callable[[Project], OriginalText | None]) -> None:
-    """Register where the newest version of a kind of text stands."""
-    _originals[kind] = newest
+@dataclass(frozen=True)
+class _TextSource:
+    newest: Callable[[Project], OriginalText | None]
+    names: Names
+
+
+_sources: dict[TextKind, _TextSource] = {}
+
+
+def register(kind: TextKind, newest: Callable[[Project], OriginalText | None], names: Names = dict) -> None:
+    """Register where the newest version of a kind of text stands, and what buttons call what is in braces in it."""
+    _sources[kind] = _TextSource(newest, names)
 
 
 def original_of(project: Project, kind: TextKind) -> OriginalText | None:
-    return _originals[kind](project)
+    return _sources[kind].newest(project)
+
+
+def newest_consent_text(project: Project) -> ConsentText | None:
+    return project.consent_texts.order_by("-version").first()
+
+
+def has_gaps(text: ConsentText | None) -> bool:
+    """Return whether a manager still has to say what a placeholder of the text stands for."""
+    if text is None:
+        return False
+    gaps = [f"{{{name}}}" for name, value in text.values.items() if not value]
+    return any(gap in text.body for gap in [defaults.GAP, *gaps])
+
+
+def has_consented(user: User, text: ConsentText) -> bool:
+    return Consent.objects.filter(user=user, text=text, withdrawn_at=None).exists()
+
+
+def original_consent(text: ConsentText) -> OriginalText:
+    return OriginalText(text.version, text.body, text.values)
 
 
 def _consent(project: Project) -> OriginalText | None:
     text = newest_consent_text(project)
-    return OriginalText(text.version, text.body) if text else None
+    return original_consent(text) if text else None
 
 
 register(TextKind.CONSENT, _consent)
 
 
-def translation_of(project: Project, kind: TextKind, version: int) -> TextTranslation | None:
-    """Return the published translation of this version into the language of the page; None where there is none."""
-    published = TextTranslation.objects.filter(
-        project=project, kind=kind, version=version, language=tag_of(get_language()), published_at__isnull=False
-    )
-    return published.order_by("-revision").first()
+def filled_text(kind: TextKind, body: str, values: Mapping[str, str]) -> str:
+    """Fill in the placeholders of a text, in the language of the page."""
+    return filled(body, {**_sources[kind].names(), **values})
 
 
-def language_shown(project: Project, kind: TextKind, version: int) -> str:
-    """Return the tag of the language that a text is shown in now; empty for the original."""
-    translation = translation_of(project, kind, version)
-    return translation.language_id if translation else ""
+def english_text(kind: TextKind, body: str, values: Mapping[str, str]) -> str:
+    """Fill in the placeholders of a text, in English, for files."""
+    with translation.override(ENGLISH):
+        return filled_text(kind, body, values)
 
 
-def shown_text(project: Project, kind: TextKind, version: int, body: str, *, wants_original: bool = False) -> ShownText:
-    translation = translation_of(project, kind, version)
-    if translation is None or wants_original:
-        return ShownText(to_html(body), None, translation is not None)
-    return ShownText(to_html(translation.body), translation, True)
+def is_default(kind: TextKind, body: str) -> bool:
+    """Return whether nobody has changed the text that projects begin with.
+
+    Older projects have it with the English names of levels filled in.
+    """
+    default = defaults.default_text(kind)
+    return body.split() in (default.split(), english_text(kind, default, {}).split())
+
+
+def translation_of(project: Project, kind: TextKind, original: OriginalText) -> TextTranslation | None:
+    """Return the translation of this version into the language of the page; None where there is none.
+
+    It is what a person has published or, for a text that projects begin with, what the platform brings, unsaved.
+    """
+    about = {"project": project, "kind": kind, "version": original.version, "language_id": tag_of(get_language())}
+    published = TextTranslation.objects.filter(**about, published_at__isnull=False).order_by("-revision").first()
+    return published or _default_translation(original, **about)
+
+
+def _default_translation(original: OriginalText, **about: Any) -> TextTranslation | None:
+    tag = about["language_id"]
+    if tag == ENGLISH or not is_default(about["kind"], original.body):
+        return None
+    body = defaults.default_text(about["kind"], tag)
+    return TextTranslation(**about, body=body, drafted_by=MACHINE) if body else None
+
+
+def shown_text(project: Project, kind: TextKind, original: OriginalText, *, wants_original: bool = False) -> ShownText:
+    found = translation_of(project, kind, original)
+    shown = None if wants_original else found
+    html = to_html(filled_text(kind, shown.body if shown else original.body, original.values))
+    return ShownText(html, shown, found is not None)
 
 
 def shown_consent(text: ConsentText, *, wants_original: bool = False) -> ShownText:
-    return shown_text(text.project, TextKind.CONSENT, text.version, text.body, wants_original=wants_original)
+    return shown_text(text.project, TextKind.CONSENT, original_consent(text), wants_original=wants_original)
+
+
+class TranslationState(TextChoices):
+    NONE = "none", _("not translated")
+    OLDER = "older", _("of an older version")
+    DRAFT = "draft", _("draft")
+    MACHINE = "machine", _("translated by machine, not yet reviewed")
+    REVIEWED = "reviewed", _("reviewed")
+
+
+@dataclass(frozen=True)
+class TranslationCell:
+    """How far the newest version of a text is in a language; `has_draft` says that a newer draft waits."""
+
+    kind: TextKind
+    state: TranslationState
+    has_draft: bool = False
+    reviewer: str = ""
+
+
+Originals = Mapping[TextKind, OriginalText]
+
+
+def originals_of(project: Project) -> Originals:
+    """Return the texts that the project has."""
+    return {kind: text for kind in TextKind if (text := original_of(project, kind)) is not None}
 
 
 def translation_rows(
-    project: Project, languages: Iterable[Language]
-) -> list[tuple[TextKind, OriginalText, list[dict[str, Any]]]]:
-    """List the texts that the project has, each with its languages: what is published, and whether a draft waits."""
-    newest: dict[tuple[str, str, bool], TextTranslation] = {}
-    for translation in TextTranslation.objects.filter(project=project).defer("body").order_by("version", "revision"):
-        newest[translation.kind, translation.language_id, translation.published_at is not None] = translation
-    languages = list(languages)
-    listed = []
-    for kind in TextKind:
-        original = original_of(project, kind)
-        if original is not None:
-            rows = [
-                {
-                    "language": one,
-                    "published": newest.get((kind, one.pk, True)),
-                    "draft": newest.get((kind, one.pk, False)),
-                }
-                for one in languages
-            ]
-            listed.append((kind, original, rows))
-    return listed
+    project: Project, originals: Originals, languages: Iterable[Language]
+) -> list[tuple[Language, list[TranslationCell]]]:
+    """Say for each language how far each text is."""
+    stored: dict[tuple[str, str], list[TextTranslation]] = {}
+    rows = TextTranslation.objects.filter(project=project).defer("body").select_related("saved_by")
+    for row in rows.order_by("version", "revision"):
+        stored.setdefault((row.kind, row.language_id), []).append(row)
+    return [
+        (one, [_cell(kind, original, one.pk, stored.get((kind, one.pk), ())) for kind, original in originals.items()])
+        for one in languages
+    ]
+
+
+def _cell(kind: TextKind, original: OriginalText, tag: str, rows: Sequence[TextTranslation]) -> TranslationCell:
+    newest = [row for row in rows if row.version == original.version]
+    has_draft = bool(newest) and newest[-1].published_at is None
+    if published := [row for row in newest if row.published_at]:
+        last = published[-1]
+        state = TranslationState.REVIEWED if last.reviewer else TranslationState.MACHINE
+        return TranslationCell(kind, state, has_draft, last.reviewer)
+    if tag != ENGLISH and is_default(kind, original.body) and defaults.default_text(kind, tag):
+        return TranslationCell(kind, TranslationState.MACHINE, has_draft)
+    if has_draft:
+        return TranslationCell(kind, TranslationState.DRAFT)
+    return TranslationCell(kind, TranslationState.OLDER if rows else TranslationState.NONE)
 
 
 @dataclass(frozen=True)
@@ -138,12 +216,17 @@ def text_to_translate(project: Project, kind: str, tag: str) -> TextToTranslate:
     language = Language.objects.filter(pk=tag).first()
     original = original_of(project, TextKind(kind)) if kind in TextKind.values else None
     if language is None or original is None:
-        raise Http404(_("There is no such page."))
+        raise Http404(gettext("There is no such page."))
     last = latest_of(project, TextKind(kind), language)
     return TextToTranslate(project, TextKind(kind), language, original, last)
 
 
 def latest_of(project: Project, kind: TextKind, language: Language) -> TextTranslation | None:
-    """Return the newest draft or published translation, of whatever version: what the next one begins with."""
+    """Return what the next translation begins with: the newest, draft or published, or what the platform brings."""
     found = TextTranslation.objects.filter(project=project, kind=kind, language=language)
-    return found.order_by("version", "revision").last()
+    last = found.order_by("version", "revision").last()
+    original = original_of(project, kind)
+    if original is None or (last is not None and last.version == original.version):
+        return last
+    about = {"project": project, "kind": kind, "version": original.version, "language_id": language.pk}
+    return _default_translation(original, **about) or last

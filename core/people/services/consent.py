@@ -10,9 +10,10 @@ from django.utils.translation import gettext as _
 
 from core.people import personal_data
 from core.people.models import Consent, ConsentText, OnWithdrawal, Project, TextKind, User
-from core.people.selectors.texts import translation_of
+from core.people.selectors.texts import original_consent
 from core.people.services import audit_log
 from core.people.services.members import MembershipError, lock_person
+from core.people.services.texts import kept_translation
 
 
 class StaleConsentError(MembershipError):
@@ -20,16 +21,24 @@ class StaleConsentError(MembershipError):
 
 
 def publish_consent_text(
-    *, project: Project, body: str, on_withdrawal: str = OnWithdrawal.CHOOSE, by: User, now: datetime
+    *,
+    project: Project,
+    body: str,
+    licence: str = "",
+    contact: str = "",
+    on_withdrawal: str = OnWithdrawal.CHOOSE,
+    by: User,
+    now: datetime,
 ) -> ConsentText:
     """Publish a new version; everybody is asked again before they get more work."""
     with transaction.atomic():
         audit_log.lock(project, by)
         newest = ConsentText.objects.filter(project=project).order_by("-version").first()
-        if newest is not None and (newest.body, newest.on_withdrawal) == (body, on_withdrawal):
+        said = {"body": body, "licence": licence, "contact": contact, "on_withdrawal": on_withdrawal}
+        if newest is not None and said == {name: getattr(newest, name) for name in said}:
             return newest
         version = newest.version + 1 if newest else 1
-        text = ConsentText.objects.create(project=project, version=version, body=body, on_withdrawal=on_withdrawal)
+        text = ConsentText.objects.create(project=project, version=version, **said)
         audit_log.record(
             project=project,
             action="consent-text.published",
@@ -54,7 +63,9 @@ def give_consent(*, project: Project, user: User, version: int | None, now: date
         text = ConsentText.objects.filter(project=project).order_by("-version").first()
         if text is None or text.version != version:
             raise StaleConsentError(_("The text has changed since you opened this page. Please read the new version."))
-        read = {"given_at": now, "translation": translation_of(project, TextKind.CONSENT, text.version)}
+        original = original_consent(text)
+        shown = kept_translation(project=project, kind=TextKind.CONSENT, original=original, now=now)
+        read = {"given_at": now, "translation": shown}
         return Consent.objects.get_or_create(text=text, user=user, withdrawn_at=None, defaults=read)[0]
 
 

@@ -15,7 +15,7 @@ from django.utils.text import slugify
 from django.utils.translation import gettext as _
 
 from core.people import defaults
-from core.people.models import ConsentText, Membership, Project, ProvidedRole, Role, User
+from core.people.models import ConsentText, Membership, Project, ProvidedRole, Role, TextKind, User
 from core.people.rules.roles import conflicting_roles
 from core.people.rules.sign_in_providers import GivenRole
 from core.people.services import audit_log
@@ -133,6 +133,11 @@ def _take(given: ProvidedRole, user: User, now: datetime) -> None:
 SLUG_LENGTH = 40
 
 
+def _first_consent(manager: User) -> dict[str, str]:
+    contact = manager.email or manager.username
+    return {"body": defaults.default_text(TextKind.CONSENT), "licence": defaults.LICENCE, "contact": contact}
+
+
 def create_project(
     *, name: str, manager: User, description: str = "", consent_body: str = "", slug: str = ""
 ) -> Project:
@@ -146,7 +151,8 @@ def create_project(
             slug=free_slug(Project, wanted), name=name, description=description, created_by=manager
         )
         Membership.objects.create(project=project, user=manager, role=Role.MANAGER)
-        ConsentText.objects.create(project=project, version=1, body=consent_body or defaults.consent_text())
+        said = {"body": consent_body} if consent_body else _first_consent(manager)
+        ConsentText.objects.create(project=project, version=1, **said)
     return project
 
 

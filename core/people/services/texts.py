@@ -5,11 +5,12 @@ from __future__ import annotations
 from datetime import datetime
 
 from django.db import transaction
+from django.db.models import Max
 from django.utils.translation import gettext as _
 
 from core.languages.models import Language
 from core.people.models import Project, TextKind, TextTranslation, User
-from core.people.selectors.texts import original_of
+from core.people.selectors.texts import OriginalText, original_of, translation_of
 from core.people.services import audit_log
 
 
@@ -26,6 +27,7 @@ def save_translation(
     body: str,
     publishes: bool = False,
     drafted_by: str = "",
+    reviewed_by: str = "",
     by: User | None,
     now: datetime,
 ) -> TextTranslation:
@@ -35,6 +37,8 @@ def save_translation(
     ----------
     drafted_by : str
         The translator whose words a draft has, empty for a person's.
+    reviewed_by : str
+        The name of a person without an account.
 
     Raises
     ------
@@ -52,7 +56,7 @@ def save_translation(
             last = TextTranslation(**about, revision=last.revision + 1 if last else 1, drafted_by=drafted_by)
         elif drafted_by:
             last.drafted_by = drafted_by
-        last.body, last.saved_at, last.saved_by = body, now, by
+        last.body, last.saved_at, last.saved_by, last.reviewed_by = body, now, by, reviewed_by
         if publishes:
             last.published_at = now
             audit_log.record(
@@ -61,7 +65,25 @@ def save_translation(
                 about=f"{kind.label}, {language.english_name}",
                 by=by,
                 now=now,
-                details={"version": version, "revision": last.revision, "drafted_by": last.drafted_by},
+                details={
+                    "version": version,
+                    "revision": last.revision,
+                    "drafted_by": last.drafted_by,
+                    "reviewed_by": reviewed_by,
+                },
             )
         last.save()
     return last
+
+
+def kept_translation(
+    *, project: Project, kind: TextKind, original: OriginalText, now: datetime
+) -> TextTranslation | None:
+    """Return what the page shows in its language, stored, so that it stays on record; None for the original."""
+    shown = translation_of(project, kind, original)
+    if shown is None or not shown._state.adding:
+        return shown
+    about = {"project": project, "kind": kind, "version": original.version, "language_id": shown.language_id}
+    earlier = TextTranslation.objects.filter(**about).aggregate(last=Max("revision"))["last"] or 0
+    said = {"body": shown.body, "drafted_by": shown.drafted_by, "saved_at": now, "published_at": now}
+    return TextTranslation.objects.get_or_create(**about, revision=earlier + 1, defaults=said)[0]

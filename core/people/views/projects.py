@@ -1,4 +1,4 @@
-"""A manager's pages of a project: members, its texts and their translations, webhooks, the audit log."""
+"""A manager's pages of a project: members, the consent text, webhooks, the audit log."""
 
 from __future__ import annotations
 
@@ -11,20 +11,17 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from core.languages.models import Language
 from core.people import tasks
-from core.people.forms.projects import ConsentTextForm, LogForm, TranslationForm, WebhookForm
+from core.people.forms.projects import ConsentTextForm, LogForm, WebhookForm
 from core.people.models import Delivery, Role, WebhookEvent
 from core.people.permissions import project_for
 from core.people.requests import RefusalsShown, csv_download, user_of
-from core.people.rules.markdown import to_html
 from core.people.selectors.audit_log import EntryFilters, actions_in, log_as_csv, log_page
 from core.people.selectors.projects import members_of, webhooks_of
-from core.people.selectors.texts import newest_consent_text, text_to_translate, translation_rows
+from core.people.selectors.texts import newest_consent_text, shown_consent
 from core.people.services import webhooks
 from core.people.services.consent import publish_consent_text
 from core.people.services.members import LastManagerError, remove_member
-from core.people.services.texts import StaleTranslationError, save_translation
 
 DELIVERIES_PER_PAGE = 50
 
@@ -127,49 +124,6 @@ def delivery_retry(request: HttpRequest, slug: str, delivery_id: int) -> HttpRes
     return redirect("people:webhook-show", slug, delivery.webhook_id)
 
 
-@require_safe
-def text_list(request: HttpRequest, slug: str) -> HttpResponse:
-    project = project_for(user_of(request), slug, Role.MANAGER)
-    texts = translation_rows(project, Language.objects.all())
-    return render(request, "people/texts.html", {"project": project, "texts": texts})
-
-
-@require_http_methods(["GET", "HEAD", "POST"])
-def text_translate(request: HttpRequest, slug: str, kind: str, tag: str) -> HttpResponse:
-    project = project_for(user_of(request), slug, Role.MANAGER)
-    text = text_to_translate(project, kind, tag)
-    language, original, last = text.language, text.original, text.last
-    initial = {"version": original.version, "body": last.body if last else original.body}
-    form = TranslationForm(request.POST or None, initial=initial)
-    status = 422 if form.is_bound else 200
-    if form.is_valid():
-        publishes = request.POST.get("do") == "publish"
-        try:
-            save_translation(
-                project=project, kind=text.kind, language=language, publishes=publishes, by=user_of(request),
-                now=timezone.now(), **form.cleaned_data,
-            )  # fmt: skip
-        except StaleTranslationError as stale:
-            messages.error(request, str(stale))
-            typed = form.cleaned_data["body"]
-            form = TranslationForm(initial={"version": original.version, "body": typed})
-            status = 409
-        else:
-            messages.success(request, _("People can read it now.") if publishes else _("Saved as a draft."))
-            return redirect("people:text-list", slug)
-    form.fields["body"].widget.attrs |= {"lang": language.tag, "dir": language.direction}
-    context = {
-        "project": project,
-        "kind": text.kind,
-        "language": language,
-        "original": original,
-        "original_html": to_html(original.body),
-        "last": last,
-        "form": form,
-    }
-    return render(request, "people/text_translate.html", context, status=status)
-
-
 @require_http_methods(["GET", "HEAD", "POST"])
 def consent_publish(request: HttpRequest, slug: str) -> HttpResponse:
     project = project_for(user_of(request), slug, Role.MANAGER)
@@ -179,5 +133,10 @@ def consent_publish(request: HttpRequest, slug: str) -> HttpResponse:
         published = publish_consent_text(project=project, by=user_of(request), now=timezone.now(), **form.cleaned_data)
         messages.success(request, _("Version %(version)d is now in use.") % {"version": published.version})
         return redirect("people:consent-publish", slug)
-    context = {"project": project, "text": text, "form": form, "text_html": to_html(text.body) if text else ""}
+    context = {
+        "project": project,
+        "text": text,
+        "form": form,
+        "shown": text and shown_consent(text, wants_original=True),
+    }
     return render(request, "people/consent_publish.html", context, status=422 if form.is_bound else 200)

@@ -144,6 +144,8 @@ _PARTS: Schema = {
     "consent": _table(
         {
             "text": _text("Markdown.", shortest=1),
+            "licence": _text("Stands for {LICENCE} in the text.", longest=200, default=""),
+            "contact": _text("Stands for {CONTACT} in the text.", longest=200, default=""),
             "on_withdrawal": _choice("a rule for withdrawal", OnWithdrawal.values, default=OnWithdrawal.CHOOSE.value),
         },
         required=("text",),

@@ -147,7 +147,7 @@ def _english(facts: ProjectFacts) -> StepFinding:
 
 
 def _consent(facts: ProjectFacts) -> StepFinding:
-    text = _("The consent text still has gaps in brackets. Fill them in before anybody joins.")
+    text = _("The consent text does not say who to ask, or under which licence captions are published.")
     return (StepState.TO_DO, text) if facts.has_consent_gaps else None
 
 

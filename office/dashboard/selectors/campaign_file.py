@@ -9,7 +9,7 @@ from typing import Any
 from annotation.models import GuidelineExample, Round, RoundKind, RoundState
 from core.allocation.models import Pool
 from core.images.models import CollectionImage
-from core.people.models import Invitation, Project
+from core.people.models import ConsentText, Invitation, Project
 from core.people.permissions import usable_in
 from office.practice.models import PracticeItem, PracticeKind, PracticeSet
 from office.recruitment.models import HourlyRate, Study
@@ -27,12 +27,17 @@ SHARED_BY_COMPARISONS = (
 )  # fmt: skip
 
 
+def _consent(text: ConsentText) -> dict[str, Any]:
+    about = {name: getattr(text, name) for name in ("on_withdrawal", "licence", "contact")}
+    return {"text": text.body, **about}
+
+
 def campaign_of(project: Project) -> dict[str, Any]:
     consent = project.consent_texts.order_by("-version").first()
     instructions = Instructions.objects.filter(project=project).order_by("-version").first()
     parts: dict[str, Any] = {
         "project": {"slug": project.slug, "name": project.name, "description": project.description},
-        "consent": {"text": consent.body, "on_withdrawal": consent.on_withdrawal} if consent else {},
+        "consent": _consent(consent) if consent else {},
         "guidelines": _guidelines(project),
         "instructions": {"text": instructions.body} if instructions else {},
         "practice": _practice(project),

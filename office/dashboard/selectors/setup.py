@@ -11,15 +11,14 @@ from urllib.parse import urlencode
 
 from django.db.models import Count, Exists, Min, OuterRef, Q, QuerySet
 
-from annotation import defaults
 from annotation.models import Guidelines, Release, RoundKind, RoundState
 from annotation.selectors.overview import ENGLISH, ProjectProgress, RoundProgress, project_progress
 from core.images.models import Collection, CollectionImage
 from core.images.selectors.attributions import lacks_author, lacks_licence
 from core.jobs.models import JobState
-from core.people.models import Project, Role
+from core.people.models import Project, Role, TextKind
 from core.people.pages import address
-from core.people.selectors.texts import has_gaps, newest_consent_text
+from core.people.selectors.texts import has_gaps, is_default, newest_consent_text
 from office.dashboard.rules.setup import LanguageFacts, ProjectFacts, ProjectStep, SetupStep, next_step, setup_steps
 from research.inference.models import ModelCaption
 
@@ -96,7 +95,8 @@ def _images_in(entries: QuerySet[CollectionImage]) -> dict[str, Any]:
 
 def _has_default_guidelines(project: Project) -> bool:
     newest = Guidelines.objects.filter(project=project).order_by("-version").first()
-    return newest is None or (newest.rating, newest.writing) == tuple(defaults.guidelines())
+    parts = (TextKind.RATING, TextKind.WRITING)
+    return newest is None or all(is_default(part, getattr(newest, part)) for part in parts)
 
 
 def _languages(rows: Iterable[RoundProgress]) -> list[LanguageFacts]:

@@ -119,7 +119,8 @@ def duplicate_project(
             project=made, action="project.created", about=made.slug, by=by, now=now, details={"from": project.slug}
         )
         if text:
-            ConsentText.objects.filter(project=made).update(on_withdrawal=text.on_withdrawal)
+            about = {name: getattr(text, name) for name in ("on_withdrawal", "licence", "contact")}
+            ConsentText.objects.filter(project=made).update(**about)
         _copy_guidelines(project, made, by)
         _copy_newest(Instructions.objects.filter(project=project).order_by("version"), made, version=1, created_by=by)
         _copy_newest(LanguageTable.objects.filter(project=project).order_by("number"), made, number=1, created_by=by)

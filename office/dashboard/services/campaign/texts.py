@@ -45,10 +45,8 @@ def apply_practice(change: CampaignChange, practice: Mapping[str, Any]) -> None:
 
 
 def _publish_consent(change: CampaignChange, wanted: Mapping[str, Any]) -> int:
-    made = publish_consent_text(
-        project=change.project, body=wanted["text"], on_withdrawal=wanted["on_withdrawal"], **change.who
-    )
-    return made.version
+    said = {name: wanted[name] for name in ("on_withdrawal", "licence", "contact")}
+    return publish_consent_text(project=change.project, body=wanted["text"], **said, **change.who).version
 
 
 def _publish_guidelines(change: CampaignChange, wanted: Mapping[str, Any]) -> int:

@@ -1,0 +1,144 @@
+"""The texts that projects begin with, in all languages: people read them in theirs, until the manager changes them."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections import Counter
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from django.utils import translation
+
+from annotation.models import Rating
+from annotation.services.projects import create_empty_project, publish_guidelines
+from core.languages.rules.registry import LANGUAGES
+from core.people.defaults import default_text
+from core.people.models import Consent, Project, Role, TextKind, TextTranslation
+from core.people.rules.review_links import DAYS, SECONDS_PER_DAY, link_token
+from core.people.selectors.texts import MACHINE, TranslationState, has_gaps, originals_of, translation_rows
+from tests.clients import client_of
+from tests.factories import NOW, join_project, make_language, make_user
+
+pytestmark = pytest.mark.django_db
+TELUGU = "te"
+PLACEHOLDER = re.compile(r"\{[A-Z_]+\}")
+
+
+@pytest.fixture
+def project() -> Project:
+    manager = make_user("maria", email="maria@example.org")
+    return create_empty_project(creator=manager, name="Birds", now=NOW)
+
+
+def shape(markdown: str) -> dict[str, object]:
+    """What a translation has as its original does."""
+    lines = markdown.splitlines()
+    marks = {"headings": "#", "items": "- ", "rows": "|", "quotations": ">"}
+    return {
+        **{name: sum(line.startswith(mark) for line in lines) for name, mark in marks.items()},
+        "steps": sum(bool(re.match(r"\d\. ", line)) for line in lines),
+        "placeholders": Counter(PLACEHOLDER.findall(markdown)),
+    }
+
+
+@pytest.mark.parametrize("kind", TextKind)
+def test_the_text_is_in_every_language_with_the_same_parts(kind: TextKind) -> None:
+    original = default_text(kind)
+    differing = {
+        one.tag: found for one in LANGUAGES if (found := shape(default_text(kind, one.tag))) != shape(original)
+    }
+    assert differing == {}
+    assert len({default_text(kind, one.tag) for one in LANGUAGES}) == len(LANGUAGES) == 36
+
+
+def page_of(client: Client, name: str, *args: object, code: str = TELUGU) -> str:
+    answer = client.get(reverse(name, args=args), headers={"accept-language": code})
+    assert answer.status_code == 200
+    return answer.content.decode()
+
+
+def test_people_read_the_guidelines_in_their_language_with_the_names_of_its_buttons(project: Project) -> None:
+    reader = client_of(join_project(project, make_user("asha")))
+    page = page_of(reader, "annotation:guidelines-show", project.slug)
+    assert page.count('<div class="prose" lang="te"') == 2
+    with translation.override(TELUGU):
+        assert f"<strong>{Rating.EXCELLENT.label}</strong>" in page
+    assert not PLACEHOLDER.search(page)
+
+
+def test_a_text_that_was_changed_is_read_in_the_language_it_was_written_in(project: Project) -> None:
+    rating, writing = f"{default_text('rating')} More.", default_text("writing")
+    publish_guidelines(project=project, rating=rating, writing=writing, by=project.created_by, now=NOW)
+    reader = client_of(join_project(project, make_user("asha")))
+    page = page_of(reader, "annotation:guidelines-show", project.slug)
+    assert page.count('<div class="prose" lang="te"') == 1
+
+
+def test_a_consent_keeps_the_translation_that_was_read(project: Project) -> None:
+    client = client_of(asha := make_user("asha"))
+    project.memberships.create(user=asha, role=Role.ANNOTATOR)
+    page = page_of(client, "people:consent-give", project.slug)
+    assert "CC BY 4.0" in page
+    assert "maria@example.org" in page
+    for _again in range(2):
+        client.post(
+            reverse("people:consent-give", args=[project.slug]),
+            {"version": "1", "consent": "on"},
+            headers={"accept-language": TELUGU},
+        )
+    read = Consent.objects.get(user=asha).translation
+    assert read is not None
+    assert (read.language_id, read.drafted_by, read.reviewer) == (TELUGU, MACHINE, "")
+    assert read.body == default_text("consent", TELUGU)
+    assert TextTranslation.objects.count() == 1
+
+
+def test_a_consent_text_without_somebody_to_ask_has_a_gap(project: Project) -> None:
+    text = project.consent_texts.get()
+    assert not has_gaps(text)
+    text.contact = ""
+    assert has_gaps(text)
+
+
+def states_in(project: Project, tag: str) -> list[str]:
+    [(_language, cells)] = translation_rows(project, originals_of(project), [make_language(tag)])
+    return [cell.state for cell in cells]
+
+
+class TestReviewing:
+    """By somebody without an account, who has the link of a language."""
+
+    @staticmethod
+    def address(project: Project, kind: str = "writing", tag: str = TELUGU) -> str:
+        return reverse("people:review-text", args=[link_token(project.pk, tag), kind])
+
+    def test_what_they_publish_is_read_and_bears_their_name(self, project: Project) -> None:
+        reviewer, address = Client(), self.address(project)
+        assert set(states_in(project, TELUGU)) == {TranslationState.MACHINE}
+        assert "Imagine describing the image" in reviewer.get(address).content.decode()
+        wrong = reviewer.post(address, {"version": "1", "body": "కొత్త", "do": "publish"})
+        assert wrong.status_code == 422, "they say who they are"
+        said = {"version": "1", "body": "కొత్త", "reviewed_by": "Padma", "do": "publish"}
+        assert reviewer.post(address, said).status_code == 302
+        assert Counter(states_in(project, TELUGU)) == {TranslationState.MACHINE: 2, TranslationState.REVIEWED: 1}
+        assert "Padma" in page_of(client_of(project.created_by), "people:text-list", project.slug, code="en")
+        entry = project.audit_entries.get(action="translation.published")
+        assert (entry.by, entry.details["reviewed_by"]) == (None, "Padma")
+        reader = client_of(join_project(project, make_user("asha")))
+        assert "కొత్త" in page_of(reader, "annotation:guidelines-show", project.slug)
+
+    @pytest.mark.parametrize("part", ["", "x"])
+    def test_a_link_that_was_changed_opens_nothing(self, project: Project, part: str) -> None:
+        token = link_token(project.pk, TELUGU)
+        address = reverse("people:review-list", args=[token[:-5] + part or "x"])
+        answer = Client().get(address)
+        assert answer.status_code == 410
+        assert "Copy the whole address" in answer.content.decode()
+
+    def test_a_link_is_valid_for_its_days(self, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+        now, address = time.time(), self.address(project)
+        for days, status in ((DAYS - 1, 200), (DAYS + 1, 410)):
+            monkeypatch.setattr("django.core.signing.time.time", lambda days=days: now + days * SECONDS_PER_DAY)
+            assert Client().get(address).status_code == status
