@@ -93,7 +93,7 @@ class TestSettingUp:
         guidelines = project.guidelines.get()
         assert guidelines.version == 1
         assert "visually impaired friend" in guidelines.writing
-        assert all(f"**{level}**" in guidelines.rating for level in Rating.labels)
+        assert all(f"**{{{level.name}}}**" in guidelines.rating for level in Rating)
         assert project.consent_texts.count() == 1
         rounds = mains_of(project).values_list("language", "pool__replication", "pool__lease_s")
         assert set(rounds) == {("de", 2, 3600), ("bn", 1, 3600)}
