@@ -145,7 +145,7 @@ class TranslationState(TextChoices):
     NONE = "none", _("not translated")
     OLDER = "older", _("of an older version")
     DRAFT = "draft", _("draft")
-    MACHINE = "machine", _("translated by machine, not yet reviewed")
+    MACHINE = "machine", _("by machine, not reviewed")
     REVIEWED = "reviewed", _("reviewed")
 
 
