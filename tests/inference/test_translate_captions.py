@@ -51,7 +51,7 @@ def test_english_captions_are_translated_with_what_they_were_translated_from(cap
     with out.open("rb") as file:
         lines = list(reference_lines(file, language="de", known=["de", "fr"]))
     assert [line.captions for line in lines[:1] if isinstance(line, ReferenceLine)] == [
-        {"de": ["de of A cat.", "de of A small cat."]}
+        (("de", "de of A cat."), ("de", "de of A small cat."))
     ]
 
 

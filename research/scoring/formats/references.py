@@ -19,15 +19,16 @@ from crosslens_metrics.hidden_characters import has_hidden
 
 @dataclass(frozen=True, slots=True)
 class ReferenceLine:
-    """`names` are those that the image may go by, the likeliest first; `captions` are by language and never empty.
+    """`names` are those that the image may go by, the likeliest first; each of the `captions` has its tag.
 
+    A table by tag would take as much memory as the captions: a file has hundreds of thousands of lines.
     `left_out` says what of the line cannot be taken, and `captions_left_out` how many captions that are; `had_hidden`,
     from how many hidden characters were removed.
     """
 
     number: int
     names: tuple[str, ...]
-    captions: Mapping[str, list[str]]
+    captions: tuple[tuple[str, str], ...]
     left_out: Sequence[str] = ()
     captions_left_out: int = 0
     had_hidden: int = 0
@@ -39,7 +40,7 @@ class ReferenceLine:
     @property
     def count(self) -> int:
         """How many captions can be taken."""
-        return sum(map(len, self.captions.values()))
+        return len(self.captions)
 
 
 def reference_lines(
@@ -87,7 +88,7 @@ class _ReferenceReader:
         self.language, self.known, self.otherwise = language, known, otherwise
 
     def line(self, row: CaptionRow) -> ReferenceLine:
-        taken: dict[str, list[str]] = {}
+        taken: list[tuple[str, str]] = []
         refused, others, captions_refused, hidden = [], [], 0, 0
         for given in row.captions:
             try:
@@ -97,7 +98,7 @@ class _ReferenceReader:
                     continue
                 texts, wrong = caption_texts(given.value, row.name)
                 if texts:
-                    taken.setdefault(tag, []).extend(texts)
+                    taken += [(tag, text) for text in texts]
                     several = given.value if isinstance(given.value, list) else [given.value]
                     hidden += sum(has_hidden(text) for text in several if isinstance(text, str))
                 refused += [f"{given.language}: {one}" if len(row.captions) > 1 else str(one) for one in wrong]
@@ -107,7 +108,7 @@ class _ReferenceReader:
                 captions_refused += len(given.value) if isinstance(given.value, list) else 1
         if not taken:
             raise LineError(" ".join(refused) or self._nothing(others), row.name, captions=captions_refused or 1)
-        return ReferenceLine(row.number, row.names, taken, tuple(refused), captions_refused, hidden)
+        return ReferenceLine(row.number, row.names, tuple(taken), tuple(refused), captions_refused, hidden)
 
     def _nothing(self, others: list[str]) -> str:
         if not others:

@@ -45,11 +45,11 @@ class _ImageLines:
     lines: list[ReferenceLine] = field(default_factory=list)
 
     def captions(self, tag: str) -> list[str]:
-        return [text for line in self.lines for text in line.captions.get(tag, [])]
+        return [text for line in self.lines for of, text in line.captions if of == tag]
 
     @property
     def tags(self) -> list[str]:
-        return list(dict.fromkeys(tag for line in self.lines for tag in line.captions))
+        return list(dict.fromkeys(tag for line in self.lines for tag, _text in line.captions))
 
 
 def import_path(
@@ -191,7 +191,7 @@ class _ReferenceImport:
                 made = put_references(reference_set=reference_set, captions=captions, job=self.job, now=self.clock())
                 changes |= {(image, tag): change for image, change in made.items()}
         return [
-            self._report_row(unit, line, {tag: changes[unit.image_id, tag] for tag in line.captions})
+            self._report_row(unit, line, {tag: changes[unit.image_id, tag] for tag, _text in line.captions})
             for unit in units
             for line in unit.lines
             if line.number not in self.reported
@@ -204,7 +204,7 @@ class _ReferenceImport:
             left_out.insert(
                 0, _("This replaced what the image had in %(languages)s.") % {"languages": ", ".join(replaced)}
             )
-        already = sum(len(line.captions[tag]) for tag, change in changes.items() if change == CaptionChange.SAME)
+        already = sum(changes[tag] == CaptionChange.SAME for tag, _text in line.captions)
         counts = {ImportOutcome.ADDED: line.count - already, ImportOutcome.ALREADY: already}
         counts[ImportOutcome.REJECTED] = line.captions_left_out
         outcome = ImportOutcome.ADDED if counts[ImportOutcome.ADDED] else ImportOutcome.ALREADY
