@@ -8,6 +8,7 @@ from typing import Any
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.utils import timezone
+from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -18,12 +19,13 @@ from core.people.api.jobs import JobReport, job_kind, started
 from core.people.api.operations import ApiOperations, one_address
 from core.people.api.pagination import ListPart, many_shown, page
 from core.people.api.problems import ApiError, explain
-from core.people.api.requested import valid_values, validated_data
+from core.people.api.requested import asked_language, valid_values, validated_data
 from core.people.api.views import person_asking
 from core.people.models import Project, Role
 from core.people.permissions import READERS, project_for
 from crosslens_metrics.formats.word_vectors import WordVectorFileError
 from gapgame import tasks
+from gapgame.forms.items import USES
 from gapgame.models import GapItem, ItemSet
 from gapgame.permissions import item_set_for
 from gapgame.selectors.setup import item_sets_of, items_of
@@ -76,9 +78,23 @@ def item_set_list(request: Request, slug: str) -> Response:
     return page(request, [ListPart(0, rows)], order=["pk"], show=many_shown(ItemSetSerializer))
 
 
-@api.list("items", "Which sentences of a set are in use", "ItemPage", GapItemSerializer)
+@api.list(
+    "items",
+    "Which sentences of a set are in use",
+    "ItemPage",
+    GapItemSerializer,
+    parameters=[
+        OpenApiParameter("language", str, description="Only this language, by its tag, in any spelling."),
+        OpenApiParameter(
+            "use", str, enum=[value for value, _label in USES if value], description="1: in use; 0: switched off."
+        ),
+    ],
+)
 def item_list(request: Request, slug: str, item_set_id: int) -> Response:
-    rows = items_of(item_set_for(person_asking(request), slug, item_set_id))
+    item_set = item_set_for(person_asking(request), slug, item_set_id)
+    rows = items_of(item_set, use=request.query_params.get("use", ""))
+    if language := asked_language(request, item_set.items.values_list("language", flat=True)):
+        rows = rows.filter(language=language)
     return page(request, [ListPart(0, rows)], order=["pk"], show=many_shown(GapItemSerializer))
 
 

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from django.utils import timezone
+from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -20,7 +21,7 @@ from core.people.models import Role, User
 from core.people.rules.pseudonyms import pseudonym
 from gapgame.models import Player, PlayerStatus, Season
 from gapgame.permissions import season_for
-from gapgame.selectors.overview import PlayerRow, player_rows, players_of
+from gapgame.selectors.overview import PlayerRow, PlayersShown, player_rows, players_of
 from gapgame.services.ranking import DECISIONS, decide
 
 api = ApiOperations("game")
@@ -50,10 +51,17 @@ class PlayerDecisionSerializer(serializers.Serializer[Any]):
     )
 
 
-@api.list("players", "The players of a season", "PlayerPage", PlayerSerializer)
+@api.list(
+    "players",
+    "The players of a season",
+    "PlayerPage",
+    PlayerSerializer,
+    parameters=[OpenApiParameter("shown", str, enum=PlayersShown.values, description="Only those in this state.")],
+)
 def player_list(request: Request, slug: str, season_slug: str) -> Response:
     season = season_for(person_asking(request), slug, season_slug, Role.MANAGER)
-    return page(request, [ListPart(0, players_of(season))], order=["pk"], show=partial(_shown, season))
+    players = players_of(season, PlayersShown(request.query_params.get("shown") or PlayersShown.ALL))
+    return page(request, [ListPart(0, players)], order=["pk"], show=partial(_shown, season))
 
 
 @api.post(

@@ -162,24 +162,22 @@ class PlayerRow:
 
 def players_page(season: Season, show: PlayersShown, *, number: str) -> tuple[Page[Player], list[PlayerRow]]:
     """Return one page: by joining time while the season is open, afterwards by rank."""
-    matching = players_of(season)
     order = ["joined_at", "pk"] if season.closed_at is None else [F("rank").asc(nulls_last=True), "joined_at", "pk"]
-    chosen = {
-        PlayersShown.ALL: matching,
-        PlayersShown.MARKED: matching.filter(is_marked=True),
-        PlayersShown.UNDECIDED: matching.filter(is_marked=True, status=PlayerStatus.PLAYING),
-        PlayersShown.SET_ASIDE: matching.filter(status=PlayerStatus.SET_ASIDE),
-    }[show]
-    page = Paginator(chosen.order_by(*order), PLAYERS_PER_PAGE).get_page(number)
+    page = Paginator(players_of(season, show).order_by(*order), PLAYERS_PER_PAGE).get_page(number)
     return page, player_rows(season, list(page.object_list))
 
 
-def players_of(season: Season) -> QuerySet[Player]:
+def players_of(season: Season, show: PlayersShown = PlayersShown.ALL) -> QuerySet[Player]:
     """List players; while the season is open, nobody's score is even read."""
     players = Player.objects.filter(season=season).select_related("user")
     if season.closed_at is None:
         players = players.defer("total", "turns", "streak", "best_streak", "reached_at", "rank")
-    return players
+    return {
+        PlayersShown.ALL: players,
+        PlayersShown.MARKED: players.filter(is_marked=True),
+        PlayersShown.UNDECIDED: players.filter(is_marked=True, status=PlayerStatus.PLAYING),
+        PlayersShown.SET_ASIDE: players.filter(status=PlayerStatus.SET_ASIDE),
+    }[show]
 
 
 def player_rows(season: Season, players: Sequence[Player]) -> list[PlayerRow]:

@@ -20,6 +20,7 @@ from core.people.models import Membership, Project, Role, User
 from research.scoring.models import ReferenceSet
 from tests.annotation.released import AUTHORS, UNTIL
 from tests.annotation.submitting import submit_captions, take
+from tests.api.seeded import Program
 from tests.factories import make_annotator, make_captioner, make_round
 
 pytestmark = pytest.mark.django_db
@@ -176,6 +177,8 @@ class TestReferences:
         for _time in range(2):
             response = manager.post(reverse("annotation:release-references", args=[campaign.slug, 1]), follow=True)
             assert f"{len(rows)} captions are now references." in response.text
+        made = Program(campaign.manager).post(reverse("api:release-references", args=[campaign.slug, 1])).json()
+        assert sum(one["captions"] for one in made["results"]) == len(rows)
 
         sets = ReferenceSet.objects.filter(project=campaign.project)
         assert {one.language_id for one in sets} == {row["language"] for row in rows}

@@ -59,6 +59,7 @@ def test_a_sentence_is_switched_off_and_no_word_is_sent(season, mia):
     changed = mia.patch(f"{where}{first['id']}/", is_used=False)
     assert changed.json() == first | {"is_used": False}
     assert [row["is_used"] for row in mia.all_of(where)] == [False, *(True for _row in others)]
+    assert [row["id"] for row in mia.all_of(where, use="0", language="EN")] == [first["id"]]
     pages = [mia.get(one) for one in (where, address("item-set-list", season.project.slug))]
     assert not any("cat" in page.content.decode() for page in [*pages, changed])
 
@@ -69,6 +70,8 @@ def test_a_player_is_set_aside_under_a_pseudonym(season, mia):
     assert (player["status"], player["points"], "paul" in str(player)) == ("playing", None, False)
     where = address("player-decide", season.project.slug, season.slug, player["player"])
     assert mia.post(where, status="set_aside").json()["status"] == PlayerStatus.SET_ASIDE
+    listed = address("player-list", season.project.slug, season.slug)
+    assert [len(mia.all_of(listed, shown=shown)) for shown in ("marked", "set-aside")] == [0, 1]
     assert list(mia.post(where, status="withdrawn").json()["errors"]) == ["status"]
 
 
