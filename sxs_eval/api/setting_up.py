@@ -175,7 +175,8 @@ def comparison_count(request: Request, slug: str, comparison_id: int) -> Respons
 )
 def pairs_add(request: Request, slug: str, comparison_id: int) -> Response:
     comparison = comparison_for(person_asking(request), slug, comparison_id)
-    services.ask_for_missing_pairs(comparison_ids=[comparison.pk])
+    with _refusals():
+        services.ask_for_missing_pairs(comparison_ids=[comparison.pk])
     tasks.nudge_filling([comparison.pk])
     return started(_answer(request, slug, comparison_id).data, "comparison", comparison.pk)
 

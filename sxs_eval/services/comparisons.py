@@ -341,8 +341,16 @@ def record_looks(comparisons: Iterable[Comparison], complete: Mapping[int, int])
 
 
 def ask_for_missing_pairs(*, comparison_ids: Iterable[int]) -> None:
-    """Mark comparisons to be checked for images that both models have described since."""
-    Comparison.objects.filter(pk__in=list(comparison_ids), source="").update(awaits_pairs=True)
+    """Mark comparisons to be checked for images that both models have described since.
+
+    Raises
+    ------
+    ComparisonError
+        One is from a file.
+    """
+    if Comparison.objects.filter(pk__in=list(comparison_ids)).exclude(source="").exists():
+        raise ComparisonError(_("The judgements of this comparison are from a file. It gets no more pairs."))
+    Comparison.objects.filter(pk__in=list(comparison_ids)).update(awaits_pairs=True)
 
 
 def publish_instructions(*, project: Project, body: str, by: User, now: datetime) -> Instructions:

@@ -36,6 +36,7 @@ class FileComparison:
     base: CaptioningModel | None = None
     test: CaptioningModel | None = None
     captions: Captions = field(default_factory=dict)
+    golds: dict[int, tuple[str, str]] = field(default_factory=dict)
     kept: list[tuple[StoredLine, int]] = field(default_factory=list)
     left_out: dict[str, list[StoredLine]] = field(default_factory=lambda: defaultdict(list))
 
@@ -151,8 +152,11 @@ def _why_left_out(one: FileComparison, line: StoredLine, named: NamedImages, see
     if (kind, image, rater) in seen:
         return _("Another line has the same judgement.")
     if kind == TrialKind.GOLD:
-        is_whole = line.base_caption and line.test_caption and line.base_caption != line.test_caption
-        return "" if is_whole else _("Both captions of a gold pair have to be in base_caption and test_caption.")
+        shown = line.base_caption, line.test_caption
+        if not all(shown) or shown[0] == shown[1]:
+            return _("Both captions of a gold pair have to be in base_caption and test_caption.")
+        is_known = one.golds.setdefault(image, shown) == shown
+        return "" if is_known else _("Another line has another gold pair of the image.")
     if kind == TrialKind.REPEAT and (TrialKind.PAIR, image, rater) not in seen:
         return _("The file does not have what is repeated.")
     for model, text in ((one.base, line.base_caption), (one.test, line.test_caption)):

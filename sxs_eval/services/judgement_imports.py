@@ -9,10 +9,12 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import islice
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from django.db import transaction
+from django.db.models import Model
 from django.utils.translation import gettext as _
 
 from core.allocation.models import Assignment, AssignmentState, Batch, BatchState, Pool, Task
@@ -47,6 +49,7 @@ REPLICATION = 3
 """Judgements that a pair needs, as `sxs_report` has it, where neither the file says so nor any pair has so many."""
 PER_BATCH, PER_INSERT = 1_000, 2_000
 MAX_MS = 2**31 - 1
+AnyRow = TypeVar("AnyRow", bound=Model)
 STATES = {"excluded": RaterState.EXCLUDED, "paused": RaterState.PAUSED}
 
 
@@ -144,7 +147,10 @@ def _store(
 
 
 def already_imported() -> str:
-    return _("The judgements of this file are in the project already, from comparison %(number)s on.")
+    return _(
+        "The judgements of this file are in the project already, from comparison %(number)s on. To import it again, "
+        "undo its first import."
+    )
 
 
 def _reported(job: ImportJob, one: FileComparison, before: int) -> Iterator[ImportRow]:
@@ -155,6 +161,15 @@ def _reported(job: ImportJob, one: FileComparison, before: int) -> Iterator[Impo
     ]
     for number, (outcome, reason, count) in enumerate(outcomes, start=before + 1):
         yield import_jobs.report_row(job, number, one.title, outcome, reason, counts={outcome: count})
+
+
+class StoredPair(NamedTuple):
+    pk: int
+    task_id: int | None
+
+
+Pairs = Mapping[int, StoredPair]
+"""By image."""
 
 
 @dataclass
@@ -186,7 +201,11 @@ class _JudgementStorage:
             )
             for rater, state in stopped.items()
         )
-        self._judgements(comparison, one, stopped, pairs, golds)
+        of_rater: dict[str, list[tuple[StoredLine, int]]] = defaultdict(list)
+        for line, image in one.of_kinds(TrialKind.PAIR, TrialKind.GOLD, TrialKind.REPEAT):
+            of_rater[line.judgement.rater].append((line, image))
+        for lines in of_rater.values():
+            self._judgements_of(comparison, lines, stopped, pairs, golds)
         self.made.append(comparison)
 
     def _comparison(self, one: FileComparison) -> Comparison:
@@ -206,94 +225,83 @@ class _JudgementStorage:
             pool=Pool.objects.create(replication=first.replication or _replication(one), is_open=False),
             left_out=len(lacking - {line.judgement.image for line, _image in one.kept}),
             source=self.source,
+            filled_at=self.clock(),
             design=_design(one),
             created_by=self.job.created_by,
         )
 
-    def _pairs(self, comparison: Comparison, one: FileComparison, stopped: Mapping[str, RaterState]) -> dict[int, Pair]:
+    def _pairs(self, comparison: Comparison, one: FileComparison, stopped: Mapping[str, RaterState]) -> Pairs:
         counted = [image for line, image in one.of_kinds(TrialKind.PAIR) if _takes_place(line, stopped)]
         taken = Counter(counted)
         shown = dict.fromkeys(image for _line, image in one.of_kinds(TrialKind.PAIR))
-        tasks = self._insert(
-            Task,
-            (
-                Task(pool=comparison.pool, shuffle_key=number, places=taken[image] or 1, places_taken=taken[image])
-                for number, image in enumerate(shown)
-            ),
+        tasks = (
+            Task(pool=comparison.pool, shuffle_key=number, places=taken[image] or 1, places_taken=taken[image])
+            for number, image in enumerate(shown)
         )
-        task_of = dict(zip(shown, tasks, strict=True))
+        task_of = dict(zip(shown, (task.pk for task in self._inserted(tasks)), strict=True))
         assert one.base is not None
         assert one.test is not None
         base, test = one.base.pk, one.test.pk
         images = dict.fromkeys(image for _line, image in one.of_kinds(EQUAL, TrialKind.PAIR))
-        pairs = self._insert(
-            Pair,
-            (
-                Pair(
-                    comparison=comparison,
-                    task=task_of.get(image),
-                    image_id=image,
-                    base_caption_id=one.captions[base, image][0],
-                    test_caption_id=one.captions[test, image][0],
-                )
-                for image in sorted(images)
-            ),
+        pairs = (
+            Pair(
+                comparison=comparison,
+                task_id=task_of.get(image),
+                image_id=image,
+                base_caption_id=one.captions[base, image][0],
+                test_caption_id=one.captions[test, image][0],
+            )
+            for image in sorted(images)
         )
-        return {pair.image_id: pair for pair in pairs}
+        return {pair.image_id: StoredPair(pair.pk, pair.task_id) for pair in self._inserted(pairs)}
 
-    def _golds(self, comparison: Comparison, one: FileComparison) -> dict[int, GoldPair]:
+    def _golds(self, comparison: Comparison, one: FileComparison) -> Mapping[int, int]:
         of_image = {image: line for line, image in one.of_kinds(TrialKind.GOLD)}
-        golds = self._insert(
-            GoldPair,
-            (
-                GoldPair(comparison=comparison, image_id=image, better=line.test_caption, worse=line.base_caption)
-                for image, line in of_image.items()
-            ),
+        golds = (
+            GoldPair(comparison=comparison, image_id=image, better=line.test_caption, worse=line.base_caption)
+            for image, line in of_image.items()
         )
-        return {gold.image_id: gold for gold in golds}
+        return {gold.image_id: gold.pk for gold in self._inserted(golds)}
 
     def _add_people(self, one: FileComparison) -> None:
         raters = dict.fromkeys(line.judgement.rater for line, _image in one.kept if line.judgement.rater)
         new = [rater for rater in raters if rater not in self.people]
         self.people |= dict(zip(new, create_stand_ins(number=len(new), now=self.clock()), strict=True))
 
-    def _judgements(
+    def _judgements_of(
         self,
         comparison: Comparison,
-        one: FileComparison,
+        lines: list[tuple[StoredLine, int]],
         stopped: Mapping[str, RaterState],
-        pairs: Mapping[int, Pair],
-        golds: Mapping[int, GoldPair],
+        pairs: Pairs,
+        golds: Mapping[int, int],
     ) -> None:
+        """Store all answers of one rater."""
         now = self.clock()
-        of_rater: dict[str, list[tuple[StoredLine, int]]] = defaultdict(list)
-        for line, image in one.of_kinds(TrialKind.PAIR, TrialKind.GOLD, TrialKind.REPEAT):
-            of_rater[line.judgement.rater].append((line, image))
-        assignments: list[Assignment] = []
-        firsts: dict[tuple[int, int], Judgement] = {}
+        person = self.people[lines[0][0].judgement.rater]
+        lines.sort(key=lambda each: (each[0].judged_at or now, each[0].judgement.number))
+        firsts: dict[int, Judgement] = {}
         others: list[Judgement] = []
-        for rater, lines in of_rater.items():
-            lines.sort(key=lambda each: (each[0].judged_at or now, each[0].judgement.number))
-            for start in range(0, len(lines), PER_BATCH):
-                some = lines[start : start + PER_BATCH]
-                batch = self._batch(comparison, self.people[rater], [line for line, _image in some])
-                for position, (line, image) in enumerate(some, start=1):
-                    row = _judgement(line, batch, position, now)
-                    if line.judgement.kind == TrialKind.PAIR:
-                        row.pair, row.assignment = pairs[image], _assignment(row, pairs[image], line, stopped)
-                        row.is_late = row.assignment.state == AssignmentState.LATE
-                        assignments.append(row.assignment)
-                        firsts[image, row.person_id] = row
-                    else:
-                        row.is_late = line.judgement.kind == TrialKind.REPEAT and _is_late(line, stopped)
-                        row.gold = golds[image] if line.judgement.kind == TrialKind.GOLD else None
-                        row.pair = None if row.gold else pairs[image]
-                        others.append(row)
-        self._insert(Assignment, assignments)
-        self._insert(Judgement, firsts.values())
+        for start in range(0, len(lines), PER_BATCH):
+            some = lines[start : start + PER_BATCH]
+            batch = self._batch(comparison, person, [line for line, _image in some])
+            for position, (line, image) in enumerate(some, start=1):
+                row = _judgement(line, batch, position, now)
+                if line.judgement.kind == TrialKind.GOLD:
+                    row.gold_id = golds[image]
+                else:
+                    row.pair_id, row.is_late = pairs[image].pk, _is_late(line, stopped)
+                if line.judgement.kind == TrialKind.PAIR:
+                    row.assignment = _assignment(row, pairs[image], line, stopped)
+                    firsts[image] = row
+                else:
+                    others.append(row)
+        self._insert(row.assignment for row in firsts.values())
+        self._insert(firsts.values())
+        first_of = {row.pair_id: row for row in firsts.values()}
         for row in others:
-            row.repeated = None if row.pair is None else firsts[row.pair.image_id, row.person_id]
-        self._insert(Judgement, others)
+            row.repeated = first_of[row.pair_id] if row.kind == TrialKind.REPEAT else None
+        self._insert(others)
 
     def _batch(self, comparison: Comparison, person: User, lines: Sequence[StoredLine]) -> JudgingBatch:
         now = self.clock()
@@ -310,13 +318,16 @@ class _JudgementStorage:
         )
         return JudgingBatch.objects.create(lease=lease, comparison=comparison)
 
-    def _insert(self, model: type[Any], rows: Iterable[Any]) -> list[Any]:
+    def _inserted(self, rows: Iterable[AnyRow]) -> Iterator[AnyRow]:
         """Insert rows some at a time, and keep the lease meanwhile."""
-        left, made = list(rows), []
-        for start in range(0, len(left), PER_INSERT):
-            made += model.objects.bulk_create(left[start : start + PER_INSERT])
+        left = iter(rows)
+        while some := list(islice(left, PER_INSERT)):
+            yield from type(some[0])._default_manager.bulk_create(some)
             self.job.lease_until = import_jobs.extend(self.job, now=self.clock())
-        return made
+
+    def _insert(self, rows: Iterable[Any]) -> None:
+        for _row in self._inserted(rows):
+            pass
 
 
 def _stopped(one: FileComparison) -> dict[str, RaterState]:
@@ -340,7 +351,7 @@ def _takes_place(line: StoredLine, stopped: Mapping[str, RaterState]) -> bool:
     return not _is_late(line, stopped) and stopped.get(line.judgement.rater) != RaterState.EXCLUDED
 
 
-def _assignment(row: Judgement, pair: Pair, line: StoredLine, stopped: Mapping[str, RaterState]) -> Assignment:
+def _assignment(row: Judgement, pair: StoredPair, line: StoredLine, stopped: Mapping[str, RaterState]) -> Assignment:
     assert pair.task_id is not None
     state = AssignmentState.DONE if _takes_place(line, stopped) else AssignmentState.REJECTED
     return Assignment(

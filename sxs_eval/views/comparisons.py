@@ -21,7 +21,7 @@ from core.languages.models import Language
 from core.people.defaults import default_text
 from core.people.models import Project, Role, TextKind
 from core.people.permissions import READERS, has_role, project_for
-from core.people.requests import user_of
+from core.people.requests import RefusalsShown, user_of
 from core.people.selectors.texts import OriginalText, shown_text
 from research.inference.selectors.assigned_work import warning_of_examples
 from sxs_eval import tasks
@@ -174,9 +174,10 @@ def _is_deleted(request: HttpRequest, comparison: Comparison, who: dict[str, Any
 @require_POST
 def pairs_add(request: HttpRequest, slug: str, comparison_id: int) -> HttpResponse:
     comparison = comparison_for(request.user, slug, comparison_id)
-    services.ask_for_missing_pairs(comparison_ids=[comparison.pk])
-    tasks.nudge_filling([comparison.pk])
-    messages.success(request, _("Looking for new captions. The numbers below will change within seconds."))
+    with RefusalsShown(request, services.ComparisonError):
+        services.ask_for_missing_pairs(comparison_ids=[comparison.pk])
+        tasks.nudge_filling([comparison.pk])
+        messages.success(request, _("Looking for new captions. The numbers below will change within seconds."))
     return redirect("sxs_eval:comparison-list", slug)
 
 

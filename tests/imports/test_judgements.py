@@ -19,7 +19,7 @@ from office.recruitment.selectors.costs import cost_rows
 from research.inference.models import CaptioningModel, ModelCaption
 from sxs_eval.models import Comparison, Judgement, RaterState, RaterStatus, TrialKind
 from sxs_eval.selectors.overview import raters_of
-from sxs_eval.services.comparisons import ComparisonError, PoolSettings, change_comparison
+from sxs_eval.services.comparisons import ComparisonError, PoolSettings, ask_for_missing_pairs, change_comparison
 from tests.exported import exported_text
 from tests.factories import NOW, make_collection, make_project
 from tests.imports.sent import confirmed, run, send
@@ -156,7 +156,10 @@ def test_its_raters_cannot_sign_in_and_cost_nothing_and_nobody_is_asked_for_more
     opened = PoolSettings(10, 3600, True, 0, 0, 5, 40)
     with pytest.raises(ComparisonError, match="from a file"):
         change_comparison(comparison=made, settings=opened, by=other.created_by, now=NOW)
-    assert not made.pool.is_open
+    with pytest.raises(ComparisonError, match="gets no more pairs"):
+        ask_for_missing_pairs(comparison_ids=[made.pk])
+    made.refresh_from_db()
+    assert (made.pool.is_open, made.awaits_pairs) == (False, False)
 
 
 def test_a_file_is_imported_once(judged, other, lines):

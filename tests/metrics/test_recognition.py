@@ -90,7 +90,7 @@ def only(path: Path, **options: Any) -> RecognisedFile:
         ("p.jsonl", lines(POTATO), "Potato", "captions", {"und": 1}),
         ("p.csv", "user,instance_id,c:::text_box\nann,b1,x\n", "Potato", "captions", {"und": 1}),
         ("p.jsonl", lines(PEARMUT), "Pearmut", "model captions", {"und": 2}),
-        ("j.csv", "image,rater,score\nb1,ann,1\n", "Judgements", "judgements", {}),
+        ("j.csv", "image,rater,score\nb1,ann,1\n", "CSV", "judgements", {}),
         ("g.jsonl", lines({"sentence": "A ___.", "word": "x", "images": ["b1"]}), "Gap items", "gap items", {}),
         ("manifest.csv", "file,licence\nb1.jpg,CC0\n", "manifest of images", "images", {}),
     ],

@@ -185,7 +185,7 @@ def _of_records(
         if names >= JUDGEMENT:
             # An apostrophe before a cell is none of it, whoever wrote the table.
             lines = _own_csv_records if form == "CSV" else read
-            return FileLayout(FileKind.JUDGEMENTS, _("Judgements"), records=partial(_lower_records, lines))
+            return FileLayout(FileKind.JUDGEMENTS, form, records=partial(_lower_records, lines))
         if names >= POINT and names & KEYS_OF_CANDIDATES and names & ADDRESSES and not names & {"file", "caption"}:
             return FileLayout(FileKind.CANDIDATES, form)
         if names >= VECTOR:
