@@ -89,6 +89,7 @@ NOT_SAID = {
     "POST /api/v1/models/embeddings/",
     "POST /api/v1/projects/{slug}/trainings/",
     "POST /api/v1/projects/{slug}/duplicate/",
+    "POST /api/v1/projects/{slug}/selections/{number}/exchange/",
     "POST /api/v1/projects/{slug}/webhooks/",
     "POST /api/v1/projects/{slug}/invitations/addresses/",
     "PUT /api/v1/projects/{slug}/texts/{kind}/{tag}/",

@@ -54,6 +54,7 @@ OF_NO_PROJECT = {"slug", "tag", "layout", "name", "kind", "key", "position", "ac
 """Arguments that stand for nothing that a project has."""
 PAGES_OF_OPERATIONS = {
     "annotator-list": "annotation:annotator-status-show",
+    "candidates-list": "corpora:candidates-list",
     "caption-list": "annotation:samples-show",
     "collection-images": "images:collection-show",
     "collection-image-show": "images:collection-image-show",
@@ -80,6 +81,7 @@ PAGES_OF_OPERATIONS = {
     "model-list": "inference:model-list",
     "model-show": "inference:model-show",
     "player-list": "gapgame:player-list",
+    "places-show": "corpora:collection-places",
     "progress-show": "annotation:project-progress",
     "quality-show": "annotation:quality-show",
     "rater-list": "sxs_eval:rater-list",

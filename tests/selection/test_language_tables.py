@@ -256,6 +256,8 @@ def test_programs_read_and_replace_the_table(project, manager):
     wrong = client.put(where, {"areas": {"bn": {}, "de": []}}, content_type="application/json")
     assert (wrong.status_code, wrong.json()["code"]) == (409, "language-table-invalid")
     assert len(wrong.json()["errors"]["areas"]) == 2
+    assert client.delete(where).status_code == 204
+    assert client.get(where).json() == read
 
 
 @pytest.mark.parametrize(("role", "statuses"), [(Role.RESEARCHER, (200, 403)), (Role.ANNOTATOR, (404, 404))])

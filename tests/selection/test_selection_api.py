@@ -6,7 +6,7 @@ import pytest
 from django.urls import reverse
 
 from research.selection import tasks
-from research.selection.models import Selection
+from research.selection.models import CandidateList, Selection
 from tests.api.seeded import Program
 from tests.factories import make_project
 from tests.selection.selecting import (
@@ -80,3 +80,35 @@ def test_what_cannot_be_chosen_is_refused_with_a_reason(project, collection, cha
     assert answer.status_code == status
     assert answer.json()["detail"]
     assert not Selection.objects.exists()
+
+
+def test_a_program_exchanges_an_image_once_for_a_reason(project, collection):
+    make_selection(project, collection, languages=["fr"], per_language=2)
+    mia, where = Program(project.created_by), f"{LIST}1/exchange/"
+    leaves = mia.get(f"{LIST}1/images/").json()["results"][0]
+    about = {"language": "fr", "key": leaves["key"]}
+    assert list(mia.post(where, **about).json()["errors"]) == ["reason"]
+    new = mia.post(where, **about, reason="A drawing.").json()
+    assert (new["position"], new["key"] != leaves["key"]) == (leaves["position"], True)
+    assert mia.post(where, **about, reason="A drawing.").status_code == 404
+    again = {"language": "fr", "key": new["key"], "named": leaves["key"], "reason": "Back."}
+    assert mia.post(where, **again).json()["code"] == "selection-refused"
+
+
+def test_a_program_deletes_a_candidate_list_that_nothing_uses(project):
+    mia, now = Program(project.created_by), project.created_at
+    for slug in ("used", "unused"):
+        CandidateList.objects.create(project=project, slug=slug, name=slug, counts={"kept": 3}, created_at=now)
+    make_selection(project, CandidateList.objects.get(slug="used"), languages=["fr"])
+    where = "/api/v1/projects/lions/candidates/"
+    assert [(row["slug"], row["kept"]) for row in mia.all_of(where)] == [("used", 3), ("unused", 3)]
+    assert mia.delete(f"{where}unused/").status_code == 204
+    assert mia.delete(f"{where}used/").json()["code"] == "candidates-in-use"
+
+
+def test_a_program_has_places_looked_up_and_sees_how_many_are_left(project, collection):
+    mia = Program(project.created_by)
+    type(collection).objects.filter(pk=collection.pk).update(project=project)
+    answer = mia.post(f"/api/v1/collections/{collection.slug}/places/")
+    assert (answer.status_code, answer.json()["located"]) == (202, 4)
+    assert mia.get(answer["Location"]).json()["state"] == "done"

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
 from django.db.models import QuerySet
 from django.http import Http404
+from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -18,6 +20,7 @@ from core.images.models import Collection
 from core.images.permissions import collections_in
 from core.jobs.models import JobState
 from core.languages.models import Language
+from core.people.api.forms import filled_form, form_shape
 from core.people.api.jobs import JobReport, job_kind, started
 from core.people.api.operations import ApiOperations, one_address
 from core.people.api.pagination import ListPart, many_shown, page
@@ -27,11 +30,13 @@ from core.people.api.views import person_asking
 from core.people.models import Project, Role
 from core.people.permissions import READERS, project_for
 from research.selection import tasks
+from research.selection.forms.selections import ExchangeForm
 from research.selection.models import CandidateList, PlaceLevelChoice, SelectedImage, Selection
 from research.selection.permissions import selection_for
 from research.selection.selectors.pools import source_of
 from research.selection.selectors.selections import selections_of, slugs_by_language
 from research.selection.services import selections as services
+from research.selection.services.exchanges import exchange_image
 
 api = ApiOperations("selections")
 explain({"selection-refused": "The images cannot be chosen so; detail says why."})
@@ -99,6 +104,16 @@ class ConfirmSerializer(serializers.Serializer[Any]):
     by_language = serializers.BooleanField(
         default=False, help_text="Also make one collection per language, of the images chosen for it alone."
     )
+
+
+NewExchangeSerializer = form_shape(
+    "NewExchange",
+    ExchangeForm,
+    omit=("replacement",),
+    language=serializers.CharField(help_text="Its tag."),
+    key=serializers.CharField(help_text="Of the image that leaves."),
+    named=serializers.CharField(required=False, allow_blank=True, max_length=200, help_text="Key of the new image."),
+)
 
 
 class SelectedImageSerializer(serializers.ModelSerializer[SelectedImage]):
@@ -190,6 +205,29 @@ def selection_discard(request: Request, slug: str, number: int) -> Response:
     except services.SelectionRefusedError as refused:
         raise ApiError(409, "selection-refused", str(refused)) from None
     return Response(status=204)
+
+
+@api.post(
+    "selected_exchange",
+    "Exchange an image of a selection for another",
+    {200: SelectedImageSerializer},
+    request=NewExchangeSerializer,
+    description="For the one that is named, or the next in order. The one that leaves never comes back.",
+)
+def selected_exchange(request: Request, slug: str, number: int) -> Response:
+    by = person_asking(request)
+    selection = selection_for(by, slug, number, Role.MANAGER)
+    sent = validated_data(NewExchangeSerializer, request)
+    chosen = {"language": sent.pop("language"), "key": sent.pop("key")}
+    form = filled_form(partial(ExchangeForm, keys=[]), sent)
+    row = get_object_or_404(selection.selected_images, **chosen)
+    try:
+        new = exchange_image(
+            selected=row, reason=form.cleaned_data["reason"], replacement=form.key, by=by, now=timezone.now()
+        )
+    except services.SelectionRefusedError as refused:
+        raise ApiError(409, "selection-refused", str(refused)) from None
+    return Response(SelectedImageSerializer(new).data)
 
 
 @api.list("selected_images", "The images of a selection", "SelectedImagePage", SelectedImageSerializer)

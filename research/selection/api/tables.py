@@ -1,4 +1,4 @@
-"""Where languages are spoken: the table that counts for a project, and a new version of it."""
+"""Where languages are spoken: the table that counts for a project, a new version of it, and the first one again."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from core.people.api.requested import validated_data
 from core.people.api.views import person_asking
 from core.people.models import Project, Role
 from core.people.permissions import READERS, project_for
-from research.selection.rules.tables import TableError
+from research.selection.rules.tables import TableError, shipped_table
 from research.selection.selectors.tables import checked_table, table_of
 from research.selection.services.tables import TableChangedError, replace_table
 
@@ -68,9 +68,16 @@ def language_table_replace(request: Request, slug: str) -> Response:
     return _answer(project)
 
 
+@api.delete("language_table_reset", "Use the table of where languages are spoken that Crosslens comes with")
+def language_table_reset(request: Request, slug: str) -> Response:
+    project, by = project_for(person_asking(request), slug, Role.MANAGER), person_asking(request)
+    replace_table(project=project, table=shipped_table(), note="", expected="", by=by, now=timezone.now())
+    return Response(status=204)
+
+
 def _answer(project: Project) -> Response:
     table = table_of(project)
     return Response({"version": table.version, "areas": table.as_entries()})
 
 
-language_table_show_or_replace = one_address(language_table_show, language_table_replace)
+language_table_show_or_change = one_address(language_table_show, language_table_replace, language_table_reset)
