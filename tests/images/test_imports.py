@@ -15,7 +15,7 @@ from django.db import DataError, OperationalError
 
 from core.images.models import CollectionImage, Image, ImportJob, ImportOutcome, ImportRow
 from core.images.rules import limits
-from core.images.services import imports
+from core.images.services import file_storage, imports
 from core.images.services.collections import put_in
 from core.jobs.models import JobState
 from tabular.downloads import csv_safe
@@ -48,6 +48,14 @@ def test_of_a_folder_the_images_go_in_and_the_rest_is_told_about(folder):
     entries = job.collection.entries.values_list("key", "file_name", "position")
     assert list(entries) == [("a", "a.jpg", 1), ("b", "b.png", 2)]
     assert Image.objects.count() == 2
+
+
+def test_to_remove_all_of_no_name_removes_nothing(media):
+    file_storage.put("images/a.webp", b"x")
+    file_storage.remove_all("")
+    assert default_storage.exists("images/a.webp")
+    file_storage.remove_all("images")
+    assert not default_storage.exists("images/a.webp")
 
 
 def test_links_to_folders_are_told_about_and_not_followed(folder, tmp_path):
