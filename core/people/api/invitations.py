@@ -40,6 +40,10 @@ from core.people.services.invitations import InvitationMailing, change_many, inv
 api = ApiOperations("invitations")
 
 
+def days_valid() -> serializers.ChoiceField:
+    return serializers.ChoiceField([1, 7, 14, 30, 90], default=DAYS, help_text="How long it is valid.")
+
+
 class InvitationSerializer(serializers.Serializer[Any]):
     id = serializers.IntegerField(source="invitation.pk")
     role = serializers.ChoiceField(Role.choices, source="invitation.role")
@@ -70,7 +74,7 @@ class NewInvitationSerializer(serializers.Serializer[Any]):
     languages = serializers.ListField(child=serializers.CharField(), default=list, help_text="Tags.")
     links = serializers.ChoiceField([ONE, EACH], default=ONE, help_text="One link, or one for each language.")
     places = serializers.IntegerField(min_value=1, max_value=MAX_PLACES, default=1, help_text="How many can join.")
-    days = serializers.ChoiceField([1, 7, 14, 30, 90], default=DAYS, help_text="How long it is valid.")
+    days = days_valid()
     email = serializers.EmailField(allow_blank=True, default="")
     note = serializers.CharField(max_length=200, allow_blank=True, default="", help_text="Only managers see it.")
 
@@ -79,12 +83,14 @@ AddressesSerializer = form_shape(
     "Addresses",
     AddressesForm,
     omit=("file",),
+    days=days_valid(),
     text=serializers.CharField(help_text="CSV with the columns address, languages, role and note."),
 )
 InvitationChangeSerializer = form_shape(
     "InvitationChange",
     ChangeForm,
     omit=("chosen", "is_confirmed"),
+    days=days_valid(),
     invitations=serializers.ListField(
         child=serializers.IntegerField(min_value=1, max_value=10**12 - 1),
         min_length=1,
