@@ -92,9 +92,9 @@ def annotator_list(request: Request, slug: str, tag: str) -> Response:
     "has its places.",
     request=AnnotatorDecisionSerializer,
 )
-def annotator_decide(request: Request, slug: str, tag: str, name: str) -> Response:
+def annotator_decide(request: Request, slug: str, tag: str, pseudonym: str) -> Response:
     project, language = language_of(person_asking(request), slug, tag, Role.MANAGER)
-    person = person_called(name, project, User.objects.filter(may_be_decided_about(project, language)))
+    person = person_called(pseudonym, project, User.objects.filter(may_be_decided_about(project, language)))
     decided = sent_form(request, AnnotatorDecisionSerializer, DecisionForm).cleaned_data
     about = {"project": project, "language": language, "person": person}
     who = {"by": person_asking(request), "now": timezone.now()}

@@ -35,7 +35,7 @@ urlpatterns = [
     path(f"{PROJECT}/batches/<uuid:batch_id>/return/", checking.batch_take_back, name="batch-take-back"),
     path(f"{PROJECT}/languages/<str:tag>/annotators/", annotators.annotator_list, name="annotator-list"),
     path(
-        f"{PROJECT}/languages/<str:tag>/annotators/<slug:name>/decision/",
+        f"{PROJECT}/languages/<str:tag>/annotators/<slug:pseudonym>/decision/",
         annotators.annotator_decide,
         name="annotator-decide",
     ),

@@ -71,10 +71,10 @@ def player_list(request: Request, slug: str, season_slug: str) -> Response:
     request=PlayerDecisionSerializer,
     description="Who withdrew their answers stays out.",
 )
-def player_decide(request: Request, slug: str, season_slug: str, name: str) -> Response:
+def player_decide(request: Request, slug: str, season_slug: str, pseudonym: str) -> Response:
     season = season_for(person_asking(request), slug, season_slug, Role.MANAGER)
     players = players_of(season)
-    person = person_called(name, season.project, User.objects.filter(pk__in=players.values("user")))
+    person = person_called(pseudonym, season.project, User.objects.filter(pk__in=players.values("user")))
     status = PlayerStatus(validated_data(PlayerDecisionSerializer, request)["status"])
     found = players.get(user=person)
     decide(player_id=found.pk, season=season, status=status, by=person_asking(request), now=timezone.now())

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from django.utils import timezone
+from django.utils.translation import gettext as _
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -140,7 +141,11 @@ def _as_in_the_form(sent: Mapping[str, Any], playable: Sequence[PlayableSentence
     time_zone = given.setdefault("time_zone", "UTC")
     if time_zone in time_zones():
         for which in ("starts", "ends"):
-            given |= clock_fields(which, given[f"{which}_at"], time_zone)
+            try:
+                given |= clock_fields(which, given[f"{which}_at"], time_zone)
+            except OverflowError:
+                said = _("Enter a date and time, for example 2026-05-31 20:00.")
+                raise serializers.ValidationError({f"{which}_at": [said]}) from None
     if "vectors" in given:
         tags, chosen = [row.language.pk for row in playable if row.ready], given.pop("vectors")
         if set(chosen) - set(tags):

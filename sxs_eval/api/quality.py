@@ -125,10 +125,10 @@ def rater_list(request: Request, slug: str, comparison_id: int) -> Response:
     request=RaterDecisionSerializer,
     description="Judgements of a paused or excluded rater do not count. An excluded one stays so.",
 )
-def rater_decide(request: Request, slug: str, comparison_id: int, name: str) -> Response:
+def rater_decide(request: Request, slug: str, comparison_id: int, pseudonym: str) -> Response:
     comparison = comparison_for(person_asking(request), slug, comparison_id, Role.MANAGER)
     known = Judgement.objects.filter(comparison=comparison).values("person")
-    rater = person_called(name, comparison.project, User.objects.filter(pk__in=known))
+    rater = person_called(pseudonym, comparison.project, User.objects.filter(pk__in=known))
     form = sent_form(request, RaterDecisionSerializer, DecisionForm)
     about = {"comparison": comparison, "note": form.cleaned_data["note"], "by": person_asking(request)}
     _DECISIONS[form.cleaned_data["decision"]](rater, **about, now=timezone.now())

@@ -34,6 +34,8 @@ def test_a_season_is_set_up_changed_and_deleted_until_it_begins(season, mia):
     (items,) = mia.all_of(address("item-set-list", season.project.slug))
     sent = {"name": "Winter", "items": items["id"], "time_zone": "Asia/Tokyo", **times}
     assert mia.post(where, **sent, vectors={"xx": 1}).json()["errors"] == {"vectors": ["Valid values: en."]}
+    for wrong in ({"ends_at": "9999-12-31T23:59:59Z"}, {"starts_at": "0001-01-01"}, {"time_zone": "Moon/Base"}):
+        assert list(mia.post(where, **(sent | wrong)).json()["errors"]) == list(wrong)
     made = mia.post(where, **sent)
     assert made.status_code == 201, made.json()
     assert (Season.objects.get(name="Winter").starts_at, made.json()["access"]) == (begins, "invited")

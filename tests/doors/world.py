@@ -212,11 +212,11 @@ def make_world(media: Path) -> World:
     described = ModelCaption.objects.filter(image__entries__collection=seeded.main.collection)
     for name in ("inference:caption-switch", "api:model-caption-switch"):
         known[f"{name} caption_id"] = [described.first().pk]
-    known["api:annotator-decide name"] = [pseudonym(project, seeded.ann.pk)]
+    known["api:annotator-decide pseudonym"] = [pseudonym(project, seeded.ann.pk)]
     for name in ("people:member-remove", "api:member-remove"):
         known[f"{name} pk"] = [Membership.objects.get(project=project, user=bob).pk]
-    known["api:player-decide name"] = [pseudonym(project, player.user_id)]
-    known["api:rater-decide name"] = [pseudonym(project, rita.pk)]
+    known["api:player-decide pseudonym"] = [pseudonym(project, player.user_id)]
+    known["api:rater-decide pseudonym"] = [pseudonym(project, rita.pk)]
     known["inference:stabilisers-export slug"] = [seeded.main.collection.slug]
     for name in ("collection-settings", "collection-duplicate", "collection-delete", "image-take-out"):
         known[f"dashboard:{name} slug"] = [seeded.main.collection.slug]

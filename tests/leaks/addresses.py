@@ -35,7 +35,9 @@ GUESSED: Mapping[str, Sequence[object]] = {
         ),
         (1,),
     ),
-    **dict.fromkeys(("signature", "handle", "token", "key", "season_slug", "list_slug", "subset_slug"), ("guessed",)),
+    **dict.fromkeys(
+        ("signature", "handle", "token", "key", "season_slug", "list_slug", "subset_slug", "pseudonym"), ("guessed",)
+    ),
     "tag": ["de"],
     "uidb36": ["1"],
     "job": ["release-1"],

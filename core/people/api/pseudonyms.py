@@ -16,7 +16,8 @@ def person_called(name: str, project: Project, among: QuerySet[User]) -> User:
     ------
     Http404
     """
-    found = next((person for person in among if pseudonym(project, person.pk) == name), None)
+    people = among.values_list("pk", flat=True).iterator()
+    found = next((person for person in people if pseudonym(project, person) == name), None)
     if found is None:
         raise Http404(_("Nobody here has this pseudonym."))
-    return found
+    return User.objects.get(pk=found)
