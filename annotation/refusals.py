@@ -6,16 +6,9 @@ from django.utils.translation import gettext as _
 
 from annotation.models import CaptionBatch, CaptionItem, Feedback, Verdict, VerificationBatch
 from annotation.rules.text_checks import COPIED
-from annotation.services import batches, corrections, reassignment, round_batches
+from annotation.services import batches, corrections, round_batches
 from annotation.services.releases import ReleaseSettingsError
 from core.allocation.refusals import AllocationRefusal, refusal_of, refuse_as_not_assigned
-from core.allocation.services.errors import (
-    BatchClosedError,
-    NoTasksAvailableError,
-    OpenBatchExistsError,
-    PoolClosedError,
-)
-from core.people.selectors.qualification import NotQualifiedError
 
 refuse_as_not_assigned(
     *(model.DoesNotExist for model in (CaptionBatch, CaptionItem, VerificationBatch, Verdict, Feedback))
@@ -86,44 +79,3 @@ def _rewrite_refused(error: corrections.RewriteRefusedError) -> AllocationRefusa
 def _already_rewritten(_error: corrections.AlreadyRewrittenError) -> AllocationRefusal:
     said = _("This caption no longer needs to be rewritten: you submitted it already, or a manager decided otherwise.")
     return AllocationRefusal(409, "rewrite-refused", said)
-
-
-NOT_REASSIGNED = (
-    NotQualifiedError,
-    reassignment.ReassignmentError,
-    BatchClosedError,
-    PoolClosedError,
-    OpenBatchExistsError,
-    NoTasksAvailableError,
-)
-
-
-def why_not_reassigned(error: Exception, name: str) -> str:
-    """Say to a manager why somebody, called `name`, cannot get a batch; `error` is one of `NOT_REASSIGNED`."""
-    if isinstance(error, NotQualifiedError):
-        return _what_is_missing(error, name)
-    if isinstance(error, reassignment.ReassignmentError):
-        return _("You cannot reassign a batch of captions to rate. Return it instead.")
-    if isinstance(error, BatchClosedError):
-        return _("This batch is no longer assigned to anybody.")
-    if isinstance(error, PoolClosedError):
-        return _("This round is not open, so nobody can get a batch of it. Open it first.")
-    if isinstance(error, OpenBatchExistsError):
-        return _("%(name)s already has a batch of this round.") % {"name": name}
-    return _("%(name)s cannot get any of these images because they had them before.") % {"name": name}
-
-
-def _what_is_missing(error: NotQualifiedError, name: str) -> str:
-    known = {
-        "role": _("they are not an annotator of this project"),
-        "english": _("their profile does not say that they read English well"),
-        "language": _("their profile does not say that they are a native or fluent speaker"),
-        "consent": _("they have not agreed to the newest consent text"),
-        "feedback": _("they have feedback to read first"),
-        "paused": _("they are paused in this language"),
-        "excluded": _("their work in this language is excluded"),
-        "qualification": _("they are not qualified in this language"),
-    }
-    reasons = "; ".join(known.get(missing.code, missing.code) for missing in error.missing_requirements)
-    text = _("This batch cannot be reassigned to %(name)s: %(reasons)s.")
-    return text % {"reasons": reasons, "name": name}

@@ -18,7 +18,6 @@ from annotation.forms.campaign import AnnotatorDecision, DecisionForm
 from annotation.forms.checks import FeedbackTextForm
 from annotation.models import AnnotatorState, Exclusion
 from annotation.permissions import batch_managed_by, feedback_readers, language_of, round_of
-from annotation.refusals import NOT_REASSIGNED, why_not_reassigned
 from annotation.selectors.campaign import PersonRow, language_page, may_be_decided_about
 from annotation.services import annotator_status, reassignment
 from core.allocation.models import Batch, BatchState
@@ -132,8 +131,8 @@ def batch_move(request: Request, slug: str, batch_id: UUID) -> Response:
     )
     try:
         moved = reassignment.move_batch(batch=batch, to=to, by=person_asking(request), now=timezone.now())
-    except NOT_REASSIGNED as refused:
-        raise ApiError(409, "reassignment-refused", why_not_reassigned(refused, name)) from None
+    except reassignment.NOT_REASSIGNED as refused:
+        raise ApiError(409, "reassignment-refused", reassignment.why_not_reassigned(refused, name)) from None
     return Response(MovedBatchSerializer(moved).data)
 
 

@@ -7,6 +7,7 @@ from datetime import datetime
 from random import Random
 
 from django.db import transaction
+from django.utils.translation import gettext as _
 
 from annotation.models import CaptionBatch, Round, RoundKind, RoundState
 from annotation.selectors.image_uses import english_is_off, previously_seen
@@ -14,9 +15,15 @@ from annotation.services.batches import KIND
 from annotation.services.feedback import record
 from core.allocation.models import AssignmentState, Batch, BatchState
 from core.allocation.services import assigning, lifecycle
-from core.allocation.services.errors import BatchClosedError, PoolClosedError
+from core.allocation.services.errors import (
+    BatchClosedError,
+    NoTasksAvailableError,
+    OpenBatchExistsError,
+    PoolClosedError,
+)
 from core.allocation.services.locks import lock_batch
 from core.people.models import User
+from core.people.selectors.qualification import NotQualifiedError
 
 
 class ReassignmentError(Exception):
@@ -83,3 +90,44 @@ def return_batch(*, batch: Batch, by: User, now: datetime) -> int:
         lifecycle.return_batch(batch=locked, now=now)
         record(round, "batch.returned", person=batch.person, by=by, now=now, batch=str(locked.pk), freed=freed)
     return freed
+
+
+NOT_REASSIGNED = (
+    NotQualifiedError,
+    ReassignmentError,
+    BatchClosedError,
+    PoolClosedError,
+    OpenBatchExistsError,
+    NoTasksAvailableError,
+)
+
+
+def why_not_reassigned(error: Exception, name: str) -> str:
+    """Say to a manager why somebody, called `name`, cannot get a batch; `error` is one of `NOT_REASSIGNED`."""
+    if isinstance(error, NotQualifiedError):
+        return _what_is_missing(error, name)
+    if isinstance(error, ReassignmentError):
+        return _("You cannot reassign a batch of captions to rate. Return it instead.")
+    if isinstance(error, BatchClosedError):
+        return _("This batch is no longer assigned to anybody.")
+    if isinstance(error, PoolClosedError):
+        return _("This round is not open, so nobody can get a batch of it. Open it first.")
+    if isinstance(error, OpenBatchExistsError):
+        return _("%(name)s already has a batch of this round.") % {"name": name}
+    return _("%(name)s cannot get any of these images because they had them before.") % {"name": name}
+
+
+def _what_is_missing(error: NotQualifiedError, name: str) -> str:
+    known = {
+        "role": _("they are not an annotator of this project"),
+        "english": _("their profile does not say that they read English well"),
+        "language": _("their profile does not say that they are a native or fluent speaker"),
+        "consent": _("they have not agreed to the newest consent text"),
+        "feedback": _("they have feedback to read first"),
+        "paused": _("they are paused in this language"),
+        "excluded": _("their work in this language is excluded"),
+        "qualification": _("they are not qualified in this language"),
+    }
+    reasons = "; ".join(known.get(missing.code, missing.code) for missing in error.missing_requirements)
+    text = _("This batch cannot be reassigned to %(name)s: %(reasons)s.")
+    return text % {"reasons": reasons, "name": name}

@@ -14,7 +14,6 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST
 
 from annotation.permissions import batch_managed_by
-from annotation.refusals import NOT_REASSIGNED, why_not_reassigned
 from annotation.services import reassignment as services
 from annotation.views.shared import number_sent
 from core.allocation.services.errors import BatchClosedError
@@ -29,8 +28,8 @@ def batch_move(request: HttpRequest, slug: str, batch_id: UUID) -> HttpResponse:
     to = get_object_or_404(members, pk=number_sent(request.POST.get("to")))
     try:
         moved = services.move_batch(batch=batch, to=to, by=user_of(request), now=timezone.now())
-    except NOT_REASSIGNED as refused:
-        messages.error(request, why_not_reassigned(refused, to.username))
+    except services.NOT_REASSIGNED as refused:
+        messages.error(request, services.why_not_reassigned(refused, to.username))
     else:
         _say_what_moved(request, to, moved)
     return _back(request, slug)
