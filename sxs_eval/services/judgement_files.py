@@ -13,11 +13,12 @@ from django.utils.translation import gettext as _
 from core.images.models import Collection
 from core.images.selectors.filters import NamedImages, images_named
 from core.people.models import Project, User
-from crosslens_metrics.formats.problems import FileProblemsError
+from core.people.rules.pseudonyms import pseudonym
+from crosslens_metrics.formats.problems import FileProblemsError, FileRefusedError
 from crosslens_metrics.formats.recognition import UNKNOWN_LANGUAGE, RecognisedFile
 from research.inference.models import CaptioningModel, ModelCaption
 from research.inference.permissions import models_in
-from sxs_eval.models import TrialKind
+from sxs_eval.models import Judgement, TrialKind
 from sxs_eval.rules.judging import are_equal
 
 if TYPE_CHECKING:
@@ -53,6 +54,21 @@ class FileComparison:
         return (one for one in self.kept if one[0].judgement.kind in kinds)
 
 
+def check_raters(found: Iterable[FileComparison], project: Project) -> None:
+    """
+    Raises
+    ------
+    FileRefusedError
+        Some have the pseudonym of somebody who judged in the project, so that an export of its own came back.
+    """
+    people = Judgement.objects.filter(comparison__project=project).order_by().values_list("person", flat=True)
+    own = {pseudonym(project, person) for person in people.distinct()}
+    if any(line.judgement.rater in own for one in found for line in one.lines):
+        raise FileRefusedError(
+            _("These are judgements by raters of this project, exported from it. It has them already.")
+        )
+
+
 def look_through(
     file: RecognisedFile,
     *,
@@ -78,6 +94,8 @@ def look_through(
         for problem in refused.problems:
             file.add_problem(problem.reason, _("line %(number)s") % {"number": problem.number})
         raise
+    if project is not None:
+        check_raters(found, project)
     for one in found:
         judged = [line for line in one.lines if line.judgement.kind != EQUAL]
         names = one.first.judgement

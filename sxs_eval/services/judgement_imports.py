@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from django.db import transaction
-from django.db.models import Model
+from django.db.models import Model, QuerySet
 from django.utils.translation import gettext as _
 
 from core.allocation.models import Assignment, AssignmentState, Batch, BatchState, Pool, Task
@@ -38,7 +38,7 @@ from sxs_eval.models import (
     RaterStatus,
     TrialKind,
 )
-from sxs_eval.services.judgement_files import EQUAL, FileComparison, comparisons_in, match_lines
+from sxs_eval.services.judgement_files import EQUAL, FileComparison, check_raters, comparisons_in, match_lines
 
 if TYPE_CHECKING:
     from sxs_eval.formats.judgement_lines import StoredLine
@@ -91,11 +91,17 @@ def import_path(
     return job
 
 
+def stand_ins_of(comparisons: QuerySet[Comparison]) -> list[int]:
+    """The accounts that stand for raters of files."""
+    leases = Batch.objects.filter(pool__comparison__in=comparisons.exclude(source="")).order_by()
+    return list(leases.values_list("person", flat=True).distinct())
+
+
 def remove_comparisons(comparisons: Sequence[int]) -> None:
     """Delete imported comparisons with their judgements and raters. Call it in a transaction."""
     made = Comparison.objects.filter(pk__in=comparisons).exclude(source="")
     pools = list(made.values_list("pool", flat=True))
-    people = list(Batch.objects.filter(pool__in=pools).order_by().values_list("person", flat=True).distinct())
+    people = stand_ins_of(made)
     judgements = Judgement.objects.filter(comparison__in=made)
     judgements.exclude(repeated=None).delete()
     judgements.delete()
@@ -122,6 +128,7 @@ def _store(
         audit_log.lock(project, job.created_by)
         if before := imported_before(project, file):
             raise FileRefusedError(already_imported() % {"number": before.pk})
+        check_raters(found, project)
         storing = _JudgementStorage(job, project, collection, source, clock)
         rows: list[ImportRow] = []
         for one in found:

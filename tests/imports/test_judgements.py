@@ -11,8 +11,9 @@ import pytest
 from core.allocation.models import Assignment, Batch, Task
 from core.images.models import ImportJob
 from core.jobs.models import JobState
-from core.people.models import User
+from core.people.models import Project, User
 from core.people.rules.pseudonyms import pseudonym
+from office.dashboard.services.project_deletion import ask_for_deletion, delete_project
 from office.imports.services.file_imports import GAPS, PREVIEW
 from office.imports.services.undoing import ask_to_undo
 from office.recruitment.selectors.costs import cost_rows
@@ -166,6 +167,23 @@ def test_a_file_is_imported_once(judged, other, lines):
     imported(as_file(lines), other, judged.collection)
     job = send(as_file(lines), "again.jsonl", project=other, collection=judged.collection.slug)
     assert "in the project already" in job.options[GAPS][0][1]
+
+
+def test_what_a_project_exported_does_not_come_into_it_again(judged, lines):
+    job = send(as_file(lines), "j.jsonl", project=judged.project, collection=judged.collection.slug)
+    (file,) = job.options[PREVIEW]
+    assert (file["kind"], len(job.options[GAPS])) == ("unknown", 1)
+    assert "exported from it" in file["problems"][0]["kind"]
+
+
+def test_a_deleted_project_takes_the_raters_of_its_files_along(judged, other, lines):
+    before = User.objects.count()
+    imported(as_file(lines), other, judged.collection)
+    assert User.objects.count() == before + 3
+    Project.objects.filter(pk=other.pk).update(archived_at=NOW)
+    deletion = ask_for_deletion(project=other, by=other.created_by, now=LATER)
+    delete_project(deletion_id=deletion.pk, now=LATER)
+    assert User.objects.count() == before
 
 
 def test_undoing_takes_out_the_comparison_its_raters_and_the_captions_that_came_along(judged, lines):

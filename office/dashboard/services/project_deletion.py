@@ -30,6 +30,7 @@ from office.practice.models import PracticeAttempt
 from office.recruitment.models import Participant, Study
 from research.scoring.models import ReferenceSet, Scoring
 from sxs_eval.models import Comparison
+from sxs_eval.services.judgement_imports import stand_ins_of
 
 Path = tuple[str, ...]
 
@@ -79,6 +80,7 @@ def delete_project(*, deletion_id: int, now: datetime) -> None:
         deletion.project, deletion.deleted_at = None, now
         deletion.save(update_fields=["files", "project", "deleted_at"])
         _give_to_makers(project)
+        stand_ins = stand_ins_of(Comparison.objects.filter(project=project))
         for model, path in rows_of_projects():
             _detach_and_delete(model._default_manager.filter(**{"__".join(path): project.pk}))
         _delete(Assignment.objects.filter(task__pool__in=pools))
@@ -86,6 +88,7 @@ def delete_project(*, deletion_id: int, now: datetime) -> None:
         _delete(Task.objects.filter(pool__in=pools))
         _delete(Pool.objects.filter(pk__in=pools))
         _delete(Project.objects.filter(pk=project.pk))
+        User.objects.filter(pk__in=stand_ins).delete()
 
 
 def remove_files(*, deletion_id: int, now: datetime) -> None:
@@ -111,11 +114,14 @@ def rows_of_projects() -> list[tuple[type[Model], Path]]:
     """Return every model whose rows are of one project, with the path to it; those that refer to others come first."""
     paths: dict[type[Model], Path] = {Project: ()}
     nearest: list[type[Model]] = [Project]
-    for model in nearest:
-        for other, field in _references_to(model):
-            if other not in paths and field.remote_field.on_delete is not models.SET_NULL and not _is_owner(field):
-                paths[other] = (field.name, *paths[model])
-                nearest.append(other)
+    # A path that may be empty does not find all rows, and is taken only where there is no other.
+    for takes_empty in (False, True):
+        for model in nearest:
+            for other, field in _references_to(model):
+                is_kept = field.remote_field.on_delete is models.SET_NULL or _is_owner(field)
+                if other not in paths and not is_kept and (takes_empty or not field.null):
+                    paths[other] = (field.name, *paths[model])
+                    nearest.append(other)
     del paths[Project]
     return sorted(paths.items(), key=lambda each: -len(each[1]))
 
