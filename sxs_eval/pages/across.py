@@ -102,6 +102,7 @@ def _images(row: ComparisonResult) -> str:
         str(row.images),
         note(_("%(number)s incomplete") % {"number": row.incomplete} if row.incomplete else ""),
         note(_("%(number)s set aside") % {"number": row.set_aside} if row.set_aside else ""),
+        note(_("from a file") if row.comparison and row.comparison.source else ""),
     )
 
 

@@ -13,9 +13,9 @@ from django.test import Client
 
 from core.images.models import ImportJob
 from core.people.models import Project
-from research.inference.models import ModelCaption
+from research.inference.models import CaptioningModel, ModelCaption
 from tests.clients import client_of
-from tests.factories import make_collection, make_project
+from tests.factories import make_collection, make_language, make_project
 from tests.imports.sent import run
 from tests.scoring.scored import make_references, make_scoring
 
@@ -113,3 +113,27 @@ def test_languages_and_people_are_said_with_the_files(client, project):
     assert [one["answer"] for one in job["missing"]] == ["collection"]
     unknown = json.dumps({"languages": ["xx"]})
     assert client.put(f"{IMPORTS}{job['id']}/", unknown, content_type="application/json").status_code == 422
+
+
+def test_judgements_come_in_and_say_where_they_are_from(client, project):
+    collection = make_collection(images=1, project=project, is_shared=False)
+    for name in ("small", "large"):
+        model = CaptioningModel.objects.create(name=name, project=project)
+        ModelCaption.objects.create(
+            model=model, image=collection.entries.get().image, language_id=make_language("de").pk, text=name
+        )
+    about = {"base_model": "small", "test_model": "large", "language": "de", "rater": "ann", "score": 1}
+    line = json.dumps({"image": collection.entries.get().key, **about}).encode()
+    job = sent(client, line, collection=collection.slug, source="An older study")
+    (one,) = job["preview"]["files"][0]["comparisons"]
+    assert (one["test_model"], one["judgements"], one["raters"]) == ("large", 1, 1)
+    client.post(f"{IMPORTS}{job['id']}/confirm/")
+    run(ImportJob.objects.get())
+    (comparison,) = client.get("/api/v1/projects/lions/comparisons/").json()["results"]
+    assert (comparison["source"], comparison["progress"]["done"]) == ("An older study", 1)
+    pairs = client.post(f"/api/v1/projects/lions/comparisons/{comparison['id']}/pairs/")
+    assert (pairs.status_code, pairs.json()["code"]) == (409, "comparison-refused")
+    client.post(f"{IMPORTS}{job['id']}/undo/")
+    run(ImportJob.objects.get(part_of=None))
+    assert got(client, job["id"])["parts"] == []
+    assert client.get("/api/v1/projects/lions/comparisons/").json()["results"] == []
