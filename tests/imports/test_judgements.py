@@ -26,10 +26,13 @@ from tests.factories import NOW, make_collection, make_project
 from tests.imports.sent import confirmed, run, send
 from tests.kept import kept
 from tests.sxs_eval.judged import report
+from tests.sxs_eval.test_downloads_read_back import with_equal_captions
 from tests.sxs_eval.test_exports import make_judged
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("media")]
 LATER = NOW + timedelta(days=2)
+partly_equal = with_equal_captions
+"""Six pairs, of which two have equal captions that count unseen."""
 
 
 @kept
@@ -50,12 +53,16 @@ def lines(judged) -> list[dict[str, Any]]:
 
 
 @pytest.fixture
-def other(judged) -> Any:
+def other(judged) -> Project:
+    return another_with(judged)
+
+
+def another_with(comparison: Comparison) -> Project:
     """Another project with the same images, and captions of the two models under their names."""
     project = make_project()
-    judged.collection.is_shared = True
-    judged.collection.save()
-    for model in (judged.base, judged.test):
+    comparison.collection.is_shared = True
+    comparison.collection.save()
+    for model in (comparison.base, comparison.test):
         mine = CaptioningModel.objects.create(name=model.name, project=project)
         for text, image in model.captions.values_list("text", "image"):
             ModelCaption.objects.create(model=mine, image_id=image, language_id="de", text=text)
@@ -94,6 +101,15 @@ def _exported(comparison: Comparison, format: str) -> Any:
     from office.exports.services.exports import export
 
     return export(ExportWish(comparison.project, "judgements", format, LATER))
+
+
+def test_pairs_that_nobody_was_shown_count_as_they_did(partly_equal):
+    content = exported_text(partly_equal.project, "judgements").encode()
+    project = another_with(partly_equal)
+    imported(content, project, partly_equal.collection)
+    made = Comparison.objects.get(project=project)
+    assert figures(made) == figures(partly_equal)
+    assert figures(made)["outcome"]["images"]["counted_similar"] == 2
 
 
 def test_what_is_exported_again_is_what_came_in(judged, other, lines):
