@@ -26,13 +26,11 @@ from tests.factories import NOW, make_collection, make_project
 from tests.imports.sent import confirmed, run, send
 from tests.kept import kept
 from tests.sxs_eval.judged import report
-from tests.sxs_eval.test_downloads_read_back import with_equal_captions
+from tests.sxs_eval.test_downloads_read_back import make_partly_equal
 from tests.sxs_eval.test_exports import make_judged
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("media")]
 LATER = NOW + timedelta(days=2)
-partly_equal = with_equal_captions
-"""Six pairs, of which two have equal captions that count unseen."""
 
 
 @kept
@@ -50,6 +48,11 @@ def judged() -> Comparison:
 @pytest.fixture
 def lines(judged) -> list[dict[str, Any]]:
     return [json.loads(line) for line in exported_text(judged.project, "judgements").splitlines()]
+
+
+@kept
+def partly_equal() -> Comparison:
+    return make_partly_equal()
 
 
 @pytest.fixture
