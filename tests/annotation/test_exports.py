@@ -299,8 +299,8 @@ class TestCost:
         collection = make_keyed_collection([f"key-{n}" for n in range(images)])
         round = make_round(collection=collection, captioners=[make_captioner(collection)], replication=8)
         make_captions(round, {pk: [f"Ein Bild {n} " * 5 for n in range(8)] for pk in images_of(collection)})
-        pieces = export(ExportWish(round.project, "captions", "jsonl", LATER))
-        count, peak = peak_of(lambda: sum(piece.count(b"\n") for piece in pieces))
+        wish = ExportWish(round.project, "captions", "jsonl", LATER)
+        count, peak = peak_of(lambda: sum(piece.count(b"\n") for piece in export(wish)))
         assert count == images * 8
         return peak
 

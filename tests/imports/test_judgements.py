@@ -25,9 +25,9 @@ from tests.exported import exported_text
 from tests.factories import NOW, make_collection, make_project
 from tests.imports.sent import confirmed, run, send
 from tests.kept import kept
+from tests.sxs_eval.downloaded import make_judged
 from tests.sxs_eval.judged import report
 from tests.sxs_eval.test_downloads_read_back import make_partly_equal
-from tests.sxs_eval.test_exports import make_judged
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("media")]
 LATER = NOW + timedelta(days=2)

@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
+from django.core.management import call_command
 
 from core.images.models import Image
 from research.inference.models import ModelCaption
-from sxs_eval.models import Comparison, EqualCaptions
+from sxs_eval.models import Comparison, EqualCaptions, Judgement, RaterState, RaterStatus, TrialKind
 from sxs_eval.selectors.results import report_of
 from tests.commands import output_of
 from tests.exported import exported_text
-from tests.factories import NOW, make_captioner, make_collection, make_comparison, make_rater
+from tests.factories import (
+    NOW,
+    make_captioner,
+    make_collection,
+    make_comparison,
+    make_project,
+    make_rater,
+)
 from tests.kept import kept
-from tests.sxs_eval.judged import judge_all, keys_of
+from tests.sxs_eval.downloaded import exported, make_judged
+from tests.sxs_eval.judged import judge_all, judged_once, keys_of, report, results
 
 pytestmark = pytest.mark.django_db
 
@@ -67,3 +77,72 @@ def test_a_file_has_all_pairs_and_its_figures_are_those_of_the_page(with_equal_c
         assert (images["counted_similar"], from_page["set_aside"]) == (sum(similar), set_aside)
         assert [part["outcome"]["images"]["counted_similar"] for part in regions] == similar
         assert {name: from_file[name] for name in SAME} == {name: from_page[name] for name in SAME}
+
+
+def figures(path: Path, comparison: Comparison, capsys) -> dict[str, Any]:
+    """What `sxs_report` says of a downloaded file."""
+    capsys.readouterr()
+    options = {"seed": comparison.seed, "replication": comparison.replication}
+    call_command("sxs_report", str(path), "--json", **options)
+    return json.loads(capsys.readouterr().out)
+
+
+@pytest.fixture
+def comparison(made_once) -> Comparison:
+    return made_once(make_judged)
+
+
+@pytest.mark.parametrize("layout", ["jsonl", "csv"])
+def test_a_downloaded_file_gives_the_figures_of_the_page_also_where_some_is_set_aside(
+    comparison, layout, tmp_path, capsys
+):
+    people = list(Judgement.objects.order_by("pk").values_list("person", flat=True).distinct())
+    people = sorted(set(people))
+    RaterStatus.objects.create(comparison=comparison, person_id=people[0], state=RaterState.PAUSED)
+    late = Judgement.objects.filter(person=people[1], kind=TrialKind.PAIR)[:2].values_list("pk", flat=True)
+    Judgement.objects.filter(pk__in=list(late)).update(is_late=True)
+    path = tmp_path / f"judgements.{layout}"
+    path.write_bytes(exported(comparison, layout=layout).encode())
+    (reported,) = figures(path, comparison, capsys)["comparisons"]
+    own = report(comparison).as_json()
+    assert own["set_aside"] > 2
+    assert own["flips"]["same"]["total"] > 0
+    assert [region["region"] for region in own["regions"]] == ["Africa", "Asia"]
+    assert reported["report"] == own
+    assert reported["gold"] == Judgement.objects.filter(kind=TrialKind.GOLD).count() > 0
+
+
+def test_several_comparisons_come_out_as_the_pooled_rows_say(tmp_path, capsys):
+    project, collection = make_project("lions"), make_collection(4)
+    models = [make_captioner(collection, f"m{n}", language="de") for n in range(2)]
+    for seed, scores in enumerate([[3, 1, -1, 0], [1, 2, -1, -1]]):
+        judged_once(project, collection, models[0], models[1], scores, seed=seed)
+    path = tmp_path / "all.jsonl"
+    call_command("export", "lions", what="judgements", format="jsonl", output=path)
+    call_command("sxs_report", str(path), "--json", replication=1)
+    (pooled,) = json.loads(capsys.readouterr().out)["pooled"]
+    (own,) = results(project).pooled
+    names = ("images", "outcomes", "wins", "losses")
+    assert pooled["figures"] == {
+        "signature": str(own.signature),
+        "unlike": [],
+        "comparisons": len(own.comparisons),
+        "shared_raters": 0,
+        **{name: getattr(own, name) for name in names},
+        "random_effects": own.random_effects.as_json(),
+        "gain": own.gain.as_json(),
+        "sign_test": own.sign_test.as_json(),
+    }
+    assert pooled["base_model"] == own.base == "m0"
+
+
+def test_images_without_any_judgement_are_all_that_a_file_does_not_know(tmp_path, capsys):
+    comparison = make_comparison(images=4, replication=1)
+    judge_all(comparison, make_rater(comparison), dict(zip(keys_of(comparison)[:3], [3, -1, 2], strict=True)))
+    path = tmp_path / "judgements.jsonl"
+    path.write_bytes(exported(comparison).encode())
+    reported = figures(path, comparison, capsys)["comparisons"][0]["report"]
+    own = report(comparison).as_json()
+    assert own["outcome"].pop("images")["incomplete"] == 1
+    assert reported["outcome"].pop("images")["incomplete"] == 0
+    assert reported == own

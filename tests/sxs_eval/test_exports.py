@@ -1,22 +1,18 @@
-"""Downloads of judgements and tables: what is in them, in what order, and that figures come out of them again."""
+"""Downloads of judgements: what is in them, in what order, and what they cost."""
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import re
 import sys
 from datetime import timedelta
 from html import unescape
-from pathlib import Path
-from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
 from django.urls import reverse
 
-from core.images.models import CollectionImage, Image
+from core.images.models import CollectionImage
 from core.people.rules.pseudonyms import pseudonym
 from office.exports.selectors.tables import ExportWish
 from office.exports.services.exports import export
@@ -24,128 +20,31 @@ from research.inference.models import CaptioningModel
 from research.selection.models import PlaceLevelChoice
 from research.selection.selectors.image_places import ORIGIN_COLUMNS
 from sxs_eval.formats import judgement_export as exports
-from sxs_eval.formats.figure_tables import COLUMNS as TABLE_COLUMNS
-from sxs_eval.formats.figure_tables import TableLayout, table, tex
 from sxs_eval.formats.judgement_export import COLUMNS
-from sxs_eval.models import Comparison, Judgement, JudgingBatch, RaterState, RaterStatus, TrialKind
+from sxs_eval.models import Comparison, Judgement, JudgingBatch, RaterStatus, TrialKind
 from tabular import downloads
 from tabular.downloads import plain_cell
 from tests.clients import client_of
-from tests.exported import LATER, export_address, exported_text
+from tests.exported import LATER, export_address
 from tests.factories import (
     NOW,
-    make_captioner,
-    make_collection,
     make_comparison,
     make_keyed_collection,
-    make_project,
     make_rater,
 )
 from tests.memory import peak_of
 from tests.queries import queries_of
 from tests.selection.placing import choose, make_subset, place
-from tests.sxs_eval.judged import answer, judge_all, judged_once, keys_of, report, results, take
+from tests.sxs_eval.downloaded import FORMULA, cells, exported, make_judged, rows
+from tests.sxs_eval.judged import answer, judge_all, keys_of, take
 
 pytestmark = pytest.mark.django_db
 LAYOUTS = ("jsonl", "csv")
-FORMULA = '=HYPERLINK("http://example.org";"x")'
-
-
-def exported(comparison: Comparison, *others: Comparison, layout: str = "jsonl", **options: Any) -> str:
-    one = None if others else comparison.pk
-    return exported_text(comparison.project, "judgements", layout, comparison=one, **options)
-
-
-def rows(*comparisons: Comparison, **options) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in exported(*comparisons, **options).split("\n")[:-1]]
-
-
-def cells(text: str) -> list[dict[str, str]]:
-    return list(csv.DictReader(io.StringIO(text.removeprefix("\ufeff"), newline="")))
-
-
-def figures(path: Path, comparison: Comparison, capsys) -> dict[str, Any]:
-    """What `sxs_report` says of a downloaded file."""
-    capsys.readouterr()
-    options = {"seed": comparison.seed, "replication": comparison.replication}
-    call_command("sxs_report", str(path), "--json", **options)
-    return json.loads(capsys.readouterr().out)
 
 
 @pytest.fixture
 def comparison(made_once) -> Comparison:
     return made_once(make_judged)
-
-
-def make_judged() -> Comparison:
-    """Eight images, three raters, with gold pairs and repeats; keys run against primary keys, regions are known."""
-    collection = make_collection(8)
-    for position, entry in enumerate(collection.entries.order_by("-pk"), start=1):
-        entry.position, entry.key = position, f"image-{position}"
-        entry.save()
-        Image.objects.filter(pk=entry.image_id).update(extra={"region": "Africa" if position % 2 else "Asia"})
-    shares: dict[str, Any] = {"gold_percent": 30, "repeat_percent": 30, "checks_before_pause": 99}
-    comparison = make_comparison(collection=collection, batch_size=8, seed=7, **shares)
-    scores = [[3, 2, -1, 0, 1, -2, 3, 0], [1, 2, -3, 0, 2, 0, 3, -1], [-2, 3, -1, 1, 0, -2, 2, 0]]
-    for number, line in enumerate(scores):
-        wanted = dict(zip(keys_of(comparison), line, strict=True))
-        judge_all(comparison, make_rater(comparison), wanted, seed=number, again=-1, comments={"image-1": FORMULA})
-    return comparison
-
-
-class TestRoundTrip:
-    @pytest.mark.parametrize("layout", LAYOUTS)
-    def test_a_downloaded_file_gives_the_figures_of_the_page_also_where_some_is_set_aside(
-        self, comparison, layout, tmp_path, capsys
-    ):
-        people = list(Judgement.objects.order_by("pk").values_list("person", flat=True).distinct())
-        people = sorted(set(people))
-        RaterStatus.objects.create(comparison=comparison, person_id=people[0], state=RaterState.PAUSED)
-        late = Judgement.objects.filter(person=people[1], kind=TrialKind.PAIR)[:2].values_list("pk", flat=True)
-        Judgement.objects.filter(pk__in=list(late)).update(is_late=True)
-        path = tmp_path / f"judgements.{layout}"
-        path.write_bytes(exported(comparison, layout=layout).encode())
-        (reported,) = figures(path, comparison, capsys)["comparisons"]
-        own = report(comparison).as_json()
-        assert own["set_aside"] > 2
-        assert own["flips"]["same"]["total"] > 0
-        assert [region["region"] for region in own["regions"]] == ["Africa", "Asia"]
-        assert reported["report"] == own
-        assert reported["gold"] == Judgement.objects.filter(kind=TrialKind.GOLD).count() > 0
-
-    def test_several_comparisons_come_out_as_the_pooled_rows_say(self, tmp_path, capsys):
-        project, collection = make_project("lions"), make_collection(4)
-        models = [make_captioner(collection, f"m{n}", language="de") for n in range(2)]
-        for seed, scores in enumerate([[3, 1, -1, 0], [1, 2, -1, -1]]):
-            judged_once(project, collection, models[0], models[1], scores, seed=seed)
-        path = tmp_path / "all.jsonl"
-        call_command("export", "lions", what="judgements", format="jsonl", output=path)
-        call_command("sxs_report", str(path), "--json", replication=1)
-        (pooled,) = json.loads(capsys.readouterr().out)["pooled"]
-        (own,) = results(project).pooled
-        names = ("images", "outcomes", "wins", "losses")
-        assert pooled["figures"] == {
-            "signature": str(own.signature),
-            "unlike": [],
-            "comparisons": len(own.comparisons),
-            "shared_raters": 0,
-            **{name: getattr(own, name) for name in names},
-            "random_effects": own.random_effects.as_json(),
-            "gain": own.gain.as_json(),
-            "sign_test": own.sign_test.as_json(),
-        }
-        assert pooled["base_model"] == own.base == "m0"
-
-    def test_images_without_any_judgement_are_all_that_a_file_does_not_know(self, tmp_path, capsys):
-        comparison = make_comparison(images=4, replication=1)
-        judge_all(comparison, make_rater(comparison), dict(zip(keys_of(comparison)[:3], [3, -1, 2], strict=True)))
-        path = tmp_path / "judgements.jsonl"
-        path.write_bytes(exported(comparison).encode())
-        reported = figures(path, comparison, capsys)["comparisons"][0]["report"]
-        own = report(comparison).as_json()
-        assert own["outcome"].pop("images")["incomplete"] == 1
-        assert reported["outcome"].pop("images")["incomplete"] == 0
-        assert reported == own
 
 
 class TestRows:
@@ -390,67 +289,11 @@ class TestCost:
         batch = take(comparison, make_rater(comparison))
         batch.judgements.update(test_is_left=True, choice=1, score=1, judged_at=NOW, comment="Both are fine. " * 5)
         del batch
-        pieces = export(ExportWish(comparison.project, "judgements", "jsonl", LATER))
-        count, peak = peak_of(lambda: sum(piece.count(b"\n") for piece in pieces))
+        wish = ExportWish(comparison.project, "judgements", "jsonl", LATER)
+        count, peak = peak_of(lambda: sum(piece.count(b"\n") for piece in export(wish)))
         assert count == images
         return peak
 
     def test_queries_are_for_chunks_not_for_judgements(self, comparison):
         exported(comparison)  # models and project are loaded once
         assert len(queries_of(lambda: exported(comparison))) <= 14
-
-
-class TestTables:
-    def test_a_row_of_the_csv_has_the_figures_of_the_report(self, comparison):
-        (row,) = cells(table(results(comparison.project), TableLayout.CSV))
-        own = report(comparison)
-        assert list(row) == list(TABLE_COLUMNS)
-        assert int(row["wins"]) == own.outcome.wins.count
-        assert float(row["gain"]) == own.outcome.gain.points
-        assert float(row["gain_low"]) == own.outcome.gain.interval.low
-        assert row["gain_method"] == own.outcome.gain.interval.design.method == "clopper-pearson-decided"
-        assert float(row["p"]) == own.outcome.sign_test.p
-        assert float(row["alpha"]) == own.alpha.value
-        assert (row["seed"], row["method"], row["undefined"]) == ("7", "sxs-majority/2", "")
-
-    def test_what_is_undefined_is_empty_and_says_why(self):
-        comparison = make_comparison(images=1)
-        overall = results(comparison.project)
-        (row,) = cells(table(overall, TableLayout.CSV))
-        assert (row["gain"], row["gain_low"], row["p"], row["alpha"]) == ("", "", "", "")
-        assert row["undefined"] == "gain: no_images; p: no_images; alpha: no_pair_of_ratings"
-        text = table(overall, TableLayout.TEX)
-        assert "& -- & -- & -- & -- & -- & -- &  & -- \\\\" in text
-        assert "% row 1: undefined gain: no_images" in text
-
-    def test_latex_has_a_line_for_each_comparison_and_says_how_it_was_computed(self, comparison):
-        CaptioningModel.objects.filter(pk=comparison.base_id).update(name="base_1 & 50% $x$ {\\y} [z] #~^")
-        text = table(results(comparison.project), TableLayout.TEX)
-        assert text.startswith(
-            "% sxs-majority/2; replication 3; 10000 bootstrap resamples of images (exact where they are few); seeds 7 "
-        )
-        escaped = r"base\_1 \& 50\% \$x\$ \{\textbackslash{}y\} {[}z{]} \#\textasciitilde{}\textasciicircum{}"
-        assert escaped + " & " in text
-        body = text.split("\\midrule\n")[1].split("\\bottomrule")[0]
-        assert body.count("\\\\\n") == 1
-        assert len(re.findall(r"(?<!\\)&", body)) == 13
-        # Three raters: the interval with these is the one to rely on.
-        assert "$]$^{*}$ & [$-53.7$, $+100.0$] & " in body
-
-    def test_latex_of_several_languages_has_pooled_rows_below(self):
-        project, collection = make_project(), make_collection(3)
-        base, test = (make_captioner(collection, language="de") for _ in range(2))
-        for scores in ([1, 2, -1], [1, 1, 0]):
-            judged_once(project, collection, base, test, scores)
-        text = table(results(project), TableLayout.TEX)
-        assert text.count("\\midrule") == 2
-        assert f"{base} & {test} & pooled over 2 & 2 & 3 & 0 & 66.7 & 16.7 & $+50.0$ & [$" in text
-        assert "% row 3: percentages of 6 outcomes, one per image and comparison" in text
-        row = cells(table(results(project), TableLayout.CSV))[-1]
-        assert (row["images"], row["outcomes"], row["wins"], row["incomplete"]) == ("3", "6", "4", "0")
-        assert row["p_holm"] == ""
-        single = cells(table(results(project), TableLayout.CSV))[:2]
-        assert [(row["p"], row["p_holm"]) for row in single] == [("1.0", "1.0"), ("0.5", "1.0")]
-
-    def test_a_line_break_in_a_name_ends_no_line(self):
-        assert tex("a\nb\r\u2028c") == "a b  c"
