@@ -15,8 +15,8 @@ from crosslens_metrics.correlation_intervals import (
     correlation_difference,
     correlation_interval,
     leave_one_out,
-    permutation_test,
 )
+from crosslens_metrics.correlation_permutations import permutation_test
 from crosslens_metrics.correlations import Coefficient, correlation
 from crosslens_metrics.sampling.intervals import LEVEL
 from crosslens_metrics.sampling.significance import holm

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from crosslens_metrics.agreement import alpha_interval, alpha_of_ratings, alpha_with_other_raters
-from crosslens_metrics.correlation_intervals import correlation_interval, permutation_test
+from crosslens_metrics.correlation_intervals import correlation_interval
+from crosslens_metrics.correlation_permutations import permutation_test
 from crosslens_metrics.correlations import Coefficient
 from crosslens_metrics.gains import gain_interval, random_effects
 from crosslens_metrics.paired import paired_difference

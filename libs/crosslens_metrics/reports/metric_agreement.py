@@ -13,13 +13,12 @@ from numpy.typing import NDArray
 from crosslens_metrics.correlation_intervals import (
     ComparedModels,
     LeaveOneOut,
-    PermutationTest,
     correlation_difference,
     correlation_interval,
     evaluation_interval,
     leave_one_out,
-    permutation_test,
 )
+from crosslens_metrics.correlation_permutations import PermutationTest, permutation_test
 from crosslens_metrics.correlations import Coefficient, correlation
 from crosslens_metrics.reports.figures import ReportFigure, UndefinedScore, as_json, value_or_reason
 from crosslens_metrics.sampling.designs import SamplingDesign
