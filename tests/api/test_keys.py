@@ -34,8 +34,10 @@ def invite(program: Program, **about: Any) -> Any:
 def test_a_request_with_the_same_key_gets_the_first_answer_and_makes_nothing():
     mia = program(make_project("lions"), "a-1")
     first, again = invite(mia), invite(mia)
-    assert (first.status_code, first.json()) == (again.status_code, again.json())
-    assert first.status_code == 201
+    (made,), told = first.json()["results"], again.json()["results"]
+    assert (first.status_code, again.status_code) == (201, 201)
+    assert told == [made | {"link": None}]
+    assert Invitation.objects.get().token in made["link"]
     assert Invitation.objects.count() == 1
 
 
@@ -128,4 +130,4 @@ def test_of_rivals_with_one_key_one_makes_something_and_all_get_its_answer(has_k
     answers = together(invite, programs)
     assert {answer.status_code for answer in answers} == {201}
     assert Invitation.objects.count() == made
-    assert len({answer.content for answer in answers}) == made
+    assert len({answer.json()["results"][0]["id"] for answer in answers}) == made

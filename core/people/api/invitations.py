@@ -55,12 +55,12 @@ class InvitationSerializer(serializers.Serializer[Any]):
     state = serializers.ChoiceField(InvitationState.choices)
     created_at = serializers.DateTimeField(source="invitation.created_at")
     expires_at = serializers.DateTimeField(source="invitation.expires_at")
-    link = serializers.SerializerMethodField(help_text="Whoever has it can join.")
+    link = serializers.SerializerMethodField(help_text="Whoever has it can join. Null where an answer is given again.")
 
     def get_languages(self, row: InvitationRow) -> list[str]:
         return [language.pk for language in row.invitation.languages.all()]
 
-    def get_link(self, row: InvitationRow) -> str:
+    def get_link(self, row: InvitationRow) -> str | None:
         address = reverse("people:invitation-accept", args=[row.invitation.token])
         return str(self.context["request"].build_absolute_uri(address))
 
@@ -154,6 +154,7 @@ def invitation_list(request: Request, slug: str) -> Response:
     {201: InvitationsSerializer},
     request=NewInvitationSerializer,
     description="Makes one link, or one for each language. With an address, the link is sent there.",
+    secrets=("link",),
 )
 def invitation_create(request: Request, slug: str) -> Response:
     project = project_for(person_asking(request), slug, Role.MANAGER)

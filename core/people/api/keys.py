@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from hashlib import sha256
 from typing import Any
 
@@ -34,8 +34,10 @@ KEY = OpenApiParameter(
 assert "key-reused" in ALL_CODES
 
 
-def keyed(request: Request, view: Callable[[], Any]) -> Any:
+def keyed(request: Request, view: Callable[[], Any], *, secrets: Collection[str] = ()) -> Any:
     """Answer by `view`, or as the same request with the same key was answered before.
+
+    Fields of the names `secrets` are null in what is kept.
 
     Raises
     ------
@@ -54,9 +56,8 @@ def keyed(request: Request, view: Callable[[], Any]) -> Any:
     def answer() -> RequestAnswer:
         response = view()
         first.append(response)
-        return RequestAnswer(
-            response.status_code, response.get("Location", ""), JSONRenderer().render(response.data).decode()
-        )
+        kept = _without(secrets, response.data)
+        return RequestAnswer(response.status_code, response.get("Location", ""), JSONRenderer().render(kept).decode())
 
     try:
         given = answer_once(user=user_of(request), key=key, digest=_digest(request), now=timezone.now(), answer=answer)
@@ -67,6 +68,14 @@ def keyed(request: Request, view: Callable[[], Any]) -> Any:
         return first[0]
     headers = {"Location": given.location} if given.location else None
     return Response(json.loads(given.body) if given.body else None, status=given.status, headers=headers)
+
+
+def _without(secrets: Collection[str], data: Any) -> Any:
+    if not secrets:
+        return data
+    if isinstance(data, dict):
+        return {name: None if name in secrets else _without(secrets, value) for name, value in data.items()}
+    return [_without(secrets, value) for value in data] if isinstance(data, list) else data
 
 
 def _digest(request: Request) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from functools import wraps
 from typing import Any
@@ -93,6 +93,7 @@ class ApiOperations:
         is_file: bool = False,
         receive: Callable[..., None] | None = None,
         has_key: bool = True,
+        secrets: Collection[str] = (),
         is_for_archived: bool = False,
         **about: Any,
     ) -> Decorator:
@@ -100,8 +101,8 @@ class ApiOperations:
 
         `receive` first checks that the person may send files, and then reads them. It is called before `view`.
 
-        With `has_key`, a POST takes an Idempotency-Key, and its answer is kept for a day. Operations that can be
-        repeated have no key, nor have those whose answer is a secret.
+        With `has_key`, a POST takes an Idempotency-Key, and its answer is kept for a day, without the values of
+        fields named in `secrets`. Operations that can be repeated have no key.
 
         Operations with `is_for_archived` may change archived projects.
         """
@@ -124,7 +125,7 @@ class ApiOperations:
                     receive(request, *args, **kwargs)
                 if not has_key:
                     return view(request, *args, **kwargs)
-                return keyed(request, lambda: view(request, *args, **kwargs))
+                return keyed(request, lambda: view(request, *args, **kwargs), secrets=secrets)
 
             members: dict[str, Any] = {method: described(handler)}
             if is_file:

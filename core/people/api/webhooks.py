@@ -36,6 +36,8 @@ class WebhookSerializer(serializers.ModelSerializer[Webhook]):
 
 
 class NewWebhookAnswerSerializer(WebhookSerializer):
+    secret = serializers.CharField(allow_null=True, help_text="Null where an answer is given again.")
+
     class Meta(WebhookSerializer.Meta):
         fields = (*WebhookSerializer.Meta.fields, "secret")
         read_only_fields = fields
@@ -70,7 +72,7 @@ def webhook_list(request: Request, slug: str) -> Response:
     request=NewWebhookSerializer,
     description="This answer alone has the secret that signs what is sent. If it was lost, turn the webhook off and "
     "add another.",
-    has_key=False,
+    secrets=("secret",),
 )
 def webhook_add(request: Request, slug: str) -> Response:
     by = person_asking(request)
