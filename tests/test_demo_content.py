@@ -32,7 +32,8 @@ from research.scoring.services.scoring_passes import run_pass
 from research.selection.models import SelectedImage, Selection
 from sxs_eval.models import Comparison, GoldPair, Judgement, JudgingBatch, RaterStatus, TrialKind
 from sxs_eval.rules.judging import are_equal
-from sxs_eval.selectors.results import evidence_of, report_of
+from sxs_eval.selectors.evidence import evidence_of
+from sxs_eval.selectors.results import report_of
 from sxs_eval.selectors.work import judging_page, work_of
 from sxs_eval.services import judging
 from tests.demo_drawings import KEYS, SENTENCES, draw

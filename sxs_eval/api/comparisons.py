@@ -22,8 +22,9 @@ from sxs_eval.formats.figure_tables import COLUMNS
 from sxs_eval.models import Comparison, EqualCaptions
 from sxs_eval.permissions import comparison_for
 from sxs_eval.selectors.across import ComparisonResult, results_of
+from sxs_eval.selectors.evidence import evidence_of
 from sxs_eval.selectors.overview import ComparisonProgress, progress_of
-from sxs_eval.selectors.results import complete_images_of, evidence_of, report_of
+from sxs_eval.selectors.results import complete_images_of, report_of
 from sxs_eval.services.comparisons import record_looks
 
 api = ApiOperations("comparisons")

@@ -25,8 +25,9 @@ from research.selection.rules.image_filters import ALL_IMAGES, ImageFilter
 from research.selection.selectors.image_places import ORIGIN_COLUMNS, UNKNOWN, ImageOrigin, origins_of
 from research.selection.selectors.subsets import images_of
 from sxs_eval.models import Comparison, GoldPair, Judgement, Pair, RaterState, TrialKind
+from sxs_eval.selectors.evidence import REGION, images_left_out, stopped_raters
 from sxs_eval.selectors.judging_designs import design_of
-from sxs_eval.selectors.results import REGION, image_keys, images_left_out, looks_before, stopped_raters
+from sxs_eval.selectors.results import image_keys, looks_before
 from tabular.downloads import as_iso, cells_of
 
 IMAGES_AT_ONCE = 200

@@ -9,7 +9,8 @@ from django.utils.translation import ngettext
 
 from crosslens_metrics.reports.comparison_figures import ReportedFigures
 from sxs_eval.models import RaterState
-from sxs_eval.selectors.results import ComparisonEvidence, ReportedRater
+from sxs_eval.selectors.evidence import ComparisonEvidence
+from sxs_eval.selectors.results import ReportedRater
 
 
 def stopping_point(report: ReportedFigures, evidence: ComparisonEvidence, looks: int) -> Iterator[str]:

@@ -45,7 +45,8 @@ from sxs_eval.pages.report_tables import (
     region_columns,
     region_name,
 )
-from sxs_eval.selectors.results import ComparisonEvidence, ReportedRater
+from sxs_eval.selectors.evidence import ComparisonEvidence
+from sxs_eval.selectors.results import ReportedRater
 from tabular.tables import PageTable
 
 

@@ -28,14 +28,8 @@ from research.scoring.selectors.restricting import restricted_figures
 from research.scoring.selectors.scores import ScoreCell, differences_between, metric_order, score_cells
 from research.selection.rules.image_filters import ALL_IMAGES, ImageFilter
 from sxs_eval.models import Comparison
-from sxs_eval.selectors.results import (
-    RESAMPLES,
-    ComparisonEvidence,
-    comparisons_of,
-    decided_of,
-    evidence_of,
-    signature_of_figures,
-)
+from sxs_eval.selectors.evidence import ComparisonEvidence, evidence_of
+from sxs_eval.selectors.results import RESAMPLES, comparisons_of, decided_of, signature_of_figures
 
 SEED = 0
 """(ours) Seed of figures over several comparisons, each of which has its own; `sxs_report` uses the same."""

@@ -62,7 +62,7 @@ def human_judgements_of(project: Project, model_id: int, language: str) -> Seque
     # They need NumPy and SciPy, 35 MB that every command would load at its start.
     import numpy as np
 
-    from sxs_eval.selectors.results import evidence_of
+    from sxs_eval.selectors.evidence import evidence_of
 
     comparisons = Comparison.objects.in_results().filter(
         Q(base=model_id) | Q(test=model_id), project=project, language=language

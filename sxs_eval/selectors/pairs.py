@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 
 from core.people.rules.pseudonyms import pseudonym
 from sxs_eval.models import Comparison, GoldPair, Judgement, Pair, TrialKind
-from sxs_eval.selectors.results import stopped_raters
+from sxs_eval.selectors.evidence import stopped_raters
 
 PAIRS_PER_PAGE = 10
 PairAnswer = tuple[Judgement, str, str]

@@ -32,16 +32,10 @@ from sxs_eval.selectors.across import (
     evaluations_of,
     results_of,
 )
+from sxs_eval.selectors.evidence import evidence_of
 from sxs_eval.selectors.overview import progress_of
 from sxs_eval.selectors.pairs import PairsShown, pairs_page
-from sxs_eval.selectors.results import (
-    complete_images_of,
-    evidence_of,
-    level_outcomes,
-    looks_before,
-    rater_rows,
-    report_of,
-)
+from sxs_eval.selectors.results import complete_images_of, level_outcomes, looks_before, rater_rows, report_of
 from sxs_eval.services.comparisons import record_looks
 
 L = TypeVar("L", MetricsLayout, TableLayout)

@@ -19,7 +19,8 @@ from research.selection.models import PlaceLevelChoice
 from research.selection.rules.image_filters import ALL_IMAGES, ImageFilter, parse
 from sxs_eval.models import Comparison
 from sxs_eval.selectors.across import results_of
-from sxs_eval.selectors.results import decided_of, evidence_of, level_outcomes
+from sxs_eval.selectors.evidence import evidence_of
+from sxs_eval.selectors.results import decided_of, level_outcomes
 from tests.annotation.submitting import make_captions
 from tests.factories import make_captioner, make_comparison, make_project, make_rater, make_round
 from tests.scoring.scored import make_references, make_scorings, run

@@ -17,7 +17,8 @@ from core.people.rules.pseudonyms import pseudonym
 from crosslens_metrics.reports.comparison_figures import GainFigure, UndefinedComparison
 from research.inference.models import ModelCaption
 from sxs_eval.models import Comparison, EqualCaptions, Judgement, RaterState, RaterStatus, TrialKind
-from sxs_eval.selectors.results import evidence_of, rater_rows
+from sxs_eval.selectors.evidence import evidence_of
+from sxs_eval.selectors.results import rater_rows
 from sxs_eval.services.quality import restore_rater
 from tests.clients import client_of
 from tests.exported import export_address

@@ -11,8 +11,9 @@ from research.inference.models import ModelCaption
 from research.selection.models import PlaceLevelChoice, Subset
 from research.selection.rules.image_filters import parse
 from sxs_eval.models import Comparison, EqualCaptions, Pair
+from sxs_eval.selectors.evidence import evidence_of
 from sxs_eval.selectors.planning import ComparisonSetting
-from sxs_eval.selectors.results import evidence_of, level_outcomes, report_of
+from sxs_eval.selectors.results import level_outcomes, report_of
 from sxs_eval.services import comparisons as services
 from sxs_eval.services.comparisons import ComparisonError, create_comparison, create_comparisons
 from tests.factories import NOW, make_captioner, make_collection, make_rater

@@ -13,7 +13,7 @@ from core.people.models import Consent, User
 from core.people.selectors.qualification import NotQualifiedError
 from core.people.services.consent import withdraw_consent
 from sxs_eval.models import Comparison, Judgement, RaterState, RaterStatus
-from sxs_eval.selectors.results import evidence_of
+from sxs_eval.selectors.evidence import evidence_of
 from sxs_eval.services.quality import exclude_rater, restore_rater
 from tests.concurrency import together_with_errors
 from tests.exported import exported_text

@@ -15,7 +15,8 @@ from research.selection.rules.image_filters import parse
 from research.selection.selectors.subsets import keys_of
 from research.selection.services.selections import confirm_selection
 from sxs_eval.models import Comparison, Pair
-from sxs_eval.selectors.results import evidence_of, report_of
+from sxs_eval.selectors.evidence import evidence_of
+from sxs_eval.selectors.results import report_of
 from sxs_eval.services.comparisons import fill_comparison
 from tests.clients import client_of
 from tests.commands import output_of
