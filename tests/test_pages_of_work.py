@@ -17,12 +17,15 @@ from django.template.loader import render_to_string
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone, translation
+from django.utils.html import strip_tags
 from django.utils.translation import gettext
 
 from annotation.models import Guidelines
 from annotation.services.batches import submit_batch
 from core.languages.rules.page_languages import PAGE_LANGUAGES, is_of_work, is_page_of_work
+from core.people.defaults import default_text
 from core.people.models import Project, User
+from core.people.rules.markdown import to_html
 from gapgame.services import playing
 from tests.annotation.submitting import submit_captions, take, write
 from tests.clients import client_of
@@ -121,7 +124,8 @@ class TestPseudoLocale:
         check(page_of(client, reverse("sxs_eval:work-show")))
         batch = take_pairs(comparison, rita, now=timezone.now())
         check(page_of(client, reverse("sxs_eval:batch-show", args=[batch.pk])))
-        check(page_of(client, reverse("sxs_eval:instructions-show", args=["lions"])))
+        instructions = to_html(default_text("instructions", LANGUAGE))
+        check(page_of(client, reverse("sxs_eval:instructions-show", args=["lions"])), strip_tags(instructions))
 
     def test_players(self, project: Project, pseudo: str) -> None:
         now = timezone.now()

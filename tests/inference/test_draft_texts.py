@@ -34,7 +34,7 @@ def test_machines_draft_and_people_publish(round):
     page = client_of(round.project.created_by).get(
         reverse("people:text-translate", args=[round.project.slug, "rating", "de"])
     )
-    assert "Drafted by x." in page.content.decode()
+    assert "Translated by a machine (x)" in page.content.decode()
 
 
 def test_what_is_there_is_left_alone(round):
