@@ -140,6 +140,11 @@ class Comparison(models.Model):
     def replication(self) -> int:
         return self.pool.replication
 
+    @property
+    def trials_per_batch(self) -> int:
+        """The pairs of a batch with the attention items among them, on the average."""
+        return self.pool.batch_size * (100 + self.gold_percent + self.repeat_percent) // 100
+
 
 class Pair(models.Model):
     """One image of a comparison, with a caption of each model.

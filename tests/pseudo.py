@@ -55,8 +55,10 @@ class Catalogue:
     def __getitem__(self, key: Any) -> str:
         return self._known[key[0] if isinstance(key, tuple) else key]
 
-    def plural(self, key: str, _number: int) -> str:
-        return self._known[key]
+    def plural(self, key: str, number: int) -> str:
+        if key in self._known or key in self._of_managers or (key, number) in self._others:
+            return self._known[key]
+        return longer(key)
 
 
 @pytest.fixture

@@ -14,12 +14,13 @@ from django.db.models import TextChoices
 from django.utils.translation import gettext_lazy
 
 from annotation.rules.campaign import REVIEWERS_PER_CAPTION, VERIFIED_CAPTIONS
+from core.allocation.rules.outlooks import MIN_PEOPLE
 from core.people.rules.pay import MS_PER_HOUR, cost_of
 
 ASSUMED_CAPTION_S, ASSUMED_RATING_S = 60.0, 10.0
 """(ours) Active seconds to rate an English caption and write one's own, and to rate a caption in verification."""
-MIN_TIMED, MIN_PEOPLE = 100, 3
-"""(ours) The fewest answers whose mean predicts the pace, and of how many people, so that it is nobody's own."""
+MIN_TIMED = 100
+"""(ours) The fewest answers whose mean predicts the pace."""
 
 
 class EstimateBasis(TextChoices):

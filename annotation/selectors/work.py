@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, F, Q, QuerySet, Sum
 from django.urls import reverse
 
 from annotation.models import (
@@ -20,6 +21,7 @@ from annotation.models import (
     RoundKind,
     RoundState,
     Stage,
+    Tally,
     Verdict,
     VerificationBatch,
 )
@@ -27,6 +29,7 @@ from annotation.permissions import missing_requirements_of_rounds
 from annotation.rules import text_checks
 from annotation.selectors.guidelines import GuidelineNews, news_for
 from core.allocation.models import AssignmentState
+from core.allocation.rules.outlooks import TimedWork
 from core.allocation.selectors import (
     BatchHead,
     LeaseHead,
@@ -40,6 +43,7 @@ from core.images.models import Image
 from core.images.selectors import ServedImage, served_image
 from core.languages.models import Language
 from core.people.models import Role, User
+from core.people.selectors.rates import WorkKey
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -358,7 +362,31 @@ def works_of(
             finished=finished.get(round.pk, 0),
             missing_requirements=missing[round.pk],
             is_anything_left=round.pool_id in with_tasks,
+            pool=round.pool,
+            batch_size=round.pool.batch_size,
             news=(news or {}).get(round.pk),
         )
         for round in rounds
     ]
+
+
+def times_of_writing(keys: Collection[WorkKey]) -> dict[WorkKey, dict[int, TimedWork]]:
+    """Return the captions that people wrote, with the ratings before them, and the time that they took."""
+    return _times(Tally.objects.exclude(round__kind=RoundKind.VERIFICATION), keys)
+
+
+def times_of_rating(keys: Collection[WorkKey]) -> dict[WorkKey, dict[int, TimedWork]]:
+    """Return how many captions of others people rated, and the time that it took."""
+    return _times(Tally.objects.filter(round__kind=RoundKind.VERIFICATION), keys)
+
+
+def _times(tallies: QuerySet[Tally], keys: Collection[WorkKey]) -> dict[WorkKey, dict[int, TimedWork]]:
+    projects, tags = {project for project, _tag in keys}, {tag for _project, tag in keys}
+    sums = {"answers": Sum("captions"), "active_ms": Sum(F("rating_ms") + F("writing_ms"))}
+    times: dict[WorkKey, dict[int, TimedWork]] = defaultdict(dict)
+    counted = tallies.filter(round__project__in=projects, round__language__in=tags, captions__gt=0).order_by()
+    for project, tag, person, answers, active_ms in counted.values_list(
+        "round__project", "round__language", "person"
+    ).annotate(**sums):
+        times[project, tag][person] = TimedWork(answers, active_ms)
+    return times

@@ -31,6 +31,7 @@ from annotation.selectors.work import (
     rate_page,
     submitted,
     texts_of,
+    times_of_writing,
     warnings_of,
     work_of,
     write_page,
@@ -40,6 +41,7 @@ from annotation.services import batches as services
 from annotation.views.shared import number_sent
 from annotation.views.work import CAPTIONS, ratings_sent, save_rating
 from core.allocation.models import BatchState
+from core.allocation.selectors import end_of
 from core.allocation.views import CLEAR_SITE_DATA, active_ms_of, explains_refusals, save_view, says_where
 from core.people.requests import user_of
 
@@ -292,10 +294,9 @@ def batch_done(request: HttpRequest, batch_id: UUID) -> HttpResponse:
     if elsewhere:
         return elsewhere
     items = submitted(batch, user_of(request))
-    head = batch_head(batch, size=len(items), now=timezone.now())
-    works = work_of(user_of(request), timezone.now())
-    more = [work for work in works if work.is_anything_left and not work.open_batch and not work.missing_requirements]
+    now = timezone.now()
+    head = batch_head(batch, size=len(items), now=now)
     context = {"batch": head, "items": items, "late": head.is_late, "language": batch.round.language}
     # The same round goes on; work in another one is found on the page of all work.
-    context["is_more_left"] = any(work.round.pk == batch.round_id for work in more)
+    context["end"] = end_of(batch.lease, work_of(user_of(request), now), times_of_writing, now)
     return render(request, "annotation/done.html", context)

@@ -26,13 +26,14 @@ from annotation.rules import text_checks
 from annotation.selectors.feedback import caption_to_rewrite, note_to, notes_to, to_rewrite, unread, warnings_for
 from annotation.selectors.guidelines import shown_part
 from annotation.selectors.verification import rating_work_of, ratings_page, to_rate
-from annotation.selectors.work import batch_head, batches_of, work_of
+from annotation.selectors.work import batch_head, batches_of, times_of_rating, times_of_writing, work_of
 from annotation.services import batches as services
 from annotation.services import corrections
 from annotation.services import verification as rating_services
 from annotation.services.batches import InvalidCaptionError
 from annotation.services.feedback import acknowledge
 from core.allocation.refusals import AllocationRefusal, RefusedError
+from core.allocation.selectors import end_of, with_outlooks
 from core.allocation.views import WorkAddresses, active_ms_of, explains_refusals, resume_view, save_view, says_where
 from core.people.models import TextKind
 from core.people.requests import user_of
@@ -72,8 +73,10 @@ RNG: Random = SystemRandom()
 def work_show(request: HttpRequest) -> HttpResponse:
     person = user_of(request)
     now = timezone.now()
-    context = {"rounds": work_of(person, now), "unread": unread(person), "to_rewrite": to_rewrite(person)}
-    context["ratings"] = rating_work_of(person, now)
+    context = {"unread": unread(person), "to_rewrite": to_rewrite(person)}
+    rounds = with_outlooks(person, work_of(person, now), times_of_writing, now)
+    ratings = with_outlooks(person, rating_work_of(person, now), times_of_rating, now)
+    context |= {"rounds": rounds, "ratings": ratings}
     return render(request, "annotation/work.html", context)
 
 
@@ -223,8 +226,10 @@ def verification_done(request: HttpRequest, batch_id: UUID) -> HttpResponse:
     batch = ratings_for(request.user, batch_id)
     if not batch.submitted_at:
         return redirect("annotation:verification-show", batch_id)
-    head = batch_head(batch, size=to_rate(batch).count(), now=timezone.now())
-    return render(request, "annotation/rated_captions.html", {"batch": head})
+    now = timezone.now()
+    head = batch_head(batch, size=to_rate(batch).count(), now=now)
+    end = end_of(batch.lease, rating_work_of(user_of(request), now), times_of_rating, now)
+    return render(request, "annotation/rated_captions.html", {"batch": head, "end": end})
 
 
 def verification_return(request: HttpRequest, batch_id: UUID) -> HttpResponse:

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from typing import Any, Generic, TypeVar
 from uuid import UUID
 
 from django.db.models import Count, Exists, F, OuterRef, Q, Sum
 
 from core.allocation.models import Assignment, AssignmentState, Batch, BatchState, Pool, Task
+from core.allocation.rules.outlooks import BatchOutlook, TimedWork, pace_of_others
 from core.languages.models import Language
 from core.people.models import Project, User
 from core.people.selectors.qualification import MissingRequirement
+from core.people.selectors.rates import WorkKey, promises_to
 
 LEASE_COLUMNS = {
     "batch": F("lease"),
@@ -62,10 +64,45 @@ class OwnWork(Generic[HeadT]):
     resumable: Sequence[HeadT]
     missing_requirements: Sequence[MissingRequirement]
     is_anything_left: bool
+    pool: Pool
+    batch_size: int
+    outlook: BatchOutlook | None = None
 
     @property
     def has_something_to_do(self) -> bool:
         return bool(self.open_batch or self.resumable or self.is_anything_left)
+
+    @property
+    def key(self) -> WorkKey:
+        return self.project.pk, self.language.pk
+
+    @property
+    def can_be_taken(self) -> bool:
+        return self.is_anything_left and not self.missing_requirements
+
+
+WorkT = TypeVar("WorkT", bound=OwnWork[Any])
+TimesOf = Callable[[Collection[WorkKey]], Mapping[WorkKey, Mapping[int, TimedWork]]]
+"""The work of one kind that people did in each language of a project, by person."""
+
+
+def with_outlooks(person: User, works: Sequence[WorkT], times_of: TimesOf, now: datetime) -> list[WorkT]:
+    """Add to each of `works` what a batch of it would be; the number of queries does not depend on how many."""
+    keys = {work.key for work in works}
+    times, promised = times_of(keys), promises_to(person, {project for project, _tag in keys})
+    return [
+        replace(
+            work,
+            outlook=BatchOutlook(
+                size=work.batch_size,
+                deadline=now + timedelta(seconds=work.pool.lease_s),
+                pace_ms=pace_of_others(times.get(work.key, {}), person.pk),
+                pay=promised(work.key),
+                own=times.get(work.key, {}).get(person.pk, TimedWork()),
+            ),
+        )
+        for work in works
+    ]
 
 
 def lease_fields(lease: Batch, *, now: datetime) -> dict[str, Any]:
@@ -158,4 +195,30 @@ def _unfinished(pools: Iterable[int], now: datetime) -> Iterable[Mapping[str, An
             late=Count("pk", filter=Q(state=AssignmentState.LATE)),
         )
         .order_by()
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class BatchEnd(Generic[WorkT]):
+    """What comes after a batch. `work` is None if it is over for the person, `progress` everybody's.
+
+    `kept_until` is the first deadline of the other batches that the person has.
+    """
+
+    work: WorkT | None
+    may_go_on: bool
+    progress: PoolProgress
+    kept_until: datetime | None
+
+
+def end_of(batch: Batch, works: Sequence[WorkT], times_of: TimesOf, now: datetime) -> BatchEnd[WorkT]:
+    """Return what comes after `batch`, which is of one of `works` of its person."""
+    own = [work for work in works if work.pool.pk == batch.pool_id]
+    work = next(iter(with_outlooks(batch.person, own, times_of, now)), None)
+    others = Batch.objects.filter(person=batch.person_id, state=BatchState.OPEN, deadline__gt=now).exclude(pk=batch.pk)
+    return BatchEnd(
+        work=work,
+        may_go_on=bool(work and work.can_be_taken and not others.filter(pool=batch.pool_id).exists()),
+        progress=progress_of_pools([batch.pool_id], now=now)[batch.pool_id],
+        kept_until=others.order_by("deadline").values_list("deadline", flat=True).first(),
     )

@@ -7,10 +7,10 @@ class RecruitmentConfig(AppConfig):
     def ready(self) -> None:
         from core.allocation.services.assigning import limit_batches
         from core.people import personal_data
-        from core.people.selectors.rates import register_rate
+        from core.people.selectors.rates import register_rates
         from office.recruitment.selectors import costs, work
         from office.recruitment.services import participants
 
         limit_batches(participants.check_limit)
-        register_rate(costs.rate_of)
+        register_rates(costs.rate_of, costs.promises_to)
         personal_data.register("recruitment", export=work.data_export, on_deletion=participants.forget)

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from operator import attrgetter
 from uuid import UUID
 
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, Q, QuerySet, Sum
 from django.db.models.functions import Coalesce
 
-from core.allocation.models import AssignmentState, BatchState, Task
+from core.allocation.models import AssignmentState, BatchState
+from core.allocation.rules.outlooks import TimedWork
 from core.allocation.selectors import BatchHead, OwnWork, lease_fields, open_and_resumable, pools_with_tasks_for
 from core.compiled_query import CompiledQuery
 from core.images.selectors import ServedImage, served_image
 from core.people.models import Role, User
+from core.people.selectors.rates import WorkKey
 from crosslens_metrics.scales import SCALES, Scale
 from sxs_eval.models import LEFT_OUT, Comparison, Judgement, JudgingBatch, RaterStatus
 from sxs_eval.permissions import missing_requirements_of_comparisons
@@ -172,11 +175,6 @@ def _trial(judgement: Judgement, number: int, viewer: User) -> Trial:
     return Trial(judgement.position, number, image, left, right, judgement.comment)
 
 
-def is_anything_left(rater: User, comparison: Comparison) -> bool:
-    pool = comparison.pool
-    return pool.is_open and Task.objects.open_for(rater, pool).exists()
-
-
 def work_of(rater: User, now: datetime) -> list[ComparisonWork]:
     """List every comparison in the languages of `rater`, where they have the role, with their work in it."""
     languages = rater.language_skills.values("language")
@@ -216,10 +214,28 @@ def work_of(rater: User, now: datetime) -> list[ComparisonWork]:
             judged=judged.get(comparison.pk, 0),
             missing_requirements=missing[comparison.pk],
             is_anything_left=comparison.pool_id in with_tasks,
+            pool=comparison.pool,
+            batch_size=comparison.trials_per_batch,
         )
         for comparison in comparisons
         if not comparison.project.is_archived or comparison.pk in assigned
     ]
+
+
+def times_of_judging(keys: Collection[WorkKey]) -> dict[WorkKey, dict[int, TimedWork]]:
+    """Return how many pairs people judged, attention items included, and the time that it took."""
+    projects, tags = {project for project, _tag in keys}, {tag for _project, tag in keys}
+    judged = Judgement.objects.filter(
+        comparison__project__in=projects, comparison__language__in=tags, choice__isnull=False, is_late=False
+    )
+    times: dict[WorkKey, dict[int, TimedWork]] = defaultdict(dict)
+    for project, tag, person, answers, active_ms in (
+        judged.order_by()
+        .values_list("comparison__project", "comparison__language", "person")
+        .annotate(Count("pk"), Sum("active_ms"))
+    ):
+        times[project, tag][person] = TimedWork(answers, active_ms)
+    return times
 
 
 def has_pairs_to_judge(rater: User, now: datetime) -> bool:

@@ -14,6 +14,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
+from core.allocation.selectors import end_of, with_outlooks
 from core.allocation.views import WorkAddresses, active_ms_of, explains_refusals, is_script, resume_view, save_view
 from core.people.models import TextKind
 from core.people.permissions import project_for
@@ -22,7 +23,7 @@ from core.people.selectors.qualification import NotQualifiedError
 from core.people.selectors.texts import OriginalText, shown_text
 from sxs_eval.models import Instructions, JudgingBatch
 from sxs_eval.permissions import batch_for, comparison_to_judge, missing_requirements
-from sxs_eval.selectors.work import is_anything_left, judging_page, work_of
+from sxs_eval.selectors.work import judging_page, times_of_judging, work_of
 from sxs_eval.services import judging as services
 
 MS_PER_DAY = 24 * 3600 * 1000
@@ -33,7 +34,9 @@ JUDGING = WorkAddresses(work="sxs_eval:work-show", batch="sxs_eval:batch-show")
 
 @require_safe
 def work_show(request: HttpRequest) -> HttpResponse:
-    return render(request, "sxs_eval/work.html", {"comparisons": work_of(user_of(request), timezone.now())})
+    rater, now = user_of(request), timezone.now()
+    comparisons = with_outlooks(rater, work_of(rater, now), times_of_judging, now)
+    return render(request, "sxs_eval/work.html", {"comparisons": comparisons})
 
 
 @require_POST
@@ -54,11 +57,12 @@ def batch_show(request: HttpRequest, batch_id: UUID) -> HttpResponse:
     batch = batch_for(user_of(request), batch_id)
     if missing := missing_requirements(user_of(request), batch.comparison):
         raise NotQualifiedError(missing)
-    page = judging_page(batch, user_of(request), timezone.now())
+    now = timezone.now()
+    page = judging_page(batch, user_of(request), now)
     if page.trial:
         return render(request, "sxs_eval/judge.html", vars(page))
-    context = {**vars(page), "is_anything_left": is_anything_left(user_of(request), batch.comparison)}
-    return render(request, "sxs_eval/end.html", context)
+    end = None if page.batch.left else end_of(batch.lease, work_of(user_of(request), now), times_of_judging, now)
+    return render(request, "sxs_eval/end.html", {**vars(page), "end": end})
 
 
 @require_POST

@@ -101,6 +101,7 @@ FILES_OF_WORK = (
     "templates/_pagination.html",
     "templates/account/*",
     "templates/allauth/*",
+    "templates/allocation/*.html",
     "templates/annotation/_annotator.html",
     "templates/annotation/_batch_facts.html",
     "templates/annotation/_caption_field.html",

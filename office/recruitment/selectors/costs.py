@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 
@@ -11,7 +11,8 @@ from annotation.models import Round
 from annotation.selectors.work_done import WorkDone, work_done
 from core.languages.models import Language
 from core.people.models import Project, User
-from core.people.rules.pay import MS_PER_HOUR, cost_of
+from core.people.rules.pay import MS_PER_HOUR, PromisedPay, cost_of
+from core.people.selectors.rates import WorkKey
 from office.recruitment.models import HourlyRate, Participant, ParticipantState
 from office.recruitment.rules.pay import cost_of_participant, divided_cents
 from sxs_eval.models import Comparison
@@ -106,6 +107,22 @@ def rate_of(project: Project) -> tuple[Decimal, str] | None:
 def rates_of(project: Project) -> Mapping[str, HourlyRate]:
     """Return the rates by language tag; that of the other languages is under the empty one."""
     return {rate.language_id or "": rate for rate in HourlyRate.objects.filter(project=project)}
+
+
+def promises_to(person: User, projects: Collection[int]) -> Callable[[WorkKey], PromisedPay | None]:
+    """Return how `person` is paid in a language of `projects`: by the study that sent them, else by the hour."""
+    rates = {(one.project_id, one.language_id or ""): one for one in HourlyRate.objects.filter(project__in=projects)}
+    parts = Participant.objects.filter(user=person, study__project__in=projects).select_related("study").order_by("pk")
+    studies = {part.study.project_id: part for part in parts}
+
+    def promise(key: WorkKey) -> PromisedPay | None:
+        if part := studies.get(key[0]):
+            is_working = part.state == ParticipantState.WORKING
+            return PromisedPay(part.study.currency, reward=part.study.reward) if is_working else None
+        rate = rates.get(key) or rates.get((key[0], ""))
+        return PromisedPay(rate.currency, rate=rate.rate) if rate else None
+
+    return promise
 
 
 def languages_of_work(project: Project) -> list[Language]:

@@ -1,0 +1,1 @@
+"""Decisions about batches from values alone."""

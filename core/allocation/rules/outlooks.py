@@ -1,0 +1,67 @@
+"""What a person learns before a batch is taken, and after it: how long it takes others, its deadline, time and pay."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from statistics import median
+
+from core.people.rules.pay import PromisedPay, cost_of
+
+MIN_PEOPLE = 3
+"""(ours) Of how many people at least a shown pace is, so that it is nobody's own."""
+
+
+@dataclass(frozen=True)
+class TimedWork:
+    """Answers of one person that count, and the active time that they took."""
+
+    answers: int = 0
+    active_ms: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class BatchOutlook:
+    """A batch that can be taken, and what its taker did so far in the language.
+
+    `pace_ms` is the median time for an answer over other people; None where they are fewer than `MIN_PEOPLE`.
+    """
+
+    size: int
+    deadline: datetime
+    pace_ms: float | None
+    pay: PromisedPay | None
+    own: TimedWork
+
+    @property
+    def minutes(self) -> int | None:
+        return None if self.pace_ms is None else _minutes(self.pace_ms * self.size)
+
+    @property
+    def amount(self) -> Decimal | None:
+        """What the time of a batch is worth; None without a rate or a measured time."""
+        return None if self.pace_ms is None else self._worth(round(self.pace_ms * self.size))
+
+    @property
+    def own_minutes(self) -> int:
+        return _minutes(self.own.active_ms)
+
+    @property
+    def own_amount(self) -> Decimal | None:
+        return self._worth(self.own.active_ms)
+
+    def _worth(self, active_ms: int) -> Decimal | None:
+        rate = self.pay.rate if self.pay else None
+        return None if rate is None else cost_of(active_ms=active_ms, rate=rate)
+
+
+def pace_of_others(times: Mapping[int, TimedWork], person: int) -> float | None:
+    """Return the median of people's active milliseconds for an answer, without `person`."""
+    paces = [one.active_ms / one.answers for other, one in times.items() if other != person and one.active_ms]
+    return median(paces) if len(paces) >= MIN_PEOPLE else None
+
+
+def _minutes(active_ms: float) -> int:
+    return max(1, round(active_ms / 60_000))

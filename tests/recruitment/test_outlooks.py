@@ -1,0 +1,165 @@
+"""What people learn before they take a batch and after it: time, deadline and pay."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from html import unescape
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from annotation.models import Round, Tally
+from core.allocation.rules.outlooks import MIN_PEOPLE, TimedWork, pace_of_others
+from core.people.models import Project, User
+from office.recruitment.models import Participant, ParticipantState
+from sxs_eval.models import Comparison, JudgingBatch
+from tests.annotation import verifying
+from tests.annotation.submitting import submit_captions, take
+from tests.clients import client_of
+from tests.factories import NOW, make_annotator, make_comparison, make_project, make_rater, make_round
+from tests.recruitment.panel import make_study
+from tests.recruitment.test_costs import rates, worked
+from tests.sxs_eval import judged
+
+
+def seen_on(client: Client, name: str, *arguments: object) -> str:
+    page = client.get(reverse(name, args=arguments)).content.decode()
+    return " ".join(unescape(re.sub("<[^>]*>", " ", page)).split())
+
+
+def test_a_pace_is_the_median_of_other_people_and_of_fewer_than_three_it_is_nobodys():
+    times = {person: TimedWork(answers=2, active_ms=ms) for person, ms in enumerate([200, 2000, 400, 0, 600])}
+    assert pace_of_others(times, person=1) == 200
+    assert pace_of_others(times, person=0) == 300
+    assert MIN_PEOPLE == 3
+    assert pace_of_others({one: times[one] for one in (0, 1, 2)}, person=0) is None
+
+
+@pytest.mark.django_db
+class TestCaptions:
+    @pytest.fixture
+    def project(self) -> Project:
+        return make_project("tigers")
+
+    @pytest.fixture
+    def round(self, project: Project) -> Round:
+        return make_round(images=9, batch_size=3, replication=9, project=project)
+
+    @pytest.fixture
+    def ann(self, round: Round) -> User:
+        return make_annotator(round, "ann")
+
+    def test_the_page_of_work_says_how_long_a_batch_took_others_once_three_did_one(self, round: Round, ann: User):
+        for name, hours in (("bob", 0.1), ("cem", 0.2)):
+            worked(round, name, hours)
+        before = seen_on(client_of(ann), "annotation:work-show")
+        assert "A whole batch: 3 images Deadline: " in before
+        assert "min (median" not in before
+        worked(round, "dia", 5)
+        assert "A whole batch: 3 images · about 12 min (median of other people) Deadline:" in seen_on(
+            client_of(ann), "annotation:work-show"
+        )
+
+    def test_the_page_of_work_says_what_an_hour_is_paid_and_what_a_batch_is_worth(
+        self, project: Project, round: Round, ann: User
+    ):
+        assert "Pay:" not in seen_on(client_of(ann), "annotation:work-show")
+        rates(project, all_="12 EUR", de="10 GBP")
+        assert "Pay: 10.00 GBP an hour" in seen_on(client_of(ann), "annotation:work-show")
+        for name in ("bob", "cem", "dia"):
+            worked(round, name, 0.5)
+        assert "Pay: about 5.00 GBP (10.00 GBP an hour)" in seen_on(client_of(ann), "annotation:work-show")
+
+    def test_who_came_from_a_panel_reads_what_the_study_pays_until_it_is_over(
+        self, project: Project, round: Round, ann: User
+    ):
+        rates(project, all_="12 EUR")
+        part = Participant.objects.create(study=make_study(project), user=ann, panel_id="5f1a", arrived_at=NOW)
+        assert "Pay: 3.00 GBP for the whole study" in seen_on(client_of(ann), "annotation:work-show")
+        part.state, part.ended_at = ParticipantState.DONE, NOW
+        part.save()
+        assert "Pay:" not in seen_on(client_of(ann), "annotation:work-show")
+
+    def test_after_a_batch_stand_ones_own_work_time_and_pay_and_everybodys_progress(
+        self, project: Project, round: Round, ann: User
+    ):
+        rates(project, all_="12 EUR")
+        submit_captions(round, ann)
+        batch = submit_captions(round, ann)
+        Tally.objects.update(rating_ms=1_800_000, writing_ms=3_600_000)
+        seen = seen_on(client_of(ann), "annotation:batch-done", batch.pk)
+        for said in ("far 6 images", "far 90 min", "far about 18.00 EUR", "German, everybody’s work: 6 of 81"):
+            assert said in seen
+        assert "Take the next batch" in seen
+
+    def test_after_the_last_batch_no_other_one_is_offered(self, round: Round, ann: User):
+        for _batch in range(3):
+            batch = submit_captions(round, ann)
+        seen = seen_on(client_of(ann), "annotation:batch-done", batch.pk)
+        assert "No work right now." in seen
+        assert "Take the next batch" not in seen
+
+    def test_who_stops_reads_until_when_another_batch_is_kept(self, round: Round, ann: User):
+        batch = submit_captions(round, ann)
+        client = client_of(ann)
+        assert "kept until" not in seen_on(client, "annotation:batch-done", batch.pk)
+        take(round, ann, now=timezone.now() - timedelta(minutes=1))
+        seen = seen_on(client, "annotation:batch-done", batch.pk)
+        assert "Your other batch is kept until:" in seen
+        assert "Take the next batch" not in seen
+
+
+@pytest.mark.django_db
+def test_who_rates_captions_learns_the_same_of_captions():
+    verified, _authors = verifying.make_captioned_round(images=4, captions=1)
+    verification = verifying.make_verification(verified, batch_size=2, places=5)
+    rae = verifying.make_reviewer(verification, "rae")
+    for _person in range(MIN_PEOPLE):
+        verifying.rate_all(verification, verifying.make_reviewer(verification))
+    Tally.objects.filter(round=verification).update(rating_ms=240_000)
+    rates(verified.project, all_="12 EUR")
+    client = client_of(rae)
+    assert "A whole batch: 2 captions · about 2 min (median of other people) Deadline: " in seen_on(
+        client, "annotation:work-show"
+    )
+    batch = verifying.take(verification, rae)
+    assert batch is not None
+    verifying.rate(batch, rae)
+    verifying.submit(batch, rae)
+    Tally.objects.filter(person=rae).update(rating_ms=600_000)
+    seen = seen_on(client, "annotation:verification-done", batch.pk)
+    for said in (
+        "far 2 captions",
+        "far 10 min",
+        "far about 2.00 EUR",
+        "everybody’s work: 14 of 20",
+        "Take the next batch",
+    ):
+        assert said in seen
+
+
+@pytest.mark.django_db
+def test_who_compares_captions_learns_the_same_of_pairs():
+    comparison = make_comparison(images=6, batch_size=3, replication=5, repeat_percent=50)
+    rater = make_rater(comparison)
+    for _person in range(MIN_PEOPLE):
+        judge_batch(comparison, make_rater(comparison), active_ms=30_000)
+    rates(comparison.project, all_="12 EUR")
+    client = client_of(rater)
+    said = "A whole batch: 4 pairs · about 2 min (median of other people) Deadline: "
+    assert said in seen_on(client, "sxs_eval:work-show")
+    batch = judge_batch(comparison, rater, active_ms=90_000)
+    seen = seen_on(client, "sxs_eval:batch-show", batch.pk)
+    for said in ("All judged. Thank you!", "Your pay so far about ", "everybody’s work: ", "Take the next batch"):
+        assert said in seen
+
+
+def judge_batch(comparison: Comparison, rater: User, *, active_ms: int) -> JudgingBatch:
+    batch = judged.take(comparison, rater, now=timezone.now())
+    for row in batch.judgements.select_related("person").order_by("position"):
+        judged.answer(row, 1, now=timezone.now())
+    batch.judgements.update(active_ms=active_ms)
+    return batch
